@@ -1,0 +1,467 @@
+#!/usr/bin/env bash
+# Measures the tool against its peers, in one run on one machine: scripts/bench.sh [PART...]
+#
+#   plan       a product of 10,485,760 combinations under five rules, of which 69,120 remain
+#   enumerate  1,000,000 jobs enumerated into a new database until the first has run, and the second run, when all
+#              are done
+#   jobs       10,000 trivial jobs at two in flight, everything recorded
+#   models     13,528,268 model candidates filtered by their parameters: by the preset, by an SQL expression
+#   memory     the largest resident size of each of these (run once more where it was not measured above)
+#
+#   accuracy   predictions against published measurements, where their tables are (MESHSWEEP_SHARED_DATA); only when
+#              it is asked for
+#
+# Without a PART, all others. Prints a Markdown table: the median of BENCH_RUNS (3) runs, the tool and its peers in
+# turns, and how many times longer than the tool each peer took. Figures of other days or machines cannot be compared;
+# the ratios can. BENCH_JOBS and BENCH_SLOTS set the size of the part `jobs`, BENCH_DIR where files are made (its file
+# system counts: every result is committed durably).
+set -eu
+
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+: "${BENCH_RUNS:=3}" "${BENCH_JOBS:=10000}" "${BENCH_SLOTS:=2}" "${BENCH_DIR:=$root/build-bench}"
+meshsweep=$root/build-bench/meshsweep
+peers=$root/scripts/bench_peers.py
+
+die()
+{
+    echo "bench.sh: $*" >&2
+    exit 1
+}
+
+has()
+{
+    type -P "$1" >/dev/null
+}
+
+# --- measuring ---
+
+# Every contestant of a part is a function run_NAME: it does the work once in an empty directory, prints nothing on
+# standard output, and fails when the work was not done. Before it, and not measured, runs prepare_NAME where there
+# is one.
+declare -A seconds_of kib_of
+
+# Appends seconds and, where GNU time is installed, KiB to those of the contestant.
+measure_once() # NAME
+{
+    local directory start end
+    directory=$(mktemp -d "$BENCH_DIR/run.XXXXXX")
+    (
+        cd "$directory"
+        ! declare -F "prepare_$1" >/dev/null || "prepare_$1" >prepared
+    ) || die "$1: could not be prepared"
+    start=$EPOCHREALTIME
+    (cd "$directory" && "run_$1" 2>errors) || { tail -n 20 "$directory/errors" >&2; die "$1 failed"; }
+    end=$EPOCHREALTIME
+    (cd "$directory" && "verify_$1") || die "$1 did not do the work"
+    seconds_of[$1]+=" $(awk -v a="$start" -v b="$end" 'BEGIN { print b - a }')"
+    [ ! -s "$directory/kib" ] || kib_of[$1]+=" $(tail -n 1 "$directory/kib")"
+    rm -rf "$directory"
+}
+
+# Runs the command under GNU time, which leaves the peak of its memory in ./kib: that of the largest process among the
+# command and what it waited for.
+timed()
+{
+    if [ -x /usr/bin/time ]; then
+        /usr/bin/time -q -f %M -o kib "$@"
+    else
+        "$@"
+    fi
+}
+
+median() # NUMBER...
+{
+    printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# In turns, so that a slow minute of the machine meets all of them.
+measure() # NAME...
+{
+    local round name
+    for ((round = 0; round < BENCH_RUNS; round++)); do
+        for name; do
+            echo "bench.sh: $name, run $((round + 1)) of $BENCH_RUNS" >&2
+            measure_once "$name"
+        done
+    done
+}
+
+# One row per contestant. The first one is the tool.
+table() # TITLE OPERATIONS NAME...
+{
+    local title=$1 operations=$2 name reference='' seconds
+    shift 2
+    printf '\n### %s\n\n| | seconds | per second | against meshsweep |\n|---|---|---|---|\n' "$title"
+    for name; do
+        # shellcheck disable=SC2086 # a list of numbers
+        seconds=$(median ${seconds_of[$name]})
+        : "${reference:=$seconds}"
+        awk -v name="${labels[$name]}" -v s="$seconds" -v n="$operations" -v r="$reference" \
+            'BEGIN { printf "| %s | %.3f | %.0f | %.2f× |\n", name, s, n / s, s / r }'
+    done
+}
+
+# Leaves in `contestants` the names of the list whose program is installed; says which are left out.
+contestants=()
+choose() # NAME:PROGRAM...
+{
+    local pair
+    contestants=()
+    for pair; do
+        if has "${pair#*:}"; then
+            contestants+=("${pair%%:*}")
+        else
+            echo "bench.sh: left out, not installed: ${pair#*:}" >&2
+        fi
+    done
+}
+
+declare -A labels
+
+# --- plan ---
+
+labels[plan]="meshsweep plan"
+labels[plan_sqlite]="the join alone, in the sqlite3 shell"
+labels[plan_python]="loops in Python"
+
+write_plan_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "ten-million"
+
+[job]
+command = ["/bin/true", "{layers}", "{tp}", "{pp}", "{dp}"]
+
+[[model]]
+layers = [2, 4, 6, 8, 12, 16, 24, 32, 40, 48]
+"(hidden, heads)" = [[1024, 16], [5120, 40]]
+
+[[cluster_spec]]
+num_hosts = [1, 2, 4, 8]
+num_devices_per_host = [1, 2, 4, 8]
+
+[[parallel_spec]]
+tp = [1, 2, 3, 4, 6, 8, 12, 16]
+pp = [1, 2, 3, 4, 6, 8, 12, 16]
+dp = [1, 2, 3, 4, 6, 8, 12, 16]
+micro_batch = [1, 2, 4, 8, 16, 32, 64, 128]
+zero_stage = [0, 1, 2, 3]
+recompute = [0, 1]
+
+[[rule]]
+name = "world-size"
+require = "tp * pp * dp = num_hosts * num_devices_per_host"
+why = "degrees must multiply to the number of devices"
+
+[[rule]]
+name = "layers-divide-by-pp"
+require = "layers % pp = 0"
+why = "layers must be a multiple of pipeline stages"
+
+[[rule]]
+name = "heads-divide-by-tp"
+require = "heads % tp = 0"
+why = "attention heads must be a multiple of the tensor-parallel degree"
+
+[[rule]]
+name = "batch-divides"
+require = "96 % (micro_batch * dp) = 0"
+why = "the batch must be a multiple of micro-batch and data-parallel degree"
+
+[[rule]]
+name = "zero-or-pipeline"
+require = "NOT (zero_stage >= 2 AND pp > 1)"
+why = "ZeRO stages 2 and 3 do not combine with a pipeline"
+END
+}
+
+prepare_plan() { write_plan_sweep; }
+run_plan() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out; }
+verify_plan() { grep -Eq '\b69120\b' out; }
+
+prepare_plan_sqlite()
+{
+    cat >plan.sql <<'END'
+CREATE TABLE degree AS SELECT value AS v FROM json_each('[1,2,3,4,6,8,12,16]');
+CREATE TABLE model AS SELECT l.value AS layers, s.value ->> 0 AS hidden, s.value ->> 1 AS heads
+    FROM json_each('[2,4,6,8,12,16,24,32,40,48]') AS l, json_each('[[1024,16],[5120,40]]') AS s;
+CREATE TABLE cluster AS SELECT h.value * d.value AS gpus FROM json_each('[1,2,4,8]') AS h, json_each('[1,2,4,8]') AS d;
+CREATE TABLE parallel AS
+    SELECT t.v AS tp, p.v AS pp, d.v AS dp, m.value AS micro_batch, z.value AS zero_stage, r.value AS recompute
+    FROM degree AS t, degree AS p, degree AS d, json_each('[1,2,4,8,16,32,64,128]') AS m, json_each('[0,1,2,3]') AS z,
+        json_each('[0,1]') AS r;
+SELECT count(*) FROM model, cluster, parallel
+    WHERE tp * pp * dp = gpus AND layers % pp = 0 AND heads % tp = 0 AND 96 % (micro_batch * dp) = 0
+        AND NOT (zero_stage >= 2 AND pp > 1);
+END
+}
+run_plan_sqlite() { timed sqlite3 :memory: <plan.sql >out; }
+verify_plan_sqlite() { grep -qx 69120 out; }
+
+run_plan_python() { timed python3 "$peers" plan >out; }
+verify_plan_python() { grep -qx 69120 out; }
+
+plan_contestants=(plan:sqlite3 plan_sqlite:sqlite3 plan_python:python3)
+part_plan()
+{
+    choose "${plan_contestants[@]}"
+    measure "${contestants[@]}"
+    table "Matching 10,485,760 combinations under five rules" 10485760 "${contestants[@]}"
+}
+
+# --- enumerate ---
+
+labels[enumerate]="meshsweep run --limit 1"
+labels[enumerate_python]="Python, keys by BLAKE2b, one table"
+labels[resume]="meshsweep run, all done"
+labels[resume_python]="Python, a set of the keys"
+
+write_million_sweep()
+{
+    local hundred
+    hundred=$(seq -s ', ' 0 99)
+    cat >sweep.toml <<END
+[sweep]
+name = "million"
+
+[job]
+command = ["/bin/true", "{a}", "{b}", "{c}"]
+
+[[model]]
+a = [$hundred]
+
+[[training_spec]]
+b = [$hundred]
+
+[[parallel_spec]]
+c = [$hundred]
+END
+}
+
+jobs_in_state() # STATE: their number in results.db
+{
+    sqlite3 results.db "SELECT count(*) FROM job WHERE state = '$1'"
+}
+
+prepare_enumerate() { write_million_sweep; }
+run_enumerate() { timed "$meshsweep" run -c sweep.toml -d results.db -j 2 --progress none --limit 1 >out; }
+verify_enumerate() { [ "$(jobs_in_state pending)" = 999999 ] && [ "$(jobs_in_state ok)" = 1 ]; }
+
+run_enumerate_python() { timed python3 "$peers" enumerate peer.db >out; }
+verify_enumerate_python() { grep -qx 1000000 out; }
+
+prepare_resume()
+{
+    write_million_sweep
+    "$meshsweep" run -c sweep.toml -d results.db -j 2 --progress none --limit 1 >/dev/null
+    sqlite3 results.db "UPDATE job SET state = 'ok'"
+}
+run_resume() { timed "$meshsweep" run -c sweep.toml -d results.db -j 2 --progress none >out; }
+verify_resume() { [ "$(jobs_in_state ok)" = 1000000 ] && [ "$(sqlite3 results.db 'SELECT count(*) FROM attempt')" = 1 ]; }
+
+prepare_resume_python() { python3 "$peers" enumerate peer.db; }
+run_resume_python() { timed python3 "$peers" resume peer.db >out; }
+verify_resume_python() { grep -qx 0 out; }
+
+enumerate_contestants=(enumerate:sqlite3 enumerate_python:python3)
+resume_contestants=(resume:sqlite3 resume_python:python3)
+part_enumerate()
+{
+    choose "${enumerate_contestants[@]}"
+    measure "${contestants[@]}"
+    table "Enumerating 1,000,000 jobs into a new database" 1000000 "${contestants[@]}"
+    choose "${resume_contestants[@]}"
+    measure "${contestants[@]}"
+    table "The second run, when all 1,000,000 are done" 1000000 "${contestants[@]}"
+}
+
+# --- jobs ---
+
+labels[jobs]="meshsweep run -j$BENCH_SLOTS"
+labels[jobs_parallel]="GNU parallel -j$BENCH_SLOTS --joblog"
+labels[jobs_xargs]="xargs -P$BENCH_SLOTS, nothing recorded"
+labels[jobs_ninja]="ninja -j$BENCH_SLOTS, stamp files"
+labels[jobs_make]="make -j$BENCH_SLOTS, nothing recorded"
+labels[jobs_python]="Python thread pool, one SQLite row per job"
+
+prepare_jobs()
+{
+    cat >sweep.toml <<END
+[sweep]
+name = "trivial"
+
+[job]
+command = ["/bin/true", "{n}"]
+
+[[training_spec]]
+n = [$(seq -s ', ' 1 "$BENCH_JOBS")]
+END
+}
+run_jobs() { timed "$meshsweep" run -c sweep.toml -d results.db -j "$BENCH_SLOTS" --progress none >out; }
+verify_jobs() { [ "$(jobs_in_state ok)" = "$BENCH_JOBS" ] && [ "$(sqlite3 results.db 'SELECT count(*) FROM attempt')" = "$BENCH_JOBS" ]; }
+
+prepare_jobs_parallel() { seq 1 "$BENCH_JOBS" >numbers; }
+run_jobs_parallel() { timed parallel -j "$BENCH_SLOTS" --joblog log /bin/true <numbers >out; }
+verify_jobs_parallel() { [ "$(awk 'NR > 1 && $7 == 0' log | wc -l)" = "$BENCH_JOBS" ]; }
+
+prepare_jobs_xargs() { seq 1 "$BENCH_JOBS" >numbers; }
+run_jobs_xargs() { timed xargs -n 1 -P "$BENCH_SLOTS" /bin/true <numbers >out; }
+verify_jobs_xargs() { true; }
+
+prepare_jobs_ninja()
+{
+    {
+        printf 'rule job\n  command = /bin/true $out && touch $out\n'
+        seq -f 'build stamp%.0f: job' 1 "$BENCH_JOBS"
+    } >build.ninja
+}
+run_jobs_ninja() { timed ninja -j "$BENCH_SLOTS" --quiet >out; }
+verify_jobs_ninja() { [ "$(find . -name 'stamp*' | wc -l)" = "$BENCH_JOBS" ]; }
+
+prepare_jobs_make()
+{
+    {
+        echo ".PHONY: all $(seq -s ' ' -f 'job%.0f' 1 "$BENCH_JOBS")"
+        echo "all: $(seq -s ' ' -f 'job%.0f' 1 "$BENCH_JOBS")"
+        seq -f 'job%.0f:; @/bin/true $@' 1 "$BENCH_JOBS"
+    } >Makefile
+}
+run_jobs_make() { timed make -s -j "$BENCH_SLOTS" >out; }
+verify_jobs_make() { true; }
+
+run_jobs_python() { timed python3 "$peers" jobs peer.db "$BENCH_JOBS" "$BENCH_SLOTS" >out; }
+verify_jobs_python() { grep -qx "$BENCH_JOBS" out; }
+
+jobs_contestants=(jobs:sqlite3 jobs_make:make jobs_xargs:xargs jobs_python:python3 jobs_ninja:ninja
+    jobs_parallel:parallel)
+part_jobs()
+{
+    choose "${jobs_contestants[@]}"
+    measure "${contestants[@]}"
+    table "$BENCH_JOBS trivial jobs, $BENCH_SLOTS in flight" "$BENCH_JOBS" "${contestants[@]}"
+}
+
+# --- models ---
+
+labels[models]="meshsweep search-model --count, preset similar-parameters"
+labels[models_sql]="meshsweep search-model --count --where SQL"
+labels[models_python]="loops in Python"
+labels[models_count]="meshsweep search-model --count, nothing enumerated"
+
+write_model_space()
+{
+    cat >space.toml <<'END'
+[model_space]
+mixers = ["DOT", "LINEAR", "ATTENTION", "CONVOLUTION"]
+total_mixers = 12
+num_zhen_layers = { from = 1, to = 4 }
+num_features = 512
+emb_dim = 160
+output_per_emb = 50
+
+[model_space.base]
+num_features = 512
+emb_dim = 160
+output_per_emb = 50
+num_zhen_layers = 4
+tokens = ["ATTENTION", "LINEAR", "ATTENTION", "DOT"]
+END
+}
+
+count_models() { timed "$meshsweep" search-model -c space.toml --count "$@" >out; }
+
+prepare_models()
+{
+    write_model_space
+    printf '[[model_space.filter]]\npreset = "similar-parameters"\n' >>space.toml
+}
+run_models() { count_models; }
+verify_models() { grep -Eqx 'all +13528268 +717856' out; }
+
+prepare_models_sql() { write_model_space; }
+run_models_sql() { count_models --where 'abs(params - base.params) <= 0.1 * max(params, base.params)'; }
+verify_models_sql() { grep -Eqx 'all +13528268 +717856' out; }
+
+run_models_python() { timed python3 "$peers" models >out; }
+verify_models_python() { grep -qx 717856 out; }
+
+prepare_models_count() { write_model_space; }
+run_models_count() { count_models; }
+verify_models_count() { grep -Eqx 'all +13528268' out; }
+
+models_contestants=(models:awk models_sql:awk models_python:python3 models_count:awk)
+part_models()
+{
+    choose "${models_contestants[@]}"
+    measure "${contestants[@]}"
+    table "Filtering 13,528,268 model candidates by their parameters" 13528268 "${contestants[@]}"
+}
+
+# --- memory ---
+
+part_memory()
+{
+    local name
+    if [ ! -x /usr/bin/time ]; then
+        echo "bench.sh: memory is left out: GNU time is not installed" >&2
+        return
+    fi
+    choose "${plan_contestants[@]}" "${enumerate_contestants[@]}" "${resume_contestants[@]}" "${jobs_contestants[@]}" \
+        "${models_contestants[@]}"
+    printf '\n### Peak memory of the largest process\n\n| | MiB |\n|---|---|\n'
+    for name in "${contestants[@]}"; do
+        [ -n "${kib_of[$name]-}" ] || measure_once "$name"
+        # shellcheck disable=SC2086 # a list of numbers
+        printf '| %s | %.1f |\n' "${labels[$name]}" "$(median ${kib_of[$name]} | awk '{ print $1 / 1024 }')"
+    done
+}
+
+# --- accuracy ---
+
+# What the tests print while they compare; a test that fails fails the part.
+accuracy_of() # TEST
+{
+    make -s -C "$root/build-bench" "tests/unit/test_predict_$1" >&2
+    "$root/build-bench/tests/unit/test_predict_$1" 2>/dev/null || die "test_predict_$1 failed"
+}
+
+part_accuracy()
+{
+    local -x MESHSWEEP_SHARED_DATA=${MESHSWEEP_SHARED_DATA:-$root/../shared/data}
+    if [ ! -d "$MESHSWEEP_SHARED_DATA" ]; then
+        echo "bench.sh: accuracy is left out: no tables in $MESHSWEEP_SHARED_DATA" >&2
+        return
+    fi
+    printf '\n### Predictions against measurements\n\n| prediction | reached |\n|---|---|\n'
+    accuracy_of memory | sed -nE \
+        -e 's/^memory, base 0.50 GiB, fragmentation 1.15: mean error (.*)/| memory, nanotron, before any run: MAPE | \1 |/p' \
+        -e 's/^out of memory, tp <= 8: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| skipping above 90 %, tp <= 8: failures avoided, good ones lost | \1 of \2, \3 of \4 |/p' \
+        -e 's/^out of memory, all: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| the same, any tp | \1 of \2, \3 of \4 |/p'
+    accuracy_of calibration | sed -nE \
+        -e 's/^memory after 20 runs: mean error (.*); from.*/| memory, nanotron, after 20 runs: MAPE | \1 |/p' \
+        -e 's/^([a-z0-9_]+): [0-9]+ runs, .*/\1/;/^[a-z0-9_]+$/h' \
+        -e '/^  after +(0|12) runs/{G;s/^  after +([0-9]+) runs: mean error (.*), with.*\n(.*)/| step time, FSDP on \3, after \1 runs there: MAPE | \2 |/p}'
+    accuracy_of step_time | sed -nE \
+        -e 's/^vTrain: ([0-9]+) runs in ([0-9]+) groups, mean rank correlation (.*), lowest (.*), mean.*/| step time, vTrain, one node: rank correlation in \2 groups, mean (lowest) | \3 (\4) |/p' \
+        -e 's/^([0-9.]+) million plans per second.*/| memory and time, million plans per second and core | \1 |/p'
+    accuracy_of flops | sed -nE 's/^MFU (within .*) in ([0-9]+) rows/| MFU against \2 published values | \1 |/p'
+}
+
+# --- the whole ---
+
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models memory)
+for part in "${parts[@]}"; do
+    declare -F "part_$part" >/dev/null || {
+        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [memory] [accuracy]" >&2
+        exit 2
+    }
+done
+"$root/scripts/setup.sh" build
+"$root/scripts/build.sh" build-bench
+mkdir -p "$BENCH_DIR"
+echo "$(nproc) cores, $(uname -sr), SQLite $(sqlite3 --version | cut -d ' ' -f 1); median of $BENCH_RUNS"
+for part in "${parts[@]}"; do
+    "part_$part"
+done

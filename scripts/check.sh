@@ -1,0 +1,224 @@
+#!/usr/bin/env bash
+# Builds and runs every test: scripts/check.sh [--full] [--sanitize] [--no-setup]
+#
+#   (none)      warnings as errors, unit, black-box and style tests, a kill at every fault point, shellcheck, unit
+#               tests under valgrind
+#   --full      and a clang build, everything again under ASan and UBSan, clang-tidy, a run from a clean directory and
+#               `make distcheck`; a part whose tool is missing then counts as failed, else as skipped
+#   --sanitize  only the build under ASan and UBSan and every test in it
+#   --no-setup  installs nothing
+#
+# Each part builds in a directory of its own, build-*, so that what is built stays. The last line counts test
+# programs; the status is 0 when none failed and at least one ran.
+set -eu
+
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+cd "$root"
+jobs=$(nproc)
+passed=0 failed=0 skipped=0
+
+# --- counting ---
+
+pass()
+{
+    passed=$((passed + 1))
+    echo "PASS $1"
+}
+
+# Shows the end of what the part printed.
+fail() # NAME [LOG]
+{
+    failed=$((failed + 1))
+    echo "FAIL $1"
+    if [ -n "${2-}" ] && [ -f "$2" ]; then
+        tail -n 200 "$2" | sed 's/^/    /'
+    fi
+}
+
+skip() # NAME REASON
+{
+    skipped=$((skipped + 1))
+    echo "SKIP $1: $2"
+}
+
+# Runs what the tests need, a build: it counts only when it fails.
+need() # NAME COMMAND...
+{
+    local name=$1 log=$root/build-logs/${1//[ \/]/-}.log start=$SECONDS
+    shift
+    if ! "$@" >"$log" 2>&1; then
+        fail "$name" "$log"
+        return 1
+    fi
+    echo "done $name ($((SECONDS - start)) s)"
+}
+
+# Runs one part that counts as one test.
+step() # NAME COMMAND...
+{
+    if need "$@"; then
+        pass "$1"
+    fi
+}
+
+# True when the tool is there; else the part is counted as skipped, or under --full as failed.
+have() # TOOL NAME
+{
+    type -P "$1" >/dev/null && return
+    if [ "$full" ]; then
+        fail "$2: $1 is not installed"
+    else
+        skip "$2" "$1 is not installed"
+    fi
+    return 1
+}
+
+# Counts the test programs of the last `make check`, each by the result that the harness wrote beside its log.
+count_programs() # BUILD-DIRECTORY LABEL
+{
+    local results name
+    while read -r results; do
+        name="$2 ${results#"$1"/}"
+        name=${name%.trs}
+        case $(sed -n 's/^:global-test-result: //p' "$results") in
+        PASS) pass "$name" ;;
+        SKIP) skip "$name" "$(sed -n 's/.*# SKIP //p' "${results%.trs}.log" | head -n 1)" ;;
+        *) fail "$name" "${results%.trs}.log" ;;
+        esac
+    done < <(find "$1" -name '*.trs' | sort)
+}
+
+# --- parts ---
+
+# The programs and the tests, without running these.
+build_all() # BUILD-DIRECTORY CONFIGURE-ARGUMENTS -- NAME=VALUE...
+{
+    scripts/build.sh "$@" all && scripts/build.sh "$@" check TESTS=
+}
+
+run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
+{
+    local directory=$1 label=$2 log=$root/build-logs/tests.log start=$SECONDS
+    shift 2
+    find "$directory" -name '*.trs' -delete
+    make -s -C "$directory" -j "$jobs" "$@" check >"$log" 2>&1 || true
+    if [ -z "$(find "$directory" -name '*.trs' -print -quit)" ]; then
+        fail "$label tests: none ran" "$log"
+    fi
+    count_programs "$directory" "$label"
+    echo "done $label tests ($((SECONDS - start)) s)"
+}
+
+# The program dies at every named point of src/util/fault.h and is started again.
+visit_faults()
+{
+    if need "build with fault points" scripts/build.sh build-faults --enable-faults -- WERROR=-Werror all; then
+        run_tests build-faults faults WERROR=-Werror TESTS=tests/cli/test_faults.sh
+    fi
+}
+
+check_scripts()
+{
+    local scripts=()
+    mapfile -t scripts < <(find run.sh .ci scripts tests configs -type f \( -name '*.sh' -o -path '.ci/*' \))
+    shellcheck "${scripts[@]}"
+}
+
+# The unit tests alone: the black-box tests start a process per case, and what they reach the unit tests reach too.
+# Without --full those that take long are left out.
+# valgrind runs vfork as fork and knows no pidfd, so that the supervisor's test cannot pass; the sanitizers see to it.
+run_under_valgrind()
+{
+    local programs=() unfit=tests/unit/test_supervisor limit=10
+    [ -z "$full" ] || limit=400
+    mapfile -t programs < <(cd build-check && find tests/unit -type f -executable -name 'test_*' ! -path "$unfit" | sort)
+    [ ${#programs[@]} -gt 0 ] || return 0
+    run_tests build-check valgrind TESTS="${programs[*]}" LOG_COMPILER="$root/scripts/memcheck.sh $limit"
+    skip "valgrind $unfit" "valgrind has no vfork that shares memory"
+}
+
+# A report ends the program with a status that no test expects.
+sanitized()
+{
+    export ASAN_OPTIONS=exitcode=99:detect_leaks=1:strict_string_checks=1
+    export UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
+    if need "build with sanitizers" build_all build-sanitize --enable-sanitizers CFLAGS='-g -O1' --; then
+        run_tests build-sanitize sanitize
+    fi
+    unset ASAN_OPTIONS UBSAN_OPTIONS
+}
+
+# As a newcomer: from an empty directory, through a link.
+run_from_elsewhere()
+{
+    local directory rc=0
+    directory=$(mktemp -d)
+    ln -s "$root/run.sh" "$directory/run"
+    (cd "$directory" && timeout 300 ./run </dev/null) || rc=$?
+    rm -rf "$directory"
+    return "$rc"
+}
+
+plain_parts()
+{
+    if need "build" build_all build-check -- WERROR=-Werror; then
+        run_tests build-check check WERROR=-Werror
+    fi
+    visit_faults
+    if have shellcheck "shellcheck"; then
+        step "shellcheck" check_scripts
+    fi
+    if have valgrind "unit tests under valgrind"; then
+        run_under_valgrind
+    fi
+}
+
+full_parts()
+{
+    if have clang "build with clang"; then
+        step "build with clang" build_all build-clang CC=clang CXX=clang++ -- WERROR=-Werror
+    fi
+    if have clang-tidy "clang-tidy"; then
+        step "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
+    fi
+    step "run.sh from elsewhere" run_from_elsewhere
+    sanitized
+    step "make distcheck" make -s -C build-check -j "$jobs" distcheck
+}
+
+# --- the whole ---
+
+full='' sanitize='' setup=1
+for argument; do
+    case $argument in
+    --full) full=1 ;;
+    --sanitize) sanitize=1 ;;
+    --no-setup) setup='' ;;
+    *)
+        echo "usage: scripts/check.sh [--full] [--sanitize] [--no-setup]" >&2
+        exit 2
+        ;;
+    esac
+done
+
+mkdir -p build-logs
+if [ "$setup" ]; then
+    # Without the tests' own tools a part is skipped; without those of the build nothing can be said.
+    scripts/setup.sh build
+    if [ "$full" ]; then
+        scripts/setup.sh full || true
+    else
+        scripts/setup.sh check || true
+    fi
+fi
+if [ "$sanitize" ] && [ -z "$full" ]; then
+    sanitized
+else
+    plain_parts
+    if [ "$full" ]; then
+        full_parts
+    fi
+fi
+echo "took $SECONDS s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Fuzzes what reads foreign text, each target for SECONDS (20): scripts/fuzz.sh [SECONDS [TARGET...]]
+#
+# Targets are tests/fuzz/fuzz_*.c, built with clang's libFuzzer, ASan and UBSan in build-fuzz; each begins with its
+# corpus in tests/fuzz/corpus/ and goes on with what it finds in build-fuzz/. Status 1 when there is a finding: the
+# input that shows it is named, and belongs into the corpus with its repair.
+set -eu
+
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+cd "$root"
+seconds=${1:-20}
+[ $# -eq 0 ] || shift
+sanitizers=-fsanitize=address,undefined
+flags="-g -O1 -fno-omit-frame-pointer $sanitizers"
+
+scripts/build.sh build-fuzz CC=clang CXX=clang++ CFLAGS="$flags -fsanitize=fuzzer-no-link" \
+    CXXFLAGS="-g -O1 -fsanitize=address,fuzzer-no-link" LDFLAGS="$sanitizers" -- libmeshsweep.a
+cd build-fuzz
+includes=$(pkg-config --cflags sqlite3 libcjson libxxhash)
+libraries=$(pkg-config --libs sqlite3 libcjson libxxhash tomlplusplus)
+if [ $# -eq 0 ]; then
+    set -- ../tests/fuzz/fuzz_*.c
+    set -- "${@##*/fuzz_}"
+    set -- "${@%.c}"
+fi
+
+# Prints the number of inputs tried.
+fuzz() # TARGET
+{
+    # shellcheck disable=SC2086 # words
+    clang -std=gnu11 $flags -fsanitize=fuzzer -D_GNU_SOURCE -I../src $includes \
+        "../tests/fuzz/fuzz_$1.c" libmeshsweep.a $libraries -lcsv -lm -lstdc++ -o "fuzz_$1" || return
+    mkdir -p "found/$1"
+    if ! "./fuzz_$1" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="finding-$1-" "found/$1" "../tests/fuzz/corpus/$1" >"fuzz_$1.log" 2>&1; then
+        tail -n 60 "fuzz_$1.log"
+        return 1
+    fi
+    echo "$1: $(sed -n 's/^stat::number_of_executed_units: *//p' "fuzz_$1.log") inputs, no finding"
+}
+
+failed=0
+for target; do
+    fuzz "$target" || failed=1
+done
+exit $failed

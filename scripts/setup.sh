@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Installs what is missing of the Debian packages that the project needs: scripts/setup.sh [--list] build|check|full
+#
+#   build  to build and run the tool
+#   check  and to run the tests
+#   full   and for the second compiler, the sanitizers, the linter and the peers of the benchmark
+#
+# Where nothing is missing it is quick, silent and asks no network. --list only names what is missing.
+# Status: 0 all there; 1 something is missing and could not be installed; 2 wrong use.
+set -eu
+
+# level, package, and how to tell that it is there: command NAME, library PKG-CONFIG-NAME or header FILE, or that
+# COMPILER links its sanitizers. What is there from another source than Debian's packages counts.
+packages()
+{
+    cat <<'END'
+build autoconf            command autoreconf
+build automake            command automake
+build make                command make
+build gcc                 command gcc
+build libc6-dev           header  stdlib.h
+build g++                 command g++
+build pkg-config          command pkg-config
+build sqlite3             command sqlite3
+build libsqlite3-dev      library sqlite3
+build libcjson-dev        library libcjson
+build libcsv-dev          header  csv.h
+build libtomlplusplus-dev library tomlplusplus
+build libxxhash-dev       library libxxhash
+check libcmocka-dev       library cmocka
+check valgrind            command valgrind
+check shellcheck          command shellcheck
+check universal-ctags     command ctags
+full  clang               command clang
+full  clang-tidy          command clang-tidy
+full  libclang-rt-dev     sanitizer clang
+full  parallel            command parallel
+full  ninja-build         command ninja
+full  python3             command python3
+full  time                command time
+full  xz-utils            command xz
+END
+}
+
+die()
+{
+    echo "setup.sh: $*" >&2
+    exit 1
+}
+
+is_there() # KIND NAME
+{
+    case $1 in
+    command) type -P "$2" >/dev/null ;;
+    library) pkg-config --exists "$2" 2>/dev/null ;;
+    header) echo "#include <$2>" | gcc -E -x c - >/dev/null 2>&1 ;;
+    sanitizer) echo "int main(void) { return 0; }" | "$2" -fsanitize=address -x c - -o /dev/null 2>/dev/null ;;
+    esac
+}
+
+missing_packages() # LEVELS
+{
+    local level package kind name
+    while read -r level package kind name; do
+        case " $1 " in
+        *" $level "*) ;;
+        *) continue ;;
+        esac
+        is_there "$kind" "$name" || echo "$package"
+    done < <(packages)
+}
+
+install_packages() # PACKAGE...
+{
+    local as_root=() apt=(apt-get -qq -o DPkg::Lock::Timeout=300)
+    command -v apt-get >/dev/null || die "these Debian packages (or their like) are needed, and there is no apt-get: $*"
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || die "these packages are needed; install them as root: apt-get install $*"
+        as_root=(sudo)
+        [ -t 0 ] || as_root+=(-n)
+    fi
+    echo "setup.sh: installing $*" >&2
+    as_root+=(env DEBIAN_FRONTEND=noninteractive)
+    # The package lists may be absent or too old: they are fetched only when the first try fails.
+    "${as_root[@]}" "${apt[@]}" install -y --no-install-recommends "$@" </dev/null >/dev/null 2>&1 && return
+    "${as_root[@]}" "${apt[@]}" update >&2 || true
+    "${as_root[@]}" "${apt[@]}" install -y --no-install-recommends "$@" >&2 ||
+        die "these packages are needed and could not be installed: $*"
+}
+
+list_only=
+if [ "${1-}" = --list ]; then
+    list_only=1
+    shift
+fi
+case ${1-} in
+build) levels="build" ;;
+check) levels="build check" ;;
+full) levels="build check full" ;;
+*)
+    echo "usage: scripts/setup.sh [--list] build|check|full" >&2
+    exit 2
+    ;;
+esac
+
+mapfile -t missing < <(missing_packages "$levels")
+[ ${#missing[@]} -gt 0 ] || exit 0
+if [ "$list_only" ]; then
+    printf '%s\n' "${missing[@]}"
+    exit 0
+fi
+install_packages "${missing[@]}"
+# A package may be installed and yet not do its work (another gcc first in PATH): say so here, not in the build.
+mapfile -t missing < <(missing_packages "$levels")
+[ ${#missing[@]} -eq 0 ] || die "installed, and still not found: ${missing[*]}"

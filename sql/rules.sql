@@ -1,0 +1,77 @@
+-- The built-in rules. A rule is an SQL predicate over the keys of a combination: false excludes it, NULL (a key that
+-- is not there) does not. Keys that no spec of a sweep has are NULL here. They are tried in the order of `position`.
+-- [sweep] disable_rules = ["name"] turns one off; a [[rule]] of the same name replaces one. A rule of level 'warn'
+-- excludes nothing and is only counted.
+
+CREATE TABLE builtin_rule (
+    position INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL UNIQUE,
+    require  TEXT NOT NULL,
+    reason   TEXT NOT NULL,
+    source   TEXT NOT NULL,
+    level    TEXT NOT NULL DEFAULT 'exclude',
+    needs    TEXT NOT NULL,         -- keys without which it says nothing: "hidden heads", "tp|op|mp" for one of them;
+                                    -- "[predict]": a table that asks for predictions
+    rule_set TEXT                   -- in force only where [sweep] rule_sets names it; NULL: always
+);
+
+INSERT INTO builtin_rule (position, name, level, needs, require, reason, source) VALUES
+-- An absent degree counts as 1 as soon as one is given; with none given the plan is automatic and matches any cluster.
+(10, 'world-size', 'exclude', 'dp|tp|pp|op|mp|cp',
+ 'CASE WHEN coalesce(dp, tp, pp, op, mp, cp) IS NOT NULL
+       THEN coalesce(dp, 1) * coalesce(tp, 1) * coalesce(pp, 1) * coalesce(op, 1) * coalesce(mp, 1) * coalesce(cp, 1)
+            = gpus END',
+ 'the parallel degrees must multiply to the number of devices',
+ 'Megatron-LM arguments.py: world size = data x tensor x pipeline x context parallel size; ZHEN codesign config.py'),
+(20, 'batch-triad', 'exclude', 'global_batch micro_batch gradient_accumulation',
+ 'global_batch = micro_batch * gradient_accumulation * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))',
+ 'global batch must equal micro-batch x gradient accumulation x data-parallel degree',
+ 'DeepSpeed runtime/config.py: train_batch_size = micro_batch_per_gpu * gradient_acc_step * world_size'),
+(30, 'batch-divides', 'exclude', 'global_batch micro_batch',
+ 'global_batch % (micro_batch * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))) = 0',
+ 'global batch must be a multiple of micro-batch x data-parallel degree',
+ 'Megatron-LM num_microbatches_calculator.py'),
+(40, 'hidden-divides-by-heads', 'exclude', 'hidden heads',
+ 'hidden % heads = 0',
+ 'hidden size must be a multiple of the number of attention heads',
+ 'Megatron-LM arguments.py: kv_channels = hidden_size / num_attention_heads'),
+(50, 'heads-divide-by-tp', 'exclude', 'heads tp|op|mp',
+ 'heads % coalesce(tp, op, mp) = 0',
+ 'attention heads must be a multiple of the tensor-parallel degree',
+ 'Megatron-LM transformer_config.py'),
+(60, 'kv-heads-divide-by-tp', 'exclude', 'kv_heads tp|op|mp',
+ 'kv_heads % coalesce(tp, op, mp) = 0 OR coalesce(tp, op, mp) % kv_heads = 0',
+ 'key-value heads must divide among, or be replicated evenly over, the tensor-parallel ranks',
+ 'Megatron-LM transformer_config.py: num_query_groups'),
+(70, 'layers-divide-by-pp', 'exclude', 'layers pp',
+ 'layers % (pp * coalesce(vpp, 1)) = 0',
+ 'layers must be a multiple of pipeline stages (x virtual stages)',
+ 'Megatron-LM transformer_config.py'),
+(80, 'sequence-divides-by-cp', 'exclude', 'seq cp',
+ 'seq % (2 * cp) = 0 OR cp = 1',
+ 'sequence length must be a multiple of twice the context-parallel degree',
+ 'Megatron-LM arguments.py: context parallelism splits a sequence into 2 x cp chunks'),
+(90, 'sequence-divides-by-tp', 'exclude', 'seq sequence_parallel tp|op|mp',
+ 'CASE WHEN sequence_parallel THEN seq % coalesce(tp, op, mp) = 0 END',
+ 'with sequence parallelism the sequence length must be a multiple of the tensor-parallel degree',
+ 'Megatron-LM transformer_config.py: sequence_parallel'),
+(100, 'experts-divide-by-ep', 'exclude', 'experts ep',
+ 'experts % ep = 0',
+ 'experts must be a multiple of the expert-parallel degree',
+ 'Megatron-LM transformer_config.py: num_moe_experts'),
+(110, 'micro-batches-fill-pipeline', 'warn', 'pp gradient_accumulation',
+ 'CASE WHEN pp > 1 THEN gradient_accumulation >= pp END',
+ 'fewer micro-batches than pipeline stages leave stages idle',
+ 'Huang et al., GPipe, 2019, section 2.3'),
+(120, 'tp-within-node', 'warn', 'tp|op|mp',
+ 'coalesce(tp, op, mp) <= gpus_per_node',
+ 'tensor parallelism across nodes is usually slower than any alternative',
+ 'Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 5.4'),
+(130, 'memory.fits', 'exclude', '[predict]',
+ 'predicted_fits',
+ 'needs more device memory than there is, as predicted (meshsweep predict shows how much)',
+ 'predict/memory.h; [predict] prune, certain, risky and audit'),
+(140, 'memory.risky', 'warn', '[predict]',
+ 'predicted_risk <> 2',
+ 'may need more device memory than there is, as predicted: run last',
+ 'predict/memory.h; [predict] certain and risky');

@@ -1,0 +1,133 @@
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/search_model.h"
+#include "deepspeed/ds_config.h"
+#include "space/space.h"
+#include "store/audit.h"
+#include "store/open.h"
+#include "util/buffer.h"
+
+struct check_options {
+    const char *config, *db;
+};
+
+static const struct option options[] = {
+    {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = offsetof(struct check_options, config),
+     .value = "FILE", .help = "check this sweep file"},
+    {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct check_options, db),
+     .value = "FILE", .help = "check this database"},
+    {.name = NULL},
+};
+
+/* --- a sweep file --- */
+
+/* `candidates` of a [model_space]; the first one stands in where the file has no other models. */
+static int print_sweep(const char *path, const struct space *space, uint64_t candidates, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_printf(&b, "%s: sweep %s:", path, space->sweep->name);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i])
+            buffer_printf(&b, " %lld %s,", (long long)space->counts[i], section_names[i]);
+    if (candidates)
+        buffer_printf(&b, " %llu model candidates,", (unsigned long long)candidates);
+    buffer_printf(&b, " %lld combinations, %zu rules\n", (long long)space_combinations(space), space->rule_count);
+    int rc = output_write(b.data, b.length, e);
+    buffer_free(&b);
+    return rc;
+}
+
+static int check_sweep(const char *path, struct error *e)
+{
+    struct sweep *sweep = NULL;
+    struct space *space = NULL;
+    struct ds_config *ds_config = NULL;
+    struct space_options build = {0};
+    uint64_t candidates = 0;
+    int rc = sweep_load(path, &sweep, e);
+    if (rc == 0 && sweep->model_space)
+        rc = search_model_check(sweep, &candidates, e);
+    if (rc == 0)
+        rc = ds_config_open(sweep, &ds_config, e);
+    build.base = ds_config_base(ds_config);
+    if (rc == 0)
+        rc = space_build(sweep, &build, &space, e);
+    if (rc == 0)
+        rc = print_sweep(path, space, candidates, e);
+    space_free(space);
+    ds_config_free(ds_config);
+    sweep_free(sweep);
+    return rc;
+}
+
+/* --- a database --- */
+
+/* Findings become text; what does not get out is told by the flush at the end. */
+static void print_finding(void *context, const struct audit_finding *f)
+{
+    struct buffer *b = context;
+    buffer_printf(b, "%s (%lld): %s\n  %s\n", f->what, (long long)f->count, f->examples, f->advice);
+}
+
+static int check_database(const char *path, struct error *e)
+{
+    struct db *db = NULL;
+    struct buffer b = BUFFER_INIT;
+    size_t count = 0;
+    if (store_open_read_only(path, &db, e) < 0)
+        return -1;
+    int rc = audit_run(db, path, print_finding, &b, &count, e);
+    store_close(db);
+    if (rc == 0 && count == 0)
+        buffer_printf(&b, "%s: all well\n", path);
+    if (b.length && output_write(b.data, b.length, rc < 0 ? NULL : e) < 0)
+        rc = -1;
+    buffer_free(&b);
+    return rc < 0 ? -1 : count ? STATUS_FAILED : STATUS_OK;
+}
+
+/* --- the command --- */
+
+static bool is_sweep_file(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 5 && strcmp(path + length - 5, ".toml") == 0;
+}
+
+static int choose(const struct arguments *a, struct check_options *out, struct error *e)
+{
+    *out = *(const struct check_options *)a->options;
+    for (size_t i = 0; i < a->word_count; i++) {
+        const char **place = is_sweep_file(a->words[i]) ? &out->config : &out->db;
+        if (*place)
+            return error_set(e, ERROR_USAGE, "check: one sweep file and one database at a time: %s", a->words[i]);
+        *place = a->words[i];
+    }
+    if (!out->config && !out->db)
+        return error_set(e, ERROR_USAGE, "check: name a sweep file (-c FILE), a database (-d FILE) or both");
+    return 0;
+}
+
+static int check(const struct arguments *a, struct error *e)
+{
+    struct check_options o;
+    if (choose(a, &o, e) < 0)
+        return -1;
+    if (o.config && check_sweep(o.config, e) < 0)
+        return -1;
+    return o.db ? check_database(o.db, e) : STATUS_OK;
+}
+
+const struct command check_command = {
+    .name = "check",
+    .summary = "Check a sweep file or a database and say all that is wrong",
+    .usage = "[OPTIONS] [FILE.toml] [FILE.db]",
+    .example = "meshsweep check sweep.toml\n"
+               "meshsweep check -d results.db",
+    .options = options,
+    .options_bytes = sizeof(struct check_options),
+    .words_most = 2,
+    .run = check,
+};

@@ -1,0 +1,227 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/run_options.h"
+#include "cli/session.h"
+#include "space/describe.h"
+#include "space/learning.h"
+#include "space/plan.h"
+#include "store/lock.h"
+#include "store/open.h"
+#include "util/parse.h"
+
+#define JOBS_SHOWN 100 /* without --all or --limit */
+
+static const char *const mark_signs[PLAN_MARK_COUNT] = {
+    [PLAN_NEW] = "+", [PLAN_DONE] = "=", [PLAN_RETRY] = "~", [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">"};
+static const char *const mark_names[PLAN_MARK_COUNT] = {[PLAN_NEW] = "new",
+                                                        [PLAN_DONE] = "done",
+                                                        [PLAN_RETRY] = "retry",
+                                                        [PLAN_FAILED] = "failed",
+                                                        [PLAN_RUNNING] = "running"};
+
+struct listing {
+    struct describer *describer;
+    struct buffer lines;
+    int64_t shown, most;
+};
+
+/* "  ~ 18.2 MiB (may not fit), 0.12 s a step" */
+static void add_prediction(const struct match *m, struct buffer *out)
+{
+    static const char *const words[] = {[OOM_FITS] = "", [OOM_RISK] = " (may not fit)",
+                                        [OOM_CERTAIN] = " (does not fit)"};
+    char size[32];
+    if (!isnan(m->predicted_memory))
+        buffer_printf(out, "  predicted %s%s%s",
+                      format_size_bytes((int64_t)m->predicted_memory, size, sizeof size), words[m->risk] ? words[m->risk] : "",
+                      m->is_audit ? " run as an audit" : "");
+    if (!isnan(m->predicted_time))
+        buffer_printf(out, "%s %.3g s a step", isnan(m->predicted_memory) ? "  predicted" : ",", m->predicted_time);
+}
+
+static int list_job(void *context, const struct match *m, enum plan_mark mark, struct error *e)
+{
+    struct listing *l = context;
+    struct buffer words = BUFFER_INIT;
+    char hex[HASH_HEX_BYTES];
+    if (l->shown >= l->most)
+        return 0;
+    int rc = describe_match(l->describer, m, &words, e);
+    buffer_printf(&l->lines, "%s %.16s  %s", mark_signs[mark], hash_hex(&m->key, hex), buffer_text(&words));
+    add_prediction(m, &l->lines);
+    buffer_add_char(&l->lines, '\n');
+    buffer_free(&words);
+    l->shown++;
+    return rc;
+}
+
+static void add_rules(const struct space *space, const struct plan *plan, struct buffer *out)
+{
+    for (size_t i = 0; i < space->rule_count; i++) {
+        const struct space_rule *rule = &space->rules[i];
+        int64_t n = plan->match.rules[i].excluded;
+        if (n == 0)
+            continue;
+        buffer_printf(out, "  %s %" PRId64 " by %s: %s\n", rule->warning ? "warned" : "excluded", n, rule->name,
+                      rule->reason[0] ? rule->reason : rule->require);
+    }
+}
+
+static void add_marks(const struct plan *plan, struct buffer *out)
+{
+    buffer_printf(out, "%" PRId64 " jobs:", plan->jobs);
+    for (int i = 1; i < PLAN_MARK_COUNT; i++)
+        buffer_printf(out, " %s %" PRId64 " %s ", mark_signs[i], plan->marks[i], mark_names[i]);
+    buffer_printf(out, " - %" PRId64 " no longer in the file\n", plan->gone);
+}
+
+static void add_predicted_cost(const struct space *space, const struct plan *plan, struct buffer *out)
+{
+    if (space->prediction.note[0])
+        buffer_printf(out, "%s\n", space->prediction.note);
+    if (!space->prediction.asked)
+        return;
+    int64_t due = plan->marks[PLAN_NEW] + plan->marks[PLAN_RETRY];
+    if (plan->predicted_length > 0)
+        buffer_printf(out, "predicted: %.3g device-hours for %" PRId64 " of %" PRId64 " jobs\n", plan->device_hours,
+                      plan->predicted_length, due);
+    else if (plan->predicted_time > 0)
+        buffer_printf(out, "predicted: %.3g device-seconds for one step of each of %" PRId64 " of %" PRId64
+                           " jobs; a key `steps` tells how many there are\n",
+                      plan->step_device_seconds, plan->predicted_time, due);
+    if (plan->risks[OOM_RISK] + plan->risks[OOM_CERTAIN] > 0)
+        buffer_printf(out, "predicted: %" PRId64 " jobs may not fit, %" PRId64 " do not fit; %" PRId64
+                           " of them run as an audit of pruning\n",
+                      plan->risks[OOM_RISK], plan->risks[OOM_CERTAIN], plan->audits);
+    if (plan->predicted_memory < due)
+        buffer_printf(out, "no memory is predicted for %" PRId64 " jobs: their keys contradict each other, or lack "
+                           "something (see meshsweep predict)\n", due - plan->predicted_memory);
+}
+
+static void add_text(const struct space *space, const struct plan *plan, const struct listing *l, struct buffer *out)
+{
+    buffer_printf(out, "%s: %" PRId64 " combinations, %" PRId64 " matched, %" PRId64 " duplicates\n", space->sweep->name,
+                  plan->match.combinations, plan->match.matched, plan->duplicates);
+    add_rules(space, plan, out);
+    buffer_add(out, l->lines.data, l->lines.length);
+    if (plan->jobs > l->shown)
+        buffer_printf(out, "… and %" PRId64 " more; --all shows them\n", plan->jobs - l->shown);
+    add_marks(plan, out);
+    if (isnan(plan->device_hours_max))
+        buffer_add_text(out, "no bound on the time: some job has no time limit\n");
+    else
+        buffer_printf(out, "at most %.1f device-hours, if every job runs into its time limit\n", plan->device_hours_max);
+    add_predicted_cost(space, plan, out);
+    if (space->command_count == 0)
+        buffer_add_text(out, "the file has no [job] command: `run` needs one, there or with --command\n");
+}
+
+static void add_predicted_json(const struct space *space, const struct plan *plan, cJSON *o)
+{
+    if (!space->prediction.asked && !space->prediction.note[0])
+        return;
+    cJSON *p = cJSON_AddObjectToObject(o, "predicted");
+    cJSON_AddNumberToObject(p, "memory", (double)plan->predicted_memory);
+    cJSON_AddNumberToObject(p, "time", (double)plan->predicted_time);
+    cJSON_AddNumberToObject(p, "device_hours", plan->device_hours);
+    cJSON_AddNumberToObject(p, "step_device_seconds", plan->step_device_seconds);
+    cJSON_AddNumberToObject(p, "may_not_fit", (double)plan->risks[OOM_RISK]);
+    cJSON_AddNumberToObject(p, "does_not_fit", (double)plan->risks[OOM_CERTAIN]);
+    cJSON_AddNumberToObject(p, "audits", (double)plan->audits);
+    cJSON_AddStringToObject(p, "note", space->prediction.note);
+}
+
+static void add_json(const struct space *space, const struct plan *plan, struct buffer *out)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "sweep", space->sweep->name);
+    cJSON_AddNumberToObject(o, "combinations", (double)plan->match.combinations);
+    cJSON_AddNumberToObject(o, "matched", (double)plan->match.matched);
+    cJSON_AddNumberToObject(o, "jobs", (double)plan->jobs);
+    cJSON_AddNumberToObject(o, "duplicates", (double)plan->duplicates);
+    cJSON *excluded = cJSON_AddObjectToObject(o, "excluded"), *warned = cJSON_AddObjectToObject(o, "warned");
+    for (size_t i = 0; i < space->rule_count; i++)
+        cJSON_AddNumberToObject(space->rules[i].warning ? warned : excluded, space->rules[i].name,
+                                (double)plan->match.rules[i].excluded);
+    for (int i = 1; i < PLAN_MARK_COUNT; i++)
+        cJSON_AddNumberToObject(o, mark_names[i], (double)plan->marks[i]);
+    cJSON_AddNumberToObject(o, "gone", (double)plan->gone);
+    if (isnan(plan->device_hours_max))
+        cJSON_AddNullToObject(o, "device_hours_max");
+    else
+        cJSON_AddNumberToObject(o, "device_hours_max", plan->device_hours_max);
+    add_predicted_json(space, plan, o);
+    char *text = cJSON_Print(o);
+    buffer_printf(out, "%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(o);
+}
+
+static int make_plan(struct session *s, const struct run_options *o, struct db *db, struct buffer *out, struct error *e)
+{
+    struct plan plan;
+    struct listing listing = {.most = o->all ? INT64_MAX : o->limit ? o->limit : JOBS_SHOWN};
+    const struct retry_policy policy = session_policy(s);
+    const struct plan_request request = {.space = s->space,
+                                         .db = db,
+                                         .only = s->only.sql ? &s->only : NULL,
+                                         .policy = &policy,
+                                         .forced = s->forced,
+                                         .runner_alive = writer_lock_is_held(o->db),
+                                         .ordered = !o->json,
+                                         .each = o->json ? NULL : list_job,
+                                         .context = &listing};
+    int rc = o->json ? 0 : describer_create(s->space, &listing.describer, e);
+    if (rc == 0)
+        rc = plan_make(&request, &plan, e);
+    int status = STATUS_OK;
+    if (rc == 0) {
+        if (o->json)
+            add_json(s->space, &plan, out);
+        else
+            add_text(s->space, &plan, &listing, out);
+        status = plan.jobs == 0 ? STATUS_NOTHING : STATUS_OK;
+        plan_free(&plan);
+    }
+    describer_free(listing.describer);
+    buffer_free(&listing.lines);
+    return rc < 0 ? -1 : status;
+}
+
+static int plan(const struct arguments *a, struct error *e)
+{
+    const struct run_options *o = a->options;
+    struct session s;
+    struct db *db = NULL;
+    struct buffer out = BUFFER_INIT;
+    int status = session_open(&s, o, a, e);
+    if (status == 0 && store_exists(o->db))
+        status = store_open_read_only(o->db, &db, e);
+    if (status == 0 && db)
+        status = learning_load(s.space, db, e);
+    if (status == 0)
+        status = make_plan(&s, o, db, &out, e);
+    if (status >= 0 && output_write(buffer_text(&out), out.length, e) < 0)
+        status = -1;
+    db_close(db);
+    session_close(&s);
+    buffer_free(&out);
+    return status;
+}
+
+const struct command plan_command = {
+    .name = "plan",
+    .summary = "Show what run would start, skip and exclude; touch nothing",
+    .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
+    .example = "meshsweep plan -c sweep.toml",
+    .options = plan_option_table,
+    .options_bytes = sizeof(struct run_options),
+    .takes_program = true,
+    .run = plan,
+};

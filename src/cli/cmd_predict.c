@@ -1,0 +1,175 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/prediction_report.h"
+#include "cli/run_options.h"
+#include "cli/session.h"
+#include "space/describe.h"
+#include "space/learning.h"
+#include "space/match.h"
+#include "store/open.h"
+#include "util/memory.h"
+
+#define JOBS_SHOWN 100
+
+struct predict_options {
+    struct run_options match;
+    bool accuracy, profile;
+    const char *frontier;
+};
+
+#define AT(member) (offsetof(struct predict_options, match) + offsetof(struct run_options, member))
+
+static const struct option options[] = {
+    {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = AT(config), .value = "FILE",
+     .help = "the sweep file", .fallback = "sweep.toml"},
+    {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = AT(db), .value = "FILE", .help = "the database",
+     .fallback = "results.db"},
+    {.name = "only", .kind = OPTION_STRING, .offset = AT(only), .value = "SQL",
+     .help = "only combinations for which this is true"},
+    {.name = "limit", .kind = OPTION_INT, .offset = AT(limit), .value = "N", .help = "list at most N of them (100)",
+     .least = 1, .most = INFINITY},
+    {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "list all of them"},
+    {.name = "accuracy", .kind = OPTION_FLAG, .offset = offsetof(struct predict_options, accuracy),
+     .help = "errors before each run; what pruning avoids and loses"},
+    {.name = "frontier", .kind = OPTION_STRING, .offset = offsetof(struct predict_options, frontier), .value = "KEY",
+     .help = "largest KEY that fitted, smallest that did not, limit predicted"},
+    {.name = "profile", .kind = OPTION_FLAG, .offset = offsetof(struct predict_options, profile),
+     .help = "the calibrated coefficients as a profile for the next sweep"},
+    {.name = NULL},
+};
+
+/* One walk over the combinations, with what the database has measured of each. */
+struct walk {
+    struct session *session;
+    struct stmt *lookup; /* NULL: there is no database */
+    struct describer *describer;
+    struct prediction_report *report;
+};
+
+static int look_up(struct walk *w, const struct hash128 *key, struct predicted_row *row, struct error *e)
+{
+    row->measured_bytes = row->measured_s = row->before_bytes = NAN;
+    row->state = row->failure = "";
+    if (!w->lookup)
+        return 0;
+    stmt_reset(w->lookup);
+    stmt_bind_blob(w->lookup, 1, key->bytes, sizeof key->bytes);
+    int rc = stmt_next(w->lookup, e);
+    if (rc <= 0)
+        return rc;
+    row->state = stmt_text(w->lookup, 0);
+    row->failure = stmt_is_null(w->lookup, 1) ? "" : stmt_text(w->lookup, 1);
+    row->measured_bytes = stmt_is_null(w->lookup, 2) ? NAN : stmt_double(w->lookup, 2);
+    row->measured_s = stmt_is_null(w->lookup, 3) ? NAN : stmt_double(w->lookup, 3);
+    row->before_bytes = stmt_is_null(w->lookup, 4) ? NAN : stmt_double(w->lookup, 4);
+    row->is_audit = stmt_int(w->lookup, 5) != 0;
+    return 0;
+}
+
+static int take_match(struct walk *w, const struct match *m, struct error *e)
+{
+    struct predicted_row row = {.prediction = m->prediction, .why = m->why_not};
+    struct buffer words = BUFFER_INIT;
+    int rc = look_up(w, &m->key, &row, e);
+    if (rc == 0)
+        rc = describe_match(w->describer, m, &words, e);
+    row.words = buffer_text(&words);
+    if (rc == 0)
+        prediction_report_add(w->report, &row);
+    buffer_free(&words);
+    return rc;
+}
+
+static int walk(struct walk *w, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    const struct expression *only = w->session->only.sql ? &w->session->only : NULL;
+    if (match_open(w->session->space, only, true, &cursor, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = match_next(cursor, &m, e)) > 0)
+        if ((rc = take_match(w, m, e)) < 0)
+            break;
+    match_close(cursor);
+    return rc;
+}
+
+static int prepare(struct walk *w, struct db *db, struct error *e)
+{
+    if (db && db_prepare(db,
+                         "SELECT j.state, j.failure, m.measured, t.measured, j.predicted_memory, j.audit FROM job AS j"
+                         " LEFT JOIN observation AS m ON m.attempt_id = j.attempt_id AND m.quantity = 'memory'"
+                         "  AND m.kind = 'measured'"
+                         " LEFT JOIN observation AS t ON t.attempt_id = j.attempt_id AND t.quantity = 'time'"
+                         " WHERE j.key = ?",
+                         &w->lookup, e) < 0)
+        return -1;
+    return describer_create(w->session->space, &w->describer, e);
+}
+
+static int answer(struct session *s, const struct predict_options *o, struct db *db, struct buffer *out,
+                  struct error *e)
+{
+    const struct report_request request = {
+        .most = o->match.all ? INT64_MAX : o->match.limit ? o->match.limit : JOBS_SHOWN,
+        .kind = o->accuracy ? REPORT_ACCURACY : o->frontier ? REPORT_FRONTIER : REPORT_LIST,
+        .frontier_key = o->frontier};
+    struct walk w = {.session = s};
+    if (o->profile)
+        return db ? prediction_report_profile(db, out, e)
+                  : error_set(e, ERROR_NOTHING, "there is no database, so nothing was measured");
+    if (!s->space->prediction.asked)
+        return error_set(e, ERROR_NOTHING, "%s: %s", s->sweep->path,
+                         s->space->prediction.note[0] ? s->space->prediction.note
+                                                      : "the file has no [predict] table; see configs/README.md");
+    w.report = prediction_report_create(&request);
+    int rc = prepare(&w, db, e);
+    if (rc == 0)
+        rc = walk(&w, e);
+    if (rc == 0 && s->space->prediction.note[0])
+        output_message("%s", s->space->prediction.note);
+    if (rc == 0)
+        rc = prediction_report_end(w.report, db, out, e);
+    prediction_report_free(w.report);
+    stmt_free(w.lookup);
+    describer_free(w.describer);
+    return rc;
+}
+
+static int run(const struct arguments *a, struct error *e)
+{
+    const struct predict_options *o = a->options;
+    struct session s;
+    struct db *db = NULL;
+    struct buffer out = BUFFER_INIT;
+    int status = session_open(&s, &o->match, a, e);
+    if (status == 0 && store_exists(o->match.db))
+        status = store_open_read_only(o->match.db, &db, e);
+    if (status == 0 && db)
+        status = learning_load(s.space, db, e);
+    if (status == 0)
+        status = answer(&s, o, db, &out, e);
+    if (status >= 0 && output_write(buffer_text(&out), out.length, e) < 0)
+        status = -1;
+    db_close(db);
+    session_close(&s);
+    buffer_free(&out);
+    return status;
+}
+
+const struct command predict_command = {
+    .name = "predict",
+    .summary = "Show predicted memory and time beside what was measured",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep predict -c sweep.toml --only 'tp = 2'\n"
+               "meshsweep predict -c sweep.toml --frontier micro_batch",
+    .options = options,
+    .options_bytes = sizeof(struct predict_options),
+    .run = run,
+};

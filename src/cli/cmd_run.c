@@ -1,0 +1,214 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress_display.h"
+#include "cli/run_options.h"
+#include "cli/search_model.h"
+#include "cli/session.h"
+#include "deepspeed/ds_preparation.h"
+#include "run/runner.h"
+#include "space/enumerate.h"
+#include "space/learning.h"
+#include "store/best.h"
+#include "store/open.h"
+#include "util/memory.h"
+
+extern char **environ;
+
+static void tell_enumeration(void *context, int64_t matched)
+{
+    progress_display_enumerating(context, matched);
+}
+
+static void tell_event(void *context, const struct run_event *event)
+{
+    progress_display_event(context, event);
+}
+
+static void tell_counts(void *context, const struct run_counts *counts)
+{
+    progress_display_counts(context, counts);
+}
+
+static void tell_notice(void *context, const char *text)
+{
+    progress_display_notice(context, text);
+}
+
+static int need_command(const struct session *s, struct error *e)
+{
+    if (s->space->command_count > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "%s: there is no [job] command, so there is nothing to run; add one, or give it with --command "
+                     "'LINE' or after --",
+                     s->sweep->path);
+}
+
+static size_t slots_of(const struct run_options *o)
+{
+    /* One at a time unless told otherwise: two jobs that share a device would spoil both measurements. */
+    return o->jobs ? (size_t)o->jobs : 1;
+}
+
+/* A run in the making. */
+struct execution {
+    struct session *session;
+    const struct run_options *options;
+    struct db *db;
+    struct progress_display *display; /* NULL: silent */
+    struct enumeration enumeration;
+    struct run_result result;
+};
+
+/* The runner's environment with the tool's own directory at the end of PATH, so that a job finds the programs that
+ * are installed beside it. NULL-terminated; only the first pointer array and the new PATH are the caller's. */
+static char **with_own_directory(char *const *environment, char **own_path)
+{
+    size_t count = 0;
+    while (environment[count])
+        count++;
+    char **copy = xcalloc(count + 2, sizeof *copy);
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+    const char *path = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(environment[i], "PATH=", 5) == 0)
+            path = environment[i] + 5;
+        else
+            copy[kept++] = environment[i];
+    }
+    *own_path = slash ? xasprintf("PATH=%s%s%.*s", path ? path : "", path ? ":" : "", (int)(slash - self), self)
+                      : xasprintf("PATH=%s", path ? path : "");
+    copy[kept] = *own_path;
+    return copy;
+}
+
+static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    char *path;
+    char **environment = with_own_directory(environ, &path);
+    struct ds_preparation own = {x->session->sweep, x->session->ds_config};
+    const struct preparation preparation = ds_preparation_of(&own);
+    const struct runner_options options = {
+        .preparation = own.config ? &preparation : NULL,
+        .space = x->session->space,
+        .db = x->db,
+        .sweep_id = x->enumeration.sweep_id,
+        .slots = slots_of(x->options),
+        .directory = directory,
+        .identity = identity,
+        .environment = environment,
+        .job_limit = x->options->limit,
+        .max_fail = x->options->max_fail,
+        .only_selected = x->session->only.sql != NULL,
+        .forced_classes = x->session->forced,
+        .on_event = tell_event,
+        .on_counts = x->display ? tell_counts : NULL,
+        .on_notice = tell_notice,
+        .context = x->display,
+    };
+    int rc = runner_run(&options, &x->result, e);
+    free(environment);
+    free(path);
+    return rc;
+}
+
+static int execute(struct execution *x, struct error *e)
+{
+    char *directory = store_directory(x->options->db), *identity = NULL;
+    int rc = store_identity(x->db, &identity, e);
+    if (rc == 0 && x->session->only.sql)
+        rc = enumerate_select(x->session->space, x->db, &x->session->only, e);
+    if (rc == 0)
+        rc = start_runner(x, directory, identity, e);
+    free(directory);
+    free(identity);
+    return rc;
+}
+
+static int status_of(const struct execution *x)
+{
+    if (x->result.signal)
+        return STATUS_SIGNAL + x->result.signal;
+    if (x->result.counts.total == 0)
+        return STATUS_NOTHING;
+    return x->result.counts.failed > 0 ? STATUS_JOBS_FAILED : STATUS_OK;
+}
+
+/* Without an objective, or before anything is ok, there is no winner: that is no error. */
+static void tell_end(struct execution *x)
+{
+    struct best best = {0};
+    struct error none = ERROR_INIT;
+    bool known = x->display && best_read(x->db, &best, &none) == 0;
+    progress_display_end(x->display, &x->result, known ? &best : NULL, x->options->db);
+    if (known)
+        best_free(&best);
+}
+
+static int run_sweep(struct execution *x, struct error *e)
+{
+    if (learning_load(x->session->space, x->db, e) < 0)
+        return -1;
+    int rc = enumerate_into(x->session->space, x->db, tell_enumeration, x->display, &x->enumeration, e);
+    if (rc == 0) {
+        progress_display_enumerated(x->display, &x->enumeration);
+        rc = execute(x, e);
+    }
+    if (rc < 0)
+        return -1;
+    tell_end(x);
+    return status_of(x);
+}
+
+static int run(const struct arguments *a, struct error *e)
+{
+    const struct run_options *o = a->options;
+    struct session s;
+    struct db *db = NULL;
+    char *notice = NULL;
+    bool printed = false;
+    int status = o->search_model && !o->command && !a->program ? search_model_print_alone(o->config, &printed, e) : 0;
+    if (status < 0 || printed)
+        return status;
+    if (o->dry_run)
+        return plan_command.run(a, e);
+    status = session_open(&s, o, a, e);
+    if (status == 0)
+        status = need_command(&s, e);
+    if (status == 0)
+        status = store_open(o->db, &db, &notice, e);
+    if (status == 0) {
+        struct execution x = {.session = &s, .options = o, .db = db};
+        x.display = progress_display_open((enum progress)o->progress, s.sweep);
+        if (notice)
+            output_message("%s", notice);
+        status = run_sweep(&x, e);
+        progress_display_close(x.display);
+    }
+    free(notice);
+    store_close(db);
+    session_close(&s);
+    return status;
+}
+
+const struct command run_command = {
+    .name = "run",
+    .summary = "Match the sweep file and run what is not done yet",
+    .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
+    .example = "meshsweep run -c sweep.toml -j 4\n"
+               "meshsweep run -c sweep.toml --retry-failed=timeout,lost\n"
+               "meshsweep run -c sweep.toml --search-model   # prints the models of a file with nothing else",
+    .options = run_option_table,
+    .options_bytes = sizeof(struct run_options),
+    .takes_program = true,
+    .run = run,
+};

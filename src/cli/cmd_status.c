@@ -1,0 +1,329 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "report/progress.h"
+#include "report/text.h"
+#include "store/lock.h"
+#include "store/open.h"
+#include "store/status.h"
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+struct status_options {
+    const char *db;
+    bool json;
+};
+
+static const struct option options[] = {
+    {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct status_options, db),
+     .value = "FILE", .help = "the database", .fallback = "results.db"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct status_options, json), .help = "as JSON"},
+    {.name = NULL},
+};
+
+/* What is printed: the database's part and what only this moment knows. */
+struct view {
+    struct sweep_status status;
+    bool runner_alive;
+    int64_t now_ms, eta_ms;
+    size_t columns; /* of the terminal; 0: no limit */
+};
+
+static int64_t job_count(const struct sweep_status *s)
+{
+    return s->pending + s->running + s->ok + s->failed;
+}
+
+/* --- asking --- */
+
+static int read_view(const char *path, struct view *out, struct error *e)
+{
+    struct db *db = NULL;
+    if (store_open_read_only(path, &db, e) < 0)
+        return -1;
+    int rc = status_read(db, &out->status, e);
+    store_close(db);
+    if (rc < 0)
+        return -1;
+    out->runner_alive = writer_lock_is_held(path);
+    out->now_ms = clock_wall_ms();
+    out->eta_ms = out->runner_alive ? status_eta_ms(&out->status, out->now_ms) : -1;
+    out->columns = output_width(stdout);
+    return 0;
+}
+
+/* --- as text --- */
+
+static void add_printable(const struct view *v, const char *text, size_t taken, struct buffer *b)
+{
+    size_t limit = v->columns > taken + 20 ? v->columns - taken : v->columns ? 20 : 0;
+    text_add_printable(b, text, strlen(text), limit, v->columns && !output_has_utf8());
+}
+
+static void add_heading(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    buffer_add_text(b, "sweep ");
+    add_printable(v, s->name, 6, b);
+    buffer_add_text(b, " (");
+    add_printable(v, s->path, 20, b);
+    buffer_add_text(b, ")\n");
+    if (s->combinations >= 0)
+        buffer_printf(b, "combinations %lld: excluded %lld, duplicate %lld, jobs %lld\n", (long long)s->combinations,
+                      (long long)s->excluded, (long long)(s->duplicates < 0 ? 0 : s->duplicates),
+                      (long long)job_count(s));
+}
+
+static void add_counts(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    struct failure_count *classes = xcalloc(s->class_count + 1, sizeof *classes);
+    for (size_t i = 0; i < s->class_count; i++)
+        classes[i] = (struct failure_count){s->classes[i].name, s->classes[i].jobs};
+    const struct sweep_progress p = {
+        .total = job_count(s),
+        .ok = s->ok,
+        .failed = s->failed,
+        .running = s->running,
+        .pending = s->pending,
+        .failures = classes,
+        .failure_count = s->class_count,
+    };
+    buffer_add_char(b, '\n');
+    progress_add_summary(&p, b);
+    free(classes);
+}
+
+/* The clock may have gone back. */
+static int64_t elapsed_ms(const struct view *v, const struct status_attempt *a)
+{
+    return v->now_ms > a->started_ms ? v->now_ms - a->started_ms : 0;
+}
+
+static void add_running(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    char text[32];
+    if (s->attempt_total == 0 && s->running + s->pending == 0)
+        return;
+    if (!v->runner_alive)
+        buffer_add_text(b, "\nno runner is at work; `meshsweep run` goes on from here\n");
+    else if (s->attempt_total > 0)
+        buffer_printf(b, "\nrunning now, all done in %s\n", progress_format_eta(v->eta_ms, text, sizeof text));
+    for (size_t i = 0; i < s->attempt_count; i++) {
+        const struct status_attempt *a = &s->attempts[i];
+        buffer_printf(b, "  job %lld, attempt %lld", (long long)a->job_id, (long long)a->number);
+        buffer_printf(b, v->runner_alive ? ", for %s\n" : ", started %s ago, not known to have ended\n",
+                      format_duration_ms(elapsed_ms(v, a), text, sizeof text));
+    }
+    if (s->attempt_total > s->attempt_count)
+        buffer_printf(b, "  and %zu more\n", s->attempt_total - s->attempt_count);
+}
+
+static void add_best(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    if (!s->has_best)
+        return;
+    buffer_add_text(b, "\nbest so far: ");
+    add_printable(v, s->objective, 30, b);
+    buffer_add_char(b, ' ');
+    text_add_rounded(b, s->best);
+    buffer_printf(b, "%s", s->unit[0] ? " " : "");
+    add_printable(v, s->unit, 40, b);
+    buffer_printf(b, ", job %lld (see meshsweep best)\n", (long long)s->best_job);
+}
+
+/* Digits of the largest, so that counts stand under each other. */
+static int digits_of(int64_t largest)
+{
+    int digits = 1;
+    while (largest >= 10) {
+        largest /= 10;
+        digits++;
+    }
+    return digits;
+}
+
+static void add_failures(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    /* The first one is the most frequent. */
+    int digits = s->failure_count ? digits_of(s->failures[0].jobs) : 0;
+    if (s->failure_count)
+        buffer_add_text(b, "\nfailures\n");
+    for (size_t i = 0; i < s->failure_count; i++) {
+        const struct status_failure *f = &s->failures[i];
+        size_t start = b->length;
+        buffer_printf(b, "  %*lld x %s, as job %lld: ", digits, (long long)f->jobs, f->class, (long long)f->example_job);
+        add_printable(v, f->message, b->length - start, b);
+        buffer_add_char(b, '\n');
+    }
+    if (s->failure_total > s->failure_count)
+        buffer_printf(b, "  and %zu other kinds\n", s->failure_total - s->failure_count);
+}
+
+static void add_rules(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    int64_t largest = 0;
+    for (size_t i = 0; i < s->rule_count; i++)
+        largest = s->rules[i].combinations > largest ? s->rules[i].combinations : largest;
+    if (s->rule_count)
+        buffer_add_text(b, "\nexcluded by rule\n");
+    for (size_t i = 0; i < s->rule_count; i++) {
+        const struct status_rule *r = &s->rules[i];
+        size_t start = b->length;
+        buffer_printf(b, "  %*lld  ", digits_of(largest), (long long)r->combinations);
+        add_printable(v, r->name, 10, b);
+        buffer_add_text(b, r->warning ? " (only a warning): " : ": ");
+        add_printable(v, r->reason, b->length - start, b);
+        buffer_add_char(b, '\n');
+    }
+}
+
+static int print_text(const struct view *v, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    add_heading(v, &b);
+    add_counts(v, &b);
+    add_running(v, &b);
+    add_best(v, &b);
+    add_failures(v, &b);
+    add_rules(v, &b);
+    int rc = output_write(buffer_text(&b), b.length, e);
+    buffer_free(&b);
+    return rc;
+}
+
+/* --- as JSON --- */
+
+static void add_number_or_null(cJSON *object, const char *name, int64_t value)
+{
+    if (value < 0)
+        cJSON_AddNullToObject(object, name);
+    else
+        cJSON_AddNumberToObject(object, name, (double)value);
+}
+
+static cJSON *counts_json(const struct sweep_status *s)
+{
+    cJSON *counts = cJSON_CreateObject();
+    cJSON_AddNumberToObject(counts, "pending", (double)s->pending);
+    cJSON_AddNumberToObject(counts, "running", (double)s->running);
+    cJSON_AddNumberToObject(counts, "ok", (double)s->ok);
+    cJSON_AddNumberToObject(counts, "failed", (double)s->failed);
+    return counts;
+}
+
+static cJSON *classes_json(const struct sweep_status *s)
+{
+    cJSON *classes = cJSON_CreateObject();
+    for (size_t i = 0; i < s->class_count; i++)
+        cJSON_AddNumberToObject(classes, s->classes[i].name, (double)s->classes[i].jobs);
+    return classes;
+}
+
+static cJSON *running_json(const struct view *v)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < v->status.attempt_count; i++) {
+        const struct status_attempt *a = &v->status.attempts[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "job", (double)a->job_id);
+        cJSON_AddNumberToObject(item, "attempt", (double)a->number);
+        cJSON_AddNumberToObject(item, "elapsed_ms", (double)elapsed_ms(v, a));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *best_json(const struct sweep_status *s)
+{
+    if (!s->has_best)
+        return cJSON_CreateNull();
+    cJSON *best = cJSON_CreateObject();
+    cJSON_AddNumberToObject(best, "job", (double)s->best_job);
+    cJSON_AddStringToObject(best, "objective", s->objective);
+    cJSON_AddNumberToObject(best, "value", s->best);
+    cJSON_AddStringToObject(best, "unit", s->unit);
+    return best;
+}
+
+static cJSON *failures_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->failure_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "class", s->failures[i].class);
+        cJSON_AddStringToObject(item, "message", s->failures[i].message);
+        cJSON_AddNumberToObject(item, "jobs", (double)s->failures[i].jobs);
+        cJSON_AddNumberToObject(item, "example_job", (double)s->failures[i].example_job);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *rules_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->rule_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "rule", s->rules[i].name);
+        cJSON_AddStringToObject(item, "reason", s->rules[i].reason);
+        cJSON_AddStringToObject(item, "level", s->rules[i].warning ? "warn" : "exclude");
+        cJSON_AddNumberToObject(item, "combinations", (double)s->rules[i].combinations);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static int print_json(const struct view *v, struct error *e)
+{
+    const struct sweep_status *s = &v->status;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "sweep", s->name);
+    cJSON_AddStringToObject(root, "path", s->path);
+    add_number_or_null(root, "combinations", s->combinations);
+    add_number_or_null(root, "excluded", s->excluded);
+    add_number_or_null(root, "duplicates", s->duplicates);
+    cJSON_AddNumberToObject(root, "jobs", (double)job_count(s));
+    cJSON_AddItemToObject(root, "states", counts_json(s));
+    cJSON_AddItemToObject(root, "failure_classes", classes_json(s));
+    cJSON_AddBoolToObject(root, "runner_alive", v->runner_alive);
+    cJSON_AddItemToObject(root, "running", running_json(v));
+    add_number_or_null(root, "mean_duration_ms", s->mean_ms);
+    add_number_or_null(root, "eta_ms", v->eta_ms);
+    cJSON_AddItemToObject(root, "best", best_json(s));
+    cJSON_AddItemToObject(root, "failures", failures_json(s));
+    cJSON_AddItemToObject(root, "rules", rules_json(s));
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
+
+static int status(const struct arguments *a, struct error *e)
+{
+    const struct status_options *o = a->options;
+    struct view v = {0};
+    if (read_view(o->db, &v, e) < 0)
+        return -1;
+    int rc = o->json ? print_json(&v, e) : print_text(&v, e);
+    status_free(&v.status);
+    return rc;
+}
+
+const struct command status_command = {
+    .name = "status",
+    .summary = "Tell how the sweep stands: counts, what runs, what fails, the best so far",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep status --json",
+    .options = options,
+    .options_bytes = sizeof(struct status_options),
+    .run = status,
+};

@@ -1,0 +1,207 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/run_options.h"
+#include "cli/session.h"
+#include "space/describe.h"
+#include "space/match.h"
+#include "store/open.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define SHOWN 10 /* jobs, and excluded combinations per rule */
+
+struct why_options {
+    struct run_options match; /* config and db; the rest stays at its default */
+};
+
+#define AT(member) (offsetof(struct why_options, match) + offsetof(struct run_options, member))
+
+static const struct option options[] = {
+    {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = AT(config), .value = "FILE",
+     .help = "the sweep file", .fallback = "sweep.toml"},
+    {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = AT(db), .value = "FILE", .help = "the database",
+     .fallback = "results.db"},
+    {.name = "search-model", .kind = OPTION_FLAG, .offset = AT(search_model),
+     .help = "take the models from [model_space]"},
+    {.name = NULL},
+};
+
+/* `value` as SQL: a number, true or false as they are, anything else as a string. */
+static void add_literal(struct buffer *sql, const char *value)
+{
+    double number;
+    if (parse_double(value, &number) || strcmp(value, "true") == 0 || strcmp(value, "false") == 0) {
+        buffer_add_text(sql, value);
+        return;
+    }
+    buffer_add_char(sql, '\'');
+    for (const char *p = value; *p; p++)
+        buffer_printf(sql, *p == '\'' ? "''" : "%c", *p);
+    buffer_add_char(sql, '\'');
+}
+
+static int add_word(struct buffer *sql, const char *word, struct error *e)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals || equals == word)
+        return error_set(e, ERROR_USAGE, "why: `%s` is not of the form KEY=VALUE", word);
+    buffer_printf(sql, "%s%.*s = ", sql->length ? " AND " : "", (int)(equals - word), word);
+    add_literal(sql, equals + 1);
+    return 0;
+}
+
+static int compile_filter(struct session *s, const struct arguments *a, struct expression *out, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct error problems = ERROR_INIT;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < a->word_count; i++)
+        rc = add_word(&sql, a->words[i], e);
+    if (rc == 0 && a->word_count == 0)
+        buffer_add_text(&sql, "true");
+    const struct source_text source = {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "why", buffer_text(&sql)};
+    if (rc == 0 && space_compile(s->space, &source, out, &problems) < 0) {
+        *e = problems;
+        rc = -1;
+    }
+    buffer_free(&sql);
+    return rc;
+}
+
+struct answer {
+    struct session *session;
+    struct db *db; /* NULL: there is none yet */
+    const struct expression *filter;
+    struct describer *describer;
+    struct buffer out;
+};
+
+/* What the database knows about a job. */
+static int add_history(struct answer *w, const struct hash128 *key, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (!w->db) {
+        buffer_add_text(&w->out, ": new, it would run\n");
+        return 0;
+    }
+    if (db_prepare(w->db,
+                   "SELECT j.state, j.failure, a.number, a.failure, a.message, a.duration_ms FROM job AS j"
+                   " LEFT JOIN attempt AS a ON a.job_id = j.id WHERE j.key = ? ORDER BY a.number",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
+    int rc;
+    bool known = false;
+    while ((rc = stmt_next(s, e)) > 0) {
+        char duration[32];
+        if (!known)
+            buffer_printf(&w->out, ": %s%s%s\n", stmt_text(s, 0), stmt_is_null(s, 1) ? "" : "/",
+                          stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
+        known = true;
+        if (!stmt_is_null(s, 2))
+            buffer_printf(&w->out, "    attempt %" PRId64 ": %s after %s%s%s\n", stmt_int(s, 2),
+                          stmt_is_null(s, 3) ? "ok" : stmt_text(s, 3),
+                          format_duration_ms(stmt_int(s, 5), duration, sizeof duration),
+                          stmt_is_null(s, 4) ? "" : ": ", stmt_is_null(s, 4) ? "" : stmt_text(s, 4));
+    }
+    if (!known)
+        buffer_add_text(&w->out, ": new, it would run\n");
+    stmt_free(s);
+    return rc;
+}
+
+static int add_jobs(struct answer *w, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    if (match_open(w->session->space, w->filter, true, &cursor, e) < 0)
+        return -1;
+    int rc = 0;
+    for (int shown = 0; shown < SHOWN && (rc = match_next(cursor, &m, e)) > 0; shown++) {
+        struct buffer words = BUFFER_INIT;
+        char hex[HASH_HEX_BYTES];
+        rc = describe_match(w->describer, m, &words, e);
+        buffer_printf(&w->out, "  job %.16s  %s", hash_hex(&m->key, hex), buffer_text(&words));
+        buffer_free(&words);
+        if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0)
+            break;
+    }
+    match_close(cursor);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_excluded(void *context, int64_t rank, const char *values_json, struct error *e)
+{
+    struct answer *w = context;
+    (void)e;
+    buffer_printf(&w->out, "    #%" PRId64 " %s\n", rank, values_json);
+    return 0;
+}
+
+static int add_rule(struct answer *w, size_t i, const struct match_counts *counts, struct error *e)
+{
+    const struct space_rule *r = &w->session->space->rules[i];
+    if (counts->rules[i].excluded == 0)
+        return 0;
+    buffer_printf(&w->out, "  %s %" PRId64 " by the rule %s: %s\n    require: %s\n    source: %s\n",
+                  r->warning ? "warned" : "excluded", counts->rules[i].excluded, r->name,
+                  r->reason[0] ? r->reason : "(no reason given)", r->require, r->source);
+    const struct exclusion_query query = {i, w->filter, SHOWN, add_excluded, w};
+    return r->warning ? 0 : match_excluded(w->session->space, &query, e);
+}
+
+static int answer(struct answer *w, struct error *e)
+{
+    struct match_counts counts;
+    if (describer_create(w->session->space, &w->describer, e) < 0 ||
+        match_count(w->session->space, w->filter, &counts, e) < 0)
+        return -1;
+    buffer_printf(&w->out, "%" PRId64 " of %" PRId64 " combinations have these values; %" PRId64 " of them matched\n",
+                  counts.combinations, space_combinations(w->session->space), counts.matched);
+    int rc = add_jobs(w, e);
+    if (rc == 0 && counts.matched > SHOWN)
+        buffer_printf(&w->out, "  … and %" PRId64 " more; name more keys\n", counts.matched - SHOWN);
+    for (size_t i = 0; rc == 0 && i < w->session->space->rule_count; i++)
+        rc = add_rule(w, i, &counts, e);
+    int status = counts.combinations == 0 ? STATUS_NOTHING : STATUS_OK;
+    free(counts.rules);
+    return rc < 0 ? -1 : status;
+}
+
+static int why(const struct arguments *a, struct error *e)
+{
+    const struct why_options *o = a->options;
+    struct session s;
+    struct expression filter = EXPRESSION_INIT;
+    struct answer w = {.session = &s, .filter = &filter};
+    int status = session_open(&s, &o->match, a, e);
+    if (status == 0)
+        status = compile_filter(&s, a, &filter, e);
+    if (status == 0 && store_exists(o->match.db))
+        status = store_open_read_only(o->match.db, &w.db, e);
+    if (status == 0)
+        status = answer(&w, e);
+    if (status >= 0 && output_write(buffer_text(&w.out), w.out.length, e) < 0)
+        status = -1;
+    describer_free(w.describer);
+    buffer_free(&w.out);
+    expression_free(&filter);
+    db_close(w.db);
+    session_close(&s);
+    return status;
+}
+
+const struct command why_command = {
+    .name = "why",
+    .summary = "Say why a combination ran, was skipped or was excluded",
+    .usage = "[OPTIONS] KEY=VALUE...",
+    .example = "meshsweep why zero_stage=3 pp=2",
+    .options = options,
+    .options_bytes = sizeof(struct why_options),
+    .words_most = 256,
+    .run = why,
+};

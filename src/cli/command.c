@@ -1,0 +1,117 @@
+#include "cli/command.h"
+
+#include <string.h>
+
+#include "util/suggest.h"
+
+#define COMMANDS_MOST 32
+
+const struct command *const commands[] = {
+    &run_command,
+    &plan_command,
+    &status_command,
+    &results_command,
+    &best_command,
+    &why_command,
+    &predict_command,
+    &export_command,
+    &check_command,
+    &search_model_command,
+    &selftest_command,
+    NULL,
+};
+
+void command_add_help(const struct command *c, struct buffer *out)
+{
+    buffer_printf(out, "usage: meshsweep %s %s\n\n%s.\n\n", c->name, c->usage, c->summary);
+    options_add_help(c->options, out);
+    buffer_add_text(out, "\nexample:\n");
+    for (const char *line = c->example; *line;) {
+        size_t length = strcspn(line, "\n");
+        buffer_printf(out, "  %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void commands_add_help(struct buffer *out)
+{
+    buffer_printf(out, "usage: meshsweep [COMMAND] [OPTIONS]\n\n"
+                       "Sweeps configurations of distributed training: one TOML file in, a database of results out.\n\n");
+    for (const struct command *const *c = commands; *c; c++)
+        buffer_printf(out, "  %-12s  %s\n", (*c)->name, (*c)->summary);
+    buffer_printf(out,
+                  "\nWithout a command it is `%s`. `meshsweep COMMAND --help` tells the options and an example.\n"
+                  "Exit status: 0 all well, 1 an operation failed, 2 wrong use or a wrong sweep file, 3 some jobs\n"
+                  "failed, 4 nothing matched, 128 + n ended by signal n.\n",
+                  run_command.name);
+}
+
+/* Options come before the command too, so what they take must be known before it is. */
+static bool takes_next_word(const char *word)
+{
+    for (const struct command *const *c = commands; *c; c++)
+        if (option_takes_next_word((*c)->options, word))
+            return true;
+    return false;
+}
+
+static size_t command_position(char *const *argv)
+{
+    size_t i = 0;
+    while (argv[i] && strcmp(argv[i], "--") != 0) {
+        if (argv[i][0] != '-')
+            return i;
+        bool has_value = argv[i + 1] && strncmp(argv[i + 1], "--", 2) != 0;
+        i += has_value && takes_next_word(argv[i]) ? 2 : 1;
+    }
+    while (argv[i])
+        i++;
+    return i;
+}
+
+static bool is_known_option(const char *word)
+{
+    for (const struct command *const *c = commands; *c; c++)
+        if (option_is_known((*c)->options, word))
+            return true;
+    return false;
+}
+
+/* The word after an option that nobody knows may be its value: it is the option that is wrong then. */
+static bool follows_unknown_option(char *const *argv, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (argv[i][0] == '-' && argv[i][1] && !is_known_option(argv[i]))
+            return true;
+    return false;
+}
+
+static const struct command *unknown_command(const char *word, struct error *e)
+{
+    const char *names[COMMANDS_MOST];
+    size_t count = 0;
+    for (const struct command *const *c = commands; *c && count < COMMANDS_MOST; c++)
+        names[count++] = (*c)->name;
+    const char *near = suggest_nearest(word, names, count);
+    if (near)
+        error_set(e, ERROR_USAGE, "unknown command %s (did you mean %s?)", word, near);
+    else
+        error_set(e, ERROR_USAGE, "unknown command %s", word);
+    return NULL;
+}
+
+const struct command *command_find(char *const *argv, size_t *at, struct error *e)
+{
+    *at = command_position(argv);
+    const char *word = argv[*at];
+    if (!word)
+        return commands[0];
+    for (const struct command *const *c = commands; *c; c++)
+        if (strcmp((*c)->name, word) == 0)
+            return *c;
+    if (!follows_unknown_option(argv, *at))
+        return unknown_command(word, e);
+    while (argv[*at])
+        (*at)++;
+    return commands[0];
+}

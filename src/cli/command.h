@@ -1,0 +1,61 @@
+/* Commands of the tool: one constant each, from which dispatch, help and the manual come.
+ *
+ * A command is three functions in its file: one that reads what the table cannot check, one that asks, one that
+ * prints. What it prints on standard output goes through cli/output.h. */
+#ifndef MESHSWEEP_CLI_COMMAND_H
+#define MESHSWEEP_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/options.h"
+#include "util/error.h"
+
+enum exit_status {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1,      /* an operation failed */
+    STATUS_USAGE = 2,       /* wrong use or a wrong sweep file */
+    STATUS_JOBS_FAILED = 3, /* finished, some jobs failed */
+    STATUS_NOTHING = 4,     /* nothing matched */
+    STATUS_SIGNAL = 128,    /* plus the signal's number */
+};
+
+/* What a command was given. */
+struct arguments {
+    const void *options;  /* the command's own struct, filled */
+    char *const *words;   /* that are no options, NULL-terminated */
+    size_t word_count;
+    char *const *program; /* the words after "--", NULL-terminated; NULL without "--". See takes_program */
+};
+
+struct command {
+    const char *name;
+    const char *summary; /* one line, without a full stop */
+    const char *usage;   /* what follows the name: "[OPTIONS] [-- PROGRAM ARGUMENT...]" */
+    const char *example; /* one or more lines, without a final newline */
+    const struct option *options;
+    size_t options_bytes; /* of the struct that `options` fills */
+    size_t words_most;
+    bool takes_program;
+    /* Returns an exit status, or -1 with `e` filled: then the error is printed and its kind says the status. */
+    int (*run)(const struct arguments *a, struct error *e);
+};
+
+/* In the order of the help text; NULL-terminated. The first one is run when no command is named. */
+extern const struct command *const commands[];
+
+extern const struct command run_command, plan_command, status_command, results_command, best_command, why_command,
+    export_command, check_command, search_model_command, selftest_command, predict_command;
+
+/* Appends the help of a command: usage, summary, options, example. */
+void command_add_help(const struct command *c, struct buffer *out);
+
+/* Appends the help of the tool: its commands and what all have in common. */
+void commands_add_help(struct buffer *out);
+
+/* The command that `argv` (without the program's name) names, and where: the first word that is neither an option nor
+ * an option's value. `*at` is its index, the count of words when no command is named (or an unknown option stands
+ * before an unknown word). NULL for an unknown one with `e` filled. */
+const struct command *command_find(char *const *argv, size_t *at, struct error *e);
+
+#endif

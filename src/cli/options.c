@@ -1,0 +1,324 @@
+#include "cli/options.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/suggest.h"
+
+static const struct option common_options[] = {
+    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = offsetof(struct option_words, help),
+     .help = "this text"},
+    {.name = "version", .kind = OPTION_FLAG, .offset = offsetof(struct option_words, version),
+     .help = "versions of the tool and its libraries"},
+    {.name = NULL},
+};
+
+/* --- looking up --- */
+
+static const struct option *find_long(const struct option *table, const char *name, size_t length)
+{
+    for (; table->name; table++)
+        if (strncmp(table->name, name, length) == 0 && !table->name[length])
+            return table;
+    return NULL;
+}
+
+static const struct option *find_short(const struct option *table, char letter)
+{
+    for (; table->name; table++)
+        if (table->letter == letter)
+            return table;
+    return NULL;
+}
+
+static bool wants_next_word(const struct option *o)
+{
+    return o->kind != OPTION_FLAG && !o->value_optional;
+}
+
+bool option_takes_next_word(const struct option *table, const char *word)
+{
+    if (word[0] != '-' || !word[1])
+        return false;
+    if (word[1] == '-') {
+        const struct option *o = find_long(table, word + 2, strlen(word + 2));
+        return o && wants_next_word(o);
+    }
+    for (const char *c = word + 1; *c; c++) {
+        const struct option *o = find_short(table, *c);
+        if (o && wants_next_word(o))
+            return !c[1];
+    }
+    return false;
+}
+
+bool option_is_known(const struct option *table, const char *word)
+{
+    if (word[1] != '-')
+        return find_short(table, word[1]) || find_short(common_options, word[1]);
+    size_t length = strcspn(word + 2, "=");
+    return find_long(table, word + 2, length) || find_long(common_options, word + 2, length);
+}
+
+static size_t count_options(const struct option *table)
+{
+    size_t n = 0;
+    while (table[n].name)
+        n++;
+    return n;
+}
+
+static int unknown_long(const struct option *table, const char *name, size_t length, struct error *e)
+{
+    size_t own = count_options(table), common = count_options(common_options);
+    const char **names = xmalloc((own + common) * sizeof *names);
+    for (size_t i = 0; i < own + common; i++)
+        names[i] = i < own ? table[i].name : common_options[i - own].name;
+    char *word = xstrndup(name, length);
+    const char *near = suggest_nearest(word, names, own + common);
+    if (near)
+        error_set(e, ERROR_USAGE, "unknown option --%s (did you mean --%s?)", word, near);
+    else
+        error_set(e, ERROR_USAGE, "unknown option --%s", word);
+    free(word);
+    free(names);
+    return -1;
+}
+
+/* --- values --- */
+
+static int refuse_choice(const struct option *o, const char *text, struct error *e)
+{
+    struct buffer list = BUFFER_INIT;
+    for (size_t i = 0; o->choices[i]; i++) {
+        if (i)
+            buffer_add_text(&list, o->choices[i + 1] ? ", " : " or ");
+        buffer_add_text(&list, o->choices[i]);
+    }
+    error_set(e, ERROR_USAGE, "--%s %s: must be %s", o->name, text, buffer_text(&list));
+    buffer_free(&list);
+    return -1;
+}
+
+static int set_choice(const struct option *o, const char *text, int *out, struct error *e)
+{
+    for (int i = 0; o->choices[i]; i++) {
+        if (strcmp(o->choices[i], text) == 0) {
+            *out = i;
+            return 0;
+        }
+    }
+    return refuse_choice(o, text, e);
+}
+
+static int check_bounds(const struct option *o, const char *text, double value, struct error *e)
+{
+    if ((o->least == 0 && o->most == 0) || (value >= o->least && value <= o->most))
+        return 0;
+    if (isinf(o->most))
+        return error_set(e, ERROR_USAGE, "--%s %s: must be at least %g", o->name, text, o->least);
+    return error_set(e, ERROR_USAGE, "--%s %s: must be from %g to %.15g", o->name, text, o->least, o->most);
+}
+
+static int set_value(const struct option *o, const char *text, void *target, struct error *e)
+{
+    void *member = (char *)target + o->offset;
+    int64_t integer;
+    double real;
+    switch (o->kind) {
+    case OPTION_FLAG:
+        *(bool *)member = true;
+        return 0;
+    case OPTION_STRING:
+        *(const char **)member = text;
+        return 0;
+    case OPTION_INT:
+        if (!parse_int64(text, &integer))
+            return error_set(e, ERROR_USAGE, "--%s %s: must be a whole number", o->name, text);
+        if (check_bounds(o, text, (double)integer, e) < 0)
+            return -1;
+        *(int64_t *)member = integer;
+        return 0;
+    case OPTION_DOUBLE:
+        if (!parse_double(text, &real))
+            return error_set(e, ERROR_USAGE, "--%s %s: must be a number", o->name, text);
+        if (check_bounds(o, text, real, e) < 0)
+            return -1;
+        *(double *)member = real;
+        return 0;
+    case OPTION_CHOICE:
+        return set_choice(o, text, member, e);
+    case OPTION_DURATION:
+        if (!parse_duration_ms(text, member))
+            return error_set(e, ERROR_USAGE, "--%s %s: must be a duration such as 90, 90s, 10m or 1h30m", o->name, text);
+        return 0;
+    }
+    return 0;
+}
+
+static void set_fallbacks(const struct option *table, void *target)
+{
+    for (const struct option *o = table; o->name; o++) {
+        if (!o->fallback)
+            continue;
+        int rc = set_value(o, o->fallback, target, NULL);
+        assert(rc == 0);
+        (void)rc;
+    }
+}
+
+/* --- reading --- */
+
+/* Where the reading stands. */
+struct cursor {
+    const struct option *table;
+    char *const *argv;
+    size_t next; /* index of the next word */
+    void *target;
+    struct option_words *words;
+};
+
+/* The value as a word of its own, NULL with `e` filled when there is none. */
+static const char *next_value(struct cursor *c, const struct option *o, struct error *e)
+{
+    const char *word = c->argv[c->next];
+    if (!word || strncmp(word, "--", 2) == 0) {
+        error_set(e, ERROR_USAGE, "option --%s needs a value: --%s %s", o->name, o->name, o->value);
+        return NULL;
+    }
+    c->next++;
+    return word;
+}
+
+static int read_long(struct cursor *c, const char *word, struct error *e)
+{
+    const char *name = word + 2;
+    size_t length = strcspn(name, "=");
+    const char *value = name[length] ? name + length + 1 : NULL;
+    void *target = c->target;
+    const struct option *o = find_long(c->table, name, length);
+    if (!o) {
+        target = c->words;
+        o = find_long(common_options, name, length);
+    }
+    if (!o)
+        return unknown_long(c->table, name, length, e);
+    if (o->kind == OPTION_FLAG && value)
+        return error_set(e, ERROR_USAGE, "option --%s takes no value", o->name);
+    if (!value && wants_next_word(o) && !(value = next_value(c, o, e)))
+        return -1;
+    return set_value(o, value ? value : "", target, e);
+}
+
+static int read_short(struct cursor *c, const char *letters, struct error *e)
+{
+    for (const char *l = letters; *l; l++) {
+        void *target = c->target;
+        const struct option *o = find_short(c->table, *l);
+        if (!o) {
+            target = c->words;
+            o = find_short(common_options, *l);
+        }
+        if (!o)
+            return error_set(e, ERROR_USAGE, "unknown option -%c", *l);
+        if (!wants_next_word(o)) {
+            if (set_value(o, "", target, e) < 0)
+                return -1;
+            continue;
+        }
+        const char *value = l[1] ? l + 1 : next_value(c, o, e);
+        return value ? set_value(o, value, target, e) : -1;
+    }
+    return 0;
+}
+
+static int add_word(const struct option_rules *rules, char *word, struct option_words *out, struct error *e)
+{
+    if (out->count == rules->words_most)
+        return error_set(e, ERROR_USAGE, rules->words_most ? "one word too many: %s" : "unexpected word: %s", word);
+    out->items[out->count++] = word;
+    return 0;
+}
+
+/* One word, or the option that begins with it. */
+static int read_one(const struct option_rules *rules, struct cursor *c, bool *options_ended, struct error *e)
+{
+    char *word = c->argv[c->next++];
+    if (*options_ended || word[0] != '-' || !word[1])
+        return add_word(rules, word, c->words, e);
+    if (strcmp(word, "--") == 0) {
+        *options_ended = true;
+        return 0;
+    }
+    return word[1] == '-' ? read_long(c, word, e) : read_short(c, word + 1, e);
+}
+
+int options_parse(const struct option_rules *rules, char *const *argv, void *target, struct option_words *out,
+                  struct error *e)
+{
+    struct option_words words = {.items = xcalloc(rules->words_most + 1, sizeof *words.items)};
+    struct cursor c = {rules->table, argv, 0, target, &words};
+    bool options_ended = false;
+    set_fallbacks(rules->table, target);
+    while (argv[c.next] && !words.help && !words.version) {
+        if (read_one(rules, &c, &options_ended, e) < 0) {
+            free(words.items);
+            return -1;
+        }
+        if (options_ended && rules->takes_program) {
+            words.program = argv + c.next;
+            break;
+        }
+    }
+    *out = words;
+    return 0;
+}
+
+/* --- help --- */
+
+static void add_names(const struct option *o, struct buffer *out)
+{
+    if (o->letter)
+        buffer_printf(out, "  -%c, --%s", o->letter, o->name);
+    else
+        buffer_printf(out, "      --%s", o->name);
+    if (o->kind != OPTION_FLAG)
+        buffer_printf(out, o->value_optional ? "[=%s]" : " %s", o->value);
+}
+
+static size_t names_width(const struct option *table)
+{
+    size_t width = 0;
+    for (; table->name; table++) {
+        struct buffer names = BUFFER_INIT;
+        add_names(table, &names);
+        width = names.length > width ? names.length : width;
+        buffer_free(&names);
+    }
+    return width;
+}
+
+static void add_lines(const struct option *table, size_t width, struct buffer *out)
+{
+    for (; table->name; table++) {
+        size_t start = out->length;
+        add_names(table, out);
+        buffer_printf(out, "%*s  %s", (int)(width - (out->length - start)), "", table->help);
+        if (table->fallback)
+            buffer_printf(out, " (default %s)", table->fallback);
+        buffer_add_char(out, '\n');
+    }
+}
+
+void options_add_help(const struct option *table, struct buffer *out)
+{
+    size_t own = names_width(table), common = names_width(common_options);
+    size_t width = own > common ? own : common;
+    add_lines(table, width, out);
+    add_lines(common_options, width, out);
+}

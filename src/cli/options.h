@@ -1,0 +1,71 @@
+/* Options of a command line, as a table says them: one table per command, from which its arguments are read and its
+ * help text is made. Pure: nothing here prints or exits. */
+#ifndef MESHSWEEP_CLI_OPTIONS_H
+#define MESHSWEEP_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* What an option's value is, and the type of the member that takes it. */
+enum option_kind {
+    OPTION_FLAG = 1, /* bool; no value */
+    OPTION_STRING,   /* const char *, borrowed from argv or the table; NULL: not given */
+    OPTION_INT,      /* int64_t */
+    OPTION_DOUBLE,   /* double */
+    OPTION_CHOICE,   /* int: index into `choices` */
+    OPTION_DURATION, /* int64_t in milliseconds; seconds when written without a unit */
+};
+
+struct option {
+    const char *name;      /* the long name without dashes; NULL ends the table */
+    char letter;           /* the short name; 0: none */
+    enum option_kind kind;
+    size_t offset;         /* of the member in the command's struct of options */
+    const char *value;     /* what help calls the value: "FILE" */
+    const char *help;      /* a few words */
+    const char *fallback;  /* what stands when it is not given, as it would be written; NULL: zero bytes. In help */
+    const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
+    double least, most;    /* OPTION_INT, OPTION_DOUBLE: inclusive; both 0: no bounds */
+    bool value_optional;   /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
+};
+
+/* How words that are no options are taken. */
+struct option_rules {
+    const struct option *table;
+    size_t words_most;    /* words that are no options; more are an error */
+    bool takes_program;   /* words after "--" are a program's, kept apart; else "--" only ends the options */
+};
+
+/* What the arguments say besides the members that were set. Words are borrowed from argv. */
+struct option_words {
+    char **items;     /* in order, NULL-terminated; the caller's to free(), the words are not */
+    size_t count;
+    char *const *program; /* after "--", NULL-terminated as argv is; NULL when there is no "--" */
+    bool help;        /* -h or --help: nothing else was looked at */
+    bool version;     /* --version: likewise */
+};
+
+/* Reads `argv` (NULL-terminated, without the program's and the command's name) into `*target`, which was zeroed and
+ * gets the fallbacks first. Long options with "=" or a separate value, short ones bundled or with their value
+ * attached, options and words in any order. -h, --help and --version are known in every table. The last one of an
+ * option that is given twice counts.
+ *
+ * A separate value may not begin with "--": then it is the value that is missing. ERROR_USAGE in one sentence: an
+ * unknown option with the nearest one, a value that is missing, not wanted, of the wrong kind or out of bounds, a
+ * word too many. */
+int options_parse(const struct option_rules *rules, char *const *argv, void *target, struct option_words *out,
+                  struct error *e);
+
+/* Whether `word`, as it stands on a command line, is an option of `table` whose value is the next word. */
+bool option_takes_next_word(const struct option *table, const char *word);
+
+/* Whether `word`, which begins with "-", begins with an option of `table` or one that every table has. */
+bool option_is_known(const struct option *table, const char *word);
+
+/* Appends one line per option, aligned: "  -c, --config FILE   sweep file (default sweep.toml)". -h comes last. */
+void options_add_help(const struct option *table, struct buffer *out);
+
+#endif

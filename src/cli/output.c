@@ -1,0 +1,127 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "report/text.h"
+#include "util/parse.h"
+
+/* `meshsweep results | head` is no failure of anybody: no message, and nothing more is written at exit. */
+static int write_failed(struct error *e)
+{
+    if (errno == EPIPE)
+        _Exit(STATUS_SIGNAL + SIGPIPE);
+    return error_errno(e, errno, "standard output");
+}
+
+int output_write(const void *bytes, size_t length, struct error *e)
+{
+    if (length && fwrite(bytes, 1, length, stdout) != length)
+        return write_failed(e);
+    return 0;
+}
+
+int output_text(const char *text, struct error *e)
+{
+    return output_write(text, strlen(text), e);
+}
+
+static int sink_write(void *context, const void *bytes, size_t length, struct error *e)
+{
+    (void)context;
+    return output_write(bytes, length, e);
+}
+
+const struct report_sink output_sink = {sink_write, NULL};
+
+int output_json(const struct cJSON *value, struct error *e)
+{
+    char *text = cJSON_Print(value);
+    struct buffer valid = BUFFER_INIT;
+    text_add_valid(&valid, text, strlen(text));
+    buffer_add_char(&valid, '\n');
+    int rc = output_write(valid.data, valid.length, e);
+    buffer_free(&valid);
+    cJSON_free(text);
+    return rc;
+}
+
+int output_flush_all(struct error *e)
+{
+    if (fflush(stdout) != 0)
+        return write_failed(e);
+    return 0;
+}
+
+void output_message(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("meshsweep: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+void output_error(const char *command, const struct error *e, const char *hint)
+{
+    const char *line = e->text;
+    do {
+        size_t length = strcspn(line, "\n");
+        const char *next = line[length] ? line + length + 1 : NULL;
+        fprintf(stderr, "meshsweep%s%s: %.*s%s\n", command ? " " : "", command ? command : "", (int)length, line,
+                hint && !next ? hint : "");
+        line = next;
+    } while (line);
+}
+
+int output_status(const struct error *e)
+{
+    static const int statuses[] = {
+        [ERROR_NONE] = STATUS_FAILED,
+        [ERROR_FAILED] = STATUS_FAILED,
+        [ERROR_USAGE] = STATUS_USAGE,
+        [ERROR_NOTHING] = STATUS_NOTHING,
+    };
+    return statuses[e->kind];
+}
+
+bool output_is_terminal(FILE *stream)
+{
+    return isatty(fileno(stream));
+}
+
+bool output_has_colour(FILE *stream)
+{
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (no_colour && no_colour[0])
+        return false;
+    return output_is_terminal(stream) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+bool output_has_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+size_t output_width(FILE *stream)
+{
+    struct winsize size;
+    int64_t columns;
+    if (!output_is_terminal(stream))
+        return 0;
+    const char *wanted = getenv("COLUMNS");
+    if (wanted && parse_int64(wanted, &columns) && columns > 0 && columns < 10000)
+        return (size_t)columns;
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}

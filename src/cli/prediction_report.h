@@ -1,0 +1,38 @@
+/* What `predict` tells of combinations: a list with residuals by axis, how accurate it was, or a frontier. */
+#ifndef MESHSWEEP_CLI_PREDICTION_REPORT_H
+#define MESHSWEEP_CLI_PREDICTION_REPORT_H
+
+#include "predict/predictor.h"
+#include "store/db.h"
+#include "util/buffer.h"
+
+enum report_kind { REPORT_LIST, REPORT_ACCURACY, REPORT_FRONTIER };
+
+struct report_request {
+    enum report_kind kind;
+    int64_t most;             /* combinations listed */
+    const char *frontier_key; /* REPORT_FRONTIER */
+};
+
+/* Borrowed for the call. */
+struct predicted_row {
+    const char *words;                   /* "tp=2 micro_batch=4": what differs between combinations */
+    const struct prediction *prediction; /* NULL: `why` says what is missing */
+    const char *why;
+    const char *state, *failure;                     /* "" when the database has no such job */
+    double measured_bytes, measured_s, before_bytes; /* NaN: none; the last was predicted before it ran */
+    bool is_audit;
+};
+
+struct prediction_report;
+struct prediction_report *prediction_report_create(const struct report_request *request);
+void prediction_report_free(struct prediction_report *r);
+void prediction_report_add(struct prediction_report *r, const struct predicted_row *row);
+
+/* Appends the whole. `db` (NULL: there is none) tells calibrations and observations. */
+int prediction_report_end(struct prediction_report *r, struct db *db, struct buffer *out, struct error *e);
+
+/* Appends a profile per calibrated (framework, device, cluster). ERROR_NOTHING without any. */
+int prediction_report_profile(struct db *db, struct buffer *out, struct error *e);
+
+#endif

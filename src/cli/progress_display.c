@@ -1,0 +1,298 @@
+#include "cli/progress_display.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "report/progress.h"
+#include "report/text.h"
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define PLAIN_EVERY_MS 10000 /* a line on how far it is, in a log */
+#define JSON_EVERY_MS 1000
+#define EVENTS_WRITTEN_OUT 200 /* larger sweeps tell of failures only, and of no more than this many */
+#define WINDOW_MS 30000        /* the rate is that of about the last half minute */
+#define LABEL_BYTES 20
+
+struct progress_display {
+    enum progress how; /* never auto or none */
+    const struct sweep *sweep;
+    const struct metric *objective; /* NULL: none is declared as a metric */
+    struct buffer line;
+    int64_t total;
+    int64_t events_told;
+    int64_t told_ms;
+    int64_t window_began_ms, window_finished; /* where the rate's window begins */
+    double rate;
+    bool on_line; /* a live line stands on the terminal */
+};
+
+static const struct metric *objective_of(const struct sweep *s)
+{
+    for (size_t i = 0; s->objective_count && i < s->job.metric_count; i++)
+        if (strcmp(s->job.metrics[i].name, s->objectives[0].metric) == 0)
+            return &s->job.metrics[i];
+    return NULL;
+}
+
+struct progress_display *progress_display_open(enum progress how, const struct sweep *sweep)
+{
+    if (how == PROGRESS_NONE)
+        return NULL;
+    struct progress_display *d = xcalloc(1, sizeof *d);
+    d->how = how != PROGRESS_AUTO ? how : output_is_terminal(stderr) ? PROGRESS_TTY : PROGRESS_PLAIN;
+    d->sweep = sweep;
+    d->objective = objective_of(sweep);
+    return d;
+}
+
+void progress_display_close(struct progress_display *d)
+{
+    if (!d)
+        return;
+    buffer_free(&d->line);
+    free(d);
+}
+
+/* --- lines --- */
+
+static void clear_line(struct progress_display *d)
+{
+    if (d->on_line)
+        fputs("\r\x1b[K", stderr);
+    d->on_line = false;
+}
+
+static void put_line(struct progress_display *d)
+{
+    clear_line(d);
+    fprintf(stderr, "%s\n", buffer_text(&d->line));
+    buffer_clear(&d->line);
+}
+
+static void put_live(struct progress_display *d)
+{
+    fprintf(stderr, "\r%s\x1b[K", buffer_text(&d->line));
+    fflush(stderr);
+    buffer_clear(&d->line);
+    d->on_line = true;
+}
+
+void progress_display_notice(struct progress_display *d, const char *text)
+{
+    if (!d) {
+        output_message("%s", text);
+        return;
+    }
+    buffer_clear(&d->line);
+    if (d->how == PROGRESS_JSON) {
+        buffer_add_text(&d->line, "{\"event\":\"notice\",\"text\":");
+        buffer_add_json_string(&d->line, text, strlen(text));
+        buffer_add_char(&d->line, '}');
+    } else {
+        buffer_printf(&d->line, "meshsweep: %s", text);
+    }
+    put_line(d);
+}
+
+/* --- enumeration --- */
+
+void progress_display_enumerating(struct progress_display *d, int64_t matched)
+{
+    if (!d || d->how != PROGRESS_TTY)
+        return;
+    buffer_printf(&d->line, "matching: %" PRId64 " jobs so far", matched);
+    put_live(d);
+}
+
+static void add_enumeration_json(struct progress_display *d, const struct enumeration *n)
+{
+    buffer_printf(&d->line,
+                  "{\"event\":\"enumerated\",\"combinations\":%" PRId64 ",\"matched\":%" PRId64 ",\"jobs\":%" PRId64
+                  ",\"duplicates\":%" PRId64 ",\"new\":%" PRId64 "}",
+                  n->counts.combinations, n->counts.matched, n->counts.jobs, n->counts.duplicates, n->new_jobs);
+}
+
+void progress_display_enumerated(struct progress_display *d, const struct enumeration *n)
+{
+    if (!d)
+        return;
+    d->total = n->counts.jobs;
+    if (d->how == PROGRESS_JSON)
+        add_enumeration_json(d, n);
+    else
+        buffer_printf(&d->line, "%s: %" PRId64 " combinations, %" PRId64 " excluded by rules, %" PRId64 " jobs (%" PRId64
+                                " new)",
+                      d->sweep->name, n->counts.combinations, n->counts.combinations - n->counts.matched, n->counts.jobs,
+                      n->new_jobs);
+    put_line(d);
+}
+
+/* --- events --- */
+
+static void add_event_json(struct progress_display *d, const struct run_event *event)
+{
+    struct buffer *b = &d->line;
+    buffer_printf(b, "{\"event\":\"attempt\",\"job\":%" PRId64 ",\"key\":\"%s\",\"attempt\":%" PRId64
+                     ",\"state\":\"%s\",\"failure\":",
+                  event->job_id, event->key_hex, event->attempt_number, event->failure ? "failed" : "ok");
+    buffer_printf(b, event->failure ? "\"%s\"" : "null", event->failure);
+    buffer_printf(b, ",\"duration_ms\":%" PRId64 ",\"objective\":", event->duration_ms);
+    if (event->has_objective && isfinite(event->objective))
+        buffer_add_double(b, event->objective);
+    else
+        buffer_add_text(b, "null");
+    buffer_add_text(b, ",\"message\":");
+    if (event->message)
+        buffer_add_json_string(b, event->message, strlen(event->message));
+    else
+        buffer_add_text(b, "null");
+    buffer_printf(b, ",\"will_retry\":%s}", event->will_retry ? "true" : "false");
+}
+
+static void add_event_text(struct progress_display *d, const struct run_event *event)
+{
+    char duration[32];
+    buffer_printf(&d->line, "%-9s %.16s  %7s", event->failure ? event->failure : "ok", event->key_hex,
+                  format_duration_ms(event->duration_ms, duration, sizeof duration));
+    if (event->has_objective) {
+        buffer_printf(&d->line, "  %s ", d->sweep->objectives[0].metric);
+        text_add_rounded(&d->line, event->objective);
+        if (d->objective && d->objective->unit[0])
+            buffer_printf(&d->line, " %s", d->objective->unit);
+    }
+    if (event->message) {
+        buffer_add_text(&d->line, "  ");
+        text_add_printable(&d->line, event->message, strlen(event->message), 0, false);
+    }
+    if (event->will_retry)
+        buffer_add_text(&d->line, "  (again)");
+}
+
+static bool is_told(const struct progress_display *d, const struct run_event *event)
+{
+    if (d->how == PROGRESS_JSON)
+        return true;
+    return d->events_told < EVENTS_WRITTEN_OUT && (event->failure || d->total <= EVENTS_WRITTEN_OUT);
+}
+
+void progress_display_event(struct progress_display *d, const struct run_event *event)
+{
+    if (!d || !is_told(d, event))
+        return;
+    d->events_told++;
+    if (d->how == PROGRESS_JSON)
+        add_event_json(d, event);
+    else
+        add_event_text(d, event);
+    put_line(d);
+}
+
+/* --- how far it is --- */
+
+static void update_rate(struct progress_display *d, const struct run_counts *c)
+{
+    int64_t ms = c->elapsed_ms - d->window_began_ms;
+    if (ms > 0)
+        d->rate = (double)(c->finished_now - d->window_finished) * 1e3 / (double)ms;
+    if (ms < WINDOW_MS)
+        return;
+    d->window_began_ms = c->elapsed_ms - WINDOW_MS / 2;
+    d->window_finished = c->finished_now - (int64_t)(d->rate * WINDOW_MS / 2e3);
+}
+
+struct described_progress {
+    struct sweep_progress progress;
+    struct failure_count failures[FAILURE_COUNT];
+    char label[LABEL_BYTES];
+};
+
+static void describe(struct progress_display *d, const struct run_counts *c, struct described_progress *out)
+{
+    int64_t ok_now = c->finished_now - c->failed_now;
+    struct sweep_progress *p = &out->progress;
+    *p = (struct sweep_progress){
+        .total = c->total,
+        .ok = ok_now < c->ok ? ok_now : c->ok,
+        .failed = c->failed_now,
+        .running = c->running,
+        .pending = c->pending,
+        .elapsed_ms = c->elapsed_ms,
+        .jobs_per_second = d->rate,
+        .eta_ms = d->rate > 0 ? (int64_t)((double)(c->pending + c->running) / d->rate * 1e3) : -1,
+        .has_best = c->has_best,
+        .best_value = c->best,
+        .best_unit = d->objective ? d->objective->unit : NULL,
+        .best_label = out->label,
+        .failures = out->failures,
+    };
+    p->skipped = c->total - p->ok - p->failed - c->running - c->pending;
+    snprintf(out->label, sizeof out->label, "job %" PRId64, c->best_job_id);
+    for (int i = 1; i < FAILURE_COUNT; i++)
+        if (c->failures[i])
+            out->failures[p->failure_count++] = (struct failure_count){failure_names[i], c->failures[i]};
+}
+
+void progress_display_counts(struct progress_display *d, const struct run_counts *counts)
+{
+    static const int64_t every_ms[] = {[PROGRESS_TTY] = 0, [PROGRESS_PLAIN] = PLAIN_EVERY_MS,
+                                       [PROGRESS_JSON] = JSON_EVERY_MS};
+    struct described_progress now;
+    update_rate(d, counts);
+    if (counts->elapsed_ms - d->told_ms < every_ms[d->how])
+        return;
+    d->told_ms = counts->elapsed_ms;
+    describe(d, counts, &now);
+    buffer_clear(&d->line);
+    if (d->how == PROGRESS_TTY) {
+        progress_add_line(&now.progress, output_width(stderr), false, &d->line);
+        put_live(d);
+        return;
+    }
+    if (d->how == PROGRESS_JSON)
+        progress_add_json(&now.progress, &d->line);
+    else
+        progress_add_plain(&now.progress, &d->line);
+    put_line(d);
+}
+
+/* --- the end --- */
+
+static void say_winner(struct progress_display *d, const struct best *best)
+{
+    const struct best_job *winner = &best->jobs[0];
+    buffer_printf(&d->line, "best %s: ", best->objective);
+    text_add_rounded(&d->line, winner->value);
+    buffer_printf(&d->line, "%s%s  job %" PRId64, best->unit[0] ? " " : "", best->unit, winner->job_id);
+    for (size_t i = 0; i < winner->key_count; i++) {
+        buffer_printf(&d->line, " %s=", winner->keys[i].name);
+        text_add_printable(&d->line, winner->keys[i].text, strlen(winner->keys[i].text), 40, false);
+    }
+    put_line(d);
+}
+
+void progress_display_end(struct progress_display *d, const struct run_result *result, const struct best *best,
+                          const char *db_path)
+{
+    if (!d)
+        return;
+    struct described_progress now;
+    clear_line(d);
+    describe(d, &result->counts, &now);
+    if (d->how == PROGRESS_JSON) {
+        progress_add_json(&now.progress, &d->line);
+        put_line(d);
+        return;
+    }
+    progress_add_plain(&now.progress, &d->line);
+    put_line(d);
+    if (best && best->count > 0)
+        say_winner(d, best);
+    buffer_printf(&d->line, "results in %s; see meshsweep best, meshsweep status, or sqlite3 %s 'select * from ranking'",
+                  db_path, db_path);
+    put_line(d);
+}

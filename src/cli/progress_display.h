@@ -1,0 +1,26 @@
+/* What a person or a program sees on standard error while a sweep runs. */
+#ifndef MESHSWEEP_CLI_PROGRESS_DISPLAY_H
+#define MESHSWEEP_CLI_PROGRESS_DISPLAY_H
+
+#include "cli/run_options.h"
+#include "run/runner.h"
+#include "space/enumerate.h"
+#include "store/best.h"
+
+struct progress_display; /* NULL shows nothing: every function takes it */
+
+/* PROGRESS_AUTO becomes a live line on a terminal and plain lines elsewhere. NULL for PROGRESS_NONE. */
+struct progress_display *progress_display_open(enum progress how, const struct sweep *sweep);
+void progress_display_close(struct progress_display *d);
+
+void progress_display_enumerating(struct progress_display *d, int64_t matched);
+void progress_display_enumerated(struct progress_display *d, const struct enumeration *n);
+void progress_display_event(struct progress_display *d, const struct run_event *event);
+void progress_display_counts(struct progress_display *d, const struct run_counts *counts);
+void progress_display_notice(struct progress_display *d, const char *text);
+
+/* The last lines: what became of the jobs, what won (`best` may be NULL), where the results are. */
+void progress_display_end(struct progress_display *d, const struct run_result *result, const struct best *best,
+                          const char *db_path);
+
+#endif

@@ -1,0 +1,14 @@
+/* Rows of the view `results` in a format, for `results` and `export`. */
+#ifndef MESHSWEEP_CLI_RESULT_OUTPUT_H
+#define MESHSWEEP_CLI_RESULT_OUTPUT_H
+
+#include <stdint.h>
+
+#include "report/render.h"
+#include "store/result_query.h"
+
+/* Asks, renders, and tells how many rows there were. */
+int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
+                  const struct report_sink *sink, uint64_t *count, struct error *e);
+
+#endif

@@ -1,0 +1,34 @@
+/* What `run` and `plan` are told: both match the same sweep against the same database. */
+#ifndef MESHSWEEP_CLI_RUN_OPTIONS_H
+#define MESHSWEEP_CLI_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/options.h"
+
+enum progress { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
+enum strategy_choice { STRATEGY_GRID };
+enum executor_choice { EXECUTOR_LOCAL };
+
+struct run_options {
+    const char *config, *db;
+    bool dry_run;
+    int64_t jobs;              /* slots; 0: as many as the machine and the sweep allow */
+    int64_t limit;             /* jobs to start at most; 0: no limit */
+    const char *only;          /* SQL condition, NULL: none */
+    const char *retry_failed;  /* NULL: not asked for; "": all classes; else classes with commas between them */
+    int strategy;              /* enum strategy_choice */
+    int executor;              /* enum executor_choice */
+    int64_t max_fail;          /* failed jobs after which nothing new starts; 0: no limit */
+    int progress;              /* enum progress */
+    int64_t manual_timeout_ms; /* 0: not given */
+    const char *command;       /* a line for the shell in place of the file's command; NULL: none */
+    bool search_model;
+    bool json; /* of a plan */
+    bool all;  /* of a plan: every job, not the first ones */
+};
+
+extern const struct option run_option_table[], plan_option_table[];
+
+#endif

@@ -1,0 +1,293 @@
+#include "cli/search_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/output.h"
+#include "space/model_section.h"
+#include "util/clock.h"
+
+#define TOLD_EVERY_MS 1000
+
+int search_model_need(const struct sweep *sweep, struct error *e)
+{
+    if (sweep->model_space)
+        return 0;
+    return error_set(e, ERROR_USAGE, "%s: there is no [model_space] to search", sweep->path);
+}
+
+int search_model_not_forgotten(const struct sweep *sweep, struct error *e)
+{
+    if (!sweep->model_space || sweep->sections[SECTION_MODEL].block_count > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "%s: the models are in [model_space]: --search-model sweeps them, meshsweep search-model prints them",
+                     sweep->path);
+}
+
+static bool is_all(const struct sweep *sweep)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        if (sweep->sections[kind].block_count > 0)
+            return false;
+    return !sweep->job.command;
+}
+
+/* --- telling --- */
+
+struct telling {
+    int64_t last_ms;
+};
+
+static void tell_progress(void *context, uint64_t looked_at)
+{
+    struct telling *t = context;
+    const int64_t now_ms = clock_monotonic_ms();
+    if (now_ms - t->last_ms < TOLD_EVERY_MS)
+        return;
+    t->last_ms = now_ms;
+    output_message("%" PRIu64 " candidates looked at", looked_at);
+}
+
+static int open_search(const struct sweep *sweep, const struct model_search_options *options, struct telling *telling,
+                       struct model_search **out, struct error *e)
+{
+    struct model_search_options o = *options;
+    telling->last_ms = clock_monotonic_ms();
+    o.progress = tell_progress;
+    o.progress_context = telling;
+    return model_search_open(sweep, &o, out, e);
+}
+
+static void tell_strata(const struct model_search *search)
+{
+    for (size_t i = 0; i < search->stratum_count; i++) {
+        const struct model_search_stratum *s = &search->strata[i];
+        if (s->taken < (uint64_t)s->sample->take)
+            output_message("%s: %" PRIu64 " of %" PRId64 " models: %s", s->name, s->taken, s->sample->take,
+                           search->cut ? "more may be left, but the space is too large to look at all of it"
+                                       : "no more are left");
+    }
+}
+
+static void tell_end(const struct model_search *search, uint64_t count)
+{
+    for (size_t i = 0; i < search->filter_count; i++)
+        if (search->filters[i].name)
+            output_message("%s removed %" PRIu64 " of the %" PRIu64 " candidates looked at", search->filters[i].name,
+                           search->filters[i].removed, search->looked_at);
+    tell_strata(search);
+    output_message("%" PRIu64 " models of %" PRIu64 " candidates", count, search->index->count);
+}
+
+/* --- printing --- */
+
+struct printing {
+    const struct model_search *search;
+    struct buffer text;
+    bool begun;
+};
+
+/* Nothing is printed where nothing is left. */
+static void add_head(const struct model_search *search, struct buffer *out)
+{
+    buffer_printf(out, "# Models from %" PRIu64 " candidates", search->index->count);
+    if (search->stratum_count > 0)
+        buffer_printf(out, ", sampled with seed %" PRId64, search->options.seed);
+    buffer_add_text(out, ".\n");
+    const size_t before = out->length;
+    buffer_add_text(out, "[sweep]\nlist_values = ");
+    const size_t names = out->length;
+    model_section_add_list_values(search, out);
+    if (out->length == names) {
+        out->length = before;
+        return;
+    }
+    buffer_add_char(out, '\n');
+}
+
+static int print_pick(void *context, const struct model_pick *pick, struct error *e)
+{
+    struct printing *p = context;
+    buffer_clear(&p->text);
+    if (!p->begun)
+        add_head(p->search, &p->text);
+    p->begun = true;
+    buffer_add_char(&p->text, '\n');
+    if (p->search->space.dhen)
+        buffer_printf(&p->text, "# %" PRId64 " parameters%s\n", pick->parameters, pick->candidate ? "" : ": the base");
+    model_section_add_toml(p->search, pick, &p->text);
+    return output_write(p->text.data, p->text.length, e);
+}
+
+int search_model_print(const struct sweep *sweep, const struct model_search_options *options, struct error *e)
+{
+    struct model_search *search = NULL;
+    struct telling telling;
+    uint64_t count = 0;
+    if (open_search(sweep, options, &telling, &search, e) < 0)
+        return -1;
+    struct printing p = {.search = search};
+    int rc = model_search_each(search, print_pick, &p, &count, e);
+    if (rc == 0)
+        tell_end(search, count);
+    buffer_free(&p.text);
+    model_search_free(search);
+    return rc;
+}
+
+int search_model_print_alone(const char *config, bool *printed, struct error *e)
+{
+    const struct model_search_options options = {0};
+    struct sweep *sweep = NULL;
+    if (sweep_load(config, &sweep, e) < 0)
+        return -1;
+    int rc = search_model_need(sweep, e);
+    *printed = rc == 0 && is_all(sweep);
+    if (*printed)
+        rc = search_model_print(sweep, &options, e);
+    sweep_free(sweep);
+    return rc;
+}
+
+int search_model_fill(struct sweep *sweep, struct error *e)
+{
+    const struct model_search_options options = {0};
+    const size_t written = sweep->sections[SECTION_MODEL].block_count;
+    struct model_search *search = NULL;
+    struct telling telling;
+    uint64_t count = 0;
+    if (open_search(sweep, &options, &telling, &search, e) < 0)
+        return -1;
+    if (written > 0)
+        output_message("%s: those of [model_space] take the place of %zu [[model]] blocks", sweep->path, written);
+    int rc = model_section_fill(search, sweep, &count, e);
+    if (rc == 0)
+        tell_end(search, count);
+    model_search_free(search);
+    return rc;
+}
+
+int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *e)
+{
+    const struct model_search_options options = {.limit = 1};
+    struct model_search *search = NULL;
+    struct telling telling;
+    uint64_t count = 0;
+    if (open_search(sweep, &options, &telling, &search, e) < 0)
+        return -1;
+    *candidates = search->index->count;
+    int rc = sweep->sections[SECTION_MODEL].block_count == 0 ? model_section_fill(search, sweep, &count, e) : 0;
+    model_search_free(search);
+    return rc;
+}
+
+/* --- counting --- */
+
+struct counts {
+    const struct model_search *search;
+    bool filtered; /* then `tally` counts what is kept */
+    struct model_tally tally;
+};
+
+static bool has_filters(const struct model_search *search)
+{
+    for (size_t i = 0; i < search->filter_count; i++)
+        if (search->filters[i].name)
+            return true;
+    return false;
+}
+
+static uint64_t kept_of(const struct counts *c, unsigned layers)
+{
+    return c->tally.kept_by_layers ? c->tally.kept_by_layers[layers] : 0;
+}
+
+static void add_line(const struct counts *c, const char *layers, uint64_t candidates, uint64_t kept,
+                     struct buffer *out)
+{
+    buffer_printf(out, "%-6s %20" PRIu64, layers, candidates);
+    if (c->filtered)
+        buffer_printf(out, " %20" PRIu64, kept);
+    buffer_add_char(out, '\n');
+}
+
+static void add_text(const struct counts *c, struct buffer *out)
+{
+    const struct model_search *s = c->search;
+    const size_t stack = model_space_main_stack(&s->space);
+    char text[16];
+    buffer_printf(out, "layers           candidates%s\n", c->filtered ? "                 kept" : "");
+    for (size_t i = 0; stack != MODEL_NO_KEY && i < s->index->keys[stack].stack.layers_count; i++) {
+        const unsigned layers = s->index->keys[stack].stack.layers[i];
+        snprintf(text, sizeof text, "%u", layers);
+        add_line(c, text, model_index_count_layers(s->index, stack, layers), kept_of(c, layers), out);
+    }
+    add_line(c, "all", s->index->count, c->tally.kept, out);
+    for (size_t i = 0; i < s->filter_count; i++)
+        if (s->filters[i].name)
+            buffer_printf(out, "%s removed %" PRIu64 "\n", s->filters[i].name, s->filters[i].removed);
+}
+
+/* A double would lose digits: counts have up to 64 bits. */
+static void add_number(cJSON *object, const char *name, uint64_t number)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, number);
+    cJSON_AddItemToObject(object, name, cJSON_CreateRaw(digits));
+}
+
+static void add_json(const struct counts *c, struct buffer *out)
+{
+    const struct model_search *s = c->search;
+    const size_t stack = model_space_main_stack(&s->space);
+    cJSON *o = cJSON_CreateObject();
+    add_number(o, "candidates", s->index->count);
+    if (c->filtered)
+        add_number(o, "kept", c->tally.kept);
+    cJSON *by_layers = stack != MODEL_NO_KEY ? cJSON_AddArrayToObject(o, "layers") : NULL;
+    for (size_t i = 0; by_layers && i < s->index->keys[stack].stack.layers_count; i++) {
+        const unsigned layers = s->index->keys[stack].stack.layers[i];
+        cJSON *row = cJSON_CreateObject();
+        add_number(row, "layers", layers);
+        add_number(row, "candidates", model_index_count_layers(s->index, stack, layers));
+        if (c->filtered)
+            add_number(row, "kept", kept_of(c, layers));
+        cJSON_AddItemToArray(by_layers, row);
+    }
+    cJSON *filters = cJSON_AddArrayToObject(o, "filters");
+    for (size_t i = 0; i < s->filter_count; i++) {
+        if (!s->filters[i].name)
+            continue;
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "name", s->filters[i].name);
+        add_number(row, "removed", s->filters[i].removed);
+        cJSON_AddItemToArray(filters, row);
+    }
+    char *text = cJSON_Print(o);
+    buffer_printf(out, "%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(o);
+}
+
+int search_model_count(const struct sweep *sweep, const struct model_search_options *options, bool json,
+                       struct error *e)
+{
+    struct model_search *search = NULL;
+    struct telling telling;
+    struct buffer out = BUFFER_INIT;
+    if (open_search(sweep, options, &telling, &search, e) < 0)
+        return -1;
+    struct counts c = {.search = search, .filtered = has_filters(search)};
+    int rc = c.filtered ? model_search_tally(search, &c.tally, e) : 0;
+    if (rc == 0) {
+        (json ? add_json : add_text)(&c, &out);
+        rc = output_write(buffer_text(&out), out.length, e);
+    }
+    free(c.tally.kept_by_layers);
+    buffer_free(&out);
+    model_search_free(search);
+    return rc;
+}

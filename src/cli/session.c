@@ -1,0 +1,98 @@
+#include "cli/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/search_model.h"
+#include "run/classify.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+static int check_class(const char *name, struct error *e)
+{
+    if (strcmp(name, "all") == 0 || failure_by_name(name) != FAILURE_NONE)
+        return 0;
+    const char *near = suggest_nearest(name, failure_names + 1, FAILURE_COUNT - 1);
+    return error_set(e, ERROR_USAGE, "--retry-failed: there is no failure class `%s`%s%s%s", name,
+                     near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "");
+}
+
+/* "timeout,oom" as words; all classes when empty. */
+static int parse_classes(const char *text, char ***out, struct error *e)
+{
+    char **classes = NULL;
+    size_t count = 0;
+    char *copy = xstrdup(*text ? text : "all"), *rest = NULL;
+    int rc = 0;
+    for (char *word = strtok_r(copy, ",", &rest); rc == 0 && word; word = strtok_r(NULL, ",", &rest)) {
+        rc = check_class(word, e);
+        classes = array_grow(classes, count, sizeof *classes);
+        classes[count++] = xstrdup(word);
+    }
+    classes = array_grow(classes, count, sizeof *classes);
+    classes[count] = NULL;
+    free(copy);
+    *out = classes;
+    return rc;
+}
+
+static char *const *given_command(struct session *s, const struct run_options *o, const struct arguments *a)
+{
+    if (a->program && a->program[0])
+        return a->program;
+    if (!o->command)
+        return NULL;
+    s->shell_line[0] = (char *)"/bin/sh";
+    s->shell_line[1] = (char *)"-c";
+    s->shell_line[2] = (char *)o->command;
+    return s->shell_line;
+}
+
+static int compile_only(struct session *s, const char *only, struct error *e)
+{
+    struct error problems = ERROR_INIT;
+    const struct source_text source = {only, UNKNOWN_IS_ERROR, NULL, "--only", only};
+    if (space_compile(s->space, &source, &s->only, &problems) == 0)
+        return 0;
+    *e = problems;
+    return -1;
+}
+
+static int load(struct session *s, const struct run_options *o, struct error *e)
+{
+    if (sweep_load(o->config, &s->sweep, e) < 0)
+        return -1;
+    if (!o->search_model)
+        return search_model_not_forgotten(s->sweep, e);
+    return search_model_need(s->sweep, e) < 0 ? -1 : search_model_fill(s->sweep, e);
+}
+
+int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
+{
+    *s = (struct session){0};
+    if (o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0)
+        return -1;
+    struct space_options options = {o->manual_timeout_ms, given_command(s, o, a), NULL};
+    if (load(s, o, e) < 0 || ds_config_open(s->sweep, &s->ds_config, e) < 0)
+        return -1;
+    options.base = ds_config_base(s->ds_config);
+    if (space_build(s->sweep, &options, &s->space, e) < 0)
+        return -1;
+    return o->only ? compile_only(s, o->only, e) : 0;
+}
+
+void session_close(struct session *s)
+{
+    expression_free(&s->only);
+    space_free(s->space);
+    ds_config_free(s->ds_config);
+    sweep_free(s->sweep);
+    for (char **c = s->forced; c && *c; c++)
+        free(*c);
+    free(s->forced);
+}
+
+struct retry_policy session_policy(const struct session *s)
+{
+    return (struct retry_policy){s->sweep->retries, s->sweep->retry_count};
+}

@@ -1,0 +1,26 @@
+/* What run, plan and why begin with: the sweep file loaded and its space built. */
+#ifndef MESHSWEEP_CLI_SESSION_H
+#define MESHSWEEP_CLI_SESSION_H
+
+#include "cli/command.h"
+#include "cli/run_options.h"
+#include "deepspeed/ds_config.h"
+#include "space/space.h"
+#include "store/jobs.h"
+
+struct session {
+    struct sweep *sweep;
+    struct ds_config *ds_config; /* NULL: the sweep has no [deepspeed] */
+    struct space *space;
+    struct expression only; /* sql is NULL when none was given */
+    char **forced;          /* classes of --retry-failed, NULL-terminated; NULL: not asked for */
+    char *shell_line[4];    /* --command as words */
+};
+
+/* `a` may carry a program after "--". Released with session_close in any case. */
+int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e);
+void session_close(struct session *s);
+
+struct retry_policy session_policy(const struct session *s);
+
+#endif

@@ -1,0 +1,63 @@
+#include "cli/shell_words.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_plain(const char *word)
+{
+    return *word && word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-")] == 0;
+}
+
+static void add_quoted(struct buffer *out, const char *word)
+{
+    buffer_add_char(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            buffer_add_text(out, "'\\''");
+        else
+            buffer_add_char(out, *word);
+    }
+    buffer_add_char(out, '\'');
+}
+
+void shell_add_word(struct buffer *out, const char *word)
+{
+    if (is_plain(word))
+        buffer_add_text(out, word);
+    else
+        add_quoted(out, word);
+}
+
+/* Bytes of the name that a shell can assign to, 0 when "NAME=" is none. */
+static size_t name_length(const char *setting)
+{
+    size_t n = 0;
+    while (isalpha((unsigned char)setting[n]) || setting[n] == '_' || (n && isdigit((unsigned char)setting[n])))
+        n++;
+    return setting[n] == '=' ? n : 0;
+}
+
+void shell_add_command(struct buffer *out, char *const *environment, char *const *command)
+{
+    bool through_env = false;
+    for (char *const *s = environment; *s; s++)
+        through_env = through_env || !name_length(*s);
+    if (through_env)
+        buffer_add_text(out, "env ");
+    for (char *const *s = environment; *s; s++) {
+        size_t name = through_env ? 0 : name_length(*s) + 1;
+        buffer_add(out, *s, name);
+        shell_add_word(out, *s + name);
+        buffer_add_char(out, ' ');
+    }
+    for (char *const *word = command; *word; word++) {
+        if (word != command)
+            buffer_add_char(out, ' ');
+        /* Where it stands first, NAME=value would be a setting. */
+        if (word == command && name_length(*word))
+            add_quoted(out, *word);
+        else
+            shell_add_word(out, *word);
+    }
+}

@@ -1,0 +1,19 @@
+/* A statement's rows for the renderers of report/. */
+#ifndef MESHSWEEP_CLI_STATEMENT_ROWS_H
+#define MESHSWEEP_CLI_STATEMENT_ROWS_H
+
+#include "report/rows.h"
+#include "store/db.h"
+
+struct statement_rows {
+    struct row_source source;
+    uint64_t count; /* rows given so far */
+    struct stmt *statement;
+    char **names;
+};
+
+/* `s` is borrowed, and `units` (may be NULL), one per column; release with statement_rows_free. */
+void statement_rows_init(struct statement_rows *r, struct stmt *s, char *const *units);
+void statement_rows_free(struct statement_rows *r);
+
+#endif

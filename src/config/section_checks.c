@@ -1,0 +1,160 @@
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/sections.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+/* Pairs of words that are compared for a hint: more take long, and nobody writes them by hand. */
+#define MOST_HINT_PAIRS 100000
+
+/* SQLite compares column names without regard to case: words are sorted so too, then exactly, then as written. */
+static int compare_columns(const void *a, const void *b)
+{
+    const struct word *x = a, *y = b;
+    int order = strcasecmp(x->text, y->text);
+    if (order == 0)
+        order = strcmp(x->text, y->text);
+    if (order == 0)
+        order = (x->at.line > y->at.line) - (x->at.line < y->at.line);
+    return order;
+}
+
+static int compare_column(const void *text, const void *word)
+{
+    return strcasecmp(text, ((const struct word *)word)->text);
+}
+
+/* The keys of a section, each spelling once. */
+static struct words section_keys(const struct section *section)
+{
+    struct words all = {NULL, 0};
+    for (size_t b = 0; b < section->block_count; b++)
+        for (size_t a = 0; a < section->blocks[b].axis_count; a++)
+            for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
+                words_add(&all, section->blocks[b].axes[a].keys[k], section->blocks[b].axes[a].at);
+    if (all.count > 0)
+        qsort(all.items, all.count, sizeof *all.items, compare_columns);
+    size_t kept = 0;
+    for (size_t i = 0; i < all.count; i++)
+        if (kept == 0 || strcmp(all.items[i].text, all.items[kept - 1].text) != 0)
+            all.items[kept++] = all.items[i];
+    all.count = kept;
+    return all;
+}
+
+static void check_case(const struct reading *r, const struct words *keys)
+{
+    for (size_t i = 1; i < keys->count; i++)
+        if (strcasecmp(keys->items[i].text, keys->items[i - 1].text) == 0)
+            problems_add(r->problems, keys->items[i].at, "\"%s\" differs from \"%s\" (line %d) in case only",
+                         keys->items[i].text, keys->items[i - 1].text, keys->items[i - 1].at.line);
+}
+
+static const struct axis *constant_name(const struct block *block)
+{
+    for (size_t a = 0; a < block->axis_count; a++) {
+        const struct axis *axis = &block->axes[a];
+        if (axis->key_count == 1 && axis->value_count == 1 && strcmp(axis->keys[0], "name") == 0)
+            return axis;
+    }
+    return NULL;
+}
+
+static void check_names(const struct reading *r, const struct section *section)
+{
+    struct words names = {NULL, 0};
+    for (size_t b = 0; b < section->block_count; b++) {
+        const struct axis *axis = constant_name(&section->blocks[b]);
+        if (axis && axis->values[0].kind == VALUE_STRING)
+            words_add(&names, axis->values[0].text, axis->at);
+    }
+    words_sort(&names);
+    for (size_t i = 1; i < names.count; i++)
+        if (strcmp(names.items[i].text, names.items[i - 1].text) == 0)
+            problems_add(r->problems, names.items[i].at, "the name \"%s\" is given twice (first in %s:%d)",
+                         names.items[i].text, names.items[i - 1].at.file, names.items[i - 1].at.line);
+    words_free(&names);
+}
+
+static const struct word *find_column(const struct words *keys, const char *name)
+{
+    return keys->count ? bsearch(name, keys->items, keys->count, sizeof *keys->items, compare_column) : NULL;
+}
+
+/* Whether a derived key stays: one of a profile gives way to a key that the file sets itself. */
+static bool check_derived(const struct reading *r, const struct words *keys, const struct derived *d)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++) {
+        const struct word *key = find_column(&keys[kind], d->name);
+        if (key && sweep_in_profile(r->sweep, &d->at))
+            return false;
+        if (key)
+            problems_add(r->problems, d->at, "\"%s\" is derived, but it is a key of %s too (line %d)", d->name,
+                         section_names[kind], key->at.line);
+    }
+    return true;
+}
+
+static void check_all_derived(const struct reading *r, const struct words *keys)
+{
+    struct sweep *s = r->sweep;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->derived_count; i++) {
+        if (check_derived(r, keys, &s->derived[i]))
+            s->derived[kept++] = s->derived[i];
+        else
+            derived_free(&s->derived[i]);
+    }
+    s->derived_count = kept;
+}
+
+/* A word of note or list_values that is no key does no harm where the block that had it is commented out; one that is
+ * nearly a key is a slip that would change what counts as the same job. */
+static void check_word(const struct reading *r, const struct word *word, const char *const *known, size_t count)
+{
+    const char *dot = strchr(word->text, '.');
+    if (sweep_in_profile(r->sweep, &word->at))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(known[i], word->text) == 0 || (dot && strcmp(known[i], dot + 1) == 0))
+            return;
+    const char *near = suggest_nearest(word->text, known, count);
+    if (near)
+        problems_add(r->problems, word->at, "no section has a key \"%s\"; did you mean \"%s\"?", word->text, near);
+}
+
+static void check_words(const struct reading *r, const struct words *keys)
+{
+    const struct words *lists[] = {&r->gathered->notes, &r->gathered->list_values};
+    size_t count = 0;
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        count += keys[kind].count;
+    if (count * (lists[0]->count + lists[1]->count) > MOST_HINT_PAIRS)
+        return;
+    const char **known = xreallocarray(NULL, count, sizeof *known);
+    count = 0;
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t i = 0; i < keys[kind].count; i++)
+            known[count++] = keys[kind].items[i].text;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (size_t i = 0; i < lists[l]->count; i++)
+            check_word(r, &lists[l]->items[i], known, count);
+    free(known);
+}
+
+void check_sections(const struct reading *r)
+{
+    struct words keys[SECTION_COUNT];
+    for (int kind = 0; kind < SECTION_COUNT; kind++) {
+        keys[kind] = section_keys(&r->sweep->sections[kind]);
+        check_case(r, &keys[kind]);
+        check_names(r, &r->sweep->sections[kind]);
+    }
+    check_all_derived(r, keys);
+    check_words(r, keys);
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        words_free(&keys[kind]);
+}

@@ -1,0 +1,72 @@
+/* The tables of a sweep file, each read into its part of `struct sweep`. All of these report to the reading's problems
+ * and go on; a second entry of one name replaces that of a profile and is a problem otherwise. */
+#ifndef MESHSWEEP_CONFIG_SECTIONS_H
+#define MESHSWEEP_CONFIG_SECTIONS_H
+
+#include "config/reading.h"
+#include "config/toml_tree.h"
+
+/* [sweep]. A list given before is replaced (objective) or added to (note, list_values, disable_rules,
+ * rule_sets). */
+void read_sweep_table(const struct reading *r, const struct toml_node *table);
+
+/* When all files are read: objectives, with the direction of those that were given by a name alone, and labels. */
+void finish_objectives(const struct reading *r);
+void finish_labels(const struct reading *r);
+
+/* [job] and [job.metrics.NAME]. */
+void read_job(const struct reading *r, const struct toml_node *table);
+
+/* When all files are read: whether jobs need a directory of their own. */
+void finish_job(struct job_config *job);
+
+/* [derive], [[rule]], [[failure]], [retry]. */
+void read_derive(const struct reading *r, const struct toml_node *table);
+void read_rules(const struct reading *r, const struct toml_node *list);
+void read_failures(const struct reading *r, const struct toml_node *list);
+void read_retry(const struct reading *r, const struct toml_node *table);
+
+/* [deepspeed] and [deepspeed.arg_mappings]; the latter is merged key by key. */
+void read_deepspeed(const struct reading *r, const struct toml_node *table);
+
+/* Calls `take` for every value below `table` with its dotted name: keys with dots come as nested tables where they are
+ * not quoted. */
+void walk_dotted(const struct reading *r, const struct toml_node *table,
+                 void (*take)(const struct reading *r, const struct toml_node *node, const char *name));
+
+/* [synonym], [inert]. */
+void read_synonyms(const struct reading *r, const struct toml_node *table);
+void read_inert(const struct reading *r, const struct toml_node *table);
+
+/* [predict] with [predict.keys], [predict.memory] and [predict.time]. */
+void read_predict(const struct reading *r, const struct toml_node *table);
+
+/* A section: one table or a list of them; its blocks are appended. */
+void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node);
+
+/* When all files are read: keys that differ only in case, constant names used twice, derived keys that are keys too
+ * (those of profiles give way), labels and list values that look misspelt. */
+void check_sections(const struct reading *r);
+
+/* Splits the key of a tied group, "(pp, dp)", into names without the blanks around them: false when it is no group or
+ * a malformed one. The array is the caller's, NULL-terminated. */
+bool group_parse(const char *key, char ***names, size_t *count);
+
+/* [model_space]. Where several files have one, that of the sweep file stands in place of a profile's. */
+void read_model_space(const struct reading *r, const struct toml_node *table);
+
+/* A node as a value; lists and tables as canonical JSON. */
+struct value plain_value(const struct toml_node *node);
+
+/* The first NaN or infinity in a node, NULL when there is none. */
+const struct toml_node *find_not_finite(const struct toml_node *node);
+
+/* Release what an entry owns, so that another may take its place. */
+void derived_free(struct derived *d);
+void rule_free(struct rule *rule);
+void metric_free(struct metric *m);
+void synonym_free(struct synonym *s);
+void inert_free(struct inert *i);
+void predict_free(struct predict_config *p);
+
+#endif

@@ -1,0 +1,247 @@
+/* A sweep file, checked. What `sweep_load` returns has passed every test that needs no database: types, keys,
+ * duplicates, durations, sizes, regular expressions, placeholder syntax. Expressions are text here: the space
+ * compiles them. Profiles are merged in: their derived keys, rules, metrics, note keys and list values come first and
+ * are replaced by name. */
+#ifndef MESHSWEEP_CONFIG_SWEEP_H
+#define MESHSWEEP_CONFIG_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/value.h"
+#include "util/error.h"
+#include "util/hash.h"
+
+/* Where in which file something was written, for messages. `file` is borrowed from the sweep: one of `files`. */
+struct position {
+    const char *file;
+    int line, column; /* from 1; 0 where there is none */
+};
+
+enum section_kind { SECTION_CLUSTER, SECTION_MODEL, SECTION_TRAINING, SECTION_PARALLEL, SECTION_COUNT };
+
+/* "cluster_spec", "model", "training_spec", "parallel_spec": the table names of files, expressions and databases. */
+extern const char *const section_names[SECTION_COUNT];
+
+/* One key with its values, or several keys that move together ("(a, b)"). */
+struct axis {
+    char **keys;
+    size_t key_count;
+    struct value *values; /* value_count rows of key_count */
+    size_t value_count;   /* at least 1 */
+    struct position at;
+};
+
+/* One [[section]] block: the product of its axes, the last axis fastest. */
+struct block {
+    struct axis *axes;
+    size_t axis_count;
+    struct position at;
+};
+
+struct section {
+    struct block *blocks; /* a union, in file order; none: the section is absent */
+    size_t block_count;
+};
+
+/* [derive] name = "expression". */
+struct derived {
+    char *name;
+    char *expression;
+    struct position at;
+};
+
+/* [synonym] NAME = ["key", …]: where no spec has NAME, it stands for the first of these that some spec has. */
+struct synonym {
+    char *name;
+    char **keys; /* NULL-terminated */
+    struct position at;
+};
+
+/* [inert] KEY = "condition": where it is true, the key's value does not count towards identity. */
+struct inert {
+    char *key;
+    char *condition; /* SQL */
+    struct position at;
+};
+
+/* [[rule]]. */
+struct rule {
+    char *name;
+    char *require; /* SQL; false excludes, NULL does not */
+    char *when;    /* SQL or NULL: the rule applies only where this is true */
+    char *why;     /* reason for people; "" when none was given */
+    char *source;  /* where the rule comes from; "sweep file", "profile zhen", … */
+    bool warning;  /* level = "warn": reported, excludes nothing */
+    struct position at;
+};
+
+enum reader_kind { READER_REGEX = 1, READER_JSON, READER_JSONL, READER_FILE };
+enum take { TAKE_MEDIAN = 1, TAKE_MEAN, TAKE_LAST, TAKE_MAX, TAKE_MIN, TAKE_P90 };
+
+extern const char *const take_names[]; /* indexed by enum take */
+
+/* [job.metrics.NAME]: how one named number is read from what an attempt left. A metric without a reader is one that
+ * the job writes to $MESHSWEEP_METRICS itself. */
+struct metric {
+    char *name;
+    enum reader_kind reader; /* READER_FILE: from $MESHSWEEP_METRICS */
+    char *pattern;           /* READER_REGEX: POSIX extended, first group is the number */
+    char *path;              /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput" */
+    char *file;              /* READER_JSON, READER_JSONL: file name, relative to the job directory; NULL: the log */
+    char *unit;              /* "" when none */
+    bool maximise;           /* better = "max"; "min" is the default */
+    bool better_given;
+    int64_t warmup; /* leading samples dropped */
+    enum take take;
+    struct position at;
+};
+
+struct objective {
+    char *metric;
+    bool maximise;
+};
+
+/* NAME = "value with {placeholders}". */
+struct setting {
+    char *name;
+    char *value;
+    struct position at;
+};
+
+/* An output text that classifies a failure: [[failure]] class = "oom", pattern = "regex". */
+struct failure_pattern {
+    char *class_name;
+    char *pattern; /* POSIX extended, matched per line of the tail */
+    char *source;
+    struct position at;
+};
+
+struct job_config {
+    char **command; /* NULL-terminated; NULL when the file has none */
+    struct position command_at;
+    struct setting *environment;
+    size_t environment_count;
+    char **pass_environment; /* names inherited from the runner's environment beside the usual ones; NULL-terminated */
+    char **secrets;          /* names whose values never reach the database; NULL-terminated */
+    char *directory;         /* working directory template; NULL: where the runner was started */
+    bool make_job_dir;       /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
+    /* Durations as written ("10m") or SQL expressions in seconds; NULL when not given. */
+    char *timeout, *idle_timeout, *startup_timeout;
+    struct position timeout_at, idle_timeout_at, startup_timeout_at;
+    int64_t grace_ms; /* from TERM to KILL; default 5000 */
+    int64_t repeat;   /* successful attempts wanted per job; default 1 */
+    struct metric *metrics;
+    size_t metric_count;
+};
+
+/* [retry] CLASS = N: attempts allowed per failure class. */
+struct retry_limit {
+    char *class_name;
+    int64_t attempts;
+    struct position at;
+};
+
+struct model_space_table; /* config/model_space.h */
+/* [predict] prune: what memory.fits excludes. */
+enum prune { PRUNE_CERTAIN = 0, PRUNE_RISKY, PRUNE_OFF, PRUNE_COUNT };
+
+extern const char *const prune_names[PRUNE_COUNT]; /* "certain", "risky", "off" */
+
+/* [predict.keys] NAME = "expression": what a prediction takes for one of its inputs. */
+struct predict_key {
+    char *name;
+    char *expression;
+    struct position at;
+};
+
+/* [predict.memory] or [predict.time] NAME = number. Names are the predictor's to know. */
+struct predict_number {
+    char *name;
+    double value;
+    bool is_time;
+    struct position at;
+};
+
+/* [predict]. Numbers that are not given are 0, texts NULL. */
+struct predict_config {
+    bool given;
+    char *framework, *device, *cluster;
+    char *memory_metric, *time_metric;
+    struct position framework_at, device_at;
+    enum prune prune;
+    double certain, risky; /* shares of the device's memory */
+    double audit;          /* share of what is pruned that runs all the same; -1: not given */
+    double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* FLOP/s, bytes per second */
+    struct predict_key *keys;
+    size_t key_count;
+    struct predict_number *numbers;
+    size_t number_count;
+};
+
+/* [deepspeed]: the ds_config.json that each job gets. */
+struct deepspeed_settings {
+    bool given;
+    char *config; /* base file, relative to the sweep file; NULL: none, every key comes from the specs */
+    struct position at, config_at;
+    bool resolve_auto; /* auto = "resolve": no "auto" is left in what a job gets */
+    char **sections;   /* sections of the user's own; NULL-terminated */
+    struct setting *arguments; /* [deepspeed.arg_mappings]: dotted key of the ds_config, flag of the script */
+    size_t argument_count;
+};
+
+struct sweep {
+    char *path;           /* as given */
+    char *text;           /* the whole file */
+    char **files;         /* all that was read, NULL-terminated: `path`, then included files, then profiles */
+    size_t profile_rank;  /* files[profile_rank] is the first profile */
+    char **profile_names; /* NULL-terminated */
+    char *profile_text;   /* texts of included files and of the profiles in force, concatenated */
+    struct hash128 hash;  /* of text and profile_text: equal hash, equal sweep */
+    char *name;           /* [sweep] name, or the file's base name without .toml */
+    char *description;
+    struct objective *objectives; /* first is the one that ranks */
+    size_t objective_count;
+    char **labels;         /* keys that do not count towards identity: "name", "description", then [sweep] note; NULL-terminated */
+    char **disabled_rules; /* [sweep] disable_rules; NULL-terminated */
+    char **rule_sets;      /* [sweep] rule_sets: built-in rules that are in force only when asked for; NULL-terminated */
+    int64_t seed;          /* [sweep] seed; default 0 */
+    struct section sections[SECTION_COUNT];
+    struct derived *derived;
+    size_t derived_count;
+    struct synonym *synonyms;
+    size_t synonym_count;
+    struct inert *inert;
+    size_t inert_count;
+    struct rule *rules; /* of the profiles, then of the file */
+    size_t rule_count;
+    struct failure_pattern *failures;
+    size_t failure_count;
+    struct job_config job;
+    struct deepspeed_settings deepspeed;
+    struct retry_limit *retries;
+    size_t retry_count;
+    struct model_space_table *model_space; /* NULL: the file has none */
+    struct predict_config predict;
+};
+
+/* Reads and checks. On failure `e` (ERROR_USAGE) holds every problem found, one line each:
+ * "file:line:column: message". `*out` is the caller's, to be released with sweep_free. */
+int sweep_load(const char *path, struct sweep **out, struct error *e);
+
+/* The same from memory; `path` is only for messages and for finding includes and profiles beside it. */
+int sweep_parse(const char *path, const char *text, size_t length, struct sweep **out, struct error *e);
+
+void sweep_free(struct sweep *s);
+
+/* Whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are NULL. */
+bool sweep_in_profile(const struct sweep *s, const struct position *at);
+
+/* Releases the blocks of a section, which is then absent. */
+void section_clear(struct section *section);
+
+/* Whether `key` is a label (does not count towards identity). */
+bool sweep_is_label(const struct sweep *s, const char *key);
+
+#endif

@@ -1,0 +1,77 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/schema.h"
+#include "config/sections.h"
+#include "config/template.h"
+#include "util/memory.h"
+
+static const char *const auto_modes[] = {"keep", "resolve"};
+
+static void read_sections_of_user(const struct reading *r, const struct toml_node *list, struct deepspeed_settings *d)
+{
+    char **sections = xcalloc(list->child_count + 1, sizeof *sections);
+    for (size_t i = 0; i < list->child_count; i++) {
+        check_not_blank(r, &list->children[i], "sections");
+        sections[i] = xstrdup(list->children[i].text);
+    }
+    for (char **s = d->sections; s && *s; s++)
+        free(*s);
+    free(d->sections);
+    d->sections = sections;
+}
+
+static struct setting *argument_slot(struct deepspeed_settings *d, const char *name)
+{
+    for (size_t i = 0; i < d->argument_count; i++)
+        if (strcmp(d->arguments[i].name, name) == 0)
+            return &d->arguments[i];
+    d->arguments = array_grow(d->arguments, d->argument_count, sizeof *d->arguments);
+    struct setting *slot = &d->arguments[d->argument_count++];
+    *slot = (struct setting){.name = xstrdup(name)};
+    return slot;
+}
+
+/* A flag with or without its dashes, as it stands in files that DeepSpeed reads; without a value of its own. */
+static bool is_flag(const char *text)
+{
+    text += strspn(text, "-");
+    return *text && !strpbrk(text, " \t\r\n=");
+}
+
+static void read_argument(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    struct deepspeed_settings *d = &r->sweep->deepspeed;
+    if (!schema_type_fits(node, TYPE_STRING)) {
+        schema_wrong_type(r, node, name, TYPE_STRING);
+        return;
+    }
+    if (!is_flag(node->text)) {
+        problem_at_value(r, node, "\"%s\" is no flag (\"per_device_train_batch_size\", \"--lr\")", node->text);
+        return;
+    }
+    struct setting *slot = argument_slot(d, name);
+    free(slot->value);
+    slot->value = xstrdup(node->text);
+    slot->at = reading_at_key(r, node);
+}
+
+void read_deepspeed(const struct reading *r, const struct toml_node *table)
+{
+    struct deepspeed_settings *d = &r->sweep->deepspeed;
+    const struct toml_node *found[DEEPSPEED_COUNT];
+    schema_match(&schema_deepspeed, r, table, found);
+    d->given = true;
+    d->at = reading_at_key(r, table);
+    if (found[DEEPSPEED_CONFIG] && check_not_blank(r, found[DEEPSPEED_CONFIG], "config")) {
+        free(d->config);
+        d->config = xstrdup(found[DEEPSPEED_CONFIG]->text);
+        d->config_at = reading_at_value(r, found[DEEPSPEED_CONFIG]);
+    }
+    if (found[DEEPSPEED_AUTO])
+        d->resolve_auto = check_choice(r, found[DEEPSPEED_AUTO], auto_modes, 2) == 1;
+    if (found[DEEPSPEED_SECTIONS])
+        read_sections_of_user(r, found[DEEPSPEED_SECTIONS], d);
+    if (found[DEEPSPEED_ARGUMENTS] && check_entry_count(r, found[DEEPSPEED_ARGUMENTS], d->argument_count, "arguments"))
+        walk_dotted(r, found[DEEPSPEED_ARGUMENTS], read_argument);
+}

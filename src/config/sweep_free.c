@@ -1,0 +1,156 @@
+#include <stdlib.h>
+
+#include "config/model_space.h"
+#include "config/sections.h"
+#include "config/sweep.h"
+
+static void free_list(char **list)
+{
+    for (char **p = list; p && *p; p++)
+        free(*p);
+    free(list);
+}
+
+void derived_free(struct derived *d)
+{
+    free(d->name);
+    free(d->expression);
+}
+
+void rule_free(struct rule *rule)
+{
+    free(rule->name);
+    free(rule->require);
+    free(rule->when);
+    free(rule->why);
+    free(rule->source);
+}
+
+void synonym_free(struct synonym *s)
+{
+    free(s->name);
+    free_list(s->keys);
+}
+
+void inert_free(struct inert *i)
+{
+    free(i->key);
+    free(i->condition);
+}
+
+void metric_free(struct metric *m)
+{
+    free(m->name);
+    free(m->pattern);
+    free(m->path);
+    free(m->file);
+    free(m->unit);
+}
+
+static void free_axis(struct axis *axis)
+{
+    for (size_t k = 0; k < axis->key_count; k++)
+        free(axis->keys[k]);
+    for (size_t i = 0; i < axis->value_count * axis->key_count; i++)
+        value_free(&axis->values[i]);
+    free(axis->keys);
+    free(axis->values);
+}
+
+void section_clear(struct section *section)
+{
+    for (size_t b = 0; b < section->block_count; b++) {
+        for (size_t a = 0; a < section->blocks[b].axis_count; a++)
+            free_axis(&section->blocks[b].axes[a]);
+        free(section->blocks[b].axes);
+    }
+    free(section->blocks);
+    *section = (struct section){NULL, 0};
+}
+
+static void free_job(struct job_config *job)
+{
+    free_list(job->command);
+    free_list(job->pass_environment);
+    free_list(job->secrets);
+    free(job->directory);
+    free(job->timeout);
+    free(job->idle_timeout);
+    free(job->startup_timeout);
+    for (size_t i = 0; i < job->environment_count; i++) {
+        free(job->environment[i].name);
+        free(job->environment[i].value);
+    }
+    free(job->environment);
+    for (size_t i = 0; i < job->metric_count; i++)
+        metric_free(&job->metrics[i]);
+    free(job->metrics);
+}
+
+static void free_failures(struct sweep *s)
+{
+    for (size_t i = 0; i < s->failure_count; i++) {
+        free(s->failures[i].class_name);
+        free(s->failures[i].pattern);
+        free(s->failures[i].source);
+    }
+    free(s->failures);
+    for (size_t i = 0; i < s->retry_count; i++)
+        free(s->retries[i].class_name);
+    free(s->retries);
+}
+
+static void free_space(struct sweep *s)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        section_clear(&s->sections[kind]);
+    for (size_t i = 0; i < s->derived_count; i++)
+        derived_free(&s->derived[i]);
+    free(s->derived);
+    for (size_t i = 0; i < s->synonym_count; i++)
+        synonym_free(&s->synonyms[i]);
+    free(s->synonyms);
+    for (size_t i = 0; i < s->inert_count; i++)
+        inert_free(&s->inert[i]);
+    free(s->inert);
+    for (size_t i = 0; i < s->rule_count; i++)
+        rule_free(&s->rules[i]);
+    free(s->rules);
+}
+
+static void free_deepspeed(struct deepspeed_settings *d)
+{
+    free(d->config);
+    free_list(d->sections);
+    for (size_t i = 0; i < d->argument_count; i++) {
+        free(d->arguments[i].name);
+        free(d->arguments[i].value);
+    }
+    free(d->arguments);
+}
+
+void sweep_free(struct sweep *s)
+{
+    if (!s)
+        return;
+    free(s->path);
+    free(s->text);
+    free_list(s->files);
+    free_list(s->profile_names);
+    free(s->profile_text);
+    free(s->name);
+    free(s->description);
+    for (size_t i = 0; i < s->objective_count; i++)
+        free(s->objectives[i].metric);
+    free(s->objectives);
+    free_list(s->labels);
+    free_list(s->disabled_rules);
+    free_list(s->rule_sets);
+    free_space(s);
+    free_failures(s);
+    free_job(&s->job);
+    free_deepspeed(&s->deepspeed);
+    model_space_table_free(s->model_space);
+    predict_free(&s->predict);
+    free(s);
+}

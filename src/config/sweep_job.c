@@ -1,0 +1,358 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/schema.h"
+#include "config/sections.h"
+#include "config/template.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define MOST_REPEATS 1000000
+#define MOST_WARMUP 1000000000
+
+const char *const take_names[] = {
+    [TAKE_MEDIAN] = "median", [TAKE_MEAN] = "mean", [TAKE_LAST] = "last",
+    [TAKE_MAX] = "max",       [TAKE_MIN] = "min",   [TAKE_P90] = "p90",
+};
+
+static const char *const directions[] = {"max", "min"};
+
+static void free_list(char **list)
+{
+    for (char **p = list; p && *p; p++)
+        free(*p);
+    free(list);
+}
+
+static char **copy_list(const struct toml_node *list)
+{
+    char **copy = xcalloc(list->child_count + 1, sizeof *copy);
+    for (size_t i = 0; i < list->child_count; i++)
+        copy[i] = xstrdup(list->children[i].text);
+    return copy;
+}
+
+static void replace_text(char **text, char *with)
+{
+    free(*text);
+    *text = with;
+}
+
+static void replace_list(char ***list, char **with)
+{
+    free_list(*list);
+    *list = with;
+}
+
+/* --- command, environment, directory --- */
+
+static char **shell_command(const char *line)
+{
+    char **argv = xcalloc(4, sizeof *argv);
+    argv[0] = xstrdup("/bin/sh");
+    argv[1] = xstrdup("-c");
+    argv[2] = xstrdup(line);
+    return argv;
+}
+
+static void read_command(const struct reading *r, const struct toml_node *node)
+{
+    const struct toml_node *program = node->kind == NODE_STRING ? node : node->children;
+    if (node->kind == NODE_LIST && node->child_count == 0) {
+        problem_at_value(r, node, "command is empty");
+        return;
+    }
+    check_not_blank(r, program, "command");
+    if (node->kind == NODE_STRING)
+        check_template(r, node);
+    for (size_t i = 0; i < node->child_count; i++)
+        check_template(r, &node->children[i]);
+    struct job_config *job = &r->sweep->job;
+    replace_list(&job->command, node->kind == NODE_STRING ? shell_command(node->text) : copy_list(node));
+    job->command_at = reading_at_value(r, node);
+}
+
+static bool is_variable_name(const char *name)
+{
+    if (!isalpha((unsigned char)*name) && *name != '_')
+        return false;
+    while (isalnum((unsigned char)*name) || *name == '_')
+        name++;
+    return !*name;
+}
+
+static struct setting *setting_slot(struct job_config *job, const char *name)
+{
+    for (size_t i = 0; i < job->environment_count; i++)
+        if (strcmp(job->environment[i].name, name) == 0)
+            return &job->environment[i];
+    job->environment = array_grow(job->environment, job->environment_count, sizeof *job->environment);
+    struct setting *setting = &job->environment[job->environment_count++];
+    *setting = (struct setting){.name = xstrdup(name)};
+    return setting;
+}
+
+static void read_variable(const struct reading *r, const struct toml_node *node)
+{
+    const unsigned types = TYPE_STRING | TYPE_NUMBER | TYPE_BOOL;
+    if (!is_variable_name(node->key)) {
+        problem_at_key(r, node, "\"%s\" cannot be the name of an environment variable", node->key);
+        return;
+    }
+    if (!schema_type_fits(node, types)) {
+        schema_wrong_type(r, node, node->key, types);
+        return;
+    }
+    if (node->kind == NODE_STRING && !check_template(r, node))
+        return;
+    struct buffer text = BUFFER_INIT;
+    if (node->kind == NODE_STRING)
+        buffer_add_text(&text, node->text);
+    else
+        toml_add_json(node, &text);
+    struct setting *setting = setting_slot(&r->sweep->job, node->key);
+    replace_text(&setting->value, buffer_take(&text));
+    setting->at = reading_at_key(r, node);
+}
+
+static void read_environment(const struct reading *r, const struct toml_node *table)
+{
+    if (!check_entry_count(r, table, r->sweep->job.environment_count, "environment variables"))
+        return;
+    for (size_t i = 0; i < table->child_count; i++)
+        read_variable(r, &table->children[i]);
+}
+
+static void read_variable_names(const struct reading *r, const struct toml_node *list, char ***out)
+{
+    for (size_t i = 0; i < list->child_count; i++)
+        if (!is_variable_name(list->children[i].text))
+            problem_at_value(r, &list->children[i], "\"%s\" cannot be the name of an environment variable",
+                             list->children[i].text);
+    replace_list(out, copy_list(list));
+}
+
+/* --- times --- */
+
+static char *number_text(const struct toml_node *node)
+{
+    struct buffer text = BUFFER_INIT;
+    if (node->kind == NODE_STRING)
+        buffer_add_text(&text, node->text);
+    else
+        toml_add_json(node, &text);
+    return buffer_take(&text);
+}
+
+/* "5 minutes" and "10x" are durations gone wrong; "2 * layers" and "CASE …" are expressions. */
+static bool is_expression(const char *text)
+{
+    const char *p = text + strspn(text, " +-");
+    if (!isdigit((unsigned char)*p))
+        return text[strspn(text, " \t\r\n")] != '\0';
+    while (isalnum((unsigned char)*p) || *p == '.' || *p == ' ')
+        p++;
+    return *p != '\0';
+}
+
+static void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at)
+{
+    char *text = number_text(node);
+    int64_t ms;
+    bool good = parse_duration_ms(text, &ms) || (node->kind == NODE_STRING && is_expression(text));
+    if (!good) {
+        problem_at_value(r, node, "%s: \"%s\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an "
+                         "expression", node->key, text);
+        free(text);
+        return;
+    }
+    replace_text(out, text);
+    *at = reading_at_value(r, node);
+}
+
+static void read_grace(const struct reading *r, const struct toml_node *node)
+{
+    char *text = number_text(node);
+    if (!parse_duration_ms(text, &r->sweep->job.grace_ms))
+        problem_at_value(r, node, "grace: \"%s\" is no duration (\"5s\", \"500ms\", at most 10 years)", text);
+    free(text);
+}
+
+/* --- metrics --- */
+
+static bool is_inside_path(const char *path)
+{
+    if (!*path || *path == '/')
+        return false;
+    for (const char *p = path; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || !p[2]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_dotted_path(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 0 && path[0] != '.' && path[length - 1] != '.' && !strstr(path, "..");
+}
+
+/* At most one of regex, json and jsonl says how it is read. */
+static bool read_reader(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+{
+    static const struct {
+        enum metric_key key;
+        enum reader_kind reader;
+    } readers[] = {{METRIC_REGEX, READER_REGEX}, {METRIC_JSON, READER_JSON}, {METRIC_JSONL, READER_JSONL}};
+    const struct toml_node *given = NULL;
+    for (size_t i = 0; i < LENGTH(readers); i++) {
+        const struct toml_node *node = found[readers[i].key];
+        if (node && given) {
+            problem_at_key(r, node, "a metric has one reader: %s is given already", given->key);
+            return false;
+        }
+        if (node)
+            m->reader = readers[i].reader;
+        given = node ? node : given;
+    }
+    if (!given)
+        m->reader = READER_FILE;
+    else if (m->reader == READER_REGEX)
+        check_regex(r, given, 1);
+    else if (!is_dotted_path(given->text))
+        problem_at_value(r, given, "%s must be a dotted path, like \"results.0.value\"", given->key);
+    replace_text(m->reader == READER_REGEX ? &m->pattern : &m->path, given ? xstrdup(given->text) : NULL);
+    return true;
+}
+
+static void read_metric_file(const struct reading *r, const struct toml_node *file, struct metric *m)
+{
+    if (m->reader != READER_JSON && m->reader != READER_JSONL)
+        problem_at_key(r, file, "file goes with json or jsonl only");
+    else if (!is_inside_path(file->text))
+        problem_at_value(r, file, "file must be a path inside the job directory");
+    m->file = xstrdup(file->text);
+}
+
+static void read_metric_options(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+{
+    m->unit = xstrdup(found[METRIC_UNIT] ? found[METRIC_UNIT]->text : "");
+    m->take = TAKE_MEDIAN;
+    if (found[METRIC_BETTER]) {
+        m->better_given = true;
+        m->maximise = check_choice(r, found[METRIC_BETTER], directions, LENGTH(directions)) == 0;
+    }
+    if (found[METRIC_WARMUP] && check_range(r, found[METRIC_WARMUP], 0, MOST_WARMUP))
+        m->warmup = found[METRIC_WARMUP]->integer;
+    if (found[METRIC_TAKE])
+        m->take = (enum take)(check_choice(r, found[METRIC_TAKE], take_names + 1, LENGTH(take_names) - 1) + 1);
+}
+
+/* The metric of that name, made when there is none. One that a profile wrote is emptied. */
+static struct metric *metric_slot(struct job_config *job, const char *name)
+{
+    struct metric *m = NULL;
+    for (size_t i = 0; i < job->metric_count && !m; i++)
+        if (strcmp(job->metrics[i].name, name) == 0)
+            m = &job->metrics[i];
+    if (!m) {
+        job->metrics = array_grow(job->metrics, job->metric_count, sizeof *job->metrics);
+        m = &job->metrics[job->metric_count++];
+    } else {
+        metric_free(m);
+    }
+    *m = (struct metric){.name = xstrdup(name)};
+    return m;
+}
+
+static void read_metric(const struct reading *r, const struct toml_node *node)
+{
+    if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
+        return;
+    if (node->kind != NODE_TABLE) {
+        schema_wrong_type(r, node, node->key, TYPE_TABLE);
+        return;
+    }
+    const struct toml_node *found[METRIC_COUNT];
+    schema_match(&schema_metric, r, node, found);
+    struct metric *m = metric_slot(&r->sweep->job, node->key);
+    m->at = reading_at_key(r, node);
+    read_metric_options(r, found, m);
+    if (read_reader(r, found, m) && found[METRIC_FILE])
+        read_metric_file(r, found[METRIC_FILE], m);
+}
+
+static void read_metrics(const struct reading *r, const struct toml_node *table)
+{
+    if (!check_entry_count(r, table, r->sweep->job.metric_count, "metrics"))
+        return;
+    for (size_t i = 0; i < table->child_count; i++)
+        read_metric(r, &table->children[i]);
+}
+
+/* --- all of it --- */
+
+static bool names_job_dir(const char *text)
+{
+    return strstr(text, "{job_dir}") || strstr(text, "MESHSWEEP_JOB_DIR");
+}
+
+/* A directory that is named must be there; so must one that a metric is read from. */
+static bool needs_job_dir(const struct job_config *job)
+{
+    for (char **word = job->command; word && *word; word++)
+        if (names_job_dir(*word))
+            return true;
+    for (size_t i = 0; i < job->environment_count; i++)
+        if (names_job_dir(job->environment[i].value))
+            return true;
+    for (size_t i = 0; i < job->metric_count; i++)
+        if (job->metrics[i].file)
+            return true;
+    return job->directory && names_job_dir(job->directory);
+}
+
+static void read_times(const struct reading *r, const struct toml_node *const *found)
+{
+    struct job_config *job = &r->sweep->job;
+    if (found[JOB_TIMEOUT])
+        read_timeout(r, found[JOB_TIMEOUT], &job->timeout, &job->timeout_at);
+    if (found[JOB_IDLE_TIMEOUT])
+        read_timeout(r, found[JOB_IDLE_TIMEOUT], &job->idle_timeout, &job->idle_timeout_at);
+    if (found[JOB_STARTUP_TIMEOUT])
+        read_timeout(r, found[JOB_STARTUP_TIMEOUT], &job->startup_timeout, &job->startup_timeout_at);
+    if (found[JOB_GRACE])
+        read_grace(r, found[JOB_GRACE]);
+}
+
+void read_job(const struct reading *r, const struct toml_node *table)
+{
+    struct job_config *job = &r->sweep->job;
+    const struct toml_node *found[JOB_COUNT];
+    schema_match(&schema_job, r, table, found);
+    if (found[JOB_COMMAND])
+        read_command(r, found[JOB_COMMAND]);
+    if (found[JOB_ENV])
+        read_environment(r, found[JOB_ENV]);
+    if (found[JOB_PASS_ENV])
+        read_variable_names(r, found[JOB_PASS_ENV], &job->pass_environment);
+    if (found[JOB_SECRETS])
+        read_variable_names(r, found[JOB_SECRETS], &job->secrets);
+    if (found[JOB_CWD] && check_not_blank(r, found[JOB_CWD], "cwd") && check_template(r, found[JOB_CWD]))
+        replace_text(&job->directory, xstrdup(found[JOB_CWD]->text));
+    if (found[JOB_REPEAT] && check_range(r, found[JOB_REPEAT], 1, MOST_REPEATS))
+        job->repeat = found[JOB_REPEAT]->integer;
+    read_times(r, found);
+    if (found[JOB_METRICS])
+        read_metrics(r, found[JOB_METRICS]);
+    if (found[JOB_JOB_DIR])
+        job->make_job_dir = found[JOB_JOB_DIR]->integer;
+}
+
+void finish_job(struct job_config *job)
+{
+    job->make_job_dir |= needs_job_dir(job);
+}

@@ -1,0 +1,186 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/schema.h"
+#include "config/sections.h"
+#include "config/template.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+static size_t list_length(char *const *list)
+{
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+static bool list_has(char *const *list, const char *text)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        if (strcmp(list[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* Adds what is not there yet. */
+static void list_add(char ***list, const char *text)
+{
+    if (list_has(*list, text))
+        return;
+    size_t count = list_length(*list);
+    *list = xreallocarray(*list, count + 2, sizeof **list);
+    (*list)[count] = xstrdup(text);
+    (*list)[count + 1] = NULL;
+}
+
+static void gather_objectives(const struct reading *r, const struct toml_node *node)
+{
+    struct words *objectives = &r->gathered->objectives;
+    words_free(objectives);
+    if (node->kind == NODE_STRING)
+        words_add(objectives, node->text, reading_at_value(r, node));
+    for (size_t i = 0; i < node->child_count; i++)
+        words_add(objectives, node->children[i].text, reading_at_value(r, &node->children[i]));
+}
+
+static void gather_keys(const struct reading *r, const struct toml_node *list, struct words *out)
+{
+    if (!check_entry_count(r, list, out->count, "keys"))
+        return;
+    for (size_t i = 0; i < list->child_count; i++) {
+        const struct toml_node *key = &list->children[i];
+        size_t length = template_name_length(key->text);
+        if (length == 0 || key->text[length])
+            problem_at_value(r, key, "\"%s\" is no key", key->text);
+        else
+            words_add(out, key->text, reading_at_value(r, key));
+    }
+}
+
+static void read_names(const struct reading *r, const struct toml_node *list, const char *what, char ***out)
+{
+    if (!check_entry_count(r, list, list_length(*out), "names"))
+        return;
+    for (size_t i = 0; i < list->child_count; i++)
+        if (check_entry_name(r, reading_at_value(r, &list->children[i]), list->children[i].text, what))
+            list_add(out, list->children[i].text);
+}
+
+static void replace_text(char **text, const struct toml_node *string)
+{
+    free(*text);
+    *text = xstrdup(string->text);
+}
+
+void read_sweep_table(const struct reading *r, const struct toml_node *table)
+{
+    struct sweep *s = r->sweep;
+    const struct toml_node *found[SWEEP_COUNT];
+    schema_match(&schema_sweep, r, table, found);
+    if (found[SWEEP_NAME] && check_not_blank(r, found[SWEEP_NAME], "name"))
+        replace_text(&s->name, found[SWEEP_NAME]);
+    if (found[SWEEP_DESCRIPTION])
+        replace_text(&s->description, found[SWEEP_DESCRIPTION]);
+    if (found[SWEEP_SEED])
+        s->seed = found[SWEEP_SEED]->integer;
+    if (found[SWEEP_OBJECTIVE])
+        gather_objectives(r, found[SWEEP_OBJECTIVE]);
+    if (found[SWEEP_NOTE])
+        gather_keys(r, found[SWEEP_NOTE], &r->gathered->notes);
+    if (found[SWEEP_LIST_VALUES])
+        gather_keys(r, found[SWEEP_LIST_VALUES], &r->gathered->list_values);
+    if (found[SWEEP_DISABLE_RULES])
+        read_names(r, found[SWEEP_DISABLE_RULES], "rule", &s->disabled_rules);
+    if (found[SWEEP_RULE_SETS])
+        read_names(r, found[SWEEP_RULE_SETS], "rule set", &s->rule_sets);
+}
+
+/* --- what needs all files --- */
+
+static const struct metric *find_metric(const struct job_config *job, const char *name)
+{
+    for (size_t i = 0; i < job->metric_count; i++)
+        if (strcmp(job->metrics[i].name, name) == 0)
+            return &job->metrics[i];
+    return NULL;
+}
+
+static const char *nearest_metric(const struct job_config *job, const char *name)
+{
+    const char **names = xreallocarray(NULL, job->metric_count, sizeof *names);
+    for (size_t i = 0; i < job->metric_count; i++)
+        names[i] = job->metrics[i].name;
+    const char *near = suggest_nearest(name, names, job->metric_count);
+    free(names);
+    return near;
+}
+
+/* A metric may come from $MESHSWEEP_METRICS without a word in the file: then only the objective can say which way is
+ * better. */
+static bool own_direction(const struct reading *r, const struct word *word, bool *maximise)
+{
+    const struct job_config *job = &r->sweep->job;
+    const struct metric *metric = find_metric(job, word->text);
+    if (metric) {
+        *maximise = metric->maximise;
+        return true;
+    }
+    const char *near = nearest_metric(job, word->text);
+    if (near)
+        problems_add(r->problems, word->at, "objective: there is no metric \"%s\"; did you mean \"%s\"?", word->text,
+                     near);
+    else
+        problems_add(r->problems, word->at,
+                     "objective: nothing says which way \"%s\" is better; write \"max:%s\" or \"min:%s\"", word->text,
+                     word->text, word->text);
+    return false;
+}
+
+static void finish_objective(const struct reading *r, const struct word *word)
+{
+    struct sweep *s = r->sweep;
+    const char *colon = strchr(word->text, ':');
+    const char *name = colon ? colon + 1 : word->text;
+    bool maximise = strncmp(word->text, "max:", 4) == 0;
+    if (colon && !maximise && strncmp(word->text, "min:", 4) != 0) {
+        problems_add(r->problems, word->at, "objective: \"%s\" must begin with \"max:\" or \"min:\"", word->text);
+        return;
+    }
+    if (!check_entry_name(r, word->at, name, "metric") || (!colon && !own_direction(r, word, &maximise)))
+        return;
+    for (size_t i = 0; i < s->objective_count; i++) {
+        if (strcmp(s->objectives[i].metric, name) == 0) {
+            problems_add(r->problems, word->at, "objective: \"%s\" is listed twice", name);
+            return;
+        }
+    }
+    s->objectives = array_grow(s->objectives, s->objective_count, sizeof *s->objectives);
+    s->objectives[s->objective_count++] = (struct objective){.metric = xstrdup(name), .maximise = maximise};
+}
+
+#define MOST_OBJECTIVES 100
+
+void finish_objectives(const struct reading *r)
+{
+    const struct words *objectives = &r->gathered->objectives;
+    if (objectives->count > MOST_OBJECTIVES) {
+        problems_add(r->problems, objectives->items[0].at, "more than %d objectives", MOST_OBJECTIVES);
+        return;
+    }
+    for (size_t i = 0; i < objectives->count; i++)
+        finish_objective(r, &objectives->items[i]);
+}
+
+void finish_labels(const struct reading *r)
+{
+    list_add(&r->sweep->labels, "name");
+    list_add(&r->sweep->labels, "description");
+    for (size_t i = 0; i < r->gathered->notes.count; i++)
+        list_add(&r->sweep->labels, r->gathered->notes.items[i].text);
+}
+
+bool sweep_is_label(const struct sweep *s, const char *key)
+{
+    return list_has(s->labels, key);
+}

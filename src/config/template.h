@@ -1,0 +1,33 @@
+/* Text with placeholders: "{name}" or "{section.name}". "{{" is a literal brace, "${…}" is the shell's and left
+ * alone, any other brace stands for itself: "{1..8}", "{}" and "{ print }" are plain text. */
+#ifndef MESHSWEEP_CONFIG_TEMPLATE_H
+#define MESHSWEEP_CONFIG_TEMPLATE_H
+
+#include <stddef.h>
+
+#include "util/buffer.h"
+
+struct template_part {
+    char *text; /* literal text, or a placeholder's name without braces */
+    int is_placeholder;
+};
+
+struct template {
+    struct template_part *parts;
+    size_t count;
+};
+
+/* Never fails: every text is a template. Released with template_free. */
+struct template template_parse(const char *text);
+void template_free(struct template *t);
+
+/* Bytes of the name that begins `text`: words of letters, digits, "_" and "-" that begin with a letter or "_", joined
+ * by dots ("layers", "model.layers", "zero_optimization.stage"); 0 when there is none. Keys of a sweep file have the
+ * same form. */
+size_t template_name_length(const char *text);
+
+/* The first "{section.}" or "{.key}" in `text`: written as a placeholder, but half of its name is missing. The
+ * caller's; NULL when there is none. */
+char *template_misspelt(const char *text);
+
+#endif

@@ -1,0 +1,202 @@
+#include "config/toml_tree.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+#include "util/utf8.h"
+
+static const char *const kind_names[] = {
+    [NODE_TABLE] = "a table",    [NODE_LIST] = "a list",   [NODE_STRING] = "a string",
+    [NODE_INT] = "an integer", [NODE_FLOAT] = "a float", [NODE_BOOL] = "a boolean",
+};
+
+const char *toml_kind_name(enum node_kind kind)
+{
+    return kind_names[kind];
+}
+
+static void free_node(struct toml_node *node)
+{
+    for (size_t i = 0; i < node->child_count; i++)
+        free_node(&node->children[i]);
+    free(node->children);
+    free(node->key);
+    free(node->text);
+}
+
+void toml_free(struct toml_node *root)
+{
+    if (!root)
+        return;
+    free_node(root);
+    free(root);
+}
+
+const struct toml_node *toml_child(const struct toml_node *table, const char *key)
+{
+    if (table->kind != NODE_TABLE)
+        return NULL;
+    for (size_t i = 0; i < table->child_count; i++)
+        if (strcmp(table->children[i].key, key) == 0)
+            return &table->children[i];
+    return NULL;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct toml_node *const *x = a, *const *y = b;
+    return strcmp((*x)->key, (*y)->key);
+}
+
+static void add_json_table(const struct toml_node *table, struct buffer *out)
+{
+    const struct toml_node **sorted = xreallocarray(NULL, table->child_count, sizeof *sorted);
+    for (size_t i = 0; i < table->child_count; i++)
+        sorted[i] = &table->children[i];
+    qsort(sorted, table->child_count, sizeof *sorted, by_key);
+    buffer_add_char(out, '{');
+    for (size_t i = 0; i < table->child_count; i++) {
+        if (i > 0)
+            buffer_add_char(out, ',');
+        buffer_add_json_string(out, sorted[i]->key, strlen(sorted[i]->key));
+        buffer_add_char(out, ':');
+        toml_add_json(sorted[i], out);
+    }
+    buffer_add_char(out, '}');
+    free(sorted);
+}
+
+static void add_json_list(const struct toml_node *list, struct buffer *out)
+{
+    buffer_add_char(out, '[');
+    for (size_t i = 0; i < list->child_count; i++) {
+        if (i > 0)
+            buffer_add_char(out, ',');
+        toml_add_json(&list->children[i], out);
+    }
+    buffer_add_char(out, ']');
+}
+
+static void add_json_real(double real, struct buffer *out)
+{
+    const char *quote = isfinite(real) ? "" : "\"";
+    buffer_add_text(out, quote);
+    buffer_add_double(out, real == 0 ? 0.0 : real);
+    buffer_add_text(out, quote);
+}
+
+void toml_add_json(const struct toml_node *node, struct buffer *out)
+{
+    switch (node->kind) {
+    case NODE_TABLE:
+        add_json_table(node, out);
+        break;
+    case NODE_LIST:
+        add_json_list(node, out);
+        break;
+    case NODE_STRING:
+        buffer_add_json_string(out, node->text, strlen(node->text));
+        break;
+    case NODE_INT:
+        buffer_printf(out, "%" PRId64, node->integer);
+        break;
+    case NODE_FLOAT:
+        add_json_real(node->real, out);
+        break;
+    case NODE_BOOL:
+        buffer_add_text(out, node->integer ? "true" : "false");
+        break;
+    }
+}
+
+void toml_add_key(const char *key, struct buffer *out)
+{
+    size_t i = 0;
+    while (isalnum((unsigned char)key[i]) || key[i] == '_' || key[i] == '-')
+        i++;
+    if (i > 0 && key[i] == '\0')
+        buffer_add_text(out, key);
+    else
+        buffer_add_json_string(out, key, strlen(key));
+}
+
+static void add_literal_real(double real, struct buffer *out)
+{
+    if (isfinite(real))
+        buffer_add_double(out, real);
+    else
+        buffer_add_text(out, isnan(real) ? "nan" : real > 0 ? "inf" : "-inf");
+}
+
+static void add_literal_children(const struct toml_node *node, struct buffer *out)
+{
+    bool table = node->kind == NODE_TABLE;
+    buffer_add_text(out, table ? "{" : "[");
+    for (size_t i = 0; i < node->child_count; i++) {
+        buffer_add_text(out, i > 0 ? ", " : table ? " " : "");
+        if (table) {
+            toml_add_key(node->children[i].key, out);
+            buffer_add_text(out, " = ");
+        }
+        toml_add_literal(&node->children[i], out);
+    }
+    buffer_add_text(out, !table ? "]" : node->child_count > 0 ? " }" : "}");
+}
+
+void toml_add_literal(const struct toml_node *node, struct buffer *out)
+{
+    if (node->kind == NODE_TABLE || node->kind == NODE_LIST)
+        add_literal_children(node, out);
+    else if (node->kind == NODE_FLOAT)
+        add_literal_real(node->real, out);
+    else
+        toml_add_json(node, out);
+}
+
+/* Line and column of a byte, in a text that is valid up to there. */
+static void locate(const char *text, size_t offset, struct toml_fault *fault)
+{
+    fault->line = fault->column = 1;
+    for (size_t i = 0; i < offset; i++) {
+        fault->column += ((unsigned char)text[i] & 0xC0) != 0x80;
+        if (text[i] == '\n') {
+            fault->line++;
+            fault->column = 1;
+        }
+    }
+}
+
+/* A file written by another encoding is told apart from one with a stray byte by the NUL bytes of UTF-16. */
+static int check_bytes(const char *text, size_t length, struct toml_fault *fault)
+{
+    size_t bad = utf8_first_invalid(text, length);
+    const char *nul = memchr(text, '\0', length);
+    if (bad == length && !nul)
+        return 0;
+    size_t at = nul && (size_t)(nul - text) < bad ? (size_t)(nul - text) : bad;
+    locate(text, at, fault);
+    fault->message = nul ? xstrdup("not a text file: it holds NUL bytes (UTF-8 is expected)")
+                         : xasprintf("not UTF-8: byte 0x%02X", (unsigned char)text[at]);
+    return -1;
+}
+
+static int refuse(struct toml_fault *fault, char *message)
+{
+    *fault = (struct toml_fault){.message = message};
+    return -1;
+}
+
+int toml_parse(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault)
+{
+    if (length == 0)
+        return refuse(fault, xstrdup("the file is empty"));
+    if (length > TOML_MOST_BYTES)
+        return refuse(fault, xasprintf("larger than %zu MiB", TOML_MOST_BYTES >> 20));
+    if (check_bytes(text, length, fault) < 0 || toml_guard(text, length, fault) < 0)
+        return -1;
+    return toml_read(text, length, out, fault);
+}

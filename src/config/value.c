@@ -1,0 +1,96 @@
+#include "config/value.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+void value_free(struct value *v)
+{
+    free(v->text);
+    *v = (struct value){0};
+}
+
+struct value value_copy(const struct value *v)
+{
+    struct value copy = *v;
+    if (v->text)
+        copy.text = xstrdup(v->text);
+    return copy;
+}
+
+/* As numbers, but NaN equals itself: equality here means "the same spec". */
+static bool same_real(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+bool value_equal(const struct value *a, const struct value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case VALUE_NULL:
+        return true;
+    case VALUE_BOOL:
+    case VALUE_INT:
+        return a->integer == b->integer;
+    case VALUE_FLOAT:
+        return same_real(a->real, b->real);
+    case VALUE_STRING:
+    case VALUE_JSON:
+        return strcmp(a->text, b->text) == 0;
+    }
+    return false;
+}
+
+static void add_json_real(double real, struct buffer *out)
+{
+    const char *quote = isfinite(real) ? "" : "\"";
+    buffer_add_text(out, quote);
+    buffer_add_double(out, real);
+    buffer_add_text(out, quote);
+}
+
+void value_add_json(const struct value *v, struct buffer *out)
+{
+    switch (v->kind) {
+    case VALUE_NULL:
+        buffer_add_text(out, "null");
+        break;
+    case VALUE_FLOAT:
+        add_json_real(v->real, out);
+        break;
+    case VALUE_STRING:
+        buffer_add_json_string(out, v->text, strlen(v->text));
+        break;
+    case VALUE_BOOL:
+    case VALUE_INT:
+    case VALUE_JSON:
+        value_add_text(v, out);
+        break;
+    }
+}
+
+void value_add_text(const struct value *v, struct buffer *out)
+{
+    switch (v->kind) {
+    case VALUE_NULL:
+        break;
+    case VALUE_BOOL:
+        buffer_add_text(out, v->integer ? "true" : "false");
+        break;
+    case VALUE_INT:
+        buffer_printf(out, "%" PRId64, v->integer);
+        break;
+    case VALUE_FLOAT:
+        buffer_add_double(out, v->real);
+        break;
+    case VALUE_STRING:
+    case VALUE_JSON:
+        buffer_add_text(out, v->text);
+        break;
+    }
+}

@@ -1,0 +1,39 @@
+/* One value of a sweep file, after axes are resolved. */
+#ifndef MESHSWEEP_CONFIG_VALUE_H
+#define MESHSWEEP_CONFIG_VALUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/buffer.h"
+
+enum value_kind {
+    VALUE_NULL = 0, /* absent */
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_FLOAT,
+    VALUE_STRING,
+    VALUE_JSON, /* a list or table that is a value: canonical JSON (keys sorted, no blanks) */
+};
+
+struct value {
+    enum value_kind kind;
+    int64_t integer; /* VALUE_INT; VALUE_BOOL as 0 or 1 */
+    double real;     /* VALUE_FLOAT */
+    char *text;      /* VALUE_STRING, VALUE_JSON: NUL-terminated, owned by the value */
+};
+
+void value_free(struct value *v);
+struct value value_copy(const struct value *v);
+
+/* Type and content equal: 1, 1.0 and true are three values. */
+bool value_equal(const struct value *a, const struct value *b);
+
+/* As JSON: what specs are hashed and stored as. NaN and infinities as the strings "NaN", "Infinity", "-Infinity". */
+void value_add_json(const struct value *v, struct buffer *out);
+
+/* As a command line wants it: integers in decimal, floats in their shortest form without a trailing ".0" added to
+ * an exponent, true/false, strings raw, lists and tables as JSON, nothing for VALUE_NULL. */
+void value_add_text(const struct value *v, struct buffer *out);
+
+#endif

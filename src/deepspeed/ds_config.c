@@ -1,0 +1,341 @@
+#include "deepspeed/ds_config.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deepspeed/batch.h"
+#include "deepspeed/ds_keys.h"
+#include "deepspeed/json_text.h"
+#include "util/file.h"
+#include "util/hash.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define LARGEST_CONFIG (16u << 20)
+
+struct ds_config {
+    const struct sweep *sweep;
+    struct json root;
+    char *path;
+    struct space_base base;
+};
+
+/* --- the base file --- */
+
+static size_t length_of(const char *const *list)
+{
+    size_t n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+static bool is_users_own(const struct sweep *s, const char *name)
+{
+    for (char **own = s->deepspeed.sections; own && *own; own++)
+        if (strcmp(*own, name) == 0)
+            return true;
+    return false;
+}
+
+/* Every member of `object` must be one of `known`. */
+static void check_names(const struct ds_config *c, const struct json *object, const char *const *known,
+                        const char *what, struct error *e)
+{
+    for (size_t i = 0; i < object->count; i++) {
+        const struct json *m = &object->children[i];
+        const char *near = suggest_nearest(m->name, known, length_of(known));
+        if ((near && strcmp(near, m->name) == 0) || is_users_own(c->sweep, m->name))
+            continue;
+        error_add_line(e, ERROR_USAGE, "%s:%d:%d: DeepSpeed knows no %s \"%s\"%s%s%s", c->path, m->line, m->column, what,
+                       m->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    }
+}
+
+static int check_root(const struct ds_config *c, struct error *e)
+{
+    struct error problems = ERROR_INIT;
+    const struct json *zero = json_text_find(&c->root, "zero_optimization");
+    if (c->root.kind != JSON_OBJECT)
+        return error_set(e, ERROR_USAGE, "%s:%d:%d: a ds_config is a JSON object", c->path, 1, 1);
+    check_names(c, &c->root, ds_sections, "section", &problems);
+    if (zero && zero->kind == JSON_OBJECT)
+        check_names(c, zero, ds_zero_keys, "key of zero_optimization", &problems);
+    if (!problems.kind)
+        return 0;
+    *e = problems;
+    return -1;
+}
+
+static int read_base(struct ds_config *c, struct error *e)
+{
+    const struct deepspeed_settings *d = &c->sweep->deepspeed;
+    struct buffer text = BUFFER_INIT;
+    if (!d->config) {
+        c->root.kind = JSON_OBJECT;
+        return 0;
+    }
+    c->path = path_beside(c->sweep->path, d->config);
+    int rc = file_read(c->path, LARGEST_CONFIG, &text, e);
+    if (rc < 0) {
+        error_context(e, "%s:%d:%d: [deepspeed] config", d->config_at.file, d->config_at.line, d->config_at.column);
+        e->kind = ERROR_USAGE;
+    } else {
+        rc = json_text_parse(c->path, buffer_text(&text), &c->root, e);
+    }
+    buffer_free(&text);
+    return rc < 0 ? -1 : check_root(c, e);
+}
+
+/* --- what the space knows --- */
+
+static void add_constant(struct space_base *b, const char *name, char *sql)
+{
+    b->constants = array_grow(b->constants, b->count, sizeof *b->constants);
+    b->constants[b->count++] = (struct space_constant){xstrdup(name), sql};
+}
+
+/* A JSON string without escapes as an SQL one. */
+static char *string_literal(const char *json)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_char(&b, '\'');
+    for (const char *p = json + 1; p[1]; p++)
+        buffer_add_text(&b, *p == '\'' ? "''" : (char[]){*p, '\0'});
+    buffer_add_char(&b, '\'');
+    return buffer_take(&b);
+}
+
+/* "auto", null, lists and texts with escapes say nothing that a rule could use. */
+static void add_constants(struct space_base *b, const struct json *j, const char *name)
+{
+    if (j->kind == JSON_OBJECT) {
+        for (size_t i = 0; i < j->count; i++) {
+            char *inner = *name ? xasprintf("%s.%s", name, j->children[i].name) : xstrdup(j->children[i].name);
+            add_constants(b, &j->children[i], inner);
+            free(inner);
+        }
+    } else if (j->kind == JSON_SCALAR && j->text[0] == '"') {
+        if (!strchr(j->text, '\\') && !json_text_is(j, "auto"))
+            add_constant(b, name, string_literal(j->text));
+    } else if (j->kind == JSON_SCALAR && strcmp(j->text, "null") != 0) {
+        add_constant(b, name, xasprintf("(%s)", j->text));
+    }
+}
+
+static void hash_base(struct ds_config *c)
+{
+    struct buffer b = BUFFER_INIT;
+    const struct deepspeed_settings *d = &c->sweep->deepspeed;
+    json_text_add(&c->root, 0, &b);
+    buffer_add_text(&b, d->resolve_auto ? "resolve" : "keep");
+    for (size_t i = 0; i < d->argument_count; i++)
+        buffer_printf(&b, "\n%s=%s", d->arguments[i].name, d->arguments[i].value);
+    c->base.hash = hash_bytes(b.data, b.length);
+    buffer_free(&b);
+}
+
+const struct space_base *ds_config_base(const struct ds_config *c)
+{
+    return c ? &c->base : NULL;
+}
+
+/* --- keys of the specs --- */
+
+/* Where in a ds_config the key of a spec belongs; NULL: nowhere. A short name like `fp16` that is a section too stands
+ * for its synonym, unless its value is a table. */
+static const char *place_of(const struct sweep *s, const char *key, bool is_table)
+{
+    for (size_t i = 0; !is_table && i < s->synonym_count; i++)
+        for (char **k = s->synonyms[i].keys; strcmp(s->synonyms[i].name, key) == 0 && *k; k++)
+            if (ds_is_section_key(*k))
+                return *k;
+    return ds_is_section_key(key) ? key : NULL;
+}
+
+static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct error *problems)
+{
+    const struct value *value = &axis->values[k];
+    const char *place = place_of(c->sweep, axis->keys[k], value->kind == VALUE_JSON && value->text[0] == '{');
+    struct json probe = {0};
+    struct buffer text = BUFFER_INIT;
+    struct error ignored = ERROR_INIT;
+    json_text_add(&c->root, 0, &text);
+    if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
+        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: `%s` lies below something in %s that is no object",
+                       axis->at.file, axis->at.line, axis->at.column, axis->keys[k], c->path ? c->path : "the ds_config");
+    json_text_free(&probe);
+    buffer_free(&text);
+}
+
+static int check_specs(const struct ds_config *c, struct error *e)
+{
+    struct error problems = ERROR_INIT;
+    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++) {
+        const struct section *section = &c->sweep->sections[kind];
+        for (size_t b = 0; b < section->block_count; b++)
+            for (size_t a = 0; a < section->blocks[b].axis_count; a++)
+                for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
+                    check_spec_key(c, &section->blocks[b].axes[a], k, &problems);
+    }
+    if (problems.kind)
+        *e = problems;
+    return problems.kind ? -1 : 0;
+}
+
+/* Arguments are put among words; a line for the shell has none. */
+static int check_command(const struct sweep *s, struct error *e)
+{
+    char *const *c = s->job.command;
+    if (s->deepspeed.argument_count == 0 || !c || strcmp(c[0], "/bin/sh") != 0 || !c[1] || strcmp(c[1], "-c") != 0)
+        return 0;
+    return error_set(e, ERROR_USAGE, "%s:%d:%d: arg_mappings need [job] command as a list of words, not as one line",
+                     s->job.command_at.file, s->job.command_at.line, s->job.command_at.column);
+}
+
+int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *e)
+{
+    struct ds_config *c = xcalloc(1, sizeof *c);
+    c->sweep = s;
+    if (!s->deepspeed.given) {
+        free(c);
+        *out = NULL;
+        return 0;
+    }
+    if (check_command(s, e) < 0 || read_base(c, e) < 0 || check_specs(c, e) < 0) {
+        ds_config_free(c);
+        return -1;
+    }
+    add_constants(&c->base, &c->root, "");
+    hash_base(c);
+    *out = c;
+    return 0;
+}
+
+void ds_config_free(struct ds_config *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->base.count; i++) {
+        free(c->base.constants[i].name);
+        free(c->base.constants[i].sql);
+    }
+    free(c->base.constants);
+    json_text_free(&c->root);
+    free(c->path);
+    free(c);
+}
+
+/* --- one job --- */
+
+/* TOML has no integer 2e8: a float without a fraction becomes one where DeepSpeed wants it. */
+static void lay_value(struct json *config, const char *place, const struct json *value)
+{
+    long long whole;
+    if (value->kind == JSON_SCALAR && strcmp(value->text, "null") == 0)
+        return;
+    if (ds_wants_integer(place) && json_text_integer(value, &whole)) {
+        char *text = xasprintf("%lld", whole);
+        json_text_set(config, place, text);
+        free(text);
+    } else {
+        json_text_merge(config, place, value);
+    }
+}
+
+static void lay_section(const struct ds_config *c, struct json *config, const struct json *spec, bool batch_only)
+{
+    for (size_t i = 0; spec && i < spec->count; i++) {
+        const struct json *m = &spec->children[i];
+        const char *place = place_of(c->sweep, m->name, m->kind == JSON_OBJECT);
+        if (place && (!batch_only || batch_is_key(place)))
+            lay_value(config, place, m);
+    }
+}
+
+static void drop_autos(struct json *root, struct json *j, const char *path)
+{
+    for (size_t i = j->count; i-- > 0;) {
+        char *inner = *path ? xasprintf("%s.%s", path, j->children[i].name ? j->children[i].name : "") :
+                              xstrdup(j->children[i].name ? j->children[i].name : "");
+        if (j->children[i].kind == JSON_OBJECT)
+            drop_autos(root, &j->children[i], inner);
+        else if (json_text_is(&j->children[i], "auto"))
+            json_text_remove(root, inner);
+        free(inner);
+    }
+}
+
+/* As Hugging Face Transformers fills them in from the model: h*h, 0.9 h*h and 10 h. */
+static void resolve_buckets(struct json *config, const struct json *specs)
+{
+    static const struct {
+        const char *key;
+        double squared, linear;
+    } sizes[] = {{"zero_optimization.reduce_bucket_size", 1, 0},
+                 {"zero_optimization.stage3_prefetch_bucket_size", 0.9, 0},
+                 {"zero_optimization.stage3_param_persistence_threshold", 0, 10}};
+    const struct json *hidden = json_text_find(specs, "model.hidden");
+    long long h;
+    if (!hidden)
+        hidden = json_text_find(specs, "model.hidden_size");
+    if (!hidden || !json_text_integer(hidden, &h))
+        return;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct json *found = json_text_find(config, sizes[i].key);
+        if (!found || !json_text_is(found, "auto"))
+            continue;
+        char *text = xasprintf("%.0f", sizes[i].squared * (double)h * (double)h + sizes[i].linear * (double)h);
+        json_text_set(config, sizes[i].key, text);
+        free(text);
+    }
+}
+
+static int build(const struct ds_config *c, const struct json *specs, struct json *config, struct error *e)
+{
+    lay_section(c, config, json_text_find(specs, "derived"), true);
+    lay_section(c, config, json_text_find(specs, "training_spec"), false);
+    lay_section(c, config, json_text_find(specs, "parallel_spec"), false);
+    if (batch_complete(config, batch_ranks(specs), c->sweep->deepspeed.resolve_auto, e) < 0)
+        return -1;
+    if (c->sweep->deepspeed.resolve_auto) {
+        resolve_buckets(config, specs);
+        drop_autos(config, config, "");
+    }
+    return 0;
+}
+
+int ds_config_render(const struct ds_config *c, const char *spec_json, struct buffer *out, struct error *e)
+{
+    struct json specs = {0}, config = {0};
+    struct buffer base = BUFFER_INIT;
+    json_text_add(&c->root, 0, &base);
+    int rc = json_text_parse("the ds_config", buffer_text(&base), &config, e);
+    if (rc == 0)
+        rc = json_text_parse("the specs", spec_json, &specs, e);
+    if (rc == 0)
+        rc = build(c, &specs, &config, e);
+    if (rc == 0) {
+        json_text_add(&config, 2, out);
+        buffer_add_char(out, '\n');
+    }
+    buffer_free(&base);
+    json_text_free(&specs);
+    json_text_free(&config);
+    return rc;
+}
+
+void ds_config_add_base64(const char *text, struct buffer *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i += 3) {
+        size_t n = length - i < 3 ? length - i : 3;
+        unsigned bits = 0;
+        for (size_t k = 0; k < 3; k++)
+            bits = bits << 8 | (k < n ? (unsigned char)text[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            buffer_add_char(out, k <= n ? digits[bits >> (18 - 6 * k) & 63] : '=');
+    }
+}

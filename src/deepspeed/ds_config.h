@@ -1,0 +1,37 @@
+/* The ds_config.json of each job: the base file of [deepspeed] under what the job's specs say. */
+#ifndef MESHSWEEP_DEEPSPEED_DS_CONFIG_H
+#define MESHSWEEP_DEEPSPEED_DS_CONFIG_H
+
+#include "config/sweep.h"
+#include "space/space.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+struct ds_config;
+
+/* Reads and checks the base file. ERROR_USAGE, each with file, line and column: a file that cannot be read or is no JSON
+ * object, a name given twice, an unknown section or key of zero_optimization (with what may have been meant), a key of
+ * the specs that goes below something in the file that is no object, and arg_mappings with a command for the shell. `s`
+ * is borrowed. Without [deepspeed] `*out` is NULL. */
+int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *e);
+void ds_config_free(struct ds_config *c);
+
+/* What the space is to know of it; NULL for NULL. Borrowed. */
+const struct space_base *ds_config_base(const struct ds_config *c);
+
+/* Appends the configuration of one job as JSON. `spec_json` is struct job_details' (space/launch.h). In this order:
+ *   the base file, numbers as they are spelled there;
+ *   keys of training_spec and parallel_spec that begin with a section of a ds_config ("zero_optimization.stage"), or are
+ *   a [synonym] of such a key ("zero_stage"); tables are laid over, so that nothing of the user's is lost;
+ *   train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps x data-parallel size: completed from
+ *   the two that are known (from one: accumulation is 1), where data-parallel size is `dp`, or else all devices, per
+ *   sequence_parallel_size;
+ *   with auto = "resolve", every "auto" that is left: the batch as above, sizes of buckets from the model's `hidden` as
+ *   Hugging Face Transformers does it, others are left out, so that DeepSpeed's defaults hold.
+ * Fails (ERROR_USAGE) when the batch contradicts itself. */
+int ds_config_render(const struct ds_config *c, const char *spec_json, struct buffer *out, struct error *e);
+
+/* Base 64 with "-" and "_", as DeepSpeed takes a configuration on the command line. */
+void ds_config_add_base64(const char *text, struct buffer *out);
+
+#endif

@@ -1,0 +1,60 @@
+#include "deepspeed/ds_keys.h"
+
+#include <string.h>
+
+const char *const ds_sections[] = {
+    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "optimizer", "scheduler",
+    "communication_data_type", "seq_parallel_communication_data_type", "prescale_gradients",
+    "gradient_predivide_factor", "gradient_allreduce_op", "managed_gradient_accumulation", "sparse_gradients",
+    "disable_allgather", "fp32_allreduce", "fp16", "bf16", "bfloat16", "amp", "torch_autocast", "data_types",
+    "gradient_clipping", "graph_harvesting", "zero_optimization", "zero_allow_untested_optimizer",
+    "zero_force_ds_cpu_optimizer", "use_data_before_expert_parallelism", "expert_parallel", "tensor_parallel",
+    "sequence_parallel_size", "pipeline", "compile", "aio", "steps_per_print", "wall_clock_breakdown", "dump_state",
+    "memory_breakdown", "timers", "flops_profiler", "comms_logger", "tensorboard", "wandb", "csv_monitor", "comet",
+    "activation_checkpointing", "sparse_attention", "data_efficiency", "data_sampling", "curriculum_learning",
+    "progressive_layer_drop", "eigenvalue", "quantize_training", "compression_training", "weight_quantization",
+    "hybrid_engine", "checkpoint", "load_universal_checkpoint", "nebula", "datastates_ckpt", "elasticity", "autotuning",
+    "dataloader_drop_last", "vocabulary_size", "zenflow", NULL,
+};
+
+const char *const ds_zero_keys[] = {
+    "stage", "contiguous_gradients", "reduce_scatter", "reduce_bucket_size", "use_multi_rank_bucket_allreduce",
+    "allgather_partitions", "allgather_bucket_size", "overlap_comm", "load_from_fp32_weights", "elastic_checkpoint",
+    "offload_param", "offload_optimizer", "zenflow", "sub_group_size", "cpu_offload_param",
+    "cpu_offload_use_pin_memory", "cpu_offload", "prefetch_bucket_size", "stage3_prefetch_bucket_size",
+    "param_persistence_threshold", "stage3_param_persistence_threshold", "model_persistence_threshold",
+    "stage3_model_persistence_threshold", "max_live_parameters", "stage3_max_live_parameters", "max_reuse_distance",
+    "stage3_max_reuse_distance", "gather_16bit_weights_on_model_save", "stage3_gather_16bit_weights_on_model_save",
+    "stage3_gather_fp16_weights_on_model_save", "module_granularity_threshold", "stage3_module_granularity_threshold",
+    "use_all_reduce_for_fetch_params", "stage3_use_all_reduce_for_fetch_params", "ignore_unused_parameters",
+    "legacy_stage1", "round_robin_gradients", "zero_hpz_partition_size", "zero_quantized_weights",
+    "zero_quantized_nontrainable_weights", "zero_quantized_gradients", "zeropp_loco_param", "mics_shard_size",
+    "mics_hierarchical_params_gather", "memory_efficient_linear", "pipeline_loading_checkpoint",
+    "override_module_apply", "log_trace_cache_warnings", "enable_sanity_checks", "save_muon_momentum_buffer_in_memory",
+    NULL,
+};
+
+bool ds_is_section_key(const char *key)
+{
+    size_t length = strcspn(key, ".");
+    for (const char *const *s = ds_sections; *s; s++)
+        if (strlen(*s) == length && strncmp(*s, key, length) == 0)
+            return true;
+    return false;
+}
+
+bool ds_wants_integer(const char *key)
+{
+    static const char *const endings[] = {
+        "_size",     "_size_per_gpu", "_steps",      "_threshold",         "_parameters", "_distance", "_count",
+        "_interval", "_window",       "_power",      "hysteresis",         "steps_per_print", "stage", "num_checkpoints",
+        "max_in_cpu", "block_size",   "queue_depth", "num_checkpoints",    "_gpus",       "_step",
+    };
+    size_t length = strlen(key);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (length >= n && strcmp(key + length - n, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,17 @@
+/* The keys of a ds_config: its sections, and what zero_optimization takes (anything else there is refused by DeepSpeed
+ * itself). After DeepSpeed 0.19, docs/_pages/config-json.md and runtime/zero/config.py. */
+#ifndef MESHSWEEP_DEEPSPEED_DS_KEYS_H
+#define MESHSWEEP_DEEPSPEED_DS_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+extern const char *const ds_sections[], *const ds_zero_keys[]; /* NULL-terminated */
+
+/* Whether the first part of a dotted key is a section. */
+bool ds_is_section_key(const char *key);
+
+/* Whether DeepSpeed wants a whole number at the dotted key: 2e8 of a sweep file is written as 200000000 there. */
+bool ds_wants_integer(const char *key);
+
+#endif

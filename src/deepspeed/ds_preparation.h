@@ -1,0 +1,17 @@
+/* Jobs that get a ds_config.json: what [deepspeed] adds to a start. */
+#ifndef MESHSWEEP_DEEPSPEED_DS_PREPARATION_H
+#define MESHSWEEP_DEEPSPEED_DS_PREPARATION_H
+
+#include "deepspeed/ds_config.h"
+#include "run/preparation.h"
+
+struct ds_preparation {
+    const struct sweep *sweep;      /* borrowed */
+    const struct ds_config *config; /* borrowed */
+};
+
+/* Writes JOB_DIR/ds_config.json, never a torn file, for {ds_config} and {ds_config_base64}, and maps arguments. `p` is
+ * borrowed by what is returned. */
+struct preparation ds_preparation_of(struct ds_preparation *p);
+
+#endif

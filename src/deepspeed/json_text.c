@@ -1,0 +1,403 @@
+#include "deepspeed/json_text.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+#define DEEPEST 100
+
+struct scanner {
+    const char *file, *p, *line_start;
+    int line, depth;
+    struct error *e;
+};
+
+static int column_of(const struct scanner *s)
+{
+    return (int)(s->p - s->line_start) + 1;
+}
+
+static int fail(const struct scanner *s, const char *what)
+{
+    return error_set(s->e, ERROR_USAGE, "%s:%d:%d: %s", s->file, s->line, column_of(s), what);
+}
+
+static int skip_blanks(struct scanner *s)
+{
+    for (;; s->p++) {
+        if (*s->p == '\n') {
+            s->line++;
+            s->line_start = s->p + 1;
+        } else if (*s->p != ' ' && *s->p != '\t' && *s->p != '\r') {
+            break;
+        }
+    }
+    if (*s->p == '#' || (*s->p == '/' && (s->p[1] == '/' || s->p[1] == '*')))
+        return fail(s, "JSON has no comments; take it out");
+    return 0;
+}
+
+/* The end of the string that begins at the scanner; NULL when it is not one. */
+static const char *string_end(const char *p)
+{
+    for (p++; *p != '"'; p++) {
+        if ((unsigned char)*p < 0x20)
+            return NULL;
+        if (*p != '\\')
+            continue;
+        p++;
+        if (!*p || !strchr("\"\\/bfnrtu", *p))
+            return NULL;
+        for (int i = 1; *p == 'u' && i <= 4; i++)
+            if (!isxdigit((unsigned char)p[i]))
+                return NULL;
+    }
+    return p + 1;
+}
+
+static const char *digits_end(const char *p)
+{
+    while (isdigit((unsigned char)*p))
+        p++;
+    return p;
+}
+
+static const char *number_end(const char *p)
+{
+    const char *start = p += *p == '-';
+    p = digits_end(p);
+    if (p == start || (*start == '0' && p > start + 1))
+        return NULL;
+    if (*p == '.') {
+        start = p + 1;
+        p = digits_end(start);
+        if (p == start)
+            return NULL;
+    }
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        start = p += *p == '+' || *p == '-';
+        p = digits_end(p);
+        if (p == start)
+            return NULL;
+    }
+    return p;
+}
+
+static const char *word_end(const char *p)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if (strncmp(p, words[i], n) == 0 && !isalnum((unsigned char)p[n]) && p[n] != '_')
+            return p + n;
+    }
+    return NULL;
+}
+
+static int read_value(struct scanner *s, struct json *out);
+
+static int read_scalar(struct scanner *s, struct json *out)
+{
+    const char *end = *s->p == '"' ? string_end(s->p) : word_end(s->p);
+    if (*s->p == '-' || isdigit((unsigned char)*s->p))
+        end = number_end(s->p);
+    if (!end)
+        return fail(s, *s->p == '"' ? "a string that does not end, or has a bad escape" :
+                       *s->p        ? "this is no JSON value" :
+                                      "the file ends here, and a value should follow");
+    out->kind = JSON_SCALAR;
+    out->text = xstrndup(s->p, (size_t)(end - s->p));
+    s->p = end;
+    return 0;
+}
+
+/* "name": of the next member, which must not be there yet. */
+static int read_name(struct scanner *s, const struct json *object, struct json *member)
+{
+    const char *end = *s->p == '"' ? string_end(s->p) : NULL;
+    if (!end)
+        return fail(s, *s->p == '}' ? "a comma with nothing after it; take it out" : "a name in double quotes should follow");
+    member->name = xstrndup(s->p + 1, (size_t)(end - s->p) - 2);
+    member->line = s->line;
+    member->column = column_of(s);
+    for (size_t i = 0; i < object->count; i++) {
+        assert(object->children[i].name); /* only members of an array have none */
+        if (strcmp(object->children[i].name, member->name) == 0)
+            return error_set(s->e, ERROR_USAGE, "%s:%d:%d: \"%s\" is given twice (first in line %d)", s->file, s->line,
+                             column_of(s), member->name, object->children[i].line);
+    }
+    s->p = end;
+    if (skip_blanks(s) < 0)
+        return -1;
+    if (*s->p != ':')
+        return fail(s, "a colon should follow");
+    s->p++;
+    return skip_blanks(s);
+}
+
+/* Adds a child; it is in the parent before it is complete, so that it is released with it. */
+static int read_child(struct scanner *s, struct json *parent)
+{
+    struct json child = {.line = s->line, .column = column_of(s)};
+    if (parent->kind == JSON_LIST && *s->p == ']')
+        return fail(s, "a comma with nothing after it; take it out");
+    int rc = parent->kind == JSON_OBJECT ? read_name(s, parent, &child) : 0;
+    if (rc == 0)
+        rc = read_value(s, &child);
+    parent->children = array_grow(parent->children, parent->count, sizeof *parent->children);
+    parent->children[parent->count++] = child;
+    return rc < 0 ? -1 : skip_blanks(s);
+}
+
+static int read_children(struct scanner *s, struct json *out)
+{
+    char end = *s->p == '{' ? '}' : ']';
+    out->kind = *s->p == '{' ? JSON_OBJECT : JSON_LIST;
+    s->p++;
+    if (skip_blanks(s) < 0)
+        return -1;
+    while (*s->p != end) {
+        if (read_child(s, out) < 0)
+            return -1;
+        if (*s->p != ',' && *s->p != end)
+            return fail(s, end == '}' ? "a comma or } should follow" : "a comma or ] should follow");
+        if (*s->p == end)
+            break;
+        s->p++;
+        if (skip_blanks(s) < 0)
+            return -1;
+        if (*s->p == end)
+            return fail(s, "a comma with nothing after it; take it out");
+    }
+    s->p++;
+    return 0;
+}
+
+static int read_value(struct scanner *s, struct json *out)
+{
+    if (*s->p != '{' && *s->p != '[')
+        return read_scalar(s, out);
+    if (++s->depth > DEEPEST)
+        return fail(s, "nested too deep");
+    int rc = read_children(s, out);
+    s->depth--;
+    return rc;
+}
+
+int json_text_parse(const char *file, const char *text, struct json *out, struct error *e)
+{
+    struct scanner s = {.file = file, .p = text, .line_start = text, .line = 1, .e = e};
+    struct json j = {0};
+    int rc = skip_blanks(&s);
+    if (rc == 0)
+        rc = read_value(&s, &j);
+    if (rc == 0)
+        rc = skip_blanks(&s);
+    if (rc == 0 && *s.p)
+        rc = fail(&s, "nothing should follow");
+    if (rc < 0)
+        json_text_free(&j);
+    else
+        *out = j;
+    return rc;
+}
+
+void json_text_free(struct json *j)
+{
+    for (size_t i = 0; i < j->count; i++)
+        json_text_free(&j->children[i]);
+    free(j->children);
+    free(j->name);
+    free(j->text);
+    *j = (struct json){0};
+}
+
+/* --- members --- */
+
+static struct json *member(const struct json *object, const char *name, size_t length)
+{
+    for (size_t i = 0; object->kind == JSON_OBJECT && i < object->count; i++)
+        if (strlen(object->children[i].name) == length && memcmp(object->children[i].name, name, length) == 0)
+            return &object->children[i];
+    return NULL;
+}
+
+static struct json *element(const struct json *list, const char *name)
+{
+    char *end;
+    unsigned long index = strtoul(name, &end, 10);
+    return isdigit((unsigned char)*name) && (!*end || *end == '.') && index < list->count ? &list->children[index] : NULL;
+}
+
+struct json *json_text_at(struct json *root, const char *path)
+{
+    for (;;) {
+        size_t length = strcspn(path, ".");
+        root = root->kind == JSON_LIST ? element(root, path) : member(root, path, length);
+        if (!root || !path[length])
+            return root;
+        path += length + 1;
+    }
+}
+
+const struct json *json_text_find(const struct json *root, const char *path)
+{
+    return json_text_at((struct json *)root, path);
+}
+
+static struct json *add_member(struct json *object, const char *name, size_t length, enum json_kind kind)
+{
+    object->children = array_grow(object->children, object->count, sizeof *object->children);
+    struct json *child = &object->children[object->count++];
+    *child = (struct json){.kind = kind, .name = xstrndup(name, length)};
+    return child;
+}
+
+/* The place at the path, made where it is missing; NULL when something on the way is no object. */
+static struct json *place_at(struct json *root, const char *path)
+{
+    for (;;) {
+        size_t length = strcspn(path, ".");
+        if (root->kind != JSON_OBJECT)
+            return NULL;
+        struct json *next = member(root, path, length);
+        if (!next)
+            next = add_member(root, path, length, path[length] ? JSON_OBJECT : JSON_SCALAR);
+        if (!path[length])
+            return next;
+        root = next;
+        path += length + 1;
+    }
+}
+
+/* Whether nothing on the way to the path is anything but an object. */
+static bool can_place(const struct json *root, const char *path)
+{
+    for (;;) {
+        size_t length = strcspn(path, ".");
+        if (root->kind != JSON_OBJECT)
+            return false;
+        root = member(root, path, length);
+        if (!root || !path[length])
+            return true;
+        path += length + 1;
+    }
+}
+
+static void clear(struct json *j)
+{
+    char *name = j->name;
+    j->name = NULL;
+    json_text_free(j);
+    j->name = name;
+}
+
+bool json_text_set(struct json *root, const char *path, const char *text)
+{
+    const struct json value = {.kind = JSON_SCALAR, .text = (char *)text};
+    return json_text_merge(root, path, &value);
+}
+
+void json_text_remove(struct json *root, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    char *parent_path = dot ? xstrndup(path, (size_t)(dot - path)) : NULL;
+    struct json *parent = parent_path ? json_text_at(root, parent_path) : root;
+    const char *name = dot ? dot + 1 : path;
+    struct json *found = parent ? member(parent, name, strlen(name)) : NULL;
+    free(parent_path);
+    if (!found)
+        return;
+    json_text_free(found);
+    size_t at = (size_t)(found - parent->children);
+    memmove(found, found + 1, (parent->count - at - 1) * sizeof *found);
+    parent->count--;
+}
+
+static void copy_into(struct json *to, const struct json *from)
+{
+    clear(to);
+    to->kind = from->kind;
+    to->text = from->text ? xstrdup(from->text) : NULL;
+    for (size_t i = 0; i < from->count; i++) {
+        const struct json *child = &from->children[i];
+        to->children = array_grow(to->children, to->count, sizeof *to->children);
+        to->children[to->count] = (struct json){.name = child->name ? xstrdup(child->name) : NULL};
+        copy_into(&to->children[to->count++], child);
+    }
+}
+
+static void lay_over(struct json *to, const struct json *from)
+{
+    if (to->kind != JSON_OBJECT || from->kind != JSON_OBJECT) {
+        copy_into(to, from);
+        return;
+    }
+    for (size_t i = 0; i < from->count; i++) {
+        const char *name = from->children[i].name;
+        struct json *place = member(to, name, strlen(name));
+        lay_over(place ? place : add_member(to, name, strlen(name), JSON_SCALAR), &from->children[i]);
+    }
+}
+
+bool json_text_merge(struct json *root, const char *path, const struct json *value)
+{
+    if (!can_place(root, path))
+        return false;
+    lay_over(place_at(root, path), value);
+    return true;
+}
+
+/* --- text --- */
+
+static void new_line(int indent, int level, struct buffer *out)
+{
+    if (indent > 0)
+        buffer_printf(out, "\n%*s", indent * level, "");
+}
+
+static void add(const struct json *j, int indent, int level, struct buffer *out)
+{
+    if (j->kind == JSON_SCALAR) {
+        buffer_add_text(out, j->text);
+        return;
+    }
+    buffer_add_char(out, j->kind == JSON_OBJECT ? '{' : '[');
+    for (size_t i = 0; i < j->count; i++) {
+        buffer_add_text(out, i ? "," : "");
+        new_line(indent, level + 1, out);
+        if (j->children[i].name)
+            buffer_printf(out, "\"%s\":%s", j->children[i].name, indent > 0 ? " " : "");
+        add(&j->children[i], indent, level + 1, out);
+    }
+    if (j->count > 0)
+        new_line(indent, level, out);
+    buffer_add_char(out, j->kind == JSON_OBJECT ? '}' : ']');
+}
+
+void json_text_add(const struct json *j, int indent, struct buffer *out)
+{
+    add(j, indent, 0, out);
+}
+
+bool json_text_is(const struct json *j, const char *text)
+{
+    size_t n = strlen(text);
+    return j->kind == JSON_SCALAR && j->text[0] == '"' && strlen(j->text) == n + 2 && memcmp(j->text + 1, text, n) == 0;
+}
+
+bool json_text_integer(const struct json *j, long long *out)
+{
+    if (j->kind != JSON_SCALAR || !(isdigit((unsigned char)j->text[0]) || j->text[0] == '-'))
+        return false;
+    double value = strtod(j->text, NULL);
+    if (value != floor(value) || fabs(value) > 9e15)
+        return false;
+    *out = (long long)value;
+    return true;
+}

@@ -1,0 +1,234 @@
+#include "predict/architecture.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "predict/bounds.h"
+
+#define TOTAL_MOST 1e15
+#define T5_BUCKETS 32
+#define IMAGE_CHANNELS 3
+
+const char *const architecture_family_names[ARCHITECTURE_FAMILY_END] = {
+    [ARCHITECTURE_NONE] = "none", [ARCHITECTURE_GPT] = "gpt", [ARCHITECTURE_LLAMA] = "llama",
+    [ARCHITECTURE_BERT] = "bert", [ARCHITECTURE_T5] = "t5",   [ARCHITECTURE_VIT] = "vit",
+};
+
+static const struct architecture families[ARCHITECTURE_FAMILY_END] = {
+    [ARCHITECTURE_GPT] = {.tied_embeddings = true, .biases = true, .dropout = true},
+    [ARCHITECTURE_LLAMA] = {.rms_norm = true, .gated_mlp = true},
+    [ARCHITECTURE_BERT] = {.tied_embeddings = true, .biases = true, .dropout = true, .mlm_head = true},
+    [ARCHITECTURE_T5] = {.tied_embeddings = true, .rms_norm = true, .dropout = true},
+    [ARCHITECTURE_VIT] = {.biases = true, .dropout = true},
+};
+
+#define FIELD(name, least, most)                                                                             \
+    {                                                                                                        \
+#name, offsetof(struct architecture, name), least, most                                              \
+    }
+static const struct bound integer_bounds[] = {
+    FIELD(layers, 1, 1e5),     FIELD(decoder_layers, 0, 1e5), FIELD(hidden, 1, 1e7),
+    FIELD(heads, 1, 1e6),      FIELD(kv_heads, 0, 1e6),       FIELD(head_dim, 0, 1e6),
+    FIELD(ffn, 0, 1e8),        FIELD(vocab, 0, 1e9),          FIELD(vocab_multiple, 0, 1e6),
+    FIELD(positions, 0, 1e9),  FIELD(experts, 0, 1e5),        FIELD(experts_per_token, 0, 1e5),
+    FIELD(expert_ffn, 0, 1e8), FIELD(shared_ffn, 0, 1e8),     FIELD(dense_layers, 0, 1e5),
+    FIELD(image, 0, 1e6),      FIELD(patch, 0, 1e6),          FIELD(classes, 0, 1e9),
+};
+#undef FIELD
+
+enum architecture_family architecture_family_from_name(const char *name)
+{
+    for (int f = ARCHITECTURE_NONE + 1; f < ARCHITECTURE_FAMILY_END; f++)
+        if (strcmp(name, architecture_family_names[f]) == 0)
+            return (enum architecture_family)f;
+    return ARCHITECTURE_NONE;
+}
+
+struct architecture architecture_of(enum architecture_family family)
+{
+    struct architecture a = families[family];
+    a.family = family;
+    return a;
+}
+
+static void fill(int64_t *field, int64_t value)
+{
+    if (*field == 0)
+        *field = value;
+}
+
+static void fill_defaults(struct architecture *a)
+{
+    if (a->family == ARCHITECTURE_T5)
+        fill(&a->decoder_layers, a->layers);
+    fill(&a->kv_heads, a->heads);
+    if (a->heads > 0 && a->hidden % a->heads == 0)
+        fill(&a->head_dim, a->hidden / a->heads);
+    fill(&a->ffn, 4 * a->hidden);
+    if (a->experts > 0) {
+        fill(&a->experts_per_token, 1);
+        fill(&a->expert_ffn, a->ffn);
+    }
+}
+
+static int check_image(const struct architecture *a, struct error *e)
+{
+    if (a->image <= 0 || a->patch <= 0 || a->image % a->patch != 0)
+        return error_add_line(e, ERROR_USAGE, "image = %lld is not a multiple of patch = %lld",
+                              (long long)a->image, (long long)a->patch);
+    return 0;
+}
+
+static int check_fit(const struct architecture *a, struct error *e)
+{
+    int rc = 0;
+    if (a->head_dim == 0)
+        rc = error_add_line(e, ERROR_USAGE,
+                            "heads = %lld does not divide hidden = %lld, and head_dim is not given",
+                            (long long)a->heads, (long long)a->hidden);
+    if (a->kv_heads > a->heads || a->heads % a->kv_heads != 0)
+        rc = error_add_line(e, ERROR_USAGE, "kv_heads = %lld does not divide heads = %lld",
+                            (long long)a->kv_heads, (long long)a->heads);
+    if (a->experts_per_token > a->experts)
+        rc = error_add_line(e, ERROR_USAGE, "experts_per_token = %lld is more than experts = %lld",
+                            (long long)a->experts_per_token, (long long)a->experts);
+    if (a->dense_layers > a->layers)
+        rc = error_add_line(e, ERROR_USAGE, "dense_layers = %lld is more than layers = %lld",
+                            (long long)a->dense_layers, (long long)a->layers);
+    if (a->decoder_layers > 0 && a->family != ARCHITECTURE_T5)
+        rc = error_add_line(e, ERROR_USAGE, "decoder_layers belongs to t5 alone");
+    if (a->family == ARCHITECTURE_VIT)
+        rc |= check_image(a, e);
+    else if (a->vocab == 0)
+        rc = error_add_line(e, ERROR_USAGE, "vocab is missing");
+    return rc;
+}
+
+int architecture_complete(struct architecture *a, struct error *e)
+{
+    struct architecture filled = *a;
+    if (a->family <= ARCHITECTURE_NONE || a->family >= ARCHITECTURE_FAMILY_END)
+        return error_set(e, ERROR_USAGE, "no such family of architectures: %d", (int)a->family);
+    if (bounds_check_integers(a, integer_bounds, sizeof integer_bounds / sizeof *integer_bounds, e))
+        return -1;
+    fill_defaults(&filled);
+    if (check_fit(&filled, e))
+        return -1;
+    *a = filled;
+    return 0;
+}
+
+double architecture_padded_vocab(const struct architecture *a, int64_t tensor)
+{
+    double multiple = (double)a->vocab_multiple * (double)tensor;
+    return multiple > 0 ? ceil((double)a->vocab / multiple) * multiple : (double)a->vocab;
+}
+
+double architecture_layers(const struct architecture *a)
+{
+    return (double)(a->layers + a->decoder_layers);
+}
+
+double architecture_image_tokens(const struct architecture *a)
+{
+    double side = (double)a->image / (double)a->patch;
+    return side * side + 1;
+}
+
+static double norm_size(const struct architecture *a, double width)
+{
+    return a->rms_norm ? width : 2 * width;
+}
+
+static double attention_size(const struct architecture *a)
+{
+    double h = (double)a->hidden, q = (double)a->heads * (double)a->head_dim;
+    double kv = (double)a->kv_heads * (double)a->head_dim;
+    double bias = a->biases ? q + 2 * kv + h : a->qkv_bias ? q + 2 * kv : 0;
+    return 2 * h * q + 2 * h * kv + bias + (a->qk_norm ? 2 * (double)a->head_dim : 0);
+}
+
+static double mlp_size(const struct architecture *a, double width)
+{
+    double h = (double)a->hidden, inputs = a->gated_mlp ? 2 : 1;
+    if (width == 0)
+        return 0;
+    return (inputs + 1) * h * width + (a->biases ? inputs * width + h : 0);
+}
+
+void architecture_layer(const struct architecture *a, struct layer_parameters *out)
+{
+    double layers = architecture_layers(a), decoders = (double)a->decoder_layers;
+    double sparse = a->experts > 0 ? 1 - (double)a->dense_layers / layers : 0;
+    *out = (struct layer_parameters){
+        .expert_layers = sparse,
+        .attention_blocks = (layers + decoders) / layers,
+        .mlp = (1 - sparse) * mlp_size(a, (double)a->ffn) + sparse * mlp_size(a, (double)a->shared_ffn),
+        .experts = sparse * (double)a->experts * mlp_size(a, (double)a->expert_ffn),
+        .router = sparse * (double)a->hidden * (double)a->experts,
+        .norms = (2 * layers + decoders) / layers * norm_size(a, (double)a->hidden),
+    };
+    out->attention = out->attention_blocks * attention_size(a);
+}
+
+static double embedding_size(const struct architecture *a, double vocab)
+{
+    double h = (double)a->hidden;
+    double size = vocab * h + (double)a->positions * h;
+    if (a->family == ARCHITECTURE_BERT)
+        size += 2 * h + norm_size(a, h);
+    if (a->family == ARCHITECTURE_T5)
+        size += 2 * T5_BUCKETS * (double)a->heads;
+    if (a->family == ARCHITECTURE_VIT)
+        size += (IMAGE_CHANNELS * (double)a->patch * (double)a->patch + 1) * h + h +
+                architecture_image_tokens(a) * h;
+    return size;
+}
+
+static double head_size(const struct architecture *a, double vocab)
+{
+    double h = (double)a->hidden, classes = (double)a->classes;
+    double size = a->tied_embeddings ? 0 : vocab * h;
+    if (a->family == ARCHITECTURE_BERT)
+        size += h * h + h + (a->mlm_head ? h * h + h + norm_size(a, h) + vocab : 0);
+    return size + classes * (h + 1);
+}
+
+static double last_norms_size(const struct architecture *a)
+{
+    static const int count[ARCHITECTURE_FAMILY_END] = {
+        [ARCHITECTURE_GPT] = 1, [ARCHITECTURE_LLAMA] = 1, [ARCHITECTURE_T5] = 2, [ARCHITECTURE_VIT] = 1};
+    return count[a->family] * norm_size(a, (double)a->hidden);
+}
+
+/* The layers' averages come from whole numbers, so that rounding gives those back. */
+static double whole(double layers, double average)
+{
+    return round(layers * average);
+}
+
+int architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out,
+                       struct error *e)
+{
+    struct layer_parameters layer;
+    double layers = architecture_layers(a), vocab = architecture_padded_vocab(a, tensor);
+    architecture_layer(a, &layer);
+    struct architecture_parameters p = {
+        .attention = whole(layers, layer.attention),
+        .mlp = whole(layers, layer.mlp),
+        .experts = whole(layers, layer.experts),
+        .router = whole(layers, layer.router),
+        .norms = whole(layers, layer.norms) + last_norms_size(a),
+        .embedding = embedding_size(a, vocab),
+        .head = head_size(a, vocab),
+    };
+    double dense = p.attention + p.mlp + p.router + p.norms + p.embedding + p.head;
+    p.total = dense + p.experts;
+    p.active = dense + (a->experts > 0 ? p.experts / (double)a->experts * (double)a->experts_per_token : 0);
+    if (!(p.total <= TOTAL_MOST))
+        return error_set(e, ERROR_USAGE, "%.3g parameters are more than the %.0e that can be meant", p.total,
+                         TOTAL_MOST);
+    *out = p;
+    return 0;
+}

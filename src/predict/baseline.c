@@ -1,0 +1,87 @@
+#include "predict/baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+#define MICRO_BATCH_MOST 1e6
+
+static bool is_positive(double x)
+{
+    return x > 0 && isfinite(x);
+}
+
+int memory_line_fit(const double *micro_batch, const double *bytes, size_t count, struct memory_line *out,
+                    struct error *e)
+{
+    double mean_x = 0, mean_y = 0, xx = 0, xy = 0, n = (double)count;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_positive(micro_batch[i]) || !is_positive(bytes[i]))
+            return error_set(e, ERROR_FAILED, "no line passes through %g bytes at micro-batch size %g",
+                             bytes[i], micro_batch[i]);
+        mean_x += micro_batch[i] / n;
+        mean_y += bytes[i] / n;
+    }
+    for (size_t i = 0; i < count; i++) {
+        xx += (micro_batch[i] - mean_x) * (micro_batch[i] - mean_x);
+        xy += (micro_batch[i] - mean_x) * (bytes[i] - mean_y);
+    }
+    if (!is_positive(xx) || !is_positive(xy / xx))
+        return error_set(e, ERROR_FAILED, "%zu runs tell no slope of memory over micro-batch size", count);
+    *out = (struct memory_line){.base_bytes = mean_y - xy / xx * mean_x, .bytes_per_sample = xy / xx};
+    return 0;
+}
+
+double memory_line_bytes(const struct memory_line *line, double micro_batch)
+{
+    return line->base_bytes + line->bytes_per_sample * micro_batch;
+}
+
+double memory_line_largest(const struct memory_line *line, double usable_bytes)
+{
+    double largest = floor((usable_bytes - line->base_bytes) / line->bytes_per_sample);
+    return largest > 0 ? fmin(largest, MICRO_BATCH_MOST) : 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of measured over peak seconds: one over the utilisation. */
+static double median_slowness(const struct timed_run *runs, size_t count)
+{
+    double *slowness = xcalloc(count, sizeof *slowness);
+    for (size_t i = 0; i < count; i++)
+        slowness[i] = runs[i].measured_s / runs[i].peak_s;
+    qsort(slowness, count, sizeof *slowness, compare_doubles);
+    double middle = count % 2 ? slowness[count / 2] : (slowness[count / 2 - 1] + slowness[count / 2]) / 2;
+    free(slowness);
+    return middle;
+}
+
+int baseline_compare(const struct timed_run *runs, size_t count, size_t window,
+                     struct baseline_comparison *out, struct error *e)
+{
+    struct baseline_comparison c = {0};
+    if (count < 2 || window == 0)
+        return error_set(e, ERROR_USAGE, "nothing to compare over %zu runs and a window of %zu", count,
+                         window);
+    for (size_t i = 0; i < count; i++)
+        if (!is_positive(runs[i].predicted_s) || !is_positive(runs[i].measured_s) ||
+            !is_positive(runs[i].peak_s))
+            return error_set(e, ERROR_USAGE, "run %zu has a time that is no positive number", i);
+    for (size_t i = count > window ? count - window : 1; i < count; i++) {
+        double constant_mfu = median_slowness(runs, i) * runs[i].peak_s;
+        c.model_error += fabs(runs[i].predicted_s / runs[i].measured_s - 1);
+        c.baseline_error += fabs(constant_mfu / runs[i].measured_s - 1);
+        c.compared++;
+    }
+    c.model_error /= (double)c.compared;
+    c.baseline_error /= (double)c.compared;
+    c.baseline_wins = c.baseline_error < c.model_error;
+    *out = c;
+    return 0;
+}

@@ -1,0 +1,391 @@
+#include "predict/calibration.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+#define ROUNDS_MOST (4 * CALIBRATION_TERMS)
+#define AT_BOUND 1e-12
+#define REWEIGHTINGS 4
+#define CENSORED_ROUNDS 3
+#define ERROR_FLOOR 0.02 /* of a residual, so that no run dominates the re-weighting */
+#define CENSORED_MARGIN 0.02
+#define CENSORED_SHARE 0.5
+#define SIGMA_FLOOR 0.02
+#define PRIOR_RUNS 5.0 /* runs that the prior's sigma counts as */
+#define MEMORY_SPREAD                                                                                        \
+    0.1 /* of a weight between clusters: memory follows the software, time also the hardware */
+#define TIME_SPREAD 0.25
+#define INTERVAL_90 1.6448536269514722
+
+/* Observation i, scaled so that both the prior's weights and y are 1. */
+struct row {
+    double z[CALIBRATION_TERMS];
+    double y;
+    double base_weight, weight; /* 0: not used */
+    enum observation_kind kind;
+};
+
+struct problem {
+    const struct calibration_prior *prior;
+    struct row *rows;
+    size_t count, terms;
+    double lambda;
+    double c[CALIBRATION_TERMS]; /* weights over the prior's */
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts `values`. */
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static double ratio(const struct problem *p, const struct row *row)
+{
+    double sum = 0;
+    for (size_t j = 0; j < p->terms; j++)
+        sum += row->z[j] * p->c[j];
+    return sum;
+}
+
+static void normal_equations(const struct problem *p, double a[CALIBRATION_TERMS][CALIBRATION_TERMS],
+                             double b[CALIBRATION_TERMS])
+{
+    memset(a, 0, sizeof(double) * CALIBRATION_TERMS * CALIBRATION_TERMS);
+    for (size_t j = 0; j < p->terms; j++) {
+        a[j][j] = p->lambda;
+        b[j] = p->lambda;
+    }
+    for (size_t i = 0; i < p->count; i++) {
+        const struct row *row = &p->rows[i];
+        if (row->weight == 0)
+            continue;
+        for (size_t j = 0; j < p->terms; j++) {
+            b[j] += row->weight * row->z[j];
+            for (size_t k = 0; k < p->terms; k++)
+                a[j][k] += row->weight * row->z[j] * row->z[k];
+        }
+    }
+}
+
+/* Solves a·s = b over the unknowns in `free`, the others 0, by Cholesky's factors in place. λ > 0 makes a
+ * positive definite. */
+static void solve_free(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS], const double *b,
+                       const bool *is_free, double *s)
+{
+    double l[CALIBRATION_TERMS][CALIBRATION_TERMS], y[CALIBRATION_TERMS];
+    size_t at[CALIBRATION_TERMS], count = 0;
+    for (size_t j = 0; j < n; j++) {
+        s[j] = 0;
+        if (is_free[j])
+            at[count++] = j;
+    }
+    for (size_t j = 0; j < count; j++) {
+        for (size_t i = j; i < count; i++) {
+            double sum = a[at[i]][at[j]];
+            for (size_t k = 0; k < j; k++)
+                sum -= l[i][k] * l[j][k];
+            l[i][j] = i == j ? sqrt(fmax(sum, DBL_MIN)) : sum / l[j][j];
+        }
+        y[j] = b[at[j]];
+        for (size_t k = 0; k < j; k++)
+            y[j] -= l[j][k] * y[k];
+        y[j] /= l[j][j];
+    }
+    for (size_t j = count; j-- > 0;) {
+        double sum = y[j];
+        for (size_t k = j + 1; k < count; k++)
+            sum -= l[k][j] * s[at[k]];
+        s[at[j]] = sum / l[j][j];
+    }
+}
+
+/* Goes from c towards s as far as all stay at least 0, and fixes what gets there. False when s itself was
+ * reached. */
+static bool step_to_bound(size_t n, double *c, const double *s, bool *is_free)
+{
+    double share = 1;
+    bool blocked = false;
+    for (size_t j = 0; j < n; j++)
+        if (is_free[j] && s[j] < 0) {
+            share = fmin(share, c[j] / (c[j] - s[j]));
+            blocked = true;
+        }
+    for (size_t j = 0; j < n; j++) {
+        if (!is_free[j])
+            continue;
+        c[j] += share * (s[j] - c[j]);
+        if (blocked && c[j] <= AT_BOUND) {
+            c[j] = 0;
+            is_free[j] = false;
+        }
+    }
+    return blocked;
+}
+
+/* The fixed unknown whose rise would lower the sum most; n when there is none. */
+static size_t worst_fixed(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS], const double *b,
+                          const double *c, const bool *is_free)
+{
+    double steepest = AT_BOUND;
+    size_t worst = n;
+    for (size_t j = 0; j < n; j++) {
+        double slope = b[j];
+        if (is_free[j])
+            continue;
+        for (size_t k = 0; k < n; k++)
+            slope -= a[j][k] * c[k];
+        if (slope / a[j][j] > steepest) {
+            steepest = slope / a[j][j];
+            worst = j;
+        }
+    }
+    return worst;
+}
+
+/* Least squares under c ≥ 0 by active set (Lawson and Hanson), from the c of before. */
+static void solve(struct problem *p)
+{
+    double a[CALIBRATION_TERMS][CALIBRATION_TERMS], b[CALIBRATION_TERMS] = {0}, s[CALIBRATION_TERMS] = {0};
+    bool is_free[CALIBRATION_TERMS];
+    normal_equations(p, a, b);
+    for (size_t j = 0; j < p->terms; j++)
+        is_free[j] = p->c[j] > 0;
+    /* Each round fixes or frees one; the bound only guards against a circle by rounding. */
+    for (int round = 0; round < ROUNDS_MOST; round++) {
+        solve_free(p->terms, a, b, is_free, s);
+        if (step_to_bound(p->terms, p->c, s, is_free))
+            continue;
+        size_t freed = worst_fixed(p->terms, a, b, p->c, is_free);
+        if (freed == p->terms)
+            return;
+        is_free[freed] = true;
+    }
+}
+
+static size_t count_used(const struct problem *p, bool measured)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < p->count; i++)
+        used += p->rows[i].weight > 0 && (p->rows[i].kind == OBSERVATION_MEASURED) == measured;
+    return used;
+}
+
+/* Renews the weights by the residuals; their mean stays 1, or λ would change its meaning. */
+static void reweight(struct problem *p)
+{
+    double sum = 0, used = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        struct row *row = &p->rows[i];
+        if (row->base_weight == 0 || row->kind != OBSERVATION_MEASURED)
+            continue;
+        row->weight = 1 / fmax(ERROR_FLOOR, fabs(ratio(p, row) - 1));
+        sum += row->weight;
+        used++;
+    }
+    for (size_t i = 0; i < p->count; i++)
+        if (p->rows[i].kind == OBSERVATION_MEASURED)
+            p->rows[i].weight *= used / sum;
+}
+
+static void solve_robustly(struct problem *p)
+{
+    solve(p);
+    for (int i = 0; i < REWEIGHTINGS && count_used(p, true) >= CALIBRATION_ROBUST_FROM; i++) {
+        reweight(p);
+        solve(p);
+    }
+}
+
+/* A censored run counts only while the model contradicts it. */
+static bool activate_censored(struct problem *p)
+{
+    bool changed = false;
+    for (size_t i = 0; i < p->count; i++) {
+        struct row *row = &p->rows[i];
+        if (row->kind == OBSERVATION_MEASURED)
+            continue;
+        double predicted = ratio(p, row);
+        bool contradicted = row->kind == OBSERVATION_AT_LEAST ? predicted < 1 : predicted > 1;
+        double weight = contradicted ? row->base_weight : 0;
+        changed |= weight != row->weight;
+        row->weight = weight;
+    }
+    return changed;
+}
+
+/* Scales a row to y = 1. */
+static void fill_row(const struct calibration_prior *prior, const struct observation *o, struct row *out)
+{
+    double target = o->kind == OBSERVATION_AT_LEAST  ? o->y * (1 + CENSORED_MARGIN)
+                    : o->kind == OBSERVATION_AT_MOST ? o->y * (1 - CENSORED_MARGIN)
+                                                     : o->y;
+    *out = (struct row){.y = o->y, .kind = o->kind};
+    out->base_weight = o->kind == OBSERVATION_MEASURED ? 1 : CENSORED_SHARE;
+    out->weight = o->kind == OBSERVATION_MEASURED ? 1 : 0;
+    for (size_t j = 0; j < prior->terms; j++)
+        out->z[j] = o->terms[j] * prior->weights[j] / target;
+}
+
+/* The prior's predictions over what was measured are 1 / slowness. Returns how many are broken. */
+static size_t mark_broken(struct problem *p, bool *broken)
+{
+    double *slowness = xcalloc(p->count + 1, sizeof *slowness);
+    size_t measured = 0, found = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->rows[i].kind == OBSERVATION_MEASURED)
+            slowness[measured++] = 1 / fmax(ratio(p, &p->rows[i]), 1e-300);
+    /* Where most are slow it is the prior that is wrong, not the runs. */
+    double usual = measured > 0 ? fmax(1, median(slowness, measured)) : 1;
+    for (size_t i = 0; i < p->count; i++) {
+        struct row *row = &p->rows[i];
+        bool is_broken = p->prior->broken_ratio > 0 && row->kind == OBSERVATION_MEASURED &&
+                         ratio(p, row) * p->prior->broken_ratio * usual < 1;
+        if (is_broken)
+            row->base_weight = row->weight = 0;
+        found += is_broken;
+        if (broken)
+            broken[i] = is_broken;
+    }
+    free(slowness);
+    return found;
+}
+
+static int check_observation(const struct calibration_prior *prior, const struct observation *o, size_t i,
+                             struct error *e)
+{
+    double predicted = 0;
+    if (o->kind < OBSERVATION_MEASURED || o->kind > OBSERVATION_AT_MOST || !(o->y > 0 && isfinite(o->y)))
+        return error_set(e, ERROR_USAGE, "observation %zu is no positive number: %g", i, o->y);
+    for (size_t j = 0; j < prior->terms; j++) {
+        if (!(o->terms[j] >= 0 && isfinite(o->terms[j])))
+            return error_set(e, ERROR_USAGE, "term %zu of observation %zu is %g", j, i, o->terms[j]);
+        predicted += o->terms[j] * prior->weights[j];
+    }
+    if (!(predicted > 0 && isfinite(predicted / o->y) && isfinite(predicted * o->y)))
+        return error_set(e, ERROR_USAGE, "nothing is predicted for observation %zu", i);
+    return 0;
+}
+
+static int check(const struct calibration_prior *prior, const struct observation *observations, size_t count,
+                 struct error *e)
+{
+    if (prior->terms == 0 || prior->terms > CALIBRATION_TERMS ||
+        !(prior->noise > 0 && isfinite(prior->noise)) || !(prior->spread > 0 && isfinite(prior->spread)) ||
+        !(prior->sigma > 0 && isfinite(prior->sigma)))
+        return error_set(e, ERROR_USAGE, "a prior without terms, noise, spread or sigma");
+    for (size_t j = 0; j < prior->terms; j++)
+        if (!(prior->weights[j] >= 0 && isfinite(prior->weights[j])))
+            return error_set(e, ERROR_USAGE, "prior weight %zu is %g", j, prior->weights[j]);
+    for (size_t i = 0; i < count; i++)
+        if (check_observation(prior, &observations[i], i, e))
+            return -1;
+    return 0;
+}
+
+/* Spread of the residuals, the prior's sigma counting as PRIOR_RUNS runs; the interval is their quantile once
+ * there are enough of them. */
+static void summarise(const struct problem *p, struct calibration *out)
+{
+    double *residuals = xcalloc(p->count + 1, sizeof *residuals);
+    double squares = PRIOR_RUNS * p->prior->sigma * p->prior->sigma;
+    size_t n = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct row *row = &p->rows[i];
+        if (row->kind != OBSERVATION_MEASURED || row->base_weight == 0)
+            continue;
+        residuals[n] = fabs(log(fmax(ratio(p, row), 1e-300)));
+        squares += residuals[n] * residuals[n];
+        n++;
+    }
+    out->measured = n;
+    out->sigma = fmax(SIGMA_FLOOR, sqrt(squares / (PRIOR_RUNS + (double)n)));
+    out->interval = INTERVAL_90 * out->sigma;
+    if (n >= CALIBRATION_INTERVAL_FROM) {
+        qsort(residuals, n, sizeof *residuals, compare_doubles);
+        size_t rank = (size_t)ceil(0.9 * ((double)n + 1));
+        out->interval = fmax(INTERVAL_90 * SIGMA_FLOOR, residuals[(rank < n ? rank : n) - 1]);
+    }
+    free(residuals);
+}
+
+static void fit(struct problem *p, struct calibration *out)
+{
+    if (count_used(p, true) < CALIBRATION_LEAST) {
+        out->from_prior = true;
+        return;
+    }
+    solve_robustly(p);
+    for (int round = 0; round < CENSORED_ROUNDS && activate_censored(p); round++)
+        solve(p);
+    out->censored = count_used(p, false);
+}
+
+int calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count,
+              bool *broken, struct calibration *out, struct error *e)
+{
+    struct problem p = {.prior = prior, .count = count, .terms = prior->terms};
+    struct calibration result = {0};
+    if (check(prior, observations, count, e))
+        return -1;
+    p.lambda = prior->noise * prior->noise / (prior->spread * prior->spread);
+    p.rows = xcalloc(count + 1, sizeof *p.rows);
+    for (size_t i = 0; i < count; i++)
+        fill_row(prior, &observations[i], &p.rows[i]);
+    for (size_t j = 0; j < p.terms; j++)
+        p.c[j] = 1;
+    result.broken = mark_broken(&p, broken);
+    fit(&p, &result);
+    summarise(&p, &result);
+    for (size_t j = 0; j < p.terms; j++)
+        result.weights[j] = prior->weights[j] * p.c[j];
+    free(p.rows);
+    *out = result;
+    return 0;
+}
+
+struct calibration_prior calibration_of_memory(const struct memory_coefficients *c)
+{
+    struct calibration_prior prior = {
+        .terms = MEMORY_TERM_COUNT, .noise = 0.12, .spread = c->spread, .sigma = c->sigma};
+    memcpy(prior.weights, c->weights, sizeof c->weights);
+    return prior;
+}
+
+struct calibration_prior calibration_of_time(const struct time_coefficients *c)
+{
+    struct calibration_prior prior = {
+        .terms = TIME_TERM_COUNT, .noise = 0.05, .spread = c->spread, .sigma = c->sigma, .broken_ratio = 2};
+    memcpy(prior.weights, c->weights, sizeof c->weights);
+    return prior;
+}
+
+void calibration_apply_memory(const struct calibration *fit, struct memory_coefficients *c)
+{
+    if (fit->from_prior)
+        return;
+    memcpy(c->weights, fit->weights, sizeof c->weights);
+    c->sigma = fit->sigma;
+    c->spread = MEMORY_SPREAD;
+    c->calibrated = true;
+}
+
+void calibration_apply_time(const struct calibration *fit, struct time_coefficients *c)
+{
+    if (fit->from_prior)
+        return;
+    memcpy(c->weights, fit->weights, sizeof c->weights);
+    c->sigma = fit->sigma;
+    c->spread = TIME_SPREAD;
+    c->calibrated = true;
+}

@@ -1,0 +1,48 @@
+/* Floating-point operations of a training step, and model FLOPs utilisation.
+ *
+ * A multiplication of m×n by n×k counts 2·m·n·k, the backward pass twice the forward one. Per token, forward:
+ *
+ *   matrices   2 · (parameters of a layer's matrices that a token passes)
+ *   attention  4·s·a·d per attention block (FULL: PaLM, nanotron, torchtitan, MosaicML),
+ *              2·s·a·d (CAUSAL: current Megatron-LM, which halves what a causal mask leaves)
+ *   head       2·h·V (BERT: and its transform 2·h²; ViT: 2·h·classes per image)
+ *
+ * The two conventions differ by 6 % of an 8B model's MFU at s = 4096, so a number without its convention says
+ * little. BERT, ViT and the encoder of T5 see all tokens: they count FULL under either. Looking up an
+ * embedding costs nothing. Sources: arXiv 2204.02311 appendix B; Megatron-LM megatron/training/training.py
+ * num_floating_point_operations; nanotron models/llama.py get_flops. Pure. */
+#ifndef MESHSWEEP_PREDICT_FLOPS_H
+#define MESHSWEEP_PREDICT_FLOPS_H
+
+#include "predict/architecture.h"
+#include "predict/plan.h"
+#include "util/error.h"
+
+enum attention_convention { ATTENTION_FULL = 0, ATTENTION_CAUSAL };
+
+/* Forward, of one token. */
+struct token_flops {
+    double matrices;  /* of all layers */
+    double attention; /* of all layers */
+    double head;
+};
+
+struct step_flops {
+    double model;     /* forward and backward: what MFU counts */
+    double recompute; /* forward again: FULL all layers, SELECTIVE the attention */
+    double hardware;  /* model + recompute: what HFU counts */
+    double tokens;
+};
+
+void flops_per_token(const struct architecture *a, const struct training_plan *plan,
+                     enum attention_convention convention, struct token_flops *out);
+
+void flops_per_step(const struct architecture *a, const struct training_plan *plan,
+                    enum attention_convention convention, struct step_flops *out);
+
+/* flops / (seconds · devices · peak): a share, above 1 only for inputs that contradict each other.
+ * -1 (ERROR_USAGE) when an argument is not finite and positive. */
+int flops_utilisation(double flops, double seconds, double devices, double peak_flops, double *out,
+                      struct error *e);
+
+#endif

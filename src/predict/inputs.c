@@ -1,0 +1,331 @@
+#include "predict/inputs.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/memory.h"
+
+#define WHOLE_MOST 9e15
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* What a text stands for; a number is taken as it is. */
+struct input_word {
+    const char *text;
+    int value;
+};
+
+enum target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
+enum member { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
+
+struct place {
+    enum target target;
+    enum member member;
+    size_t offset;
+    const struct input_word *words;
+};
+
+static const struct input_word family_words[] = {
+    {"gpt", ARCHITECTURE_GPT}, {"gpt2", ARCHITECTURE_GPT}, {"gpt3", ARCHITECTURE_GPT}, {"llama", ARCHITECTURE_LLAMA},
+    {"mistral", ARCHITECTURE_LLAMA}, {"qwen", ARCHITECTURE_LLAMA}, {"mixtral", ARCHITECTURE_LLAMA},
+    {"bert", ARCHITECTURE_BERT}, {"t5", ARCHITECTURE_T5}, {"vit", ARCHITECTURE_VIT}, {NULL, 0}};
+static const struct input_word schedule_words[] = {{"1f1b", SCHEDULE_1F1B}, {"gpipe", SCHEDULE_GPIPE},
+    {"afab", SCHEDULE_GPIPE}, {"interleaved", SCHEDULE_INTERLEAVED}, {NULL, 0}};
+static const struct input_word split_words[] = {{"uniform", SPLIT_UNIFORM}, {"by-cost", SPLIT_BY_COST}, {NULL, 0}};
+static const struct input_word recompute_words[] = {{"none", RECOMPUTE_NONE}, {"selective", RECOMPUTE_SELECTIVE},
+    {"full", RECOMPUTE_FULL}, {NULL, 0}};
+static const struct input_word offload_words[] = {{"none", OFFLOAD_NONE}, {"optimizer", OFFLOAD_OPTIMIZER},
+    {"cpu", OFFLOAD_OPTIMIZER}, {"parameters", OFFLOAD_PARAMETERS}, {"params", OFFLOAD_PARAMETERS}, {NULL, 0}};
+static const struct input_word precision_words[] = {{"bf16", PRECISION_BF16}, {"bfloat16", PRECISION_BF16},
+    {"fp16", PRECISION_BF16}, {"float16", PRECISION_BF16}, {"half", PRECISION_BF16}, {"amp", PRECISION_BF16},
+    {"mixed", PRECISION_BF16}, {"fp8", PRECISION_FP8}, {"fp32", PRECISION_FP32}, {"float32", PRECISION_FP32},
+    {"tf32", PRECISION_FP32}, {NULL, 0}};
+static const struct input_word optimizer_words[] = {{"adam", OPTIMIZER_ADAM}, {"adamw", OPTIMIZER_ADAM},
+    {"adam-8bit", OPTIMIZER_ADAM_8BIT}, {"adam8bit", OPTIMIZER_ADAM_8BIT}, {"lion", OPTIMIZER_LION},
+    {"muon", OPTIMIZER_MUON}, {"sgd-momentum", OPTIMIZER_SGD_MOMENTUM}, {"sgd", OPTIMIZER_SGD}, {NULL, 0}};
+static const struct input_word attention_words[] = {{"flash", 1}, {"flash2", 1}, {"flash_attention", 1}, {"sdpa", 1},
+    {"triton", 1}, {"eager", 0}, {"torch", 0}, {"math", 0}, {"none", 0}, {NULL, 0}};
+
+enum { AT_FAMILY, AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_KV_HEADS, AT_VOCAB, AT_IMAGE, AT_PATCH, AT_GATED, AT_RMS_NORM,
+       AT_SEQ, AT_MICRO_BATCH, AT_GRADIENT_ACCUMULATION, AT_GLOBAL_BATCH, AT_DP, AT_RECOMPUTE, AT_FLASH };
+
+/* The inputs that are looked at by themselves come first, in the order of the enumeration. */
+const struct input inputs[] = {
+    {"family", "architecture model_type arch"},
+    {"layers", "num_layers n_layers n_layer num_hidden_layers"},
+    {"hidden", "hidden_size d_model n_embd embed_dim dim"},
+    {"heads", "num_heads n_heads n_head num_attention_heads"},
+    {"kv_heads", "num_key_value_heads n_kv_heads num_kv_heads num_query_groups"},
+    {"vocab", "vocab_size n_vocab padded_vocab_size"},
+    {"image", "image_size"},
+    {"patch", "patch_size"},
+    {"gated_mlp", "swiglu gated"},
+    {"rms_norm", "rmsnorm"},
+    {"seq", "seq_len sequence_length seq_length max_seq_len sequence"},
+    {"micro_batch", "mbs micro_batch_size train_micro_batch_size_per_gpu device_train_microbatch_size"},
+    {"gradient_accumulation", "gradient_accumulation_steps grad_accum num_micro_batches accumulation_steps"},
+    {"global_batch", "gbs global_batch_size train_batch_size global_train_batch_size"},
+    {"dp", "data_parallel data_parallel_size dp_size"},
+    {"recompute", "activation_checkpointing gradient_checkpointing recompute_granularity checkpointing remat"},
+    {"flash_attention", "flash attention attn_implementation"},
+    {"decoder_layers", "num_decoder_layers"},
+    {"head_dim", "kv_channels head_size"},
+    {"ffn", "ffn_hidden_size intermediate_size d_ff ffn_dim"},
+    {"vocab_multiple", "make_vocab_size_divisible_by"},
+    {"positions", "max_position_embeddings n_positions"},
+    {"experts", "num_experts n_experts num_local_experts"},
+    {"experts_per_token", "topk top_k num_experts_per_tok moe_router_topk"},
+    {"expert_ffn", "moe_ffn_hidden_size moe_intermediate_size"},
+    {"shared_ffn", "shared_expert_intermediate_size"},
+    {"dense_layers", "first_k_dense_replace"},
+    {"classes", "num_classes"},
+    {"biases", "add_bias_linear"},
+    {"qkv_bias", "add_qkv_bias"},
+    {"qk_norm", "qk_layernorm"},
+    {"tied_embeddings", "tie_word_embeddings"},
+    {"mlm_head", ""},
+    {"dropout", ""},
+    {"tp", "op mp tensor_parallel tensor_parallel_size tensor_model_parallel_size tp_size"},
+    {"pp", "pipeline_parallel pipeline_parallel_size pipeline_model_parallel_size pp_size"},
+    {"vpp", "virtual_stages virtual_pipeline_parallel_size"},
+    {"cp", "context_parallel context_parallel_size"},
+    {"ep", "expert_parallel expert_parallel_size expert_model_parallel_size"},
+    {"etp", "expert_tensor_parallel_size"},
+    {"zero_stage", "zero zero.stage zero_optimization.stage"},
+    {"shard_ranks", "hsdp_shard_size"},
+    {"schedule", "pipeline_schedule pp_engine"},
+    {"split", "pipeline_split"},
+    {"offload", "cpu_offload"},
+    {"offload_optimizer", "offload_optimizer_device"},
+    {"offload_parameters", "offload_param offload_params"},
+    {"optimizer", "optim"},
+    {"precision", "dtype"},
+    {"sequence_parallel", "sp"},
+    {"nodes", "num_hosts num_nodes"},
+    {"devices_per_node", "num_devices_per_host gpus_per_node num_gpus"},
+    {"device_memory", "gpu_memory"},
+    {"device", "gpu accelerator device_name gpu_type device_type"},
+    {"framework", "backend"},
+    {"cluster", "cluster_name"},
+    {"use_distributed_optimizer", "distributed_optimizer"},
+    {"fp32", ""},
+    {"bf16", ""},
+    {"fp16", ""},
+    {"fp8", ""},
+    {"steps", "train_steps max_steps num_steps train_iters iterations"},
+};
+_Static_assert(LENGTH(inputs) == INPUT_COUNT, "one entry per input");
+
+#define A(member_kind, field) {TO_ARCHITECTURE, member_kind, offsetof(struct architecture, field), NULL}
+#define P(member_kind, field) {TO_PLAN, member_kind, offsetof(struct training_plan, field), NULL}
+#define S(member_kind, field) {TO_SUBJECT, member_kind, offsetof(struct subject, field), NULL}
+#define OWN {TO_NOTHING, MEMBER_OWN, 0, NULL}
+
+/* Where each goes; OWN: set_own() knows. */
+static const struct place places[INPUT_COUNT] = {
+    OWN, A(MEMBER_WHOLE, layers), A(MEMBER_WHOLE, hidden), A(MEMBER_WHOLE, heads), A(MEMBER_WHOLE, kv_heads),
+    A(MEMBER_WHOLE, vocab), A(MEMBER_WHOLE, image), A(MEMBER_WHOLE, patch), A(MEMBER_FLAG, gated_mlp),
+    A(MEMBER_FLAG, rms_norm), P(MEMBER_WHOLE, sequence), P(MEMBER_WHOLE, micro_batch),
+    P(MEMBER_WHOLE, micro_batches), OWN, P(MEMBER_WHOLE, data),
+    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, recompute), recompute_words}, OWN,
+    A(MEMBER_WHOLE, decoder_layers), A(MEMBER_WHOLE, head_dim), A(MEMBER_WHOLE, ffn), A(MEMBER_WHOLE, vocab_multiple),
+    A(MEMBER_WHOLE, positions), A(MEMBER_WHOLE, experts), A(MEMBER_WHOLE, experts_per_token),
+    A(MEMBER_WHOLE, expert_ffn), A(MEMBER_WHOLE, shared_ffn), A(MEMBER_WHOLE, dense_layers), A(MEMBER_WHOLE, classes),
+    A(MEMBER_FLAG, biases), A(MEMBER_FLAG, qkv_bias), A(MEMBER_FLAG, qk_norm), A(MEMBER_FLAG, tied_embeddings),
+    A(MEMBER_FLAG, mlm_head), A(MEMBER_FLAG, dropout), P(MEMBER_WHOLE, tensor), P(MEMBER_WHOLE, pipeline),
+    P(MEMBER_WHOLE, virtual_stages), P(MEMBER_WHOLE, context), P(MEMBER_WHOLE, expert), P(MEMBER_WHOLE, expert_tensor),
+    P(MEMBER_WHOLE, zero_stage), P(MEMBER_WHOLE, shard_ranks),
+    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, schedule), schedule_words},
+    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, split), split_words},
+    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, offload), offload_words}, OWN, OWN,
+    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, optimizer), optimizer_words},
+    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, precision), precision_words},
+    P(MEMBER_FLAG, sequence_parallel), S(MEMBER_REAL, nodes), S(MEMBER_REAL, devices_per_node),
+    S(MEMBER_REAL, usable_bytes), S(MEMBER_TEXT, device), S(MEMBER_TEXT, framework), S(MEMBER_TEXT, cluster), OWN, OWN,
+    OWN, OWN, OWN, S(MEMBER_REAL, steps)};
+
+size_t input_find(const char *name)
+{
+    size_t i = 0;
+    while (i < INPUT_COUNT && strcmp(inputs[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+void inputs_add_missing(const bool *present, struct buffer *out)
+{
+    static const size_t needed[] = {AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_VOCAB, AT_SEQ};
+    static const size_t image[] = {AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_IMAGE, AT_PATCH};
+    const size_t *list = present[AT_IMAGE] ? image : needed;
+    size_t before = out->length;
+    for (size_t i = 0; i < LENGTH(needed); i++)
+        if (!present[list[i]])
+            buffer_printf(out, "%s%s", out->length > before ? ", " : "", inputs[list[i]].name);
+    if (!present[AT_MICRO_BATCH] && !present[AT_GLOBAL_BATCH])
+        buffer_printf(out, "%smicro_batch", out->length > before ? ", " : "");
+}
+
+static int word_value(const struct input_word *words, const char *text)
+{
+    for (; words->text; words++)
+        if (strcasecmp(words->text, text) == 0)
+            return words->value;
+    return -1;
+}
+
+static int refuse(size_t i, const struct input_value *v, struct error *e)
+{
+    if (v->kind == INPUT_TEXT)
+        return error_set(e, ERROR_USAGE, "%s = '%s' says nothing to the predictor", inputs[i].name, v->text);
+    return error_set(e, ERROR_USAGE, "%s = %g says nothing to the predictor", inputs[i].name, v->number);
+}
+
+static bool is_whole(const struct input_value *v)
+{
+    return v->kind == INPUT_NUMBER && v->number == floor(v->number) && fabs(v->number) < WHOLE_MOST;
+}
+
+/* true and "true" are the strongest of the words for recomputing, the plain one for others. */
+static int enumerator_of(size_t i, const struct input_value *v)
+{
+    if (v->kind == INPUT_TEXT)
+        return word_value(places[i].words, v->text);
+    if (v->number == 0)
+        return 0;
+    return v->number == 1 ? (i == AT_RECOMPUTE ? (int)RECOMPUTE_FULL : 1) : -1;
+}
+
+static int set(size_t i, const struct input_value *v, struct subject *s, struct error *e)
+{
+    const struct place *p = &places[i];
+    char *bases[] = {[TO_ARCHITECTURE] = (char *)&s->architecture, [TO_PLAN] = (char *)&s->plan,
+                     [TO_SUBJECT] = (char *)s};
+    if (p->member == MEMBER_OWN)
+        return 0;
+    char *at = bases[p->target] + p->offset;
+    int enumerator = p->member == MEMBER_WORD ? enumerator_of(i, v) : 0;
+    bool wrong = (p->member == MEMBER_WHOLE && !is_whole(v)) || enumerator < 0 ||
+                 (p->member == MEMBER_TEXT) != (v->kind == INPUT_TEXT && p->member != MEMBER_WORD) ||
+                 (p->member == MEMBER_REAL && !(v->number > 0 && isfinite(v->number)));
+    if (wrong)
+        return refuse(i, v, e);
+    int64_t whole = p->member == MEMBER_WHOLE ? (int64_t)v->number : 0;
+    bool flag = v->number != 0;
+    switch (p->member) {
+    case MEMBER_WHOLE: memcpy(at, &whole, sizeof whole); break;
+    case MEMBER_FLAG: memcpy(at, &flag, sizeof flag); break;
+    case MEMBER_WORD: memcpy(at, &enumerator, sizeof enumerator); break;
+    case MEMBER_REAL: memcpy(at, &v->number, sizeof v->number); break;
+    case MEMBER_TEXT: memcpy(at, &v->text, sizeof v->text); break;
+    case MEMBER_OWN: break;
+    }
+    return 0;
+}
+
+static enum architecture_family family_of(const struct input_value *values)
+{
+    const struct input_value *v = &values[AT_FAMILY];
+    if (v->kind == INPUT_TEXT) {
+        int family = word_value(family_words, v->text);
+        return family < 0 ? ARCHITECTURE_NONE : (enum architecture_family)family;
+    }
+    if (values[AT_IMAGE].kind)
+        return ARCHITECTURE_VIT;
+    bool llama = values[AT_KV_HEADS].kind || (values[AT_GATED].kind && values[AT_GATED].number != 0) ||
+                 (values[AT_RMS_NORM].kind && values[AT_RMS_NORM].number != 0);
+    return llama ? ARCHITECTURE_LLAMA : ARCHITECTURE_GPT;
+}
+
+static bool is_on(const struct input_value *v)
+{
+    if (v->kind == INPUT_TEXT)
+        return strcasecmp(v->text, "none") != 0 && strcasecmp(v->text, "false") != 0;
+    return v->kind == INPUT_NUMBER && v->number != 0;
+}
+
+static bool is_named(const struct input_value *values, const char *name)
+{
+    return is_on(&values[input_find(name)]);
+}
+
+/* Inputs that several names say in different ways. */
+static int set_own(const struct input_value *values, struct subject *s, struct error *e)
+{
+    const struct input_value *flash = &values[AT_FLASH];
+    int attention = flash->kind == INPUT_TEXT ? word_value(attention_words, flash->text) : 1;
+    if (attention < 0)
+        return refuse(AT_FLASH, flash, e);
+    s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : attention > 0;
+    if (is_named(values, "offload_optimizer"))
+        s->plan.offload = OFFLOAD_OPTIMIZER;
+    if (is_named(values, "offload_parameters"))
+        s->plan.offload = OFFLOAD_PARAMETERS;
+    if (is_named(values, "fp32"))
+        s->plan.precision = PRECISION_FP32;
+    if (is_named(values, "fp8"))
+        s->plan.precision = PRECISION_FP8;
+    if (is_named(values, "use_distributed_optimizer") && s->plan.zero_stage == 0)
+        s->plan.zero_stage = 1;
+    if (s->plan.virtual_stages > 1)
+        s->plan.schedule = SCHEDULE_INTERLEAVED;
+    return 0;
+}
+
+static double at_least_one(int64_t n)
+{
+    return n > 0 ? (double)n : 1;
+}
+
+static int divide(double all, double by, const char *what, int64_t *out, struct error *e)
+{
+    if (!(all >= by && fmod(all, by) == 0 && all / by < WHOLE_MOST))
+        return error_set(e, ERROR_USAGE, "%s: %g does not divide into %g", what, by, all);
+    *out = (int64_t)(all / by);
+    return 0;
+}
+
+static int set_batch(const struct input_value *values, struct subject *s, struct error *e)
+{
+    struct training_plan *p = &s->plan;
+    double model = at_least_one(p->tensor) * at_least_one(p->pipeline) * at_least_one(p->context);
+    if (!values[AT_DP].kind && divide(s->nodes * s->devices_per_node, model, "dp", &p->data, e) < 0)
+        return -1;
+    const struct input_value *global = &values[AT_GLOBAL_BATCH];
+    if (!global->kind)
+        return 0;
+    if (!is_whole(global))
+        return refuse(AT_GLOBAL_BATCH, global, e);
+    double data = at_least_one(p->data);
+    if (!p->micro_batches && p->micro_batch)
+        return divide(global->number, (double)p->micro_batch * data, "gradient_accumulation", &p->micro_batches, e);
+    if (!p->micro_batch)
+        return divide(global->number, data * at_least_one(p->micro_batches), "micro_batch", &p->micro_batch, e);
+    return 0;
+}
+
+int inputs_decode(const struct input_value *values, struct subject *out, struct error *e)
+{
+    struct subject s;
+    struct buffer missing = BUFFER_INIT;
+    bool present[INPUT_COUNT];
+    memset(&s, 0, sizeof s);
+    s.nodes = s.devices_per_node = 1;
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        present[i] = values[i].kind != INPUT_ABSENT;
+    inputs_add_missing(present, &missing);
+    int rc = missing.length ? error_set(e, ERROR_USAGE, "missing: %s", buffer_text(&missing)) : 0;
+    buffer_free(&missing);
+    if (rc < 0)
+        return -1;
+    s.architecture = architecture_of(family_of(values));
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        if (present[i] && set(i, &values[i], &s, e) < 0)
+            return -1;
+    if (set_own(values, &s, e) < 0 || set_batch(values, &s, e) < 0 || architecture_complete(&s.architecture, e) < 0 ||
+        plan_complete(&s.plan, &s.architecture, e) < 0)
+        return -1;
+    *out = s;
+    return 0;
+}

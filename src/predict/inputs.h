@@ -1,0 +1,58 @@
+/* What a prediction is made from, by the names that sweep files use: one table of inputs with their synonyms, from
+ * which a combination's values become an architecture, a plan and a cluster.
+ *
+ * Needed: layers, hidden, heads, vocab and seq (ViT: image, patch), and micro_batch or global_batch. All others have
+ * the defaults of architecture.h and plan.h. Further:
+ *   family               vit with `image`; llama with one of kv_heads, gated_mlp, rms_norm; else gpt
+ *   dp                   devices / (tp · pp · cp), when it is not given and divides
+ *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 when only one is given
+ *   sequence_parallel, flash_attention: not, yes
+ * Pure. */
+#ifndef MESHSWEEP_PREDICT_INPUTS_H
+#define MESHSWEEP_PREDICT_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "predict/architecture.h"
+#include "predict/plan.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+#define INPUT_COUNT 62
+
+struct input {
+    const char *name;     /* also the first of the keys that are looked for */
+    const char *synonyms; /* further keys, separated by blanks, in the order of preference */
+};
+
+/* INPUT_COUNT of them. */
+extern const struct input inputs[];
+
+/* The index of that name (no synonym), INPUT_COUNT when there is none. */
+size_t input_find(const char *name);
+
+enum input_kind { INPUT_ABSENT = 0, INPUT_NUMBER, INPUT_TEXT };
+
+struct input_value {
+    enum input_kind kind;
+    double number; /* true is 1 */
+    const char *text;
+};
+
+struct subject {
+    struct architecture architecture; /* completed */
+    struct training_plan plan;        /* completed */
+    double nodes, devices_per_node;
+    double usable_bytes, steps;               /* 0: not given */
+    const char *framework, *device, *cluster; /* borrowed from the values; NULL: not given */
+};
+
+/* Appends the names of needed inputs that are not `present` (INPUT_COUNT flags), ", " between them. Nothing: all there. */
+void inputs_add_missing(const bool *present, struct buffer *out);
+
+/* From INPUT_COUNT values. -1 (ERROR_USAGE), `out` untouched, when a needed one is absent, a number is no whole one or
+ * of no possible size, a word is unknown, or the degrees do not go with the devices. */
+int inputs_decode(const struct input_value *values, struct subject *out, struct error *e);
+
+#endif

@@ -1,0 +1,29 @@
+#include "predict/oom.h"
+
+#include <math.h>
+
+const char *const oom_verdict_names[] = {[OOM_FITS] = "fits", [OOM_RISK] = "risk", [OOM_CERTAIN] = "certain"};
+
+static double normal_cumulative(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2));
+}
+
+int oom_probability(double predicted_bytes, double sigma, double usable_bytes, double reserve_bytes,
+                    double *out, struct error *e)
+{
+    double available = usable_bytes - reserve_bytes;
+    double distance = log(predicted_bytes / available) / sigma;
+    if (!(predicted_bytes > 0 && sigma > 0 && reserve_bytes >= 0 && available > 0 && isfinite(distance)))
+        return error_set(e, ERROR_USAGE, "no probability follows from %g bytes ± %g of %g less %g",
+                         predicted_bytes, sigma, usable_bytes, reserve_bytes);
+    *out = normal_cumulative(distance);
+    return 0;
+}
+
+enum oom_verdict oom_verdict(double predicted_bytes, double usable_bytes)
+{
+    if (predicted_bytes <= OOM_SKIP_SHARE * usable_bytes)
+        return OOM_FITS;
+    return predicted_bytes <= OOM_CERTAIN_SHARE * usable_bytes ? OOM_RISK : OOM_CERTAIN;
+}

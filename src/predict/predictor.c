@@ -1,0 +1,343 @@
+#include "predict/predictor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "predict/flops.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define INTERVAL_90 1.6448536269514722
+#define UNMEASURED_ATTENTION 0.35 /* of the peak, as in device.c */
+#define DEFAULT_LINK 25e9
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+struct calibrated {
+    char *framework, *device, *cluster;
+    struct framework row;
+    double baseline;
+};
+
+struct predictor {
+    struct predictor_options options;
+    struct framework *priors;
+    size_t prior_count;
+    struct calibrated *calibrated;
+    size_t calibrated_count;
+    struct device stated; /* a device as the file states it */
+    struct input_value last_values[INPUT_COUNT];
+    bool have_last;
+    struct prediction prediction;
+};
+
+static struct framework *find_prior(const struct predictor *p, const char *name)
+{
+    for (size_t i = 0; i < p->prior_count; i++)
+        if (strcmp(p->priors[i].name, name) == 0)
+            return &p->priors[i];
+    return NULL;
+}
+
+const struct framework *predictor_prior(const struct predictor *p, const char *framework)
+{
+    return find_prior(p, framework);
+}
+
+static int no_framework(const struct predictor *p, const char *name, struct error *e)
+{
+    const char *names[32];
+    struct buffer list = BUFFER_INIT;
+    for (size_t i = 0; i < p->prior_count && i < LENGTH(names); i++) {
+        names[i] = p->priors[i].name;
+        buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = suggest_nearest(name, names, p->prior_count);
+    if (near)
+        error_set(e, ERROR_USAGE, "no framework \"%s\" is known; did you mean \"%s\"?", name, near);
+    else
+        error_set(e, ERROR_USAGE, "no framework \"%s\" is known (there are %s)", name, buffer_text(&list));
+    buffer_free(&list);
+    return -1;
+}
+
+int predictor_create(const struct predictor_options *options, struct predictor **out, struct error *e)
+{
+    struct predictor *p = xcalloc(1, sizeof *p);
+    const struct framework *table = framework_table(&p->prior_count);
+    p->options = *options;
+    if (!p->options.framework)
+        p->options.framework = "torch-ddp";
+    p->options.certain = options->certain > 0 ? options->certain : OOM_CERTAIN_SHARE;
+    p->options.risky = options->risky > 0 ? options->risky : OOM_SKIP_SHARE;
+    p->priors = xreallocarray(NULL, p->prior_count, sizeof *p->priors);
+    memcpy(p->priors, table, p->prior_count * sizeof *p->priors);
+    if (!find_prior(p, p->options.framework)) {
+        no_framework(p, p->options.framework, e);
+        predictor_free(p);
+        return -1;
+    }
+    *out = p;
+    return 0;
+}
+
+static void release(struct calibrated *c)
+{
+    free(c->framework);
+    free(c->device);
+    free(c->cluster);
+}
+
+void predictor_free(struct predictor *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->calibrated_count; i++)
+        release(&p->calibrated[i]);
+    free(p->calibrated);
+    free(p->priors);
+    free(p);
+}
+
+/* --- coefficients by name --- */
+
+#define M(name) {#name, offsetof(struct memory_coefficients, name)}
+static const struct {
+    const char *name;
+    size_t offset;
+} memory_members[] = {
+    M(parameter), M(gradient), M(master), M(base_bytes), M(fragmentation), M(gated_mlp_bytes), M(logit_bytes),
+    M(hidden_bytes), M(expert_imbalance), M(reduce_elements), M(prefetch_elements), M(gathered_layers),
+    M(context_bytes), M(communicator_bytes), M(sigma), M(spread),
+    {"accumulation_0", offsetof(struct memory_coefficients, accumulation)},
+    {"accumulation_1", offsetof(struct memory_coefficients, accumulation) + sizeof(double)},
+    {"accumulation_2", offsetof(struct memory_coefficients, accumulation) + 2 * sizeof(double)},
+    {"accumulation_3", offsetof(struct memory_coefficients, accumulation) + 3 * sizeof(double)},
+};
+#define T(name) {#name, offsetof(struct time_coefficients, name)}
+static const struct {
+    const char *name;
+    size_t offset;
+} time_members[] = {T(gradient_bytes), T(sigma), T(spread)};
+
+static bool set_memory(struct memory_coefficients *c, const char *name, double value)
+{
+    for (size_t i = 0; i < LENGTH(memory_members); i++)
+        if (strcmp(memory_members[i].name, name) == 0) {
+            memcpy((char *)c + memory_members[i].offset, &value, sizeof value);
+            return true;
+        }
+    for (int t = 0; t < MEMORY_TERM_COUNT; t++)
+        if (strcmp(memory_term_names[t], name) == 0) {
+            c->weights[t] = value;
+            return true;
+        }
+    return false;
+}
+
+static bool set_time(struct time_coefficients *c, const char *name, double value)
+{
+    for (size_t i = 0; i < LENGTH(time_members); i++)
+        if (strcmp(time_members[i].name, name) == 0) {
+            memcpy((char *)c + time_members[i].offset, &value, sizeof value);
+            return true;
+        }
+    for (int t = 0; t < TIME_TERM_COUNT; t++)
+        if (strcmp(time_term_names[t], name) == 0) {
+            c->weights[t] = value;
+            return true;
+        }
+    return false;
+}
+
+static int no_coefficient(const char *name, bool is_time, struct error *e)
+{
+    const char *names[64];
+    size_t count = 0;
+    for (size_t i = 0; !is_time && i < LENGTH(memory_members); i++)
+        names[count++] = memory_members[i].name;
+    for (size_t i = 0; is_time && i < LENGTH(time_members); i++)
+        names[count++] = time_members[i].name;
+    for (int t = 0; t < (is_time ? (int)TIME_TERM_COUNT : (int)MEMORY_TERM_COUNT); t++)
+        names[count++] = is_time ? time_term_names[t] : memory_term_names[t];
+    const char *near = suggest_nearest(name, names, count);
+    return error_set(e, ERROR_USAGE, "there is no coefficient \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
+                     near ? near : "", near ? "\"?" : "");
+}
+
+int predictor_set(struct predictor *p, const char *name, bool is_time, double value, struct error *e)
+{
+    bool is_sigma = strcmp(name, "sigma") == 0 || strcmp(name, "spread") == 0;
+    if (is_sigma && !(value > 0))
+        return error_set(e, ERROR_USAGE, "%s must be above 0", name);
+    p->have_last = false;
+    for (size_t i = 0; i < p->prior_count; i++)
+        if (!(is_time ? set_time(&p->priors[i].time, name, value) : set_memory(&p->priors[i].memory, name, value)))
+            return no_coefficient(name, is_time, e);
+    return 0;
+}
+
+/* --- calibrations --- */
+
+static bool is_at(const struct calibrated *c, const struct place_of_measurement *w)
+{
+    return strcmp(c->framework, w->framework) == 0 && strcasecmp(c->device, w->device) == 0 &&
+           strcmp(c->cluster, w->cluster) == 0;
+}
+
+static struct calibrated *find_calibrated(const struct predictor *p, const struct place_of_measurement *where)
+{
+    for (size_t i = 0; i < p->calibrated_count; i++)
+        if (is_at(&p->calibrated[i], where))
+            return &p->calibrated[i];
+    return NULL;
+}
+
+int predictor_calibrate(struct predictor *p, const struct place_of_measurement *where, const struct calibration *memory,
+                        const struct calibration *time, double baseline, struct error *e)
+{
+    const struct framework *prior = find_prior(p, where->framework);
+    if (!prior)
+        return no_framework(p, where->framework, e);
+    struct calibrated *c = find_calibrated(p, where);
+    if (!c) {
+        p->calibrated = array_grow(p->calibrated, p->calibrated_count, sizeof *p->calibrated);
+        c = &p->calibrated[p->calibrated_count++];
+        *c = (struct calibrated){xstrdup(where->framework), xstrdup(where->device), xstrdup(where->cluster), *prior, 0};
+    }
+    if (memory) {
+        c->row.memory = prior->memory;
+        calibration_apply_memory(memory, &c->row.memory);
+    }
+    if (time) {
+        c->row.time = prior->time;
+        calibration_apply_time(time, &c->row.time);
+        c->baseline = baseline;
+    }
+    p->have_last = false;
+    return 0;
+}
+
+/* --- predicting --- */
+
+static bool same_values(const struct input_value *a, const struct input_value *b)
+{
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        if (a[i].kind != b[i].kind || a[i].kind == INPUT_TEXT || (a[i].kind == INPUT_NUMBER && a[i].number != b[i].number))
+            return false;
+    return true;
+}
+
+/* The device by its name, and over it what the file states. False: neither tells its speed. */
+static bool find_cluster(struct predictor *p, const struct subject *s, const char *name, struct cluster *out)
+{
+    const struct predictor_options *o = &p->options;
+    const struct device *known = name[0] ? device_find(name) : NULL;
+    if (!known && !(o->peak_flops > 0 && o->memory_bandwidth > 0))
+        return false;
+    p->stated = known ? *known : (struct device){.name = name, .fp8_factor = 1, .fp32_factor = 1,
+                                                 .link_bytes_per_s = DEFAULT_LINK};
+    if (o->peak_flops > 0) {
+        p->stated.attention_flops = known ? known->attention_flops * o->peak_flops / known->peak_flops
+                                          : UNMEASURED_ATTENTION * o->peak_flops;
+        p->stated.peak_flops = o->peak_flops;
+    }
+    if (o->memory_bandwidth > 0)
+        p->stated.memory_bytes_per_s = o->memory_bandwidth;
+    *out = (struct cluster){.device = &p->stated, .devices_per_node = (int64_t)s->devices_per_node,
+                            .intra_bytes_per_s = o->link_bandwidth, .inter_bytes_per_s = o->network_bandwidth,
+                            .usable_bytes = s->usable_bytes > 0 ? s->usable_bytes : p->stated.usable_bytes};
+    return true;
+}
+
+static enum oom_verdict verdict_of(const struct predictor *p, double bytes, double sigma, double usable)
+{
+    double power = sigma / PREDICTOR_SIGMA;
+    if (bytes > pow(p->options.certain, power) * usable)
+        return OOM_CERTAIN;
+    return bytes > pow(p->options.risky, power) * usable ? OOM_RISK : OOM_FITS;
+}
+
+static void add_memory(struct predictor *p, const struct subject *s, const struct cluster *cluster,
+                       const struct framework *row)
+{
+    struct prediction *out = &p->prediction;
+    struct error ignored;
+    out->has_memory =
+        memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored) == 0;
+    out->usable_bytes = cluster->usable_bytes;
+    out->memory_calibrated = row->memory.calibrated;
+    if (!out->has_memory || !(out->usable_bytes > 0))
+        return;
+    out->has_probability = oom_probability(out->memory.most.bytes, out->memory.sigma, out->usable_bytes,
+                                           out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
+    out->verdict = verdict_of(p, out->memory.most.bytes, out->memory.sigma, out->usable_bytes);
+}
+
+static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,
+                     const struct framework *row, double baseline)
+{
+    struct prediction *out = &p->prediction;
+    struct error ignored;
+    out->has_time = step_predict(&s->architecture, &s->plan, cluster, row, &out->step, &ignored) == 0;
+    if (!out->has_time)
+        return;
+    out->peak_seconds = step_peak_seconds(&s->architecture, &s->plan, cluster);
+    out->peak_flops = out->devices * cluster->device->peak_flops;
+    out->by_baseline = baseline > 0;
+    out->seconds = baseline > 0 ? baseline * out->peak_seconds : out->step.seconds;
+    out->low_s = out->seconds * exp(-INTERVAL_90 * out->step.sigma);
+    out->high_s = out->seconds * exp(INTERVAL_90 * out->step.sigma);
+    out->time_calibrated = row->time.calibrated;
+}
+
+static int predict(struct predictor *p, const struct subject *s, struct error *e)
+{
+    const struct predictor_options *o = &p->options;
+    struct cluster cluster = {.devices_per_node = (int64_t)s->devices_per_node, .usable_bytes = s->usable_bytes};
+    struct step_flops flops;
+    struct prediction *out = &p->prediction;
+    memset(out, 0, sizeof *out);
+    out->where = (struct place_of_measurement){s->framework ? s->framework : o->framework,
+                                               s->device   ? s->device
+                                               : o->device ? o->device
+                                                           : "",
+                                               s->cluster   ? s->cluster
+                                               : o->cluster ? o->cluster
+                                                            : ""};
+    const struct framework *prior = find_prior(p, out->where.framework);
+    if (!prior)
+        return no_framework(p, out->where.framework, e);
+    const struct calibrated *c = find_calibrated(p, &out->where);
+    const struct framework *row = c ? &c->row : prior;
+    bool has_speed = find_cluster(p, s, out->where.device, &cluster);
+    if (has_speed && cluster_complete(&cluster, e) < 0)
+        return -1;
+    flops_per_step(&s->architecture, &s->plan, ATTENTION_FULL, &flops);
+    out->flops = flops.model;
+    out->tokens = flops.tokens;
+    out->samples = plan_global_batch(&s->plan);
+    out->devices = plan_world(&s->plan);
+    out->steps = s->steps;
+    add_memory(p, s, &cluster, row);
+    if (has_speed)
+        add_time(p, s, &cluster, row, c ? c->baseline : 0);
+    return 0;
+}
+
+int predictor_predict(struct predictor *p, const struct input_value *values, const struct prediction **out,
+                      struct error *e)
+{
+    struct subject s;
+    /* Several functions of one row ask for the same. Texts are not compared: they may have moved. */
+    if (!p->have_last || !same_values(values, p->last_values)) {
+        p->have_last = false;
+        if (inputs_decode(values, &s, e) < 0 || predict(p, &s, e) < 0)
+            return -1;
+        memcpy(p->last_values, values, sizeof p->last_values);
+        p->have_last = true;
+    }
+    *out = &p->prediction;
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* Predictions of combinations: inputs in, memory, time, FLOPs and the risk of running out of memory out, with the
+ * coefficients of the framework as a profile, a file and measurements have made them.
+ *
+ * Verdicts compare the prediction with the device's memory times a share. The shares (OOM_SKIP_SHARE,
+ * OOM_CERTAIN_SHARE of oom.h, or the file's) are meant for a prediction that is off by PREDICTOR_SIGMA; they are
+ * raised to the power sigma / PREDICTOR_SIGMA, so that an uncalibrated framework excludes at the same probability and
+ * not at the same distance. */
+#ifndef MESHSWEEP_PREDICT_PREDICTOR_H
+#define MESHSWEEP_PREDICT_PREDICTOR_H
+
+#include "predict/calibration.h"
+#include "predict/inputs.h"
+#include "predict/memory.h"
+#include "predict/oom.h"
+#include "predict/step_time.h"
+
+#define PREDICTOR_SIGMA 0.12
+
+/* What holds where the inputs say nothing. Texts borrowed; NULL, 0: nothing. */
+struct predictor_options {
+    const char *framework; /* NULL: "torch-ddp" */
+    const char *device, *cluster;
+    double certain, risky;                                                  /* 0: those of oom.h */
+    double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* go over the device's own */
+};
+
+struct predictor;
+
+/* -1 (ERROR_USAGE), with a hint, when no framework has that name. */
+int predictor_create(const struct predictor_options *options, struct predictor **out, struct error *e);
+void predictor_free(struct predictor *p);
+
+/* Changes a coefficient of every framework: by the name of a member of struct memory_coefficients or
+ * time_coefficients (parameter, base_bytes, sigma, …) or of a term, for its weight. -1 when there is none of that
+ * name. */
+int predictor_set(struct predictor *p, const char *name, bool is_time, double value, struct error *e);
+
+/* A calibration for one (framework, device, cluster), replacing an earlier one. `memory` and `time` may be NULL: then
+ * what there was stays. With `time`, a baseline above 0 makes time peak seconds times that. "" where a device or cluster has no name. */
+struct place_of_measurement {
+    const char *framework, *device, *cluster;
+};
+int predictor_calibrate(struct predictor *p, const struct place_of_measurement *where, const struct calibration *memory,
+                        const struct calibration *time, double baseline, struct error *e);
+
+/* The coefficients that stand before any calibration; NULL for another framework. */
+const struct framework *predictor_prior(const struct predictor *p, const char *framework);
+
+struct prediction {
+    bool has_memory, has_time; /* FLOPs follow from the model alone: always there */
+    bool has_probability;      /* needs memory and the device's bytes */
+    struct memory_prediction memory;
+    struct step_prediction step;
+    double seconds;      /* of a step: step.seconds, or the baseline's */
+    double low_s, high_s;
+    double flops;        /* of a step, ATTENTION_FULL */
+    double peak_seconds; /* those at the peak of all devices; 0 without has_time */
+    double peak_flops;   /* of all devices; 0 without has_time */
+    double samples, tokens, devices; /* of a step */
+    double steps;        /* of a job; 0: not known */
+    double usable_bytes; /* 0: not known */
+    double oom_probability;
+    enum oom_verdict verdict;
+    bool memory_calibrated, time_calibrated, by_baseline;
+    struct place_of_measurement where; /* borrowed from the predictor or the inputs */
+};
+
+/* -1 (ERROR_USAGE) saying why nothing can be predicted. `*out` is borrowed until the next call. */
+int predictor_predict(struct predictor *p, const struct input_value *values, const struct prediction **out,
+                      struct error *e);
+
+#endif

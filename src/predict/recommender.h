@@ -1,0 +1,82 @@
+/* Recommendation models of DLRM's kind: parameters, memory over ranks, and FLOPs. (DHEN's parameters:
+ * dhen.h.)
+ *
+ * Sparse features look up tables (rows × dim, `pooling` indices per sample, summed); dense features pass a
+ * bottom MLP to a vector of their own; both interact and a top MLP follows:
+ *
+ *   DOT      the F = tables + 1 vectors, all of one dimension D: F·(F-1)/2 products beside the dense vector
+ *   CONCAT   all vectors side by side, n = Σ dim + dense width
+ *   CROSS    DCN-v2 on that: per layer n² + n parameters, or 2·n·r + n of rank r; n comes out
+ *
+ *   parameters   sparse Σ rows·dim; an MLP in·out + out per layer
+ *   FLOPs        per sample, forward and backward: 6 per dense weight, and 3·2·F²/2·D of DOT; look-ups count
+ * none bytes        of a rank: tables by sharding, their optimizer (row-wise Adagrad 4 per row; Adagrad 4,
+ * Adam 8 per element), dense 16 per parameter (fp32 and Adam, on every rank), activations of B samples:
+ * pooled vectors and their gradients, all-to-all buffers to send and to receive of the same size for each, 8
+ *                per index, dense layers' outputs, F² of DOT
+ *
+ * TABLE_WISE puts whole tables on ranks, the largest first and each where least is: what counts is the
+ * fullest rank. Look-ups are bound by memory and by all-to-all, so their traffic is given in bytes, not as
+ * FLOPs. Sources: arXiv 1906.00091, 2008.13535, 2104.05158. Not compared with measurements: ± 25 %. Pure. */
+#ifndef MESHSWEEP_PREDICT_RECOMMENDER_H
+#define MESHSWEEP_PREDICT_RECOMMENDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+enum interaction { INTERACTION_DOT = 0, INTERACTION_CONCAT, INTERACTION_CROSS };
+enum embedding_sharding {
+    EMBEDDING_TABLE_WISE = 0,
+    EMBEDDING_ROW_WISE,
+    EMBEDDING_COLUMN_WISE,
+    EMBEDDING_REPLICATED
+};
+enum embedding_optimizer { EMBEDDING_ROWWISE_ADAGRAD = 0, EMBEDDING_ADAGRAD, EMBEDDING_ADAM, EMBEDDING_SGD };
+
+struct embedding_table {
+    int64_t rows, dim;
+    double pooling; /* indices per sample; 1: one-hot */
+};
+
+/* Arrays are the caller's. */
+struct recommender {
+    const struct embedding_table *tables;
+    size_t table_count;
+    const int64_t *bottom; /* widths: dense features first, the dense vector last */
+    size_t bottom_count;
+    const int64_t *top; /* widths after the interaction, whose own comes out of it */
+    size_t top_count;
+    enum interaction interaction;
+    int64_t cross_layers, cross_rank; /* CROSS; rank 0: full */
+};
+
+struct recommender_size {
+    double sparse, dense;           /* parameters */
+    double interaction_width;       /* inputs of the top MLP */
+    double flops_per_sample;        /* forward and backward */
+    double lookup_bytes_per_sample; /* forward, of 4-byte elements; about three times that with the update */
+    double exchanged_per_sample;    /* elements that pass all-to-all, one way: Σ dim */
+};
+
+struct recommender_plan {
+    int64_t ranks, samples_per_rank; /* B */
+    enum embedding_sharding sharding;
+    enum embedding_optimizer optimizer;
+    double element_bytes;   /* of tables: 4, or 2 */
+    double cached_fraction; /* of tables that is on the device, the rest on the host; 1: all */
+};
+
+struct recommender_memory {
+    double tables, optimizer, dense, activations; /* bytes of the fullest rank */
+    double total;
+};
+
+/* Both: -1 (ERROR_USAGE), `out` untouched, when a size is not positive, absurdly large or not finite, when
+ * DOT's vectors differ in dimension, or when more than 10^15 come out. */
+int recommender_measure(const struct recommender *r, struct recommender_size *out, struct error *e);
+int recommender_memory(const struct recommender *r, const struct recommender_plan *plan,
+                       struct recommender_memory *out, struct error *e);
+
+#endif

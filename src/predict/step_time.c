@@ -1,0 +1,269 @@
+#include "predict/step_time.h"
+
+#include <math.h>
+
+#include "predict/flops.h"
+#include "predict/memory.h"
+
+#define SECONDS_MOST 1e9
+#define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
+#define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
+
+struct terms {
+    double x[TIME_TERM_COUNT];
+};
+
+struct plan_time {
+    const struct architecture *a;
+    const struct training_plan *plan;
+    const struct cluster *cluster;
+    const struct framework *framework;
+    struct layer_parameters layer;
+    double tensor, tokens, hidden, layers;
+    double passes;         /* forward passes' worth of a layer: 3, or 4 */
+    double between_layers; /* bytes of the hidden state of a micro-batch */
+};
+
+static void set_up(struct plan_time *t)
+{
+    t->tensor = (double)t->plan->tensor;
+    t->tokens = plan_tokens(t->plan);
+    t->hidden = (double)t->a->hidden;
+    t->layers = architecture_layers(t->a);
+    t->passes = t->plan->recompute == RECOMPUTE_FULL ? 4 : 3;
+    t->between_layers = (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden;
+    architecture_layer(t->a, &t->layer);
+}
+
+static double matrix_peak(const struct plan_time *t)
+{
+    const struct device *d = t->cluster->device;
+    const double factor[] = {
+        [PRECISION_BF16] = 1, [PRECISION_FP8] = d->fp8_factor, [PRECISION_FP32] = d->fp32_factor};
+    return d->peak_flops * factor[t->plan->precision];
+}
+
+/* Of one device, one way, for groups of `ranks` neighbours. */
+static double link_speed(const struct plan_time *t, double ranks)
+{
+    return ranks <= (double)t->cluster->devices_per_node ? t->cluster->intra_bytes_per_s
+                                                         : t->cluster->inter_bytes_per_s;
+}
+
+static void add_layer_products(const struct plan_time *t, struct terms *out)
+{
+    struct token_flops token;
+    double share = t->tokens / (t->layers * t->tensor);
+    flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &token);
+    out->x[TIME_MATRICES] = t->passes * share * token.matrices / matrix_peak(t);
+    if (t->plan->flash_attention) {
+        out->x[TIME_ATTENTION] = t->passes * share * token.attention / t->cluster->device->attention_flops;
+        return;
+    }
+    double again = t->plan->recompute == RECOMPUTE_SELECTIVE ? 1 : 0;
+    flops_per_token(t->a, t->plan, ATTENTION_FULL, &token);
+    out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / matrix_peak(t);
+}
+
+static void add_layer_traffic(const struct plan_time *t, struct terms *out)
+{
+    double c = (double)t->plan->context, e = (double)t->plan->expert;
+    double collectives = (t->layer.attention_blocks + 1) * (t->plan->recompute == RECOMPUTE_FULL ? 3 : 2);
+    double kv = (double)t->a->kv_heads * (double)t->a->head_dim / t->tensor;
+    if (t->tensor > 1) {
+        double volume = 2 * (t->tensor - 1) / t->tensor * t->between_layers;
+        out->x[TIME_TENSOR] = collectives * volume / link_speed(t, t->tensor);
+        out->x[TIME_TENSOR_STEPS] = collectives * log2(t->tensor);
+    }
+    if (c > 1)
+        out->x[TIME_CONTEXT] = 3 * 2 * (c - 1) / c * 4 * t->tokens * kv / link_speed(t, c * t->tensor);
+    if (e > 1) {
+        double sent = t->between_layers * (double)t->a->experts_per_token * (e - 1) / (e * t->tensor);
+        out->x[TIME_EXPERT] = t->layer.expert_layers * 4 * sent / link_speed(t, e * t->tensor);
+    }
+}
+
+static struct terms layer_terms(const struct plan_time *t)
+{
+    struct terms out = {{0}};
+    double set = memory_layer_set(t->a, t->plan, &t->framework->memory);
+    add_layer_products(t, &out);
+    add_layer_traffic(t, &out);
+    out.x[TIME_ELEMENTWISE] = t->passes / 3 * set / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_LAUNCH] = t->passes / 3;
+    return out;
+}
+
+static struct terms head_terms(const struct plan_time *t)
+{
+    struct terms out = {{0}};
+    struct token_flops token;
+    double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : architecture_padded_vocab(t->a, t->plan->tensor);
+    flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &token);
+    out.x[TIME_MATRICES] = 3 * t->tokens * token.head / (t->tensor * t->cluster->device->peak_flops);
+    out.x[TIME_LOGITS] = 4 * t->tokens * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
+    return out;
+}
+
+/* Transfers of a stage for one micro-batch. */
+static double stage_transfers(const struct plan_time *t)
+{
+    if (t->plan->pipeline == 1)
+        return 0;
+    double outer = t->plan->sequence_parallel ? t->tensor : 1;
+    return 2 * t->between_layers / outer * (double)t->plan->virtual_stages /
+           link_speed(t, plan_world(t->plan));
+}
+
+static double weighted(const struct plan_time *t, const struct terms *terms)
+{
+    double sum = 0;
+    for (int i = 0; i < TIME_TERM_COUNT; i++)
+        sum += t->framework->time.weights[i] * terms->x[i];
+    return sum;
+}
+
+/* layers · layer + head · (1 or 0) + transfers. */
+static struct terms stage_terms(const struct plan_time *t, double layers, const struct terms *layer,
+                                const struct terms *head)
+{
+    struct terms out;
+    for (int i = 0; i < TIME_TERM_COUNT; i++)
+        out.x[i] = layers * layer->x[i] + (head ? head->x[i] : 0);
+    out.x[TIME_PIPELINE] += stage_transfers(t);
+    return out;
+}
+
+/* The slowest stage is one with most layers, or the one with the head. */
+static struct terms slowest_stage(const struct plan_time *t, const struct terms *layer,
+                                  const struct terms *head)
+{
+    int64_t head_stage = plan_head_stage(t->plan, t->a);
+    double most = 0;
+    for (int64_t k = 0; k < t->plan->pipeline; k++) {
+        most = fmax(most, plan_stage_layers(t->plan, t->a, k));
+        if (t->plan->split == SPLIT_UNIFORM)
+            break; /* the first has as many as any */
+    }
+    struct terms with_head = stage_terms(t, plan_stage_layers(t->plan, t->a, head_stage), layer, head);
+    struct terms without = stage_terms(t, most, layer, NULL);
+    return weighted(t, &with_head) >= weighted(t, &without) ? with_head : without;
+}
+
+/* Returns the seconds of waiting in what it adds. */
+static double add_stages(const struct plan_time *t, struct terms *out)
+{
+    struct terms layer = layer_terms(t), head = head_terms(t), waiting;
+    struct terms slowest = slowest_stage(t, &layer, &head);
+    struct terms all = stage_terms(t, t->layers, &layer, &head);
+    double m = (double)t->plan->micro_batches, v = (double)t->plan->virtual_stages;
+    all.x[TIME_PIPELINE] = (double)t->plan->pipeline * stage_transfers(t);
+    for (int i = 0; i < TIME_TERM_COUNT; i++) {
+        waiting.x[i] = (all.x[i] - slowest.x[i]) / v;
+        out->x[i] += m * slowest.x[i] + waiting.x[i];
+    }
+    return weighted(t, &waiting);
+}
+
+/* Bytes that a rank sends in a step for `parameters` whose states are over `ranks`. */
+static double data_volume(const struct plan_time *t, double parameters, double ranks)
+{
+    double m = (double)t->plan->micro_batches, gradient = t->framework->time.gradient_bytes;
+    const double per_parameter[] = {2 * gradient, gradient + 2,
+                                    (t->framework->time.reduce_each_micro_batch ? m : 1) * gradient + 2,
+                                    m * (4 + gradient)};
+    return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
+}
+
+/* `apart`: ranks between neighbours of the group. */
+static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart,
+                           struct terms *out)
+{
+    double node = (double)t->cluster->devices_per_node;
+    if (ranks <= 1)
+        return;
+    if (ranks * apart <= node) {
+        out->x[TIME_DATA_INTRA] += volume / t->cluster->intra_bytes_per_s;
+        return;
+    }
+    double members = fmax(1, floor(node / apart));
+    double speed = fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
+    out->x[TIME_DATA_INTER] += volume / speed;
+}
+
+static void add_data(const struct plan_time *t, double parameters, double replicas, struct terms *out)
+{
+    double shard = plan_shards(t->plan, replicas), gradient = t->framework->time.gradient_bytes;
+    add_data_group(t, data_volume(t, parameters, shard), shard, t->tensor, out);
+    if (shard < replicas) {
+        double copies = replicas / shard;
+        add_data_group(t, 2 * gradient * parameters / shard * (copies - 1) / copies, copies,
+                       t->tensor * shard, out);
+    }
+}
+
+static void add_offload(const struct plan_time *t, double parameters, double shards, struct terms *out)
+{
+    double mine = parameters / shards, m = (double)t->plan->micro_batches;
+    double moved = 2 * mine * (t->plan->zero_stage >= 2 ? m : 1) + 2 * mine;
+    if (t->plan->offload == OFFLOAD_NONE)
+        return;
+    if (t->plan->offload == OFFLOAD_PARAMETERS)
+        moved += 4 * mine * m;
+    out->x[TIME_OFFLOAD] += moved / t->cluster->pcie_bytes_per_s + OPTIMIZER_TRAFFIC * mine *
+                                                                       (double)t->cluster->devices_per_node /
+                                                                       t->cluster->host_bytes_per_s;
+}
+
+static void add_step(const struct plan_time *t, struct terms *out)
+{
+    double p = (double)t->plan->pipeline, vocab = architecture_padded_vocab(t->a, t->plan->tensor);
+    double dense = t->layers / p * ((t->layer.attention + t->layer.mlp) / t->tensor + t->layer.norms) +
+                   vocab * t->hidden / t->tensor;
+    double experts =
+        t->layers / p * t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
+    double replicas = plan_replicas(t->plan),
+           shards = t->plan->zero_stage >= 1 ? plan_shards(t->plan, replicas) : 1;
+    add_data(t, dense, replicas, out);
+    if (experts > 0)
+        add_data(t, experts, plan_expert_replicas(t->plan), out);
+    if (t->plan->offload == OFFLOAD_NONE)
+        out->x[TIME_OPTIMIZER] +=
+            OPTIMIZER_TRAFFIC * (dense + experts) / shards / t->cluster->device->memory_bytes_per_s;
+    add_offload(t, dense + experts, shards, out);
+    out->x[TIME_STEP] += 1;
+}
+
+double step_peak_seconds(const struct architecture *a, const struct training_plan *plan,
+                         const struct cluster *cluster)
+{
+    struct step_flops flops;
+    flops_per_step(a, plan, ATTENTION_FULL, &flops);
+    return flops.model / (plan_world(plan) * cluster->device->peak_flops);
+}
+
+int step_predict(const struct architecture *a, const struct training_plan *plan,
+                 const struct cluster *cluster, const struct framework *framework,
+                 struct step_prediction *out, struct error *e)
+{
+    struct plan_time t = {.a = a, .plan = plan, .cluster = cluster, .framework = framework};
+    struct terms terms = {{0}};
+    set_up(&t);
+    double waiting = add_stages(&t, &terms);
+    add_step(&t, &terms);
+    double seconds = weighted(&t, &terms), sigma = framework->time.sigma;
+    if (!(seconds > 0 && seconds < SECONDS_MOST))
+        return error_set(e, ERROR_USAGE, "a step of %.3g s cannot be meant", seconds);
+    *out = (struct step_prediction){
+        .seconds = seconds,
+        .low_s = seconds * exp(-INTERVAL_90 * sigma),
+        .high_s = seconds * exp(INTERVAL_90 * sigma),
+        .sigma = sigma,
+        .bubble_s = waiting,
+        .tokens_per_s = plan_global_batch(plan) * (double)plan->sequence / seconds,
+        .mfu = step_peak_seconds(a, plan, cluster) / seconds,
+    };
+    for (int i = 0; i < TIME_TERM_COUNT; i++)
+        out->terms[i] = terms.x[i];
+    return 0;
+}

@@ -1,0 +1,100 @@
+#include "report/csv.h"
+
+#include <csv.h>
+#include <string.h>
+
+#include "report/writer.h"
+#include "report/render.h"
+#include "report/text.h"
+#include "util/utf8.h"
+
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
+static bool begins_with(const char *text, size_t length, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return length >= n && memcmp(text, prefix, n) == 0;
+}
+
+bool csv_formula_like(const char *text, size_t length)
+{
+    static const char *const starts[] = {"=",  "+",  "-",  "@", "\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D",
+                                         "\xEF\xBC\xA0"}; /* then U+FF1D, U+FF0B, U+FF0D, U+FF20 */
+    size_t i = 0;
+    while (i < length && text[i] == '\'')
+        i++;
+    if (i < length && (text[i] == '\t' || text[i] == '\r' || text[i] == '\n'))
+        return true;
+    /* Blanks and control characters, which some programs drop before they look. */
+    while (i < length && (unsigned char)text[i] <= ' ')
+        i++;
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
+        if (begins_with(text + i, length - i, starts[k]))
+            return true;
+    return false;
+}
+
+struct cell csv_unescape_formula(struct cell cell)
+{
+    if (cell.kind == CELL_TEXT && cell.length && cell.text[0] == '\'' && csv_formula_like(cell.text, cell.length)) {
+        cell.text++;
+        cell.length--;
+    }
+    return cell;
+}
+
+static bool needs_quotes(const char *text, size_t length)
+{
+    if (length == 0 || text[0] == ' ' || text[length - 1] == ' ' || begins_with(text, length, BYTE_ORDER_MARK))
+        return true;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == '"' || text[i] == ',')
+            return true;
+    return false;
+}
+
+/* The text as it is to stand in the file but for quotes: itself, or a copy in `scratch`. */
+static struct cell guarded(struct cell cell, struct buffer *scratch)
+{
+    bool formula = csv_formula_like(cell.text, cell.length);
+    if (!formula && utf8_first_invalid(cell.text, cell.length) == cell.length)
+        return cell;
+    buffer_clear(scratch);
+    if (formula)
+        buffer_add_char(scratch, '\'');
+    text_add_valid(scratch, cell.text, cell.length);
+    return (struct cell){.kind = CELL_TEXT, .text = buffer_text(scratch), .length = scratch->length};
+}
+
+static void add_text(struct writer *w, const struct cell *cell)
+{
+    struct cell text = guarded(*cell, &w->scratch);
+    if (!needs_quotes(text.text, text.length)) {
+        buffer_add(&w->text, text.text, text.length);
+        return;
+    }
+    size_t room = 2 * text.length + 2;
+    buffer_reserve(&w->text, room);
+    w->text.length +=
+        csv_write2(w->text.data + w->text.length, room, text.length ? text.text : "", text.length, CSV_QUOTE);
+}
+
+static void csv_row(struct writer *w, const struct cell *cells)
+{
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        if (i > 0)
+            buffer_add_char(&w->text, ',');
+        if (cells[i].kind == CELL_TEXT)
+            add_text(w, &cells[i]);
+        else if (cells[i].kind != CELL_NULL)
+            writer_add_number(&w->text, &cells[i]);
+    }
+    buffer_add_text(&w->text, w->options->lf ? "\n" : "\r\n");
+}
+
+int render_csv(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
+               struct error *e)
+{
+    static const struct row_format format = {.header = csv_row, .row = csv_row};
+    return writer_rows(&format, rows, options, sink, e);
+}

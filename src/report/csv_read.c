@@ -1,0 +1,186 @@
+#include <csv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/csv.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/utf8.h"
+
+#define READ_BYTES ((size_t)256 << 10)
+
+struct reader {
+    struct csv_parser parser;
+    int (*record)(void *context, const struct csv_record *record, struct error *e);
+    void *context;
+    struct error *e;
+    struct cell *cells; /* of the line so far; `text` is set when it is complete, `length` at once */
+    size_t count;
+    size_t room;           /* in `cells` */
+    struct buffer text;    /* of those cells, one after the other */
+    size_t cell_bytes;     /* input since the last cell's end: bounds what the parser holds */
+    size_t expected_count; /* cells of the first record; 0 before it */
+    size_t line;           /* being parsed */
+    size_t record_line;    /* on which the record began */
+    bool at_start;         /* between records */
+    int terminator;        /* the line end just seen, 0 after a cell */
+    bool failed;           /* libcsv cannot be stopped from its callbacks: the rest of a line is ignored */
+};
+
+static int line_error(struct reader *r, size_t line, const char *what)
+{
+    r->failed = true;
+    return error_set(r->e, ERROR_USAGE, "line %zu: %s", line, what);
+}
+
+static void add_cell(void *bytes, size_t length, void *context)
+{
+    struct reader *r = context;
+    r->terminator = 0;
+    r->cell_bytes = 0;
+    if (r->failed)
+        return;
+    if (r->count == CSV_CELLS_MAX) {
+        line_error(r, r->record_line, "too many cells");
+        return;
+    }
+    if (length > 0 && utf8_first_invalid(bytes, length) < length) {
+        line_error(r, r->line, "not UTF-8 text");
+        return;
+    }
+    if (r->count == r->room) {
+        r->room = r->room ? 2 * r->room : 16;
+        r->cells = xreallocarray(r->cells, r->room, sizeof *r->cells);
+    }
+    r->cells[r->count++] = (struct cell){.kind = bytes ? CELL_TEXT : CELL_NULL, .length = length};
+    buffer_add(&r->text, bytes, length);
+}
+
+static void finish_record(struct reader *r)
+{
+    size_t offset = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        r->cells[i].text = r->cells[i].kind == CELL_TEXT ? r->text.data + offset : NULL;
+        offset += r->cells[i].length;
+    }
+    if (r->expected_count == 0)
+        r->expected_count = r->count;
+    struct csv_record record = {r->record_line, r->cells, r->count};
+    if (r->count != r->expected_count) {
+        r->failed = true;
+        error_set(r->e, ERROR_USAGE, "line %zu: %zu cells where the first line has %zu", r->record_line, r->count,
+                  r->expected_count);
+    } else if (r->record(r->context, &record, r->e) != 0) {
+        r->failed = true;
+    }
+    r->count = 0;
+    buffer_clear(&r->text);
+}
+
+/* Called for every CR and LF that is not in quotes, and at the end of the input (-1) within a record. */
+static void end_line(int terminator, void *context)
+{
+    struct reader *r = context;
+    bool pair = terminator == CSV_LF && r->terminator == CSV_CR;
+    if (!pair && r->count == 0 && r->expected_count == 1)
+        add_cell(NULL, 0, r);
+    if (!pair && r->count > 0 && !r->failed)
+        finish_record(r);
+    r->terminator = terminator;
+    r->at_start = true;
+    r->cell_bytes = 0;
+}
+
+/* Feeds bytes of one line. */
+static int parse_piece(struct reader *r, const char *bytes, size_t length)
+{
+    if (r->at_start)
+        r->record_line = r->line;
+    r->at_start = false;
+    r->cell_bytes += length;
+    /* libcsv grows its buffer by a constant; doubling keeps a long cell from being copied over and over. */
+    if (r->cell_bytes > csv_get_buffer_size(&r->parser))
+        csv_set_blk_size(&r->parser, r->cell_bytes);
+    size_t parsed = csv_parse(&r->parser, bytes, length, add_cell, end_line, r);
+    if (r->failed)
+        return -1;
+    if (parsed < length && csv_error(&r->parser) == CSV_EPARSE)
+        return line_error(r, r->line, "a quote within a cell that is not quoted, or text after a closing quote");
+    if (parsed < length)
+        return line_error(r, r->line, csv_strerror(csv_error(&r->parser)));
+    if (r->cell_bytes > CSV_CELL_BYTES_MAX)
+        return line_error(r, r->record_line, "a cell of more than 64 MiB; is a closing quote missing?");
+    return 0;
+}
+
+static int parse_block(struct reader *r, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const char *newline = memchr(bytes, '\n', length);
+        size_t n = newline ? (size_t)(newline - bytes) + 1 : length;
+        if (parse_piece(r, bytes, n) != 0)
+            return -1;
+        r->line += newline != NULL;
+        bytes += n;
+        length -= n;
+    }
+    return 0;
+}
+
+/* Fills `block` as far as the input reaches. Returns the bytes, -1 on an error. */
+static long read_block(const struct csv_input *input, char *block, struct error *e)
+{
+    size_t length = 0;
+    while (length < READ_BYTES) {
+        long n = input->read(input->context, block + length, READ_BYTES - length, e);
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        length += (size_t)n;
+    }
+    return (long)length;
+}
+
+static int parse_input(struct reader *r, const struct csv_input *input, char *block)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    bool first = true;
+    long n;
+    while ((n = read_block(input, block, r->e)) > 0) {
+        size_t skip = first && n >= 3 && memcmp(block, mark, 3) == 0 ? 3 : 0;
+        if (parse_block(r, block + skip, (size_t)n - skip) != 0)
+            return -1;
+        first = false;
+    }
+    if (n < 0)
+        return -1;
+    if (csv_fini(&r->parser, add_cell, end_line, r) != 0 && !r->failed)
+        return line_error(r, r->record_line, "a quoted cell is not closed");
+    return r->failed ? -1 : 0;
+}
+
+/* libcsv drops blanks around cells unless told that there are none. */
+static int is_blank(unsigned char c)
+{
+    (void)c;
+    return 0;
+}
+
+int csv_read_rows(const struct csv_input *input,
+                  int (*record)(void *context, const struct csv_record *record, struct error *e), void *context,
+                  struct error *e)
+{
+    struct reader r = {.record = record, .context = context, .e = e, .line = 1, .at_start = true};
+    if (csv_init(&r.parser, CSV_STRICT | CSV_STRICT_FINI | CSV_EMPTY_IS_NULL | CSV_REPALL_NL) != 0)
+        return error_set(e, ERROR_FAILED, "libcsv could not be started");
+    csv_set_space_func(&r.parser, is_blank);
+    csv_set_realloc_func(&r.parser, xrealloc);
+    char *block = xmalloc(READ_BYTES);
+    int rc = parse_input(&r, input, block);
+    free(block);
+    free(r.cells);
+    buffer_free(&r.text);
+    csv_free(&r.parser);
+    return rc;
+}

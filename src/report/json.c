@@ -1,0 +1,61 @@
+#include <math.h>
+#include <string.h>
+
+#include "report/writer.h"
+#include "report/render.h"
+
+static void add_value(struct buffer *out, const struct cell *cell)
+{
+    if (cell->kind == CELL_NULL)
+        buffer_add_text(out, "null");
+    else if (cell->kind == CELL_TEXT)
+        buffer_add_json_string(out, cell->text, cell->length);
+    else if (cell->kind == CELL_FLOAT && !isfinite(cell->real))
+        buffer_add_text(out, isnan(cell->real) ? "\"NaN\"" : cell->real > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    else
+        writer_add_number(out, cell);
+}
+
+static void add_object(struct writer *w, const struct cell *cells)
+{
+    buffer_add_char(&w->text, '{');
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        if (i > 0)
+            buffer_add_char(&w->text, ',');
+        buffer_add_json_string(&w->text, w->rows->names[i], strlen(w->rows->names[i]));
+        buffer_add_char(&w->text, ':');
+        add_value(&w->text, &cells[i]);
+    }
+    buffer_add_char(&w->text, '}');
+}
+
+static void json_row(struct writer *w, const struct cell *cells)
+{
+    buffer_add_text(&w->text, w->row_count ? ",\n" : "[\n");
+    add_object(w, cells);
+}
+
+static void json_end(struct writer *w)
+{
+    buffer_add_text(&w->text, w->row_count ? "\n]\n" : "[]\n");
+}
+
+static void jsonl_row(struct writer *w, const struct cell *cells)
+{
+    add_object(w, cells);
+    buffer_add_char(&w->text, '\n');
+}
+
+int render_json(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
+                struct error *e)
+{
+    static const struct row_format format = {.row = json_row, .end = json_end};
+    return writer_rows(&format, rows, options, sink, e);
+}
+
+int render_jsonl(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
+                 struct error *e)
+{
+    static const struct row_format format = {.row = jsonl_row};
+    return writer_rows(&format, rows, options, sink, e);
+}

@@ -1,0 +1,93 @@
+#include <string.h>
+
+#include "report/writer.h"
+#include "report/render.h"
+#include "report/text.h"
+
+/* A backslash makes any ASCII punctuation literal in CommonMark. */
+#define ACTIVE "\\`*_[]<>&|~$"
+
+static bool is_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* An underscore within a word is literal as it is, and names are full of them. */
+static bool needs_escape(const char *text, size_t length, size_t i)
+{
+    if (text[i] == '_' && i > 0 && i + 1 < length)
+        return !is_word(text[i - 1]) || !is_word(text[i + 1]);
+    return strchr(ACTIVE, text[i]) != NULL;
+}
+
+/* One line: no line ends in `text`. */
+static void add_line(struct writer *w, const char *text, size_t length)
+{
+    struct buffer *line = &w->scratch;
+    buffer_clear(line);
+    text_add_printable(line, text, length, 0, false);
+    for (size_t i = 0; i < line->length; i++) {
+        if (needs_escape(line->data, line->length, i))
+            buffer_add_char(&w->text, '\\');
+        buffer_add_char(&w->text, line->data[i]);
+    }
+}
+
+static void add_text(struct writer *w, const char *text, size_t length)
+{
+    const char *end = text + length, *newline;
+    while (length && (newline = memchr(text, '\n', (size_t)(end - text)))) {
+        size_t n = (size_t)(newline - text);
+        add_line(w, text, n > 0 && text[n - 1] == '\r' ? n - 1 : n);
+        buffer_add_text(&w->text, "<br>");
+        text = newline + 1;
+    }
+    add_line(w, text, (size_t)(end - text));
+}
+
+static void add_cell(struct writer *w, const struct cell *cell)
+{
+    if (cell->kind == CELL_TEXT)
+        add_text(w, cell->text, cell->length);
+    else if (cell->kind == CELL_FLOAT)
+        text_add_rounded(&w->text, cell->real);
+    else if (cell->kind == CELL_INT)
+        writer_add_number(&w->text, cell);
+}
+
+static void markdown_row(struct writer *w, const struct cell *cells)
+{
+    buffer_add_char(&w->text, '|');
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        buffer_add_char(&w->text, ' ');
+        add_cell(w, &cells[i]);
+        buffer_add_text(&w->text, " |");
+    }
+    buffer_add_char(&w->text, '\n');
+}
+
+static void markdown_header(struct writer *w, const struct cell *names)
+{
+    struct buffer title = BUFFER_INIT;
+    (void)names;
+    buffer_add_char(&w->text, '|');
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        buffer_clear(&title);
+        writer_add_title(&title, w->rows, i);
+        buffer_add_char(&w->text, ' ');
+        add_text(w, title.data, title.length);
+        buffer_add_text(&w->text, " |");
+    }
+    buffer_add_text(&w->text, "\n|");
+    for (size_t i = 0; i < w->rows->column_count; i++)
+        buffer_add_text(&w->text, " --- |");
+    buffer_add_char(&w->text, '\n');
+    buffer_free(&title);
+}
+
+int render_markdown(const struct row_source *rows, const struct render_options *options,
+                    const struct report_sink *sink, struct error *e)
+{
+    static const struct row_format format = {.header = markdown_header, .row = markdown_row};
+    return writer_rows(&format, rows, options, sink, e);
+}

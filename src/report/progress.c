@@ -1,0 +1,305 @@
+#include "report/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/text.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+/* A label on a terminal's one line is a reminder, not the record. */
+#define LINE_LABEL_COLUMNS 40
+#define BAR_COLUMNS_MIN 10
+#define BAR_COLUMNS_MAX 30
+#define GAP "  "
+#define SUMMARY_NAME_COLUMNS 40
+
+int64_t progress_done(const struct sweep_progress *p)
+{
+    return p->ok + p->failed + p->skipped;
+}
+
+char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes)
+{
+    if (eta_ms < 0)
+        snprintf(out, out_bytes, "unknown");
+    else if (eta_ms < 1000)
+        snprintf(out, out_bytes, "<1s");
+    else if (eta_ms <= 59000)
+        snprintf(out, out_bytes, "%ds", (int)((eta_ms + 999) / 1000));
+    else if (eta_ms > INT64_C(99) * 86400 * 1000)
+        snprintf(out, out_bytes, ">99d");
+    else
+        format_duration_ms(eta_ms + 999, out, out_bytes);
+    return out;
+}
+
+/* Rounded down: 100 only when all is done. */
+static int percent_done(const struct sweep_progress *p)
+{
+    int64_t done = progress_done(p);
+    return p->total <= 0 || done >= p->total ? 100 : (int)((double)done / (double)p->total * 100);
+}
+
+static bool rate_known(const struct sweep_progress *p)
+{
+    return isfinite(p->jobs_per_second) && p->jobs_per_second > 0;
+}
+
+/* In the unit in which it is at least 1, if there is one. */
+static void add_rate(const struct sweep_progress *p, struct buffer *out)
+{
+    double rate = p->jobs_per_second;
+    if (rate >= 1)
+        buffer_printf(out, "%.*f jobs/s", rate < 100, rate);
+    else if (rate * 60 >= 1)
+        buffer_printf(out, "%.1f jobs/min", rate * 60);
+    else
+        buffer_printf(out, "%.2g jobs/h", rate * 3600);
+}
+
+static void add_text(struct buffer *out, const char *text, size_t limit, bool ascii)
+{
+    text_add_printable(out, text, strlen(text), limit, ascii);
+}
+
+static void add_best(const struct sweep_progress *p, size_t label_limit, bool ascii, struct buffer *out)
+{
+    buffer_add_text(out, "best ");
+    text_add_rounded(out, p->best_value);
+    if (p->best_unit && *p->best_unit) {
+        buffer_add_char(out, ' ');
+        add_text(out, p->best_unit, label_limit, ascii);
+    }
+    if (p->best_label && *p->best_label) {
+        buffer_add_text(out, " (");
+        add_text(out, p->best_label, label_limit, ascii);
+        buffer_add_char(out, ')');
+    }
+}
+
+/* --- the line for a terminal --- */
+
+/* Parts in the order in which they are shown. */
+enum part { PART_PERCENT, PART_COUNT, PART_FAILED, PART_RUNNING, PART_RATE, PART_ETA, PART_BEST, PARTS };
+
+static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer parts[PARTS])
+{
+    char eta[32];
+    if (p->total > 0)
+        buffer_printf(&parts[PART_PERCENT], "%3d%%", percent_done(p));
+    buffer_printf(&parts[PART_COUNT], "%" PRId64 "/%" PRId64, progress_done(p), p->total);
+    if (p->failed > 0)
+        buffer_printf(&parts[PART_FAILED], "%" PRId64 " failed", p->failed);
+    if (p->running > 0)
+        buffer_printf(&parts[PART_RUNNING], "%" PRId64 " running", p->running);
+    if (rate_known(p))
+        add_rate(p, &parts[PART_RATE]);
+    if (p->eta_ms >= 0)
+        buffer_printf(&parts[PART_ETA], "eta %s", progress_format_eta(p->eta_ms, eta, sizeof eta));
+    if (p->has_best)
+        add_best(p, LINE_LABEL_COLUMNS, ascii, &parts[PART_BEST]);
+}
+
+/* Columns of the parts that are left, with a gap between each two. */
+static size_t parts_columns(const struct buffer parts[PARTS])
+{
+    size_t columns = 0;
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i].length == 0)
+            continue;
+        columns += (columns ? strlen(GAP) : 0) + text_columns(parts[i].data, parts[i].length);
+    }
+    return columns;
+}
+
+static void drop_until_fit(struct buffer parts[PARTS], size_t columns)
+{
+    static const enum part order[] = {PART_BEST, PART_RATE, PART_RUNNING, PART_PERCENT, PART_ETA, PART_FAILED};
+    for (size_t i = 0; i < sizeof order / sizeof *order && parts_columns(parts) > columns; i++)
+        buffer_clear(&parts[order[i]]);
+}
+
+/* A bar of `columns` columns, brackets included. */
+static void add_bar(const struct sweep_progress *p, size_t columns, bool ascii, struct buffer *out)
+{
+    size_t cells = columns - 2, full = cells * (size_t)percent_done(p) / 100;
+    buffer_add_char(out, '[');
+    for (size_t i = 0; i < cells; i++)
+        buffer_add_text(out, i < full ? (ascii ? "#" : "█") : (ascii ? "." : "░"));
+    buffer_add_char(out, ']');
+}
+
+void progress_add_line(const struct sweep_progress *p, size_t columns, bool ascii, struct buffer *out)
+{
+    struct buffer parts[PARTS] = {BUFFER_INIT};
+    make_parts(p, ascii, parts);
+    drop_until_fit(parts, columns);
+    size_t used = parts_columns(parts), start = out->length;
+    size_t room = columns > used + strlen(GAP) ? columns - used - strlen(GAP) : 0;
+    if (p->total > 0 && room >= BAR_COLUMNS_MIN)
+        add_bar(p, room < BAR_COLUMNS_MAX ? room : BAR_COLUMNS_MAX, ascii, out);
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i].length > 0 && out->length > start)
+            buffer_add_text(out, GAP);
+        if (used <= columns)
+            buffer_add(out, parts[i].data, parts[i].length);
+        else if (columns > 0)
+            add_text(out, buffer_text(&parts[i]), columns, ascii);
+        buffer_free(&parts[i]);
+    }
+}
+
+/* --- the line for a log --- */
+
+static void add_failed(const struct sweep_progress *p, struct buffer *out)
+{
+    buffer_printf(out, ", %" PRId64 " failed", p->failed);
+    const char *before = " (";
+    for (size_t i = 0; i < p->failure_count; i++) {
+        if (p->failures[i].count == 0)
+            continue;
+        buffer_printf(out, "%s%" PRId64 " ", before, p->failures[i].count);
+        add_text(out, p->failures[i].name, 0, false);
+        before = ", ";
+    }
+    if (before[0] == ',')
+        buffer_add_char(out, ')');
+}
+
+void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
+{
+    char text[32];
+    buffer_printf(out, "%" PRId64 "/%" PRId64 " done (%d%%): %" PRId64 " ok", progress_done(p), p->total,
+                  percent_done(p), p->ok);
+    add_failed(p, out);
+    buffer_printf(out, ", %" PRId64 " skipped, %" PRId64 " running, %" PRId64 " pending; %s elapsed", p->skipped,
+                  p->running, p->pending, format_duration_ms(p->elapsed_ms, text, sizeof text));
+    if (rate_known(p)) {
+        buffer_add_text(out, ", ");
+        add_rate(p, out);
+    }
+    buffer_printf(out, ", eta %s", progress_format_eta(p->eta_ms, text, sizeof text));
+    if (p->has_best) {
+        buffer_add_text(out, "; ");
+        add_best(p, 0, false, out);
+    }
+}
+
+/* --- JSON --- */
+
+static void add_json_text(struct buffer *out, const char *text)
+{
+    if (text && *text)
+        buffer_add_json_string(out, text, strlen(text));
+    else
+        buffer_add_text(out, "null");
+}
+
+/* JSON has no NaN or infinities: strings, as in the other JSON output. */
+static void add_json_double(struct buffer *out, double value)
+{
+    const char *quote = isfinite(value) ? "" : "\"";
+    buffer_add_text(out, quote);
+    buffer_add_double(out, value);
+    buffer_add_text(out, quote);
+}
+
+static void add_json_best(const struct sweep_progress *p, struct buffer *out)
+{
+    buffer_add_text(out, ",\"best\":");
+    if (!p->has_best) {
+        buffer_add_text(out, "null");
+        return;
+    }
+    buffer_add_text(out, "{\"value\":");
+    add_json_double(out, p->best_value);
+    buffer_add_text(out, ",\"unit\":");
+    add_json_text(out, p->best_unit);
+    buffer_add_text(out, ",\"label\":");
+    add_json_text(out, p->best_label);
+    buffer_add_char(out, '}');
+}
+
+void progress_add_json(const struct sweep_progress *p, struct buffer *out)
+{
+    buffer_printf(out,
+                  "{\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
+                  ",\"skipped\":%" PRId64 ",\"running\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
+                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->running, p->pending, p->elapsed_ms);
+    buffer_add_text(out, ",\"jobs_per_second\":");
+    if (rate_known(p))
+        buffer_add_double(out, p->jobs_per_second);
+    else
+        buffer_add_text(out, "null");
+    buffer_add_text(out, ",\"eta_ms\":");
+    if (p->eta_ms >= 0)
+        buffer_printf(out, "%" PRId64, p->eta_ms);
+    else
+        buffer_add_text(out, "null");
+    add_json_best(p, out);
+    buffer_add_text(out, ",\"failures\":{");
+    for (size_t i = 0; i < p->failure_count; i++) {
+        buffer_add_text(out, i > 0 ? "," : "");
+        buffer_add_json_string(out, p->failures[i].name, strlen(p->failures[i].name));
+        buffer_printf(out, ":%" PRId64, p->failures[i].count);
+    }
+    buffer_add_text(out, "}}");
+}
+
+/* --- the summary --- */
+
+struct summary_row {
+    const char *indent, *name;
+    int64_t count;
+};
+
+/* The rows that have jobs, and the total. `rows` has room for all. Returns their number. */
+static size_t collect_rows(const struct sweep_progress *p, struct summary_row *rows)
+{
+    size_t n = 0;
+    rows[n++] = (struct summary_row){"", "ok", p->ok};
+    rows[n++] = (struct summary_row){"", "failed", p->failed};
+    for (size_t i = 0; i < p->failure_count; i++)
+        rows[n++] = (struct summary_row){"  ", p->failures[i].name, p->failures[i].count};
+    rows[n++] = (struct summary_row){"", "skipped", p->skipped};
+    rows[n++] = (struct summary_row){"", "running", p->running};
+    rows[n++] = (struct summary_row){"", "pending", p->pending};
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].count != 0)
+            rows[kept++] = rows[i];
+    rows[kept++] = (struct summary_row){"", "total", p->total};
+    return kept;
+}
+
+/* Appends the name and returns its columns. */
+static size_t add_row_name(const struct summary_row *row, struct buffer *out)
+{
+    buffer_add_text(out, row->indent);
+    return strlen(row->indent) + text_add_printable(out, row->name, strlen(row->name), SUMMARY_NAME_COLUMNS, false);
+}
+
+void progress_add_summary(const struct sweep_progress *p, struct buffer *out)
+{
+    struct summary_row *rows = xcalloc(p->failure_count + 6, sizeof *rows);
+    size_t count = collect_rows(p, rows), widest = 0;
+    struct buffer scratch = BUFFER_INIT;
+    for (size_t i = 0; i < count; i++) {
+        size_t columns = add_row_name(&rows[i], &scratch);
+        widest = columns > widest ? columns : widest;
+    }
+    int digits = snprintf(NULL, 0, "%" PRId64, p->total);
+    for (size_t i = 0; i < count; i++) {
+        size_t columns = add_row_name(&rows[i], out);
+        buffer_printf(out, "%*s  %*" PRId64, (int)(widest - columns), "", digits, rows[i].count);
+        if (i + 1 < count && p->total > 0)
+            buffer_printf(out, "  %5.1f%%", (double)rows[i].count / (double)p->total * 100);
+        buffer_add_char(out, '\n');
+    }
+    buffer_free(&scratch);
+    free(rows);
+}

@@ -1,0 +1,62 @@
+/* How far a sweep is, as text. Pure: numbers in, text out; whoever calls has the clock, the counts and the terminal.
+ * Text from outside (labels, units, class names) may hold anything and is made printable. */
+#ifndef MESHSWEEP_REPORT_PROGRESS_H
+#define MESHSWEEP_REPORT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/buffer.h"
+
+struct failure_count {
+    const char *name; /* failure class, as in the database */
+    int64_t count;    /* failed jobs whose last attempt was of this class */
+};
+
+/* All borrowed. */
+struct sweep_progress {
+    int64_t total;   /* jobs of the sweep */
+    int64_t ok;      /* ended well in this run */
+    int64_t failed;  /* ended otherwise in this run */
+    int64_t skipped; /* done before this run */
+    int64_t running;
+    int64_t pending;
+    int64_t elapsed_ms;
+    double jobs_per_second; /* over the caller's window; not above 0, or not finite: unknown */
+    int64_t eta_ms;         /* until all is done; -1: unknown */
+    bool has_best;
+    double best_value;
+    const char *best_unit;  /* NULL or "": none */
+    const char *best_label; /* which job it is; NULL or "": not said */
+    const struct failure_count *failures;
+    size_t failure_count;
+};
+
+/* Jobs that need nothing more: ok, failed and skipped. */
+int64_t progress_done(const struct sweep_progress *p);
+
+/* Appends one line for a terminal, without a line end or escape sequences, of at most `columns` columns:
+ * "[####......]  45%  123/456  2 failed  4 running  12.3 jobs/s  eta 3m20s  best 45.2 samples/s (tiny)".
+ * What does not fit is left out, the bar first, then the best, the rate, running, the percentage, the ETA and the
+ * failures; the count is cut when nothing else is left. With `ascii` nothing but ASCII. */
+void progress_add_line(const struct sweep_progress *p, size_t columns, bool ascii, struct buffer *out);
+
+/* Appends one line for a log, complete, without a line end:
+ * "123/456 done (26%): 110 ok, 3 failed (2 oom, 1 timeout), 10 skipped, 4 running, 329 pending; 1m30s elapsed,
+ * 12.3 jobs/s, eta 3m20s; best 45.2 samples/s (tiny)". */
+void progress_add_plain(const struct sweep_progress *p, struct buffer *out);
+
+/* Appends one JSON object without a line end: the fields of the struct by name, and "done"; null for what is unknown,
+ * "best" as an object or null, "failures" as an object of counts. */
+void progress_add_json(const struct sweep_progress *p, struct buffer *out);
+
+/* Appends counts by state, with failure classes under `failed` and the share of the total; states without jobs are
+ * left out. Several lines, each with its end. */
+void progress_add_summary(const struct sweep_progress *p, struct buffer *out);
+
+/* Writes "unknown" for -1, "<1s", whole seconds rounded up below a minute, "3m20s", "2h05m", "4d06h", and ">99d"
+ * beyond. Returns `out`. */
+char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes);
+
+#endif

@@ -1,0 +1,71 @@
+#include "report/writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/decimal.h"
+#include "util/memory.h"
+
+/* Large enough that a write costs little beside what it carries, small enough for a cache. */
+#define FLUSH_BYTES (256u << 10)
+
+int writer_flush(struct writer *w, bool all, struct error *e)
+{
+    if (w->text.length == 0 || (!all && w->text.length < FLUSH_BYTES))
+        return 0;
+    int rc = w->sink->write(w->sink->context, w->text.data, w->text.length, e);
+    buffer_clear(&w->text);
+    return rc;
+}
+
+void writer_free(struct writer *w)
+{
+    buffer_free(&w->text);
+    buffer_free(&w->scratch);
+}
+
+int writer_rows(const struct row_format *format, const struct row_source *rows, const struct render_options *options,
+                const struct report_sink *sink, struct error *e)
+{
+    struct writer w = {.rows = rows, .options = options, .sink = sink};
+    struct cell *cells = xcalloc(rows->column_count, sizeof *cells);
+    int rc = -1, more;
+    if (format->header) {
+        for (size_t i = 0; i < rows->column_count; i++)
+            cells[i] = (struct cell){.kind = CELL_TEXT, .text = rows->names[i], .length = strlen(rows->names[i])};
+        format->header(&w, cells);
+    }
+    while ((more = rows->next(rows->context, cells, e)) > 0) {
+        format->row(&w, cells);
+        w.row_count++;
+        if (writer_flush(&w, false, e) != 0)
+            goto out;
+    }
+    if (more < 0)
+        goto out;
+    if (format->end)
+        format->end(&w);
+    rc = writer_flush(&w, true, e);
+out:
+    free(cells);
+    writer_free(&w);
+    return rc;
+}
+
+void writer_add_number(struct buffer *out, const struct cell *cell)
+{
+    assert(cell->kind == CELL_INT || cell->kind == CELL_FLOAT);
+    buffer_reserve(out, DECIMAL_BYTES);
+    char *at = out->data + out->length;
+    out->length +=
+        cell->kind == CELL_INT ? decimal_from_int64(cell->integer, at) : decimal_from_double(cell->real, at);
+}
+
+void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column)
+{
+    const char *unit = rows->units ? rows->units[column] : NULL;
+    buffer_add_text(out, rows->names[column]);
+    if (unit && *unit)
+        buffer_printf(out, " (%s)", unit);
+}

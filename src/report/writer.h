@@ -1,0 +1,44 @@
+/* Within report: the loop that the formats written row by row share, and the buffer in front of the sink. */
+#ifndef MESHSWEEP_REPORT_WRITER_H
+#define MESHSWEEP_REPORT_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/render.h"
+#include "report/rows.h"
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* What the functions of a row format work with. They append to `text`; it goes to the sink in large pieces. */
+struct writer {
+    struct buffer text;
+    const struct row_source *rows;
+    const struct render_options *options;
+    const struct report_sink *sink;
+    uint64_t row_count;    /* rows before this one */
+    struct buffer scratch; /* the format's own, kept from row to row */
+};
+
+struct row_format {
+    void (*header)(struct writer *w, const struct cell *names); /* the names as text cells; may be NULL */
+    void (*row)(struct writer *w, const struct cell *cells);
+    void (*end)(struct writer *w); /* may be NULL */
+};
+
+/* Renders all rows. Returns as a render_function does. */
+int writer_rows(const struct row_format *format, const struct row_source *rows, const struct render_options *options,
+                const struct report_sink *sink, struct error *e);
+
+/* Hands `text` to the sink once it is large (or in any case, with `all`), and empties it. */
+int writer_flush(struct writer *w, bool all, struct error *e);
+
+void writer_free(struct writer *w);
+
+/* A cell's integer or float as its kind asks, exactly. Not for text or NULL. */
+void writer_add_number(struct buffer *out, const struct cell *cell);
+
+/* "name (unit)" of a column, or the name where it has no unit. */
+void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column);
+
+#endif

@@ -1,0 +1,105 @@
+/* The supervisor's insides, shared by its own files only: slots, their states, and what moves them on. */
+#ifndef MESHSWEEP_RUN_JOB_SLOT_H
+#define MESHSWEEP_RUN_JOB_SLOT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "run/capture.h"
+#include "run/deadline.h"
+#include "run/process_table.h"
+#include "run/supervisor.h"
+
+enum slot_state {
+    SLOT_FREE = 0,
+    SLOT_RUNNING,     /* the leader runs, within its limits */
+    SLOT_SETTLING,    /* the leader ended; what it left may still end of itself (tee, a pipeline's tail) */
+    SLOT_TERMINATING, /* TERM and CONT were sent to the whole tree; its grace runs */
+    SLOT_KILLING,     /* KILL and CONT are sent until nothing is left */
+    SLOT_ENDED,       /* the outcome waits to be fetched */
+    SLOT_STATE_COUNT
+};
+
+enum slot_event {
+    EVENT_SURVIVORS, /* looked: something of the tree is alive */
+    EVENT_GONE,      /* looked: the leader is reaped and nothing else is alive */
+    EVENT_STOP,      /* a limit passed, or it was cancelled */
+    EVENT_HURRY,     /* it was cancelled a second time */
+    EVENT_TIME,      /* the state's own time is over */
+    SLOT_EVENT_COUNT
+};
+
+struct slot {
+    enum slot_state state;
+    pid_t pid;
+    int64_t start_ticks;
+    bool leader_gone; /* ended and reaped */
+    bool cancelled;
+    bool alone;       /* nothing else was in flight since it started */
+    int64_t grace_ms;
+    struct deadline_limits limits;
+    struct deadline_state progress;
+    int64_t look_ms;        /* next look at its activity and limits (SLOT_RUNNING) */
+    int64_t until_ms;       /* when the state's time is over */
+    int64_t check_ms;       /* next look at its tree */
+    int64_t check_delay_ms; /* doubles from check to check */
+    int64_t oom_before;
+    struct capture_activity seen;
+    struct capture capture;
+    char *job_dir;
+    struct outcome outcome;
+};
+
+/* A process that outlived its job unnoticed. */
+struct stray {
+    pid_t pid;
+    int64_t start_ticks;
+    int64_t terminated_ms; /* when TERM was sent */
+};
+
+struct supervisor {
+    struct slot *slots;
+    struct tree_root *roots; /* one per slot, in step; NO_ROOT where none is in flight */
+    size_t slot_count, in_flight;
+    char *scratch_dir, *token_prefix;
+    bool (*first_metric)(void *context, const char *log_path);
+    void *context;
+    pid_t runner;
+    int null_fd, oom_fd, owners_fd;
+    int64_t oom_count, oom_read_ms; /* last reading */
+    struct process_table table;
+    bool table_fresh; /* read in this turn, nothing started since */
+    int64_t scan_ms;  /* when the next look for strays is due; INT64_MAX: nothing ended since the last */
+    int64_t scan_interval_ms; /* at least 100; longer where scanning is slow */
+    struct stray *strays;
+    size_t stray_count;
+    int wake, wake_signal;
+    sigset_t watched, old_mask;
+    struct sigaction old_pipe, old_child;
+    int was_subreaper;
+};
+
+/* --- slot_states.c --- */
+
+/* Moves a slot on, and does what the move asks for. */
+void slot_handle(struct supervisor *s, size_t index, enum slot_event event, int64_t now_ms);
+
+/* When the slot next needs attention; INT64_MAX when only its own end can bring news. */
+int64_t slot_due_ms(const struct slot *slot);
+
+/* --- reaping.c --- */
+
+/* One turn: reaps, looks at limits and trees, ends strays. Never blocks. */
+void supervisor_turn(struct supervisor *s);
+
+/* Makes s->table fresh, with owners. */
+void supervisor_scan(struct supervisor *s);
+
+/* Children of the runner that belong to no job in flight: TERM at first sight, KILL after two seconds. Needs a scan of
+ * this turn. Returns how many are alive. */
+size_t supervisor_end_escapees(struct supervisor *s, int64_t now_ms);
+
+#endif

@@ -1,0 +1,31 @@
+#include "run/predecessor.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "run/process_table.h"
+#include "run/supervisor.h"
+#include "store/attempts.h"
+
+static bool is_alive(const struct runner_process *p)
+{
+    struct process_entry now;
+    char boot_id[64];
+    return p->pid != getpid() && strcmp(boot_id_read(boot_id), p->boot_id) == 0 &&
+           process_read((pid_t)p->pid, &now) && now.live && now.start_ticks == p->start_ticks;
+}
+
+int predecessor_check(struct db *db, bool *died, struct error *e)
+{
+    struct runner_process last;
+    bool open;
+    if (runner_find_open(db, &last, &open, e) < 0)
+        return -1;
+    if (open && is_alive(&last))
+        return error_set(e, ERROR_FAILED,
+                         "process %lld is at work on this database, or on the one that this is a copy of; wait for it or"
+                         " stop it, then start again",
+                         (long long)last.pid);
+    *died = open;
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* What a job is given beside its command, by whoever knows how: a file in its directory, texts for its placeholders,
+ * arguments. Part of the runner's options, so that run need not know frameworks. */
+#ifndef MESHSWEEP_RUN_PREPARATION_H
+#define MESHSWEEP_RUN_PREPARATION_H
+
+#include "space/space.h"
+#include "util/error.h"
+
+struct preparation {
+    /* Makes what the job needs in `job_dir`, which need not be there yet, and fills texts of `runtime` (indexed by enum
+     * runtime_name; the caller's, free()). -1: the attempt is not started. */
+    int (*make)(void *context, const char *spec_json, const char *job_dir, char **runtime, struct error *e);
+    /* The command as it is to be started, given the rendered one; the caller's, strings and array. */
+    char **(*command)(void *context, const char *spec_json, char *const *command);
+    void *context;
+};
+
+#endif

@@ -1,0 +1,181 @@
+#include "run/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run/process_table.h"
+#include "util/memory.h"
+
+/* What parent and child share while the parent is suspended in vfork. */
+struct handover {
+    const struct process_start *start;
+    pid_t parent;
+    struct process_failure failure;
+};
+
+static void reset_signals(void)
+{
+    /* Only SIG_IGN would survive execve, but a handler of ours must not run in the child's borrowed memory either:
+     * all go before anything is unblocked. */
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    for (int signal_number = 1; signal_number < NSIG; signal_number++)
+        sigaction(signal_number, &plain, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void close_inherited(void)
+{
+    /* Every descriptor of ours is close-on-exec already; this one is for those of libraries and of whoever
+     * started us. A kernel without the call leaves those open, no worse than any other parent. */
+#ifdef SYS_close_range
+    syscall(SYS_close_range, 3U, ~0U, 0U);
+#endif
+}
+
+/* Runs in the child, in the parent's memory: only async-signal-safe calls, and no writing but to `shared`. */
+__attribute__((noinline, noreturn)) static void become_job(volatile struct handover *shared)
+{
+    const struct process_start *start = shared->start;
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != shared->parent)
+        _exit(127); /* the parent died before the line above could tell us */
+    shared->failure.stage = "exec";
+    if (dup2(start->input_fd, 0) < 0 || dup2(start->output_fd, 1) < 0 || dup2(start->error_fd, 2) < 0)
+        goto failed;
+    close_inherited();
+    if (start->directory && chdir(start->directory) < 0) {
+        shared->failure.stage = "chdir";
+        goto failed;
+    }
+    reset_signals();
+    execve(start->program, start->argv, start->environment);
+failed:
+    shared->failure.error_number = errno;
+    _exit(127);
+}
+
+/* Kept apart so that nothing of the caller's frame is live across the two returns of vfork. */
+__attribute__((noinline)) static pid_t vfork_job(volatile struct handover *shared)
+{
+    /* posix_spawn knows no PR_SET_PDEATHSIG, and cannot tell a missing directory from a missing program. What the child
+     * calls is safe in borrowed memory, which a checker cannot see. */
+    pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+    if (pid == 0)
+        become_job(shared); /* NOLINT(clang-analyzer-unix.Vfork) */
+    return pid;
+}
+
+pid_t process_spawn(const struct process_start *start, struct process_failure *failure)
+{
+    volatile struct handover shared = {start, getpid(), {0, NULL}};
+    sigset_t all, old;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
+    pid_t pid = vfork_job(&shared);
+    int fork_error = errno;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    if (pid < 0) {
+        *failure = (struct process_failure){fork_error, "fork"};
+        return -1;
+    }
+    if (shared.failure.error_number == 0)
+        return pid;
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *failure = (struct process_failure){shared.failure.error_number, shared.failure.stage};
+    return -1;
+}
+
+int descriptor_above_standard(int fd)
+{
+    if (fd < 0 || fd > 2)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    close(fd);
+    return moved;
+}
+
+const char *environment_value(char *const *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *environment; environment++)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return NULL;
+}
+
+/* 0 when `path` (relative to `directory`) is a file that may be executed, else the reason. */
+static int executable(const char *path, const char *directory)
+{
+    char *joined = path[0] != '/' && directory ? xasprintf("%s/%s", directory, path) : NULL;
+    const char *whole = joined ? joined : path;
+    struct stat status;
+    int reason = 0;
+    if (stat(whole, &status) < 0)
+        reason = errno;
+    else if (!S_ISREG(status.st_mode) || access(whole, X_OK) < 0)
+        reason = EACCES;
+    free(joined);
+    return reason;
+}
+
+char *process_find_program(const char *name, char *const *environment, const char *directory, int *error_number)
+{
+    if (strchr(name, '/'))
+        return xstrdup(name); /* execve itself says what is wrong with it */
+    const char *path = environment_value(environment, "PATH");
+    if (!path)
+        path = "/usr/local/bin:/usr/bin:/bin";
+    *error_number = ENOENT;
+    while (*name) {
+        size_t length = strcspn(path, ":");
+        char *candidate = length ? xasprintf("%.*s/%s", (int)length, path, name) : xasprintf("./%s", name);
+        int reason = executable(candidate, directory);
+        if (reason == 0)
+            return candidate;
+        free(candidate);
+        if (reason == EACCES)
+            *error_number = EACCES;
+        if (path[length] == '\0')
+            break;
+        path += length + 1;
+    }
+    return NULL;
+}
+
+int64_t process_start_ticks(pid_t pid)
+{
+    struct process_entry entry;
+    return process_read(pid, &entry) ? entry.start_ticks : -1;
+}
+
+bool process_signal(pid_t pid, int64_t start_ticks, const int *signals)
+{
+    /* The descriptor pins the process, the start time tells that it is the one meant: between the two reads of a
+     * plain kill() the pid could have become somebody else's. */
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0 && errno != ENOSYS)
+        return false;
+    bool sent = process_start_ticks(pid) == start_ticks;
+    for (; sent && *signals; signals++) {
+        /* Kernels before 5.3 have no pidfd. */
+        long rc = fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, *signals, NULL, 0) : kill(pid, *signals);
+        sent = rc == 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return sent;
+}

@@ -1,0 +1,48 @@
+/* One child: finding its program, starting it with vfork, naming it beyond doubt, signalling it. */
+#ifndef MESHSWEEP_RUN_PROCESS_H
+#define MESHSWEEP_RUN_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* All borrowed for the length of process_spawn. */
+struct process_start {
+    const char *program;      /* path handed to execve; relative paths count from `directory` */
+    char *const *argv;        /* NULL-terminated */
+    char *const *environment; /* NULL-terminated NAME=value */
+    const char *directory;    /* NULL: the caller's */
+    int input_fd;             /* becomes descriptor 0; 3 or above */
+    int output_fd, error_fd;  /* become descriptors 1 and 2; 3 or above, may be the same */
+};
+
+struct process_failure {
+    int error_number;
+    const char *stage; /* "fork", "chdir" or "exec"; static */
+};
+
+/* Starts a child in a session of its own, with default signal handling, nothing blocked, descriptors 0 to 2 only, and
+ * SIGKILL at the death of the thread that called. Returns its pid, or -1 with `failure` filled and nothing left
+ * to be reaped. */
+pid_t process_spawn(const struct process_start *start, struct process_failure *failure);
+
+/* Where execve will find `name`: itself when it holds a slash, else the first executable file along the PATH in
+ * `environment` (entries that are relative count from `directory`, as they will for the child). The caller's; NULL
+ * with *error_number set (ENOENT, or EACCES when only files that may not be executed were found). */
+char *process_find_program(const char *name, char *const *environment, const char *directory, int *error_number);
+
+/* The same open file under a number of 3 or above (close-on-exec): where the standard descriptors are closed, a new one
+ * could get their numbers, and dup2 would leave it close-on-exec or overwrite it. Takes `fd`; -1 stays -1. */
+int descriptor_above_standard(int fd);
+
+/* The value of `name` in NAME=value strings; NULL when it is not there. Borrowed. */
+const char *environment_value(char *const *environment, const char *name);
+
+/* Field 22 of /proc/PID/stat: start time in clock ticks since boot. -1 when there is no such process. */
+int64_t process_start_ticks(pid_t pid);
+
+/* Sends `signals` (ended by 0) to the process that has both this pid and this start time. False when it is gone or
+ * may not be signalled. */
+bool process_signal(pid_t pid, int64_t start_ticks, const int *signals);
+
+#endif

@@ -1,0 +1,144 @@
+#include "run/recording.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/fault.h"
+#include "util/memory.h"
+
+static const struct metric undeclared = {.take = TAKE_MEDIAN};
+
+static const struct metric *declared(const struct sweep *s, const char *name)
+{
+    for (size_t i = 0; i < s->job.metric_count; i++)
+        if (strcmp(s->job.metrics[i].name, name) == 0)
+            return &s->job.metrics[i];
+    return &undeclared;
+}
+
+/* The values of one metric in the order in which they came. The caller's. */
+static double *values_of(const struct sample_list *l, size_t metric, size_t *count)
+{
+    double *values = xcalloc(l->count, sizeof *values);
+    *count = 0;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->samples[i].metric == metric)
+            values[(*count)++] = l->samples[i].value;
+    return values;
+}
+
+static struct summary summary_of(const struct recording *r, size_t metric)
+{
+    const struct metric *m = declared(r->sweep, r->samples.names[metric]);
+    size_t count;
+    double *values = values_of(&r->samples, metric, &count);
+    struct summary s = summarise(values, count, m->warmup, m->take);
+    free(values);
+    return s;
+}
+
+static void find_objective(struct recording *r)
+{
+    if (r->sweep->objective_count == 0)
+        return;
+    for (size_t i = 0; i < r->samples.name_count; i++) {
+        if (strcmp(r->samples.names[i], r->sweep->objectives[0].metric) != 0)
+            continue;
+        struct summary s = summary_of(r, i);
+        r->has_objective = s.count > 0;
+        r->objective = s.value;
+    }
+}
+
+static int64_t milliseconds(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
+}
+
+/* The message and the end of the output are the only texts of a job's own that are recorded. */
+static void redact(struct recording *r, const struct secrets *secrets)
+{
+    char *message = r->verdict.message, *tail = (char *)r->end.log_tail;
+    r->verdict.message = secrets_redact(secrets, message);
+    r->end.message = r->verdict.message;
+    r->end.log_tail = secrets_redact(secrets, tail);
+    free(message);
+    free(tail);
+}
+
+void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
+{
+    struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
+    readers_read(context->readers, o->log_path, o->metrics_path, context->job_dir, &r.samples);
+    find_objective(&r);
+    r.verdict = classify(context->classifier, o, o->log_path, context->sweep->objective_count > 0, r.has_objective);
+    r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
+    r.kept_files = o->log_path || o->metrics_path;
+    r.end = (struct attempt_end){
+        .failure = r.failure,
+        .message = r.verdict.message,
+        .log_tail = o->log_path ? log_tail(o->log_path, TAIL_BYTES) : NULL,
+        .ended_ms = o->ended_wall_ms,
+        .duration_ms = o->duration_ms,
+        .exit_code = o->exit_code,
+        .signal = o->signal_number,
+        .limit_ms = o->limit_ms,
+        .user_ms = milliseconds(o->usage.ru_utime),
+        .system_ms = milliseconds(o->usage.ru_stime),
+        .max_rss_bytes = (int64_t)o->usage.ru_maxrss * 1024,
+        .leftovers = o->leftover_count,
+        .log_bytes = o->log_bytes,
+    };
+    redact(&r, context->secrets);
+    *out = r;
+}
+
+static int store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
+{
+    for (size_t i = 0; i < r->samples.count; i++) {
+        const struct sample *s = &r->samples.samples[i];
+        const struct sample_row row = {r->samples.names[s->metric], (int64_t)i, s->step, s->value};
+        if (attempt_record_sample(store, attempt_id, &row, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int store_summaries(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
+{
+    for (size_t i = 0; i < r->samples.name_count; i++) {
+        struct summary s = summary_of(r, i);
+        const struct summary_row row = {s.value, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90, s.count};
+        if (s.count > 0 && attempt_record_summary(store, attempt_id, r->samples.names[i], &row, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int recording_store(struct attempt_store *store, const struct claim *claim, const char *directory, struct recording *r,
+                    struct error *e)
+{
+    r->end.attempt_id = claim->attempt_id;
+    r->end.job_id = claim->job_id;
+    r->end.directory = r->kept_files ? directory : NULL;
+    bool running;
+    if (attempt_is_running(store, claim->attempt_id, &running, e) < 0)
+        return -1;
+    r->fate = FATE_GONE;
+    if (!running)
+        return 0;
+    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_summaries(store, claim->attempt_id, r, e) < 0)
+        return -1;
+    FAULT(SAMPLES_WRITTEN);
+    int rc = attempt_record_end(store, &r->end, &r->fate, e);
+    FAULT(JOB_FINISHED);
+    return rc;
+}
+
+void recording_free(struct recording *r)
+{
+    free(r->verdict.message);
+    free((char *)r->end.log_tail);
+    sample_list_free(&r->samples);
+}

@@ -1,0 +1,69 @@
+/* The loop: claims jobs, starts them, waits, reads what they measured, records it.
+ *
+ * Every turn starts what is already claimed before it commits what has ended, so that the disk works while the
+ * children do. Nothing is told to anybody before it is durable; no job starts before its claim is. */
+#ifndef MESHSWEEP_RUN_RUNNER_H
+#define MESHSWEEP_RUN_RUNNER_H
+
+#include "run/classify.h"
+#include "run/preparation.h"
+#include "space/space.h"
+#include "store/jobs.h"
+#include "util/error.h"
+
+/* An attempt whose end has been committed. Borrowed for the length of the call. */
+struct run_event {
+    int64_t job_id, attempt_number;
+    const char *key_hex;
+    const char *failure; /* NULL: ok */
+    const char *message;
+    int64_t duration_ms;
+    bool has_objective;
+    double objective;
+    bool will_retry;
+};
+
+struct run_counts {
+    int64_t total;                        /* jobs of the sweep */
+    int64_t ok, failed, running, pending; /* now */
+    int64_t finished_now;                 /* attempts that ended in this run */
+    int64_t failed_now;                   /* of these, jobs that ended failed */
+    int64_t failures[FAILURE_COUNT];      /* attempts of this run by class */
+    bool has_best;
+    double best;
+    int64_t best_job_id;
+    int64_t elapsed_ms;
+    bool draining; /* starts nothing new */
+};
+
+struct runner_options {
+    struct space *space;
+    struct db *db; /* results.db, open for writing */
+    int64_t sweep_id;
+    size_t slots;
+    const char *directory;    /* for job files: store_directory() */
+    const char *identity;     /* store_identity() */
+    char *const *environment; /* the runner's own */
+    const struct preparation *preparation; /* NULL: jobs need nothing but their command */
+    int64_t job_limit;        /* attempts to start at most; 0: no limit */
+    int64_t max_fail;         /* stop starting after this many failed jobs; 0: never */
+    bool only_selected;       /* see store/attempts.h */
+    char *const *forced_classes; /* --retry-failed; see jobs_requeue */
+    void (*on_event)(void *context, const struct run_event *event);
+    void (*on_counts)(void *context, const struct run_counts *counts); /* a few times a second */
+    void (*on_notice)(void *context, const char *text);
+    void *context;
+};
+
+struct run_result {
+    struct run_counts counts;
+    int signal;        /* the signal that ended the run early; 0: none */
+    int64_t recovered; /* attempts that a dead runner had left */
+    int64_t requeued;
+};
+
+/* Runs until nothing is due. A failed job is no error; -1 means that the run could not go on (then what was recorded
+ * stands, and what ran has been ended). */
+int runner_run(const struct runner_options *options, struct run_result *out, struct error *e);
+
+#endif

@@ -1,0 +1,179 @@
+#include "run/starter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/environment.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+void flight_free(struct flight *f)
+{
+    job_details_free(&f->job);
+    free(f->directory);
+    free(f->job_dir);
+    free((char *)f->start.command_json);
+    free((char *)f->start.environment_json);
+}
+
+int starter_open(struct starter *s, struct db *db, struct error *e)
+{
+    const struct sweep *sweep = s->space->sweep;
+    const char *slash = strrchr(sweep->path, '/');
+    if (job_loader_create(s->space, db, &s->loader, e) < 0)
+        return -1;
+    s->config_directory = slash ? xstrndup(sweep->path, (size_t)(slash - sweep->path)) : xstrdup(".");
+    s->base_environment = environment_base(s->runner_environment, sweep->job.pass_environment);
+    return 0;
+}
+
+void starter_close(struct starter *s)
+{
+    job_loader_free(s->loader);
+    environment_free(s->base_environment);
+    free(s->config_directory);
+}
+
+static char *redacted(const struct secrets *secrets, char *text)
+{
+    char *public = secrets_redact(secrets, text);
+    free(text);
+    return public;
+}
+
+static char *strings_json(char *const *strings)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_char(&b, '[');
+    for (; *strings; strings++) {
+        if (b.length > 1)
+            buffer_add_char(&b, ',');
+        buffer_add_json_string(&b, *strings, strlen(*strings));
+    }
+    buffer_add_char(&b, ']');
+    return buffer_take(&b);
+}
+
+static char **own_settings(const struct flight *f, const struct job_details *job)
+{
+    char **settings = xcalloc(6, sizeof *settings);
+    settings[0] = xasprintf("MESHSWEEP_JOB=%lld", (long long)f->claim.job_id);
+    settings[1] = xasprintf("MESHSWEEP_JOB_KEY=%s", f->key_hex);
+    settings[2] = xasprintf("MESHSWEEP_JOB_DIR=%s", f->job_dir);
+    settings[3] = xasprintf("MESHSWEEP_NUMBER=%lld", (long long)f->claim.number);
+    settings[4] = xasprintf("MESHSWEEP_SPEC=%s", job->spec_json);
+    return settings;
+}
+
+static struct attempt_start describe_start(const struct starter *s, const struct flight *f,
+                                           const struct launch_texts *texts)
+{
+    return (struct attempt_start){
+        .attempt_id = f->claim.attempt_id,
+        .slot = supervisor_slot(s->supervisor, f->claim.attempt_id),
+        .started_ms = clock_wall_ms(),
+        .command_json = redacted(s->secrets, strings_json(texts->command)),
+        .environment_json = redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
+        .directory = s->space->needs_job_dir ? f->directory : NULL,
+    };
+}
+
+static void start_process(struct starter *s, struct flight *f, const struct launch_texts *texts, int not_prepared)
+{
+    const struct job_details *job = &f->job;
+    char **own = own_settings(f, job);
+    char **environment = environment_with(s->base_environment, texts->environment, own);
+    const struct launch launch = {
+        .attempt = f->claim.attempt_id,
+        .argv = texts->command,
+        .environment = environment,
+        .directory = texts->directory,
+        .job_dir = f->job_dir,
+        .make_job_dir = s->space->needs_job_dir,
+        .not_prepared = not_prepared,
+        .timeout_ms = job->limit_ms[LIMIT_TOTAL],
+        .idle_timeout_ms = job->limit_ms[LIMIT_IDLE],
+        .startup_timeout_ms = job->limit_ms[LIMIT_STARTUP],
+        .grace_ms = s->space->sweep->job.grace_ms,
+    };
+    struct process_identity who = {0, 0};
+    supervisor_start(s->supervisor, &launch, &who);
+    f->start = describe_start(s, f, texts);
+    f->start.pid = who.pid;
+    f->start.start_ticks = who.start_ticks;
+    environment_free(environment);
+    environment_free(own);
+}
+
+char *attempt_directory_name(const char *key_hex, int64_t number, int again)
+{
+    return again < 2 ? xasprintf("%.16s/%lld", key_hex, (long long)number)
+                     : xasprintf("%.16s/%lld-%d", key_hex, (long long)number, again);
+}
+
+static void name_directory(const struct starter *s, struct flight *f)
+{
+    for (int again = 1; again == 1 || access(f->job_dir, F_OK) == 0; again++) {
+        free(f->directory);
+        free(f->job_dir);
+        f->directory = attempt_directory_name(f->key_hex, f->claim.number, again);
+        f->job_dir = xasprintf("%s/%s", s->directory, f->directory);
+    }
+}
+
+int starter_load(struct starter *s, struct flight *f, struct error *e)
+{
+    int rc = job_loader_read(s->loader, f->claim.job_id, &f->job, e);
+    if (rc == 0)
+        return error_set(e, ERROR_FAILED, "job %lld is not there", (long long)f->claim.job_id);
+    if (rc < 0)
+        return -1;
+    hash_hex(&f->job.key, f->key_hex);
+    name_directory(s, f);
+    return 0;
+}
+
+/* What stands for errors that have no number: contents that contradict themselves. */
+static int prepare(const struct starter *s, const struct flight *f, char **made)
+{
+    struct error e = ERROR_INIT;
+    if (!s->preparation ||
+        s->preparation->make(s->preparation->context, f->job.spec_json, f->job_dir, made, &e) == 0)
+        return 0;
+    return e.kind == ERROR_USAGE ? EINVAL : EIO;
+}
+
+static void replace_command(const struct starter *s, const struct flight *f, struct launch_texts *texts)
+{
+    if (!s->preparation || !texts->command[0])
+        return;
+    char **command = s->preparation->command(s->preparation->context, f->job.spec_json, texts->command);
+    for (char **p = texts->command; *p; p++)
+        free(*p);
+    free(texts->command);
+    texts->command = command;
+}
+
+void starter_start(struct starter *s, struct flight *f)
+{
+    struct launch_texts texts;
+    char *made[RUNTIME_COUNT] = {NULL};
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)f->claim.number);
+    int not_prepared = prepare(s, f, made);
+    const char *const runtime[RUNTIME_COUNT] = {[RUNTIME_JOB_DIR] = f->job_dir,
+                                                [RUNTIME_JOB_KEY] = f->key_hex,
+                                                [RUNTIME_ATTEMPT] = number,
+                                                [RUNTIME_CONFIG_DIR] = s->config_directory,
+                                                [RUNTIME_DS_CONFIG] = made[RUNTIME_DS_CONFIG],
+                                                [RUNTIME_DS_CONFIG_BASE64] = made[RUNTIME_DS_CONFIG_BASE64]};
+    launch_texts_render(s->space, &f->job, runtime, &texts);
+    replace_command(s, f, &texts);
+    start_process(s, f, &texts, not_prepared);
+    launch_texts_free(&texts);
+    for (int i = 0; i < RUNTIME_COUNT; i++)
+        free(made[i]);
+}

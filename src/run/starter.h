@@ -1,0 +1,52 @@
+/* From a claim to a running process. */
+#ifndef MESHSWEEP_RUN_STARTER_H
+#define MESHSWEEP_RUN_STARTER_H
+
+#include "config/secrets.h"
+#include "run/preparation.h"
+#include "run/supervisor.h"
+#include "space/launch.h"
+#include "store/attempts.h"
+
+/* An attempt that is claimed or in flight. */
+struct flight {
+    struct claim claim;
+    struct job_details job;
+    char key_hex[HASH_HEX_BYTES];
+    char *directory; /* relative: "<key>/<number>", with "-2" and so on where that was there already */
+    char *job_dir;   /* absolute */
+    struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
+    bool start_recorded;
+};
+
+void flight_free(struct flight *f);
+
+/* Where an attempt's files go, below the directory of job files: "<key>/<number>". After rows were deleted by hand
+ * numbers come again, and what an earlier attempt left must not be read as this one's: a name that is taken gets "-2"
+ * (`again`; below 2: nothing) and so on. The caller's. */
+char *attempt_directory_name(const char *key_hex, int64_t number, int again);
+
+/* What starting needs; the first five are borrowed and set by the caller before starter_open. */
+struct starter {
+    const struct space *space;
+    const char *directory;           /* job files live below it */
+    char *const *runner_environment; /* what the runner was started with */
+    const struct preparation *preparation; /* NULL: none */
+    const struct secrets *secrets;   /* what no record may show */
+    struct supervisor *supervisor;   /* before the first start */
+    struct job_loader *loader;
+    char **base_environment; /* what every job gets */
+    char *config_directory;
+};
+
+int starter_open(struct starter *s, struct db *db, struct error *e);
+void starter_close(struct starter *s);
+
+/* Reads what is to be started, for the claim of `f`; within the transaction that claimed it, so that a start needs no
+ * transaction of its own. */
+int starter_load(struct starter *s, struct flight *f, struct error *e);
+
+/* Starts what was loaded. A program that cannot be started is an outcome of the supervisor. */
+void starter_start(struct starter *s, struct flight *f);
+
+#endif

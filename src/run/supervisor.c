@@ -1,0 +1,422 @@
+#include "run/supervisor.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run/job_slot.h"
+#include "run/oom_counter.h"
+#include "run/process.h"
+#include "run/slot_owners.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+enum {
+    OOM_COUNT_AGE_MS = 100, /* a reading this old serves as "before": one per job would cost more than it tells */
+    DESCRIPTORS_BESIDE = 64,
+    FAREWELL_MS = 5000      /* how long supervisor_free waits for strays */
+};
+
+void outcome_free(struct outcome *o)
+{
+    free(o->spawn_subject);
+    free(o->log_path);
+    free(o->metrics_path);
+    *o = (struct outcome)OUTCOME_INIT;
+}
+
+char *boot_id_read(char out[64])
+{
+    struct buffer text = BUFFER_INIT;
+    out[0] = '\0';
+    if (file_read("/proc/sys/kernel/random/boot_id", 63, &text, NULL) == 0) {
+        strcpy(out, buffer_text(&text));
+        out[strcspn(out, "\n")] = '\0';
+    }
+    buffer_free(&text);
+    return out;
+}
+
+/* --- create --- */
+
+static bool is_ignored(int signal_number)
+{
+    struct sigaction action;
+    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void take_over_signals(struct supervisor *s)
+{
+    static const int for_runner[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&s->watched);
+    sigaddset(&s->watched, SIGCHLD);
+    /* Whoever started us with a signal ignored (nohup, a shell's background) wants it so; blocked, it would be
+     * delivered all the same. */
+    for (size_t i = 0; i < sizeof for_runner / sizeof *for_runner; i++)
+        if (!is_ignored(for_runner[i]))
+            sigaddset(&s->watched, for_runner[i]);
+    sigprocmask(SIG_BLOCK, &s->watched, &s->old_mask);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, plain = {.sa_handler = SIG_DFL};
+    sigaction(SIGPIPE, &ignore, &s->old_pipe);
+    /* Ignored, children would vanish without a status. */
+    sigaction(SIGCHLD, &plain, &s->old_child);
+    prctl(PR_GET_CHILD_SUBREAPER, &s->was_subreaper);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static void give_back_signals(struct supervisor *s)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, s->was_subreaper);
+    sigaction(SIGCHLD, &s->old_child, NULL);
+    sigaction(SIGPIPE, &s->old_pipe, NULL);
+    sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
+/* Each slot holds a descriptor, and the program needs some of its own: better said now than by jobs that cannot be
+ * started. */
+static int check_descriptors(size_t slots, struct error *e)
+{
+    struct rlimit limit;
+    size_t needed = slots + DESCRIPTORS_BESIDE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed)
+        return 0;
+    return error_set(e, ERROR_FAILED, "%zu slots need %zu open files, and %llu are allowed; raise it with: ulimit -n %zu",
+                     slots, needed, (unsigned long long)limit.rlim_cur, needed);
+}
+
+int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e)
+{
+    if (check_descriptors(options->slots, e) < 0)
+        return -1;
+    if (file_make_directories(options->scratch_dir, e) < 0)
+        return error_context(e, "scratch directory");
+    int null_fd = descriptor_above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (null_fd < 0)
+        return error_errno(e, errno, "/dev/null: cannot open");
+    struct supervisor *s = xcalloc(1, sizeof *s);
+    s->slot_count = options->slots;
+    s->slots = xcalloc(s->slot_count, sizeof *s->slots);
+    s->roots = xcalloc(s->slot_count, sizeof *s->roots);
+    s->scratch_dir = path_absolute(options->scratch_dir);
+    s->token_prefix = xstrdup(options->token_prefix);
+    s->first_metric = options->first_metric;
+    s->context = options->context;
+    s->runner = getpid();
+    s->null_fd = null_fd;
+    s->oom_fd = oom_counter_open();
+    s->owners_fd = slot_owners_open(s->scratch_dir);
+    s->oom_read_ms = INT64_MIN / 2;
+    s->scan_ms = INT64_MAX;
+    s->scan_interval_ms = 100;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        capture_init(&s->slots[i].capture, s->scratch_dir, i, options->log_cap_bytes);
+        s->slots[i].capture.owners_fd = s->owners_fd;
+        s->roots[i] = NO_ROOT;
+    }
+    take_over_signals(s);
+    *out = s;
+    return 0;
+}
+
+/* --- start --- */
+
+static bool names(const char *setting, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(setting, name, length) == 0 && setting[length] == '=';
+}
+
+/* The launch's environment under our two variables. The array and its first two strings are the caller's. */
+static char **job_environment(const struct supervisor *s, const struct launch *launch, const char *metrics_path)
+{
+    size_t count = 0;
+    while (launch->environment[count])
+        count++;
+    char **environment = xcalloc(count + 3, sizeof *environment);
+    environment[0] = xasprintf("MESHSWEEP_ATTEMPT=%s:%" PRId64, s->token_prefix, launch->attempt);
+    environment[1] = xasprintf("MESHSWEEP_METRICS=%s", metrics_path);
+    size_t filled = 2;
+    for (size_t i = 0; i < count; i++)
+        if (!names(launch->environment[i], "MESHSWEEP_ATTEMPT") && !names(launch->environment[i], "MESHSWEEP_METRICS"))
+            environment[filled++] = launch->environment[i];
+    return environment;
+}
+
+static void job_environment_free(char **environment)
+{
+    free(environment[0]);
+    free(environment[1]);
+    free(environment);
+}
+
+static pid_t start_process(const struct supervisor *s, const struct launch *launch, const struct capture *capture,
+                           int output_fd, struct process_failure *failure)
+{
+    pid_t pid = -1;
+    char **environment = job_environment(s, launch, capture->metrics_path);
+    *failure = (struct process_failure){ENOENT, "exec"};
+    char *program = launch->argv[0] ? process_find_program(launch->argv[0], environment, launch->directory,
+                                                           &failure->error_number)
+                                    : NULL;
+    struct process_start start = {program, launch->argv, environment, launch->directory, s->null_fd,
+                                  output_fd, output_fd};
+    if (program)
+        pid = process_spawn(&start, failure);
+    free(program);
+    job_environment_free(environment);
+    return pid;
+}
+
+static int64_t oom_count_before(struct supervisor *s, int64_t now_ms)
+{
+    if (now_ms - s->oom_read_ms >= OOM_COUNT_AGE_MS) {
+        s->oom_count = oom_counter_read(s->oom_fd);
+        s->oom_read_ms = now_ms;
+    }
+    return s->oom_count;
+}
+
+static size_t free_slot(const struct supervisor *s)
+{
+    size_t index = 0;
+    while (index < s->slot_count && s->slots[index].state != SLOT_FREE)
+        index++;
+    assert(index < s->slot_count);
+    return index;
+}
+
+static void set_running(struct supervisor *s, size_t index, const struct launch *launch, pid_t pid, int64_t now_ms)
+{
+    struct slot *slot = &s->slots[index];
+    slot->state = SLOT_RUNNING;
+    slot->pid = pid;
+    slot->start_ticks = process_start_ticks(pid);
+    slot->leader_gone = false;
+    slot->grace_ms = launch->grace_ms;
+    slot->limits = (struct deadline_limits){launch->timeout_ms, launch->idle_timeout_ms, launch->startup_timeout_ms};
+    slot->progress = (struct deadline_state){now_ms, now_ms, false};
+    slot->seen = (struct capture_activity){0};
+    slot->until_ms = INT64_MAX;
+    slot->job_dir = xstrdup(launch->job_dir);
+    struct deadline_answer answer = deadline_check(&slot->limits, &slot->progress, now_ms);
+    int64_t tick_ms = now_ms + deadline_tick_ms(&slot->limits, false);
+    slot->look_ms = answer.due_ms < tick_ms ? answer.due_ms : tick_ms;
+    s->roots[index] = (struct tree_root){pid, slot->start_ticks, false, launch->attempt};
+}
+
+static const char *subject_of(const struct launch *launch, const char *stage)
+{
+    if (strcmp(stage, "exec") == 0)
+        return launch->argv[0];
+    return strcmp(stage, "chdir") == 0 ? launch->directory : NULL;
+}
+
+static void set_not_started(struct slot *slot, const struct launch *launch, const struct process_failure *failure)
+{
+    const char *subject = subject_of(launch, failure->stage);
+    slot->state = SLOT_ENDED;
+    slot->leader_gone = true;
+    slot->outcome.ending = ENDING_SPAWN_FAILED;
+    slot->outcome.error_number = failure->error_number;
+    slot->outcome.spawn_stage = failure->stage;
+    slot->outcome.spawn_subject = subject ? xstrdup(subject) : NULL;
+    slot->outcome.ended_wall_ms = clock_wall_ms();
+}
+
+void supervisor_start(struct supervisor *s, const struct launch *launch, struct process_identity *who)
+{
+    size_t index = free_slot(s);
+    struct slot *slot = &s->slots[index];
+    int64_t now_ms = clock_monotonic_ms();
+    slot->oom_before = oom_count_before(s, now_ms);
+    slot->cancelled = false;
+    slot->alone = s->in_flight == 0;
+    slot->outcome = (struct outcome){.attempt = launch->attempt, .exit_code = -1, .started_wall_ms = clock_wall_ms()};
+    for (size_t i = 0; !slot->alone && i < s->slot_count; i++)
+        s->slots[i].alone = false;
+    s->in_flight++;
+
+    struct process_failure failure = {0, "log"};
+    pid_t pid = -1;
+    char *own_dir = launch->make_job_dir ? path_absolute(launch->job_dir) : NULL;
+    int output_fd = capture_begin(&slot->capture, launch->attempt, own_dir);
+    if (output_fd < 0)
+        failure.error_number = errno;
+    else if (launch->not_prepared)
+        failure = (struct process_failure){launch->not_prepared, "job files"};
+    else
+        pid = start_process(s, launch, &slot->capture, output_fd, &failure);
+    if (output_fd >= 0)
+        close(output_fd);
+    if (pid >= 0)
+        set_running(s, index, launch, pid, now_ms);
+    else
+        set_not_started(slot, launch, &failure);
+    if (pid < 0 && output_fd >= 0)
+        capture_abandon(&slot->capture);
+    free(own_dir);
+    s->table_fresh = false;
+    *who = pid >= 0 ? (struct process_identity){pid, slot->start_ticks} : (struct process_identity){0, 0};
+}
+
+size_t supervisor_running(const struct supervisor *s)
+{
+    return s->in_flight;
+}
+
+int supervisor_slot(const struct supervisor *s, int64_t attempt)
+{
+    for (size_t i = 0; i < s->slot_count; i++)
+        if (s->slots[i].state != SLOT_FREE && s->slots[i].outcome.attempt == attempt)
+            return (int)i;
+    return -1;
+}
+
+/* --- wait --- */
+
+static void note_signal(struct supervisor *s, int signal_number)
+{
+    if (signal_number != SIGINT && signal_number != SIGTERM && signal_number != SIGHUP)
+        return;
+    s->wake |= signal_number == SIGINT ? WAKE_INTERRUPT : WAKE_TERMINATE;
+    s->wake_signal = signal_number;
+}
+
+static int next_signal(const struct supervisor *s, int64_t wait_ms)
+{
+    struct timespec limit = {(time_t)(wait_ms / 1000), (long)(wait_ms % 1000) * 1000000};
+    return sigtimedwait(&s->watched, NULL, &limit);
+}
+
+static void note_pending_signals(struct supervisor *s)
+{
+    int signal_number;
+    while ((signal_number = next_signal(s, 0)) > 0)
+        note_signal(s, signal_number);
+}
+
+static void sleep_until(struct supervisor *s, int64_t until_ms)
+{
+    enum { LONGEST_MS = 3600000 };
+    int64_t wait_ms = until_ms - clock_monotonic_ms();
+    if (wait_ms < 0)
+        return;
+    note_signal(s, next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS));
+}
+
+static int64_t next_due_ms(const struct supervisor *s)
+{
+    int64_t due_ms = s->scan_ms;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        int64_t slot_ms = slot_due_ms(&s->slots[i]);
+        due_ms = slot_ms < due_ms ? slot_ms : due_ms;
+    }
+    return due_ms;
+}
+
+static size_t take_ended(struct supervisor *s, struct outcome *out, size_t room)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < s->slot_count && taken < room; i++) {
+        if (s->slots[i].state != SLOT_ENDED)
+            continue;
+        out[taken++] = s->slots[i].outcome;
+        s->slots[i].outcome = (struct outcome)OUTCOME_INIT;
+        s->slots[i].state = SLOT_FREE;
+        s->in_flight--;
+    }
+    return taken;
+}
+
+size_t supervisor_wait(struct supervisor *s, int64_t timeout_ms, struct outcome *out, size_t room, int *wake,
+                       int *wake_signal)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t until_ms = timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
+    for (;;) {
+        note_pending_signals(s);
+        supervisor_turn(s);
+        size_t taken = take_ended(s, out, room);
+        if (taken > 0 || s->wake || clock_monotonic_ms() >= until_ms) {
+            *wake = s->wake;
+            *wake_signal = s->wake_signal;
+            s->wake = s->wake_signal = 0;
+            return taken;
+        }
+        int64_t due_ms = next_due_ms(s);
+        sleep_until(s, due_ms < until_ms ? due_ms : until_ms);
+    }
+}
+
+void supervisor_cancel_all(struct supervisor *s)
+{
+    supervisor_turn(s); /* what has already ended was not cancelled */
+    int64_t now_ms = clock_monotonic_ms();
+    for (size_t i = 0; i < s->slot_count; i++) {
+        struct slot *slot = &s->slots[i];
+        if (slot->state == SLOT_FREE || slot->state == SLOT_ENDED)
+            continue;
+        if (!slot->leader_gone && slot->outcome.ending == ENDING_NONE)
+            slot->outcome.ending = ENDING_CANCELLED;
+        slot_handle(s, i, slot->cancelled ? EVENT_HURRY : EVENT_STOP, now_ms);
+        slot->cancelled = true;
+    }
+}
+
+/* --- free --- */
+
+/* What escaped from jobs that are over: ended, waited for within a bound, and reaped. */
+static void end_all_escapees(struct supervisor *s)
+{
+    int64_t until_ms = clock_monotonic_ms() + FAREWELL_MS;
+    for (;;) {
+        s->scan_ms = 0;
+        supervisor_turn(s);
+        int64_t now_ms = clock_monotonic_ms();
+        if (s->scan_ms == INT64_MAX || now_ms >= until_ms)
+            break;
+        sleep_until(s, now_ms + 20);
+    }
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
+}
+
+static void end_everything(struct supervisor *s)
+{
+    struct outcome dropped;
+    int wake, wake_signal;
+    supervisor_cancel_all(s);
+    while (s->in_flight > 0)
+        if (supervisor_wait(s, -1, &dropped, 1, &wake, &wake_signal) == 1)
+            outcome_free(&dropped);
+    end_all_escapees(s);
+}
+
+void supervisor_free(struct supervisor *s)
+{
+    if (!s)
+        return;
+    end_everything(s);
+    give_back_signals(s);
+    for (size_t i = 0; i < s->slot_count; i++)
+        capture_free(&s->slots[i].capture);
+    process_table_free(&s->table);
+    close(s->null_fd);
+    if (s->oom_fd >= 0)
+        close(s->oom_fd);
+    if (s->owners_fd >= 0)
+        close(s->owners_fd);
+    free(s->strays);
+    free(s->slots);
+    free(s->roots);
+    free(s->scratch_dir);
+    free(s->token_prefix);
+    free(s);
+}

@@ -1,0 +1,122 @@
+#include "space/describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+struct describer {
+    struct space *space;
+    struct stmt *values[SECTION_COUNT]; /* the section's differing keys of one row; NULL: none differ */
+    size_t *keys;                       /* indices into names.keys, section by section */
+    size_t key_count;
+};
+
+static int key_differs(struct space *space, const struct key *key, bool *differs, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    int64_t count = 0;
+    buffer_add_text(&sql, "SELECT count(*) FROM (SELECT DISTINCT ");
+    expression_add_column(&sql, key);
+    buffer_printf(&sql, " FROM \"%s\" LIMIT 2)", section_names[key->section]);
+    int rc = db_query_int(space->db, buffer_text(&sql), 0, &count, e);
+    *differs = count > 1;
+    buffer_free(&sql);
+    return rc;
+}
+
+static int choose_keys(struct describer *d, enum section_kind section, bool labels, size_t *chosen, struct error *e)
+{
+    const struct names *n = &d->space->names;
+    *chosen = 0;
+    for (size_t i = 0; i < n->key_count; i++) {
+        bool differs;
+        if (n->keys[i].section != section || n->keys[i].is_label != labels)
+            continue;
+        if (key_differs(d->space, &n->keys[i], &differs, e) < 0)
+            return -1;
+        if (!differs)
+            continue;
+        d->keys = array_grow(d->keys, d->key_count, sizeof *d->keys);
+        d->keys[d->key_count++] = i;
+        (*chosen)++;
+    }
+    return 0;
+}
+
+static int prepare_section(struct describer *d, enum section_kind section, size_t chosen, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    for (size_t i = d->key_count - chosen; i < d->key_count; i++) {
+        buffer_add_text(&sql, sql.length ? ", " : "SELECT ");
+        expression_add_column(&sql, &d->space->names.keys[d->keys[i]]);
+    }
+    buffer_printf(&sql, " FROM \"%s\" WHERE \"#id\" = ?", section_names[section]);
+    int rc = db_prepare(d->space->db, buffer_text(&sql), &d->values[section], e);
+    buffer_free(&sql);
+    return rc;
+}
+
+int describer_create(struct space *space, struct describer **out, struct error *e)
+{
+    struct describer *d = xcalloc(1, sizeof *d);
+    d->space = space;
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        enum section_kind section = (enum section_kind)i;
+        size_t chosen = 0;
+        if (!space->counts[i])
+            continue;
+        if (choose_keys(d, section, false, &chosen, e) < 0 ||
+            (chosen == 0 && choose_keys(d, section, true, &chosen, e) < 0) ||
+            (chosen > 0 && prepare_section(d, section, chosen, e) < 0)) {
+            describer_free(d);
+            return -1;
+        }
+    }
+    *out = d;
+    return 0;
+}
+
+void describer_free(struct describer *d)
+{
+    if (!d)
+        return;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        stmt_free(d->values[i]);
+    free(d->keys);
+    free(d);
+}
+
+static void add_member(const struct names *n, const struct key *key, const struct stmt *s, int column,
+                       struct buffer *out)
+{
+    size_t index;
+    if (stmt_is_null(s, column))
+        return;
+    if (out->length)
+        buffer_add_char(out, ' ');
+    if (names_resolve(n, key->name, &index) == RESOLVED_AMBIGUOUS)
+        buffer_printf(out, "%s.", section_names[key->section]);
+    buffer_printf(out, "%s=", key->name);
+    struct value v = match_column_value(s, column, key->is_bool);
+    value_add_text(&v, out);
+    value_free(&v);
+}
+
+int describe_match(struct describer *d, const struct match *m, struct buffer *out, struct error *e)
+{
+    size_t next = 0;
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        struct stmt *s = d->values[i];
+        if (!s)
+            continue;
+        stmt_bind_int(s, 1, m->spec[i]);
+        int rc = stmt_next(s, e);
+        for (int column = 0; rc > 0 && column < stmt_column_count(s); column++)
+            add_member(&d->space->names, &d->space->names.keys[d->keys[next++]], s, column, out);
+        stmt_reset(s);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* A combination in a few words: the keys that differ between the specs of the sweep. */
+#ifndef MESHSWEEP_SPACE_DESCRIBE_H
+#define MESHSWEEP_SPACE_DESCRIBE_H
+
+#include "space/match.h"
+
+struct describer;
+int describer_create(struct space *space, struct describer **out, struct error *e);
+void describer_free(struct describer *d);
+
+/* Appends "layers=2 zero_stage=3 micro_batch=4": keys in the order of the file, qualified where the bare name is
+ * ambiguous, absent ones left out; a label ("name") only where no other key of its section differs. */
+int describe_match(struct describer *d, const struct match *m, struct buffer *out, struct error *e);
+
+#endif

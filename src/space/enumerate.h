@@ -1,0 +1,33 @@
+/* The space into results.db: specs, rules, exclusions and jobs, in one transaction. */
+#ifndef MESHSWEEP_SPACE_ENUMERATE_H
+#define MESHSWEEP_SPACE_ENUMERATE_H
+
+#include "space/match.h"
+#include "store/sweeps.h"
+
+#define EXCLUSIONS_KEPT 100 /* excluded combinations kept per rule; the rest is counted */
+
+struct enumeration {
+    int64_t sweep_id;
+    struct sweep_counts counts;
+    int64_t new_jobs;
+    bool was_there; /* the sweep stood in the database as it is: nothing was enumerated */
+};
+
+/* Told now and then during a long enumeration. */
+typedef void (*enumerate_progress)(void *context, int64_t matched_so_far);
+
+/* Brings the database to hold every job of the sweep. A sweep already enumerated is recognised by its hash and the
+ * number of its jobs, and left alone. */
+int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
+                   struct enumeration *out, struct error *e);
+
+/* The hash under which a space's sweep is recorded: the file, its profiles, the built-in rules and derived keys, and
+ * what the command line changed. */
+struct hash128 space_hash(const struct space *space);
+
+/* Fills the table "selected" (store/attempts.h) with the jobs whose combination satisfies `only`. ERROR_NOTHING when
+ * there is none. */
+int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e);
+
+#endif

@@ -1,0 +1,124 @@
+#include "space/job_texts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+const char *const runtime_names[RUNTIME_COUNT] = {
+    [RUNTIME_NONE] = "",
+    [RUNTIME_JOB_DIR] = "job_dir",
+    [RUNTIME_JOB_KEY] = "job_key",
+    [RUNTIME_ATTEMPT] = "attempt",
+    [RUNTIME_CONFIG_DIR] = "config_dir",
+    [RUNTIME_DS_CONFIG] = "ds_config",
+    [RUNTIME_DS_CONFIG_BASE64] = "ds_config_base64",
+};
+
+static enum runtime_name runtime_by_name(const char *name)
+{
+    for (int i = 1; i < RUNTIME_COUNT; i++)
+        if (strcmp(runtime_names[i], name) == 0)
+            return (enum runtime_name)i;
+    return RUNTIME_NONE;
+}
+
+static int add_placeholder(struct space *space, const char *name, bool is_derived, size_t index)
+{
+    for (size_t i = 0; i < space->placeholder_count; i++)
+        if (space->placeholders[i].is_derived == is_derived && space->placeholders[i].index == index)
+            return (int)i;
+    bool is_bool = !is_derived && space->names.keys[index].is_bool;
+    space->placeholders = array_grow(space->placeholders, space->placeholder_count, sizeof *space->placeholders);
+    space->placeholders[space->placeholder_count] = (struct placeholder){xstrdup(name), index, is_derived, is_bool};
+    return (int)space->placeholder_count++;
+}
+
+static int resolve(struct space *space, const char *name, const struct position *at, struct error *problems)
+{
+    size_t index = 0;
+    enum resolution found = names_resolve(&space->names, name, &index);
+    if (found == RESOLVED_KEY || found == RESOLVED_DERIVED)
+        return add_placeholder(space, name, found == RESOLVED_DERIVED, index);
+    enum runtime_name runtime = runtime_by_name(name);
+    if (runtime >= RUNTIME_DS_CONFIG && !space->sweep->deepspeed.given) {
+        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: placeholder {%s} needs a [deepspeed] table", at->file, at->line,
+                       at->column, name);
+        return 0;
+    }
+    if (runtime) {
+        space->needs_job_dir |= runtime == RUNTIME_JOB_DIR;
+        return -(int)runtime;
+    }
+    char *hint = names_hint(&space->names, name);
+    error_add_line(problems, ERROR_USAGE,
+                   "%s:%d:%d: %s placeholder {%s}%s; write {{%s} for the text itself", at->file, at->line, at->column,
+                   found == RESOLVED_AMBIGUOUS ? "ambiguous" : "unknown", name, hint, name);
+    free(hint);
+    return 0;
+}
+
+static struct job_text compile(struct space *space, const char *text, const struct position *at,
+                               struct error *problems)
+{
+    struct job_text t = {template_parse(text), NULL};
+    t.slots = xcalloc(t.template.count, sizeof *t.slots);
+    for (size_t i = 0; i < t.template.count; i++)
+        if (t.template.parts[i].is_placeholder)
+            t.slots[i] = resolve(space, t.template.parts[i].text, at, problems);
+    space->needs_job_dir |= strstr(text, "MESHSWEEP_JOB_DIR") != NULL;
+    return t;
+}
+
+void job_texts_compile(struct space *space, char *const *command, struct error *problems)
+{
+    const struct job_config *job = &space->sweep->job;
+    struct position command_line = {"--command", 1, 1};
+    char *const *words = command ? command : job->command;
+    const struct position *at = command ? &command_line : &job->command_at;
+    space->needs_job_dir = job->make_job_dir || space->sweep->deepspeed.given;
+    for (; words && words[space->command_count]; space->command_count++) {
+        space->command = array_grow(space->command, space->command_count, sizeof *space->command);
+        space->command[space->command_count] = compile(space, words[space->command_count], at, problems);
+    }
+    space->environment = xcalloc(job->environment_count, sizeof *space->environment);
+    for (size_t i = 0; i < job->environment_count; i++)
+        space->environment[i] = compile(space, job->environment[i].value, &job->environment[i].at, problems);
+    if (job->directory)
+        space->directory = compile(space, job->directory, &job->command_at, problems);
+}
+
+static void free_text(struct job_text *t)
+{
+    template_free(&t->template);
+    free(t->slots);
+}
+
+void job_texts_free(struct space *space)
+{
+    for (size_t i = 0; i < space->command_count; i++)
+        free_text(&space->command[i]);
+    for (size_t i = 0; space->environment && i < space->sweep->job.environment_count; i++)
+        free_text(&space->environment[i]);
+    free_text(&space->directory);
+    for (size_t i = 0; i < space->placeholder_count; i++)
+        free(space->placeholders[i].name);
+    free(space->command);
+    free(space->environment);
+    free(space->placeholders);
+}
+
+void job_text_render(const struct job_text *t, const struct value *values,
+                     const char *const *runtime, struct buffer *out)
+{
+    for (size_t i = 0; i < t->template.count; i++) {
+        if (!t->template.parts[i].is_placeholder)
+            buffer_add_text(out, t->template.parts[i].text);
+        else if (t->slots[i] >= 0)
+            value_add_text(&values[t->slots[i]], out);
+        else if (runtime && runtime[-t->slots[i]])
+            buffer_add_text(out, runtime[-t->slots[i]]);
+        else
+            buffer_printf(out, "{%s}", t->template.parts[i].text);
+    }
+}

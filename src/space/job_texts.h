@@ -1,0 +1,17 @@
+/* The job's command, environment and directory as templates whose placeholders are resolved to columns. */
+#ifndef MESHSWEEP_SPACE_JOB_TEXTS_H
+#define MESHSWEEP_SPACE_JOB_TEXTS_H
+
+#include "space/space.h"
+
+/* Fills command, environment, directory, placeholders and needs_job_dir of `space`. `command` replaces the file's
+ * when not NULL. An unknown placeholder is added to `problems` with its place and a near match. */
+void job_texts_compile(struct space *space, char *const *command, struct error *problems);
+void job_texts_free(struct space *space);
+
+/* Appends the text with `values` (one per space->placeholders) put in. Runtime names come from `runtime` (indexed by
+ * enum runtime_name); where it is NULL they stay as "{name}", which is how the identity wants them. */
+void job_text_render(const struct job_text *t, const struct value *values,
+                     const char *const *runtime, struct buffer *out);
+
+#endif

@@ -1,0 +1,139 @@
+#include "space/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/job_texts.h"
+#include "space/match.h"
+#include "util/memory.h"
+
+#define FIXED_COLUMNS (3 + LIMIT_COUNT)
+
+struct job_loader {
+    const struct space *space;
+    struct stmt *select;
+};
+
+/* json_extract(TABLE.COLUMN, '$."key"') as a column. */
+static void add_member(struct buffer *sql, const char *column, const char *key)
+{
+    buffer_printf(sql, ", json_extract(%s, '$.\"", column);
+    for (const char *p = key; *p; p++)
+        buffer_printf(sql, *p == '\'' ? "''" : "%c", *p);
+    buffer_add_text(sql, "\"')");
+}
+
+static void add_select(const struct space *space, struct buffer *sql)
+{
+    static const char *const spec_columns[SECTION_COUNT] = {
+        [SECTION_CLUSTER] = "c.json",
+        [SECTION_MODEL] = "m.json",
+        [SECTION_TRAINING] = "t.json",
+        [SECTION_PARALLEL] = "p.json",
+    };
+    buffer_add_text(sql, "SELECT j.key, j.devices, json_object('cluster_spec', json(c.json), 'model', json(m.json),"
+                         " 'training_spec', json(t.json), 'parallel_spec', json(p.json), 'derived', json(j.derived)),"
+                         " j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms");
+    for (size_t i = 0; i < space->placeholder_count; i++) {
+        const struct placeholder *p = &space->placeholders[i];
+        if (p->is_derived)
+            add_member(sql, "j.derived", space->names.derived[p->index].name);
+        else
+            add_member(sql, spec_columns[space->names.keys[p->index].section], space->names.keys[p->index].name);
+    }
+    buffer_add_text(sql, " FROM job AS j LEFT JOIN spec AS c ON c.id = j.cluster_id"
+                         " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
+                         " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE j.id = ?");
+}
+
+int job_loader_create(const struct space *space, struct db *db, struct job_loader **out, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct job_loader *l = xcalloc(1, sizeof *l);
+    l->space = space;
+    add_select(space, &sql);
+    int rc = db_prepare(db, buffer_text(&sql), &l->select, e);
+    buffer_free(&sql);
+    if (rc < 0)
+        free(l);
+    else
+        *out = l;
+    return rc;
+}
+
+void job_loader_free(struct job_loader *l)
+{
+    if (!l)
+        return;
+    stmt_free(l->select);
+    free(l);
+}
+
+void job_details_free(struct job_details *d)
+{
+    for (size_t i = 0; i < d->value_count; i++)
+        value_free(&d->values[i]);
+    free(d->values);
+    free(d->spec_json);
+}
+
+static struct job_details read_details(const struct job_loader *l)
+{
+    const struct stmt *s = l->select;
+    struct job_details d = {.devices = stmt_int(s, 1), .spec_json = xstrdup(stmt_text(s, 2))};
+    memcpy(d.key.bytes, stmt_blob(s, 0), sizeof d.key.bytes);
+    for (int i = 0; i < LIMIT_COUNT; i++)
+        d.limit_ms[i] = stmt_int(s, 3 + i);
+    d.value_count = l->space->placeholder_count;
+    d.values = xcalloc(d.value_count, sizeof *d.values);
+    for (size_t i = 0; i < d.value_count; i++)
+        d.values[i] = match_column_value(s, FIXED_COLUMNS + (int)i, l->space->placeholders[i].is_bool);
+    return d;
+}
+
+int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *out, struct error *e)
+{
+    stmt_bind_int(l->select, 1, job_id);
+    int rc = stmt_next(l->select, e);
+    if (rc > 0)
+        *out = read_details(l);
+    stmt_reset(l->select);
+    return rc;
+}
+
+static char *render(const struct job_text *t, const struct job_details *job, const char *const *runtime,
+                    const char *prefix)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, prefix);
+    job_text_render(t, job->values, runtime, &b);
+    return buffer_take(&b);
+}
+
+void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,
+                         struct launch_texts *out)
+{
+    size_t settings = space->sweep->job.environment_count;
+    out->command = xcalloc(space->command_count + 1, sizeof *out->command);
+    for (size_t i = 0; i < space->command_count; i++)
+        out->command[i] = render(&space->command[i], job, runtime, "");
+    out->environment = xcalloc(settings + 1, sizeof *out->environment);
+    for (size_t i = 0; i < settings; i++) {
+        char *prefix = xasprintf("%s=", space->sweep->job.environment[i].name);
+        out->environment[i] = render(&space->environment[i], job, runtime, prefix);
+        free(prefix);
+    }
+    out->directory = space->directory.template.count ? render(&space->directory, job, runtime, "") : NULL;
+}
+
+void launch_texts_free(struct launch_texts *t)
+{
+    for (char **p = t->command; p && *p; p++)
+        free(*p);
+    for (char **p = t->environment; p && *p; p++)
+        free(*p);
+    free(t->command);
+    free(t->environment);
+    free(t->directory);
+    *t = (struct launch_texts){NULL, NULL, NULL};
+}

@@ -1,0 +1,37 @@
+/* From a job's row back to what is to be started: its texts rendered from the specs stored in results.db. */
+#ifndef MESHSWEEP_SPACE_LAUNCH_H
+#define MESHSWEEP_SPACE_LAUNCH_H
+
+#include "space/space.h"
+#include "util/hash.h"
+
+struct job_loader;
+int job_loader_create(const struct space *space, struct db *db, struct job_loader **out, struct error *e);
+void job_loader_free(struct job_loader *l);
+
+/* A job ready to be rendered. */
+struct job_details {
+    struct hash128 key;
+    int64_t devices;
+    int64_t limit_ms[LIMIT_COUNT]; /* 0: none */
+    struct value *values;          /* one per space->placeholders */
+    size_t value_count;
+    char *spec_json; /* {"model":{…},…,"derived":{…}}: every key of the combination */
+};
+void job_details_free(struct job_details *d);
+
+/* 1: read; 0: there is no such job (any more); -1. */
+int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *out, struct error *e);
+
+/* The texts of one attempt. `runtime` is indexed by enum runtime_name. Arrays are NULL-terminated; the caller's,
+ * released with launch_texts_free. */
+struct launch_texts {
+    char **command;
+    char **environment; /* "NAME=value" of [job] env */
+    char *directory;    /* NULL: none declared */
+};
+void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,
+                         struct launch_texts *out);
+void launch_texts_free(struct launch_texts *t);
+
+#endif

@@ -1,0 +1,354 @@
+#include "space/learning.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "predict/baseline.h"
+#include "store/observations.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define OBSERVATIONS_MOST 500
+#define BASELINE_WINDOW 10
+
+/* --- weights and terms as JSON --- */
+
+static char *numbers_json(const double *numbers, size_t count)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_char(&b, i ? ',' : '[');
+        buffer_add_double(&b, numbers[i]);
+    }
+    buffer_add_char(&b, ']');
+    return buffer_take(&b);
+}
+
+static void read_numbers(const char *json, double *out, size_t count)
+{
+    cJSON *list = cJSON_Parse(json);
+    size_t i = 0;
+    memset(out, 0, count * sizeof *out);
+    for (const cJSON *n = list ? list->child : NULL; n && i < count; n = n->next)
+        out[i++] = cJSON_IsNumber(n) ? n->valuedouble : 0;
+    cJSON_Delete(list);
+}
+
+/* --- loading --- */
+
+static int load_row(void *context, const struct calibration_row *row, struct error *e)
+{
+    struct space *space = context;
+    struct calibration c = {.sigma = row->sigma, .interval = row->interval, .from_prior = row->prior};
+    const struct place_of_measurement where = {row->framework, row->device, row->cluster};
+    bool is_memory = strcmp(row->quantity, "memory") == 0;
+    read_numbers(row->weights_json, c.weights, CALIBRATION_TERMS);
+    if (!predictor_prior(space->prediction.predictor, row->framework))
+        return 0;
+    return predictor_calibrate(space->prediction.predictor, &where, is_memory ? &c : NULL, is_memory ? NULL : &c,
+                               is_memory || isnan(row->baseline) ? 0 : row->baseline, e);
+}
+
+int learning_load(struct space *space, struct db *db, struct error *e)
+{
+    return calibrations_read(db, load_row, space, e);
+}
+
+/* --- fitting --- */
+
+struct lessons {
+    struct observation *observations;
+    struct timed_run *runs;
+    size_t count, run_count;
+};
+
+static int take_observation(void *context, const struct observation_row *row, struct error *e)
+{
+    struct lessons *l = context;
+    (void)e;
+    l->observations = array_grow(l->observations, l->count, sizeof *l->observations);
+    struct observation *o = &l->observations[l->count++];
+    *o = (struct observation){.y = row->measured,
+                              .kind = strcmp(row->kind, "measured") == 0   ? OBSERVATION_MEASURED
+                                      : strcmp(row->kind, "at-least") == 0 ? OBSERVATION_AT_LEAST
+                                                                           : OBSERVATION_AT_MOST};
+    read_numbers(row->terms_json, o->terms, CALIBRATION_TERMS);
+    if (o->kind == OBSERVATION_MEASURED && row->peak > 0) {
+        l->runs = array_grow(l->runs, l->run_count, sizeof *l->runs);
+        l->runs[l->run_count++] = (struct timed_run){row->predicted, row->measured, row->peak};
+    }
+    return 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_slowness(const struct lessons *l)
+{
+    double *slowness = xcalloc(l->run_count, sizeof *slowness);
+    for (size_t i = 0; i < l->run_count; i++)
+        slowness[i] = l->runs[i].measured_s / l->runs[i].peak_s;
+    qsort(slowness, l->run_count, sizeof *slowness, compare_doubles);
+    double middle = slowness[l->run_count / 2];
+    free(slowness);
+    return middle;
+}
+
+static void compare_baseline(const struct lessons *l, struct calibration_row *row)
+{
+    struct baseline_comparison c;
+    struct error ignored;
+    row->baseline = row->model_error = row->baseline_error = NAN;
+    if (baseline_compare(l->runs, l->run_count, BASELINE_WINDOW, &c, &ignored) < 0)
+        return;
+    row->model_error = c.model_error;
+    row->baseline_error = c.baseline_error;
+    if (c.compared >= BASELINE_WINDOW && c.baseline_wins)
+        row->baseline = median_slowness(l);
+}
+
+static int fit(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
+{
+    const struct framework *prior = predictor_prior(space->prediction.predictor, place->framework);
+    bool is_memory = strcmp(place->quantity, "memory") == 0;
+    struct lessons l = {0};
+    struct calibration c;
+    struct error unfit = ERROR_INIT;
+    if (observations_read(db, place, OBSERVATIONS_MOST, take_observation, &l, e) < 0) {
+        free(l.observations);
+        free(l.runs);
+        return -1;
+    }
+    const struct calibration_prior start =
+        is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
+    int rc = 0;
+    /* Measurements that no fit can use say nothing: the run goes on. */
+    if (calibrate(&start, l.observations, l.count, NULL, &c, &unfit) == 0) {
+        char *weights = numbers_json(c.weights, start.terms);
+        struct calibration_row row = {place->quantity, place->framework, place->device, place->cluster, weights, c.sigma,
+                                      c.interval, (int64_t)c.measured, (int64_t)c.censored, (int64_t)c.broken,
+                                      c.from_prior, NAN, NAN, NAN};
+        if (!is_memory)
+            compare_baseline(&l, &row);
+        rc = calibration_record(db, &row, e);
+        free(weights);
+    }
+    free(l.observations);
+    free(l.runs);
+    return rc;
+}
+
+/* --- what was measured --- */
+
+static const char *const memory_metrics[] = {"peak_memory_bytes", "peak_memory", "max_memory", "max_memory_allocated",
+                                             "memory", NULL};
+static const char *const time_metrics[] = {"step_time", "iteration_time", "time_per_step", "latency", NULL};
+static const char *const rate_metrics[] = {"throughput", "samples_per_second", "tokens_per_second", NULL};
+
+static const char *unit_of(const struct sweep *s, const char *metric)
+{
+    for (size_t i = 0; i < s->job.metric_count; i++)
+        if (strcmp(s->job.metrics[i].name, metric) == 0)
+            return s->job.metrics[i].unit;
+    return "";
+}
+
+/* NaN when the attempt has no finite positive value of that name. */
+static int read_summary(struct db *db, int64_t attempt_id, const char *name, double *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    *out = NAN;
+    if (db_prepare(db, "SELECT value FROM summary WHERE attempt_id = ? AND name = ? AND value > 0 AND value < 9e99", &s,
+                   e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, attempt_id);
+    stmt_bind_text(s, 2, name);
+    int rc = stmt_next(s, e);
+    if (rc > 0 && stmt_type(s, 0) != COLUMN_TEXT)
+        *out = stmt_double(s, 0);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The first of the NULL-terminated `names` that was measured: its value (NaN: none was) and name. */
+static int find_metric(struct db *db, int64_t attempt_id, const char *const *names, const char **found, double *out,
+                       struct error *e)
+{
+    *out = NAN;
+    for (; *names && isnan(*out); names++) {
+        *found = *names;
+        if (read_summary(db, attempt_id, *names, out, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static double bytes_of(double value, const char *unit)
+{
+    int64_t one = 1;
+    char *text = xasprintf("1%s", unit);
+    if (!parse_size_bytes(text, &one) || one < 1)
+        one = 1;
+    free(text);
+    return value * (double)one;
+}
+
+static double seconds_of(double value, const char *unit)
+{
+    int64_t ms;
+    char *text = xasprintf("1%s", unit);
+    double factor = unit[0] && parse_duration_ms(text, &ms) && ms > 0 ? (double)ms / 1000 : 1;
+    free(text);
+    return value * factor;
+}
+
+struct measurement {
+    double bytes, seconds; /* NaN: none */
+};
+
+static int measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
+                   struct measurement *out, struct error *e)
+{
+    const struct predict_config *c = &space->sweep->predict;
+    const char *const memory_given[] = {c->memory_metric, NULL}, *const time_given[] = {c->time_metric, NULL};
+    const char *name = "";
+    double rate;
+    if (find_metric(db, attempt_id, c->memory_metric ? memory_given : memory_metrics, &name, &out->bytes, e) < 0)
+        return -1;
+    out->bytes = bytes_of(out->bytes, unit_of(space->sweep, name));
+    if (find_metric(db, attempt_id, c->time_metric ? time_given : time_metrics, &name, &out->seconds, e) < 0)
+        return -1;
+    out->seconds = seconds_of(out->seconds, unit_of(space->sweep, name));
+    if (!isnan(out->seconds) || c->time_metric)
+        return 0;
+    if (find_metric(db, attempt_id, rate_metrics, &name, &rate, e) < 0)
+        return -1;
+    bool of_tokens = strncmp(unit_of(space->sweep, name), "token", 5) == 0 || strncmp(name, "token", 5) == 0;
+    out->seconds = (of_tokens ? p->tokens : p->samples) / rate;
+    return 0;
+}
+
+/* --- noting --- */
+
+/* The inputs of the combination at a rank: sections in order, the last fastest. */
+static int select_rank(struct space *space, int64_t rank, struct stmt **out, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    const char *word = " FROM ";
+    buffer_add_text(&sql, "SELECT ");
+    prediction_add_columns(space, &sql);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i]) {
+            buffer_printf(&sql, "%s\"%s\"", word, section_names[i]);
+            word = ", ";
+        }
+    word = " WHERE ";
+    for (int i = SECTION_COUNT - 1; i >= 0; i--)
+        if (space->counts[i]) {
+            buffer_printf(&sql, "%s\"%s\".\"#id\" = %lld", word, section_names[i], (long long)(rank % space->counts[i]));
+            rank /= space->counts[i];
+            word = " AND ";
+        }
+    int rc = db_prepare(space->db, buffer_text(&sql), out, e);
+    buffer_free(&sql);
+    return rc;
+}
+
+static int job_rank(struct db *db, int64_t job_id, int64_t *rank, struct error *e)
+{
+    struct stmt *s = NULL;
+    *rank = -1;
+    if (db_prepare(db, "SELECT rank FROM job WHERE id = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *rank = stmt_int(s, 0);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *p, double seconds, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_exec(db, "INSERT OR REPLACE INTO metric_definition (name, unit, better) VALUES"
+                    " ('mfu', 'of the peak, attention in full', 'max')", e) < 0 ||
+        db_prepare(db, "INSERT OR IGNORE INTO summary (attempt_id, name, value, count) VALUES (?, 'mfu', ?, 1)", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, attempt_id);
+    stmt_bind_double(s, 2, p->flops / (seconds * p->peak_flops));
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+static int note_one(struct space *space, struct db *db, struct observation_row *row, const double *terms, size_t count,
+                    struct error *e)
+{
+    if (!(row->measured > 0 && isfinite(row->measured)))
+        return 0;
+    char *json = numbers_json(terms, count);
+    row->terms_json = json;
+    int rc = observation_record(db, row, e);
+    if (rc == 0)
+        rc = fit(space, db, row, e);
+    free(json);
+    return rc;
+}
+
+static int note(struct space *space, struct db *db, const struct lesson *lesson, const struct prediction *found,
+                struct error *e)
+{
+    const struct prediction p = *found; /* fitting changes what it points to */
+    struct measurement m = {NAN, NAN};
+    struct observation_row row = {.attempt_id = lesson->attempt_id, .framework = p.where.framework,
+                                  .device = p.where.device, .cluster = p.where.cluster, .kind = "measured",
+                                  .peak = NAN};
+    if (lesson->failure) {
+        row.kind = "at-least";
+        m.bytes = p.usable_bytes;
+    } else if (measure(space, db, lesson->attempt_id, &p, &m, e) < 0)
+        return -1;
+    row.quantity = "memory";
+    row.measured = m.bytes;
+    row.predicted = p.memory.most.bytes;
+    if (p.has_memory && note_one(space, db, &row, p.memory.most.terms, MEMORY_TERM_COUNT, e) < 0)
+        return -1;
+    row.quantity = "time";
+    row.measured = m.seconds;
+    row.predicted = p.step.seconds;
+    row.peak = p.peak_seconds;
+    if (!p.has_time || !(m.seconds > 0))
+        return 0;
+    if (note_mfu(db, lesson->attempt_id, &p, m.seconds, e) < 0)
+        return -1;
+    return note_one(space, db, &row, p.step.terms, TIME_TERM_COUNT, e);
+}
+
+int learning_note(struct space *space, struct db *db, const struct lesson *lesson, struct error *e)
+{
+    struct stmt *s = NULL;
+    int64_t rank;
+    const char *why;
+    if (!space->prediction.asked || (lesson->failure && strcmp(lesson->failure, "oom") != 0))
+        return 0;
+    if (job_rank(db, lesson->job_id, &rank, e) < 0)
+        return -1;
+    if (rank < 0 || rank >= space_combinations(space))
+        return 0;
+    if (select_rank(space, rank, &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    const struct prediction *p = rc > 0 ? prediction_of_row(space, s, 0, &why) : NULL;
+    rc = p ? note(space, db, lesson, p, e) : rc < 0 ? -1 : 0;
+    stmt_free(s);
+    if (rc == 0 && p)
+        rc = learning_load(space, db, e);
+    return rc;
+}

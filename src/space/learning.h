@@ -1,0 +1,22 @@
+/* Predictions that learn: what an attempt measured is kept beside what was predicted for it, and the weights of its
+ * (framework, device, cluster) are fitted again. */
+#ifndef MESHSWEEP_SPACE_LEARNING_H
+#define MESHSWEEP_SPACE_LEARNING_H
+
+#include "space/space.h"
+
+/* Predicts from now on with the calibrations that stand in `db` (results.db). */
+int learning_load(struct space *space, struct db *db, struct error *e);
+
+/* What an attempt that ended shows. */
+struct lesson {
+    int64_t attempt_id, job_id;
+    const char *failure; /* NULL: ok */
+};
+
+/* Records memory and time of an attempt whose summaries stand in `db`, the metric "mfu" where its step time and the
+ * device's peak are known, and fits again. Only ok and out-of-memory attempts teach anything. Inside the caller's
+ * write transaction. Nothing where no prediction is asked for or possible. */
+int learning_note(struct space *space, struct db *db, const struct lesson *lesson, struct error *e);
+
+#endif

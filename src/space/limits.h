@@ -1,0 +1,11 @@
+/* Time limits of jobs: durations and expressions of the sweep file, as SQL. */
+#ifndef MESHSWEEP_SPACE_LIMITS_H
+#define MESHSWEEP_SPACE_LIMITS_H
+
+#include "space/space.h"
+
+/* Fills space->limits. An expression's number is seconds, its text a duration ("10m"), its NULL no limit. What does not
+ * resolve is added to `problems`; -1 only when SQLite itself fails. */
+int limits_compile(struct space *space, const struct space_options *options, struct error *problems, struct error *e);
+
+#endif

@@ -1,0 +1,70 @@
+/* The match: which combinations every rule accepts, and what each rule removed. */
+#ifndef MESHSWEEP_SPACE_MATCH_H
+#define MESHSWEEP_SPACE_MATCH_H
+
+#include "space/space.h"
+#include "util/hash.h"
+
+struct rule_count {
+    int64_t excluded; /* combinations for which this rule is the first that is false */
+    int64_t alone;    /* combinations that it makes false whatever the others say; -1: too many to count cheaply */
+};
+
+struct match_counts {
+    int64_t combinations;
+    int64_t matched;
+    struct rule_count *rules; /* one per space->rules; the caller's, free() */
+};
+
+/* Counts without listing, within `filter` where that is not NULL. A warning's `excluded` is how many matched combinations it is false for. */
+int match_count(struct space *space, const struct expression *filter, struct match_counts *out, struct error *e);
+
+/* A combination that every rule accepts. Borrowed until the next match_next. */
+struct match {
+    int64_t rank;                  /* place in the product: sections in the order of enum section_kind, last fastest */
+    int64_t spec[SECTION_COUNT];   /* row of each section; -1: the section is absent */
+    struct hash128 key;            /* the job's identity */
+    const struct value *values;    /* one per space->placeholders */
+    const struct value *derived;   /* one per names.derived, VALUE_NULL for those not asked for */
+    int64_t limit_ms[LIMIT_COUNT]; /* 0: none */
+    int64_t devices;
+    /* Where predictions are asked for; NaN and 0 for what cannot be said. */
+    double predicted_memory, predicted_time; /* bytes, seconds of a step */
+    double predicted_steps;
+    const struct prediction *prediction; /* NULL: none, and `why_not` says why. Borrowed as the match is */
+    const char *why_not;
+    enum oom_verdict risk;
+    bool is_audit; /* would be pruned, but runs to see whether that would be right */
+};
+
+struct match_cursor;
+
+/* Walks the matches, in the order of rank when `ordered` (which sorts), else in the order that is cheapest. `filter`
+ * (may be NULL) is a further condition. */
+int match_open(struct space *space, const struct expression *filter, bool ordered, struct match_cursor **out,
+               struct error *e);
+int match_next(struct match_cursor *c, const struct match **out, struct error *e); /* 1, 0 at the end, -1 */
+void match_close(struct match_cursor *c);
+
+/* The JSON object of the derived keys of a match that are kept with a job: declared ones, and built-in ones that a
+ * placeholder uses. "" when there are none. */
+void match_add_derived_json(const struct space *space, const struct match *m, struct buffer *out);
+
+/* Which derived keys those are. */
+bool match_keeps_derived(const struct space *space, size_t derived);
+
+/* Up to `limit` combinations (within `filter` where that is not NULL) that rule `rule` is the first to exclude. */
+struct exclusion_query {
+    size_t rule;
+    const struct expression *filter;
+    int64_t limit;
+    /* Called with the combination's rank and a JSON object of the values that the rule reads. -1 stops. */
+    int (*each)(void *context, int64_t rank, const char *values_json, struct error *e);
+    void *context;
+};
+int match_excluded(struct space *space, const struct exclusion_query *q, struct error *e);
+
+/* A column of a statement as a value; 0 and 1 as booleans when `is_bool`. Text is copied. */
+struct value match_column_value(const struct stmt *s, int column, bool is_bool);
+
+#endif

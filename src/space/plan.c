@@ -1,0 +1,155 @@
+#include "space/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/hash_set.h"
+
+struct planner {
+    const struct plan_request *request;
+    struct stmt *lookup; /* NULL: there is no database */
+    struct hash_set seen;
+    struct plan *plan;
+    int64_t known; /* jobs of the plan that stand in the database */
+};
+
+void plan_free(struct plan *p)
+{
+    free(p->match.rules);
+    p->match.rules = NULL;
+}
+
+static bool is_forced(char *const *forced, const char *failure)
+{
+    for (; forced && *forced; forced++)
+        if (strcmp(*forced, "all") == 0 || strcmp(*forced, failure) == 0)
+            return true;
+    return false;
+}
+
+/* State and failure of the job with key ?1; attempts that failed likewise (that were lost, for one that runs; that were
+ * ok, for one that is ok where ?2 are wanted); whether an attempt has been started. */
+static const char lookup[] =
+    "SELECT state, failure,"
+    " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = job.failure)"
+    "  WHEN 'running' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = 'lost')"
+    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok'), 1) END,"
+    " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running')"
+    " FROM job WHERE key = ?1";
+
+static enum plan_mark mark_failed(const struct plan_request *r, const char *failure, int64_t tried)
+{
+    return is_forced(r->forced, failure) || tried < retry_allowed(r->policy, failure) ? PLAN_RETRY : PLAN_FAILED;
+}
+
+static enum plan_mark mark_row(const struct plan_request *r, const struct stmt *row)
+{
+    const char *state = stmt_text(row, 0);
+    bool started = stmt_int(row, 3);
+    if (strcmp(state, "ok") == 0)
+        return stmt_int(row, 2) >= r->space->sweep->job.repeat ? PLAN_DONE : PLAN_RETRY;
+    if (strcmp(state, "failed") == 0)
+        return mark_failed(r, stmt_text(row, 1), stmt_int(row, 2));
+    if (!started)
+        return PLAN_NEW;
+    /* A run marks what a dead runner left as lost, then decides. */
+    return r->runner_alive ? PLAN_RUNNING : mark_failed(r, "lost", stmt_int(row, 2) + 1);
+}
+
+static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark *mark, struct error *e)
+{
+    *mark = PLAN_NEW;
+    if (!p->lookup)
+        return 0;
+    stmt_bind_blob(p->lookup, 1, key->bytes, sizeof key->bytes);
+    stmt_bind_int(p->lookup, 2, p->request->space->sweep->job.repeat);
+    int rc = stmt_next(p->lookup, e);
+    if (rc > 0) {
+        *mark = mark_row(p->request, p->lookup);
+        p->known++;
+    }
+    stmt_reset(p->lookup);
+    return rc < 0 ? -1 : 0;
+}
+
+static void add_cost(struct planner *p, const struct match *m)
+{
+    double ms = m->limit_ms[LIMIT_TOTAL] ? (double)m->limit_ms[LIMIT_TOTAL] : NAN;
+    p->plan->device_hours_max +=
+        ms / 3.6e6 * (double)m->devices * (double)p->request->space->sweep->job.repeat;
+}
+
+static void add_predictions(struct plan *plan, const struct match *m, double repeat)
+{
+    double step = isnan(m->predicted_time) ? 0 : m->predicted_time * (double)m->devices;
+    plan->predicted_memory += !isnan(m->predicted_memory);
+    plan->predicted_time += step > 0;
+    plan->predicted_length += step > 0 && m->predicted_steps > 0;
+    plan->step_device_seconds += step;
+    plan->device_hours += step * m->predicted_steps / 3600 * repeat;
+    plan->risks[m->risk]++;
+    plan->audits += m->is_audit;
+}
+
+static int take_match(struct planner *p, const struct match *m, struct error *e)
+{
+    enum plan_mark mark;
+    if (!hash_set_add(&p->seen, &m->key)) {
+        p->plan->duplicates++;
+        return 0;
+    }
+    if (mark_job(p, &m->key, &mark, e) < 0)
+        return -1;
+    p->plan->jobs++;
+    p->plan->marks[mark]++;
+    if (mark == PLAN_NEW || mark == PLAN_RETRY) {
+        add_cost(p, m);
+        if (p->request->space->prediction.asked)
+            add_predictions(p->plan, m, (double)p->request->space->sweep->job.repeat);
+    }
+    return p->request->each ? p->request->each(p->request->context, m, mark, e) : 0;
+}
+
+static int walk(struct planner *p, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    if (match_open(p->request->space, p->request->only, p->request->ordered, &cursor, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = match_next(cursor, &m, e)) > 0)
+        if ((rc = take_match(p, m, e)) < 0)
+            break;
+    match_close(cursor);
+    return rc;
+}
+
+static int count_gone(struct planner *p, struct error *e)
+{
+    int64_t all = 0;
+    if (p->request->db && db_query_int(p->request->db, "SELECT count(*) FROM job", 0, &all, e) < 0)
+        return -1;
+    p->plan->gone = p->request->only ? 0 : all - p->known;
+    return 0;
+}
+
+int plan_make(const struct plan_request *request, struct plan *out, struct error *e)
+{
+    struct plan plan = {0};
+    struct planner p = {.request = request, .plan = &plan};
+    int rc = match_count(request->space, request->only, &plan.match, e);
+    if (rc == 0 && request->db)
+        rc = db_prepare(request->db, lookup, &p.lookup, e);
+    if (rc == 0)
+        rc = walk(&p, e);
+    if (rc == 0)
+        rc = count_gone(&p, e);
+    stmt_free(p.lookup);
+    hash_set_free(&p.seen);
+    if (rc < 0)
+        plan_free(&plan);
+    else
+        *out = plan;
+    return rc;
+}

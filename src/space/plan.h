@@ -1,0 +1,48 @@
+/* What a run would do, against what the database holds. Touches nothing. */
+#ifndef MESHSWEEP_SPACE_PLAN_H
+#define MESHSWEEP_SPACE_PLAN_H
+
+#include "space/match.h"
+#include "store/jobs.h"
+
+enum plan_mark {
+    PLAN_NEW = 1, /* has never been run to an end */
+    PLAN_DONE,    /* ok */
+    PLAN_RETRY,   /* failed, lost or not run often enough, and due again under the retry policy or by demand */
+    PLAN_FAILED,  /* failed or lost, and not due again */
+    PLAN_RUNNING, /* runs at this moment */
+    PLAN_MARK_COUNT
+};
+
+struct plan {
+    struct match_counts match;
+    int64_t jobs, duplicates;
+    int64_t marks[PLAN_MARK_COUNT];
+    int64_t gone;              /* jobs in the database that the sweep no longer asks for */
+    /* Of new and retry, where predictions are asked for. */
+    int64_t predicted_memory, predicted_time, predicted_length; /* jobs of which each is known */
+    double step_device_seconds;   /* one step of each */
+    double device_hours;          /* of those whose number of steps is known too */
+    int64_t risks[OOM_CERTAIN + 1]; /* by verdict; [0]: none */
+    int64_t audits;
+    double device_hours_max;   /* of new and retry, from their time limits; NaN when one has none */
+};
+
+void plan_free(struct plan *p);
+
+struct plan_request {
+    struct space *space;
+    struct db *db;                 /* results.db, read only; NULL: there is none yet */
+    const struct expression *only; /* NULL: all */
+    const struct retry_policy *policy;
+    char *const *forced; /* as in jobs_requeue */
+    bool runner_alive;   /* what the database says runs does run */
+    bool ordered;        /* call `each` in the order of rank */
+    /* Called for every distinct job; may be NULL. `m` is borrowed for the call. -1 stops. */
+    int (*each)(void *context, const struct match *m, enum plan_mark mark, struct error *e);
+    void *context;
+};
+
+int plan_make(const struct plan_request *request, struct plan *out, struct error *e);
+
+#endif

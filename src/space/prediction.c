@@ -1,0 +1,372 @@
+#include "space/prediction.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/space.h"
+#include "store/function.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define DEFAULT_AUDIT 0.02
+
+/* --- the functions --- */
+
+static struct input_value value_of(const struct sql_argument *a)
+{
+    if (a->type == COLUMN_TEXT)
+        return (struct input_value){INPUT_TEXT, 0, a->text};
+    if (a->type == COLUMN_INT || a->type == COLUMN_FLOAT)
+        return (struct input_value){INPUT_NUMBER, a->type == COLUMN_INT ? (double)a->integer : a->real, NULL};
+    return (struct input_value){INPUT_ABSENT, 0, NULL};
+}
+
+static const struct prediction *predict(struct space_prediction *p, const struct input_value *values)
+{
+    const struct prediction *found;
+    /* Not ERROR_INIT: 16 KiB would be cleared for every combination. */
+    p->scratch.kind = ERROR_NONE;
+    p->scratch.text[0] = '\0';
+    return predictor_predict(p->predictor, values, &found, &p->scratch) == 0 ? found : NULL;
+}
+
+static bool get_memory(const struct prediction *p, double *out)
+{
+    *out = p->memory.most.bytes;
+    return p->has_memory;
+}
+
+static bool get_time(const struct prediction *p, double *out)
+{
+    *out = p->seconds;
+    return p->has_time;
+}
+
+static bool get_flops(const struct prediction *p, double *out)
+{
+    *out = p->flops;
+    return true;
+}
+
+static bool get_mfu(const struct prediction *p, double *out)
+{
+    *out = p->has_time ? p->peak_seconds / p->seconds : 0;
+    return p->has_time;
+}
+
+static bool get_probability(const struct prediction *p, double *out)
+{
+    *out = p->oom_probability;
+    return p->has_probability;
+}
+
+static bool get_risk(const struct prediction *p, double *out)
+{
+    *out = p->verdict;
+    return p->verdict != 0;
+}
+
+static const struct {
+    const char *function, *key;
+    bool (*get)(const struct prediction *p, double *out); /* NULL: predict_fits */
+} functions[] = {
+    {"predict_memory", "predicted_memory", get_memory},
+    {"predict_time", "predicted_time", get_time},
+    {"predict_flops", "predicted_flops", get_flops},
+    {"predict_mfu", "predicted_mfu", get_mfu},
+    {"predict_oom_probability", "oom_probability", get_probability},
+    {"predict_risk", "predicted_risk", get_risk},
+    {"predict_fits", "predicted_fits", NULL},
+};
+
+/* The same combination is drawn for the audit in every run of one seed. */
+static bool is_audited(const struct space_prediction *p, const struct input_value *values)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add(&b, &p->seed, sizeof p->seed);
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        buffer_add(&b, &values[i].number, sizeof values[i].number);
+        if (values[i].kind == INPUT_TEXT)
+            buffer_add_text(&b, values[i].text);
+    }
+    struct hash128 hash = hash_bytes(b.data, b.length);
+    uint32_t draw = (uint32_t)hash.bytes[0] << 24 | (uint32_t)hash.bytes[1] << 16 | (uint32_t)hash.bytes[2] << 8 |
+                    hash.bytes[3];
+    buffer_free(&b);
+    return (double)draw < p->audit * 4294967296.0;
+}
+
+static bool prunes(const struct space_prediction *p, enum oom_verdict verdict)
+{
+    return (p->prune == PRUNE_CERTAIN && verdict == OOM_CERTAIN) || (p->prune == PRUNE_RISKY && verdict >= OOM_RISK);
+}
+
+bool prediction_prunes(const struct space *space, enum oom_verdict verdict)
+{
+    return prunes(&space->prediction, verdict);
+}
+
+static bool call(void *context, const struct sql_argument *arguments, int count, double *out)
+{
+    /* One context per function would have to be owned by somebody: the number comes as the first argument. */
+    struct space_prediction *p = context;
+    struct input_value values[INPUT_COUNT];
+    size_t f = (size_t)arguments[0].integer;
+    if (count != INPUT_COUNT + 1 || f >= LENGTH(functions))
+        return false;
+    for (int i = 0; i < INPUT_COUNT; i++)
+        values[i] = value_of(&arguments[i + 1]);
+    const struct prediction *found = predict(p, values);
+    if (!found)
+        return false;
+    if (functions[f].get)
+        return functions[f].get(found, out);
+    *out = !prunes(p, found->verdict) || is_audited(p, values);
+    return found->verdict != 0;
+}
+
+/* --- mapping keys to inputs --- */
+
+struct mapping {
+    struct space *space;
+    struct error *problems;
+    struct expression all; /* sections and keys of every input */
+};
+
+static void absorb(struct expression *into, const struct expression *x)
+{
+    into->sections |= x->sections;
+    into->reads_label |= x->reads_label;
+    for (size_t i = 0; i < x->key_count; i++) {
+        size_t k = 0;
+        while (k < into->key_count && into->keys[k] != x->keys[i])
+            k++;
+        if (k < into->key_count)
+            continue;
+        into->keys = array_grow(into->keys, into->key_count, sizeof *into->keys);
+        into->keys[into->key_count++] = x->keys[i];
+    }
+}
+
+static void add_part(struct mapping *m, const char *name, struct buffer *parts, size_t *count)
+{
+    struct expression x = EXPRESSION_INIT;
+    struct error ignored;
+    size_t index;
+    if (names_resolve(&m->space->names, name, &index) == RESOLVED_UNKNOWN ||
+        expression_resolve(&m->space->names, name, UNKNOWN_IS_ERROR, &x, &ignored) < 0)
+        return;
+    buffer_printf(parts, "%s%s", *count ? ", " : "", x.sql);
+    (*count)++;
+    absorb(&m->all, &x);
+    expression_free(&x);
+}
+
+/* Keys of that name: one, or those of several sections. */
+static void add_key(struct mapping *m, const char *name, struct buffer *parts, size_t *count)
+{
+    size_t index;
+    if (names_resolve(&m->space->names, name, &index) != RESOLVED_AMBIGUOUS) {
+        add_part(m, name, parts, count);
+        return;
+    }
+    for (int section = 0; section < SECTION_COUNT; section++) {
+        char *qualified = xasprintf("%s.%s", section_names[section], name);
+        add_part(m, qualified, parts, count);
+        free(qualified);
+    }
+}
+
+static char *map_synonyms(struct mapping *m, size_t input)
+{
+    struct buffer parts = BUFFER_INIT;
+    size_t count = 0;
+    char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
+    for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
+        add_key(m, name, &parts, &count);
+    free(words);
+    char *sql = count == 0   ? NULL
+                : count == 1 ? xstrdup(buffer_text(&parts))
+                             : xasprintf("coalesce(%s)", buffer_text(&parts));
+    buffer_free(&parts);
+    return sql;
+}
+
+static void map_declared(struct mapping *m)
+{
+    const struct predict_config *c = &m->space->sweep->predict;
+    for (size_t i = 0; i < c->key_count; i++) {
+        const struct predict_key *k = &c->keys[i];
+        struct expression x = EXPRESSION_INIT;
+        size_t input = input_find(k->name);
+        if (input == INPUT_COUNT) {
+            error_add_line(m->problems, ERROR_USAGE, "%s:%d:%d: [predict.keys] has no input `%s`", k->at.file,
+                           k->at.line, k->at.column, k->name);
+            continue;
+        }
+        const struct source_text source = {k->expression, unknown_at(m->space, &k->at), &k->at, "[predict.keys]",
+                                           k->name};
+        if (space_compile(m->space, &source, &x, m->problems) < 0)
+            continue;
+        m->space->prediction.inputs[input] = xstrdup(x.sql);
+        absorb(&m->all, &x);
+        expression_free(&x);
+    }
+}
+
+static void map_inputs(struct mapping *m)
+{
+    char **sql = m->space->prediction.inputs;
+    map_declared(m);
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        if (!sql[i])
+            sql[i] = map_synonyms(m, i);
+    m->space->prediction.sections = m->all.sections;
+}
+
+/* --- setting up --- */
+
+static void create_predictor(struct space *space, struct error *problems)
+{
+    const struct predict_config *c = &space->sweep->predict;
+    struct error why = ERROR_INIT;
+    const struct predictor_options options = {.framework = c->framework,
+                                              .device = c->device,
+                                              .cluster = c->cluster,
+                                              .certain = c->certain,
+                                              .risky = c->risky,
+                                              .peak_flops = c->peak_flops,
+                                              .memory_bandwidth = c->memory_bandwidth,
+                                              .link_bandwidth = c->link_bandwidth,
+                                              .network_bandwidth = c->network_bandwidth};
+    struct predictor_options fallback = options;
+    fallback.framework = NULL;
+    if (predictor_create(&options, &space->prediction.predictor, &why) < 0) {
+        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: %s", c->framework_at.file, c->framework_at.line,
+                       c->framework_at.column, why.text);
+        predictor_create(&fallback, &space->prediction.predictor, &why);
+    }
+    for (size_t i = 0; i < c->number_count; i++) {
+        const struct predict_number *n = &c->numbers[i];
+        if (predictor_set(space->prediction.predictor, n->name, n->is_time, n->value, &why) < 0)
+            error_add_line(problems, ERROR_USAGE, "%s:%d:%d: [predict.%s]: %s", n->at.file, n->at.line, n->at.column,
+                           n->is_time ? "time" : "memory", why.text);
+    }
+}
+
+static void add_derived(struct names *n, char *name, size_t function, const struct expression *all, char *const *sql)
+{
+    struct buffer b = BUFFER_INIT;
+    struct derived_key key = {.name = name, .sections = all->sections, .reads_label = all->reads_label,
+                              .is_builtin = true, .key_count = all->key_count};
+    buffer_printf(&b, "(%s(%zu", functions[function].function, function);
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        buffer_printf(&b, ", %s", sql[i] ? sql[i] : "NULL");
+    buffer_add_text(&b, "))");
+    key.sql = buffer_take(&b);
+    key.keys = xcalloc(all->key_count + 1, sizeof *key.keys);
+    if (all->key_count > 0) /* memcpy wants no NULL, even for nothing */
+        memcpy(key.keys, all->keys, all->key_count * sizeof *key.keys);
+    n->derived = array_grow(n->derived, n->derived_count, sizeof *n->derived);
+    n->derived[n->derived_count++] = key;
+}
+
+static bool is_taken(const struct names *n, const char *name)
+{
+    size_t index;
+    return names_resolve(n, name, &index) != RESOLVED_UNKNOWN;
+}
+
+static int add_functions(struct mapping *m, bool possible, struct error *e)
+{
+    static const struct expression nothing = EXPRESSION_INIT;
+    static char *const no_inputs[INPUT_COUNT];
+    struct space *space = m->space;
+    const struct expression *reads = possible ? &m->all : &nothing;
+    char *const *sql = possible ? space->prediction.inputs : no_inputs;
+    for (size_t f = 0; f < LENGTH(functions); f++) {
+        if (db_add_real_function(space->db, functions[f].function, call, &space->prediction, e) < 0)
+            return -1;
+        if (!is_taken(&space->names, functions[f].key))
+            add_derived(&space->names, xstrdup(functions[f].key), f, reads, sql);
+        add_derived(&space->names, xasprintf("%s()", functions[f].function), f, reads, sql);
+    }
+    return 0;
+}
+
+static char *write_note(const struct space *space, const char *missing)
+{
+    const struct predict_config *c = &space->sweep->predict;
+    bool has_device = c->device || space->prediction.inputs[input_find("device")];
+    bool has_speed = (c->peak_flops > 0 && c->memory_bandwidth > 0) ||
+                     (c->device ? device_find(c->device) != NULL : has_device);
+    if (!c->given)
+        return xstrdup("");
+    if (missing[0])
+        return xasprintf("nothing is predicted: the specs lack %s (keys and their synonyms are in configs/README.md; "
+                         "[predict.keys] maps others)", missing);
+    if (!has_speed && c->device)
+        return xasprintf("no time is predicted: the device \"%s\" is not known; state peak_flops and memory_bandwidth "
+                         "in [predict]", c->device);
+    return has_speed ? xstrdup("")
+                     : xstrdup("no time is predicted: no key `device`, nor one in [predict], nor peak_flops and "
+                               "memory_bandwidth there");
+}
+
+int prediction_compile(struct space *space, struct error *problems, struct error *e)
+{
+    const struct predict_config *c = &space->sweep->predict;
+    struct space_prediction *p = &space->prediction;
+    struct mapping m = {.space = space, .problems = problems};
+    struct buffer missing = BUFFER_INIT;
+    bool present[INPUT_COUNT];
+    create_predictor(space, problems);
+    map_inputs(&m);
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        present[i] = p->inputs[i] != NULL;
+    inputs_add_missing(present, &missing);
+    p->prune = c->prune;
+    p->audit = c->given && c->audit >= 0 ? c->audit : DEFAULT_AUDIT;
+    p->seed = (uint64_t)space->sweep->seed;
+    p->asked = c->given && missing.length == 0;
+    p->knows_capacity = present[input_find("device_memory")] || present[input_find("device")] || c->device;
+    p->note = write_note(space, buffer_text(&missing));
+    int rc = add_functions(&m, missing.length == 0, e);
+    expression_free(&m.all);
+    buffer_free(&missing);
+    return rc;
+}
+
+void prediction_free(struct space *space)
+{
+    struct space_prediction *p = &space->prediction;
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        free(p->inputs[i]);
+    free(p->note);
+    predictor_free(p->predictor);
+}
+
+/* --- rows --- */
+
+void prediction_add_columns(const struct space *space, struct buffer *sql)
+{
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        buffer_printf(sql, "%s%s", i ? ", " : "",
+                      space->prediction.inputs[i] ? space->prediction.inputs[i] : "NULL");
+}
+
+const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why)
+{
+    struct input_value values[INPUT_COUNT];
+    for (int i = 0; i < INPUT_COUNT; i++) {
+        enum column_type type = stmt_type(row, first + i);
+        values[i] = type == COLUMN_TEXT ? (struct input_value){INPUT_TEXT, 0, stmt_text(row, first + i)}
+                    : type == COLUMN_INT || type == COLUMN_FLOAT
+                        ? (struct input_value){INPUT_NUMBER, stmt_double(row, first + i), NULL}
+                        : (struct input_value){INPUT_ABSENT, 0, NULL};
+    }
+    const struct prediction *p = predict(&space->prediction, values);
+    *why = p ? "" : space->prediction.scratch.text;
+    return p;
+}

@@ -1,0 +1,52 @@
+/* Predictions in a space: its keys mapped to the predictor's inputs, and SQL functions and derived keys for rules,
+ * filters and limits.
+ *
+ * Each input (predict/inputs.h) is what [predict.keys] says, else the first of its synonyms that a combination binds.
+ * The derived keys are of every sweep, and NULL where a needed input is missing:
+ *
+ *   predicted_memory   predict_memory()            bytes of the most loaded stage, as its allocator reserves them
+ *   predicted_time     predict_time()              seconds of a step
+ *   predicted_flops    predict_flops()             of a step, attention counted in full
+ *   predicted_mfu      predict_mfu()               share of the peak
+ *   oom_probability    predict_oom_probability()   0 to 1
+ *   predicted_risk     predict_risk()              1 fits, 2 may not fit, 3 does not fit
+ *   predicted_fits     predict_fits()              0 for what [predict] prune excludes, but not for its audit
+ */
+#ifndef MESHSWEEP_SPACE_PREDICTION_H
+#define MESHSWEEP_SPACE_PREDICTION_H
+
+#include "predict/predictor.h"
+#include "space/expression.h"
+
+struct space;
+struct stmt;
+
+struct space_prediction {
+    struct predictor *predictor;
+    bool asked;           /* the file or a profile has [predict], and no needed input is missing */
+    bool knows_capacity;  /* some key or device tells how much memory there is */
+    enum prune prune;
+    double audit;         /* share of what is pruned that is run */
+    uint64_t seed;
+    char *note;           /* why there are no, or not all, predictions; "" when nothing is to be said */
+    char *inputs[INPUT_COUNT]; /* SQL; NULL: no key */
+    unsigned sections;    /* that they read */
+    struct error scratch; /* of the functions */
+};
+
+/* Fills space->prediction and adds the derived keys; after the declared ones. What is wrong in [predict] is added to
+ * `problems`; -1 only when SQLite refuses. */
+int prediction_compile(struct space *space, struct error *problems, struct error *e);
+void prediction_free(struct space *space);
+
+/* Appends the inputs as columns of a select, ", " between them. */
+void prediction_add_columns(const struct space *space, struct buffer *sql);
+
+/* What the row at hand, whose columns from `first` on are those of prediction_add_columns, is predicted to need.
+ * NULL with `*why` (borrowed until the next call) when nothing can be said. Borrowed until the next call. */
+const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why);
+
+/* Whether a verdict is pruned under the sweep's [predict] prune. */
+bool prediction_prunes(const struct space *space, enum oom_verdict verdict);
+
+#endif

@@ -1,0 +1,104 @@
+/* Attempts: claimed, running, ok or failed, and never lost sight of; store/states.h has the transitions. Inside the
+ * caller's write transaction. */
+#ifndef MESHSWEEP_STORE_ATTEMPTS_H
+#define MESHSWEEP_STORE_ATTEMPTS_H
+
+#include "store/db.h"
+#include "store/jobs.h"
+
+/* The process that runs jobs. */
+struct runner_row {
+    const char *host, *boot_id, *provenance_json;
+    int64_t pid, start_ticks;
+};
+int runner_record(struct db *db, const struct runner_row *row, int64_t *id, struct error *e);
+int runner_record_end(struct db *db, int64_t id, struct error *e);
+
+/* Who a runner is, whatever becomes of its pid. */
+struct runner_process {
+    int64_t pid, start_ticks;
+    char boot_id[64];
+};
+
+/* The last runner, when it did not record its end; `*found` says whether that is so. */
+int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e);
+
+/* Ends the attempts that no living runner holds (the caller has the writer's lock, so none does): failed/lost; their
+ * jobs are pending again while the policy allows. Claimed ones, which never started, are removed. `*lost` gets how
+ * many had been started. */
+int attempts_recover(struct db *db, const struct retry_policy *policy, int64_t *lost, struct error *e);
+
+struct attempt_store;
+struct attempt_store_options {
+    int64_t sweep_id, runner_id;
+    int64_t repeat;                /* successful attempts wanted per job */
+    const char *objective;         /* metric by which the attempt that stands for a job is chosen; NULL: the last */
+    bool maximise;                 /* more of it is better */
+    struct retry_policy policy;
+    bool only_selected;            /* claim only jobs in the temporary table "selected" (see attempts_select) */
+};
+int attempt_store_create(struct db *db, const struct attempt_store_options *options, struct attempt_store **out,
+                         struct error *e);
+void attempt_store_free(struct attempt_store *s);
+
+/* Narrows what is claimed to jobs added here; makes the temporary table. Outside a transaction. */
+int attempts_select_begin(struct db *db, struct error *e);
+int attempts_select(struct db *db, int64_t job_id, struct error *e);
+
+struct claim {
+    int64_t job_id, attempt_id, number;
+};
+
+/* Takes at most `room` pending jobs by priority, then rank: attempts are made (claimed), jobs become running. */
+int attempts_claim(struct attempt_store *s, struct claim *out, size_t room, size_t *count, struct error *e);
+
+/* Gives a claimed attempt back as if it had never been. */
+int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e);
+
+struct attempt_start {
+    int64_t attempt_id, slot, pid, start_ticks, started_ms;
+    const char *command_json, *environment_json;
+    const char *directory; /* NULL: it has none so far */
+};
+int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
+
+struct attempt_end {
+    int64_t attempt_id, job_id;
+    const char *failure; /* NULL: ok */
+    const char *message, *log_tail; /* NULL: none */
+    const char *directory;          /* NULL: as at the start */
+    int64_t ended_ms, duration_ms;
+    int64_t exit_code;           /* -1: none */
+    int64_t signal, limit_ms;    /* 0: none */
+    int64_t user_ms, system_ms, max_rss_bytes, leftovers, log_bytes;
+};
+
+/* Whether the attempt still stands as running: a person may have deleted its row, or its job's, meanwhile. */
+int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e);
+
+enum job_fate {
+    FATE_OK = 1,
+    FATE_FAILED,
+    FATE_AGAIN, /* pending again */
+    FATE_GONE,  /* deleted while it ran: nothing is recorded */
+};
+
+/* Records how it ended and what that makes of the job. */
+int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, enum job_fate *fate, struct error *e);
+
+struct sample_row {
+    const char *name;
+    int64_t sequence; /* distinguishes the samples of one name */
+    int64_t step;
+    double value;
+};
+int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const struct sample_row *row, struct error *e);
+
+struct summary_row {
+    double value, mean, median, minimum, maximum, stddev, p90;
+    int64_t count;
+};
+int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
+                           struct error *e);
+
+#endif

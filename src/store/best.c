@@ -1,0 +1,239 @@
+#include "store/best.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/buffer.h"
+#include "util/memory.h"
+
+static char *text_or_null(const struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? NULL : xstrdup(stmt_text(s, column));
+}
+
+/* --- the objective --- */
+
+static int no_objective(struct db *db, const char *path, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct buffer names = BUFFER_INIT;
+    int rc;
+    if (db_prepare(db, "SELECT name FROM metric_definition ORDER BY name LIMIT 20", &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        buffer_printf(&names, "%s%s", names.length ? ", " : " (metrics: ", stmt_text(s, 0));
+    stmt_free(s);
+    if (rc == 0)
+        error_set(e, ERROR_USAGE,
+                  "%s: the sweep has no objective, so nothing is best; add objective = \"max:METRIC\" or \"min:METRIC\""
+                  " under [sweep] and run it once more%s%s",
+                  path, buffer_text(&names), names.length ? ")" : "");
+    buffer_free(&names);
+    return -1;
+}
+
+static int read_objective(struct db *db, struct best *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT s.objective, s.maximise, coalesce(m.unit, ''), s.name, s.path FROM current_sweep AS s"
+                   " LEFT JOIN metric_definition AS m ON m.name = s.objective",
+                   &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc == 0)
+        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+    else if (rc > 0 && stmt_is_null(s, 0))
+        rc = no_objective(db, stmt_text(s, 4), e);
+    if (rc > 0) {
+        out->objective = xstrdup(stmt_text(s, 0));
+        out->maximise = stmt_int(s, 1) != 0;
+        out->unit = xstrdup(stmt_text(s, 2));
+        out->sweep = xstrdup(stmt_text(s, 3));
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- the jobs --- */
+
+static bool is_close(const struct best *b, double value)
+{
+    return b->count == 0 || fabs(value - b->jobs[0].value) <= BEST_TOLERANCE * fabs(b->jobs[0].value);
+}
+
+static int read_ranked(struct db *db, struct best *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT j.id, m.value FROM job AS j CROSS JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1"
+        " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok' AND m.value > -9e999 AND m.value < 9e999"
+        " ORDER BY iif(?2, -m.value, m.value), j.id LIMIT ?3";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, out->objective);
+    stmt_bind_int(s, 2, out->maximise);
+    stmt_bind_int(s, 3, BEST_LISTED + 1);
+    while ((rc = stmt_next(s, e)) > 0 && is_close(out, stmt_double(s, 1))) {
+        if (out->count == BEST_LISTED) {
+            out->more = true;
+            break;
+        }
+        out->jobs = array_grow(out->jobs, out->count, sizeof *out->jobs);
+        out->jobs[out->count++] = (struct best_job){.job_id = stmt_int(s, 0), .value = stmt_double(s, 1)};
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int read_keys(struct db *db, struct best_job *job, struct error *e)
+{
+    static const char sql[] =
+        "SELECT s.kind, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
+        " CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END AS place,"
+        " k.id AS position"
+        " FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id),"
+        " json_each(s.json) AS k WHERE j.id = ?1"
+        " UNION ALL SELECT 'derived', k.key,"
+        " CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END, 4, k.id"
+        " FROM job AS j, json_each(j.derived) AS k WHERE j.id = ?1 ORDER BY place, position";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job->job_id);
+    while ((rc = stmt_next(s, e)) > 0) {
+        job->keys = array_grow(job->keys, job->key_count, sizeof *job->keys);
+        job->keys[job->key_count++] =
+            (struct best_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
+                              xstrdup(stmt_is_null(s, 2) ? "null" : stmt_text(s, 2))};
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* --- the winner's attempt --- */
+
+/* The first column of every row, NULL-terminated. */
+static int read_strings(struct db *db, const char *sql, int64_t job_id, char ***out, struct error *e)
+{
+    struct stmt *s = NULL;
+    size_t count = 0;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    char **strings = array_grow(NULL, 0, sizeof *strings);
+    while ((rc = stmt_next(s, e)) > 0) {
+        strings[count++] = xstrdup(stmt_text(s, 0));
+        strings = array_grow(strings, count, sizeof *strings);
+    }
+    strings[count] = NULL;
+    stmt_free(s);
+    *out = strings;
+    return rc;
+}
+
+/* Infinities are no JSON. */
+#define JSON_NUMBER(column) \
+    "CASE WHEN " column " = 9e999 THEN 'Infinity' WHEN " column " = -9e999 THEN '-Infinity' ELSE " column " END"
+
+static int read_documents(struct db *db, struct best *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT a.directory,"
+        " json_object('job', j.id, 'key', lower(hex(j.key)), 'sweep', w.name, 'keys',"
+        " json_object('cluster_spec', json(c.json), 'model', json(m.json), 'training_spec', json(t.json),"
+        " 'parallel_spec', json(p.json), 'derived', json(j.derived)), 'devices', j.devices, 'attempt', a.number,"
+        " 'command', json(a.command), 'environment', json(a.environment), 'host', r.host,"
+        " 'started', strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch'), 'duration_ms', a.duration_ms,"
+        " 'max_rss', a.max_rss),"
+        " (SELECT json_group_object(s.name, json_object('value', " JSON_NUMBER("s.value") ", 'unit', d.unit,"
+        " 'count', s.count, 'mean', " JSON_NUMBER("s.mean") ", 'median', " JSON_NUMBER("s.median") ","
+        " 'minimum', " JSON_NUMBER("s.minimum") ", 'maximum', " JSON_NUMBER("s.maximum") ","
+        " 'stddev', " JSON_NUMBER("s.stddev") ", 'p90', " JSON_NUMBER("s.p90") "))"
+        "  FROM summary AS s LEFT JOIN metric_definition AS d ON d.name = s.name WHERE s.attempt_id = a.id)"
+        " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN sweep AS w ON w.id = j.sweep_id"
+        " LEFT JOIN runner AS r ON r.id = a.runner_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
+        " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
+        " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE j.id = ?1";
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, out->jobs[0].job_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        out->directory = text_or_null(s, 0);
+        out->job_json = text_or_null(s, 1);
+        out->metrics_json = text_or_null(s, 2);
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int read_winner(struct db *db, struct best *out, struct error *e)
+{
+    static const char command[] = "SELECT k.value FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id,"
+                                  " json_each(a.command) AS k WHERE j.id = ?1 ORDER BY k.id";
+    static const char environment[] = "SELECT k.key || '=' || k.value FROM job AS j"
+                                      " JOIN attempt AS a ON a.id = j.attempt_id, json_each(a.environment) AS k"
+                                      " WHERE j.id = ?1 ORDER BY k.id";
+    int64_t winner = out->jobs[0].job_id;
+    for (size_t i = 0; i < out->count; i++)
+        if (read_keys(db, &out->jobs[i], e) < 0)
+            return -1;
+    if (read_strings(db, command, winner, &out->command, e) < 0 ||
+        read_strings(db, environment, winner, &out->environment, e) < 0)
+        return -1;
+    return read_documents(db, out, e);
+}
+
+int best_read(struct db *db, struct best *out, struct error *e)
+{
+    struct best best = {0};
+    /* One transaction: a runner may be at work. */
+    if (db_exec(db, "BEGIN", e) < 0)
+        return -1;
+    int rc = read_objective(db, &best, e);
+    if (rc == 0)
+        rc = read_ranked(db, &best, e);
+    if (rc == 0 && best.count)
+        rc = read_winner(db, &best, e);
+    db_rollback(db);
+    if (rc < 0) {
+        best_free(&best);
+        return -1;
+    }
+    *out = best;
+    return 0;
+}
+
+static void free_strings(char **strings)
+{
+    for (char **s = strings; s && *s; s++)
+        free(*s);
+    free(strings);
+}
+
+void best_free(struct best *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        for (size_t k = 0; k < b->jobs[i].key_count; k++) {
+            free(b->jobs[i].keys[k].section);
+            free(b->jobs[i].keys[k].name);
+            free(b->jobs[i].keys[k].text);
+        }
+        free(b->jobs[i].keys);
+    }
+    free(b->jobs);
+    free(b->objective);
+    free(b->unit);
+    free(b->sweep);
+    free_strings(b->command);
+    free_strings(b->environment);
+    free(b->directory);
+    free(b->job_json);
+    free(b->metrics_json);
+    *b = (struct best){0};
+}

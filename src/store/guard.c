@@ -1,0 +1,159 @@
+#include "store/guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "store/sqlite.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+/* Pure, total functions of SQLite 3.40 with the math extension, and model_elements of space/model_expression.c;
+ * deterministic ones of ours register themselves under names that begin with "predict_". */
+static const char *const allowed_functions[] = {
+    "abs", "acos", "asin", "atan", "atan2", "ceil", "ceiling", "char", "coalesce", "cos", "cosh", "degrees", "duration_ms", "exp",
+    "floor", "format", "glob", "hex", "ifnull", "iif", "instr", "json", "json_array_length", "json_extract",
+    "json_type", "json_valid", "->", "->>", "length", "like", "likelihood", "likely", "ln", "log", "log10", "log2",
+    "lower", "ltrim", "max", "min", "mod", "model_elements", "nullif", "pi", "pow", "power", "printf", "quote",
+    "radians", "replace", "round", "rtrim", "sign", "sin", "sinh", "sqrt", "substr", "substring",
+    "tan", "tanh", "trim", "trunc", "typeof", "unicode", "unlikely", "upper",
+};
+
+struct watch {
+    struct column_reads *reads;
+    int selects;
+    char refused[256];
+};
+
+static bool function_allowed(const char *name)
+{
+    if (strncasecmp(name, "predict_", 8) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof allowed_functions / sizeof *allowed_functions; i++)
+        if (strcasecmp(name, allowed_functions[i]) == 0)
+            return true;
+    return false;
+}
+
+static void note_read(struct column_reads *reads, const char *table, const char *column)
+{
+    if (!reads || !column[0])
+        return;
+    for (size_t i = 0; i < reads->count; i++)
+        if (strcmp(reads->items[i].table, table) == 0 && strcmp(reads->items[i].column, column) == 0)
+            return;
+    reads->items = array_grow(reads->items, reads->count, sizeof *reads->items);
+    reads->items[reads->count++] = (struct column_read){xstrdup(table), xstrdup(column)};
+}
+
+static int refuse(struct watch *w, const char *what, const char *name)
+{
+    if (!w->refused[0])
+        sqlite3_snprintf(sizeof w->refused, w->refused, "%s%s%s may not be used here", what, name ? " " : "",
+                         name ? name : "");
+    return SQLITE_DENY;
+}
+
+static int authorize(void *context, int action, const char *a, const char *b, const char *schema,
+                     const char *trigger)
+{
+    (void)schema;
+    struct watch *w = context;
+    if (trigger)
+        return SQLITE_OK; /* asked by a view of ours, not by the expression */
+    switch (action) {
+    case SQLITE_SELECT:
+        return ++w->selects > 1 ? refuse(w, "a subquery", NULL) : SQLITE_OK;
+    case SQLITE_READ:
+        note_read(w->reads, a, b);
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return function_allowed(b) ? SQLITE_OK : refuse(w, "the function", b);
+    default:
+        return refuse(w, "that statement", NULL);
+    }
+}
+
+void column_reads_free(struct column_reads *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        free(r->items[i].table);
+        free(r->items[i].column);
+    }
+    free(r->items);
+    *r = (struct column_reads)COLUMN_READS_INIT;
+}
+
+int guard_prepare(struct db *db, const char *sql, struct column_reads *reads, struct stmt **out, struct error *e)
+{
+    struct watch w = {reads, 0, ""};
+    sqlite3_set_authorizer(db->handle, authorize, &w);
+    sqlite3_stmt *handle = NULL;
+    int rc = sqlite3_prepare_v2(db->handle, sql, -1, &handle, NULL);
+    sqlite3_set_authorizer(db->handle, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return error_set(e, ERROR_USAGE, "%s", w.refused[0] ? w.refused : sqlite3_errmsg(db->handle));
+    struct stmt *s = xmalloc(sizeof *s);
+    *s = (struct stmt){handle, db};
+    *out = s;
+    return 0;
+}
+
+int guard_truth(struct stmt *s, struct error *e)
+{
+    int truth = -1;
+    if (sqlite3_step(s->handle) == SQLITE_ROW)
+        truth = sqlite3_column_int64(s->handle, 0) != 0;
+    else
+        error_set(e, ERROR_USAGE, "%s", sqlite3_errmsg(s->db->handle));
+    sqlite3_reset(s->handle);
+    return truth;
+}
+
+int guard_check_where(const char *expression, const char *const *columns, size_t count, struct error *e)
+{
+    struct db *db = NULL;
+    struct stmt *s = NULL;
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, "CREATE TABLE results (");
+    for (size_t i = 0; i < count; i++) {
+        char *name = sqlite3_mprintf("%s\"%w\"", i ? ", " : "", columns[i]);
+        buffer_add_text(&sql, name);
+        sqlite3_free(name);
+    }
+    buffer_add_char(&sql, ')');
+    int rc = -1;
+    if (db_open(NULL, DB_TEMPORARY, &db, e) < 0 || db_exec(db, buffer_text(&sql), e) < 0)
+        goto out;
+    buffer_clear(&sql);
+    /* The line end closes a comment, so that it cannot swallow the parenthesis. */
+    buffer_printf(&sql, "SELECT 1 FROM results WHERE (%s\n)", expression);
+    rc = guard_prepare(db, buffer_text(&sql), NULL, &s, e);
+out:
+    stmt_free(s);
+    db_close(db);
+    buffer_free(&sql);
+    return rc;
+}
+
+struct step_limit {
+    int millions_left;
+};
+
+static int count_down(void *context)
+{
+    struct step_limit *limit = context;
+    return --limit->millions_left < 0;
+}
+
+void guard_limit_steps(struct db *db, int millions)
+{
+    /* One budget per connection, released with it. */
+    if (millions <= 0) {
+        sqlite3_progress_handler(db->handle, 0, NULL, NULL);
+        return;
+    }
+    db->step_limit = xrealloc(db->step_limit, sizeof(struct step_limit));
+    db->step_limit->millions_left = millions;
+    sqlite3_progress_handler(db->handle, 1000000, count_down, db->step_limit);
+}

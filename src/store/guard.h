@@ -1,0 +1,38 @@
+/* SQL expressions that people write, compiled under an authorizer: they may read columns of the tables of their
+ * statement and call pure functions, nothing else. No write, no ATTACH, no PRAGMA, no subquery, no extension. */
+#ifndef MESHSWEEP_STORE_GUARD_H
+#define MESHSWEEP_STORE_GUARD_H
+
+#include "store/db.h"
+
+struct column_read {
+    char *table;
+    char *column;
+};
+
+struct column_reads {
+    struct column_read *items; /* distinct, in the order of first mention */
+    size_t count;
+};
+
+#define COLUMN_READS_INIT {NULL, 0}
+void column_reads_free(struct column_reads *r);
+
+/* As db_prepare, for a SELECT that contains somebody's expression. `reads` (may be NULL) gets the columns read.
+ * A refusal names what was asked for: "function load_extension() may not be used here". ERROR_USAGE. */
+int guard_prepare(struct db *db, const char *sql, struct column_reads *reads, struct stmt **out, struct error *e);
+
+/* Runs a statement of guard_prepare that gives one row of one value, and resets it: 1 when the value is true, 0 when it
+ * is false or NULL, -1 when the expression fails (ERROR_USAGE, in SQLite's words). */
+int guard_truth(struct stmt *s, struct error *e);
+
+/* Whether `expression` may stand after WHERE in a SELECT over something with these columns: as guard_prepare has it.
+ * It is compiled apart from the statement it is for, because that may be over a view whose own subqueries SQLite does
+ * not tell from those of the expression. ERROR_USAGE; a column that is not there is "no such column: x". */
+int guard_check_where(const char *expression, const char *const *columns, size_t count, struct error *e);
+
+/* Ends every statement of `db` that runs longer than about `steps` million virtual-machine steps with an error;
+ * 0: no limit. For --where and the like, where a silly expression should stop. */
+void guard_limit_steps(struct db *db, int millions);
+
+#endif

@@ -1,0 +1,116 @@
+#include "store/observations.h"
+
+#include <math.h>
+
+#include "util/clock.h"
+
+static void bind_number(struct stmt *s, int index, double value)
+{
+    if (isnan(value))
+        stmt_bind_null(s, index);
+    else
+        stmt_bind_double(s, index, value);
+}
+
+static double number_or_nan(const struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? NAN : stmt_double(s, column);
+}
+
+int observation_record(struct db *db, const struct observation_row *row, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "INSERT OR REPLACE INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, row->attempt_id);
+    stmt_bind_text(s, 2, row->quantity);
+    stmt_bind_text(s, 3, row->framework);
+    stmt_bind_text(s, 4, row->device);
+    stmt_bind_text(s, 5, row->cluster);
+    stmt_bind_text(s, 6, row->kind);
+    stmt_bind_double(s, 7, row->measured);
+    stmt_bind_double(s, 8, row->predicted);
+    bind_number(s, 9, row->peak);
+    stmt_bind_text(s, 10, row->terms_json);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
+                      void *context, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, predicted,"
+                   " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3 AND cluster = ?4"
+                   " ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, place->quantity);
+    stmt_bind_text(s, 2, place->framework);
+    stmt_bind_text(s, 3, place->device);
+    stmt_bind_text(s, 4, place->cluster);
+    stmt_bind_int(s, 5, most);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct observation_row row = {stmt_int(s, 0),    stmt_text(s, 1),   stmt_text(s, 2),     stmt_text(s, 3),
+                                            stmt_text(s, 4),   stmt_text(s, 5),   stmt_double(s, 6),   stmt_double(s, 7),
+                                            number_or_nan(s, 8), stmt_text(s, 9)};
+        if ((rc = each(context, &row, e)) < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int calibration_record(struct db *db, const struct calibration_row *row, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "INSERT OR REPLACE INTO calibration (framework, device, cluster, quantity, weights, sigma, interval,"
+                   " measured, censored, broken, prior, baseline, model_error, baseline_error, updated)"
+                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, row->framework);
+    stmt_bind_text(s, 2, row->device);
+    stmt_bind_text(s, 3, row->cluster);
+    stmt_bind_text(s, 4, row->quantity);
+    stmt_bind_text(s, 5, row->weights_json);
+    stmt_bind_double(s, 6, row->sigma);
+    stmt_bind_double(s, 7, row->interval);
+    stmt_bind_int(s, 8, row->measured);
+    stmt_bind_int(s, 9, row->censored);
+    stmt_bind_int(s, 10, row->broken);
+    stmt_bind_int(s, 11, row->prior);
+    bind_number(s, 12, row->baseline);
+    bind_number(s, 13, row->model_error);
+    bind_number(s, 14, row->baseline_error);
+    stmt_bind_int(s, 15, clock_wall_ms());
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT quantity, framework, device, cluster, weights, sigma, interval, measured, censored, broken,"
+                   " prior, baseline, model_error, baseline_error FROM calibration ORDER BY framework, device, cluster,"
+                   " quantity",
+                   &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct calibration_row row = {
+            stmt_text(s, 0),   stmt_text(s, 1), stmt_text(s, 2), stmt_text(s, 3), stmt_text(s, 4),
+            stmt_double(s, 5), stmt_double(s, 6), stmt_int(s, 7), stmt_int(s, 8), stmt_int(s, 9),
+            stmt_int(s, 10) != 0, number_or_nan(s, 11), number_or_nan(s, 12), number_or_nan(s, 13)};
+        if ((rc = each(context, &row, e)) < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}

@@ -1,0 +1,38 @@
+/* What was predicted and what came of it, and the weights fitted to that. Inside the caller's write transaction. */
+#ifndef MESHSWEEP_STORE_OBSERVATIONS_H
+#define MESHSWEEP_STORE_OBSERVATIONS_H
+
+#include "store/db.h"
+
+struct observation_row {
+    int64_t attempt_id;
+    const char *quantity; /* "memory", "time" */
+    const char *framework, *device, *cluster;
+    const char *kind; /* "measured", "at-least", "at-most" */
+    double measured, predicted;
+    double peak; /* NaN: none */
+    const char *terms_json;
+};
+
+int observation_record(struct db *db, const struct observation_row *row, struct error *e);
+
+/* The newest `most` of that quantity and place, oldest first; rows are borrowed for the call. `place` is read for its
+ * quantity, framework, device and cluster. -1 from `each` stops. */
+typedef int (*observation_each)(void *context, const struct observation_row *row, struct error *e);
+int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
+                      void *context, struct error *e);
+
+struct calibration_row {
+    const char *quantity, *framework, *device, *cluster;
+    const char *weights_json;
+    double sigma, interval;
+    int64_t measured, censored, broken;
+    bool prior;
+    double baseline, model_error, baseline_error; /* NaN: none */
+};
+
+int calibration_record(struct db *db, const struct calibration_row *row, struct error *e);
+typedef int (*calibration_each)(void *context, const struct calibration_row *row, struct error *e);
+int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e);
+
+#endif

@@ -1,0 +1,252 @@
+#include "store/open.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "store/lock.h"
+#include "store/sqlite.h"
+#include "util/embedded.h"
+#include "util/fault.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define APPLICATION_ID 0x6d736877 /* "mshw" in the file's header */
+
+static const struct migration migrations[] = {
+    {1, "migrations/0001_initial.sql"},
+    {2, "migrations/0002_predictions.sql"},
+};
+#define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
+
+/* File systems on which shared memory between hosts does not work, so that WAL would corrupt (statfs(2)). */
+static const struct {
+    long type;
+    const char *name;
+} network_file_systems[] = {
+    {0x6969, "NFS"},       {0x0bd00bd0, "Lustre"}, {0xff534d42, "CIFS"},  {0xfe534d42, "SMB2"},
+    {0x47504653, "GPFS"},  {0x19830326, "BeeGFS"}, {0x00c36400, "Ceph"},  {0x5346414f, "AFS"},
+    {0x65735546, "FUSE"},  {0x01021997, "9P"},
+};
+
+bool store_exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+char *store_directory(const char *path)
+{
+    char *absolute = path_absolute(path);
+    char *directory = xasprintf("%s.d", absolute);
+    free(absolute);
+    return directory;
+}
+
+static const char *network_file_system(const char *path)
+{
+    struct statfs status;
+    char *directory = path_beside(path, ".");
+    int rc = statfs(directory, &status);
+    free(directory);
+    for (size_t i = 0; rc == 0 && i < sizeof network_file_systems / sizeof *network_file_systems; i++)
+        if ((unsigned)status.f_type == (unsigned)network_file_systems[i].type)
+            return network_file_systems[i].name;
+    return NULL;
+}
+
+/* 0 for a fresh file; refuses what is not ours. */
+static int read_version(struct db *db, int64_t *version, struct error *e)
+{
+    int64_t application, tables;
+    if (db_query_int(db, "PRAGMA application_id", 0, &application, e) < 0 ||
+        db_query_int(db, "PRAGMA user_version", 0, version, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM sqlite_schema", 0, &tables, e) < 0)
+        return -1;
+    if (tables > 0 && application != APPLICATION_ID)
+        return error_set(e, ERROR_FAILED,
+                         "database %s: it belongs to another program; name another file with -d", db->path);
+    if (*version > SCHEMA_VERSION)
+        return error_set(e, ERROR_FAILED,
+                         "database %s: its schema version %lld is newer than this program's %d; use a newer meshsweep",
+                         db->path, (long long)*version, SCHEMA_VERSION);
+    return 0;
+}
+
+static int apply_migration(struct db *db, const struct migration *m, struct error *e)
+{
+    char *pragmas = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", APPLICATION_ID, m->version);
+    int rc = -1;
+    if (db_begin(db, e) < 0)
+        goto out;
+    if (db_exec(db, embedded_text(m->name), e) < 0 || db_exec(db, pragmas, e) < 0) {
+        error_context(e, "migration %s", m->name);
+        db_rollback(db);
+        goto out;
+    }
+    FAULT(MIGRATION_APPLIED);
+    rc = db_commit(db, e);
+    FAULT(MIGRATED);
+out:
+    free(pragmas);
+    return rc;
+}
+
+/* What is data of the program rather than of a sweep: views and failure patterns, as this version has them. */
+static int refresh_data(struct db *db, struct error *e)
+{
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (db_exec(db, embedded_text("sql/views.sql"), e) < 0 ||
+        db_exec(db, "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", e) < 0 ||
+        db_exec(db, "DELETE FROM failure_pattern", e) < 0 || db_exec(db, embedded_text("sql/failures.sql"), e) < 0) {
+        db_rollback(db);
+        return -1;
+    }
+    FAULT(DATA_REFRESHED);
+    return db_commit(db, e);
+}
+
+static int migrate(struct db *db, struct error *e)
+{
+    int64_t version;
+    if (read_version(db, &version, e) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++)
+        if (migrations[i].version > version && apply_migration(db, &migrations[i], e) < 0)
+            return -1;
+    return refresh_data(db, e);
+}
+
+static int choose_journal(struct db *db, char **notice, struct error *e)
+{
+    const char *network = network_file_system(db->path);
+    if (network)
+        *notice = xasprintf("%s lies on %s, where SQLite's write-ahead log is unsafe: using a rollback journal",
+                            db->path, network);
+    /* 32 MiB of cache whatever the number of jobs. */
+    return db_exec(db,
+                   network ? "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;"
+                           : "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;",
+                   e);
+}
+
+static int check_path(const char *path, struct error *e)
+{
+    struct stat status;
+    if (!*path)
+        return error_set(e, ERROR_USAGE, "no database is named: -d has no file name");
+    if (stat(path, &status) < 0 || S_ISREG(status.st_mode))
+        return 0;
+    return error_set(e, ERROR_FAILED, "database %s: it is %s; name a file with -d", path,
+                     S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
+}
+
+int store_open(const char *path, struct db **out, char **notice, struct error *e)
+{
+    struct db *db = NULL;
+    bool lock_is_new;
+    *notice = NULL;
+    if (check_path(path, e) < 0)
+        return -1;
+    int lock = writer_lock_take(path, &lock_is_new, e);
+    if (lock < 0)
+        return -1;
+    FAULT(LOCKED);
+    int64_t version;
+    /* The version is read first, so that a refused file stays as it is, journal mode included. */
+    if (db_open(path, DB_CREATE, &db, e) < 0 || read_version(db, &version, e) < 0 ||
+        choose_journal(db, notice, e) < 0 || migrate(db, e) < 0) {
+        free(*notice);
+        *notice = NULL;
+        db_close(db);
+        if (lock_is_new)
+            writer_lock_remove(lock, path);
+        else
+            writer_lock_release(lock);
+        return -1;
+    }
+    FAULT(OPENED);
+    db->lock = lock;
+    db_note_place(db);
+    *out = db;
+    return 0;
+}
+
+static bool may_write_at(const char *path)
+{
+    char *directory = path_beside(path, ".");
+    bool may = access(path, W_OK) == 0 && access(directory, W_OK) == 0;
+    free(directory);
+    return may;
+}
+
+/* Where a write-ahead log stands, a runner is or was at work. Where there is none, a reader without write access would
+ * have to leave one behind. */
+static enum db_mode reading_mode(const char *path)
+{
+    char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
+    enum db_mode mode = store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
+    free(log);
+    free(absolute);
+    return mode;
+}
+
+int store_open_read_only(const char *path, struct db **out, struct error *e)
+{
+    struct db *db = NULL;
+    int64_t version;
+    if (check_path(path, e) < 0)
+        return -1;
+    if (!store_exists(path))
+        return error_set(e, ERROR_FAILED, "database %s: there is none yet; `meshsweep run` makes it", path);
+    if (db_open(path, reading_mode(path), &db, e) < 0)
+        return -1;
+    if (read_version(db, &version, e) < 0)
+        goto fail;
+    if (version < SCHEMA_VERSION) {
+        error_set(e, ERROR_FAILED,
+                  "database %s: its schema version %lld is older than this program's %d; `meshsweep run` upgrades it",
+                  path, (long long)version, SCHEMA_VERSION);
+        goto fail;
+    }
+    *out = db;
+    return 0;
+fail:
+    db_close(db);
+    return -1;
+}
+
+void store_close(struct db *db)
+{
+    if (!db)
+        return;
+    FAULT(CLOSING);
+    int lock = db->lock;
+    /* Lets the planner know the tables' sizes; a failure costs nothing. */
+    if (lock >= 0)
+        sqlite3_exec(db->handle, "PRAGMA optimize", NULL, NULL, NULL);
+    /* SQLite leaves the log of a file that is not there any more, and would take it for that of the next one. */
+    if (db->is_displaced)
+        sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+    db_close(db);
+    writer_lock_release(lock);
+}
+
+int store_identity(struct db *db, char **out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT value FROM meta WHERE name = 'identity'", &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = xstrdup(stmt_text(s, 0));
+    else if (rc == 0)
+        rc = error_set(e, ERROR_FAILED, "database %s: its identity is missing from the table meta", db->path);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,34 @@
+/* results.db: opening, schema, one writer. */
+#ifndef MESHSWEEP_STORE_OPEN_H
+#define MESHSWEEP_STORE_OPEN_H
+
+#include "store/db.h"
+
+/* One schema step: `user_version` becomes `version` in the transaction that runs `sql`. */
+struct migration {
+    int version;
+    const char *name; /* "migrations/0001_initial.sql" */
+};
+
+/* Opens for writing: takes the writer's lock (see store/lock.h), makes or migrates the schema, chooses the journal
+ * (WAL with synchronous=FULL on a local file system; a rollback journal on a network file system, said in
+ * `*notice`, which is the caller's and NULL when there is nothing to say). Refuses a file that is no database, one of
+ * another program, or one of a newer meshsweep, and leaves it untouched. */
+int store_open(const char *path, struct db **out, char **notice, struct error *e);
+
+/* Opens read-only; never waits for a writer, leaves nothing behind, works where nobody may write. A file of an older
+ * schema is refused with what to do. */
+int store_open_read_only(const char *path, struct db **out, struct error *e);
+
+void store_close(struct db *db);
+
+/* Whether something stands at `path`. */
+bool store_exists(const char *path);
+
+/* The directory for logs and job files: "<path>.d", absolute. The caller's. */
+char *store_directory(const char *path);
+
+/* A random name given to the database when it was made: 32 hexadecimal digits. The caller's. */
+int store_identity(struct db *db, char **out, struct error *e);
+
+#endif

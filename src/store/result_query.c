@@ -1,0 +1,286 @@
+#include "store/result_query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "store/guard.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define STEPS_MOST_MILLIONS 20000 /* a minute or two */
+
+struct titles {
+    char **items;
+    size_t count;
+};
+
+static void titles_free(struct titles *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        free(t->items[i]);
+    free(t->items);
+}
+
+static void titles_add(struct titles *t, const char *title, size_t length)
+{
+    t->items = array_grow(t->items, t->count, sizeof *t->items);
+    t->items[t->count++] = xstrndup(title, length);
+}
+
+static const char *titles_find(const struct titles *t, const char *name, size_t length)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strncasecmp(t->items[i], name, length) == 0 && !t->items[i][length])
+            return t->items[i];
+    return NULL;
+}
+
+static int read_titles(struct db *db, struct titles *out, struct error *e)
+{
+    int64_t made;
+    struct stmt *s = NULL;
+    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", 0, &made, e) < 0)
+        return -1;
+    if (!made)
+        return error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+    if (db_prepare(db, "SELECT * FROM results LIMIT 0", &s, e) < 0)
+        return -1;
+    for (int i = 0; i < stmt_column_count(s); i++)
+        titles_add(out, stmt_column_name(s, i), strlen(stmt_column_name(s, i)));
+    stmt_free(s);
+    return 0;
+}
+
+/* --- names that are not there --- */
+
+/* " (did you mean …?)", "" when nothing comes near: columns "section.NAME", else the nearest one. The caller's. */
+static char *hint(const struct titles *t, const char *name, const char *quote)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < t->count; i++) {
+        const char *dot = strrchr(t->items[i], '.');
+        if (dot && strcasecmp(dot + 1, name) == 0)
+            buffer_printf(&b, "%s%s%s%s", b.length ? " or " : " (did you mean ", quote, t->items[i], quote);
+    }
+    const char *near = b.length ? NULL : suggest_nearest(name, (const char *const *)t->items, t->count);
+    if (near)
+        buffer_printf(&b, " (did you mean %s%s%s?", strchr(near, '.') ? quote : "", near,
+                      strchr(near, '.') ? quote : "");
+    else if (b.length)
+        buffer_add_char(&b, '?');
+    if (b.length)
+        buffer_add_char(&b, ')');
+    return buffer_take(&b);
+}
+
+static int unknown_column(const struct titles *t, const char *option, const char *name, size_t length, struct error *e)
+{
+    char *word = xstrndup(name, length);
+    char *suggestion = hint(t, word, "");
+    error_set(e, ERROR_USAGE, "%s: there is no column %s%s", option, word, suggestion);
+    free(suggestion);
+    free(word);
+    return -1;
+}
+
+static int check_condition(const struct titles *t, const char *where, struct error *e)
+{
+    static const char missing[] = "no such column: ";
+    struct error why = ERROR_INIT;
+    if (guard_check_where(where, (const char *const *)t->items, t->count, &why) == 0)
+        return 0;
+    const char *name = strncmp(why.text, missing, strlen(missing)) == 0 ? why.text + strlen(missing) : NULL;
+    char *suggestion = name ? hint(t, name, "\"") : xstrdup("");
+    error_set(e, why.kind, "--where: %s%s", why.text, suggestion);
+    free(suggestion);
+    return -1;
+}
+
+/* --- which columns --- */
+
+static const char *const rarely_read[] = {"key", "in_sweep", "directory", "started", "ended"};
+
+/* Keys that every spec of their kind has with the same value: they tell no row from another. */
+static int read_constant_keys(struct db *db, struct titles *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT s.kind || '.' || k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
+        " HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind)";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        titles_add(out, stmt_text(s, 0), stmt_bytes(s, 0));
+    stmt_free(s);
+    return rc;
+}
+
+/* A column has the bare name of a key only where no other key has it. */
+static bool is_constant(const struct titles *constant, const char *title)
+{
+    for (size_t i = 0; i < constant->count; i++) {
+        const char *qualified = constant->items[i];
+        if (strcasecmp(qualified, title) == 0 || strcasecmp(strchr(qualified, '.') + 1, title) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_rarely_read(const struct result_query *q, const char *title)
+{
+    if (!q->every_sweep && strcmp(title, "sweep") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof rarely_read / sizeof *rarely_read; i++)
+        if (strcmp(rarely_read[i], title) == 0)
+            return true;
+    return false;
+}
+
+static int choose_brief(struct db *db, const struct result_query *q, const struct titles *all, struct titles *out,
+                        struct error *e)
+{
+    struct titles constant = {NULL, 0};
+    int rc = read_constant_keys(db, &constant, e);
+    for (size_t i = 0; rc == 0 && i < all->count; i++)
+        if (!is_rarely_read(q, all->items[i]) && !is_constant(&constant, all->items[i]))
+            titles_add(out, all->items[i], strlen(all->items[i]));
+    titles_free(&constant);
+    return rc;
+}
+
+static int choose_named(const struct titles *all, const char *columns, struct titles *out, struct error *e)
+{
+    for (const char *name = columns;; name++) {
+        size_t length = strcspn(name, ",");
+        const char *title = titles_find(all, name, length);
+        if (!title)
+            return unknown_column(all, "--columns", name, length, e);
+        titles_add(out, title, strlen(title));
+        name += length;
+        if (!*name)
+            return 0;
+    }
+}
+
+static int choose_columns(struct db *db, const struct result_query *q, const struct titles *all, struct titles *out,
+                          struct error *e)
+{
+    if (q->columns)
+        return choose_named(all, q->columns, out, e);
+    if (q->brief)
+        return choose_brief(db, q, all, out, e);
+    for (size_t i = 0; i < all->count; i++)
+        titles_add(out, all->items[i], strlen(all->items[i]));
+    return 0;
+}
+
+/* --- the statement --- */
+
+static void add_name(struct buffer *b, const char *name)
+{
+    buffer_add_char(b, '"');
+    for (; *name; name++) {
+        if (*name == '"')
+            buffer_add_char(b, '"');
+        buffer_add_char(b, *name);
+    }
+    buffer_add_char(b, '"');
+}
+
+static int add_order(const struct titles *all, const char *sort, struct buffer *b, struct error *e)
+{
+    if (!sort) {
+        buffer_add_text(b, " ORDER BY job"); /* as the rows lie, without sorting them */
+        return 0;
+    }
+    const char *colon = strrchr(sort, ':');
+    bool descending = colon && strcmp(colon, ":desc") == 0, ascending = colon && strcmp(colon, ":asc") == 0;
+    size_t length = descending || ascending ? (size_t)(colon - sort) : strlen(sort);
+    const char *title = titles_find(all, sort, length);
+    if (!title)
+        return unknown_column(all, "--sort", sort, length, e);
+    buffer_add_text(b, " ORDER BY ");
+    add_name(b, title);
+    buffer_printf(b, "%s NULLS LAST, job", descending ? " DESC" : "");
+    return 0;
+}
+
+static int write_statement(const struct result_query *q, const struct titles *all, const struct titles *chosen,
+                           struct buffer *b, struct error *e)
+{
+    buffer_add_text(b, "SELECT ");
+    for (size_t i = 0; i < chosen->count; i++) {
+        buffer_add_text(b, i ? ", " : "");
+        add_name(b, chosen->items[i]);
+    }
+    buffer_printf(b, " FROM results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
+    if (q->where) {
+        if (check_condition(all, q->where, e) < 0)
+            return -1;
+        buffer_printf(b, " AND (%s\n)", q->where);
+    }
+    if (add_order(all, q->sort, b, e) < 0)
+        return -1;
+    buffer_add_text(b, " LIMIT ?3");
+    return 0;
+}
+
+int result_query_open(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
+{
+    struct titles all = {NULL, 0}, chosen = {NULL, 0};
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    int rc = -1;
+    if (read_titles(db, &all, e) < 0 || choose_columns(db, q, &all, &chosen, e) < 0 ||
+        write_statement(q, &all, &chosen, &sql, e) < 0 || db_prepare(db, buffer_text(&sql), &s, e) < 0)
+        goto out;
+    stmt_bind_int(s, 1, q->every_sweep);
+    stmt_bind_text(s, 2, q->state);
+    stmt_bind_int(s, 3, q->limit > 0 ? q->limit : -1);
+    if (q->where)
+        guard_limit_steps(db, STEPS_MOST_MILLIONS);
+    *out = s;
+    rc = 0;
+out:
+    titles_free(&all);
+    titles_free(&chosen);
+    buffer_free(&sql);
+    return rc;
+}
+
+/* --- units --- */
+
+int result_units(struct db *db, const struct stmt *s, char ***out, struct error *e)
+{
+    struct stmt *q = NULL;
+    if (db_prepare(db, "SELECT unit FROM metric_definition WHERE unit <> '' AND (name = ?1 OR 'metric.' || name = ?1)",
+                   &q, e) < 0)
+        return -1;
+    char **units = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *units);
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < stmt_column_count(s); i++) {
+        stmt_bind_text(q, 1, stmt_column_name(s, i));
+        rc = stmt_next(q, e);
+        if (rc > 0)
+            units[i] = xstrdup(stmt_text(q, 0));
+        stmt_reset(q);
+        rc = rc < 0 ? -1 : 0;
+    }
+    stmt_free(q);
+    if (rc < 0) {
+        result_units_free(units, s);
+        return -1;
+    }
+    *out = units;
+    return 0;
+}
+
+void result_units_free(char **units, const struct stmt *s)
+{
+    for (int i = 0; units && i < stmt_column_count(s); i++)
+        free(units[i]);
+    free(units);
+}

@@ -1,0 +1,82 @@
+/* The states of jobs and attempts, the events that change them, and what each event does, as two pure tables. Live
+ * recording, recovery and the triggers of the database (sql/migrations) follow them; a test walks every cell.
+ *
+ *   job       pending --claim--> running              attempt   claimed --start--> running
+ *             running --release--> pending                      claimed --release--> (removed)
+ *             running --succeed--> ok                           claimed --orphan--> (removed)
+ *             running --repeat--> pending                       running --succeed--> ok
+ *             running --fail--> failed                          running --fail--> failed
+ *             running --retry--> pending                        running --orphan--> failed (lost)
+ *             failed, ok --reopen--> pending
+ *
+ * Everything else is illegal, and the database refuses it whoever asks. */
+#ifndef MESHSWEEP_STORE_STATES_H
+#define MESHSWEEP_STORE_STATES_H
+
+enum job_state { JOB_NONE = 0, JOB_PENDING, JOB_RUNNING, JOB_OK, JOB_FAILED, JOB_STATE_COUNT };
+
+enum job_event {
+    JOB_CLAIM = 1, /* an attempt of it was decided */
+    JOB_RELEASE,   /* … and was not started */
+    JOB_SUCCEED,   /* an attempt was ok, and enough were */
+    JOB_REPEAT,    /* an attempt was ok, and more are wanted */
+    JOB_FAIL,      /* an attempt failed, and its class allows no more */
+    JOB_RETRY,     /* an attempt failed, and its class allows another */
+    JOB_REOPEN,    /* asked for again: by the policy, by --retry-failed, by more repeats, or by hand */
+    JOB_EVENT_COUNT
+};
+
+/* What becomes of the columns `failure` and `attempt_id`. */
+enum job_action {
+    JOB_KEEP = 0,
+    JOB_SET_RESULT,  /* the attempt stands for the job */
+    JOB_SET_FAILURE, /* the attempt stands for the job, with its failure class */
+    JOB_CLEAR_FAILURE
+};
+
+enum attempt_state {
+    ATTEMPT_NONE = 0,
+    ATTEMPT_CLAIMED,
+    ATTEMPT_RUNNING,
+    ATTEMPT_OK,
+    ATTEMPT_FAILED,
+    ATTEMPT_STATE_COUNT,
+    ATTEMPT_REMOVED /* the row is gone */
+};
+
+enum attempt_event {
+    ATTEMPT_START = 1,
+    ATTEMPT_RELEASE, /* given back unstarted */
+    ATTEMPT_SUCCEED,
+    ATTEMPT_FAIL,
+    ATTEMPT_ORPHAN, /* its runner died */
+    ATTEMPT_EVENT_COUNT
+};
+
+enum attempt_action {
+    ATTEMPT_KEEP = 0,
+    ATTEMPT_SET_START,
+    ATTEMPT_SET_END,
+    ATTEMPT_SET_LOST, /* failure class `lost`, ended now */
+    ATTEMPT_DELETE,
+    ATTEMPT_ACTION_COUNT
+};
+
+/* `next` 0: the event is illegal in that state. */
+struct job_transition {
+    enum job_state next;
+    enum job_action action;
+};
+struct attempt_transition {
+    enum attempt_state next;
+    enum attempt_action action;
+};
+
+struct job_transition job_transition(enum job_state state, enum job_event event);
+struct attempt_transition attempt_transition(enum attempt_state state, enum attempt_event event);
+
+/* As in the column `state`; [0] is NULL. */
+extern const char *const job_state_names[JOB_STATE_COUNT];
+extern const char *const attempt_state_names[ATTEMPT_STATE_COUNT];
+
+#endif

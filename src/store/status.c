@@ -1,0 +1,211 @@
+#include "store/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+static char *text_or(const struct stmt *s, int column, const char *absent)
+{
+    const char *text = stmt_text(s, column);
+    return text ? xstrdup(text) : absent ? xstrdup(absent) : NULL;
+}
+
+static int64_t int_or(const struct stmt *s, int column, int64_t absent)
+{
+    return stmt_is_null(s, column) ? absent : stmt_int(s, column);
+}
+
+/* --- one part each; every row of its query is handed to `row` --- */
+
+struct part {
+    const char *sql; /* ?1 is the sweep's id */
+    void (*row)(const struct stmt *s, struct sweep_status *out);
+};
+
+static void read_state(const struct stmt *s, struct sweep_status *out)
+{
+    const struct {
+        const char *name;
+        int64_t *count;
+    } states[] = {
+        {"pending", &out->pending}, {"running", &out->running}, {"ok", &out->ok}, {"failed", &out->failed}};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (strcmp(states[i].name, stmt_text(s, 0)) == 0)
+            *states[i].count += stmt_int(s, 2);
+    if (stmt_is_null(s, 1))
+        return;
+    out->classes = array_grow(out->classes, out->class_count, sizeof *out->classes);
+    out->classes[out->class_count++] = (struct status_class){text_or(s, 1, ""), stmt_int(s, 2)};
+}
+
+/* What a runner has claimed ahead of time waits like the rest. */
+static void read_claimed(const struct stmt *s, struct sweep_status *out)
+{
+    out->running -= stmt_int(s, 0);
+    out->pending += stmt_int(s, 0);
+}
+
+static void read_failure(const struct stmt *s, struct sweep_status *out)
+{
+    if (out->failure_total++ >= STATUS_LISTED)
+        return;
+    out->failures = array_grow(out->failures, out->failure_count, sizeof *out->failures);
+    out->failures[out->failure_count++] =
+        (struct status_failure){text_or(s, 0, ""), text_or(s, 1, ""), stmt_int(s, 2), stmt_int(s, 3)};
+}
+
+static void read_attempt(const struct stmt *s, struct sweep_status *out)
+{
+    if (out->attempt_total++ >= STATUS_LISTED)
+        return;
+    out->attempts = array_grow(out->attempts, out->attempt_count, sizeof *out->attempts);
+    out->attempts[out->attempt_count++] =
+        (struct status_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2)};
+}
+
+static void read_rule(const struct stmt *s, struct sweep_status *out)
+{
+    out->rules = array_grow(out->rules, out->rule_count, sizeof *out->rules);
+    out->rules[out->rule_count++] =
+        (struct status_rule){text_or(s, 0, ""), text_or(s, 1, ""), stmt_int(s, 2) != 0, stmt_int(s, 3)};
+}
+
+static void read_mean(const struct stmt *s, struct sweep_status *out)
+{
+    out->mean_ms = stmt_is_null(s, 0) ? -1 : (int64_t)stmt_double(s, 0);
+}
+
+static void read_objective(const struct stmt *s, struct sweep_status *out)
+{
+    out->objective = text_or(s, 0, "");
+    out->maximise = stmt_int(s, 1) != 0;
+    out->unit = text_or(s, 2, "");
+}
+
+static void read_best(const struct stmt *s, struct sweep_status *out)
+{
+    out->has_best = true;
+    out->best_job = stmt_int(s, 0);
+    out->best = stmt_double(s, 1);
+}
+
+static const struct part parts[] = {
+    {"SELECT state, failure, count(*) FROM job WHERE sweep_id = ?1 GROUP BY state, failure", read_state},
+    {"SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+     " WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND j.state = 'running' AND j.sweep_id = ?1",
+     read_claimed},
+    {"SELECT j.failure, coalesce(a.message, ''), count(*) AS jobs, min(j.id)"
+     " FROM job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id"
+     " WHERE j.sweep_id = ?1 AND j.state = 'failed' GROUP BY 1, 2 ORDER BY jobs DESC, 4",
+     read_failure},
+    /* Of any sweep: a runner that was started with an older file still occupies the machine. */
+    {"SELECT job_id, number, started FROM attempt WHERE state IN ('claimed', 'running') AND state = 'running' AND ?1"
+     " ORDER BY started, id",
+     read_attempt},
+    {"SELECT name, reason, level = 'warn', excluded FROM rule WHERE sweep_id = ?1 AND excluded > 0 ORDER BY position",
+     read_rule},
+    {"SELECT avg(duration_ms) FROM (SELECT duration_ms FROM attempt WHERE duration_ms IS NOT NULL AND"
+     " failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND ?1 ORDER BY id DESC LIMIT 1000)",
+     read_mean},
+    {"SELECT s.objective, s.maximise, m.unit FROM sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective"
+     " WHERE s.id = ?1 AND s.objective IS NOT NULL",
+     read_objective},
+    {"SELECT j.id, m.value FROM job AS j CROSS JOIN summary AS m ON m.attempt_id = j.attempt_id"
+     " AND m.name = (SELECT objective FROM sweep WHERE id = ?1)"
+     " WHERE j.sweep_id = ?1 AND j.state = 'ok' AND m.value > -9e999 AND m.value < 9e999"
+     " ORDER BY iif((SELECT maximise FROM sweep WHERE id = ?1), -m.value, m.value), j.id LIMIT 1",
+     read_best},
+};
+
+static int read_part(struct db *db, const struct part *p, struct sweep_status *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, p->sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, out->sweep_id);
+    while ((rc = stmt_next(s, e)) > 0)
+        p->row(s, out);
+    stmt_free(s);
+    return rc;
+}
+
+static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT id, name, path, combinations, combinations - matched, duplicates FROM current_sweep", &s,
+                   e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = (struct sweep_status){
+            .sweep_id = stmt_int(s, 0),
+            .name = text_or(s, 1, ""),
+            .path = text_or(s, 2, ""),
+            .combinations = int_or(s, 3, -1),
+            .excluded = int_or(s, 4, -1),
+            .duplicates = int_or(s, 5, -1),
+            .mean_ms = -1,
+        };
+    else if (rc == 0)
+        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int status_read(struct db *db, struct sweep_status *out, struct error *e)
+{
+    struct sweep_status status = {0};
+    /* One transaction: a runner may be at work. */
+    if (db_exec(db, "BEGIN", e) < 0)
+        return -1;
+    int rc = read_sweep(db, &status, e);
+    for (size_t i = 0; rc == 0 && i < sizeof parts / sizeof *parts; i++)
+        rc = read_part(db, &parts[i], &status, e);
+    db_rollback(db);
+    if (rc < 0) {
+        status_free(&status);
+        return -1;
+    }
+    *out = status;
+    return 0;
+}
+
+void status_free(struct sweep_status *s)
+{
+    for (size_t i = 0; i < s->class_count; i++)
+        free(s->classes[i].name);
+    for (size_t i = 0; i < s->failure_count; i++) {
+        free(s->failures[i].class);
+        free(s->failures[i].message);
+    }
+    for (size_t i = 0; i < s->rule_count; i++) {
+        free(s->rules[i].name);
+        free(s->rules[i].reason);
+    }
+    free(s->classes);
+    free(s->failures);
+    free(s->attempts);
+    free(s->rules);
+    free(s->name);
+    free(s->path);
+    free(s->objective);
+    free(s->unit);
+    *s = (struct sweep_status){0};
+}
+
+int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms)
+{
+    if (s->pending + s->running == 0)
+        return 0;
+    if (s->mean_ms < 0 || s->attempt_total == 0)
+        return -1;
+    double work = (double)s->mean_ms * (double)(s->pending + (int64_t)(s->attempt_total - s->attempt_count));
+    for (size_t i = 0; i < s->attempt_count; i++) {
+        int64_t elapsed = now_ms - s->attempts[i].started_ms;
+        if (elapsed < s->mean_ms)
+            work += (double)(s->mean_ms - (elapsed > 0 ? elapsed : 0));
+    }
+    return (int64_t)(work / (double)s->attempt_total);
+}

@@ -1,0 +1,59 @@
+/* How the current sweep stands. */
+#ifndef MESHSWEEP_STORE_STATUS_H
+#define MESHSWEEP_STORE_STATUS_H
+
+#include "store/db.h"
+
+/* Lists hold at most this many items; their totals count all. */
+#define STATUS_LISTED 10
+
+struct status_class {
+    char *name; /* failure class of the attempt that stands for the job */
+    int64_t jobs;
+};
+
+/* Failed jobs that failed alike. */
+struct status_failure {
+    char *class, *message; /* message "" when none was recorded */
+    int64_t jobs, example_job;
+};
+
+struct status_attempt {
+    int64_t job_id, number;
+    int64_t started_ms;
+};
+
+struct status_rule {
+    char *name, *reason;
+    bool warning;     /* excludes nothing: `combinations` is how many matched ones it is false for */
+    int64_t combinations;
+};
+
+struct sweep_status {
+    int64_t sweep_id;
+    char *name, *path;
+    int64_t combinations, excluded, duplicates; /* -1: not recorded */
+    int64_t pending, running, ok, failed;       /* jobs */
+    struct status_class *classes;
+    size_t class_count;
+    struct status_failure *failures; /* most frequent first */
+    size_t failure_count, failure_total;
+    struct status_attempt *attempts; /* those that run, oldest first */
+    size_t attempt_count, attempt_total;
+    struct status_rule *rules; /* those that are false for any combination, in the order in which they are tried */
+    size_t rule_count;
+    int64_t mean_ms; /* of the last 1,000 attempts that ended with their jobs ok or failed; -1: none */
+    char *objective, *unit; /* NULL: none */
+    bool has_best, maximise;
+    double best;
+    int64_t best_job;
+};
+
+/* Reads it as of one moment. ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: status_free. */
+int status_read(struct db *db, struct sweep_status *out, struct error *e);
+void status_free(struct sweep_status *s);
+
+/* Time until all is done with as many jobs at a time as run now, each as long as the mean; -1: unknown. */
+int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms);
+
+#endif

@@ -1,0 +1,204 @@
+#include "store/sweeps.h"
+
+#include <stdlib.h>
+
+#include "config/secrets.h"
+#include "util/clock.h"
+
+static int find_sweep(struct db *db, const struct hash128 *hash, int64_t *id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT id FROM sweep WHERE hash = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, hash->bytes, sizeof hash->bytes);
+    int rc = stmt_next(s, e);
+    *id = rc > 0 ? stmt_int(s, 0) : 0;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The texts of the file and of its profiles, without secrets. */
+static void bind_texts(struct stmt *s, int first, const struct sweep *sweep)
+{
+    struct secrets secrets = SECRETS_INIT;
+    secrets_add_declared(&secrets, sweep);
+    char *text = secrets_redact(&secrets, sweep->text);
+    char *profile_text = secrets_redact(&secrets, sweep->profile_text ? sweep->profile_text : "");
+    stmt_bind_text(s, first, text);
+    stmt_bind_text(s, first + 1, profile_text);
+    free(text);
+    free(profile_text);
+    secrets_free(&secrets);
+}
+
+static int insert_sweep(struct db *db, const struct sweep *sweep, const struct hash128 *hash, int64_t *id,
+                        struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "INSERT INTO sweep (hash, name, path, text, profile_text, tool_version, objective, maximise,"
+                   " first_seen, last_seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, hash->bytes, sizeof hash->bytes);
+    stmt_bind_text(s, 2, sweep->name);
+    stmt_bind_text(s, 3, sweep->path);
+    bind_texts(s, 4, sweep);
+    stmt_bind_text(s, 6, MESHSWEEP_VERSION);
+    stmt_bind_text(s, 7, sweep->objective_count ? sweep->objectives[0].metric : NULL);
+    stmt_bind_int(s, 8, sweep->objective_count && sweep->objectives[0].maximise);
+    stmt_bind_int(s, 9, clock_wall_ms());
+    int rc = stmt_run(s, e);
+    *id = db_last_id(db);
+    stmt_free(s);
+    return rc;
+}
+
+/* last_seen only goes forward, so that a clock set back does not bring an old sweep to the front. */
+static int touch_sweep(struct db *db, int64_t id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "UPDATE sweep SET last_seen = max(?2, (SELECT max(last_seen) + 1 FROM sweep)) WHERE id = ?1", &s,
+                   e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_int(s, 2, clock_wall_ms());
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+static int record_metrics(struct db *db, const struct sweep *sweep, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "INSERT INTO metric_definition (name, unit, better, warmup, take) VALUES (?1, ?2, ?3, ?4, ?5)"
+                   " ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3, warmup = ?4, take = ?5",
+                   &s, e) < 0)
+        return -1;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sweep->job.metric_count; i++) {
+        const struct metric *m = &sweep->job.metrics[i];
+        stmt_bind_text(s, 1, m->name);
+        stmt_bind_text(s, 2, m->unit);
+        stmt_bind_text(s, 3, m->better_given ? (m->maximise ? "max" : "min") : NULL);
+        stmt_bind_int(s, 4, m->warmup);
+        stmt_bind_text(s, 5, take_names[m->take]);
+        rc = stmt_run(s, e);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *hash, int64_t *id, struct error *e)
+{
+    if (find_sweep(db, hash, id, e) < 0)
+        return -1;
+    if (*id == 0 && insert_sweep(db, s, hash, id, e) < 0)
+        return -1;
+    if (touch_sweep(db, *id, e) < 0)
+        return -1;
+    return record_metrics(db, s, e);
+}
+
+static int count_jobs(struct db *db, int64_t id, int64_t *count, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT count(*) FROM job WHERE sweep_id = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    int rc = stmt_next(s, e);
+    *count = rc > 0 ? stmt_int(s, 0) : 0;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_counts *counts, struct error *e)
+{
+    struct stmt *s = NULL;
+    *yes = false;
+    if (db_prepare(db, "SELECT combinations, matched, duplicates, jobs FROM sweep WHERE id = ? AND enumerated", &s, e) <
+        0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *counts = (struct sweep_counts){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
+    stmt_free(s);
+    *yes = rc > 0;
+    return rc < 0 ? -1 : 0;
+}
+
+int sweep_set_enumerated(struct db *db, int64_t id, int64_t combinations, int64_t matched, struct sweep_counts *counts,
+                         struct error *e)
+{
+    int64_t jobs;
+    struct stmt *s = NULL;
+    if (count_jobs(db, id, &jobs, e) < 0 ||
+        db_prepare(db,
+                   "UPDATE sweep SET combinations = ?2, matched = ?3, duplicates = ?3 - ?4, jobs = ?4, enumerated = 1"
+                   " WHERE id = ?1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_int(s, 2, combinations);
+    stmt_bind_int(s, 3, matched);
+    stmt_bind_int(s, 4, jobs);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    *counts = (struct sweep_counts){combinations, matched, matched - jobs, jobs};
+    return rc;
+}
+
+static int forget_rules(struct db *db, int64_t id, struct error *e)
+{
+    struct stmt *s = NULL;
+    /* Exclusions go with their rules. */
+    if (db_prepare(db, "DELETE FROM rule WHERE sweep_id = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (forget_rules(db, id, e) < 0 ||
+        db_prepare(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
+        return -1;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        stmt_bind_int(s, 1, id);
+        stmt_bind_int(s, 2, (int64_t)i);
+        stmt_bind_text(s, 3, rules[i].name);
+        stmt_bind_text(s, 4, rules[i].require);
+        stmt_bind_text(s, 5, rules[i].reason);
+        stmt_bind_text(s, 6, rules[i].source);
+        stmt_bind_text(s, 7, rules[i].warning ? "warn" : "exclude");
+        stmt_bind_int(s, 8, rules[i].excluded);
+        if (rules[i].alone < 0)
+            stmt_bind_null(s, 9);
+        else
+            stmt_bind_int(s, 9, rules[i].alone);
+        rc = stmt_run(s, e);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int sweep_record_exclusion(struct db *db, int64_t id, size_t rule, int64_t rank, const char *values_json,
+                           struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "INSERT INTO exclusion (sweep_id, position, rank, \"values\") VALUES (?, ?, ?, ?)", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_int(s, 2, (int64_t)rule);
+    stmt_bind_int(s, 3, rank);
+    stmt_bind_text(s, 4, values_json);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}

@@ -1,0 +1,38 @@
+/* Sweeps as recorded: what was asked for, its rules and what they removed. Every function runs inside the caller's
+ * write transaction unless it says otherwise. */
+#ifndef MESHSWEEP_STORE_SWEEPS_H
+#define MESHSWEEP_STORE_SWEEPS_H
+
+#include "config/sweep.h"
+#include "store/db.h"
+
+struct sweep_counts {
+    int64_t combinations, matched, duplicates, jobs;
+};
+
+/* Finds or makes the row with that hash, makes it the current one (last_seen) and writes its metric definitions. */
+int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *hash, int64_t *id, struct error *e);
+
+/* Whether every job of it stands in the table job: it was enumerated once and none was deleted or taken over since
+ * (the table's triggers watch).
+ * `*counts` is filled when so. */
+int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_counts *counts, struct error *e);
+
+/* Marks it enumerated; jobs and duplicates are counted from the table. */
+int sweep_set_enumerated(struct db *db, int64_t id, int64_t combinations, int64_t matched, struct sweep_counts *counts,
+                         struct error *e);
+
+struct rule_row {
+    const char *name, *require, *reason, *source;
+    bool warning;
+    int64_t excluded;
+    int64_t alone; /* -1: not counted */
+};
+
+/* Forgets the rules and exclusions of the sweep, then writes these. */
+int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e);
+
+int sweep_record_exclusion(struct db *db, int64_t id, size_t rule, int64_t rank, const char *values_json,
+                           struct error *e);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * The device memory of one rank: an allocator that counts every tensor and refuses to pass a capacity.
+ *
+ * Parameters, gradients, Adam moments, activations and communication buffers of a rank all come from its
+ * device, so that the peak is what the same program would need on an accelerator, and a configuration that
+ * is too large fails in the same way. Host bookkeeping (options, training text, pointers) is not counted.
+ * A block counts its size rounded up to DEVICE_ALIGNMENT.
+ */
+#ifndef TRAINER_DEVICE_H
+#define TRAINER_DEVICE_H
+
+#include <stddef.h>
+
+#include "trainer/error.h"
+
+enum { DEVICE_ALIGNMENT = 64 };
+
+/* What a block is for. The peak is kept for each, as held at the moment of the highest total. */
+enum device_use {
+    DEVICE_PARAMETERS,
+    DEVICE_GRADIENTS,
+    DEVICE_OPTIMIZER,
+    DEVICE_ACTIVATIONS,
+    DEVICE_BUFFERS,
+    DEVICE_USES,
+};
+
+struct device {
+    int rank;
+    size_t capacity_bytes; /* 0: without limit */
+    size_t used_bytes;
+    size_t peak_bytes;
+    size_t used_by[DEVICE_USES];
+    size_t peak_by[DEVICE_USES]; /* what was held when used_bytes was peak_bytes; adds up to it */
+};
+
+/* An empty device; needs no closing. */
+void device_open(struct device *device, int rank, size_t capacity_bytes);
+
+/* What a block of `bytes` counts: the next multiple of DEVICE_ALIGNMENT. */
+size_t device_rounded(size_t bytes);
+
+/*
+ * Returns a zeroed block that the caller gives back with device_free(), or NULL with *e set when the block
+ * would pass the capacity (the message names rank, size, capacity, used and free) or the host has no memory.
+ */
+void *device_alloc(struct device *device, enum device_use use, size_t bytes, struct error *e);
+
+/* Gives a block back; NULL is nothing. */
+void device_free(struct device *device, void *block);
+
+/* Counts memory that lies elsewhere (a window shared between ranks) against the capacity. 0, or -1 and *e. */
+int device_reserve(struct device *device, enum device_use use, size_t bytes, struct error *e);
+
+/* Takes back what device_reserve() counted. */
+void device_unreserve(struct device *device, enum device_use use, size_t bytes);
+
+/* The name of a use in reports: "parameter", "gradient", "optimizer", "activation", "buffer". */
+const char *device_use_name(enum device_use use);
+
+#endif

@@ -1,0 +1,111 @@
+#include "util/buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/decimal.h"
+#include "util/memory.h"
+#include "util/utf8.h"
+
+void buffer_reserve(struct buffer *b, size_t more)
+{
+    size_t needed = b->length + more + 1;
+    if (needed <= b->capacity)
+        return;
+    size_t capacity = b->capacity ? b->capacity : 64;
+    while (capacity < needed)
+        capacity *= 2;
+    b->data = xrealloc(b->data, capacity);
+    b->capacity = capacity;
+}
+
+void buffer_add(struct buffer *b, const void *bytes, size_t length)
+{
+    buffer_reserve(b, length);
+    if (length)
+        memcpy(b->data + b->length, bytes, length);
+    b->length += length;
+    b->data[b->length] = '\0';
+}
+
+void buffer_add_text(struct buffer *b, const char *text)
+{
+    buffer_add(b, text, strlen(text));
+}
+
+void buffer_add_char(struct buffer *b, char c)
+{
+    buffer_add(b, &c, 1);
+}
+
+void buffer_printf(struct buffer *b, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int n = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (n > 0) {
+        buffer_reserve(b, (size_t)n);
+        vsnprintf(b->data + b->length, (size_t)n + 1, format, again);
+        b->length += (size_t)n;
+    }
+    va_end(again);
+}
+
+void buffer_clear(struct buffer *b)
+{
+    b->length = 0;
+    if (b->data)
+        b->data[0] = '\0';
+}
+
+void buffer_free(struct buffer *b)
+{
+    free(b->data);
+    *b = (struct buffer)BUFFER_INIT;
+}
+
+char *buffer_take(struct buffer *b)
+{
+    buffer_reserve(b, 0);
+    b->data[b->length] = '\0';
+    char *text = b->data;
+    *b = (struct buffer)BUFFER_INIT;
+    return text;
+}
+
+const char *buffer_text(const struct buffer *b)
+{
+    return b->data ? b->data : "";
+}
+
+void buffer_add_json_string(struct buffer *b, const char *text, size_t length)
+{
+    buffer_add_char(b, '"');
+    for (size_t i = 0; i < length;) {
+        unsigned char c = (unsigned char)text[i];
+        size_t width = utf8_sequence_length(text + i, length - i);
+        if (c == '"' || c == '\\')
+            buffer_printf(b, "\\%c", c);
+        else if (c == '\n')
+            buffer_add_text(b, "\\n");
+        else if (c == '\t')
+            buffer_add_text(b, "\\t");
+        else if (c < 0x20 || c == 0x7f)
+            buffer_printf(b, "\\u%04x", c);
+        else if (width == 0)
+            buffer_add_text(b, "\xEF\xBF\xBD");
+        else
+            buffer_add(b, text + i, width);
+        i += width ? width : 1;
+    }
+    buffer_add_char(b, '"');
+}
+
+void buffer_add_double(struct buffer *b, double value)
+{
+    buffer_reserve(b, DECIMAL_BYTES);
+    b->length += decimal_from_double(value, b->data + b->length);
+}

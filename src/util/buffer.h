@@ -1,0 +1,41 @@
+/* A growing byte string, always NUL-terminated once it holds anything. */
+#ifndef MESHSWEEP_UTIL_BUFFER_H
+#define MESHSWEEP_UTIL_BUFFER_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct buffer {
+    char *data; /* NULL while empty and never used; may hold NUL bytes */
+    size_t length;
+    size_t capacity;
+};
+
+#define BUFFER_INIT {NULL, 0, 0}
+
+/* Makes room for `more` bytes and a NUL after the end, for a caller who writes there and then raises `length`. */
+void buffer_reserve(struct buffer *b, size_t more);
+
+void buffer_add(struct buffer *b, const void *bytes, size_t length);
+void buffer_add_text(struct buffer *b, const char *text);
+void buffer_add_char(struct buffer *b, char c);
+void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Empties without releasing. */
+void buffer_clear(struct buffer *b);
+void buffer_free(struct buffer *b);
+
+/* Hands the text over: the caller's, NUL-terminated (never NULL); the buffer is empty afterwards. */
+char *buffer_take(struct buffer *b);
+
+/* The text as it stands, "" when empty. Borrowed until the next change. */
+const char *buffer_text(const struct buffer *b);
+
+/* Appends `text` as a JSON string, quotes included. Bytes that are no UTF-8 become U+FFFD. It is a basic string of
+ * TOML too, which takes no DEL as it stands. */
+void buffer_add_json_string(struct buffer *b, const char *text, size_t length);
+
+/* Appends the shortest decimal that reads back equal; "NaN", "Infinity" and "-Infinity" for what JSON lacks. */
+void buffer_add_double(struct buffer *b, double value);
+
+#endif

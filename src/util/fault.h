@@ -1,0 +1,80 @@
+/* Fault points: named places around every step that must survive a kill, where a test build dies as if by `kill -9`.
+ *
+ * Configured with --enable-faults, the program reads MESHSWEEP_FAULT=NAME[:N] and kills itself with SIGKILL when it
+ * passes that point for the Nth time (the first by default). Otherwise FAULT() is nothing at all.
+ * tests/cli/test_faults.sh visits every point, starts again, and compares with an undisturbed run. */
+#ifndef MESHSWEEP_UTIL_FAULT_H
+#define MESHSWEEP_UTIL_FAULT_H
+
+#include "util/error.h"
+
+/* Constant, name. In the order in which a run passes them. */
+#define FAULT_POINTS(X) \
+    /* store/open.c: the file, its schema, the data of the program in it */ \
+    X(LOCKED, "locked") \
+    X(MIGRATION_APPLIED, "migration-applied") \
+    X(MIGRATED, "migrated") \
+    X(DATA_REFRESHED, "data-refreshed") \
+    X(OPENED, "opened") \
+    /* space/enumerate.c: the jobs of a sweep file, in one transaction */ \
+    X(SWEEP_RECORDED, "sweep-recorded") \
+    X(JOB_ENUMERATED, "job-enumerated") \
+    X(ENUMERATED, "enumerated") \
+    X(ENUMERATION_COMMITTED, "enumeration-committed") \
+    /* store/result_views.c */ \
+    X(VIEWS_REPLACED, "views-replaced") \
+    /* run/runner.c, store/attempts.c: what a dead runner left */ \
+    X(SALVAGED, "salvaged") \
+    X(RUNNER_RECORDED, "runner-recorded") \
+    X(ATTEMPTS_RECOVERED, "attempts-recovered") \
+    X(JOBS_RECOVERED, "jobs-recovered") \
+    X(REQUEUED, "requeued") \
+    X(RECOVERED, "recovered") \
+    /* a claim: attempt made, job running, committed, only then started */ \
+    X(ATTEMPT_CLAIMED, "attempt-claimed") \
+    X(JOB_CLAIMED, "job-claimed") \
+    X(SPAWNED, "spawned") \
+    X(START_WRITTEN, "start-written") \
+    /* the end of a job's processes, and its files */ \
+    X(TREE_TERMINATED, "tree-terminated") \
+    X(LOG_KEPT, "log-kept") \
+    X(OUTCOME_TAKEN, "outcome-taken") \
+    X(OUTCOME_READ, "outcome-read") \
+    /* the record of an end, announced only once it is committed */ \
+    X(SAMPLES_WRITTEN, "samples-written") \
+    X(ATTEMPT_ENDED, "attempt-ended") \
+    X(JOB_FINISHED, "job-finished") \
+    X(TURN_WRITTEN, "turn-written") \
+    X(TURN_COMMITTED, "turn-committed") \
+    X(ANNOUNCED, "announced") \
+    /* leaving */ \
+    X(CLAIM_RELEASED, "claim-released") \
+    X(CLAIMS_RELEASED, "claims-released") \
+    X(RUNNER_ENDED, "runner-ended") \
+    X(CLOSING, "closing") \
+    /* util/file.c: a file that is whole or not there */ \
+    X(FILE_WRITTEN, "file-written") \
+    X(FILE_RENAMED, "file-renamed")
+
+enum fault_point {
+    FAULT_NONE = 0,
+#define FAULT_CONSTANT(constant, name) FAULT_##constant,
+    FAULT_POINTS(FAULT_CONSTANT)
+#undef FAULT_CONSTANT
+    FAULT_COUNT
+};
+
+/* [FAULT_NONE] is NULL. */
+extern const char *const fault_names[FAULT_COUNT];
+
+/* Sets the point at which to die, from "NAME" or "NAME:N". ERROR_USAGE when there is no such point. */
+int fault_arm(const char *text, struct error *e);
+
+#ifdef MESHSWEEP_FAULTS
+void fault_pass(enum fault_point point);
+#define FAULT(constant) fault_pass(FAULT_##constant)
+#else
+#define FAULT(constant) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+#include "util/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/fault.h"
+#include "util/memory.h"
+
+static int read_all(int fd, const char *path, size_t limit_bytes, struct buffer *out, struct error *e)
+{
+    char block[65536];
+    size_t total = 0;
+    for (;;) {
+        ssize_t n = read(fd, block, sizeof block);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(e, errno, "%s: cannot read", path);
+        if (n == 0)
+            return 0;
+        total += (size_t)n;
+        if (total > limit_bytes)
+            return error_set(e, ERROR_FAILED, "%s: larger than the %zu bytes allowed", path, limit_bytes);
+        buffer_add(out, block, (size_t)n);
+    }
+}
+
+int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct error *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(e, errno, "%s: cannot open", path);
+    int rc = read_all(fd, path, limit_bytes, out, e);
+    close(fd);
+    return rc;
+}
+
+static int write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = write(fd, bytes, length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        bytes += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+int atomic_file_open(const char *path, struct atomic_file *out, struct error *e)
+{
+    struct atomic_file f = ATOMIC_FILE_INIT;
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        f.descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        f.temporary = xasprintf("%s.XXXXXX", path);
+        f.descriptor = mkostemp(f.temporary, O_CLOEXEC);
+    }
+    if (f.descriptor < 0) {
+        free(f.temporary);
+        return error_errno(e, errno, "%s: cannot create", path);
+    }
+    f.path = xstrdup(path);
+    *out = f;
+    return 0;
+}
+
+int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e)
+{
+    if (write_all(f->descriptor, bytes, length) < 0)
+        return error_errno(e, errno, "%s: cannot write", f->path);
+    return 0;
+}
+
+int atomic_file_commit(struct atomic_file *f, struct error *e)
+{
+    if (!f->temporary)
+        return 0;
+    if (fchmod(f->descriptor, 0644) < 0 || fsync(f->descriptor) < 0)
+        return error_errno(e, errno, "%s: cannot write", f->path);
+    FAULT(FILE_WRITTEN);
+    if (rename(f->temporary, f->path) < 0)
+        return error_errno(e, errno, "%s: cannot replace", f->path);
+    FAULT(FILE_RENAMED);
+    free(f->temporary);
+    f->temporary = NULL;
+    return 0;
+}
+
+void atomic_file_close(struct atomic_file *f)
+{
+    if (f->descriptor >= 0)
+        close(f->descriptor);
+    if (f->temporary)
+        unlink(f->temporary);
+    free(f->temporary);
+    free(f->path);
+    *f = (struct atomic_file)ATOMIC_FILE_INIT;
+}
+
+int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e)
+{
+    struct atomic_file f = ATOMIC_FILE_INIT;
+    int rc = -1;
+    if (atomic_file_open(path, &f, e) == 0 && atomic_file_write(&f, bytes, length, e) == 0)
+        rc = atomic_file_commit(&f, e);
+    atomic_file_close(&f);
+    return rc;
+}
+
+int file_make_directories(const char *path, struct error *e)
+{
+    char *copy = xstrdup(path);
+    int rc = 0;
+    for (char *p = copy + 1; rc == 0; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char kept = *p;
+        *p = '\0';
+        struct stat status;
+        if (mkdir(copy, 0700) < 0 && (errno != EEXIST || stat(copy, &status) < 0 || !S_ISDIR(status.st_mode)))
+            rc = error_errno(e, errno, "%s: cannot make the directory", copy);
+        *p = kept;
+        if (kept == '\0')
+            break;
+    }
+    free(copy);
+    return rc;
+}
+
+char *path_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    if (name[0] == '/' || !slash)
+        return xstrdup(name);
+    return xasprintf("%.*s/%s", (int)(slash - path), path, name);
+}
+
+char *path_absolute(const char *path)
+{
+    char *whole = realpath(path, NULL);
+    if (whole)
+        return whole;
+    const char *slash = strrchr(path, '/');
+    char *parent = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+    char *resolved = realpath(parent, NULL);
+    free(parent);
+    if (!resolved)
+        return xstrdup(path);
+    char *out = xasprintf("%s/%s", strcmp(resolved, "/") ? resolved : "", slash ? slash + 1 : path);
+    free(resolved);
+    return out;
+}

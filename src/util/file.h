@@ -1,0 +1,38 @@
+/* Whole files and paths. Descriptors are close-on-exec from birth. */
+#ifndef MESHSWEEP_UTIL_FILE_H
+#define MESHSWEEP_UTIL_FILE_H
+
+#include "util/buffer.h"
+#include "util/error.h"
+
+/* Reads at most `limit_bytes`; a larger file is an error. `out` is appended to. */
+int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct error *e);
+
+/* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
+int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);
+
+/* The same in pieces: a file that stands at `path` only once it is complete. What is there already and is no regular
+ * file (a pipe, a terminal) is written as it is. */
+struct atomic_file {
+    char *path;
+    char *temporary; /* NULL: written as it is */
+    int descriptor;
+};
+#define ATOMIC_FILE_INIT {NULL, NULL, -1}
+int atomic_file_open(const char *path, struct atomic_file *out, struct error *e);
+int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e);
+int atomic_file_commit(struct atomic_file *f, struct error *e);
+/* Releases; what was not committed is gone. */
+void atomic_file_close(struct atomic_file *f);
+
+/* Makes a directory and what is missing above it, mode 0700. An existing directory is fine. */
+int file_make_directories(const char *path, struct error *e);
+
+/* "DIRECTORY of path" + "/" + name, or `name` itself when it is absolute. The caller's. */
+char *path_beside(const char *path, const char *name);
+
+/* Absolute and without links, for a path whose last component may not exist yet. The caller's; a copy when nothing
+ * can be resolved. */
+char *path_absolute(const char *path);
+
+#endif

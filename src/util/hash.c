@@ -1,0 +1,21 @@
+#include "util/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct hash128 hash_bytes(const void *bytes, size_t length)
+{
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes, length));
+    struct hash128 out;
+    memcpy(out.bytes, canonical.digest, sizeof out.bytes);
+    return out;
+}
+
+char *hash_hex(const struct hash128 *hash, char out[HASH_HEX_BYTES])
+{
+    for (size_t i = 0; i < sizeof hash->bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", hash->bytes[i]);
+    return out;
+}

@@ -1,0 +1,17 @@
+/* XXH3-128, the identity of specs and jobs. Not for secrets. */
+#ifndef MESHSWEEP_UTIL_HASH_H
+#define MESHSWEEP_UTIL_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash128 {
+    unsigned char bytes[16]; /* big-endian canonical form, the same on every machine */
+};
+
+#define HASH_HEX_BYTES 33 /* 32 digits and the NUL */
+
+struct hash128 hash_bytes(const void *bytes, size_t length);
+char *hash_hex(const struct hash128 *hash, char out[HASH_HEX_BYTES]);
+
+#endif

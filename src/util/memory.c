@@ -1,0 +1,77 @@
+#include "util/memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void out_of_memory(void)
+{
+    static const char text[] = "meshsweep: out of memory\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    abort();
+}
+
+static void *checked(void *block, size_t bytes)
+{
+    if (!block && bytes > 0)
+        out_of_memory();
+    return block;
+}
+
+void *xmalloc(size_t bytes)
+{
+    return checked(malloc(bytes ? bytes : 1), bytes);
+}
+
+void *xcalloc(size_t count, size_t bytes)
+{
+    return checked(calloc(count ? count : 1, bytes ? bytes : 1), 1);
+}
+
+void *xrealloc(void *block, size_t bytes)
+{
+    return checked(realloc(block, bytes ? bytes : 1), bytes);
+}
+
+void *xreallocarray(void *block, size_t count, size_t bytes)
+{
+    if (bytes && count > SIZE_MAX / bytes)
+        out_of_memory();
+    return xrealloc(block, count * bytes);
+}
+
+char *xstrdup(const char *text)
+{
+    return xstrndup(text, strlen(text));
+}
+
+char *xstrndup(const char *text, size_t length)
+{
+    char *copy = xmalloc(length + 1);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+char *xasprintf(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (n < 0)
+        out_of_memory();
+    return text;
+}
+
+void *array_grow(void *array, size_t count, size_t element_bytes)
+{
+    if (count != 0 && (count & (count - 1)) != 0)
+        return array;
+    return xreallocarray(array, count ? count * 2 : 1, element_bytes);
+}

@@ -1,0 +1,150 @@
+#include "util/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEN_YEARS_MS (10.0 * 366 * 86400 * 1000)
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+/* Longer names first: the first that matches is taken. */
+static const struct unit duration_units[] = {
+    {"ms", 1}, {"min", 60e3}, {"m", 60e3}, {"s", 1e3}, {"h", 3600e3}, {"d", 86400e3}, {NULL, 0},
+};
+
+static const struct unit size_units[] = {
+    {"KiB", 1024.0},       {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
+    {"kB", 1e3},           {"KB", 1e3},        {"MB", 1e6},           {"GB", 1e9},
+    {"TB", 1e12},          {"B", 1},           {NULL, 0},
+};
+
+bool parse_int64(const char *text, int64_t *out)
+{
+    if (!isdigit((unsigned char)text[text[0] == '-' || text[0] == '+']))
+        return false;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || *end)
+        return false;
+    *out = value;
+    return true;
+}
+
+/* The decimal number that begins `text`; NULL when there is none. */
+static const char *leading_number(const char *text, double *out)
+{
+    const char *p = text + (*text == '-' || *text == '+');
+    if (!isdigit((unsigned char)*p) && !(*p == '.' && isdigit((unsigned char)p[1])))
+        return NULL;
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
+        return NULL;
+    char *end;
+    double value = strtod(text, &end);
+    if (!isfinite(value))
+        return NULL;
+    *out = value;
+    return end;
+}
+
+bool parse_double(const char *text, double *out)
+{
+    double value;
+    const char *end = leading_number(text, &value);
+    if (!end || *end)
+        return false;
+    *out = value;
+    return true;
+}
+
+static const struct unit *leading_unit(const char *text, const struct unit *units)
+{
+    for (const struct unit *u = units; u->name; u++)
+        if (strncmp(text, u->name, strlen(u->name)) == 0 && !isalpha((unsigned char)text[strlen(u->name)]))
+            return u;
+    return NULL;
+}
+
+static const char *skip_blanks(const char *p)
+{
+    while (*p == ' ')
+        p++;
+    return p;
+}
+
+bool parse_duration_ms(const char *text, int64_t *out)
+{
+    const char *p = skip_blanks(text);
+    double total = 0;
+    int parts = 0;
+    while (*p) {
+        double value;
+        p = leading_number(p, &value);
+        if (!p || value < 0)
+            return false;
+        p = skip_blanks(p);
+        const struct unit *unit = leading_unit(p, duration_units);
+        if (!unit && (*p || parts > 0))
+            return false;
+        total += value * (unit ? unit->factor : 1e3);
+        p = skip_blanks(p + (unit ? strlen(unit->name) : 0));
+        parts++;
+    }
+    if (parts == 0 || total > TEN_YEARS_MS)
+        return false;
+    *out = llround(total);
+    return true;
+}
+
+bool parse_size_bytes(const char *text, int64_t *out)
+{
+    double value;
+    const char *p = leading_number(skip_blanks(text), &value);
+    if (!p || value < 0)
+        return false;
+    p = skip_blanks(p);
+    const struct unit *unit = leading_unit(p, size_units);
+    if (!unit && *p)
+        return false;
+    if (unit && *skip_blanks(p + strlen(unit->name)))
+        return false;
+    double bytes = value * (unit ? unit->factor : 1);
+    if (bytes > 9e18)
+        return false;
+    *out = llround(bytes);
+    return true;
+}
+
+char *format_duration_ms(int64_t ms, char *out, size_t out_bytes)
+{
+    int64_t seconds = ms / 1000;
+    if (ms < 1000)
+        snprintf(out, out_bytes, "%dms", (int)ms);
+    else if (ms < 60000)
+        snprintf(out, out_bytes, "%.1fs", (double)ms / 1e3);
+    else if (seconds < 3600)
+        snprintf(out, out_bytes, "%dm%02ds", (int)(seconds / 60), (int)(seconds % 60));
+    else if (seconds < 86400)
+        snprintf(out, out_bytes, "%dh%02dm", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+    else
+        snprintf(out, out_bytes, "%lldd%02dh", (long long)(seconds / 86400), (int)(seconds / 3600 % 24));
+    return out;
+}
+
+char *format_size_bytes(int64_t bytes, char *out, size_t out_bytes)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    size_t i = 0;
+    for (; value >= 1024 && i + 1 < sizeof names / sizeof *names; i++)
+        value /= 1024;
+    snprintf(out, out_bytes, i ? "%.1f %s" : "%.0f %s", value, names[i]);
+    return out;
+}

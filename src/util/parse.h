@@ -1,0 +1,26 @@
+/* Numbers, durations and sizes as people write them. Pure. */
+#ifndef MESHSWEEP_UTIL_PARSE_H
+#define MESHSWEEP_UTIL_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All of `text` must be consumed; false otherwise, with `out` untouched. */
+bool parse_int64(const char *text, int64_t *out);
+bool parse_double(const char *text, double *out); /* decimal, with exponent; no hexadecimal, no inf or nan */
+
+/* "90", "1.5h", "10m", "2h30m", "500ms", "1d": seconds when without a unit. Units: ms s m (or min) h d.
+ * Not negative, at most 10 years. `out` in milliseconds. */
+bool parse_duration_ms(const char *text, int64_t *out);
+
+/* "80GiB", "24 MiB", "1.5GB", "512": bytes. Decimal units kB MB GB TB (10^3), binary KiB MiB GiB TiB (2^10). */
+bool parse_size_bytes(const char *text, int64_t *out);
+
+/* "1h02m", "3m20s", "45.2s", "120ms" into `out`, the two largest units. Returns `out`. */
+char *format_duration_ms(int64_t ms, char *out, size_t out_bytes);
+
+/* Bytes with a binary unit: "22.8 MiB". Returns `out`. */
+char *format_size_bytes(int64_t bytes, char *out, size_t out_bytes);
+
+#endif

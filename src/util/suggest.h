@@ -1,0 +1,11 @@
+/* "did you mean …?" */
+#ifndef MESHSWEEP_UTIL_SUGGEST_H
+#define MESHSWEEP_UTIL_SUGGEST_H
+
+#include <stddef.h>
+
+/* The candidate nearest to `word` by edit distance with transpositions, NULL when none is near enough
+ * (a third of the word's length, at least 1, at most 3). Borrowed from `candidates`. */
+const char *suggest_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

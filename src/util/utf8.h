@@ -1,0 +1,13 @@
+/* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
+#ifndef MESHSWEEP_UTIL_UTF8_H
+#define MESHSWEEP_UTIL_UTF8_H
+
+#include <stddef.h>
+
+/* Bytes of the well-formed sequence that begins `text` (1 to 4), 0 when there is none in `length` bytes. */
+size_t utf8_sequence_length(const char *text, size_t length);
+
+/* Offset of the first byte that is not well-formed, or `length` when all is. */
+size_t utf8_first_invalid(const char *text, size_t length);
+
+#endif

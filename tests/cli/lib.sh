@@ -1,0 +1,323 @@
+# shellcheck shell=bash
+# Black-box tests: sourced by tests/cli/test_*.sh. No test of its own.
+#
+# A test file defines cases, functions named thing__condition__result, and ends with `run_cases "$@"`. Each case runs
+# in a shell and an empty directory of its own, for at most CASE_SECONDS (60), and what it leaves running is ended.
+# The shell is in `set -e`. Output is TAP; the status is 0, 1 when a case failed, 77 when all were skipped.
+#
+#     version__asked__printed()
+#     {
+#         run_meshsweep --version
+#         expect_status 0
+#         expect_stdout "meshsweep 1.2.3"
+#         expect_no_stderr
+#     }
+#
+# A run of the tool of which a case does not state all three (status, standard output, standard error) fails the case.
+# By hand: tests/cli/test_x.sh [CASE...] runs the tool in build/ (or of BUILD=DIR); KEEP=1 keeps the directories.
+#
+# Running:   run_meshsweep ARGS            run_command COMMAND ARGS
+#            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
+#            signal_command NAME           wait_command
+# Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
+#            expect_stdout TEXT            expect_stdout_contains TEXT        expect_stdout_matches REGEX
+#            expect_stdout_lacks TEXT      expect_no_stdout                   expect_any_stdout
+#            and the same for stderr; expect_file_contains FILE TEXT; expect_file FILE; expect_no_file FILE
+#            expect CONDITION: a shell command that must succeed; fail MESSAGE; skip REASON
+# Waiting:   wait_until CONDITION SECONDS
+# Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
+# Looking:   sql QUERY [DATABASE]
+
+set -eu
+
+tests_source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+source_dir=$(dirname "$tests_source_dir")
+build_dir=${abs_top_builddir:-${BUILD:-$source_dir/build}}
+build_dir=$(cd "$build_dir" 2>/dev/null && pwd -P) || build_dir=/nonexistent
+meshsweep=$build_dir/meshsweep
+: "${CASE_SECONDS:=60}"
+
+# --- stating ---
+
+# Ends the case. What the last run printed helps to see why.
+fail()
+{
+    echo "# $*"
+    echo "#   at $(caller_line)"
+    if [ -f .stdout ]; then
+        echo "# last run: ${last_command-}, status ${status-none}"
+        sed 's/^/#   stdout: /' .stdout | head -n 40
+        sed 's/^/#   stderr: /' .stderr | head -n 40
+    fi
+    exit 1
+}
+
+# The line of the test file where things are.
+caller_line()
+{
+    local i
+    for ((i = 1; i < ${#BASH_SOURCE[@]}; i++)); do
+        if [ "${BASH_SOURCE[i]}" != "${BASH_SOURCE[0]}" ]; then
+            echo "${BASH_SOURCE[i]##*/}:${BASH_LINENO[i - 1]}"
+            return
+        fi
+    done
+    echo "?"
+}
+
+skip()
+{
+    echo "$*" >.skipped
+    exit 77
+}
+
+expect()
+{
+    eval "$1" || fail "expected: $1"
+}
+
+expect_status()
+{
+    stated_status=1
+    [ "$status" = "$1" ] || fail "expected status $1, got $status"
+}
+
+expect_text() # stdout|stderr TEXT
+{
+    local got
+    got=$(cat ".$1")
+    [ "$got" = "$2" ] || fail "expected on $1 exactly:"$'\n'"$2"
+}
+
+expect_contains() # stdout|stderr TEXT
+{
+    grep -qF -e "$2" ".$1" || fail "expected on $1: $2"
+}
+
+expect_matches() # stdout|stderr REGEX
+{
+    grep -qE -e "$2" ".$1" || fail "expected on $1 a line that matches: $2"
+}
+
+expect_lacks() # stdout|stderr TEXT
+{
+    ! grep -qF -e "$2" ".$1" || fail "expected not on $1: $2"
+}
+
+expect_stdout() { stated_stdout=1; expect_text stdout "$1"; }
+expect_stdout_contains() { stated_stdout=1; expect_contains stdout "$1"; }
+expect_stdout_matches() { stated_stdout=1; expect_matches stdout "$1"; }
+expect_stdout_lacks() { stated_stdout=1; expect_lacks stdout "$1"; }
+expect_no_stdout() { stated_stdout=1; expect_text stdout ""; }
+expect_any_stdout() { stated_stdout=1; }
+expect_stderr() { stated_stderr=1; expect_text stderr "$1"; }
+expect_stderr_contains() { stated_stderr=1; expect_contains stderr "$1"; }
+expect_stderr_matches() { stated_stderr=1; expect_matches stderr "$1"; }
+expect_stderr_lacks() { stated_stderr=1; expect_lacks stderr "$1"; }
+expect_no_stderr() { stated_stderr=1; expect_text stderr ""; }
+expect_any_stderr() { stated_stderr=1; }
+
+expect_file()
+{
+    [ -e "$1" ] || fail "expected a file: $1"
+}
+
+expect_no_file()
+{
+    [ ! -e "$1" ] || fail "expected no file: $1"
+}
+
+expect_file_contains()
+{
+    grep -qF -e "$2" "$1" || fail "expected in $1: $2"
+}
+
+# Rows one per line, columns apart by "|". Waits for a writer rather than fail.
+sql()
+{
+    sqlite3 -batch -noheader -cmd ".timeout 5000" "${2:-results.db}" "$1"
+}
+
+expect_sql()
+{
+    local got
+    got=$(sql "$2" "${3:-results.db}" 2>&1) || true
+    [ "$got" = "$1" ] || fail "expected from: $2"$'\n'"$1"$'\n'"got:"$'\n'"$got"
+}
+
+# --- running ---
+
+check_all_stated()
+{
+    [ -z "${last_command-}" ] || [ "$stated_status$stated_stdout$stated_stderr" = 111 ] ||
+        fail "this case does not state status, stdout and stderr of: $last_command"
+}
+
+begin_run()
+{
+    check_all_stated
+    last_command=$*
+    stated_status='' stated_stdout='' stated_stderr=''
+}
+
+run_command()
+{
+    begin_run "$@"
+    status=0
+    "$@" >.stdout 2>.stderr </dev/null || status=$?
+}
+
+run_meshsweep()
+{
+    run_command "$meshsweep" "$@"
+}
+
+# Its signal dispositions are those of a command started by hand: in the background SIGINT would be ignored.
+start_command()
+{
+    begin_run "$@"
+    status=running
+    (
+        trap - INT
+        exec "$@"
+    ) >.stdout 2>.stderr </dev/null &
+    command_pid=$!
+}
+
+start_meshsweep()
+{
+    start_command "$meshsweep" "$@"
+}
+
+signal_command()
+{
+    kill -s "$1" "$command_pid" || fail "it is not running any more: $last_command"
+}
+
+wait_command()
+{
+    status=0
+    wait "$command_pid" || status=$?
+}
+
+# Polls a shell command until it succeeds; the case fails when it has not after SECONDS.
+wait_until()
+{
+    local deadline=$((${EPOCHREALTIME/./} + $2 * 1000000))
+    until eval "$1"; do
+        [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || fail "waited $2 s in vain for: $1"
+        sleep 0.02
+    done
+}
+
+# --- making ---
+
+# Writes FILE (sweep.toml) with 4 jobs, x in 1, 2 and y in 10, 20, that run ./job.sh X Y under /bin/sh; job.sh prints
+# "score: X*Y". Cases append tables to the file or write a job.sh of their own before the run.
+small_sweep()
+{
+    local file=${1:-sweep.toml}
+    cat >"$file" <<'END'
+[sweep]
+name = "small"
+objective = "max:score"
+
+[job]
+command = ["/bin/sh", "./job.sh", "{x}", "{y}"]
+
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+better = "max"
+
+[[training_spec]]
+x = [1, 2]
+
+[[parallel_spec]]
+y = [10, 20]
+END
+    cat >job.sh <<'END'
+echo "score: $(($1 * $2))"
+END
+}
+
+# --- cases ---
+
+# In the order of the file, which the shell knows only of where it has defined them.
+case_names()
+{
+    local name
+    shopt -s extdebug
+    for name in $(compgen -A function | grep __); do
+        declare -F "$name"
+    done | sort -n -k 2 | cut -d ' ' -f 1
+}
+
+# One case, in this shell: called through `run_cases --case NAME`. A command that fails where nobody looks at its
+# status (a misspelt helper, a mkdir) fails the case.
+run_one_case()
+{
+    trap end_case EXIT
+    trap 'echo "# status $? of: $BASH_COMMAND, at $(caller_line)"' ERR
+    set -E
+    "$1"
+    check_all_stated
+}
+
+end_case()
+{
+    local left
+    left=$(jobs -p)
+    # shellcheck disable=SC2086 # a list of process ids
+    [ -z "$left" ] || kill -KILL $left 2>/dev/null || true
+}
+
+# The environment of a case: nothing of the caller's that could change what the tool does.
+case_environment()
+{
+    env -i PATH="$build_dir:$PATH" HOME="$PWD" LC_ALL=C TMPDIR="$PWD" abs_top_builddir="$build_dir" \
+        ASAN_OPTIONS="${ASAN_OPTIONS-}" UBSAN_OPTIONS="${UBSAN_OPTIONS-}" LSAN_OPTIONS="${LSAN_OPTIONS-}" "$@"
+}
+
+run_cases()
+{
+    local self directory top number=0 failed=0 skipped=0 name names rc
+    self=$(cd "$(dirname "$0")" && pwd -P)/${0##*/}
+    if [ "${1-}" = --case ]; then
+        run_one_case "$2"
+        exit 0
+    fi
+    [ -x "$meshsweep" ] || { echo "Bail out! there is no $meshsweep: build first"; exit 99; }
+    names=${*:-$(case_names)}
+    top=$(mktemp -d "${TMPDIR:-/tmp}/meshsweep-test.XXXXXX")
+    for name in $names; do
+        number=$((number + 1))
+        directory=$top/$name
+        mkdir "$directory"
+        rc=0
+        (
+            cd "$directory" || exit 1
+            case_environment timeout -k 5 "$CASE_SECONDS" bash "$self" --case "$name" </dev/null
+        ) || rc=$?
+        case $rc in
+        0) echo "ok $number - $name" ;;
+        77)
+            skipped=$((skipped + 1))
+            echo "ok $number - $name # SKIP $(cat "$directory/.skipped")"
+            ;;
+        *)
+            failed=$((failed + 1))
+            [ "$rc" -ne 124 ] || echo "# still running after $CASE_SECONDS s"
+            echo "not ok $number - $name"
+            ;;
+        esac
+    done
+    echo "1..$number"
+    if [ "${KEEP-}" ]; then
+        echo "# kept: $top"
+    else
+        rm -rf "$top"
+    fi
+    [ "$failed" -eq 0 ] || exit 1
+    [ "$skipped" -lt "$number" ] || exit 77
+    exit 0
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# cli: commands, options and their help, whatever the command does.
+. "$(dirname "$0")/lib.sh"
+
+help__asked__commands_and_statuses()
+{
+    run_meshsweep --help
+    expect_status 0
+    expect_stdout_contains 'usage: meshsweep [COMMAND] [OPTIONS]'
+    expect_stdout_matches '^  results +Show jobs'
+    expect_stdout_contains 'Exit status: 0 all well'
+    expect_no_stderr
+    expect "[ \$(wc -l <.stdout) -le 40 ] && [ \$(wc -L <.stdout) -le 100 ]"
+}
+
+help__of_every_command__usage_options_example_on_a_screen()
+{
+    local command names
+    run_meshsweep -h
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mapfile -t names < <(sed -n 's/^  \([a-z-]*\) .*/\1/p' .stdout)
+    expect '[ ${#names[@]} -ge 5 ]'
+    for command in "${names[@]}"; do
+        run_meshsweep "$command" --help
+        expect_status 0
+        expect_stdout_contains "usage: meshsweep $command "
+        expect_stdout_contains '  -h, --help'
+        expect_stdout_contains "  meshsweep $command"
+        expect_no_stderr
+        expect "[ \$(wc -l <.stdout) -le 40 ] && [ \$(wc -L <.stdout) -le 100 ]"
+    done
+}
+
+version__asked__tool_and_libraries()
+{
+    run_meshsweep results --version
+    expect_status 0
+    expect_stdout_matches '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$'
+    expect_stdout_matches '^SQLite 3\.'
+    expect_no_stderr
+}
+
+option__unknown__near_match_and_status_2()
+{
+    run_meshsweep run --confg x
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help'
+}
+
+option__unknown_without_command__is_of_run()
+{
+    run_meshsweep -D --bd x
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep run: unknown option --bd (did you mean --db?); see meshsweep run --help'
+}
+
+command__unknown__near_match_and_status_2()
+{
+    run_meshsweep -d x.db reslts
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: unknown command reslts (did you mean results?); see meshsweep --help'
+}
+
+option__before_the_command__taken()
+{
+    run_meshsweep -d none.db results
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database none.db: there is none yet; `meshsweep run` makes it'
+    expect_no_file none.db
+}
+
+output__disk_full__said_and_status_1()
+{
+    [ -w /dev/full ] || skip "there is no /dev/full"
+    run_command sh -c 'meshsweep --help >/dev/full'
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: standard output: No space left on device'
+}
+
+output__reader_gone__quiet()
+{
+    mkfifo pipe
+    run_command bash -c 'exec 3<>pipe 4>pipe 3<&-; trap "" PIPE; meshsweep --help >&4'
+    expect_status 141
+    expect_no_stdout
+    expect_no_stderr
+}
+
+run_cases "$@"

@@ -1,0 +1,408 @@
+#!/usr/bin/env bash
+# The database file: whose it is, who may write it, who reads meanwhile, and what becomes of it when things go wrong.
+. "$(dirname "$0")/lib.sh"
+
+# One run without a word about it; expects the status.
+run_silently() # STATUS ARGS
+{
+    run_meshsweep run --progress none "${@:2}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# A run that is refused: the status and the sentence.
+expect_refused() # STATUS SENTENCE ARGS
+{
+    run_meshsweep "${@:3}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_stderr "meshsweep: $2"
+}
+
+# Jobs that wait for the file go.
+waiting_sweep()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+echo "$*" >>ran.log
+until [ -e go ]; do sleep 0.02; done
+echo "score: $(($1 * $2))"
+END
+    : >ran.log
+}
+
+start_first_job()
+{
+    start_meshsweep run --progress none
+    wait_until "[ -s ran.log ]" 20
+}
+
+# --- readers ---
+
+readers__leave_file_and_directory_as_they_were()
+{
+    local before command
+    small_sweep sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '4 jobs: + 4 new'
+    expect_no_stderr
+    expect "! ls | grep results"
+    run_silently 0
+    before=$(ls -a && md5sum results.db && stat -c %Y.%s results.db)
+    for command in plan "plan --json" status "status --json" results best "why x=1" export "check -d results.db" \
+        "run --dry-run --retry-failed" "results -d ./results.db"; do
+        # shellcheck disable=SC2086 # words
+        run_meshsweep $command
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+        expect "[ \"\$(ls -a && md5sum results.db && stat -c %Y.%s results.db)\" = '$before' ]"
+    done
+}
+
+readers__beside_a_run__never_find_it_locked()
+{
+    local i
+    small_sweep sweep.toml
+    sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 3000)]/" sweep.toml
+    start_meshsweep run --progress none -j 2
+    wait_until "[ \"\$(sql 'SELECT count(*) > 4 FROM attempt' 2>/dev/null)\" = 1 ]" 20
+    for i in $(seq 40); do
+        sqlite3 -batch results.db 'SELECT count(*) FROM job; SELECT * FROM progress; SELECT * FROM ranking LIMIT 3' \
+            >/dev/null 2>>errors || echo "sqlite3 failed" >>errors
+        "$meshsweep" status >/dev/null 2>>errors || echo "status failed" >>errors
+    done
+    expect "[ ! -s errors ] || ! sed 's/^/# /' errors"
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_stderr_contains "stopping the running jobs"
+    expect_sql 1 "SELECT count(*) > 40 FROM job WHERE state = 'ok'"
+}
+
+# --- names and kinds of files ---
+
+database__empty_name__refused()
+{
+    small_sweep sweep.toml
+    expect_refused 2 'no database is named: -d has no file name' run -d ''
+    expect_refused 2 'no database is named: -d has no file name' status -d ''
+}
+
+database__directory_or_no_regular_file__refused()
+{
+    small_sweep sweep.toml
+    mkdir place
+    mkfifo pipe
+    expect_refused 1 'database place: it is a directory; name a file with -d' run -d place
+    expect_refused 1 'database place: it is a directory; name a file with -d' plan -d place
+    expect_refused 1 'database pipe: it is no regular file; name a file with -d' run -d pipe
+    expect_refused 1 'database pipe: it is no regular file; name a file with -d' status -d pipe
+    expect_refused 1 'database absent/x.db: cannot make the lock file absent/x.db.lock: No such file or directory' \
+        run -d absent/x.db
+    expect "! ls | grep -e '\.lock' -e '\.db'"
+}
+
+database__name_that_sqlite_takes_for_another_thing__is_a_file()
+{
+    small_sweep sweep.toml
+    run_silently 0 -d :memory:
+    expect_sql 4 "SELECT count(*) FROM job" ./:memory:
+    run_silently 0 -d 'file:a?mode=memory#%41'
+    expect_file 'file:a?mode=memory#%41'
+    run_meshsweep results -d 'file:a?mode=memory#%41' --columns job --format csv
+    expect_status 0
+    expect_stdout $'job\r\n1\r\n2\r\n3\r\n4\r'
+    expect_no_stderr
+}
+
+database__of_another_kind__refused_and_left_alone()
+{
+    local file before
+    small_sweep sweep.toml
+    echo "no database" >text.db
+    head -c 20000 /dev/urandom >noise.db
+    sqlite3 -batch other.db 'CREATE TABLE t (x)'
+    run_silently 0
+    cp results.db newer.db
+    sqlite3 -batch newer.db 'PRAGMA user_version = 99'
+    before=$(md5sum ./*.db)
+    for file in text noise; do
+        expect_refused 1 "database $file.db: file is not a database: it is not a SQLite database; name another file with -d" \
+            run -d "$file.db"
+    done
+    expect_refused 1 'database other.db: it belongs to another program; name another file with -d' run -d other.db
+    expect_refused 1 'database other.db: it belongs to another program; name another file with -d' plan -d other.db
+    for file in run results; do
+        run_meshsweep "$file" -d newer.db
+        expect_status 1
+        expect_no_stdout
+        expect_stderr_matches "^meshsweep: database newer.db: its schema version 99 is newer than this program's [0-9]+; use a newer meshsweep$"
+    done
+    expect "[ \"\$(md5sum ./*.db)\" = '$before' ]"
+    expect "[ \"\$(ls -d *.db*)\" = \"\$(printf '%s\n' newer.db noise.db other.db results.db results.db.d results.db.lock text.db)\" ]"
+}
+
+database__empty_file__is_filled()
+{
+    small_sweep sweep.toml
+    : >results.db
+    run_silently 0
+    expect_sql 4 "SELECT count(*) FROM job"
+}
+
+database__truncated__said()
+{
+    small_sweep sweep.toml
+    run_silently 0
+    head -c 30000 results.db >cut.db
+    run_meshsweep run -d cut.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches 'database cut.db: .*(damaged|malformed)'
+    run_meshsweep check -d cut.db
+    expect_status 1
+    expect_any_stdout
+    expect_any_stderr
+}
+
+# --- no right to write ---
+
+# Runs the tool where PATHS cannot be written, whoever we are.
+run_read_only() # PATHS -- ARGS
+{
+    local paths=''
+    while [ "$1" != -- ]; do
+        paths="$paths $1"
+        shift
+    done
+    shift
+    if [ "$(id -u)" != 0 ]; then
+        # shellcheck disable=SC2086 # a list
+        chmod a-w $paths
+        run_meshsweep "$@"
+        # shellcheck disable=SC2086
+        chmod u+w $paths
+        return
+    fi
+    unshare -m true 2>/dev/null || skip "nothing can be made read-only for root here"
+    run_command unshare -m sh -c '
+        for path in $1; do mount --bind "$path" "$path" && mount -o remount,bind,ro "$path" || exit 99; done
+        shift
+        exec "$@"' sh "$paths" "$meshsweep" "$@"
+    [ "$status" != 99 ] || skip "nothing can be made read-only for root here"
+}
+
+database__in_a_read_only_directory__read_but_not_run()
+{
+    mkdir place
+    cd place || exit
+    small_sweep sweep.toml
+    run_silently 0
+    cd ..
+    sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' place/sweep.toml
+    run_read_only place -- status -d place/results.db
+    expect_status 0
+    expect_stdout_contains 'best so far: score 40'
+    expect_no_stderr
+    run_read_only place -- plan -c place/sweep.toml -d place/results.db
+    expect_status 0
+    expect_stdout_contains '6 jobs: + 2 new  = 4 done'
+    expect_no_stderr
+    rm place/results.db.lock
+    run_read_only place -- run -c place/sweep.toml -d place/results.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: database place/results.db: cannot make the lock file .*/place/results.db.lock: (Read-only file system|Permission denied)$'
+    expect_sql 4 "SELECT count(*) FROM job" place/results.db
+}
+
+database__read_only_file__not_run()
+{
+    small_sweep sweep.toml
+    run_silently 0
+    run_read_only results.db -- run
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: database results.db: attempt to write a readonly database: it cannot be written; check its permissions and those of its directory'
+    run_read_only results.db -- results --columns job --format csv
+    expect_status 0
+    expect_stdout $'job\r\n1\r\n2\r\n3\r\n4\r'
+    expect_no_stderr
+}
+
+# --- one runner ---
+
+# A runner at work, beside which others are run.
+start_beside()
+{
+    waiting_sweep
+    "$meshsweep" run --progress none >beside 2>&1 </dev/null &
+    runner=$!
+    wait_until "[ -s ran.log ]" 20
+}
+
+end_beside()
+{
+    touch go
+    wait "$runner" || fail "the runner beside ended with status $?: $(cat beside)"
+    expect "[ ! -s beside ]"
+}
+
+second_runner__refused_with_the_name_of_the_first()
+{
+    local held
+    start_beside
+    held="another runner holds it .process $runner on [^ ]+ since 20..-..-..T..:..:..\\....Z.; wait for it or stop it, then start again"
+    ln -s results.db link.db
+    run_meshsweep run
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches "^meshsweep: database results.db: $held$"
+    run_meshsweep run -d link.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches "^meshsweep: database link.db: $held$"
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"running":[[:space:]]*1'
+    expect_no_stderr
+    # What is claimed ahead of time does not run.
+    wait_until "[ \"\$(sql 'SELECT * FROM progress')\" = \$'pending||3\nrunning||1' ]" 20
+    run_meshsweep status --json
+    expect_status 0
+    expect_stdout_matches '"pending":[[:space:]]*3'
+    expect_stdout_matches '"running":[[:space:]]*1'
+    expect_no_stderr
+    expect_sql "running|1
+pending|0" "SELECT state, attempts FROM results WHERE job < 3"
+    end_beside
+    expect_sql "4|4" "SELECT count(*), (SELECT count(*) FROM attempt WHERE state = 'ok') FROM job"
+}
+
+second_runner__lock_removed_or_database_copied__refused()
+{
+    local sentence
+    start_beside
+    sentence="process $runner is at work on this database, or on the one that this is a copy of; wait for it or stop it, then start again"
+    rm results.db.lock
+    expect_refused 1 "$sentence" run --progress none
+    sqlite3 -batch results.db "VACUUM INTO 'copy.db'"
+    expect_refused 1 "$sentence" run --progress none -d copy.db
+    end_beside
+    expect_sql "4|0" "SELECT sum(state = 'ok'), sum(failure IS 'lost') FROM attempt"
+    run_silently 0 -d copy.db
+    expect_sql "4|1" "SELECT sum(state = 'ok'), sum(failure IS 'lost') FROM attempt" copy.db
+}
+
+# --- taken away during a run ---
+
+# The run ends with a sentence; what was recorded is in FILE, and a run on it goes on.
+expect_saved() # FILE
+{
+    wait_command
+    expect_status 1
+    expect_no_stdout
+    expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; what it held is saved in $1: put that in its place and start again"
+    expect_sql "ok" "PRAGMA integrity_check" "$1"
+    expect_sql 1 "SELECT count(*) > 0 FROM job" "$1"
+    mv "$1" results.db
+    run_silently 0
+    expect_sql "ok" "PRAGMA integrity_check"
+    expect_sql "4" "SELECT count(*) FROM job WHERE state = 'ok'"
+}
+
+database__deleted_during_a_run__is_saved()
+{
+    waiting_sweep
+    start_first_job
+    rm results.db
+    echo "taken" >results.db.saved
+    touch go
+    expect_saved results.db.saved-2
+    expect_file_contains results.db.saved taken
+}
+
+database__deleted_with_its_log_and_lock__is_saved()
+{
+    waiting_sweep
+    start_first_job
+    rm results.db results.db-wal results.db-shm results.db.lock
+    touch go
+    expect_saved results.db.saved
+}
+
+database__replaced_during_a_run__is_saved()
+{
+    waiting_sweep
+    start_first_job
+    mv results.db old.db
+    sqlite3 -batch new.db 'CREATE TABLE t (x); INSERT INTO t VALUES (7)'
+    mv new.db results.db
+    touch go
+    wait_command
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'what it held is saved in results.db.saved'
+    # Neither is spoiled by the other's log.
+    expect_sql 7 "SELECT x FROM t"
+    expect_sql ok "PRAGMA integrity_check" old.db
+    mv results.db.saved results.db
+    run_silently 0
+    expect_sql 4 "SELECT count(*) FROM job WHERE state = 'ok'"
+}
+
+job_files__deleted_during_a_run__made_again()
+{
+    waiting_sweep
+    start_first_job
+    rm -r results.db.d
+    touch go
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "4" "SELECT count(*) FROM job WHERE state = 'ok'"
+    expect_file "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 4")/output.log"
+}
+
+# --- the disk is full ---
+
+disk__full_during_a_run__said_and_gone_on_from()
+{
+    [ "$(id -u)" = 0 ] || skip "only root can make a small file system"
+    unshare -m sh -c 'mkdir -p probe && mount -t tmpfs -o size=1m none probe' 2>/dev/null ||
+        skip "no small file system can be made here"
+    small_sweep sweep.toml
+    sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 40)]/" sweep.toml
+    cat >job.sh <<'END'
+head -c 20000 /dev/zero | tr '\0' x
+echo
+echo "score: $(($1 * $2))"
+END
+    mkdir small
+    run_command unshare -m sh -c '
+        mount -t tmpfs -o size=1m none small || exit
+        "$0" run -d small/results.db --progress none
+        echo "first $?"
+        sqlite3 -batch small/results.db "PRAGMA integrity_check" "SELECT count(*) FROM job WHERE state = '\''ok'\''" |
+            paste -s >held
+        "$0" run -d small/results.db --progress none
+        echo "second $?"
+        mount -o remount,size=20m small
+        "$0" run -d small/results.db --progress none
+        echo "third $?"
+        sqlite3 -batch small/results.db "PRAGMA integrity_check" \
+            "SELECT count(*), sum(state = '\''ok'\''), (SELECT count(*) FROM attempt WHERE state = '\''ok'\'') FROM job"
+        ' "$meshsweep"
+    expect_status 0
+    expect_stdout $'first 1\nsecond 1\nthird 0\nok\n80|80|80'
+    expect_stderr "meshsweep: database small/results.db: database or disk is full: the disk is full; free some space and start again: nothing recorded is lost
+meshsweep: database small/results.db: database or disk is full: the disk is full; free some space and start again: nothing recorded is lost"
+    expect "grep -qE '^ok.[1-9][0-9]*$' held"
+}
+
+run_cases "$@"

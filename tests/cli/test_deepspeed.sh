@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# cli: jobs that get a ds_config.json.
+. "$(dirname "$0")/lib.sh"
+
+configs=$(cd "$(dirname "$0")/../../configs" && pwd)
+
+base='{"zero_optimization": {"stage": 1, "reduce_bucket_size": 2e8}, "train_batch_size": 8}'
+
+sweep_file() # [LINE...]
+{
+    printf '%s\n' 'profile = "deepspeed"' '[sweep]' 'objective = "min:m"' '[deepspeed]' 'config = "ds.json"' \
+        '[deepspeed.arg_mappings]' 'train_micro_batch_size_per_gpu = "bs"' '[job]' \
+        "command = [\"sh\", \"-c\", 'printf %s \"\$2\" | tr _- /+ | base64 -d | cmp - \"\$1\" && echo \"bs \$4\" && \
+echo \"{\\\"m\\\": 1}\" >>\"\$MESHSWEEP_METRICS\"', \"x\", \"{ds_config}\", \"{ds_config_base64}\", \"--bs\", \"9\"]" \
+        "$@" >s.toml
+}
+
+run__base_and_specs__each_job_has_its_own_file()
+{
+    echo "$base" >ds.json
+    sweep_file '[parallel_spec]' 'micro_batch = [4, 3]' '"zero_optimization.stage" = 2'
+    run_meshsweep run -c s.toml --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql 'ok|bs 4' "select job.state, trim(log_tail, char(10)) from job join attempt on attempt.job_id = job.id"
+    expect_sql 1 "select excluded from rule where name = 'batch-divides'"
+    [ "$(cat results.db.d/*/1/ds_config.json)" = '{
+  "zero_optimization": {
+    "stage": 2,
+    "reduce_bucket_size": 2e8
+  },
+  "train_batch_size": 8,
+  "train_micro_batch_size_per_gpu": 4,
+  "gradient_accumulation_steps": 2
+}' ] || fail "another ds_config.json: $(cat results.db.d/*/1/ds_config.json)"
+}
+
+run__base_edited__another_job_and_laid_out_anew__the_same()
+{
+    echo "$base" >ds.json
+    sweep_file '[parallel_spec]' 'micro_batch = 4'
+    run_meshsweep run -c s.toml --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    echo "${base//: /:  }" >ds.json
+    run_meshsweep plan -c s.toml
+    expect_status 0
+    expect_stdout_contains '= '
+    expect_any_stderr
+    echo "${base/2e8/5e8}" >ds.json
+    run_meshsweep plan -c s.toml
+    expect_status 0
+    expect_stdout_contains '+ '
+    expect_any_stderr
+}
+
+run__batch_that_no_rule_judges__the_job_fails_and_the_sweep_goes_on()
+{
+    echo "$base" >ds.json
+    sweep_file '[parallel_spec]' 'micro_batch = [3, 4]'
+    sed -i '/^objective/a disable_rules = ["batch-triad", "batch-divides"]' s.toml
+    run_meshsweep run -c s.toml --progress none
+    expect_status 3
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql 'failed|spawn
+ok|' 'select state, failure from job order by rank'
+    expect_sql 'job files' "select substr(message, instr(message, 'job files'), 9) from failures limit 1"
+}
+
+check__base_with_a_slip__said_with_its_place()
+{
+    echo '{"zero_optimization": {"stage": 1, "stage": 2}}' >ds.json
+    sweep_file '[parallel_spec]' 'micro_batch = 4'
+    run_meshsweep check -c s.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'ds.json:1:36: "stage" is given twice (first in line 1)'
+}
+
+configs__the_example__complete_and_matched()
+{
+    run_meshsweep check -c "$configs/deepspeed.toml"
+    expect_status 0
+    expect_stdout_contains '80 combinations'
+    expect_no_stderr
+    run_meshsweep plan -c "$configs/deepspeed.toml"
+    expect_status 0
+    expect_stdout_contains '56 jobs: + 56 new'
+    expect_stdout_contains 'offload-optimizer-stage'
+    expect_any_stderr
+}
+
+run_cases "$@"

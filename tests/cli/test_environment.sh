@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# What a job is started with: arguments, environment, directory; and what of it is recorded.
+. "$(dirname "$0")/lib.sh"
+
+# One run without a word about it; expects the status.
+run_silently() # STATUS ARGS
+{
+    run_meshsweep run --progress none "${@:2}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# A sweep of one job: job.sh writes its arguments, a line each, to the file arguments.
+one_job() # LINES FOR [job]
+{
+    cat >sweep.toml <<END
+[job]
+$1
+[training_spec]
+x = 1
+name = "first"
+text = "a b'\"c \$HOME"
+yes = true
+real = 1.0
+tiny = 1e-7
+list = [[1, 2]]
+both = "spec"
+[model]
+both = "model"
+END
+    cat >job.sh <<'END'
+printf '%s\n' "$@" >>arguments
+END
+}
+
+expect_arguments()
+{
+    [ "$(cat arguments)" = "$1" ] || fail "expected arguments:"$'\n'"$1"$'\n'"got:"$'\n'"$(cat arguments)"
+}
+
+# --- placeholders ---
+
+placeholders__of_every_kind__are_values()
+{
+    one_job 'command = ["/bin/sh", "job.sh", "{x}", "{training_spec.x}", "{text}", "{yes}", "{real}", "{tiny}", "{list}",
+ "{model.both}", "{gpus}", "<{x}{x}>", "{name}"]'
+    run_silently 0
+    expect_arguments "1
+1
+a b'\"c \$HOME
+true
+1.0
+1e-07
+[1,2]
+model
+1
+<11>
+first"
+}
+
+braces__that_are_none_of_ours__stay()
+{
+    one_job "command = [\"/bin/sh\", \"job.sh\", \"{{x}\", \"\${HOME}\", \"\${x}\", \"{ x }\", \"{}\", \"{1..3}\", '{\"a\": {x}}', \"{{\", \"}\"]"
+    run_silently 0
+    expect_arguments '{x}
+${HOME}
+${x}
+{ x }
+{}
+{1..3}
+{"a": 1}
+{
+}'
+}
+
+placeholders__unknown_or_ambiguous__said_with_their_place()
+{
+    one_job 'command = ["/bin/sh", "{xx}", "{both}"]'
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:2:[0-9]+: unknown placeholder \{xx\}.*did you mean .?x'
+    expect_stderr_matches '^meshsweep: sweep.toml:2:[0-9]+: ambiguous placeholder \{both\}'
+}
+
+placeholders__of_the_attempt__say_where_and_which()
+{
+    mkdir conf
+    one_job 'command = ["/bin/sh", "job.sh", "{job_dir}", "{job_key}", "{attempt}", "{config_dir}"]
+repeat = 2'
+    mv sweep.toml conf
+    run_silently 0 -c conf/sweep.toml
+    expect_arguments "$(sql "SELECT '$PWD/results.db.d/' || directory || char(10) || (SELECT lower(hex(key)) FROM job)
+        || char(10) || number || char(10) || 'conf' FROM attempt ORDER BY number")"
+    expect "[ -d \"\$(head -n 1 arguments)\" ]"
+    # What only an attempt has does not make it another job.
+    expect_sql "1|2" "SELECT count(*), (SELECT count(*) FROM attempt) FROM job"
+}
+
+command__given_on_the_command_line__replaces_the_files()
+{
+    one_job 'command = ["/bin/false"]'
+    run_silently 0 --command 'echo "{x}" "$((6 * 7))" >arguments'
+    expect_arguments "1 42"
+    rm arguments
+    run_silently 0 -- /bin/sh job.sh '{x}' --progress -j
+    expect_arguments "1
+--progress
+-j"
+    one_job ''
+    run_meshsweep run
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "meshsweep: sweep.toml: there is no [job] command, so there is nothing to run; add one, or give it with --command 'LINE' or after --"
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains 'the file has no [job] command'
+    expect_no_stderr
+}
+
+command__as_one_text__is_the_shells()
+{
+    one_job 'command = "echo {x} ${HOME} | tr 1 2 >arguments; exit 0"'
+    run_silently 0
+    expect_arguments "2 $HOME"
+}
+
+# --- environment ---
+
+environment__is_built_afresh()
+{
+    one_job "command = [\"/bin/sh\", \"-c\", \"env >all\"]
+env = { X = \"{x}\", NUMBER = 5, YES = true, HOME = \"/elsewhere\" }
+pass_env = [\"WANTED\", \"ABSENT\"]"
+    export WANTED=1 LEAK=1 MASTER_ADDR=h NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=1 MESHSWEEP_ATTEMPT=x MESHSWEEP_JOB=77
+    run_silently 0
+    expect "[ \"\$(cut -d = -f 1 all | sort | paste -s -d ' ')\" = \
+'CUDA_VISIBLE_DEVICES HOME LC_ALL MESHSWEEP_ATTEMPT MESHSWEEP_JOB MESHSWEEP_JOB_DIR MESHSWEEP_JOB_KEY MESHSWEEP_METRICS MESHSWEEP_NUMBER MESHSWEEP_SPEC NCCL_DEBUG NUMBER PATH PWD TMPDIR WANTED X YES' ] || ! cut -d = -f 1 all | sort | paste -s -d ' '"
+    expect_file_contains all HOME=/elsewhere
+    expect_file_contains all X=1
+    expect_file_contains all NUMBER=5
+    expect_file_contains all YES=true
+    expect_file_contains all MESHSWEEP_JOB=1
+    expect "grep '^MESHSWEEP_SPEC=' all | cut -d = -f 2- >spec.json"
+    expect_sql '1|model|[1,2]' "SELECT json_extract(s, '\$.training_spec.x'), json_extract(s, '\$.model.both'),
+        json_extract(s, '\$.training_spec.list') FROM (SELECT cast(readfile('spec.json') AS TEXT) AS s)"
+    expect_sql '{"X":"1","NUMBER":"5","YES":"true","HOME":"/elsewhere"}' "SELECT environment FROM attempt"
+    # The runner's surroundings are known, as far as they matter.
+    expect_sql "h|INFO|" "SELECT json_extract(provenance, '\$.environment.MASTER_ADDR'),
+        json_extract(provenance, '\$.environment.NCCL_DEBUG'), json_extract(provenance, '\$.environment.LEAK') FROM runner"
+}
+
+directory__template__is_where_the_job_runs()
+{
+    one_job "command = [\"/bin/sh\", \"-c\", \"pwd >>\$HOME/arguments\"]
+cwd = \"place-{x}\""
+    mkdir place-1
+    run_silently 0
+    expect_arguments "$PWD/place-1"
+    sed -i 's/place-{x}/{job_dir}/' sweep.toml
+    rm arguments
+    run_silently 0
+    expect_arguments "$PWD/results.db.d/$(sql "SELECT directory FROM attempt ORDER BY id DESC LIMIT 1")"
+}
+
+# --- what cannot be started ---
+
+program__that_does_not_exist__is_no_exit_127()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["{c}"]
+[training_spec]
+c = ["absent-program", "/absent/program", "/etc/passwd"]
+[retry]
+spawn = 1
+END
+    run_silently 3
+    expect_sql "spawn|could not be started (exec absent-program): No such file or directory|
+spawn|could not be started (exec /absent/program): No such file or directory|
+spawn|could not be started (exec /etc/passwd): Permission denied|" "SELECT failure, message, exit_code FROM attempt ORDER BY id"
+    run_silently 3 -d shell.db -- /bin/sh -c 'absent-program'
+    expect_sql "exit|127|3" "SELECT failure, exit_code, count(*) FROM attempt" shell.db
+    expect_sql "1" "SELECT message LIKE 'exit status 127: %absent-program%not found' FROM attempt LIMIT 1" shell.db
+}
+
+directory__that_does_not_exist__is_named()
+{
+    one_job 'command = ["/bin/true"]
+cwd = "absent-{x}"'
+    run_silently 3
+    # Once more by default: a file system may have been away for a moment.
+    expect_sql "could not be started (chdir absent-1): No such file or directory|2" \
+        "SELECT message, count(*) FROM attempt GROUP BY 1"
+}
+
+# --- secrets ---
+
+secrets__nowhere_in_the_database()
+{
+    local secret
+    one_job "command = [\"/bin/sh\", \"-c\", \"echo \$API_TOKEN \$PASSED_KEY \$LICENCE; echo \$LICENCE; exit 3\", \"argument-hunter22\"]
+env = { API_TOKEN = \"hunter22\", URL = \"https://me:hunter22@host/\", LICENCE = \"li-{x}-cence-77\" }
+pass_env = [\"PASSED_KEY\"]
+secrets = [\"LICENCE\"]"
+    export PASSED_KEY=passed-in-secret API_TOKEN=from-outside
+    run_meshsweep run --progress plain
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'exit status 3: li-1[redacted]'
+    # The job itself had them.
+    expect_file_contains "results.db.d/$(sql 'SELECT directory FROM attempt')/output.log" 'hunter22 passed-in-secret li-1-cence-77'
+    for secret in hunter22 passed-in-secret cence-77 from-outside; do
+        expect "! grep -rqF -e $secret results.db results.db.lock"
+    done
+    expect_sql '{"API_TOKEN":"[redacted]","URL":"https://me:[redacted]@host/","LICENCE":"[redacted]"}' \
+        "SELECT environment FROM attempt"
+    expect_sql "argument-[redacted]" "SELECT json_extract(command, '\$[3]') FROM attempt"
+    expect_sql 1 "SELECT text LIKE '%API_TOKEN = \"[redacted]\"%' FROM sweep"
+}
+
+run_cases "$@"

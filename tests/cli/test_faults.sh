@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# The program dies as if by `kill -9` at every fault point (src/util/fault.h); the next start must go on as if nothing
+# had been. Needs a build configured with --enable-faults.
+CASE_SECONDS=280
+. "$(dirname "$0")/lib.sh"
+
+# 6 jobs: four ok, one of which leaves a process behind; one fails, one runs into its time limit.
+fault_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "faults"
+objective = "max:score"
+
+[job]
+command = ["/bin/sh", "./job.sh", "{x}", "{y}"]
+timeout = "CASE WHEN x = 2 AND y = 20 THEN 0.15 ELSE 30 END"
+grace = "100ms"
+
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+better = "max"
+
+[[training_spec]]
+x = [1, 2, 3]
+
+[[parallel_spec]]
+y = [10, 20]
+
+[[rule]]
+name = "not-4"
+require = "x <> 4"
+why = "there is no 4"
+
+[retry]
+lost = 1000
+END
+    cat >job.sh <<'END'
+case $1-$2 in
+1-10) echo "cannot do that"; exit 3 ;;
+1-20) setsid sleep 300 >/dev/null 2>&1 & ;;
+2-20) echo slow; sleep 300 ;;
+esac
+echo "{\"loss\": $1.5, \"step\": 1}" >>"$MESHSWEEP_METRICS"
+echo "score: $(($1 * $2))"
+END
+}
+
+# What must come out the same however often the runner died: all but times, process ids and attempt numbers.
+final_results()
+{
+    sql "SELECT hex(j.key), j.state, j.failure, x.exit_code, x.state, x.log_tail,
+            (SELECT group_concat(name || '=' || value || '*' || count) FROM (SELECT * FROM summary WHERE attempt_id = x.id
+             ORDER BY name)),
+            (SELECT count(*) FROM metric WHERE attempt_id = x.id),
+            (SELECT count(*) FROM attempt WHERE job_id = j.id AND state = 'ok'),
+            (SELECT count(*) FROM attempt WHERE job_id = j.id AND failure NOT IN ('lost')),
+            (SELECT count(*) FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running'))
+         FROM job AS j LEFT JOIN attempt AS x ON x.id = j.attempt_id ORDER BY j.key"
+    sql "SELECT x, y, state, failure, score, loss FROM results ORDER BY x, y"
+    sql "SELECT rule, excluded FROM excluded; SELECT combinations, matched, jobs, enumerated FROM sweep"
+    sql "SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2"
+}
+
+# Processes of this case's database that are still there.
+processes_left()
+{
+    local identity
+    identity=$(sql "SELECT value FROM meta WHERE name = 'identity'")
+    grep -lsa "MESHSWEEP_ATTEMPT=$identity:" /proc/[0-9]*/environ || true
+}
+
+finish()
+{
+    run_meshsweep run -j 2 --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep export -o out.csv
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# The shell between keeps "Killed" out of the test's own output.
+run_killed() # POINT ARGS
+{
+    local point=$1
+    shift
+    run_command env MESHSWEEP_FAULT="$point" bash -c '"$@"; exit $?' run "$meshsweep" "$@"
+}
+
+# Runs the commands of a sweep's life until one dies at the point. True when one did.
+dies_at() # POINT[:N]
+{
+    local command
+    for command in 'run -j 1 --max-fail 1 --progress none' 'run -j 2 --progress none' 'export -o out.csv'; do
+        # shellcheck disable=SC2086 # words
+        run_killed "$1" $command
+        stated_status=1 stated_stdout=1 stated_stderr=1
+        [ "$status" -ne 137 ] || return 0
+        [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "status $status of $command under $1"
+    done
+    return 1
+}
+
+expect_as_undisturbed() # WHAT
+{
+    final_results >final
+    diff -u ../undisturbed/final final >difference || fail "after $1 the results differ: $(cat difference)"
+    [ "$(processes_left)" = "" ] || fail "after $1 processes are left: $(processes_left)"
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+    cmp -s <(cut -d , -f 1 out.csv | sort) <(cut -d , -f 1 ../undisturbed/out.csv | sort) || fail "$1: the export differs"
+}
+
+undisturbed()
+{
+    MESHSWEEP_FAULT=list "$meshsweep" >points
+    grep -q . points || skip "this build has no fault points (configure --enable-faults)"
+    mkdir undisturbed
+    cd undisturbed
+    fault_sweep
+    finish
+    final_results >final
+    cd ..
+}
+
+# False when the point is not passed.
+visit() # PREPARE POINT
+{
+    local died=1
+    mkdir disturbed
+    cd disturbed
+    fault_sweep
+    $1
+    if dies_at "$2"; then
+        finish
+        expect_as_undisturbed "$2"
+        died=0
+    fi
+    cd ..
+    rm -rf disturbed
+    return "$died"
+}
+
+# Visits every point in a directory that PREPARE made, dying at the TIMES-th pass where there are that many.
+visit_all() # PREPARE TIMES [POINTS THAT ARE NOT PASSED]
+{
+    local point visited=0
+    undisturbed
+    while read -r point; do
+        case " ${3-} " in
+        *" $point "*) continue ;;
+        esac
+        visit "$1" "$point:$2" || visit "$1" "$point" || fail "no command passes the fault point $point"
+        visited=$((visited + 1))
+    done <points
+    expect "[ $visited -eq $(($(wc -l <points) - $(wc -w <<<"${3-}"))) ]"
+    echo "# $visited fault points visited"
+}
+
+nothing_yet() { :; }
+
+dead_runner()
+{
+    run_killed spawned:3 run -j 2 --progress none
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+}
+
+build_with_faults()
+{
+    [ "$(MESHSWEEP_FAULT=list "$meshsweep" 2>/dev/null | head -n 1)" = locked ] ||
+        skip "this build has no fault points (configure --enable-faults)"
+}
+
+every_point__first_pass_in_a_fresh_database__as_undisturbed()
+{
+    build_with_faults
+    visit_all nothing_yet 1
+}
+
+every_point__after_a_runner_that_died__as_undisturbed()
+{
+    build_with_faults
+    visit_all dead_runner 2 "migration-applied migrated sweep-recorded job-enumerated enumerated"
+}
+
+unknown_point__named__status_2()
+{
+    build_with_faults
+    run_command env MESHSWEEP_FAULT=nowhere "$meshsweep" status
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: MESHSWEEP_FAULT: there is no fault point `nowhere`'
+    run_command env MESHSWEEP_FAULT=locked:0 "$meshsweep" status
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: MESHSWEEP_FAULT: `0` is no count from 1'
+}
+
+run_cases "$@"

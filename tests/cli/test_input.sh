@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# Sweep files that cannot be used, and the exit statuses: one sentence, the right number, nothing touched.
+. "$(dirname "$0")/lib.sh"
+
+# A sweep file that is refused by run and by plan, which make nothing.
+expect_refused() # FILE SENTENCE
+{
+    local command
+    for command in run plan; do
+        run_meshsweep "$command" -c "$1"
+        expect_status 2
+        expect_no_stdout
+        expect_stderr "meshsweep: $2"
+    done
+    expect "! ls -d results* 2>/dev/null"
+}
+
+file__absent_or_a_directory__said()
+{
+    mkdir place.toml
+    expect_refused absent.toml 'absent.toml: cannot open: No such file or directory'
+    expect_refused place.toml 'place.toml: cannot read: Is a directory'
+    expect_refused place.toml/x.toml 'place.toml/x.toml: cannot open: No such file or directory'
+    run_meshsweep
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml: cannot open: No such file or directory'
+}
+
+file__unreadable__said()
+{
+    small_sweep sweep.toml
+    chmod 000 sweep.toml
+    [ ! -r sweep.toml ] || skip "this user reads everything"
+    expect_refused sweep.toml 'sweep.toml: cannot open: Permission denied'
+}
+
+file__empty__said()
+{
+    : >sweep.toml
+    expect_refused sweep.toml 'sweep.toml: the file is empty'
+}
+
+file__truncated__said_with_its_place()
+{
+    small_sweep whole.toml
+    head -c 100 whole.toml >sweep.toml
+    run_meshsweep run
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:6:[0-9]+: '
+    expect "[ \$(wc -l <.stderr) = 1 ]"
+}
+
+file__not_utf8_or_binary__said_with_its_place()
+{
+    printf '[sweep]\nname = "a\xff"\n' >sweep.toml
+    expect_refused sweep.toml 'sweep.toml:2:10: not UTF-8: byte 0xFF'
+    printf '[sweep]\0name' >sweep.toml
+    expect_refused sweep.toml 'sweep.toml:1:8: not a text file: it holds NUL bytes (UTF-8 is expected)'
+    head -c 65536 /dev/urandom >sweep.toml
+    run_meshsweep run
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:[0-9]+:[0-9]+: '
+    expect "[ \$(wc -l <.stderr) = 1 ]"
+}
+
+file__with_many_faults__all_told_at_once()
+{
+    small_sweep sweep.toml
+    sed -i 's/^objective.*/objectiv = "max:score"/; s/^x = .*/x = []/; s/^better.*/better = "most"/' sweep.toml
+    run_meshsweep run
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:3:1: .*objectiv.*objective'
+    expect_stderr_matches '^meshsweep: sweep.toml:10:10: '
+    expect_stderr_matches '^meshsweep: sweep.toml:13:5: '
+    expect "[ \$(wc -l <.stderr) = 3 ]"
+    expect_no_file results.db
+}
+
+expressions__wrong__all_told_with_their_places()
+{
+    small_sweep sweep.toml
+    cat >>sweep.toml <<'END'
+[derive]
+z = "x +"
+w = "xx * 2"
+[[rule]]
+name = "first"
+require = "SELECT 1"
+why = ""
+[[rule]]
+name = "second"
+require = "load_extension('x')"
+why = ""
+END
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:18:1: derived key .z.: '
+    expect_stderr_matches '^meshsweep: sweep.toml:19:1: derived key .w.: unknown key .xx.*did you mean .x'
+    expect_stderr_matches '^meshsweep: sweep.toml:20:1: rule .first.: a subquery'
+    expect_stderr_matches '^meshsweep: sweep.toml:24:1: rule .second.: the function load_extension'
+}
+
+rule__whatever_the_values__aborts_nothing()
+{
+    small_sweep sweep.toml
+    cat >>sweep.toml <<'END'
+[[rule]]
+name = "division"
+require = "x / (y - 10) = 0 AND x % (y - 10) >= 0"
+[[rule]]
+name = "text"
+require = "('a' || x) * 2 < 1e300 AND json_array_length(x) IS NULL OR abs(x) > 0"
+END
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '4 jobs: + 4 new'
+    expect_no_stderr
+}
+
+exit_statuses__each_for_its_cause()
+{
+    small_sweep sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep status -d absent.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    run_meshsweep run --jobs none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep run: --jobs none: must be a whole number'
+    run_meshsweep run --progress none -d other.db -- false
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    printf '[[rule]]\nname = "none"\nrequire = "x > 5"\nwhy = "no reason"\n' >>sweep.toml
+    run_meshsweep run
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains '4 excluded by rules, 0 jobs'
+    run_meshsweep plan
+    expect_status 4
+    expect_stdout_contains 'excluded 4 by none: no reason'
+    expect_no_stderr
+}
+
+product__too_large_to_count__said()
+{
+    {
+        echo '[job]'
+        echo 'command = ["true"]'
+        for section in model training_spec parallel_spec cluster_spec; do
+            echo "[[$section]]"
+            for axis in a b; do
+                echo "${section:0:1}_$axis = [$(seq -s , 1 200)]"
+            done
+        done
+    } >sweep.toml
+    run_meshsweep plan --json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml: .*10\^18 combinations'
+}
+
+run_cases "$@"

@@ -1,0 +1,301 @@
+#!/usr/bin/env bash
+# Time limits of jobs, and signals to the runner: what ends when, how it is called, and that nothing is left.
+. "$(dirname "$0")/lib.sh"
+
+# One run without a word about it; expects the status.
+run_silently() # STATUS ARGS
+{
+    run_meshsweep run --progress none "${@:2}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# Every process whose id is in the file pids is gone, or is about to be reaped.
+all_are_gone()
+{
+    local pid
+    [ -s pids ] || return 1
+    while read -r pid; do
+        case $(ps -o stat= -p "$pid") in
+        '' | Z*) ;;
+        *) return 1 ;;
+        esac
+    done <pids
+}
+
+# job.sh prints a score, then will not end: it, a child and a grandchild in a session of its own ignore TERM.
+stubborn_sweep() # LINES FOR [job]
+{
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:score"
+[job]
+command = ["/bin/sh", "job.sh", "{x}"]
+grace = "100ms"
+$1
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+[training_spec]
+x = [1, 2]
+END
+    cat >job.sh <<'END'
+trap '' TERM
+sleep 600 &
+echo $! >>pids
+(setsid sh -c 'echo $$ >>pids; trap "" TERM; sleep 600 & echo $! >>pids; wait' >/dev/null 2>&1 &)
+echo $$ >>pids
+echo "score: $1"
+wait
+sleep 600
+END
+    : >pids
+}
+
+# --- limits ---
+
+timeout__duration__ends_the_whole_tree_and_keeps_what_was_measured()
+{
+    stubborn_sweep 'timeout = "400ms"'
+    run_silently 3 -j 2
+    expect "all_are_gone"
+    expect "[ \$(wc -l <pids) = 8 ]"
+    expect_sql "timeout|timeout: still running after 400ms|400|2" \
+        "SELECT failure, message, limit_ms, count(*) FROM attempt GROUP BY 1"
+    expect_sql "1.0,2.0" "SELECT group_concat(value) FROM (SELECT value FROM metric ORDER BY 1)"
+    expect_sql "1" "SELECT min(duration_ms) >= 400 AND max(duration_ms) < 30000 FROM attempt"
+    # What ran into its limit has not won.
+    expect_sql 0 "SELECT count(*) FROM ranking"
+}
+
+timeout__expression__differs_per_job()
+{
+    stubborn_sweep 'timeout = "CASE x WHEN 1 THEN 0.2 ELSE 0.3 END"'
+    run_silently 3 -j 2
+    expect_sql "1|200|200
+2|300|300" "SELECT j.id, j.timeout_ms, a.limit_ms FROM job AS j JOIN attempt AS a ON a.job_id = j.id ORDER BY 1"
+}
+
+timeout__expression_of_durations__is_read_as_such()
+{
+    stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE '1h30m' END\""
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"device_hours_max":[[:space:]]*1.6666666'
+    expect_no_stderr
+    stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE 'long' END\""
+    run_meshsweep plan
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains "'long' is no duration"
+}
+
+timeout__none_and_no_plan_bound__runs_without()
+{
+    stubborn_sweep ''
+    echo 'echo "score: 1"' >job.sh
+    run_silently 0
+    expect_sql "600000" "SELECT DISTINCT timeout_ms FROM job"
+    sed -i 's/^grace.*/timeout = "CASE x WHEN 1 THEN 5 END"/' sweep.toml
+    run_meshsweep plan -d absent.db
+    expect_status 0
+    expect_stdout_contains 'no bound on the time'
+    expect_no_stderr
+}
+
+manual_job_timeout__for_jobs_that_bind_a_plan()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/true"]
+timeout = "5s"
+[[parallel_spec]]
+micro_batch = 4
+[[parallel_spec]]
+tp = 1
+END
+    run_silently 0 --manual-job-timeout 77
+    expect_sql "|5000
+1|77000" "SELECT tp, timeout_ms FROM results JOIN job ON job.id = job ORDER BY 1"
+    # Another limit is no reason to run anything again.
+    run_silently 0 --manual-job-timeout 2m
+    expect_sql "|5000|1
+1|120000|1" "SELECT tp, timeout_ms, attempts FROM results JOIN job ON job.id = job ORDER BY 1"
+    run_silently 0
+    expect_sql "5000" "SELECT DISTINCT timeout_ms FROM job"
+    run_meshsweep run --manual-job-timeout soon
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '--manual-job-timeout soon: must be a duration'
+}
+
+idle_timeout__silence__is_a_hang_and_words_are_none()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "{c}"]
+timeout = "40s"
+idle_timeout = "1s"
+[training_spec]
+c = ["echo $$ >>pids; echo words; sleep 600",
+     "for i in 1 2 3 4 5; do echo $i; sleep 0.3; done",
+     "for i in 1 2 3 4 5; do echo >>$MESHSWEEP_METRICS; sleep 0.3; done"]
+END
+    run_silently 3 -j 3
+    expect "all_are_gone"
+    expect_sql "failed|hang|idle_timeout: no output and no metric for 1.0s|1000
+ok|||
+ok|||" "SELECT state, failure, message, limit_ms FROM attempt ORDER BY job_id"
+}
+
+startup_timeout__no_first_metric__is_a_timeout()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "{c}"]
+timeout = "40s"
+startup_timeout = "700ms"
+[job.metrics.v]
+regex = 'v=([0-9]+)'
+[training_spec]
+c = ["while :; do echo words; sleep 0.05; done",
+     "echo v=1; sleep 1.2",
+     "echo '{\"w\": 1}' >>$MESHSWEEP_METRICS; sleep 1.2"]
+END
+    run_silently 3 -j 3
+    expect_sql "failed|timeout|startup_timeout: no first metric within 700ms|700
+ok|||
+ok|||" "SELECT state, failure, message, limit_ms FROM attempt ORDER BY job_id"
+}
+
+leftovers__of_a_job_that_ended__are_ended_and_counted()
+{
+    stubborn_sweep ''
+    cat >job.sh <<'END'
+(setsid sh -c 'echo $$ >>pids; trap "" TERM; sleep 600 & echo $! >>pids; wait' >/dev/null 2>&1 &)
+sleep 600 &
+echo $! >>pids
+until [ "$(wc -l <pids)" -ge $((3 * $1)) ]; do sleep 0.02; done
+echo "score: $1"
+END
+    run_silently 0
+    expect "all_are_gone"
+    expect "[ \$(wc -l <pids) = 6 ]"
+    expect_sql "ok|1" "SELECT state, min(leftovers) > 0 FROM attempt GROUP BY 1"
+}
+
+# --- signals ---
+
+# Jobs that note their process ids and wait for the file go.
+waiting_sweep()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+echo $$ >>pids
+until [ -e go ]; do sleep 0.02; done
+echo "score: $(($1 * $2))"
+END
+    : >pids
+}
+
+start_two_jobs()
+{
+    start_meshsweep run --progress plain -j 2
+    wait_until "[ \$(wc -l <pids) = 2 ]" 20
+}
+
+interrupt__once__lets_running_jobs_end()
+{
+    waiting_sweep
+    start_two_jobs
+    signal_command INT
+    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    expect "kill -0 \$(head -n 1 pids)"
+    touch go
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
+    expect_sql "ok|2
+pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
+    expect_sql 2 "SELECT count(*) FROM attempt"
+    run_silently 0
+    expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1"
+}
+
+interrupt__twice__stops_them_and_they_run_again()
+{
+    waiting_sweep
+    start_two_jobs
+    signal_command INT
+    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    signal_command INT
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: stopping the running jobs; they will run again next time (interrupt again to kill them)'
+    expect "all_are_gone"
+    expect_sql "pending|4" "SELECT state, count(*) FROM job GROUP BY 1"
+    expect_sql "failed|cancelled|2" "SELECT state, failure, count(*) FROM attempt GROUP BY 1, 2"
+    touch go
+    run_silently 0
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
+interrupt__three_times__waits_for_no_grace()
+{
+    stubborn_sweep ''
+    sed -i 's/^grace.*/grace = "10m"/' sweep.toml
+    start_meshsweep run --progress plain -j 2
+    wait_until "[ \$(wc -l <pids) = 8 ]" 20
+    signal_command INT
+    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    signal_command INT
+    wait_until "grep -q 'stopping the running jobs' .stderr" 20
+    signal_command INT
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: killing the running jobs; they will run again next time'
+    expect "all_are_gone"
+    expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
+terminate_and_hang_up__stop_at_once()
+{
+    local name number
+    waiting_sweep
+    for name in TERM HUP; do
+        : >pids
+        start_two_jobs
+        signal_command "$name"
+        wait_command
+        number=$(kill -l "$name")
+        expect_status $((128 + number))
+        expect_no_stdout
+        expect_stderr_contains 'meshsweep: stopping the running jobs'
+        expect "all_are_gone"
+        expect_sql "pending|4" "SELECT state, count(*) FROM job GROUP BY 1"
+    done
+    touch go
+    run_silently 0
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+    expect_sql "cancelled|4" "SELECT failure, count(*) FROM attempt WHERE state = 'failed' GROUP BY 1"
+}
+
+signal__with_nothing_running__status_all_the_same()
+{
+    waiting_sweep
+    touch go
+    sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 2000)]/" sweep.toml
+    start_meshsweep run --progress plain
+    wait_until "[ -s pids ]" 20
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "0|1" "SELECT sum(state = 'running'), sum(state = 'pending') > 0 FROM job"
+}
+
+run_cases "$@"

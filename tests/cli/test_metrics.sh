@@ -1,0 +1,289 @@
+#!/usr/bin/env bash
+# What a job is said to have measured, and what its failure is called.
+. "$(dirname "$0")/lib.sh"
+
+# One run without a word about it; expects the status.
+run_silently() # STATUS ARGS
+{
+    run_meshsweep run --progress none "${@:2}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# A sweep with one job per line of standard input, in that order: a shell line.
+job_lines() # OBJECTIVE TABLES OF [job.metrics]
+{
+    cat >sweep.toml <<END
+[sweep]
+$1
+[job]
+command = ["/bin/sh", "-c", "{c}"]
+timeout = "20s"
+$2
+[training_spec]
+c = [
+END
+    while IFS= read -r line; do
+        printf "'''%s''',\n" "$line"
+    done >>sweep.toml
+    echo ']' >>sweep.toml
+}
+
+regex_metric()
+{
+    printf '[job.metrics.%s]\nregex = "%s: ([-+.0-9a-zA-Z]+)"\n' "$1" "$1"
+}
+
+# --- readers ---
+
+metrics_file__lines_of_json__become_samples()
+{
+    job_lines 'objective = "min:loss"' '[job.metrics.loss]
+take = "last"
+[job.metrics.speed]
+unit = "samples/s"
+better = "max"
+take = "max"' <<'END'
+printf '{"loss": 3, "step": 10}\n{"loss": 2.5, "speed": 7, "step": 20}\n\n{"speed": 9, "extra": 1, "word": "x", "yes": true}\n{"loss": 2, "st' >$MESHSWEEP_METRICS
+END
+    run_silently 0
+    expect_sql "extra||1.0
+loss|10|3.0
+loss|20|2.5
+speed||9.0
+speed|20|7.0" "SELECT name, iif(step IN (10, 20), step, ''), value FROM metric ORDER BY name, value DESC"
+    expect_sql "2.5|9.0|1.0" "SELECT loss, speed, extra FROM results"
+}
+
+json_file__dotted_path__one_number_or_many()
+{
+    job_lines '' '[job.metrics.one]
+json = "results.0.throughput"
+file = "out.json"
+[job.metrics.many]
+json = "steps"
+file = "deep/steps.json"
+take = "mean"
+[job.metrics.absent]
+json = "a.b"
+file = "absent.json"' <<'END'
+cd $MESHSWEEP_JOB_DIR; mkdir deep; echo '{"results": [{"throughput": 12.5}]}' >out.json; echo '{"steps": [1, 2, 6]}' >deep/steps.json
+END
+    run_silently 0
+    expect_sql "12.5|3.0|3" "SELECT one, many, (SELECT count(*) FROM metric WHERE name = 'many') FROM results"
+    expect_sql 0 "SELECT count(*) FROM summary WHERE name = 'absent'"
+}
+
+json_lines__in_the_output__among_other_words()
+{
+    job_lines '' '[job.metrics.loss]
+jsonl = "train.loss"
+take = "last"' <<'END'
+echo starting; echo '{"train": {"loss": 4}}'; echo '{"train": {"loss": NaN}}'; echo '{"train": {"lo'; echo '{"eval": 1}'; echo '{"train": {"loss": 3}, "step": 9}'
+END
+    run_silently 0
+    expect_sql "4.0;NaN;3.0" "SELECT group_concat(value, ';') FROM (SELECT value FROM metric ORDER BY sequence)"
+    expect_sql "3.0" "SELECT loss FROM results"
+}
+
+regex__warm_up_and_take__summarise()
+{
+    job_lines '' "$(for take in median mean last max min p90; do
+        printf '[job.metrics.%s]\nregex = "v=([0-9.]+)"\nwarmup = 2\ntake = "%s"\n' "$take" "$take"
+    done)
+[job.metrics.all]
+regex = 'v=([0-9.]+)'
+warmup = 100" <<'END'
+for v in 1000 900 5 1 4 2 3; do echo "at step $v v=$v done"; done
+END
+    run_silently 0
+    expect_sql "3.0|3.0|3.0|5.0|1.0|4.6" "SELECT median, mean, last, max, min, round(p90, 6) FROM results"
+    # Warm-up never leaves nothing.
+    expect_sql "3.0|1|7" "SELECT value, count, (SELECT count(*) FROM metric WHERE name = 'all') FROM summary WHERE name = 'all'"
+}
+
+reader__wrong_in_the_file__said_with_its_place()
+{
+    job_lines '' '[job.metrics.v]
+regex = "v=([0-9]+"
+[job.metrics.w]
+json = "a"
+regex = "b"' </dev/null
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:7:9: bad regular expression: '
+    expect_stderr_contains 'meshsweep: sweep.toml:9:1: a metric has one reader: '
+}
+
+# --- the objective ---
+
+not_a_number_and_infinities__kept_and_never_winning()
+{
+    job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
+echo v: nan
+echo v: inf
+echo v: -inf
+echo v: 5
+echo v: -7
+END
+    run_silently 0
+    expect_sql "NaN;Inf;-Inf;5.0;-7.0" "SELECT group_concat(v, ';') FROM (SELECT v FROM results ORDER BY job)"
+    expect_sql "1|5.0|4
+2|-7.0|5" "SELECT rank, v, job FROM ranking"
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains 'highest v 5, job 4'
+    expect_no_stderr
+    sed -i 's/max:v/min:v/' sweep.toml
+    run_silently 0
+    expect_sql "1|-7.0|5
+2|5.0|4" "SELECT rank, v, job FROM ranking"
+    run_meshsweep results --columns job,v --sort v --format json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    cp .stdout out.json
+    expect_sql 5 "SELECT json_array_length(cast(readfile('out.json') AS TEXT))"
+}
+
+nothing_but_not_a_number__no_winner()
+{
+    job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
+echo v: nan
+echo v: inf
+END
+    run_silently 0
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr 'meshsweep: no job is best: 2 are ok, but none has a finite v'
+}
+
+objective__missing__is_a_failure_only_where_one_is_declared()
+{
+    job_lines 'objective = "min:latency"' "$(regex_metric latency)" <<'END'
+echo nothing
+echo latency: 4
+echo latency: words
+echo latency: 2; exit 3
+END
+    run_silently 3
+    expect_sql "failed|no-metric|exit status 0, but the objective was not reported
+ok||
+failed|no-metric|exit status 0, but the objective was not reported
+failed|exit|exit status 3: latency: 2" "SELECT state, failure, message FROM attempt ORDER BY job_id"
+    # What failed has not won, whatever it measured.
+    expect_sql "1|4.0|2" "SELECT rank, latency, job FROM ranking"
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains 'lowest latency 4, job 2'
+    expect_no_stderr
+    sed -i '/^objective/d' sweep.toml
+    run_silently 3 -d other.db
+    expect_sql "ok|ok|ok|failed" "SELECT group_concat(state, '|') FROM (SELECT state FROM attempt ORDER BY job_id)" other.db
+}
+
+# --- failures ---
+
+out_of_memory__texts_of_frameworks__are_oom()
+{
+    job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
+echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.' >&2; exit 1
+echo 'torch.cuda.OutOfMemoryError: CUDA out of memory.'; exit 1
+echo 'RuntimeError: CUDA error: out of memory'; exit 1
+echo 'cuInit failed: CUDA_ERROR_OUT_OF_MEMORY'; exit 1
+echo 'jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 bytes.'; exit 1
+echo 'node-1:12:34 [0] include/alloc.h:48 NCCL WARN Cuda failure out of memory'; exit 1
+echo 'ResourceExhaustedError: '; echo 'Out of memory error on GPU 0. Cannot allocate 3GB'; exit 1
+echo 'meshsweep-trainer: out of memory: rank 1 wants 3 MiB'; exit 1
+echo 'RuntimeError: CUDA out of memory.'; kill -KILL $$
+echo 'RuntimeError: CUDA out of memory.'; exec sleep 600
+echo 'MemoryError'; exit 1
+echo 'out of memory is what this text speaks of'; exit 1
+echo 'RuntimeError: CUDA out of memory, caught and worked around'; echo v: 1
+END
+    sed -i 's/"20s"/"1s"/' sweep.toml
+    run_silently 3 -j 4
+    expect_sql "oom;oom;oom;oom;oom;oom;oom;oom;oom;oom;oom-host;exit;ok" \
+        "SELECT group_concat(coalesce(failure, state), ';') FROM (SELECT failure, state FROM attempt ORDER BY job_id)"
+    expect_sql "exit status 1: RuntimeError: CUDA error: out of memory" "SELECT message FROM attempt WHERE job_id = 3"
+}
+
+failure_patterns__of_the_file__come_first()
+{
+    job_lines '' '' <<'END'
+echo 'link down'; exit 1
+echo 'CUDA out of memory'; exit 1
+END
+    cat >>sweep.toml <<'END'
+[[failure]]
+class = "hang"
+pattern = "link (down|lost)"
+[retry]
+hang = 2
+END
+    run_silently 3
+    expect_sql "hang|2
+oom|1" "SELECT failure, count(*) FROM attempt GROUP BY 1"
+}
+
+endings__of_other_kinds__by_their_class()
+{
+    job_lines '' '' <<'END'
+exit 42
+kill -SEGV $$
+kill -KILL $$
+exit 127
+true
+END
+    run_silently 3
+    expect_sql "exit|42||exit status 42
+signal||11|killed by signal 11 (SIGSEGV)
+signal||9|killed by signal 9 (SIGKILL)
+exit|127||exit status 127
+|0||" "SELECT failure, exit_code, signal, message FROM attempt ORDER BY job_id"
+}
+
+# --- output ---
+
+output__larger_than_the_cap__keeps_head_and_tail()
+{
+    job_lines 'objective = "max:v"' '[job.metrics.v]
+regex = "v: ([0-9.]+)"
+take = "max"' <<'END'
+echo v: 3; head -c 100000000 /dev/zero | tr '\0' '\n'; echo v: 4; echo the end
+END
+    run_silently 0
+    expect_sql "4.0|100000018|2" "SELECT v, log_bytes, (SELECT count(*) FROM metric) FROM results JOIN attempt"
+    expect_sql 1 "SELECT log_tail LIKE '%v: 4' || char(10) || 'the end' || char(10) AND length(log_tail) <= 4096 FROM attempt"
+    expect "[ \$(stat -c %s results.db) -lt 500000 ]"
+    expect "[ \$(stat -c %s results.db.d/*/1/output.log) -lt 70000000 ]"
+    expect "grep -aq 'bytes cut by meshsweep' results.db.d/*/1/output.log"
+}
+
+output__binary__does_no_harm()
+{
+    job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
+head -c 200000 /dev/urandom; printf 'a\0b\377\376\n'; echo v: 6; printf '\377\0\376'
+printf '\377\376 CUDA out of memory \0\n'; exit 1
+END
+    run_silently 3
+    expect_sql "6.0" "SELECT v FROM results WHERE state = 'ok'"
+    expect_sql 0 "SELECT count(*) FROM attempt WHERE instr(log_tail, char(0)) OR instr(message, char(0))"
+    run_meshsweep status --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null"
+    expect "cp .stdout status.json"
+    expect_sql 1 "SELECT json_valid(cast(readfile('status.json') AS TEXT))"
+    run_meshsweep export
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null"
+}
+
+run_cases "$@"

@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# cli: results and export, over a database in a known state.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+results__plain__columns_that_differ_of_the_current_sweep()
+{
+    fixture_database
+    run_meshsweep results --limit 4
+    expect_status 0
+    expect_stdout 'job  layers  name  micro_batch  tp  zero_stage  dp  state   failure  attempts  loss  throughput (samples/s)  duration_ms  max_rss  error
+───  ──────  ────  ───────────  ──  ──────────  ──  ──────  ───────  ────────  ────  ──────────────────────  ───────────  ───────  ────────────────────
+  1       2  tiny            1   1           0   8  ok                      1   2.5                     100        10000  1048576
+  2       2  tiny            2   1           0   8  ok                      1  NaN                       99        10000  2097152
+  3       2  tiny            4   2           1   4  ok                      1                            50        10000
+  4       2  tiny            8   2           3   4  failed  oom             1                                       1000           device out of memory'
+    expect_no_stderr
+}
+
+results__where_sort_columns__csv()
+{
+    fixture_database
+    run_meshsweep results --where "throughput > 10 OR state = 'pending'" --sort throughput:desc \
+        --columns job,TP,throughput --format csv
+    expect_status 0
+    expect_stdout $'job,tp,throughput\r\n1,1,100.0\r\n2,1,99.0\r\n3,2,50.0\r\n8,2,\r'
+    expect_no_stderr
+}
+
+results__all__jobs_of_earlier_sweeps_too()
+{
+    fixture_database
+    run_meshsweep results --all --where 'dp IS NULL' --columns job,sweep,in_sweep --format jsonl
+    expect_status 0
+    expect_stdout '{"job":9,"sweep":"first","in_sweep":0}'
+    expect_no_stderr
+}
+
+results__every_format__its_own_shape()
+{
+    fixture_database
+    run_meshsweep results --limit 1 --columns job,state --format tsv
+    expect_status 0
+    expect_stdout $'job\tstate\n1\tok'
+    expect_no_stderr
+    run_meshsweep results --limit 1 --columns job,state --format json
+    expect_status 0
+    expect_stdout $'[\n{"job":1,"state":"ok"}\n]'
+    expect_no_stderr
+    run_meshsweep results --limit 1 --columns job,throughput --format markdown
+    expect_status 0
+    expect_stdout $'| job | throughput (samples/s) |\n| --- | --- |\n| 1 | 100 |'
+    expect_no_stderr
+}
+
+results__nothing_matches__status_4()
+{
+    fixture_database
+    run_meshsweep results --where 'dp = 99' --columns job --format csv
+    expect_status 4
+    expect_stdout $'job\r'
+    expect_stderr 'meshsweep: no job matches'
+}
+
+results__wrong_names__hints_and_status_2()
+{
+    fixture_database "UPDATE spec SET json = json_set(json, '\$.name', 'c') WHERE kind = 'cluster_spec'"
+    run_meshsweep results --columns job,layer
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --columns: there is no column layer (did you mean layers?)'
+    run_meshsweep results --sort troughput:desc
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --sort: there is no column troughput (did you mean throughput?)'
+    run_meshsweep results --where 'layer = 2'
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --where: no such column: layer (did you mean layers?)'
+    run_meshsweep results --where "name = 'tiny'"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --where: no such column: name (did you mean "cluster_spec.name" or "model.name"?)'
+    run_meshsweep results --where "\"model.name\" = 'tiny'" --columns 'job,model.name' --limit 1 --format csv
+    expect_status 0
+    expect_stdout $'job,model.name\r\n1,tiny\r'
+    expect_no_stderr
+    run_meshsweep results --format xml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "unknown format 'xml'"
+}
+
+results__condition_that_is_none__refused()
+{
+    fixture_database
+    run_meshsweep results --where '(SELECT max(tp) FROM results) > 1'
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --where: a subquery may not be used here'
+    run_meshsweep results --where "load_extension('x')"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --where: the function load_extension may not be used here'
+    run_meshsweep results --where "1) UNION SELECT * FROM job --"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: --where: '
+    expect_sql 9 'SELECT count(*) FROM job'
+}
+
+results__database_without_a_sweep__status_4()
+{
+    cat "$source_dir"/sql/migrations/*.sql "$source_dir"/sql/views.sql | sqlite3 -batch results.db
+    sqlite3 results.db 'PRAGMA application_id = 1836279927; PRAGMA user_version = 2'
+    run_meshsweep results
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+}
+
+results__no_database__said()
+{
+    run_meshsweep results -d absent.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+}
+
+results__file_of_another_kind__said()
+{
+    echo "no database, but long enough to be looked at: $(seq 100)" >text.db
+    run_meshsweep results -d text.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database text.db: file is not a database: it is not a SQLite database; name another file with -d'
+}
+
+export__plain__every_job_in_a_stable_order()
+{
+    fixture_database
+    run_meshsweep export
+    expect_status 0
+    expect_stdout_contains 'job,key,sweep,in_sweep,num_devices_per_host,num_hosts,layers,name,micro_batch,tp,zero_stage,dp,state,failure,attempts,loss,throughput,duration_ms,max_rss,error,directory,started,ended'
+    expect_stdout_contains '1,01000000000000000000000000000000,gpt,1,8,1,2,tiny,1,1,0,8,ok,,1,2.5,100.0,10000,1048576,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
+    expect "[ \$(wc -l <.stdout) = 10 ]"
+    expect_no_stderr
+}
+
+export__succeeded_and_failed__those_rows()
+{
+    fixture_database
+    run_meshsweep export --succeeded
+    expect_status 0
+    expect "[ \$(wc -l <.stdout) = 5 ] && [ \$(grep -c ',ok,' .stdout) = 4 ]"
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep export --failed
+    expect_status 0
+    expect "[ \$(wc -l <.stdout) = 4 ] && [ \$(grep -c ',failed,' .stdout) = 3 ]"
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep export --failed --succeeded
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: export: only one of --all, --succeeded and --failed'
+}
+
+export__to_a_file__whole_or_as_it_was()
+{
+    fixture_database
+    echo before >out.csv
+    run_meshsweep export -d absent.db -o out.csv
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'there is none yet'
+    expect_file_contains out.csv before
+    run_meshsweep export -o out.csv
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ \$(wc -l <out.csv) = 10 ]"
+    expect "[ \$(ls | grep -c 'out.csv') = 1 ]"
+    run_meshsweep export -o absent/out.csv
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: absent/out.csv: cannot create: No such file or directory'
+}
+
+export__awkward_text__reads_back()
+{
+    fixture_database "UPDATE attempt SET message = 'a \"b\", c' || char(10) || 'd' WHERE id = 4"
+    run_meshsweep export --failed -o out.csv
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    sqlite3 -batch read.db '.import --csv out.csv t'
+    expect_sql '"a \"b\", c\nd"' 'SELECT json_quote(error) FROM t WHERE job = 4' read.db
+}
+
+run_cases "$@"

@@ -1,0 +1,533 @@
+#!/usr/bin/env bash
+# run: what is done stays done, and what is not is run, whatever happens to the file, the rows and the runner.
+. "$(dirname "$0")/lib.sh"
+
+# A sweep whose jobs append their arguments to ran.log.
+logged_sweep()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+echo "$*" >>ran.log
+echo "score: $(($1 * $2))"
+END
+    : >ran.log
+}
+
+# One run without a word about it; expects the status.
+run_silently() # STATUS ARGS
+{
+    run_meshsweep run --progress none "${@:2}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# What ran since the last call, in any order, on one line: "1 10, 2 20".
+expect_ran()
+{
+    local got
+    got=$(sort ran.log | paste -s -d , | sed 's/,/, /g')
+    [ "$got" = "$1" ] || fail "expected to have run: '$1', not '$got'"
+    : >ran.log
+}
+
+edit()
+{
+    sed -i "$@" sweep.toml
+}
+
+# --- the file is edited ---
+
+axis_values__added_removed_reordered__only_new_ones_run()
+{
+    logged_sweep
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    run_silently 0
+    expect_ran ""
+    edit 's/x = \[1, 2\]/x = [2, 3, 1]/'
+    run_silently 0
+    expect_ran "3 10, 3 20"
+    edit 's/y = \[10, 20\]/y = [20]/'
+    run_silently 0
+    expect_ran ""
+    expect_sql 3 "SELECT jobs FROM current_sweep"
+    edit 's/y = \[20\]/y = [10, 20]/; s/^x = .*/x = [1, 2, 3]/'
+    run_silently 0
+    expect_ran ""
+    expect_sql "ok|6" "SELECT state, count(*) FROM results WHERE in_sweep GROUP BY 1"
+}
+
+blocks__split_and_keys_moved_about__nothing_runs()
+{
+    logged_sweep
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    cat >tail.toml <<'END'
+[[parallel_spec]]
+y = 20
+[[parallel_spec]]
+y = 10
+[[training_spec]]
+x = 2
+[[training_spec]]
+x = 1
+END
+    edit '/^\[\[training_spec/,$d'
+    cat tail.toml >>sweep.toml
+    run_silently 0
+    expect_ran ""
+}
+
+labels__changed__nothing_runs()
+{
+    logged_sweep
+    edit 's/^x = /name = "first"\ndescription = "some words"\nx = /'
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    edit 's/"first"/"second"/; s/some words/other words/'
+    run_silently 0
+    expect_ran ""
+    expect_sql second "SELECT DISTINCT name FROM results WHERE in_sweep"
+}
+
+label__that_the_command_names__is_content()
+{
+    logged_sweep
+    edit 's/^x = /name = "first"\nx = /; s/"{y}"/"{y}", "{training_spec.name}"/'
+    run_silently 0
+    expect_ran "1 10 first, 1 20 first, 2 10 first, 2 20 first"
+    edit 's/"first"/"second"/'
+    run_silently 0
+    expect_ran "1 10 second, 1 20 second, 2 10 second, 2 20 second"
+}
+
+derived_keys_rules_limits_readers__added__nothing_runs()
+{
+    logged_sweep
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    edit 's/^\[job\]/[job]\ntimeout = "5m"/; s/^better = .*/better = "max"\ntake = "last"/'
+    cat >>sweep.toml <<'END'
+[derive]
+z = "x * y"
+[[rule]]
+name = "not-forty"
+require = "z <> 40"
+why = "forty is too much"
+END
+    run_silently 0
+    expect_ran ""
+    expect_sql "10;20;20" "SELECT group_concat(z, ';') FROM (SELECT z FROM results WHERE in_sweep ORDER BY z)"
+    expect_sql "not-forty|1" "SELECT rule, excluded FROM excluded WHERE excluded > 0"
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"done":[[:space:]]*3'
+    expect_stdout_matches '"gone":[[:space:]]*1'
+    expect_no_stderr
+}
+
+command_or_environment__changed__all_run_as_new_jobs()
+{
+    logged_sweep
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    edit 's/^command = .*/&\nenv = { MODE = "fast" }/'
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    run_silently 0 -- /bin/sh job.sh '{x}' '{y}' more
+    expect_ran "1 10 more, 1 20 more, 2 10 more, 2 20 more"
+    run_silently 0
+    expect_ran ""
+    expect_sql 12 "SELECT count(*) FROM job"
+}
+
+two_files__taking_turns__nothing_reruns()
+{
+    logged_sweep
+    sed 's/x = \[1, 2\]/x = [2, 3]/' sweep.toml >other.toml
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    run_silently 0 -c other.toml
+    expect_ran "3 10, 3 20"
+    run_silently 0
+    expect_ran ""
+    expect_sql "4|4" "SELECT jobs, (SELECT count(*) FROM results WHERE in_sweep) FROM current_sweep"
+    run_silently 0 -c other.toml
+    expect_ran ""
+    expect_sql "4|4" "SELECT jobs, (SELECT count(*) FROM results WHERE in_sweep) FROM current_sweep"
+    expect_sql "6|6" "SELECT count(*), (SELECT count(*) FROM attempt) FROM job"
+}
+
+# --- failures ---
+
+failing_sweep()
+{
+    logged_sweep
+    cat >job.sh <<'END'
+echo "$*" >>ran.log
+[ -e "fixed.$1.$2" ] && echo "score: 1" && exit 0
+case $1.$2 in
+1.10) exit 7 ;;
+1.20) echo "CUDA out of memory"; exit 1 ;;
+2.10) sleep 60 ;;
+*) echo "score: 1" ;;
+esac
+END
+    edit 's/^\[job\]/[job]\ntimeout = "200ms"/'
+}
+
+failed__run_again__only_by_demand_and_by_class()
+{
+    failing_sweep
+    run_silently 3
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    expect_sql "exit,oom,timeout" "SELECT group_concat(failure) FROM (SELECT failure FROM job ORDER BY 1) WHERE failure IS NOT NULL"
+    run_silently 3
+    expect_ran ""
+    run_silently 3 --retry-failed=timeout,oom
+    expect_ran "1 20, 2 10"
+    run_silently 3 --retry-failed=hang
+    expect_ran ""
+    touch fixed.1.10 fixed.1.20 fixed.2.10
+    run_silently 0 --retry-failed -j 2
+    expect_ran "1 10, 1 20, 2 10"
+    run_silently 0
+    expect_ran ""
+    expect_sql "4|9" "SELECT count(*), (SELECT count(*) FROM attempt) FROM job WHERE state = 'ok'"
+}
+
+retry_failed__of_one_job__leaves_the_others_failed()
+{
+    failing_sweep
+    run_silently 3
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    run_silently 3 --retry-failed --only 'y = 10 AND x = 1'
+    expect_ran "1 10"
+    run_silently 3
+    expect_ran ""
+}
+
+retry_failed__of_an_unknown_class__hint()
+{
+    failing_sweep
+    run_meshsweep run --retry-failed=timeot
+    expect_status 2
+    expect_no_stdout
+    # shellcheck disable=SC2016 # literal
+    expect_stderr 'meshsweep: --retry-failed: there is no failure class `timeot` (did you mean `timeout`?)'
+    expect_no_file results.db
+}
+
+retry__caps_attempts_per_class__and_raising_them_goes_on()
+{
+    failing_sweep
+    printf '[retry]\nexit = 3\noom = 2\n' >>sweep.toml
+    run_silently 3
+    expect_ran "1 10, 1 10, 1 10, 1 20, 1 20, 2 10, 2 20"
+    run_silently 3
+    expect_ran ""
+    edit 's/exit = 3/exit = 4/'
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"retry":[[:space:]]*1'
+    expect_no_stderr
+    run_silently 3
+    expect_ran "1 10"
+    expect_sql "4|2|1|1" "SELECT sum(failure = 'exit'), sum(failure = 'oom'), sum(failure = 'timeout'), sum(state = 'ok') FROM attempt"
+}
+
+# --- the runner is killed ---
+
+# Jobs that note their process ids and wait for the file go; all that they start ignores TERM.
+waiting_sweep()
+{
+    logged_sweep
+    cat >job.sh <<'END'
+echo "$*" >>ran.log
+[ ! -e go ] || { echo "score: 1"; exit; }
+trap '' TERM
+sleep 600 &
+echo $! >>pids
+(setsid sleep 600 & echo $! >>pids)
+echo $$ >>pids
+wait
+END
+    edit 's/^\[job\]/[job]\ngrace = "100ms"/'
+    : >pids
+}
+
+lines_of()
+{
+    wc -l <"$1"
+}
+
+all_are_gone() # FILE
+{
+    local pid
+    while read -r pid; do
+        case $(ps -o stat= -p "$pid") in
+        '' | Z*) ;;
+        *) return 1 ;;
+        esac
+    done <"$1"
+}
+
+kill_runner_at_work() # JOBS
+{
+    : >pids
+    start_meshsweep run --progress none -j 2
+    wait_until "[ \$(lines_of pids) = $((3 * $1)) ]" 20
+    wait_until "[ \$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\") = $1 ]" 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr # the shell's own word
+}
+
+runner_killed__next_start__ends_what_is_left_and_runs_it_again()
+{
+    waiting_sweep
+    kill_runner_at_work 2
+    expect_ran "1 10, 1 20"
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"new":[[:space:]]*2'
+    expect_stdout_matches '"retry":[[:space:]]*2'
+    expect_stdout_matches '"running":[[:space:]]*0'
+    expect_no_stderr
+    touch go
+    run_silently 0
+    expect "all_are_gone pids"
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    expect_sql "1|failed|lost
+1|ok|
+2|failed|lost
+2|ok|
+3|ok|
+4|ok|" "SELECT job_id, state, failure FROM attempt ORDER BY job_id, number"
+    expect_sql "the runner died before it was known how this ended|2" \
+        "SELECT message, count(*) FROM attempt WHERE failure = 'lost' GROUP BY 1"
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout "results.db: all well"
+    expect_no_stderr
+}
+
+runner_killed__as_often_as_allowed__failed()
+{
+    waiting_sweep
+    printf '[retry]\nlost = 2\n' >>sweep.toml
+    kill_runner_at_work 2
+    kill_runner_at_work 2
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"failed":[[:space:]]*2'
+    expect_no_stderr
+    touch go
+    : >ran.log
+    run_silently 3
+    expect_ran "2 10, 2 20"
+    expect_sql "lost|2" "SELECT failure, count(*) FROM job WHERE state = 'failed' GROUP BY 1"
+    run_silently 0 --retry-failed=lost
+    expect_ran "1 10, 1 20"
+}
+
+# --- rows are deleted by hand ---
+
+job_rows__deleted__are_new()
+{
+    logged_sweep
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    sqlite3 results.db 'DELETE FROM job WHERE id = 2'
+    expect_sql "3|3|3" "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM summary) FROM attempt"
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"new":[[:space:]]*1'
+    expect_no_stderr
+    run_silently 0
+    expect_ran "1 20"
+    sqlite3 results.db 'DELETE FROM job'
+    run_silently 0
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    expect_sql "4|1|1" "SELECT count(*), min(number), max(number) FROM attempt"
+    expect_sql "" "PRAGMA foreign_key_check"
+}
+
+attempt_rows__deleted__make_their_jobs_new()
+{
+    failing_sweep
+    run_silently 3
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    touch fixed.1.10
+    sqlite3 results.db "DELETE FROM attempt WHERE failure = 'exit' OR state = 'ok'"
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"new":[[:space:]]*2'
+    expect_stdout_matches '"failed":[[:space:]]*2'
+    expect_no_stderr
+    run_silently 3
+    expect_ran "1 10, 2 20"
+    run_silently 3 --retry-failed=oom
+    expect_ran "1 20"
+    # Of an attempt that does not stand for its job nothing depends.
+    sqlite3 results.db "DELETE FROM attempt WHERE failure = 'oom' AND number = 1"
+    run_silently 3
+    expect_ran ""
+}
+
+job_row__deleted_while_it_runs__the_others_go_on()
+{
+    waiting_sweep
+    cat >job.sh <<'END'
+echo "$*" >>ran.log
+until [ -e go ]; do sleep 0.02; done
+echo "score: 1"
+END
+    start_meshsweep run --progress none
+    wait_until "[ \$(lines_of ran.log) = 1 ]" 20
+    sql "DELETE FROM job WHERE id IN (1, 3)"
+    touch go
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_silently 0
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
+numbers_come_again__files_of_before__are_not_read()
+{
+    logged_sweep
+    cat >job.sh <<'END'
+[ -e broken ] || echo '{"value": 5}' >"$MESHSWEEP_JOB_DIR/out.json"
+echo "attempt in $MESHSWEEP_JOB_DIR"
+END
+    edit "s/^regex = .*/json = \"value\"\nfile = \"out.json\"/"
+    run_silently 0 --limit 1
+    expect_sql "5.0" "SELECT value FROM summary"
+    touch broken
+    sqlite3 results.db 'DELETE FROM attempt'
+    run_silently 3 --limit 1
+    expect_sql "no-metric|1|2" "SELECT failure, number, substr(directory, -1) FROM attempt"
+    expect_sql "" "SELECT * FROM summary"
+    expect_file "results.db.d/$(sql 'SELECT directory FROM attempt')/output.log"
+}
+
+# --- which and how many ---
+
+only__narrows__counts_and_status_too()
+{
+    failing_sweep
+    run_meshsweep run --progress none --only 'x = 2 AND y = 20'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_ran "2 20"
+    run_silently 3 --only 'x = 1'
+    expect_ran "1 10, 1 20"
+    run_silently 0 --only 'x = 2 AND y > 10'
+    expect_ran ""
+    run_meshsweep run --only 'x = 5'
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: no job satisfies --only'
+    run_meshsweep run --only 'xx = 5'
+    expect_status 2
+    expect_no_stdout
+    # shellcheck disable=SC2016 # literal
+    expect_stderr 'meshsweep: --only `xx = 5`: unknown key `xx` (did you mean `x`?)'
+}
+
+limit__stops_after_as_many()
+{
+    logged_sweep
+    run_silently 0 --limit 1
+    expect_ran "1 10"
+    run_silently 0 --limit 2 -j 4
+    expect_ran "1 20, 2 10"
+    run_silently 0 --limit 2
+    expect_ran "2 20"
+}
+
+max_fail__starts_nothing_after_that_many_failed()
+{
+    logged_sweep
+    cat >job.sh <<'END'
+echo "$*" >>ran.log
+exit 1
+END
+    edit 's/x = \[1, 2\]/x = [1, 2, 3, 4, 5, 6, 7, 8]/'
+    run_silently 3 --max-fail 1
+    expect_ran "1 10"
+    run_silently 3 --max-fail 3
+    expect_ran "1 20, 2 10, 2 20"
+    run_silently 3 --max-fail 2 -j 2
+    expect "[ \$(lines_of ran.log) -le 3 ]"
+    expect_sql "pending" "SELECT DISTINCT state FROM job WHERE state <> 'failed'"
+}
+
+# --- repeats ---
+
+# Job X Y prints the next of the scores in scores.X.Y.
+repeated_sweep() # SCORES FOR 1 10
+{
+    logged_sweep
+    cat >job.sh <<'END'
+echo "$*" >>ran.log
+n=$(cat "count.$1.$2" 2>/dev/null || echo 0)
+echo $((n + 1)) >"count.$1.$2"
+set -- $(cat scores)
+shift "$n"
+echo "score: $1"
+END
+    echo "$1" >scores
+    edit "s/x = \[1, 2\]/x = 1/; s/y = \[10, 20\]/y = 10/; s/(\[0-9.\]+)/([a-z0-9.]+)/; s/^\[job\]/[job]\nrepeat = 3/"
+}
+
+repeat__attempt_with_the_median_stands_for_the_job()
+{
+    repeated_sweep "30 10 20 5 6"
+    run_silently 0
+    expect_ran "1 10, 1 10, 1 10"
+    expect_sql "20.0|3" "SELECT score, attempts FROM results"
+    expect_sql "20.0" "SELECT score FROM ranking"
+    run_silently 0
+    expect_ran ""
+}
+
+repeat__raised__the_rest_is_run()
+{
+    repeated_sweep "30 10 20 5 6"
+    run_silently 0
+    expect_ran "1 10, 1 10, 1 10"
+    edit 's/repeat = 3/repeat = 5/'
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"retry":[[:space:]]*1'
+    expect_no_stderr
+    run_silently 0
+    expect_ran "1 10, 1 10"
+    expect_sql "10.0|5" "SELECT score, attempts FROM results"
+    sqlite3 results.db "DELETE FROM attempt WHERE number = 1"
+    echo "0 0 0 0 0 7" >scores
+    run_silently 0
+    expect_ran "1 10"
+    expect_sql "5" "SELECT attempts FROM results"
+}
+
+repeat__not_a_number__is_the_worst_of_them()
+{
+    repeated_sweep "nan 10 20"
+    run_silently 0
+    expect_sql "10.0" "SELECT score FROM results"
+    edit 's/max:score/min:score/'
+    sqlite3 results.db 'DELETE FROM job'
+    rm count.*
+    run_silently 0
+    expect_sql "20.0" "SELECT score FROM results"
+}
+
+run_cases "$@"

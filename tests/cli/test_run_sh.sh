@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# run.sh: what it builds and passes on, and when it starts the tool again. The tool and the set-up are stand-ins.
+. "$(dirname "$0")/lib.sh"
+
+# A tree with run.sh and a tool that writes its arguments to `calls`, then does what the first line of `plan` says and
+# drops that line. The pauses between restarts go to `pauses` instead of being slept.
+stand_in_tree()
+{
+    mkdir -p tree/scripts tree/build
+    cp "$source_dir/run.sh" tree/
+    cp "$source_dir/scripts/build.sh" tree/scripts/
+    touch tree/configure tree/Makefile.in calls pauses
+    echo 'all:; @echo making' >tree/build/Makefile
+    echo 'echo "$*" >setup' >tree/scripts/setup.sh
+    cat >tree/build/meshsweep <<END
+echo "\$*" >>"$PWD/calls"
+read -r action <"$PWD/plan"
+sed -i 1d "$PWD/plan"
+eval "\$action"
+END
+    echo "echo \"\$1\" >>'$PWD/pauses'" >tree/build/sleep
+    for program in scripts/setup.sh build/meshsweep build/sleep; do
+        sed -i '1i #!/usr/bin/env bash' "tree/$program"
+        chmod +x "tree/$program"
+    done
+}
+
+plan()
+{
+    printf '%s\n' "$@" >plan
+}
+
+calls()
+{
+    wc -l <calls
+}
+
+no_arguments__quickstart()
+{
+    stand_in_tree
+    plan 'echo winner; echo note >&2; exit 0'
+    run_command tree/run.sh
+    expect_status 0
+    expect_stdout winner
+    expect_stderr note
+    expect '[ "$(cat calls)" = "-c $PWD/tree/configs/quickstart.toml" ]'
+    expect '[ "$(cat setup)" = build ]'
+}
+
+arguments__passed_on_and_quickstart_only_where_a_file_is_needed()
+{
+    local root=$PWD/tree given expected
+    stand_in_tree
+    while IFS='>' read -r given expected; do
+        plan 'exit 0'
+        # shellcheck disable=SC2086 # words
+        run_command tree/run.sh $given
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+        expect "[ \"\$(tail -n 1 calls)\" = '$expected' ]"
+    done <<END
+-c a.toml -d b.db>-c a.toml -d b.db
+run --config=a.toml>run --config=a.toml
+-D>-D -c $root/configs/quickstart.toml
+plan --json>plan --json -c $root/configs/quickstart.toml
+status --json>status --json
+--help>--help
+run --help>run --help
+END
+}
+
+started_through_a_link_from_elsewhere__works()
+{
+    stand_in_tree
+    mkdir elsewhere
+    ln -s "$PWD/tree/run.sh" elsewhere/link
+    plan 'pwd'
+    cd elsewhere
+    run_command ./link -c x.toml
+    expect_status 0
+    expect_stdout "$PWD"
+    expect_no_stderr
+}
+
+ended__never_started_again()
+{
+    local code
+    stand_in_tree
+    for code in 0 2 3 4; do
+        plan "exit $code"
+        run_command tree/run.sh
+        expect_status "$code"
+        expect_no_stdout
+        expect_no_stderr
+    done
+    expect '[ "$(calls)" = 4 ]'
+}
+
+quickstart_out_of_memory__as_intended()
+{
+    stand_in_tree
+    sqlite3 results.db "CREATE TABLE progress (state, failure); INSERT INTO progress VALUES ('ok', NULL), ('failed', 'oom')"
+    plan 'exit 3'
+    run_command tree/run.sh
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'were meant to'
+    plan 'exit 3'
+    run_command tree/run.sh -c other.toml
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    sqlite3 results.db "INSERT INTO progress VALUES ('failed', 'exit')"
+    plan 'exit 3'
+    run_command tree/run.sh
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+}
+
+crashed_twice__started_again_and_ends_well()
+{
+    stand_in_tree
+    plan 'kill -SEGV $$' 'exit 1' 'exit 0'
+    run_command tree/run.sh
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep ended with status 139; starting it again in 1 s'
+    expect_stderr_contains 'meshsweep ended with status 1; starting it again in 2 s'
+    expect '[ "$(calls)" = 3 ]'
+}
+
+crashing_always__gives_up_with_the_status()
+{
+    stand_in_tree
+    plan 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 134' 'exit 0'
+    run_command tree/run.sh
+    expect_status 134
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep ended with status 134 again; giving up after 5 restarts without progress'
+    expect '[ "$(echo $(cat pauses))" = "1 2 4 8 16" ]'
+}
+
+progress__counts_the_restarts_anew()
+{
+    stand_in_tree
+    sqlite3 given.db 'CREATE TABLE job (state TEXT)'
+    plan 'exit 1' 'exit 1' "sqlite3 '$PWD/given.db' \"INSERT INTO job VALUES ('ok')\"; exit 1" 'exit 1' 'exit 0'
+    run_command tree/run.sh -d given.db
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'starting it again in 1 s'
+    expect '[ "$(echo $(cat pauses))" = "1 2 1 2" ]'
+}
+
+command_that_runs_no_jobs__not_started_again()
+{
+    stand_in_tree
+    plan 'exit 1' 'exit 0'
+    run_command tree/run.sh status
+    expect_status 1
+    expect_no_stdout
+    expect_no_stderr
+    expect '[ "$(calls)" = 1 ]'
+}
+
+signal__reaches_the_tool_and_ends_the_script()
+{
+    local name number
+    stand_in_tree
+    for name in TERM INT HUP; do
+        number=$(kill -l "$name")
+        rm -f up
+        plan "trap 'echo ended in order; exit $((128 + number))' $name; touch up; while :; do /bin/sleep 0.05; done"
+        start_command tree/run.sh
+        wait_until '[ -e up ]' 10
+        signal_command "$name"
+        wait_command
+        expect_status $((128 + number))
+        expect_stdout 'ended in order'
+        expect_no_stderr
+    done
+    expect '[ "$(calls)" = 3 ]'
+}
+
+build__fails__said_with_its_output()
+{
+    stand_in_tree
+    echo 'all:; @echo the reason; false' >tree/build/Makefile
+    run_command tree/run.sh
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'the reason'
+    expect_stderr_contains 'the build failed; its output is above'
+    expect '[ "$(calls)" = 0 ]'
+}
+
+run_cases "$@"

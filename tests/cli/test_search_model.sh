@@ -1,0 +1,436 @@
+#!/usr/bin/env bash
+# cli: search-model, and sweeps of the models that it finds.
+. "$(dirname "$0")/lib.sh"
+
+configs=$source_dir/configs
+
+# Writes space.toml: the original's space, of three kinds of mixers.
+zhen_space()
+{
+    cat >space.toml <<'END'
+[model_space]
+mixers = ["DOT", "LINEAR", "ATTENTION"]
+total_mixers = 12
+num_zhen_layers = { from = 1, to = 4 }
+num_features = 512
+emb_dim = 160
+output_per_emb = 50
+
+[model_space.base]
+num_features = 512
+emb_dim = 160
+output_per_emb = 50
+num_zhen_layers = 4
+tokens = ["ATTENTION", "LINEAR", "ATTENTION", "DOT"]
+END
+}
+
+# Writes sweep.toml: twelve tiny models in a sweep whose job prints a score.
+tiny_space()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "tiny"
+objective = "max:score"
+list_values = ["tokens"]
+
+[job]
+command = ["/bin/sh", "-c", 'echo "score: $1$2" # $3', "sh", "{emb_dim}", "{x}", "{tokens}"]
+
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+better = "max"
+
+[training_spec]
+x = [1, 2]
+
+[model_space]
+seed = 3
+mixers = ["DOT", "LINEAR"]
+mixers_per_layer = 1
+num_zhen_layers = [1, 2]
+num_features = 8
+emb_dim = [4, 16]
+output_per_emb = 2
+
+[[model_space.sample]]
+take = 2
+each = "num_zhen_layers"
+END
+}
+
+count__three_kinds__known_numbers()
+{
+    zhen_space
+    run_meshsweep search-model -c space.toml --count
+    expect_status 0
+    expect_stdout 'layers           candidates
+1                        91
+2                      6006
+3                    107679
+4                    884962
+all                  998738'
+    expect_no_stderr
+}
+
+count__four_kinds__known_number()
+{
+    zhen_space
+    sed -i 's/"ATTENTION"\]$/"ATTENTION", "CONVOLUTION"]/; /model_space.base/,$d' space.toml
+    run_meshsweep search-model -c space.toml --count --json
+    expect_status 0
+    expect_stdout_contains '"candidates":	13528268'
+    expect_stdout_contains '"candidates":	12276056'
+    expect_stdout_contains '"filters":	[]'
+    expect_no_stderr
+}
+
+count__similar_models__known_numbers_and_what_was_removed()
+{
+    zhen_space
+    cat >>space.toml <<'END'
+[[model_space.filter]]
+preset = "similar-parameters"
+[[model_space.filter]]
+preset = "uniform-mixer"
+mixer = "DOT"
+END
+    run_meshsweep search-model -c space.toml --count --where 'layer_count <> 2'
+    expect_status 0
+    expect_stdout 'layers           candidates                 kept
+1                        91                    0
+2                      6006                    0
+3                    107679                   25
+4                    884962                   96
+all                  998738                  121
+similar-parameters removed 902675
+uniform-mixer removed 95940
+--where removed 2'
+    expect_no_stderr
+    sed -i '/uniform-mixer/,$d' space.toml
+    sed -i '$d' space.toml
+    run_meshsweep search-model -c space.toml --count
+    expect_status 0
+    expect_stdout_contains '2                      6006                  780'
+    expect_stdout_contains '3                    107679                15060'
+    expect_stdout_contains '4                    884962                80223'
+    expect_stdout_contains 'all                  998738                96063'
+    expect_no_stderr
+}
+
+recipe__printed__same_models_for_ever()
+{
+    run_meshsweep search-model -c "$configs/zhen-search.toml"
+    expect_status 0
+    expect_stdout_contains 'list_values = ["tokens"]'
+    expect_stderr 'meshsweep: similar-parameters removed 14487 of the 15502 candidates looked at
+meshsweep: num_zhen_layers = 1: 0 of 20 models: no more are left
+meshsweep: 141 models of 998738 candidates'
+    expect '[ "$(grep -c "^\[\[model\]\]$" .stdout)" = 141 ]'
+    expect '[ "$(sha256sum <.stdout)" = "9d5d33cf6c8b9c5a23e305e1b6b00ec51d558b845fe6d0a3f7a947be09e3fbec  -" ]'
+    # Every one within a tenth of the base.
+    expect 'awk "/parameters/ { n++; if (\$2 < 0.9 * 215334328 || \$2 > 215334328 / 0.9) exit 1 } END { exit n != 141 }" .stdout'
+    cp .stdout models.toml
+    run_meshsweep search-model -c "$configs/zhen-search.toml" --seed 2
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect '! cmp -s .stdout models.toml'
+}
+
+recipe__planned__282_jobs_on_two_clusters()
+{
+    run_meshsweep plan --search-model -c "$configs/zhen-search.toml" --json
+    expect_status 0
+    expect_stdout_contains '"jobs":	282'
+    expect_stdout_contains '"duplicates":	0'
+    expect_stderr_contains '141 models of 998738 candidates'
+    expect_no_file results.db
+}
+
+recipe__printed_and_included__same_plan()
+{
+    run_meshsweep search-model -c "$configs/zhen-search.toml"
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    cp .stdout models.toml
+    {
+        echo 'include = ["models.toml"]'
+        sed '/^\[model_space\]/,/^each/d' "$configs/zhen-search.toml"
+    } >sweep.toml
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_contains '"jobs":	282'
+    expect_no_stderr
+    run_meshsweep plan -c models.toml --json
+    expect_status 0
+    expect_stdout_contains '"jobs":	141'
+    expect_no_stderr
+}
+
+recipe__checked__candidates_told()
+{
+    run_meshsweep check "$configs/zhen-search.toml"
+    expect_status 0
+    expect_stdout_contains '998738 model candidates'
+    expect_no_stderr
+}
+
+option__search_model_of_a_file_with_nothing_else__prints()
+{
+    cat >sweep.toml <<'END'
+[model_space.keys]
+layers = { from = 1, to = 2 }
+width = [8, 16]
+END
+    run_meshsweep --search-model
+    expect_status 0
+    expect_stdout '# Models from 4 candidates.
+
+[[model]]
+layers = 1
+width = 8
+
+[[model]]
+layers = 1
+width = 16
+
+[[model]]
+layers = 2
+width = 8
+
+[[model]]
+layers = 2
+width = 16'
+    expect_stderr 'meshsweep: 4 models of 4 candidates'
+    expect_no_file results.db
+}
+
+option__limit_and_offset__part_of_the_list()
+{
+    zhen_space
+    run_meshsweep search-model -c space.toml --limit 2 --offset 998736
+    expect_status 0
+    expect_stdout '# Models from 998738 candidates.
+[sweep]
+list_values = ["tokens"]
+
+# 2590284 parameters
+[[model]]
+num_features = 512
+emb_dim = 160
+output_per_emb = 50
+num_zhen_layers = 4
+tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["LINEAR"]]
+
+# 3351052 parameters
+[[model]]
+num_features = 512
+emb_dim = 160
+output_per_emb = 50
+num_zhen_layers = 4
+tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["ATTENTION"]]'
+    expect_stderr 'meshsweep: 2 models of 998738 candidates'
+}
+
+run__search_model__sample_swept_and_recorded()
+{
+    tiny_space
+    run_meshsweep run --search-model --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains '4 models of 12 candidates'
+    expect_sql '8' "SELECT count(*) FROM job WHERE state = 'ok'"
+    expect_sql '4|4' "SELECT sum(num_zhen_layers = 1), sum(num_zhen_layers = 2) FROM results"
+    expect_sql '0' "SELECT count(*) FROM results WHERE score <> emb_dim * 10 + x"
+    run_meshsweep plan --search-model --json
+    expect_status 0
+    expect_stdout_contains '"done":	8'
+    expect_stdout_contains '"new":	0'
+    expect_any_stderr
+    run_meshsweep why --search-model x=1 num_zhen_layers=2
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+}
+
+# A model is the same job, whether it came from the space or from a file.
+run__printed_models_included__nothing_new()
+{
+    tiny_space
+    run_meshsweep run --search-model --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep search-model
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    cp .stdout models.toml
+    {
+        echo 'include = ["models.toml"]'
+        sed '/^\[model_space\]/,$d' sweep.toml
+    } >included.toml
+    run_meshsweep plan -c included.toml --json
+    expect_status 0
+    expect_stdout_contains '"done":	8'
+    expect_stdout_contains '"new":	0'
+    expect_no_stderr
+    run_meshsweep run -c models.toml -d alone.db --progress none -- /bin/echo '{tokens}'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql '4' "SELECT count(*) FROM job WHERE state = 'ok'" alone.db
+}
+
+run__models_of_its_own_too__those_of_the_space_are_swept()
+{
+    tiny_space
+    printf '[[model]]\nemb_dim = 1\ntokens = ["DOT"]\n' >>sweep.toml
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_contains '"jobs":	2'
+    expect_no_stderr
+    run_meshsweep plan --search-model --json
+    expect_status 0
+    expect_stdout_contains '"jobs":	8'
+    expect_stderr_contains 'sweep.toml: those of [model_space] take the place of 1 [[model]] blocks'
+}
+
+# Another seed makes another sweep of the same file: jobs that both have are not run again.
+run__other_seed__other_models()
+{
+    tiny_space
+    sed -i 's/take = 2/take = 3/' sweep.toml
+    run_meshsweep run --search-model --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sed -i 's/seed = 3/seed = 4/' sweep.toml
+    run_meshsweep run --search-model --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '2' 'SELECT count(DISTINCT hash) FROM sweep'
+    expect_sql '0' 'SELECT count(*) FROM (SELECT job_id FROM attempt GROUP BY job_id HAVING count(*) > 1)'
+}
+
+run__model_space_forgotten__said()
+{
+    tiny_space
+    run_meshsweep run
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml: the models are in [model_space]: --search-model sweeps them, meshsweep search-model prints them'
+    expect_no_file results.db
+}
+
+refused__no_model_space__status_2()
+{
+    small_sweep sweep.toml
+    run_meshsweep search-model
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml: there is no [model_space] to search'
+    run_meshsweep run --search-model
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml: there is no [model_space] to search'
+}
+
+refused__empty_space_overflow_missing_base__status_2()
+{
+    zhen_space
+    sed -i 's/total_mixers = 12/total_mixers = 3/; s/from = 1, to = 4/from = 4, to = 5/' space.toml
+    run_meshsweep search-model -c space.toml --count
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: space.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits'
+    zhen_space
+    sed -i 's/^output_per_emb = 50/output_per_emb = { from = 1, to = 1000000000000 }/; /model_space.base/,$d' space.toml
+    run_meshsweep search-model -c space.toml --count
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: space.toml:1:1: [model_space]: the largest model may have more parameters than 64 bits can count'
+    zhen_space
+    sed -i '/model_space.base/,$d' space.toml
+    printf '[[model_space.filter]]\npreset = "similar-parameters"\n' >>space.toml
+    run_meshsweep search-model -c space.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: space.toml:10:10: similar-parameters compares with [model_space.base], which is missing'
+    sed -i '/filter/,$d' space.toml
+    run_meshsweep search-model -c space.toml --where 'params < base.params'
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --where: `base.params`: there is no [model_space.base] to compare with'
+}
+
+refused__dangerous_expression__status_2()
+{
+    zhen_space
+    run_meshsweep search-model -c space.toml --where "load_extension('x')"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'load_extension'
+    run_meshsweep search-model -c space.toml --where "emb_dim > 1); DROP TABLE x"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --where: a closing parenthesis too many'
+}
+
+nothing__filter_removes_all__status_4_which_and_how_many()
+{
+    zhen_space
+    cat >>space.toml <<'END'
+[[model_space.filter]]
+name = "tiny"
+where = "params < 1000"
+END
+    run_meshsweep search-model -c space.toml
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: no model is left of 998738 candidates: tiny removed 998738'
+    run_meshsweep search-model -c space.toml --count
+    expect_status 0
+    expect_stdout_contains 'tiny removed 998738'
+    expect_no_stderr
+    {
+        cat space.toml
+        printf '[job]\ncommand = "true"\n'
+    } >sweep.toml
+    run_meshsweep run --search-model
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'no model is left of 998738 candidates: tiny removed 998738'
+}
+
+refused__wrong_options__status_2()
+{
+    zhen_space
+    run_meshsweep search-model -c space.toml --seed x
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --seed: `x` is no integer'
+    run_meshsweep search-model -c space.toml --json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --json goes with --count: models are TOML'
+    run_meshsweep search-model -c space.toml --limit 0
+    expect_status 2
+    expect_no_stdout
+    expect_any_stderr
+}
+
+# A reader that has seen enough ends it, as any other filter of text.
+output__reader_goes__ends_quietly()
+{
+    zhen_space
+    run_command bash -c "set -o pipefail; '$meshsweep' search-model -c space.toml | head -n 3"
+    expect_status 141
+    expect_stdout_contains '# Models from 998738 candidates.'
+    expect_no_stderr
+}
+
+run_cases "$@"

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# cli: selftest, which proves by killing itself; and what a runner that was killed leaves behind.
+CASE_SECONDS=120
+. "$(dirname "$0")/lib.sh"
+
+selftest__20_kills__nothing_lost_and_nothing_left()
+{
+    run_meshsweep selftest --kills 20 --jobs 60 --seed 1
+    expect_status 0
+    expect_stdout_matches '^20 kills survived in [1-9][0-9]* sweeps? of 60 jobs \(seed 1, [0-9.]+ s\):$'
+    expect_stdout_matches '^[0-9]*[1-9]0 jobs, each in one final state with its own number; [0-9]+ attempts, of which [0-9]+ were lost'
+    expect_stderr_contains 'meshsweep: 20 of 20 kills'
+    expect "! ls -d meshsweep-selftest.* 2>/dev/null"
+}
+
+selftest__no_kills__a_plain_sweep()
+{
+    run_meshsweep selftest --kills 0 --jobs 5
+    expect_status 0
+    expect_stdout_contains '0 kills survived in 1 sweep of 5 jobs'
+    expect_stdout_contains '5 jobs, each in one final state with its own number; 5 attempts, of which 0 were lost'
+    expect_no_stderr
+}
+
+selftest__directory_absent__said()
+{
+    run_meshsweep selftest --dir absent
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'absent/meshsweep-selftest'
+}
+
+# A runner that does not do what it should: its jobs' numbers are wrong in one place, which must be found.
+selftest__wrong_results__found_and_kept()
+{
+    mkdir bin
+    cat >bin/sleep <<'END'
+#!/bin/sh
+echo "score: 1"
+END
+    chmod +x bin/sleep
+    run_command env PATH="$PWD/bin:$PATH" "$meshsweep" selftest --kills 0 --jobs 4 --dir .
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches 'results.db: results that are not the job.s number: [1-9]'
+    expect_stderr_matches 'what was found is kept in /.*/meshsweep-selftest'
+    expect "[ -f ./meshsweep-selftest.*/sweep-1/results.db ]"
+}
+
+killed_runner__grandchild_in_its_own_session__ended_without_a_next_start()
+{
+    small_sweep sweep.toml
+    sed -i 's/^command = .*/&\ngrace = "100ms"/' sweep.toml
+    cat >job.sh <<'END'
+setsid sh -c 'echo $$ >grandchild; exec sleep 300' &
+sleep 300
+END
+    start_meshsweep run --progress none
+    wait_until "[ -s grandchild ]" 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    wait_until "! kill -0 $(cat grandchild) 2>/dev/null || grep -q '^State:.Z' /proc/$(cat grandchild)/status" 10
+}
+
+killed_runner__next_start_at_once__takes_the_lock()
+{
+    small_sweep sweep.toml
+    echo 'sleep 300' >job.sh
+    start_meshsweep run --progress none
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    cat >job.sh <<'END'
+echo "score: $(($1 * $2))"
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 'ok|4' "SELECT state, count(*) FROM job GROUP BY state"
+    expect_sql 'lost|1' "SELECT failure, count(*) FROM attempt WHERE failure IS NOT NULL GROUP BY 1"
+}
+
+run_cases "$@"

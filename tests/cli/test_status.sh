@@ -1,0 +1,211 @@
+#!/usr/bin/env bash
+# cli: status and best, over a database in a known state.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+status__interrupted_run__all_of_it()
+{
+    fixture_database
+    run_meshsweep status
+    expect_status 0
+    sed -i 's/started .* ago/started LONG ago/' .stdout
+    expect_stdout 'sweep gpt (gpt.toml)
+combinations 16: excluded 7, duplicate 1, jobs 8
+
+ok       3   37.5%
+failed   3   37.5%
+  exit   2   25.0%
+  oom    1   12.5%
+running  1   12.5%
+pending  1   12.5%
+total    8
+
+no runner is at work; `meshsweep run` goes on from here
+  job 7, attempt 1, started LONG ago, not known to have ended
+
+best so far: throughput 100 samples/s, job 1 (see meshsweep best)
+
+failures
+  2 x exit, as job 5: exit status 1: no such file
+  1 x oom, as job 4: device out of memory
+
+excluded by rule
+  6  world-size: the degrees must multiply to the number of devices
+  1  batch-divides: the batch must divide
+  2  tp-within-node (only a warning): slow across nodes'
+    expect_no_stderr
+}
+
+status__runner_at_work__what_runs_and_how_long_it_takes()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+[ "$2" = 10 ] || while [ ! -e go ]; do sleep 0.02; done
+echo "score: $(($1 * $2))"
+END
+    start_meshsweep -j 2 --progress none
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM job WHERE state = 'ok'\" 2>&1)\" = 2 ]" 20
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 2 ]" 20
+    meshsweep status >status.txt
+    meshsweep status --json >status.json
+    meshsweep check results.db >check.txt
+    touch go
+    wait_command
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_file_contains status.txt 'running now, all done in '
+    expect "grep -qE '^  job [24], attempt 1, for [0-9.]+m?s\$' status.txt"
+    expect_file_contains status.txt 'best so far: score 20'
+    expect_sql '1|2|2|2' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.runner_alive',
+        j->>'\$.states.ok', j->>'\$.states.running', json_array_length(j, '\$.running') FROM s"
+    expect "[ \"\$(cat check.txt)\" = 'results.db: all well' ]"
+}
+
+status__json__the_same_for_programs()
+{
+    fixture_database
+    run_meshsweep status --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout status.json
+    expect_sql 'gpt|8|3|2|0|7|1|100.0|2|6' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.sweep',
+        j->>'\$.jobs', j->>'\$.states.failed', j->>'\$.failure_classes.exit', j->>'\$.runner_alive',
+        j->>'\$.running[0].job', j->>'\$.best.job', j->>'\$.best.value' + 0.0, j->>'\$.failures[0].jobs',
+        j->>'\$.rules[0].combinations' FROM s"
+    expect_sql '' "SELECT readfile('status.json')->>'\$.eta_ms'"
+}
+
+status__all_done__no_word_of_running()
+{
+    fixture_database "DELETE FROM attempt WHERE id = 8; DELETE FROM job WHERE id IN (4, 5, 6, 7, 8); DELETE FROM rule;" \
+        "UPDATE sweep SET objective = NULL, combinations = NULL"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout 'sweep gpt (gpt.toml)
+
+ok     3  100.0%
+total  3'
+    expect_no_stderr
+}
+
+status__awkward_message__on_one_line()
+{
+    fixture_database "UPDATE attempt SET message = 'a' || char(10) || char(27) || '[31mb' WHERE id = 4"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains '  1 x oom, as job 4: a\n\x1b[31mb'
+    expect_no_stderr
+}
+
+status__no_sweep_or_no_database__said()
+{
+    run_meshsweep status
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
+    fixture_database "DELETE FROM job; DELETE FROM sweep"
+    run_meshsweep status
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+}
+
+best__some_ok__winner_command_and_those_close_behind()
+{
+    fixture_database
+    run_meshsweep best
+    expect_status 0
+    expect_stdout "$(
+        cat <<'END'
+highest throughput 100 samples/s, job 1 of sweep gpt
+  num_devices_per_host  8
+  num_hosts             1
+  layers                2
+  name                  tiny
+  micro_batch           1
+  tp                    1
+  zero_stage            0
+  dp                    8
+
+command
+OMP_NUM_THREADS=1 NOTE='two words' train --name 'it'\''s tiny' --tp=1
+
+files: none were kept
+
+within 2 %
+  job 2: 99 samples/s, micro_batch 2
+END
+    )"
+    expect_no_stderr
+}
+
+best__minimised__lowest_one()
+{
+    fixture_database "UPDATE sweep SET maximise = 0" "UPDATE attempt SET directory = '0300000000000000/1' WHERE id = 3"
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains 'lowest throughput 50 samples/s, job 3 of sweep gpt'
+    expect_stdout_contains "files: $PWD/results.db.d/0300000000000000/1"
+    expect_stdout_lacks 'within'
+    expect_no_stderr
+}
+
+best__out__files_that_run()
+{
+    fixture_database "UPDATE attempt SET command = '[\"sh\",\"-c\",\"echo \\\"\$NOTE\\\" \$1\",\"x\",\"a b\"]' WHERE id = 1" \
+        "UPDATE attempt SET environment = json_set(environment, '\$.TOKEN', '[redacted]') WHERE id = 1"
+    run_meshsweep best --out a/winner
+    expect_status 0
+    expect_stdout_contains 'not recorded, to be set: TOKEN'
+    expect_no_stderr
+    expect_file_contains a/winner/command.sh '# throughput 100 samples/s, job 1 of sweep gpt'
+    expect_file_contains a/winner/command.sh '# Not recorded, to be set in the environment: TOKEN'
+    run_command a/winner/command.sh
+    expect_status 0
+    expect_stdout 'two words a b'
+    expect_no_stderr
+    expect_sql '1|8|tiny' "SELECT readfile('a/winner/job.json')->>'\$.job',
+        readfile('a/winner/job.json')->>'\$.keys.derived.dp', readfile('a/winner/job.json')->>'\$.keys.model.name'"
+    expect_sql '100.0|samples/s' "SELECT readfile('a/winner/metrics.json')->>'\$.throughput.value',
+        readfile('a/winner/metrics.json')->>'\$.throughput.unit'"
+}
+
+best__json__for_programs()
+{
+    fixture_database
+    run_meshsweep best --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout best.json
+    expect_sql 'throughput|max|1|train|2|2' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.objective',
+        j->>'\$.better', j->>'\$.job.job', j->>'\$.job.command[0]', j->>'\$.close[0].job',
+        j->>'\$.close[0].differs.\"parallel_spec.micro_batch\"' FROM b"
+}
+
+best__nothing_ok__status_3_and_why()
+{
+    fixture_database "DELETE FROM job WHERE state = 'ok'"
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr 'meshsweep: no job is ok: 3 failed, 1 running, 1 pending; see meshsweep status'
+    fixture_database "DELETE FROM summary"
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr 'meshsweep: no job is best: 3 are ok, but none has a finite throughput'
+}
+
+best__no_objective__status_2_and_what_to_add()
+{
+    fixture_database "UPDATE sweep SET objective = NULL"
+    run_meshsweep best
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: gpt.toml: the sweep has no objective, so nothing is best; add objective = "max:METRIC" or "min:METRIC" under [sweep] and run it once more (metrics: loss, throughput)'
+}
+
+run_cases "$@"

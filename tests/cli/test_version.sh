@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# cli: what the tool says of itself.
+. "$(dirname "$0")/lib.sh"
+
+version__asked__name_and_number()
+{
+    run_meshsweep --version
+    expect_status 0
+    expect_stdout_matches '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$'
+    expect_no_stderr
+}
+
+run_cases "$@"

@@ -1,0 +1,13 @@
+/* Programs that make life hard for a supervisor. A test program hands "child NAME" on its command line over to
+ * awkward_child, and so is its own collection of them. */
+#ifndef MESHSWEEP_TESTS_AWKWARD_CHILDREN_H
+#define MESHSWEEP_TESTS_AWKWARD_CHILDREN_H
+
+#include <stdint.h>
+
+/* Plays the child of this name; returns its exit status, 99 when there is none of the name. */
+int awkward_child(const char *name);
+
+void wait_ms(int64_t ms);
+
+#endif

@@ -1,0 +1,75 @@
+/* A space built from a sweep file's text, for tests of space and what stands upon it. */
+#ifndef MESHSWEEP_TESTS_SPACE_FIXTURE_H
+#define MESHSWEEP_TESTS_SPACE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/sweep.h"
+#include "space/match.h"
+#include "space/plan.h"
+#include "space/space.h"
+
+struct built {
+    struct sweep *sweep;
+    struct space *space;
+};
+
+static inline struct built build_text(const char *text)
+{
+    struct built b = {NULL, NULL};
+    struct error e = ERROR_INIT;
+    const struct space_options options = {0};
+    if (sweep_parse("test.toml", text, strlen(text), &b.sweep, &e) < 0 ||
+        space_build(b.sweep, &options, &b.space, &e) < 0)
+        fail_msg("%s", e.text);
+    return b;
+}
+
+/* The error that building ends with. */
+static inline struct error build_error(const char *text)
+{
+    struct error e = ERROR_INIT;
+    struct sweep *sweep = NULL;
+    struct space *space = NULL;
+    const struct space_options options = {0};
+    if (sweep_parse("test.toml", text, strlen(text), &sweep, &e) == 0) {
+        assert_int_equal(space_build(sweep, &options, &space, &e), -1);
+        sweep_free(sweep);
+    }
+    return e;
+}
+
+static inline void built_free(struct built *b)
+{
+    space_free(b->space);
+    sweep_free(b->sweep);
+}
+
+static inline struct plan plan_of(struct built *b)
+{
+    struct plan plan;
+    struct error e = ERROR_INIT;
+    const struct retry_policy policy = {b->sweep->retries, b->sweep->retry_count};
+    const struct plan_request request = {.space = b->space, .policy = &policy};
+    if (plan_make(&request, &plan, &e) < 0)
+        fail_msg("%s", e.text);
+    return plan;
+}
+
+/* How many combinations the rule of that name is the first to exclude; -1 when there is no such rule. */
+static inline int64_t excluded_by(const struct built *b, const struct plan *p, const char *rule)
+{
+    for (size_t i = 0; i < b->space->rule_count; i++)
+        if (strcmp(b->space->rules[i].name, rule) == 0)
+            return p->match.rules[i].excluded;
+    return -1;
+}
+
+#endif

@@ -1,0 +1,131 @@
+#include "supervisor_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/process_table.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+struct bench *bench_open(size_t slots, int64_t log_cap_bytes, bool (*first_metric)(void *, const char *))
+{
+    struct bench *b = xcalloc(1, sizeof *b);
+    struct error e = ERROR_INIT;
+    strcpy(b->directory, "/tmp/meshsweep-test-XXXXXX");
+    assert_non_null(mkdtemp(b->directory));
+    snprintf(b->scratch, sizeof b->scratch, "%s/scratch", b->directory);
+    snprintf(b->job_dir, sizeof b->job_dir, "%s/jobs/a", b->directory);
+    /* Its own per test, so that the search for what was left cannot meet another test's. */
+    snprintf(b->prefix, sizeof b->prefix, "test-%s", b->directory + strlen("/tmp/meshsweep-test-"));
+    assert_true(readlink("/proc/self/exe", b->self, sizeof b->self - 1) > 0);
+    b->next_attempt = 1;
+    struct supervisor_options options = {.slots = slots,
+                                         .scratch_dir = b->scratch,
+                                         .token_prefix = b->prefix,
+                                         .first_metric = first_metric,
+                                         .log_cap_bytes = log_cap_bytes};
+    assert_int_equal(supervisor_create(&options, &b->supervisor, &e), 0);
+    return b;
+}
+
+int count_left(const struct bench *b)
+{
+    struct process_table t = PROCESS_TABLE_INIT;
+    int left = 0;
+    process_table_read(&t);
+    for (size_t i = 0; i < t.count; i++)
+        left += t.entries[i].parent == getpid() || process_token(t.entries[i].pid, b->prefix) >= 0;
+    process_table_free(&t);
+    return left;
+}
+
+void bench_close(struct bench *b)
+{
+    supervisor_free(b->supervisor);
+    assert_int_equal(count_left(b), 0);
+    char *command = xasprintf("rm -rf '%s'", b->directory);
+    assert_int_equal(system(command), 0);
+    free(command);
+    free(b);
+}
+
+static char *const usual_environment[] = {"PATH=/usr/bin:/bin", "ASAN_OPTIONS=detect_leaks=0", NULL};
+
+struct launch launch_of(struct bench *b, char *const *argv)
+{
+    return (struct launch){.attempt = b->next_attempt++,
+                           .argv = argv,
+                           .environment = usual_environment,
+                           .job_dir = b->job_dir,
+                           .grace_ms = 200};
+}
+
+struct outcome wait_for_one(struct bench *b)
+{
+    struct outcome outcome;
+    int wake, wake_signal;
+    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &outcome, 1, &wake, &wake_signal), 1);
+    return outcome;
+}
+
+struct outcome run_launch(struct bench *b, const struct launch *launch)
+{
+    struct process_identity who;
+    supervisor_start(b->supervisor, launch, &who);
+    struct outcome outcome = wait_for_one(b);
+    assert_int_equal(outcome.attempt, launch->attempt);
+    return outcome;
+}
+
+struct outcome run_argv(struct bench *b, char *const *argv)
+{
+    struct launch launch = launch_of(b, argv);
+    return run_launch(b, &launch);
+}
+
+struct outcome run_shell(struct bench *b, const char *script)
+{
+    return run_argv(b, (char *[]){"sh", "-c", (char *)script, NULL});
+}
+
+struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms)
+{
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", (char *)name, NULL});
+    launch.timeout_ms = timeout_ms;
+    return run_launch(b, &launch);
+}
+
+char *text_of(const char *path)
+{
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    assert_non_null(path);
+    assert_int_equal(file_read(path, 100 << 20, &text, &e), 0);
+    return buffer_take(&text);
+}
+
+void assert_log(const struct outcome *o, const char *expected)
+{
+    char *text = text_of(o->log_path);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+bool kernel_has_pidfds(void)
+{
+    int fd = pidfd_open(getpid(), 0);
+    if (fd < 0) {
+        puts("skipped: there is no pidfd_open here");
+        return false;
+    }
+    close(fd);
+    return true;
+}

@@ -1,0 +1,46 @@
+/* A supervisor in a directory of its own, and short ways to run one job under it. Every step is asserted. */
+#ifndef MESHSWEEP_TESTS_SUPERVISOR_BENCH_H
+#define MESHSWEEP_TESTS_SUPERVISOR_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/supervisor.h"
+
+enum { PATIENCE_MS = 60000 }; /* how long a test waits for what must happen */
+
+struct bench {
+    struct supervisor *supervisor;
+    char directory[64], scratch[96], job_dir[96], prefix[32];
+    char self[4096];
+    int64_t next_attempt;
+};
+
+struct bench *bench_open(size_t slots, int64_t log_cap_bytes, bool (*first_metric)(void *, const char *));
+
+/* Frees the supervisor and asserts that neither a process of its jobs nor a zombie is left. */
+void bench_close(struct bench *b);
+
+/* Processes of this bench, and children of this program, zombies included. */
+int count_left(const struct bench *b);
+
+/* A launch with the next attempt number, a small environment, no limits and 200 ms of grace. */
+struct launch launch_of(struct bench *b, char *const *argv);
+
+/* Runs one job to its end. Outcomes are the caller's. run_child plays an awkward child. */
+struct outcome wait_for_one(struct bench *b);
+struct outcome run_launch(struct bench *b, const struct launch *launch);
+struct outcome run_argv(struct bench *b, char *const *argv);
+struct outcome run_shell(struct bench *b, const char *script);
+struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms);
+
+/* The file as text, the caller's. */
+char *text_of(const char *path);
+void assert_log(const struct outcome *o, const char *expected);
+
+/* Whether processes can be signalled beyond doubt. Under valgrind 3.19 they cannot: it does not know pidfd_open, and its
+ * vfork is a fork, so the supervisor's tests are skipped there. Says so. */
+bool kernel_has_pidfds(void);
+
+#endif

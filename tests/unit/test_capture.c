@@ -1,0 +1,309 @@
+/* run: slot files, the bound of a log, and when a limit has passed. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/capture.h"
+#include "run/deadline.h"
+#include "run/log_cap.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+static char directory[64], job_dir[96], slot_log[96];
+static struct capture capture;
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(directory, "/tmp/meshsweep-capture-XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(job_dir, sizeof job_dir, "%s/job", directory);
+    snprintf(slot_log, sizeof slot_log, "%s/slot-3.log", directory);
+    capture_init(&capture, directory, 3, 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    capture_free(&capture);
+    char *command = xasprintf("rm -rf '%s'", directory);
+    int rc = system(command);
+    free(command);
+    return rc;
+}
+
+static void captured_free(struct captured *c)
+{
+    free(c->log_path);
+    free(c->metrics_path);
+}
+
+static ino_t inode_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+/* Plays a job that writes `text`, with nobody left behind. */
+static struct captured play(int64_t attempt, const char *text)
+{
+    int fd = capture_begin(&capture, attempt, NULL);
+    assert_true(fd > 2);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    return capture_end(&capture, attempt, job_dir, capture_hold(&capture) == CAPTURE_RELEASED);
+}
+
+static void assert_text(const char *path, const char *expected)
+{
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    assert_non_null(path);
+    assert_int_equal(file_read(path, 1 << 20, &text, &e), 0);
+    assert_string_equal(buffer_text(&text), expected);
+    buffer_free(&text);
+}
+
+static void capture__silent_jobs__one_file_for_all(void **state)
+{
+    (void)state;
+    struct captured c = play(1, "");
+    ino_t inode = inode_of(slot_log);
+    assert_int_not_equal(inode, 0);
+    assert_null(c.log_path);
+    c = play(2, "");
+    assert_int_equal(inode_of(slot_log), inode);
+    assert_null(c.log_path);
+    assert_int_equal(inode_of(job_dir), 0);
+}
+
+static void capture__output__moved_and_the_next_begins_empty(void **state)
+{
+    (void)state;
+    struct captured c = play(1, "one");
+    assert_text(c.log_path, "one");
+    assert_int_equal(c.log_bytes, 3);
+    captured_free(&c);
+    c = play(2, "two");
+    assert_text(c.log_path, "two");
+    captured_free(&c);
+}
+
+/* The heart of it: the kernel tells that somebody still has the file, and nobody gets it again. */
+static void capture__somebody_holds_the_log__not_used_again(void **state)
+{
+    (void)state;
+    int straggler = capture_begin(&capture, 1, NULL);
+    assert_int_equal(capture_hold(&capture), CAPTURE_HELD);
+    struct captured c = capture_end(&capture, 1, job_dir, capture_hold(&capture) == CAPTURE_RELEASED);
+    assert_null(c.log_path);
+    int fd = capture_begin(&capture, 2, NULL);
+    assert_int_equal(write(straggler, "late", 4), 4);
+    assert_int_equal(write(fd, "mine", 4), 4);
+    close(fd);
+    close(straggler);
+    assert_int_equal(capture_hold(&capture), CAPTURE_RELEASED);
+    c = capture_end(&capture, 2, job_dir, true);
+    assert_text(c.log_path, "mine");
+    captured_free(&c);
+}
+
+static void capture__slot_file_removed_between_jobs__made_anew(void **state)
+{
+    (void)state;
+    struct captured c = play(1, "");
+    assert_int_equal(unlink(slot_log), 0);
+    c = play(2, "kept");
+    assert_text(c.log_path, "kept");
+    captured_free(&c);
+}
+
+static void capture__slot_file_removed_under_the_job__output_saved(void **state)
+{
+    (void)state;
+    int fd = capture_begin(&capture, 1, NULL);
+    assert_int_equal(write(fd, "saved", 5), 5);
+    assert_int_equal(unlink(slot_log), 0);
+    close(fd);
+    struct captured c = capture_end(&capture, 1, job_dir, true);
+    assert_text(c.log_path, "saved");
+    captured_free(&c);
+}
+
+static void capture__metrics_of_a_dead_runner__not_taken_for_new_ones(void **state)
+{
+    (void)state;
+    char *stale = xasprintf("%s/attempt-7.metrics.jsonl", directory);
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_write_atomic(stale, "{}\n", 3, &e), 0);
+    struct captured c = play(7, "");
+    assert_null(c.metrics_path);
+    free(stale);
+}
+
+static void capture__abandoned__file_kept_for_the_next(void **state)
+{
+    (void)state;
+    int fd = capture_begin(&capture, 1, NULL);
+    close(fd);
+    ino_t inode = inode_of(slot_log);
+    capture_abandon(&capture);
+    struct captured c = play(2, "");
+    assert_int_equal(inode_of(slot_log), inode);
+    assert_null(c.log_path);
+}
+
+static void capture_look__any_writing__seen(void **state)
+{
+    (void)state;
+    int fd = capture_begin(&capture, 1, NULL);
+    struct capture_activity before = capture_look(&capture);
+    assert_int_equal(before.metrics_changed_ns, 0);
+    assert_int_equal(write(fd, "x", 1), 1);
+    assert_int_equal(capture_look(&capture).log_bytes, before.log_bytes + 1);
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_write_atomic(capture.metrics_path, "{}\n", 3, &e), 0);
+    assert_int_equal(capture_look(&capture).metrics_bytes, 3);
+    assert_true(capture_look(&capture).metrics_changed_ns > 0);
+    close(fd);
+    struct captured c = capture_end(&capture, 1, job_dir, true);
+    captured_free(&c);
+}
+
+/* --- the bound of a log --- */
+
+static void write_lines(int fd, int lines)
+{
+    for (int i = 0; i < lines; i++)
+        dprintf(fd, "%09d\n", i);
+}
+
+static void log_cap__growing_log__space_given_back_and_appending_goes_on(void **state)
+{
+    (void)state;
+    enum { CAP = 1 << 20, LINES = 800000 };
+    char *path = xasprintf("%s/log", directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    write_lines(fd, LINES);
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_size, 10 * LINES);
+    log_cap_release_middle(path, status.st_size, CAP);
+    dprintf(fd, "the end\n");
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_size, 10 * LINES + 8);
+    /* What a file system without holes keeps is no fault of ours: ask it first. */
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4 << 20, 65536) == 0)
+        assert_true(status.st_blocks * 512 <= 2 * CAP);
+    close(fd);
+    assert_int_equal(log_cap_compact(path, status.st_size, CAP), 0);
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_read(path, 2 * CAP, &text, &e), 0);
+    assert_memory_equal(text.data, "000000000\n000000001\n", 20);
+    assert_memory_equal(text.data + text.length - 18, "000799999\nthe end\n", 18);
+    assert_null(memchr(text.data, '\0', text.length)); /* nothing of the hole */
+    buffer_free(&text);
+    free(path);
+}
+
+static void log_cap__one_endless_line__cut_all_the_same(void **state)
+{
+    (void)state;
+    enum { CAP = 200000, SIZE = 1000000 };
+    char *path = xasprintf("%s/log", directory), *line = xmalloc(SIZE);
+    memset(line, 'z', SIZE);
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_write_atomic(path, line, SIZE, &e), 0);
+    assert_int_equal(log_cap_compact(path, SIZE, CAP), 0);
+    struct buffer text = BUFFER_INIT;
+    assert_int_equal(file_read(path, SIZE, &text, &e), 0);
+    assert_true(text.length > CAP && text.length < CAP + 100);
+    assert_non_null(strstr(text.data, "\n[… 800000 bytes cut by meshsweep …]\n"));
+    buffer_free(&text);
+    free(line);
+    free(path);
+}
+
+static void log_cap__not_there__said(void **state)
+{
+    (void)state;
+    assert_int_equal(log_cap_compact("/no/such/log", 100, 10), -1);
+}
+
+/* --- limits --- */
+
+static void assert_deadline(struct deadline_limits limits, struct deadline_state seen, int64_t now_ms,
+                            struct deadline_answer expected)
+{
+    struct deadline_answer answer = deadline_check(&limits, &seen, now_ms);
+    assert_int_equal(answer.fired, expected.fired);
+    assert_int_equal(answer.limit_ms, expected.limit_ms);
+    assert_true(answer.due_ms == expected.due_ms);
+}
+
+static void deadline__each_limit__fires_at_its_moment(void **state)
+{
+    (void)state;
+    struct deadline_state seen = {.started_ms = 1000, .active_ms = 4000};
+    assert_deadline((struct deadline_limits){0, 0, 0}, seen, 1 << 30, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+    assert_deadline((struct deadline_limits){500, 0, 0}, seen, 1499, (struct deadline_answer){DEADLINE_NONE, 0, 1500});
+    assert_deadline((struct deadline_limits){500, 0, 0}, seen, 1500, (struct deadline_answer){DEADLINE_TOTAL, 500, 1500});
+    assert_deadline((struct deadline_limits){0, 500, 0}, seen, 4499, (struct deadline_answer){DEADLINE_NONE, 0, 4500});
+    assert_deadline((struct deadline_limits){0, 500, 0}, seen, 4500, (struct deadline_answer){DEADLINE_IDLE, 500, 4500});
+    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 1500, (struct deadline_answer){DEADLINE_STARTUP, 500, 1500});
+    seen.metric_seen = true;
+    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 9000, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+}
+
+static void deadline__several_due__the_earliest_is_told(void **state)
+{
+    (void)state;
+    struct deadline_state seen = {.started_ms = 0, .active_ms = 100};
+    assert_deadline((struct deadline_limits){900, 500, 700}, seen, 5000, (struct deadline_answer){DEADLINE_IDLE, 500, 600});
+    assert_deadline((struct deadline_limits){300, 500, 700}, seen, 5000, (struct deadline_answer){DEADLINE_TOTAL, 300, 300});
+    assert_deadline((struct deadline_limits){INT64_MAX, 0, 0}, seen, 5000, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+}
+
+static void deadline_tick__shortest_limit__an_eighth_within_bounds(void **state)
+{
+    (void)state;
+    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){50, 0, 0}, false), 1000);
+    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 800, 0}, false), 100);
+    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 8, 0}, false), 10);
+    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 0, 400}, false), 50);
+    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 0, 400}, true), 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(capture__silent_jobs__one_file_for_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__output__moved_and_the_next_begins_empty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__somebody_holds_the_log__not_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__slot_file_removed_between_jobs__made_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__slot_file_removed_under_the_job__output_saved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__abandoned__file_kept_for_the_next, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture_look__any_writing__seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down),
+        cmocka_unit_test(log_cap__not_there__said),
+        cmocka_unit_test(deadline__each_limit__fires_at_its_moment),
+        cmocka_unit_test(deadline__several_due__the_earliest_is_told),
+        cmocka_unit_test(deadline_tick__shortest_limit__an_eighth_within_bounds),
+    };
+    return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
+}

@@ -1,0 +1,397 @@
+/* sql/deepspeed_rules.sql and configs/profiles/deepspeed.toml: what is excluded, what counts as the same job. */
+#include "space_fixture.h"
+
+#include "util/embedded.h"
+#include "util/memory.h"
+
+#define EIGHT "[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 8\n"
+
+static struct built build_plan(const char *sets, const char *plan)
+{
+    char *text = xasprintf("profile = \"deepspeed\"\n[sweep]\nrule_sets = [%s]\n" EIGHT "[parallel_spec]\n%s\n", sets,
+                           plan);
+    struct built b = build_text(text);
+    free(text);
+    return b;
+}
+
+/* How many of the plan's combinations the rule refuses, whatever the other rules say. */
+static int64_t refused(const char *rule, const char *plan)
+{
+    struct built b = build_plan(strncmp(rule, "strict-", 7) == 0 ? "\"determined-strict\"" : "", plan);
+    struct plan p = plan_of(&b);
+    int64_t count = -1;
+    for (size_t i = 0; i < b.space->rule_count; i++)
+        if (strcmp(b.space->rules[i].name, rule) == 0)
+            count = p.match.rules[i].alone;
+    plan_free(&p);
+    built_free(&b);
+    return count;
+}
+
+/* Of these two plans each rule refuses the bad one; where there is none, `good` is two plans, the second of them bad. */
+static const struct {
+    const char *rule, *good, *bad;
+} cases[] = {
+    {"zero-stage-range", "zero_stage = 3", "zero_stage = 4"},
+    {"zero-legacy-stage-1", "\"zero_optimization.legacy_stage1\" = false", "\"zero_optimization.legacy_stage1\" = true"},
+    {"pipeline-zero-stage", "pp = 2\nzero_stage = 1", "pp = 2\nzero_stage = 2"},
+    {"pipeline-zero-stage", "pp = 1\n\"zero_optimization.stage\" = 3", "pp = 4\n\"zero_optimization.stage\" = 3"},
+    {"no-sync-zero-stage", "no_sync = true\nzero_stage = 1", "no_sync = true\nzero_stage = 2"},
+    {"offload-device", "offload_param = \"nvme\"", "offload_param = \"disk\""},
+    {"offload-param-stage", "offload_param = \"cpu\"\nzero_stage = 3", "offload_param = \"cpu\"\nzero_stage = 2"},
+    {"offload-param-stage", "offload_param = \"none\"\nzero_stage = 1", "offload_param = \"nvme\"\nzero_stage = 1"},
+    {"offload-optimizer-stage", "offload_optimizer = \"cpu\"\nzero_stage = 1",
+     "offload_optimizer = \"cpu\"\nzero_stage = 0"},
+    {"cpu-offload-stage", "cpu_offload = true\nzero_stage = 2", "cpu_offload = true\nzero_stage = 0"},
+    {"offload-nvme-stage", "offload_optimizer = \"nvme\"\nzero_stage = 3",
+     "offload_optimizer = \"nvme\"\nzero_stage = 2"},
+    {"offload-ratio-range", "offload_ratio = 0.5", "offload_ratio = 1.5"},
+    {"offload-ratio-stage", "offload_ratio = 0.5\nzero_stage = 3", "offload_ratio = 0.5\nzero_stage = 2"},
+    {"super-offload-stage", "super_offload = true\nzero_stage = 3", "super_offload = true\nzero_stage = 2"},
+    {"offload-client-optimizer", "offload_optimizer = \"cpu\"\nclient_optimizer = \"DeepSpeedCPUAdam\"",
+     "offload_optimizer = \"cpu\"\nclient_optimizer = \"AdamW\""},
+    {"offload-client-optimizer",
+     "offload_optimizer = \"cpu\"\nclient_optimizer = \"AdamW\"\nzero_force_ds_cpu_optimizer = false",
+     "offload_optimizer = \"cpu\"\nclient_optimizer = \"AdamW\"\nzero_force_ds_cpu_optimizer = true"},
+    {"offload-optimizer-section", "offload_optimizer = \"cpu\"\noptimizer.type = \"AdamW\"",
+     "offload_optimizer = \"cpu\""},
+    {"fp16-or-bf16", "fp16 = true\nbf16 = false", "fp16 = true\nbf16 = true"},
+    {"fp16-or-bf16", "\"fp16.enabled\" = true\n\"bf16.enabled\" = false",
+     "\"fp16.enabled\" = true\n\"bf16.enabled\" = true"},
+    {"amp-zero", "amp = true\nzero_stage = 0", "amp = true\nzero_stage = 1"},
+    {"amp-precision", "amp = true\nfp16 = false", "amp = true\nfp16 = true"},
+    {"fp16-master-stage", "fp16_master_weights = true\nzero_stage = 2", "fp16_master_weights = true\nzero_stage = 0"},
+    {"fp16-master-offload", "fp16_master_weights = true\noffload_optimizer = \"cpu\"",
+     "fp16_master_weights = true\noffload_optimizer = \"none\""},
+    {"bf16-master-stage", "bf16_master_weights = true\nzero_stage = 2", "bf16_master_weights = true\nzero_stage = 0"},
+    {"bf16-master-offload", "bf16_master_weights = true\nbf16_optimizer_states = true",
+     "bf16_master_weights = true\nbf16_optimizer_states = false"},
+    {"master-weights-once", "fp16_master_weights = true\nbf16_master_weights = false",
+     "fp16_master_weights = true\nbf16_master_weights = true"},
+    {"bf16-states-need-master", "bf16_optimizer_states = true\nbf16_master_weights = true",
+     "bf16_optimizer_states = true"},
+    {"accumulation-dtype-stage-0", "zero_stage = 0\nbf16 = true\ngrad_accum_dtype = \"bf16\"",
+     "zero_stage = 0\nbf16 = true\ngrad_accum_dtype = \"fp32\""},
+    {"bf16-optimizer-memory", "zero_stage = 2\nbf16 = true\ngrad_accum_dtype = \"fp32\"",
+     "zero_stage = 1\nbf16 = true\ngrad_accum_dtype = \"fp32\""},
+    {"zero-tested-optimizer", "zero_stage = 1\noptimizer.type = \"AdamW\"", "zero_stage = 1\noptimizer.type = \"SGD\""},
+    {"zero-tested-optimizer", "zero_stage = 1\noptimizer.type = \"SGD\"\nzero_allow_untested_optimizer = true",
+     "zero_stage = 1\noptimizer.type = \"SGD\"\nzero_allow_untested_optimizer = false"},
+    {"one-bit-optimizer-stage", "zero_stage = 0\noptimizer_type = \"OneBitAdam\"",
+     "zero_stage = 1\noptimizer_type = \"ZeroOneAdam\""},
+    {"lamb-loss-scale", "optimizer_type = \"Lamb\"\nfp16 = true\nfp16_scale = 1\n\"fp16.loss_scale\" = 0",
+     "optimizer_type = \"OneBitLamb\"\nfp16 = true\n\"fp16.loss_scale\" = 128"},
+    {"muon-offload", "optimizer_type = \"Muon\"\nzero_stage = 2\noffload_optimizer = \"none\"",
+     "optimizer_type = \"Muon\"\nzero_stage = 2\noffload_optimizer = \"cpu\""},
+    {"muon-stage-3", "optimizer_type = \"Muon\"\nzero_stage = 3\nreduce_scatter = false",
+     "optimizer_type = \"Muon\"\nzero_stage = 3\nreduce_scatter = true"},
+    {"max-grad-norm", "zero_stage = 1\n[[parallel_spec]]\nzero_stage = 2\noptimizer.params.max_grad_norm = 1.0", NULL},
+    {"allreduce-sum-stage-3", "gradient_allreduce_op = \"sum\"\nzero_stage = 2",
+     "gradient_allreduce_op = \"sum\"\nzero_stage = 3"},
+    {"allreduce-sum-compile", "gradient_allreduce_op = \"mean\"\ncompile.deepcompile = true",
+     "gradient_allreduce_op = \"sum\"\ncompile.deepcompile = true"},
+    {"reduce-scatter-dtype", "zero_stage = 2\ncommunication_data_type = \"fp32\"",
+     "zero_stage = 2\ncommunication_data_type = \"fp64\""},
+    {"reduce-scatter-predivide", "zero_stage = 2\ngradient_predivide_factor = 1.0",
+     "zero_stage = 2\ngradient_predivide_factor = 2.0"},
+    {"reduce-scatter-prescale", "zero_stage = 3\nprescale_gradients = true\nreduce_scatter = false",
+     "zero_stage = 3\nprescale_gradients = true\nreduce_scatter = true"},
+    {"even-allgather-bucket", "zero_stage = 1\nallgather_bucket_size = 5e8",
+     "zero_stage = 1\nallgather_bucket_size = 500000001"},
+    {"own-accumulation-pipeline", "managed_gradient_accumulation = false\npp = 1",
+     "managed_gradient_accumulation = false\npp = 2"},
+    {"own-accumulation-modes", "managed_gradient_accumulation = false\namp = false",
+     "managed_gradient_accumulation = false\namp = true"},
+    {"own-accumulation-overlap", "managed_gradient_accumulation = false\noverlap_comm = true\nzero_stage = 2",
+     "managed_gradient_accumulation = false\noverlap_comm = true\nzero_stage = 1"},
+    {"moe-stage-3", "moe = true\nzero_stage = 2", "moe = true\nzero_stage = 3"},
+    {"moe-contiguous-gradients", "moe = true\nzero_stage = 2\ncontiguous_gradients = true",
+     "moe = true\nzero_stage = 2\ncontiguous_gradients = false"},
+    {"moe-reduce-scatter", "moe = true\nzero_stage = 1\nreduce_scatter = true",
+     "moe = true\nzero_stage = 1\nreduce_scatter = false"},
+    {"autoep-stage-3", "autoep = true\nzero_stage = 3\nhpz_partition_size = 1",
+     "autoep = true\nzero_stage = 3\nhpz_partition_size = 2"},
+    {"autotp-stage-3", "tensor_parallel.autotp_size = 2\nzero_stage = 2",
+     "tensor_parallel.autotp_size = 2\nzero_stage = 3"},
+    {"autotp-size", "tensor_parallel.autotp_size = 4\ntensor_parallel.tp.tp_size = 4",
+     "tensor_parallel.autotp_size = 4\ntensor_parallel.tp.tp_size = 2"},
+    {"autotp-pipeline", "autotp_size = 2\npp = 1", "autotp_size = 2\npp = 2"},
+    {"degrees-divide-devices", "tp = 2\nsequence_parallel_size = 4", "tp = 2\nsequence_parallel_size = 3"},
+    {"hpz-divides-devices", "hpz_partition_size = 16", "hpz_partition_size = 3"},
+    {"mics-divides-devices", "mics_shard_size = 4\npp = 2", "mics_shard_size = 8\npp = 2"},
+    {"mics-offload", "mics_shard_size = 4\noffload_param = \"none\"", "mics_shard_size = 4\noffload_param = \"cpu\""},
+    {"elasticity-batch", "elasticity.enabled = true\nmicro_batch = 4\nelasticity.ignore_non_elastic_batch_info = true",
+     "elasticity.enabled = true\nmicro_batch = 4\nelasticity.ignore_non_elastic_batch_info = false"},
+    {"elasticity-devices", "elasticity.enabled = true\nelasticity.max_gpus = 8",
+     "elasticity.enabled = true\nelasticity.max_gpus = 4"},
+    {"elasticity-pipeline", "elasticity.enabled = true\nelasticity.version = 0.2\npp = 2",
+     "elasticity.enabled = true\nelasticity.version = 0.1\npp = 2"},
+    {"elasticity-node", "elasticity.enabled = true\nelasticity.model_parallel_size = 4",
+     "elasticity.enabled = true\nelasticity.model_parallel_size = 3"},
+    {"deepcompile-stage", "deepcompile = true\nzero_stage = 1", "deepcompile = true\nzero_stage = 0"},
+    {"deepcompile-autotp", "deepcompile = true\ndeepcompile_autotp = false\nzero_stage = 1",
+     "deepcompile = true\ndeepcompile_autotp = true\nzero_stage = 1"},
+    {"strict-pipeline-stage", "pp = 2\nzero_stage = 1", "pp = 2\nzero_stage = 0"},
+    {"strict-offload-param", "offload_param = \"cpu\"\nzero_stage = 3", "offload_param = \"cpu\"\nzero_stage = 2"},
+    {"strict-offload-optimizer", "offload_optimizer = \"cpu\"\nzero_stage = 2",
+     "offload_optimizer = \"cpu\"\nzero_stage = 1"},
+};
+#define CASES (sizeof cases / sizeof *cases)
+
+static void rules__one_good_and_one_bad_plan__only_the_bad_one_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        char *both = cases[i].bad ? xasprintf("%s\n[[parallel_spec]]\n%s", cases[i].good, cases[i].bad)
+                                  : xstrdup(cases[i].good);
+        char *text = xasprintf("profile = \"deepspeed\"\n[sweep]\nrule_sets = [%s]\n" EIGHT "[[parallel_spec]]\n%s\n",
+                               strncmp(cases[i].rule, "strict-", 7) == 0 ? "\"determined-strict\"" : "", both);
+        struct built b = build_text(text);
+        struct plan p = plan_of(&b);
+        int64_t count = -1;
+        for (size_t r = 0; r < b.space->rule_count; r++)
+            if (strcmp(b.space->rules[r].name, cases[i].rule) == 0)
+                count = p.match.rules[r].alone;
+        if (count != 1)
+            fail_msg("case %zu: %s refuses %lld of the two, not one", i, cases[i].rule, (long long)count);
+        plan_free(&p);
+        built_free(&b);
+        free(text);
+        free(both);
+    }
+}
+
+static void rules__good_plans__refused_by_no_rule_of_their_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        if (!cases[i].bad)
+            continue;
+        if (refused(cases[i].rule, cases[i].good) != 0)
+            fail_msg("case %zu: %s refuses what it should accept", i, cases[i].rule);
+    }
+}
+
+/* Calls `each` with the name of every rule of sql/deepspeed_rules.sql. */
+static void for_each_rule(void (*each)(const char *name))
+{
+    size_t count = 0;
+    const char *text = embedded_text("sql/deepspeed_rules.sql");
+    for (const char *p = strstr(text, "\n(1"); p; p = strstr(p + 1, "\n(1")) {
+        const char *set = strchr(p, '\''), *name = strstr(set, "', '") + 4;
+        char *copy = xstrndup(name, strcspn(name, "'"));
+        each(copy);
+        free(copy);
+        count++;
+    }
+    assert_in_range(count, 50, 200);
+}
+
+static void has_case(const char *name)
+{
+    for (size_t i = 0; i < CASES; i++)
+        if (strcmp(cases[i].rule, name) == 0)
+            return;
+    fail_msg("rule %s has no test", name);
+}
+
+static void rules__all_of_them__have_a_case(void **state)
+{
+    (void)state;
+    for_each_rule(has_case);
+}
+
+static void rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused(void **state)
+{
+    (void)state;
+    static const char keys[] =
+        "zero_stage = %s\nlegacy_stage1 = %s\npp = %s\nno_sync = %s\noffload_optimizer = %s\noffload_param = %s\n"
+        "offload_ratio = %s\ncpu_offload = %s\nfp16 = %s\nbf16 = %s\namp = %s\nmics_shard_size = %s\n"
+        "hpz_partition_size = %s\ntp = %s\nsequence_parallel_size = %s\nautotp_size = %s\ntp_size = %s\n"
+        "allgather_bucket_size = %s\nelasticity = %s\nmodel_parallel_size = %s\nmicro_batch = %s\nglobal_batch = %s\n"
+        "gradient_accumulation = %s\n";
+    for (int round = 0; round < 2; round++) {
+        struct buffer plan = BUFFER_INIT;
+        for (const char *p = keys; *p; p++) {
+            if (*p == '%')
+                buffer_add_text(&plan, round ? "\"auto\"" : "0"), p++;
+            else
+                buffer_add_char(&plan, *p);
+        }
+        char *text = xasprintf("profile = \"deepspeed\"\n" EIGHT "[[parallel_spec]]\n%s\n[[parallel_spec]]\nother = 1\n",
+                               buffer_text(&plan));
+        struct built b = build_text(text);
+        struct plan p = plan_of(&b);
+        assert_int_equal(p.match.combinations, 2);
+        if (round)
+            assert_int_equal(p.match.matched, 2);
+        plan_free(&p);
+        built_free(&b);
+        free(text);
+        buffer_free(&plan);
+    }
+}
+
+static void rule_sets__without_profile_and_unknown__not_in_force_and_refused(void **state)
+{
+    (void)state;
+    struct built b = build_text(EIGHT "[parallel_spec]\ndp = 4\npp = 2\nzero_stage = 3\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 1);
+    plan_free(&p);
+    built_free(&b);
+    struct error e = build_error("[sweep]\nrule_sets = [\"deepsped\"]\n[parallel_spec]\npp = 1\n");
+    assert_non_null(strstr(e.text, "rule_sets: there is no rule set `deepsped` (did you mean `deepspeed`?)"));
+}
+
+static void synonyms__two_names_of_one_key__refused(void **state)
+{
+    (void)state;
+    struct error e = build_error("profile = \"deepspeed\"\n[parallel_spec]\nzero_stage = 1\n"
+                                 "\"zero_optimization.stage\" = 2\n");
+    assert_non_null(strstr(e.text, "`zero_optimization.stage` and `zero_stage` are two names of one key"));
+}
+
+static void synonyms__placeholder_and_rule__read_the_other_key(void **state)
+{
+    (void)state;
+    struct built b = build_text("[job]\ncommand = [\"x\", \"{stage}\"]\n[synonym]\nstage = [\"a.b\", \"zero.stage\"]\n"
+                                "[parallel_spec]\nzero.stage = [1, 2]\n"
+                                "[[rule]]\nname = \"r\"\nrequire = \"stage < 2\"\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 1);
+    assert_int_equal(excluded_by(&b, &p, "r"), 1);
+    plan_free(&p);
+    built_free(&b);
+}
+
+/* --- inert keys --- */
+
+static void check_jobs(const char *plan, int64_t matched, int64_t jobs)
+{
+    struct built b = build_plan("", plan);
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.match.matched, matched);
+    assert_int_equal(p.jobs, jobs);
+    assert_int_equal(p.duplicates, matched - jobs);
+    plan_free(&p);
+    built_free(&b);
+}
+
+#define KNOBS \
+    "zero_optimization.overlap_comm = [true, false]\nzero_optimization.reduce_scatter = [false, true]\n" \
+    "zero_optimization.reduce_bucket_size = [5e7, 5e8, 1e9]\n" \
+    "zero_optimization.allgather_bucket_size = [5e7, 5e8, 1e9]\n" \
+    "zero_optimization.contiguous_gradients = [false, true]\n" \
+    "zero_optimization.allgather_partitions = [true, false]\n"
+
+static void inert__stage_3_default_space__24_of_144_differ(void **state)
+{
+    (void)state;
+    check_jobs("zero_optimization.stage = 3\n" KNOBS, 144, 24);
+}
+
+static void inert__stage_0__every_knob_is_ignored(void **state)
+{
+    (void)state;
+    check_jobs("zero_optimization.stage = 0\n" KNOBS, 144, 1);
+}
+
+static void inert__stage_2__every_knob_counts(void **state)
+{
+    (void)state;
+    check_jobs("zero_optimization.stage = 2\n" KNOBS, 144, 144);
+}
+
+static void inert__pipeline__overlap_comm_is_off(void **state)
+{
+    (void)state;
+    check_jobs("zero_stage = 1\npp = [1, 2]\noverlap_comm = [true, false]\n", 4, 3);
+}
+
+static struct hash128 only_key(const char *text)
+{
+    struct built b = build_text(text);
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    struct error e = ERROR_INIT;
+    assert_int_equal(match_open(b.space, NULL, true, &cursor, &e), 0);
+    assert_int_equal(match_next(cursor, &m, &e), 1);
+    struct hash128 key = m->key;
+    match_close(cursor);
+    built_free(&b);
+    return key;
+}
+
+static void assert_same_job(const char *a, const char *b, int same)
+{
+    struct hash128 x = only_key(a), y = only_key(b);
+    assert_int_equal(memcmp(&x, &y, sizeof x) == 0, same);
+}
+
+#define COMMAND "[job]\ncommand = [\"t\", \"--overlap={overlap}\", \"--bucket={bucket}\"]\n"
+#define INERT "[inert]\noverlap = \"stage = 0\"\nbucket = \"stage = 0\"\n"
+
+static void inert__value_in_the_command__does_not_count_where_inert(void **state)
+{
+    (void)state;
+    assert_same_job(COMMAND INERT "[parallel_spec]\nstage = 0\noverlap = 1\nbucket = 2\n",
+                    COMMAND INERT "[parallel_spec]\nbucket = 9\noverlap = 5\nstage = 0\n", 1);
+    assert_same_job(COMMAND INERT "[parallel_spec]\nstage = 1\noverlap = 1\nbucket = 2\n",
+                    COMMAND INERT "[parallel_spec]\nbucket = 2\noverlap = 1\nstage = 1\n", 1);
+    assert_same_job(COMMAND INERT "[parallel_spec]\nstage = 1\noverlap = 1\nbucket = 2\n",
+                    COMMAND INERT "[parallel_spec]\nstage = 1\noverlap = 2\nbucket = 1\n", 0);
+}
+
+static void inert__absent_and_inert__are_the_same(void **state)
+{
+    (void)state;
+    assert_same_job(INERT "[parallel_spec]\nstage = 0\noverlap = 1\nbucket = 1\n",
+                    "[inert]\nstage = \"false\"\n[parallel_spec]\nstage = 0\n", 1);
+    assert_same_job(INERT "[parallel_spec]\nstage = 1\noverlap = 1.50\nbucket = \"\u00e4\\\"/\"\n",
+                    "[parallel_spec]\nstage = 1\noverlap = 1.5\nbucket = \"\u00e4\\\"/\"\n", 1);
+    assert_same_job("[inert]\nbucket = \"stage = 0\"\n[parallel_spec]\nstage = 1\nbucket = \"1\"\n",
+                    "[inert]\nbucket = \"stage = 0\"\n[parallel_spec]\nstage = 1\nbucket = 1\n", 0);
+}
+
+static void inert__unknown_key_or_bad_condition__refused_with_a_place(void **state)
+{
+    (void)state;
+    struct error e = build_error("[inert]\noverlapp = \"stage = 0\"\nstage = \"stagee = 1\"\n"
+                                 "[parallel_spec]\noverlap = 1\nstage = 0\n");
+    assert_non_null(strstr(e.text, "test.toml:2:1: [inert]: no spec has the key `overlapp` (did you mean `overlap`?)"));
+    assert_non_null(strstr(e.text, "test.toml:3:1: inert key `stage`: unknown key `stagee`"));
+}
+
+static void inert__wrong_types__are_problems_of_the_file(void **state)
+{
+    (void)state;
+    struct error e = build_error("[inert]\na = 1\n[synonym]\nb = 2\n\"a b\" = \"c\"\nc = \"a b\"\n[parallel_spec]\na = 1\n");
+    assert_non_null(strstr(e.text, "test.toml:2:5: a must be a string"));
+    assert_non_null(strstr(e.text, "test.toml:4:5: b must be a string or a list of strings"));
+    assert_non_null(strstr(e.text, "test.toml:5:1: \"a b\" is no key"));
+    assert_non_null(strstr(e.text, "test.toml:6:5: \"a b\" is no key"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules__one_good_and_one_bad_plan__only_the_bad_one_refused),
+        cmocka_unit_test(rules__good_plans__refused_by_no_rule_of_their_own),
+        cmocka_unit_test(rules__all_of_them__have_a_case),
+        cmocka_unit_test(rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused),
+        cmocka_unit_test(rule_sets__without_profile_and_unknown__not_in_force_and_refused),
+        cmocka_unit_test(synonyms__two_names_of_one_key__refused),
+        cmocka_unit_test(synonyms__placeholder_and_rule__read_the_other_key),
+        cmocka_unit_test(inert__stage_3_default_space__24_of_144_differ),
+        cmocka_unit_test(inert__stage_0__every_knob_is_ignored),
+        cmocka_unit_test(inert__stage_2__every_knob_counts),
+        cmocka_unit_test(inert__pipeline__overlap_comm_is_off),
+        cmocka_unit_test(inert__value_in_the_command__does_not_count_where_inert),
+        cmocka_unit_test(inert__absent_and_inert__are_the_same),
+        cmocka_unit_test(inert__unknown_key_or_bad_condition__refused_with_a_place),
+        cmocka_unit_test(inert__wrong_types__are_problems_of_the_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* predict/dhen: parameter counts against the implementation they describe. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/dhen.h"
+
+static const struct dhen_sizes base_sizes = {.features = 512, .emb_dim = 160, .output_per_emb = 50};
+
+/* Four layers of two ATTENTION, one LINEAR, one DOT: 4 · O = 200 embeddings between layers. */
+static int64_t base_model(bool separate)
+{
+    const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = 1, [DHEN_LINEAR] = 1, [DHEN_ATTENTION] = 2};
+    static const struct {
+        int64_t inputs, skip;
+    } layers[] = {{512, 512}, {200, 512}, {200, 200}, {200, 200}};
+    int64_t total = 0;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        int64_t one = 0;
+        assert_true(
+            dhen_layer_parameters(&base_sizes, layers[i].inputs, layers[i].skip, counts, separate, &one));
+        total += one;
+    }
+    return total;
+}
+
+static void layer__base_model__published_total(void **state)
+{
+    (void)state;
+    assert_int_equal(base_model(false), 215334328);
+}
+
+static void layer__separate_weights__second_attention_counts(void **state)
+{
+    (void)state;
+    int64_t first = 0, later = 0;
+    assert_true(dhen_mixer_parameters(DHEN_ATTENTION, &base_sizes, 512, &first));
+    assert_true(dhen_mixer_parameters(DHEN_ATTENTION, &base_sizes, 200, &later));
+    assert_int_equal(base_model(true), 215334328 + first + 3 * later);
+}
+
+static void mixer__each_kind__formula(void **state)
+{
+    (void)state;
+    static const struct {
+        enum dhen_mixer mixer;
+        int64_t parameters;
+    } cases[] = {
+        {DHEN_DOT, 512LL * 512 * 512 + 512 + 512 * 8000 + 8000},
+        {DHEN_LINEAR, 50 * 512 + 50},
+        {DHEN_ATTENTION, 102400 + 655360 + 2048 + 960 + 25650},
+        {DHEN_CONVOLUTION, 26 + 25650},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t got = 0;
+        assert_true(dhen_mixer_parameters(cases[i].mixer, &base_sizes, 512, &got));
+        assert_int_equal(got, cases[i].parameters);
+    }
+}
+
+static void frame__skip_of_other_width__matcher_added(void **state)
+{
+    (void)state;
+    int64_t got = 0;
+    assert_true(dhen_frame_parameters(&base_sizes, 200, 200, &got));
+    assert_int_equal(got, 320);
+    assert_true(dhen_frame_parameters(&base_sizes, 200, 512, &got));
+    assert_int_equal(got, 320 + 200 * 512 + 200);
+}
+
+static void mixer__overflow_or_nonsense__refused_untouched(void **state)
+{
+    (void)state;
+    int64_t got = 42;
+    assert_false(dhen_mixer_parameters(DHEN_DOT, &base_sizes, INT64_C(1) << 31, &got));
+    assert_false(dhen_mixer_parameters(DHEN_DOT, &base_sizes, 0, &got));
+    assert_false(dhen_mixer_parameters(DHEN_NONE, &base_sizes, 512, &got));
+    assert_false(dhen_mixer_parameters(DHEN_MIXER_END, &base_sizes, 512, &got));
+    assert_false(dhen_frame_parameters(&base_sizes, INT64_MAX / 2, 3, &got));
+    assert_int_equal(got, 42);
+}
+
+static void layer__too_many_separate_mixers__refused(void **state)
+{
+    (void)state;
+    const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = INT64_MAX / 1000};
+    int64_t got = 42;
+    assert_false(dhen_layer_parameters(&base_sizes, 512, 512, counts, true, &got));
+    assert_int_equal(got, 42);
+    assert_true(dhen_layer_parameters(&base_sizes, 512, 512, counts, false, &got));
+}
+
+/* By hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
+static void mixer_flops__each_kind__formula(void **state)
+{
+    (void)state;
+    static const struct {
+        enum dhen_mixer mixer;
+        int64_t flops;
+    } cases[] = {
+        {DHEN_DOT, 83886080 + 268435456 + 8192000},
+        {DHEN_LINEAR, 8192000},
+        {DHEN_ATTENTION, 8192000 + 10240000 + 1600000 + 65536000},
+        {DHEN_CONVOLUTION, 4096000 + 8192000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t got = 0;
+        assert_true(dhen_mixer_flops(cases[i].mixer, &base_sizes, 512, &got));
+        assert_int_equal(got, cases[i].flops);
+    }
+}
+
+static void layer_flops__base_model__every_mixer_counts(void **state)
+{
+    (void)state;
+    const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = 1, [DHEN_LINEAR] = 1, [DHEN_ATTENTION] = 2};
+    static const struct {
+        int64_t inputs, skip;
+    } layers[] = {{512, 512}, {200, 512}, {200, 200}, {200, 200}};
+    int64_t total = 0;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        int64_t one = 0;
+        assert_true(dhen_layer_flops(&base_sizes, layers[i].inputs, layers[i].skip, counts, &one));
+        total += one;
+    }
+    assert_int_equal(total, 1251521536);
+}
+
+static void flops__overflow_or_nonsense__refused_untouched(void **state)
+{
+    (void)state;
+    const int64_t counts[DHEN_MIXER_END] = {[DHEN_LINEAR] = INT64_MAX / 1000};
+    const struct dhen_sizes wide = {.features = 1, .emb_dim = INT64_MAX / 2, .output_per_emb = 3};
+    int64_t got = 42;
+    assert_false(dhen_mixer_flops(DHEN_DOT, &base_sizes, INT64_C(1) << 31, &got));
+    assert_false(dhen_mixer_flops(DHEN_LINEAR, &wide, 1, &got));
+    assert_false(dhen_mixer_flops(DHEN_NONE, &base_sizes, 512, &got));
+    assert_false(dhen_frame_flops(&base_sizes, 512, 0, &got));
+    assert_false(dhen_frame_flops(&base_sizes, INT64_C(1) << 40, 1 << 20, &got));
+    assert_false(dhen_layer_flops(&base_sizes, 512, 512, counts, &got));
+    assert_int_equal(got, 42);
+}
+
+static void mixer_from_name__known_and_unknown__kind_or_none(void **state)
+{
+    (void)state;
+    assert_int_equal(dhen_mixer_from_name("DOT"), DHEN_DOT);
+    assert_int_equal(dhen_mixer_from_name("CONVOLUTION"), DHEN_CONVOLUTION);
+    assert_int_equal(dhen_mixer_from_name("dot"), DHEN_NONE);
+    assert_int_equal(dhen_mixer_from_name(""), DHEN_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layer__base_model__published_total),
+        cmocka_unit_test(layer__separate_weights__second_attention_counts),
+        cmocka_unit_test(mixer__each_kind__formula),
+        cmocka_unit_test(frame__skip_of_other_width__matcher_added),
+        cmocka_unit_test(mixer__overflow_or_nonsense__refused_untouched),
+        cmocka_unit_test(layer__too_many_separate_mixers__refused),
+        cmocka_unit_test(mixer_flops__each_kind__formula),
+        cmocka_unit_test(layer_flops__base_model__every_mixer_counts),
+        cmocka_unit_test(flops__overflow_or_nonsense__refused_untouched),
+        cmocka_unit_test(mixer_from_name__known_and_unknown__kind_or_none),
+    };
+    return cmocka_run_group_tests_name("dhen", tests, NULL, NULL);
+}

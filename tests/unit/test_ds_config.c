@@ -1,0 +1,384 @@
+/* deepspeed: the ds_config.json of a job, arguments that mirror it, what rules and identity know of it. */
+#include "space_fixture.h"
+
+#include <unistd.h>
+
+#include "deepspeed/ds_arguments.h"
+#include "deepspeed/ds_config.h"
+#include "deepspeed/json_text.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+/* A directory of its own per test, entered. */
+static char *place;
+
+static int enter(void **state)
+{
+    (void)state;
+    place = xstrdup("/tmp/ds_config_XXXXXX");
+    assert_non_null(mkdtemp(place));
+    return chdir(place);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    unlink("ds.json");
+    int rc = chdir("/") | rmdir(place);
+    free(place);
+    return rc;
+}
+
+static void put_base(const char *text)
+{
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_write_atomic("ds.json", text, strlen(text), &e), 0);
+}
+
+#define FILE_OF(rest) "profile = \"deepspeed\"\n[deepspeed]\nconfig = \"ds.json\"\n" rest
+
+struct opened {
+    struct sweep *sweep;
+    struct ds_config *config;
+    struct space *space;
+};
+
+static int open_text(const char *text, struct opened *o, struct error *e)
+{
+    *o = (struct opened){NULL, NULL, NULL};
+    struct space_options options = {0};
+    if (sweep_parse("test.toml", text, strlen(text), &o->sweep, e) < 0 ||
+        ds_config_open(o->sweep, &o->config, e) < 0)
+        return -1;
+    options.base = ds_config_base(o->config);
+    return space_build(o->sweep, &options, &o->space, e);
+}
+
+static void close_all(struct opened *o)
+{
+    space_free(o->space);
+    ds_config_free(o->config);
+    sweep_free(o->sweep);
+}
+
+/* What the job with these specs gets. */
+static char *render(const char *sweep, const char *specs)
+{
+    struct opened o;
+    struct error e = ERROR_INIT;
+    struct buffer out = BUFFER_INIT;
+    if (open_text(sweep, &o, &e) < 0)
+        fail_msg("%s", e.text);
+    if (ds_config_render(o.config, specs, &out, &e) < 0) {
+        buffer_clear(&out);
+        buffer_add_text(&out, e.text);
+    }
+    close_all(&o);
+    return buffer_take(&out);
+}
+
+static void assert_renders(const char *sweep, const char *specs, const char *expected)
+{
+    char *text = render(sweep, specs);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static char *error_of(const char *sweep)
+{
+    struct opened o;
+    struct error e = ERROR_INIT;
+    assert_int_equal(open_text(sweep, &o, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    close_all(&o);
+    return xstrdup(e.text);
+}
+
+static void render__dotted_short_and_table_keys__laid_over_the_base(void **state)
+{
+    (void)state;
+    put_base("{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": true,\n"
+             " \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}, \"gradient_clipping\": \"auto\"}");
+    assert_renders(FILE_OF(""),
+                   "{\"training_spec\":{\"zero_optimization.allgather_bucket_size\":5e7,\"bf16\":true},"
+                   "\"parallel_spec\":{\"zero_stage\":3,\"zero_optimization.offload_optimizer.device\":\"none\","
+                   "\"scheduler\":{\"type\":\"WarmupLR\"},\"tp\":2,\"fp16.loss_scale\":null},\"derived\":null}",
+                   "{\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \"reduce_bucket_size\": 2e8,\n"
+                   "    \"overlap_comm\": true,\n    \"offload_optimizer\": {\n      \"device\": \"none\",\n"
+                   "      \"pin_memory\": true\n    },\n    \"allgather_bucket_size\": 50000000\n  },\n"
+                   "  \"gradient_clipping\": \"auto\",\n  \"bf16\": {\n    \"enabled\": true\n  },\n"
+                   "  \"scheduler\": {\n    \"type\": \"WarmupLR\"\n  }\n}\n");
+}
+
+static void render__batch__third_completed_and_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *expected;
+    } cases[] = {
+        {"\"train_batch_size\":64,\"micro_batch\":4", "\"gradient_accumulation_steps\": 4"},
+        {"\"train_batch_size\":64,\"gradient_accumulation_steps\":8", "\"train_micro_batch_size_per_gpu\": 2"},
+        {"\"micro_batch\":4,\"gradient_accumulation_steps\":2", "\"train_batch_size\": 32"},
+        {"\"micro_batch\":4", "\"train_batch_size\": 16"},
+        {"\"global_batch\":64", "\"train_micro_batch_size_per_gpu\": 16"},
+        {"\"micro_batch\":4,\"dp\":2", "\"train_batch_size\": 8"},
+        {"\"micro_batch\":4,\"sequence_parallel_size\":2", "\"train_batch_size\": 8"},
+        {"\"train_batch_size\":64,\"micro_batch\":3",
+         "the batch contradicts itself: train_batch_size 64, train_micro_batch_size_per_gpu 3, data-parallel size 4"},
+        {"\"train_batch_size\":2", "the batch contradicts itself: train_batch_size 2, data-parallel size 4"},
+        {"\"train_batch_size\":64,\"micro_batch\":4,\"gradient_accumulation\":2",
+         "the batch contradicts itself: train_batch_size 64, train_micro_batch_size_per_gpu 4, "
+         "gradient_accumulation_steps 2, data-parallel size 4"},
+        {"\"micro_batch\":0", "train_micro_batch_size_per_gpu must be a whole number above 0"},
+        {"\"micro_batch\":\"auto\",\"train_batch_size\":64", "\"train_micro_batch_size_per_gpu\": \"auto\""},
+    };
+    put_base("{}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
+                                "\"parallel_spec\":{%s}}", cases[i].spec);
+        char *text = render(FILE_OF(""), specs);
+        if (!strstr(text, cases[i].expected))
+            fail_msg("case %zu: no %s in %s", i, cases[i].expected, text);
+        free(text);
+        free(specs);
+    }
+}
+
+static void render__auto__kept_or_resolved(void **state)
+{
+    (void)state;
+    put_base("{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": 4,\n"
+             "\"gradient_accumulation_steps\": \"auto\", \"gradient_clipping\": \"auto\",\n"
+             "\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\",\n"
+             "\"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\"}}");
+    const char *specs = "{\"model\":{\"hidden\":100},\"cluster_spec\":{\"num_devices_per_host\":2}}";
+    char *kept = render(FILE_OF(""), specs);
+    assert_non_null(strstr(kept, "\"train_batch_size\": \"auto\""));
+    assert_non_null(strstr(kept, "\"gradient_clipping\": \"auto\""));
+    free(kept);
+    assert_renders(FILE_OF("auto = \"resolve\"\n"), specs,
+                   "{\n  \"train_batch_size\": 8,\n  \"train_micro_batch_size_per_gpu\": 4,\n"
+                   "  \"gradient_accumulation_steps\": 1,\n  \"zero_optimization\": {\n    \"stage\": 3,\n"
+                   "    \"reduce_bucket_size\": 10000,\n    \"stage3_prefetch_bucket_size\": 9000,\n"
+                   "    \"stage3_param_persistence_threshold\": 1000\n  }\n}\n");
+}
+
+static void open__bad_base__one_sentence_with_a_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"{\n // no\n}", "ds.json:2:2: JSON has no comments; take it out"},
+        {"{\"fp16\": {\"enabled\": true,}}", "ds.json:1:27: a comma with nothing after it; take it out"},
+        {"{\"fp16\": 1,\n \"fp16\": 2}", "ds.json:2:2: \"fp16\" is given twice (first in line 1)"},
+        {"{\"zero_optimisation\": {}}",
+         "ds.json:1:2: DeepSpeed knows no section \"zero_optimisation\"; did you mean \"zero_optimization\"?"},
+        {"{\"zero_optimization\": {\"overlapp_comm\": true}}",
+         "ds.json:1:24: DeepSpeed knows no key of zero_optimization \"overlapp_comm\"; did you mean \"overlap_comm\"?"},
+        {"[1]", "ds.json:1:1: a ds_config is a JSON object"},
+        {"{\"fp16\": 01}", "ds.json:1:10: this is no JSON value"},
+        {"{\"fp16\": \"a}", "ds.json:1:10: a string that does not end, or has a bad escape"},
+        {"{\"fp16\": 1", "ds.json:1:11: a comma or } should follow"},
+        {"{} x", "ds.json:1:4: nothing should follow"},
+        {"{\"zero_optimization\": 3}", "`zero_optimization.stage` lies below something in ds.json that is no object"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_base(cases[i].text);
+        char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.stage\" = 1\n"));
+        if (!strstr(text, cases[i].expected))
+            fail_msg("case %zu: %s", i, text);
+        free(text);
+    }
+    unlink("ds.json");
+    char *text = error_of(FILE_OF(""));
+    assert_non_null(strstr(text, "test.toml:3:10: [deepspeed] config: "));
+    free(text);
+}
+
+static void open__section_of_the_users_own__accepted(void **state)
+{
+    (void)state;
+    put_base("{\"my_section\": {\"a\": 1}}");
+    assert_renders(FILE_OF("sections = [\"my_section\"]\n"), "{}", "{\n  \"my_section\": {\n    \"a\": 1\n  }\n}\n");
+}
+
+static int64_t jobs_of(const char *text, const char *rule, int64_t *excluded)
+{
+    struct opened o;
+    struct error e = ERROR_INIT;
+    if (open_text(text, &o, &e) < 0)
+        fail_msg("%s", e.text);
+    struct built b = {o.sweep, o.space};
+    struct plan p = plan_of(&b);
+    int64_t jobs = p.jobs;
+    *excluded = excluded_by(&b, &p, rule);
+    plan_free(&p);
+    close_all(&o);
+    return jobs;
+}
+
+static void rules__base_says_it__judged_like_a_key(void **state)
+{
+    (void)state;
+    int64_t excluded;
+    put_base("{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
+    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n"),
+                             "pipeline-zero-stage", &excluded), 1);
+    assert_int_equal(excluded, 1);
+    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\n\"bf16.enabled\" = [true, false]\n"), "fp16-or-bf16", &excluded), 1);
+    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nmicro_batch = [1, 3, 8]\n"), "batch-divides", &excluded), 2);
+    assert_int_equal(excluded, 1);
+    /* A spec that lacks the key has the base's value; one that has it, its own. */
+    assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = 2\n"
+                                     "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n"),
+                             "pipeline-zero-stage", &excluded), 1);
+    assert_int_equal(excluded, 1);
+}
+
+static struct hash128 key_of(const char *text)
+{
+    struct opened o;
+    struct error e = ERROR_INIT;
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    if (open_text(text, &o, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(match_open(o.space, NULL, true, &cursor, &e), 0);
+    assert_int_equal(match_next(cursor, &m, &e), 1);
+    struct hash128 key = m->key;
+    match_close(cursor);
+    close_all(&o);
+    return key;
+}
+
+static void identity__base__content_counts_and_neither_path_nor_layout(void **state)
+{
+    (void)state;
+    const char *sweep = FILE_OF("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\nzero_stage = 1\n");
+    put_base("{\"fp16\": {\"enabled\": true}}");
+    struct hash128 first = key_of(sweep);
+    put_base("{ \"fp16\" :\n{\"enabled\":true} }\n");
+    struct hash128 laid_out = key_of(sweep);
+    put_base("{\"fp16\": {\"enabled\": false}}");
+    struct hash128 other = key_of(sweep);
+    assert_memory_equal(&first, &laid_out, sizeof first);
+    assert_memory_not_equal(&first, &other, sizeof first);
+}
+
+static void arguments__command_is_a_line__refused(void **state)
+{
+    (void)state;
+    char *text = error_of("[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n");
+    assert_non_null(strstr(text, "test.toml:4:11: arg_mappings need [job] command as a list of words"));
+    free(text);
+}
+
+static void placeholder__without_the_table__refused(void **state)
+{
+    (void)state;
+    char *text = error_of("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n");
+    assert_non_null(strstr(text, "placeholder {ds_config} needs a [deepspeed] table"));
+    free(text);
+}
+
+static char *mapped(const char *flag, const char *config, const char *const *command)
+{
+    struct setting setting = {.name = (char *)"train_micro_batch_size_per_gpu", .value = (char *)flag};
+    const struct deepspeed_settings d = {.arguments = &setting, .argument_count = 1};
+    char **words = ds_arguments_map(&d, config, (char *const *)command);
+    struct buffer b = BUFFER_INIT;
+    for (char **w = words; *w; w++) {
+        buffer_printf(&b, "%s%s", b.length ? " " : "", *w);
+        free(*w);
+    }
+    free(words);
+    return buffer_take(&b);
+}
+
+static void arguments__every_spelling__replaced_or_appended(void **state)
+{
+    (void)state;
+    static const char four[] = "{\"train_micro_batch_size_per_gpu\": 4}";
+    static const struct {
+        const char *flag, *config, *command[4], *expected;
+    } cases[] = {
+        {"per_device_bs", four, {"t", "--per_device_bs", "8"}, "t --per_device_bs 4"},
+        {"--per_device_bs", four, {"t", "--per-device-bs", "8"}, "t --per-device-bs 4"},
+        {"per-device-bs", four, {"t", "--per_device_bs=8"}, "t --per_device_bs=4"},
+        {"per_device_bs", four, {"t", "--per_device_bs_eval=8"}, "t --per_device_bs_eval=8 --per_device_bs 4"},
+        {"-b", four, {"t"}, "t -b 4"},
+        {"b", four, {"t", "b"}, "t b --b 4"},
+        {"b", "{\"train_micro_batch_size_per_gpu\": \"auto\"}", {"t", "--b", "8"}, "t --b 8"},
+        {"b", "{}", {"t", "--b", "8"}, "t --b 8"},
+        {"b", "{\"train_micro_batch_size_per_gpu\": true}", {"t", "--b", "--c"}, "t --b --c"},
+        {"b", "{\"train_micro_batch_size_per_gpu\": false}", {"t", "--b", "--c"}, "t --b=false --c"},
+        {"b", "{\"train_micro_batch_size_per_gpu\": \"x y\"}", {"t", "--b"}, "t --b=x y"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = mapped(cases[i].flag, cases[i].config, cases[i].command);
+        if (strcmp(text, cases[i].expected) != 0)
+            fail_msg("case %zu: %s", i, text);
+        free(text);
+    }
+}
+
+static void huggingface__profile__maps_the_trainers_arguments(void **state)
+{
+    (void)state;
+    static const char *const command[] = {"run_glue.py", "--per_device_train_batch_size", "8", "--learning_rate=1e-5",
+                                          NULL};
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    const char *text = "profile = [\"deepspeed\", \"huggingface\"]\n";
+    assert_int_equal(sweep_parse("s.toml", text, strlen(text), &s, &e), 0);
+    char **words = ds_arguments_map(&s->deepspeed,
+                                    "{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 2,"
+                                    " \"optimizer\": {\"params\": {\"lr\": 3e-5, \"betas\": [0.9, 0.95]}}}",
+                                    (char *const *)command);
+    struct buffer b = BUFFER_INIT;
+    for (char **w = words; *w; w++) {
+        buffer_printf(&b, "%s ", *w);
+        free(*w);
+    }
+    free(words);
+    assert_string_equal(b.data, "run_glue.py --per_device_train_batch_size 4 --learning_rate=3e-5 "
+                                "--gradient_accumulation_steps 2 --adam_beta1 0.9 --adam_beta2 0.95 ");
+    buffer_free(&b);
+    sweep_free(s);
+}
+
+static void base64__padding_and_both_odd_digits__as_deepspeed_takes_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {{"", ""}, {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer b = BUFFER_INIT;
+        ds_config_add_base64(cases[i].text, &b);
+        assert_string_equal(buffer_text(&b), cases[i].expected);
+        buffer_free(&b);
+    }
+}
+
+#define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, enter, leave)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_A_PLACE(render__dotted_short_and_table_keys__laid_over_the_base),
+        IN_A_PLACE(render__batch__third_completed_and_checked),
+        IN_A_PLACE(render__auto__kept_or_resolved),
+        IN_A_PLACE(open__bad_base__one_sentence_with_a_place),
+        IN_A_PLACE(open__section_of_the_users_own__accepted),
+        IN_A_PLACE(rules__base_says_it__judged_like_a_key),
+        IN_A_PLACE(identity__base__content_counts_and_neither_path_nor_layout),
+        cmocka_unit_test(placeholder__without_the_table__refused),
+        cmocka_unit_test(arguments__command_is_a_line__refused),
+        cmocka_unit_test(arguments__every_spelling__replaced_or_appended),
+        cmocka_unit_test(huggingface__profile__maps_the_trainers_arguments),
+        cmocka_unit_test(base64__padding_and_both_odd_digits__as_deepspeed_takes_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* run: what a job inherits, what is recorded, and asking other programs. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "run/command.h"
+#include "run/environment.h"
+#include "run/gpu_models.h"
+#include "run/provenance.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
+
+static void assert_list(char **list, char *const *expected)
+{
+    size_t i = 0;
+    for (; expected[i]; i++) {
+        assert_non_null(list[i]);
+        assert_string_equal(list[i], expected[i]);
+    }
+    assert_null(list[i]);
+    environment_free(list);
+}
+
+/* --- environments --- */
+
+static void environment_base__runner__only_the_usual_and_what_is_passed(void **state)
+{
+    (void)state;
+    char *const *runner = LIST("PATH=/bin", "SSH_AUTH_SOCK=/tmp/s", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1", "WANDB_MODE=off",
+                               "broken", "=odd", "LC=x", "MESHSWEEP_ATTEMPT=old:1");
+    assert_list(environment_base(runner, NULL), LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1"));
+    assert_list(environment_base(runner, LIST("WANDB_MODE", "WANDB")),
+                LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1", "WANDB_MODE=off"));
+}
+
+static void environment_with__same_name__the_later_one_replaces(void **state)
+{
+    (void)state;
+    assert_list(environment_with(LIST("A=1", "AB=2"), LIST("A=3", "C=", "nothing"), LIST("C=4", "A=5")),
+                LIST("A=5", "AB=2", "C=4"));
+    assert_list(environment_with(LIST("A=1"), NULL, NULL), LIST("A=1"));
+}
+
+static void environment_json__secrets__redacted(void **state)
+{
+    (void)state;
+    char *json = environment_declared_json(LIST("A=x\"y", "HF_TOKEN=hf_123", "EMPTY=", "MINE=1"), LIST("MINE"));
+    assert_string_equal(json, "{\"A\":\"x\\\"y\",\"HF_TOKEN\":\"[redacted]\",\"EMPTY\":\"\",\"MINE\":\"[redacted]\"}");
+    free(json);
+    assert_null(environment_declared_json(LIST(NULL), NULL));
+    json = environment_context_json(LIST("PATH=/bin", "HOME=/root", "NCCL_DEBUG=INFO", "NCCL_AUTH_KEY=1"), NULL);
+    assert_string_equal(json, "{\"PATH\":\"/bin\",\"NCCL_DEBUG\":\"INFO\",\"NCCL_AUTH_KEY\":\"[redacted]\"}");
+    free(json);
+    json = environment_context_json(LIST("HOME=/root"), NULL);
+    assert_string_equal(json, "{}");
+    free(json);
+}
+
+/* --- commands --- */
+
+static char *const usual[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
+
+static int run_shell(const char *script, int64_t timeout_ms, size_t bytes_most, struct command_result *out,
+                     struct error *e)
+{
+    char *const argv[] = {"sh", "-c", (char *)script, NULL};
+    const struct command command = {argv, usual, "/tmp", timeout_ms, bytes_most};
+    return command_run(&command, out, e);
+}
+
+static void command__output_errors_status__told_apart(void **state)
+{
+    (void)state;
+    struct command_result r = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(run_shell("pwd; echo bad >&2; exit 3", 60000, 100, &r, &e), 0);
+    assert_string_equal(r.output, "/tmp\n");
+    assert_string_equal(r.errors, "bad\n");
+    assert_int_equal(r.exit_code, 3);
+    command_result_free(&r);
+    assert_int_equal(run_shell("kill -9 $$", 60000, 100, &r, &e), 0);
+    assert_int_equal(r.exit_code, -1);
+    assert_string_equal(r.output, "");
+    command_result_free(&r);
+}
+
+static void command__much_output__read_to_the_end_and_cut(void **state)
+{
+    (void)state;
+    struct command_result r = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(run_shell("head -c 1000000 /dev/zero | tr '\\0' x; exit 4", 60000, 1000, &r, &e), 0);
+    assert_int_equal(strlen(r.output), 1000);
+    assert_int_equal(r.exit_code, 4);
+    command_result_free(&r);
+}
+
+static void command__no_answer__killed_with_its_children(void **state)
+{
+    (void)state;
+    struct command_result r = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    int64_t before_ms = clock_monotonic_ms();
+    assert_int_equal(run_shell("trap '' TERM; sleep 1000", 100, 1000, &r, &e), -1);
+    assert_string_equal(e.text, "sh: no answer within 100 ms");
+    assert_true(clock_monotonic_ms() - before_ms < 60000);
+    assert_null(r.output);
+}
+
+static void command__output_held_open_by_a_child__not_waited_for(void **state)
+{
+    (void)state;
+    struct command_result r = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(run_shell("sleep 5 & echo $!", 60000, 1000, &r, &e), 0);
+    pid_t left = (pid_t)atoi(r.output);
+    assert_int_equal(kill(left, SIGKILL), 0); /* it is there: nobody waited for its end */
+    command_result_free(&r);
+}
+
+static void command__not_there__said(void **state)
+{
+    (void)state;
+    struct command_result r = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    char *const argv[] = {"no-such-program-here", NULL};
+    const struct command command = {argv, usual, NULL, 1000, 100};
+    assert_int_equal(command_run(&command, &r, &e), -1);
+    assert_string_equal(e.text, "no-such-program-here: cannot be started (exec): No such file or directory");
+}
+
+/* --- where it ran --- */
+
+static char directory[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    strcpy(directory, "/tmp/meshsweep-environment-XXXXXX");
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    char *command = xasprintf("rm -rf '%s'", directory);
+    int rc = system(command);
+    free(command);
+    return rc;
+}
+
+static void put(const char *name, const char *text)
+{
+    char *path = xasprintf("%s/%s", directory, name), *parent = xstrdup(path);
+    struct error e = ERROR_INIT;
+    *strrchr(parent, '/') = '\0';
+    assert_int_equal(file_make_directories(parent, &e), 0);
+    assert_int_equal(file_write_atomic(path, text, strlen(text), &e), 0);
+    free(parent);
+    free(path);
+}
+
+static void gpu_models__as_the_driver_shows_them__in_bus_order(void **state)
+{
+    (void)state;
+    put("nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC\n");
+    put("nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA A100 80GB\nIRQ:   \t\t 5\n");
+    put("nvidia/gpus/0000:0a:00.0/information", "Model: \t\t NVIDIA H200\n");
+    char *path = xasprintf("%s/nvidia", directory);
+    char *json = gpu_models_json(path);
+    assert_string_equal(json, "{\"driver\":\"550.54.15\",\"models\":[\"NVIDIA H200\",\"NVIDIA A100 80GB\"]}");
+    free(json);
+    free(path);
+    json = gpu_models_json("/no/such/directory");
+    assert_string_equal(json, "null");
+    free(json);
+}
+
+/* "null", or the member as printed JSON, of provenance's git. The caller's. */
+static char *git_member(const char *where, char *const *environment)
+{
+    char *text = provenance_json(where, environment, NULL);
+    cJSON *all = cJSON_Parse(text);
+    assert_non_null(all);
+    char *git = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, "git"));
+    cJSON_Delete(all);
+    free(text);
+    return git;
+}
+
+static void assert_git(const char *where, char *const *environment, const char *expected)
+{
+    char *git = git_member(where, environment);
+    assert_string_equal(git, expected);
+    free(git);
+}
+
+static void provenance__everything__one_json_object(void **state)
+{
+    (void)state;
+    char *text = provenance_json(NULL, LIST("PATH=/usr/bin:/bin", "OMP_NUM_THREADS=3", "CUDA_API_KEY=k"), NULL);
+    cJSON *all = cJSON_Parse(text);
+    assert_non_null(all);
+    static const char *const numbers[] = {"cpus", "cpus_usable", "memory_bytes"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(all, numbers[i])) >= 1);
+    static const char *const strings[] = {"host", "kernel", "machine", "tool"};
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(all, strings[i])));
+    assert_true(cJSON_HasObjectItem(all, "gpus"));
+    const cJSON *environment = cJSON_GetObjectItemCaseSensitive(all, "environment");
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(environment, "OMP_NUM_THREADS")), "3");
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(environment, "CUDA_API_KEY")), "[redacted]");
+    cJSON_Delete(all);
+    free(text);
+}
+
+static void provenance__no_git_or_no_repository__null(void **state)
+{
+    (void)state;
+    char *nowhere = xasprintf("PATH=%s/none", directory);
+    assert_git(directory, LIST("PATH=/usr/bin:/bin"), "null");
+    assert_git(directory, LIST(nowhere), "null");
+    assert_git("/no/such/directory", LIST("PATH=/usr/bin:/bin"), "null");
+    free(nowhere);
+}
+
+/* A git of our own: what it is asked and how its answers are read. */
+static void provenance__repository__commit_and_dirty(void **state)
+{
+    (void)state;
+    char *path = xasprintf("PATH=%s/bin:/usr/bin:/bin", directory), *tool = xasprintf("%s/bin/git", directory);
+    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *untracked-files=no*) echo ' M file';; *) exit 1;; esac\n");
+    assert_int_equal(chmod(tool, 0755), 0);
+    assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":true}");
+    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; esac\n");
+    assert_int_equal(chmod(tool, 0755), 0);
+    assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":false}");
+    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *) exit 1;; esac\n");
+    assert_int_equal(chmod(tool, 0755), 0);
+    assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":null}");
+    free(tool);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(environment_base__runner__only_the_usual_and_what_is_passed),
+        cmocka_unit_test(environment_with__same_name__the_later_one_replaces),
+        cmocka_unit_test(environment_json__secrets__redacted),
+        cmocka_unit_test(command__output_errors_status__told_apart),
+        cmocka_unit_test(command__much_output__read_to_the_end_and_cut),
+        cmocka_unit_test(command__no_answer__killed_with_its_children),
+        cmocka_unit_test(command__output_held_open_by_a_child__not_waited_for),
+        cmocka_unit_test(command__not_there__said),
+        cmocka_unit_test(gpu_models__as_the_driver_shows_them__in_bus_order),
+        cmocka_unit_test(provenance__everything__one_json_object),
+        cmocka_unit_test(provenance__no_git_or_no_repository__null),
+        cmocka_unit_test(provenance__repository__commit_and_dirty),
+    };
+    return cmocka_run_group_tests_name("environment", tests, make_directory, remove_directory);
+}

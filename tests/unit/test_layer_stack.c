@@ -1,0 +1,239 @@
+/* space/multiset and space/layer_stack: counting, order, positions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "space/layer_stack.h"
+#include "util/buffer.h"
+
+/* A number_set; `cases` that use it are not static, as the values are locals. */
+#define SET(...)                                                                                             \
+    {                                                                                                        \
+        (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned)          \
+    }
+#define ANY                                                                                                  \
+    {                                                                                                        \
+        NULL, 0                                                                                              \
+    }
+
+/* "2.1 0.3" for two layers over two kinds. */
+static const char *describe(const struct layer_stack *s, const struct layer_state *st, struct buffer *out)
+{
+    buffer_clear(out);
+    for (unsigned layer = 0; layer < st->layers; layer++)
+        for (unsigned k = 0; k < s->kinds; k++)
+            buffer_printf(out, "%s%u", k > 0 ? "." : layer > 0 ? " " : "", st->counts[layer * s->kinds + k]);
+    return buffer_text(out);
+}
+
+static struct layer_stack make(const struct layer_rules *rules)
+{
+    struct layer_stack s;
+    struct error e = ERROR_INIT;
+    if (layer_stack_make(rules, &s, &e))
+        fail_msg("%s", e.text);
+    return s;
+}
+
+/* Walks the whole stack; every position must lead to the same place and back. Returns how many there were. */
+static uint64_t walk_and_compare(const struct layer_stack *s)
+{
+    struct layer_state walked = layer_state_make(s), found = layer_state_make(s);
+    struct buffer a = BUFFER_INIT, b = BUFFER_INIT;
+    uint64_t rank = 0;
+    for (bool more = layer_stack_first(s, &walked); more; more = layer_stack_next(s, &walked)) {
+        assert_true(rank < s->count);
+        assert_int_equal(layer_stack_rank(s, &walked), rank);
+        layer_stack_unrank(s, rank, &found);
+        assert_string_equal(describe(s, &walked, &a), describe(s, &found, &b));
+        assert_true(layer_stack_find(s, walked.layers, walked.counts, &found));
+        assert_int_equal(layer_stack_rank(s, &found), rank);
+        rank++;
+    }
+    buffer_free(&a);
+    buffer_free(&b);
+    layer_state_free(&walked);
+    layer_state_free(&found);
+    return rank;
+}
+
+static void multiset_table__small_and_huge__binomials_and_saturation(void **state)
+{
+    (void)state;
+    struct multiset_table t = multiset_table_make(64, 256);
+    assert_int_equal(multiset_count(&t, 3, 12), 91);
+    assert_int_equal(multiset_count(&t, 4, 12), 455);
+    assert_int_equal(multiset_count(&t, 1, 200), 1);
+    assert_int_equal(multiset_count(&t, 0, 3), 0);
+    assert_int_equal(multiset_count(&t, 64, 256), UINT64_MAX);
+    multiset_table_free(&t);
+}
+
+static void multiset_next__three_of_three__documented_order(void **state)
+{
+    (void)state;
+    static const uint16_t expected[][3] = {{3, 0, 0}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0}, {1, 1, 1},
+                                           {1, 0, 2}, {0, 3, 0}, {0, 2, 1}, {0, 1, 2}, {0, 0, 3}};
+    struct multiset_table t = multiset_table_make(3, 3);
+    uint16_t walked[3], found[3];
+    multiset_first(walked, 3, 3);
+    for (size_t i = 0; i < 10; i++) {
+        assert_memory_equal(walked, expected[i], sizeof walked);
+        assert_int_equal(multiset_rank(&t, walked, 3), i);
+        multiset_unrank(&t, i, 3, found);
+        assert_memory_equal(found, expected[i], sizeof found);
+        assert_int_equal(multiset_next(walked, 3), i < 9);
+    }
+    assert_memory_equal(walked, expected[9], sizeof walked);
+    multiset_table_free(&t);
+}
+
+static void count__twelve_mixers__known_numbers(void **state)
+{
+    (void)state;
+    const struct {
+        unsigned kinds;
+        uint64_t per_layers[4], total;
+    } cases[] = {{3, {91, 6006, 107679, 884962}, 998738}, {4, {455, 49478, 1202279, 12276056}, 13528268}};
+    for (size_t i = 0; i < 2; i++) {
+        const struct layer_rules rules = {cases[i].kinds, SET(1, 2, 3, 4), ANY, SET(12)};
+        struct layer_stack s = make(&rules);
+        assert_int_equal(s.count, cases[i].total);
+        for (unsigned layers = 1; layers <= 4; layers++)
+            assert_int_equal(layer_stack_count_layers(&s, layers), cases[i].per_layers[layers - 1]);
+        assert_int_equal(layer_stack_count_layers(&s, 5), 0);
+        layer_stack_free(&s);
+    }
+}
+
+static void next__three_mixers_two_kinds__documented_order(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"3.0",     "2.1",     "1.2",     "0.3",     "1.0 2.0", "1.0 1.1",
+                                           "1.0 0.2", "0.1 2.0", "0.1 1.1", "0.1 0.2", "2.0 1.0", "2.0 0.1",
+                                           "1.1 1.0", "1.1 0.1", "0.2 1.0", "0.2 0.1"};
+    const struct layer_rules rules = {2, SET(2, 1), ANY, SET(3)};
+    struct layer_stack s = make(&rules);
+    struct layer_state st = layer_state_make(&s);
+    struct buffer text = BUFFER_INIT;
+    size_t i = 0;
+    for (bool more = layer_stack_first(&s, &st); more; more = layer_stack_next(&s, &st), i++) {
+        assert_true(i < 16);
+        assert_string_equal(describe(&s, &st, &text), expected[i]);
+    }
+    assert_int_equal(i, 16);
+    buffer_free(&text);
+    layer_state_free(&st);
+    layer_stack_free(&s);
+}
+
+/* Limits of every kind, alone and together; the walk must agree with the count and with the positions. */
+static void rank__every_kind_of_limits__walk_count_and_positions_agree(void **state)
+{
+    (void)state;
+    const struct {
+        struct layer_rules rules;
+        uint64_t count;
+    } cases[] = {
+        {{3, SET(1, 2, 3), ANY, SET(7)}, 36 + 720 + 4167},
+        {{3, SET(2), SET(2), ANY}, 6 * 6},
+        {{2, SET(1, 3), SET(1, 2), ANY}, 5 + 125},
+        {{2, SET(2), SET(1, 3), SET(4)}, 2 * 2 * 4},
+        {{2, SET(2), ANY, SET(2, 5)}, 4 + 2 * 2 * 5 + 2 * 3 * 4},
+        {{1, SET(3), ANY, SET(5)}, 6},
+        {{1, SET(9), SET(1), ANY}, 1},
+        {{4, SET(1, 2, 3, 4), ANY, SET(5)}, 56 + 680 + 2160 + 2560},
+        {{2, SET(3), ANY, SET(2)}, 0},
+        {{2, SET(1), SET(9), SET(5)}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct layer_stack s = make(&cases[i].rules);
+        assert_int_equal(walk_and_compare(&s), s.count);
+        assert_int_equal(s.count, cases[i].count);
+        layer_stack_free(&s);
+    }
+}
+
+static void rank__largest_countable__last_position_returns(void **state)
+{
+    (void)state;
+    const struct layer_rules rules = {2, SET(63), SET(1), ANY};
+    struct layer_stack s = make(&rules);
+    struct layer_state st = layer_state_make(&s);
+    assert_int_equal(s.count, UINT64_C(1) << 63);
+    layer_stack_unrank(&s, s.count - 1, &st);
+    assert_int_equal(layer_stack_rank(&s, &st), s.count - 1);
+    assert_false(layer_stack_next(&s, &st));
+    layer_state_free(&st);
+    layer_stack_free(&s);
+}
+
+static void make__bad_rules__refused_with_reason(void **state)
+{
+    (void)state;
+    const struct {
+        struct layer_rules rules;
+        const char *message;
+    } cases[] = {
+        {{0, SET(1), ANY, SET(3)}, "0 kinds"},
+        {{65, SET(1), ANY, SET(3)}, "65 kinds"},
+        {{3, ANY, ANY, SET(3)}, "number of layers is missing"},
+        {{3, SET(1), ANY, ANY}, "neither"},
+        {{3, SET(0), ANY, SET(3)}, "layers: 0 is out of bounds"},
+        {{3, SET(65), ANY, SET(3)}, "layers: 65 is out of bounds"},
+        {{3, SET(2, 1, 2), ANY, SET(3)}, "layers: 2 is given twice"},
+        {{3, SET(1), SET(257), ANY}, "elements in a layer: 257"},
+        {{3, SET(1), ANY, SET(2049)}, "elements in all layers: 2049"},
+        {{3, SET(64), SET(256), ANY}, "at most 2048"},
+        {{2, SET(64), SET(1), ANY}, "64 layers than 64 bits"},
+        {{2, SET(63, 62, 1), SET(1, 2), ANY}, "more stacks"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct layer_stack s;
+        struct error e = ERROR_INIT;
+        assert_int_equal(layer_stack_make(&cases[i].rules, &s, &e), -1);
+        assert_int_equal(e.kind, ERROR_USAGE);
+        if (!strstr(e.text, cases[i].message))
+            fail_msg("case %zu: \"%s\" lacks \"%s\"", i, e.text, cases[i].message);
+    }
+}
+
+static void find__none_of_the_stack__false(void **state)
+{
+    (void)state;
+    const struct layer_rules rules = {.kinds = 2, .layers = SET(1, 3), .sizes = SET(1, 3), .totals = SET(3, 5)};
+    struct layer_stack s = make(&rules);
+    struct layer_state st = layer_state_make(&s);
+    static const uint16_t rows[][6] = {{2, 1, 0, 0, 0, 0}, {1, 0, 0, 1, 0, 1}, {1, 1, 1, 0, 0, 2}, {3, 0, 3, 0, 1, 0},
+                                       {1, 0, 0, 0, 1, 1}, {1, 0, 1, 0, 3, 0}};
+    assert_true(layer_stack_find(&s, 1, rows[0], &st));
+    assert_true(layer_stack_find(&s, 3, rows[1], &st));
+    assert_false(layer_stack_find(&s, 2, rows[1], &st)); /* no such number of layers */
+    assert_false(layer_stack_find(&s, 3, rows[2], &st)); /* no such size */
+    assert_false(layer_stack_find(&s, 3, rows[3], &st)); /* more than any total */
+    assert_false(layer_stack_find(&s, 3, rows[4], &st)); /* an empty layer */
+    assert_true(layer_stack_find(&s, 3, rows[5], &st));
+    assert_false(layer_stack_find(&s, 1, rows[1], &st)); /* no such total */
+    layer_state_free(&st);
+    layer_stack_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(multiset_table__small_and_huge__binomials_and_saturation),
+        cmocka_unit_test(multiset_next__three_of_three__documented_order),
+        cmocka_unit_test(count__twelve_mixers__known_numbers),
+        cmocka_unit_test(next__three_mixers_two_kinds__documented_order),
+        cmocka_unit_test(rank__every_kind_of_limits__walk_count_and_positions_agree),
+        cmocka_unit_test(rank__largest_countable__last_position_returns),
+        cmocka_unit_test(find__none_of_the_stack__false),
+        cmocka_unit_test(make__bad_rules__refused_with_reason),
+    };
+    return cmocka_run_group_tests_name("layer_stack", tests, NULL, NULL);
+}

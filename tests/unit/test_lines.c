@@ -1,0 +1,234 @@
+/* run: lines of any file, and patterns over them. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/line_pattern.h"
+#include "run/line_reader.h"
+#include "util/memory.h"
+
+static char path[64];
+
+static int make_file(void **state)
+{
+    (void)state;
+    strcpy(path, "/tmp/meshsweep-lines-XXXXXX");
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void put(const void *bytes, size_t n)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    fclose(file);
+}
+
+static void assert_lines(int64_t bytes_most, const char *const *lines)
+{
+    struct line_reader *r = line_reader_open(path, bytes_most);
+    assert_non_null(r);
+    for (; *lines; lines++) {
+        const char *line = line_reader_next(r);
+        assert_non_null(line);
+        assert_string_equal(line, *lines);
+    }
+    assert_null(line_reader_next(r));
+    assert_null(line_reader_next(r));
+    line_reader_close(r);
+}
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void line_reader__line_ends__each_kind_ends_a_line(void **state)
+{
+    (void)state;
+    put("a\nb\r\nc\rd", 8);
+    assert_lines(0, LINES("a", "b", "", "c", "d"));
+    put("\n\n", 2);
+    assert_lines(0, LINES("", ""));
+    put("last\n", 5);
+    assert_lines(0, LINES("last"));
+}
+
+static void line_reader__empty_file__no_line(void **state)
+{
+    (void)state;
+    put("", 0);
+    assert_lines(0, (const char *const[]){NULL});
+}
+
+static void line_reader__nul_bytes__blanks(void **state)
+{
+    (void)state;
+    put("a\0\0b\n\0", 6);
+    assert_lines(0, LINES("a  b", " "));
+}
+
+static void line_reader__line_over_the_bound__cut_and_the_next_one_whole(void **state)
+{
+    (void)state;
+    size_t n = 3 * LINE_BYTES_MOST;
+    char *text = xmalloc(n + 6), *cut = xmalloc(LINE_BYTES_MOST + 1);
+    memset(text, 'x', n);
+    memcpy(text + n, "\nnext\n", 6);
+    memset(cut, 'x', LINE_BYTES_MOST);
+    cut[LINE_BYTES_MOST] = '\0';
+    put(text, n + 6);
+    assert_lines(0, LINES(cut, "next"));
+    free(text);
+    free(cut);
+}
+
+/* Every length around the block's: a line end may be the last or the first byte of a block. */
+static void line_reader__line_end_at_block_border__no_line_lost(void **state)
+{
+    (void)state;
+    char *text = xmalloc(LINE_BYTES_MOST + 8);
+    for (int around = -3; around <= 3; around++) {
+        size_t n = (size_t)(LINE_BYTES_MOST + around);
+        memset(text, 'y', n);
+        memcpy(text + n, "\nend", 4);
+        put(text, n + 4);
+        struct line_reader *r = line_reader_open(path, 0);
+        assert_int_equal(strlen(line_reader_next(r)), n < LINE_BYTES_MOST ? n : LINE_BYTES_MOST);
+        assert_string_equal(line_reader_next(r), "end");
+        assert_null(line_reader_next(r));
+        line_reader_close(r);
+    }
+    free(text);
+}
+
+static void line_reader__larger_than_wanted__head_and_tail_apart(void **state)
+{
+    (void)state;
+    put("head1\nhead2\nmiddle\nmiddle\ntail1\ntail2\n", 38);
+    assert_lines(24, LINES("head1", "head2", "", "tail1", "tail2"));
+    assert_lines(20, LINES("head1", "head", "il1", "tail2"));
+    assert_lines(38, LINES("head1", "head2", "middle", "middle", "tail1", "tail2"));
+}
+
+static void line_reader__no_regular_file__none(void **state)
+{
+    (void)state;
+    assert_null(line_reader_open(NULL, 0));
+    assert_null(line_reader_open("/no/such/file", 0));
+    assert_null(line_reader_open("/tmp", 0));
+    assert_null(line_reader_open("/dev/zero", 0));
+    char *fifo = xasprintf("%s.fifo", path);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_null(line_reader_open(fifo, 0)); /* and does not wait for a writer */
+    unlink(fifo);
+    free(fifo);
+}
+
+/* --- patterns --- */
+
+static void assert_needles(const char *pattern, const char *const *needles)
+{
+    struct line_pattern p;
+    char why[256];
+    assert_int_equal(line_pattern_compile(&p, pattern, why), 0);
+    size_t i = 0;
+    for (; needles[i]; i++) {
+        assert_true(i < p.needle_count);
+        assert_string_equal(p.needles[i], needles[i]);
+    }
+    assert_int_equal(p.needle_count, i);
+    line_pattern_free(&p);
+}
+
+#define NOTHING ((const char *const[]){NULL})
+
+static void line_pattern__what_every_match_holds__found(void **state)
+{
+    (void)state;
+    assert_needles("samples/s: ([0-9.]+)", LINES("samples/s: "));
+    assert_needles("torch\\.(cuda\\.)?OutOfMemoryError", LINES("OutOfMemoryError"));
+    assert_needles("^loss=", LINES("loss="));
+    assert_needles("abcde+f", LINES("abcde"));
+    assert_needles("x]yzw", LINES("x]yzw"));
+    assert_needles("[]abc]defg", LINES("defg"));
+    assert_needles("[^][:alpha:]x]defg", LINES("defg"));
+    assert_needles("one|three", LINES("one", "three"));
+    assert_needles("(a|b)ccc", LINES("ccc"));
+    assert_needles("((nested)|[)])tail", LINES("tail"));
+}
+
+static void line_pattern__nothing_certain__no_needle(void **state)
+{
+    (void)state;
+    assert_needles("abc?", NOTHING);
+    assert_needles("(abcd)", NOTHING);
+    assert_needles("(abcd)?", NOTHING);
+    assert_needles("abcd|.*", NOTHING);
+    assert_needles("a.b.c", NOTHING);
+    assert_needles("\\<\\w\\>", NOTHING);
+    assert_needles("ab{0,3}c", NOTHING);
+    assert_needles("x{2}", NOTHING);
+    assert_needles("caf\xC3\xA9?", LINES("caf"));
+}
+
+/* The pre-check must never change the answer: each pattern over each line, with and without. */
+static void line_pattern__any_pattern__same_answer_as_regexec(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {
+        "abc", "ab?c", "a(b|c)d", "abc|def", "abcd*", "[a-c]{2}d", "abc{0}d", "^abc$", "a\\.b", "(abc)+d", "ab+c*d?",
+        "abc(def)?ghi", "x|", "[[:digit:]]+abc", "\\(abc\\)", "a+b+c+", "(ab|cd)(ef|gh)ij", "a{1,2}bcd", "abc\\|def",
+    };
+    static const char *const lines[] = {"", "abc", "ac", "abd", "acd", "def", "xabcx", "abcd", "abd", "a.b", "axb",
+                                        "abcabcd", "abcghi", "abcdefghi", "1abc", "(abc)", "aabbcc", "abefij", "cdghij",
+                                        "aabcd", "abc|def", "ababd", "bad", "abx"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct line_pattern p;
+        char why[256];
+        assert_int_equal(line_pattern_compile(&p, patterns[i], why), 0);
+        for (size_t j = 0; j < sizeof lines / sizeof *lines; j++)
+            assert_int_equal(line_pattern_match(&p, lines[j], 0, NULL), regexec(&p.regex, lines[j], 0, NULL, 0) == 0);
+        line_pattern_free(&p);
+    }
+}
+
+static void line_pattern__not_a_pattern__said_why(void **state)
+{
+    (void)state;
+    struct line_pattern p;
+    char why[256] = "";
+    assert_int_not_equal(line_pattern_compile(&p, "a(b", why), 0);
+    assert_string_not_equal(why, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line_reader__line_ends__each_kind_ends_a_line),
+        cmocka_unit_test(line_reader__empty_file__no_line),
+        cmocka_unit_test(line_reader__nul_bytes__blanks),
+        cmocka_unit_test(line_reader__line_over_the_bound__cut_and_the_next_one_whole),
+        cmocka_unit_test(line_reader__line_end_at_block_border__no_line_lost),
+        cmocka_unit_test(line_reader__larger_than_wanted__head_and_tail_apart),
+        cmocka_unit_test(line_reader__no_regular_file__none),
+        cmocka_unit_test(line_pattern__what_every_match_holds__found),
+        cmocka_unit_test(line_pattern__nothing_certain__no_needle),
+        cmocka_unit_test(line_pattern__any_pattern__same_answer_as_regexec),
+        cmocka_unit_test(line_pattern__not_a_pattern__said_why),
+    };
+    return cmocka_run_group_tests_name("lines", tests, make_file, remove_file);
+}

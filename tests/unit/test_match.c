@@ -1,0 +1,328 @@
+/* space: the match, its counts, identity, and the sweep against a database. */
+#include "space_fixture.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "space/enumerate.h"
+#include "store/open.h"
+
+static void match__world_size__absent_degree_counts_as_one(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
+                                "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.match.combinations, 9);
+    /* tp=1 on 1, tp=2 on 2, and the automatic plan on each of three. */
+    assert_int_equal(p.match.matched, 5);
+    assert_int_equal(excluded_by(&b, &p, "world-size"), 4);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void match__no_cluster__one_host_with_one_device(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[parallel_spec]]\ntp = [1, 2]\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 1);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void match__rules__total_over_null_and_zero(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n"
+                                "[[parallel_spec]]\nzero = [0, 1]\n"
+                                "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
+                                "[[rule]]\nname = \"when\"\nwhen = \"zero = 1\"\nrequire = \"layers = 4\"\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.match.combinations, 6);
+    assert_int_equal(excluded_by(&b, &p, "divides"), 0);
+    assert_int_equal(excluded_by(&b, &p, "when"), 1); /* layers=2 zero=1; without layers it is NULL */
+    assert_int_equal(p.jobs, 5);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void match__rules_in_order__first_that_fires_and_each_alone(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
+                                "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
+                                "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(excluded_by(&b, &p, "first"), 4);
+    assert_int_equal(excluded_by(&b, &p, "second"), 1);
+    for (size_t i = 0; i < b.space->rule_count; i++)
+        if (strcmp(b.space->rules[i].name, "second") == 0)
+            assert_int_equal(p.match.rules[i].alone, 3);
+    assert_int_equal(p.match.combinations, p.match.matched + 4 + 1);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void match__rule_disabled__not_applied(void **state)
+{
+    (void)state;
+    struct built b = build_text("[sweep]\ndisable_rules = [\"world-size\"]\n[[parallel_spec]]\ntp = [1, 2]\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 2);
+    plan_free(&p);
+    built_free(&b);
+    struct error e = build_error("[sweep]\ndisable_rules = [\"world-sise\"]\n[[parallel_spec]]\ntp = [1, 2]\n");
+    assert_non_null(strstr(e.text, "there is no rule `world-sise` (did you mean `world-size`?)"));
+}
+
+static void match__warning__counted_not_excluded(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 2);
+    assert_int_equal(excluded_by(&b, &p, "w"), 1);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void match__unbound_placeholder__excluded_with_a_reason(void **state)
+{
+    (void)state;
+    struct built b = build_text("[job]\ncommand = [\"x\", \"{tp}\"]\n[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 1);
+    assert_int_equal(excluded_by(&b, &p, "binds-tp"), 1);
+    plan_free(&p);
+    built_free(&b);
+}
+
+/* The keys of all jobs, sorted, as one text. */
+struct keys {
+    char hex[64][HASH_HEX_BYTES];
+    size_t count;
+};
+
+static int add_key(void *context, const struct match *m, enum plan_mark mark, struct error *e)
+{
+    struct keys *k = context;
+    (void)mark;
+    (void)e;
+    hash_hex(&m->key, k->hex[k->count++]);
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static struct keys keys_of(const char *text)
+{
+    struct built b = build_text(text);
+    struct keys k = {.count = 0};
+    struct plan p;
+    struct error e = ERROR_INIT;
+    const struct retry_policy policy = {NULL, 0};
+    const struct plan_request request = {.space = b.space, .policy = &policy, .each = add_key, .context = &k};
+    assert_int_equal(plan_make(&request, &p, &e), 0);
+    qsort(k.hex, k.count, sizeof *k.hex, by_text);
+    plan_free(&p);
+    built_free(&b);
+    return k;
+}
+
+static void assert_same_keys(const char *a, const char *b)
+{
+    struct keys x = keys_of(a), y = keys_of(b);
+    assert_int_equal(x.count, y.count);
+    for (size_t i = 0; i < x.count; i++)
+        assert_string_equal(x.hex[i], y.hex[i]);
+}
+
+static void assert_other_keys(const char *a, const char *b)
+{
+    struct keys x = keys_of(a), y = keys_of(b);
+    for (size_t i = 0; i < x.count; i++)
+        for (size_t j = 0; j < y.count; j++)
+            assert_string_not_equal(x.hex[i], y.hex[j]);
+}
+
+static void identity__order_labels_and_blocks__do_not_count(void **state)
+{
+    (void)state;
+    assert_same_keys("[[model]]\nname = \"a\"\nlayers = [2, 4]\nhidden = 8\n",
+                     "[[model]]\nhidden = 8\nlayers = [4, 2]\nname = \"b\"\ndescription = \"x\"\n");
+    assert_same_keys("[[model]]\nlayers = [2, 4]\n", "[[model]]\nlayers = 4\n[[model]]\nlayers = 2\n");
+    assert_same_keys("[[model]]\nlayers = 2\n", "[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 1\n"
+                                                "[[model]]\nlayers = 2\n");
+    assert_same_keys("[sweep]\nnote = [\"owner\"]\n[[model]]\nlayers = 2\nowner = \"me\"\n", "[[model]]\nlayers = 2\n");
+}
+
+static void identity__values_types_command_and_environment__count(void **state)
+{
+    (void)state;
+    assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = 1.0\n");
+    assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = true\n");
+    assert_other_keys("[[model]]\nx = \"1\"\n", "[[model]]\nx = 1\n");
+    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\n", "[[model]]\nx = 1\n[job]\ncommand = [\"b\"]\n");
+    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a b\"]\n", "[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"b\"]\n");
+    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1\" }\n",
+                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"2\" }\n");
+    assert_other_keys("[[model]]\nx = 1\n", "[[training_spec]]\nx = 1\n");
+}
+
+static void identity__label_in_command_or_derived_key__counts(void **state)
+{
+    (void)state;
+    assert_other_keys("[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"a\"\n",
+                      "[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"b\"\n");
+    assert_other_keys("[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
+                      "[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"b\"\n");
+    assert_same_keys("[derive]\nbig = \"layers > 3\"\n[[model]]\nlayers = 2\n", "[[model]]\nlayers = 2\n");
+    assert_same_keys("[job]\ncommand = [\"a\", \"{layers}\"]\n[[model]]\nlayers = 2\n",
+                     "[job]\ncommand = [\"a\", \"{model.layers}\"]\n[[model]]\nlayers = 2\n");
+}
+
+static void identity__equal_combinations__one_job(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\nname = \"a\"\nlayers = 2\n[[model]]\nname = \"b\"\nlayers = 2\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.match.matched, 2);
+    assert_int_equal(p.jobs, 1);
+    assert_int_equal(p.duplicates, 1);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void build__bool_and_number_in_one_key__error(void **state)
+{
+    (void)state;
+    struct error e = build_error("[[model]]\nx = true\n[[model]]\nx = 1\n");
+    assert_non_null(strstr(e.text, "`x` is a boolean in one place and something else in another"));
+}
+
+/* --- against a database --- */
+
+struct scratch {
+    char directory[64], path[128];
+};
+
+static struct scratch scratch_make(void)
+{
+    struct scratch s;
+    strcpy(s.directory, "/tmp/meshsweep-test-XXXXXX");
+    assert_non_null(mkdtemp(s.directory));
+    snprintf(s.path, sizeof s.path, "%s/results.db", s.directory);
+    return s;
+}
+
+static void scratch_remove(struct scratch *s)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
+    for (size_t i = 0; i < 4; i++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s%s", s->path, suffixes[i]);
+        unlink(path);
+    }
+    rmdir(s->directory);
+}
+
+static struct enumeration enumerate_text(const char *path, const char *text)
+{
+    struct built b = build_text(text);
+    struct enumeration n = {0};
+    struct db *db = NULL;
+    char *notice = NULL;
+    struct error e = ERROR_INIT;
+    if (store_open(path, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0)
+        fail_msg("%s", e.text);
+    store_close(db);
+    free(notice);
+    built_free(&b);
+    return n;
+}
+
+static void enumerate__again_and_edited__only_what_is_new(void **state)
+{
+    (void)state;
+    struct scratch s = scratch_make();
+    struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    assert_int_equal(n.new_jobs, 2);
+    assert_int_equal(n.counts.jobs, 2);
+    n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    assert_true(n.was_there);
+    n = enumerate_text(s.path, "[[model]]\nname = \"renamed\"\nlayers = [8, 4]\n");
+    assert_false(n.was_there);
+    assert_int_equal(n.new_jobs, 1);
+    assert_int_equal(n.counts.jobs, 2);
+    /* Back again: the first file's jobs were taken over in part, so it is enumerated anew. */
+    n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    assert_false(n.was_there);
+    assert_int_equal(n.new_jobs, 0);
+    assert_int_equal(n.counts.jobs, 2);
+    scratch_remove(&s);
+}
+
+static void enumerate__row_deleted_by_hand__new_again(void **state)
+{
+    (void)state;
+    struct scratch s = scratch_make();
+    struct error e = ERROR_INIT;
+    struct db *db = NULL;
+    enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    assert_int_equal(db_open(s.path, DB_CREATE, &db, &e), 0);
+    assert_int_equal(db_exec(db, "DELETE FROM job WHERE rank = 0", &e), 0);
+    db_close(db);
+    struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
+    assert_false(n.was_there);
+    assert_int_equal(n.new_jobs, 1);
+    scratch_remove(&s);
+}
+
+static void enumerate__duplicates_and_exclusions__counted_and_kept(void **state)
+{
+    (void)state;
+    struct scratch s = scratch_make();
+    struct error e = ERROR_INIT;
+    struct db *db = NULL;
+    struct enumeration n = enumerate_text(s.path, "[[model]]\nname = \"a\"\nx = 1\n[[model]]\nname = \"b\"\nx = 1\n"
+                                                  "[[parallel_spec]]\ntp = [1, 2, 3]\n");
+    assert_int_equal(n.counts.combinations, 6);
+    assert_int_equal(n.counts.matched, 2);
+    assert_int_equal(n.counts.jobs, 1);
+    assert_int_equal(n.counts.duplicates, 1);
+    int64_t kept, values;
+    assert_int_equal(store_open_read_only(s.path, &db, &e), 0);
+    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion", 0, &kept, &e), 0);
+    assert_int_equal(kept, 4);
+    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1", 0,
+                                  &values, &e), 0);
+    assert_int_equal(values, 4);
+    db_close(db);
+    scratch_remove(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(match__world_size__absent_degree_counts_as_one),
+        cmocka_unit_test(match__no_cluster__one_host_with_one_device),
+        cmocka_unit_test(match__rules__total_over_null_and_zero),
+        cmocka_unit_test(match__rules_in_order__first_that_fires_and_each_alone),
+        cmocka_unit_test(match__rule_disabled__not_applied),
+        cmocka_unit_test(match__warning__counted_not_excluded),
+        cmocka_unit_test(match__unbound_placeholder__excluded_with_a_reason),
+        cmocka_unit_test(identity__order_labels_and_blocks__do_not_count),
+        cmocka_unit_test(identity__values_types_command_and_environment__count),
+        cmocka_unit_test(identity__label_in_command_or_derived_key__counts),
+        cmocka_unit_test(identity__equal_combinations__one_job),
+        cmocka_unit_test(build__bool_and_number_in_one_key__error),
+        cmocka_unit_test(enumerate__again_and_edited__only_what_is_new),
+        cmocka_unit_test(enumerate__row_deleted_by_hand__new_again),
+        cmocka_unit_test(enumerate__duplicates_and_exclusions__counted_and_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,592 @@
+/* space/model_space, model_index, model_cursor, model_filter, model_toml: counts, order, positions,
+ * parameters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/sweep.h"
+#include "model_space_fixture.h"
+#include "predict/dhen.h"
+#include "space/model_cursor.h"
+#include "space/model_toml.h"
+#include "util/rng.h"
+
+static void count__twelve_mixers__known_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned kinds;
+        uint64_t total, per_layers[4];
+    } cases[] = {{3, 998738, {91, 6006, 107679, 884962}}, {4, 13528268, {455, 49478, 1202279, 12276056}}};
+    for (size_t i = 0; i < 2; i++) {
+        struct model_key keys[KEY_COUNT];
+        struct model_space space = dhen_space(keys, cases[i].kinds);
+        struct model_index *index = index_of(&space);
+        assert_int_equal(index->count, cases[i].total);
+        for (unsigned layers = 1; layers <= 4; layers++)
+            assert_int_equal(model_index_count_layers(index, KEY_TOKENS, layers),
+                             cases[i].per_layers[layers - 1]);
+        model_index_free(index);
+    }
+}
+
+static void count__lists_and_ranges_of_sizes__multiplied(void **state)
+{
+    (void)state;
+    static const int64_t features[] = {256, 512};
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    keys[KEY_FEATURES].axis = (struct model_axis){2, features, NULL, 0, 0};
+    keys[KEY_OUTPUT].axis = (struct model_axis){5, NULL, NULL, 10, 10};
+    struct model_index *index = index_of(&space);
+    assert_int_equal(index->count, 998738 * 10);
+    assert_int_equal(model_index_count_layers(index, KEY_TOKENS, 2), 6006 * 10);
+    model_index_free(index);
+}
+
+/* Counts a candidate's parameters, or the FLOPs of a training step, from its parts alone. */
+static int64_t count_from_scratch(const struct model_candidate *c, bool flops, bool separate)
+{
+    const struct layer_state *st = &c->parts[KEY_TOKENS].stack;
+    unsigned kinds = c->space->keys[KEY_TOKENS].stack.rules.kinds;
+    const struct dhen_sizes sizes = {
+        model_axis_integer(&c->space->keys[KEY_FEATURES].axis, c->parts[KEY_FEATURES].position),
+        model_axis_integer(&c->space->keys[KEY_EMB_DIM].axis, c->parts[KEY_EMB_DIM].position),
+        model_axis_integer(&c->space->keys[KEY_OUTPUT].axis, c->parts[KEY_OUTPUT].position),
+    };
+    int64_t total = 0, inputs = sizes.features, skip = sizes.features;
+    for (unsigned layer = 0; layer < st->layers; layer++) {
+        int64_t counts[DHEN_MIXER_END] = {0}, one = 0;
+        for (unsigned k = 0; k < kinds; k++)
+            counts[k + 1] = st->counts[layer * kinds + k];
+        assert_true(flops ? dhen_layer_flops(&sizes, inputs, skip, counts, &one)
+                          : dhen_layer_parameters(&sizes, inputs, skip, counts, separate, &one));
+        total += flops ? 3 * one : one;
+        skip = inputs;
+        inputs = sizes.output_per_emb * st->sizes[layer];
+    }
+    return total;
+}
+
+/* Sizes before, between and after the stack, so that every kind of step happens. */
+static void next__sizes_around_the_stack__incremental_count_equals_full_count(void **state)
+{
+    (void)state;
+    static const unsigned five[] = {5};
+    static const int64_t dims[] = {160, 64};
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 4);
+    struct model_dhen dhen = dhen_shared;
+    keys[KEY_TOKENS].stack.rules.totals = (struct number_set){five, 1};
+    keys[KEY_EMB_DIM].axis = (struct model_axis){2, dims, NULL, 0, 0};
+    keys[KEY_FEATURES].axis = (struct model_axis){3, NULL, NULL, 100, 206};
+    for (int order = 0; order < 4; order++) {
+        struct model_key turned[KEY_COUNT];
+        for (int k = 0; k < KEY_COUNT; k++)
+            turned[k] = keys[(k + order) % KEY_COUNT];
+        dhen.separate_weights = order % 2;
+        dhen.flops = order < 3;
+        space.keys = turned;
+        space.dhen = &dhen;
+        struct model_index *index = index_of(&space);
+        struct model_cursor *cursor = model_cursor_make(index);
+        const struct model_candidate *c;
+        uint64_t rank = 0;
+        while ((c = model_cursor_next(cursor)) != NULL) {
+            struct model_part parts[KEY_COUNT];
+            struct model_candidate straight = {.space = &(struct model_space){keys, KEY_COUNT, NULL},
+                                               .parts = parts};
+            for (int k = 0; k < KEY_COUNT; k++)
+                parts[(k + order) % KEY_COUNT] = c->parts[k];
+            assert_int_equal(c->parameters, count_from_scratch(&straight, false, dhen.separate_weights));
+            assert_int_equal(c->flops, dhen.flops ? count_from_scratch(&straight, true, true) : 0);
+            assert_int_equal(c->rank, rank++);
+        }
+        assert_int_equal(rank, index->count);
+        assert_int_equal(rank, (56 + 680 + 2160 + 2560) * 6);
+        model_cursor_free(cursor);
+        model_index_free(index);
+    }
+}
+
+static void seek__random_positions__rank_returns_and_parameters_agree(void **state)
+{
+    (void)state;
+    static const int64_t features[] = {512, 128, 256};
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 4);
+    keys[KEY_FEATURES].axis = (struct model_axis){3, features, NULL, 0, 0};
+    struct model_index *index = index_of(&space);
+    struct model_cursor *cursor = model_cursor_make(index);
+    struct rng rng = rng_stream(11, 0);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t rank = rng_below(&rng, index->count);
+        const struct model_candidate *c = model_cursor_seek(cursor, rank);
+        assert_int_equal(c->rank, rank);
+        assert_int_equal(model_candidate_rank(c, index), rank);
+        assert_int_equal(c->parameters, count_from_scratch(c, false, false));
+        c = model_cursor_next(cursor);
+        assert_true(c ? model_candidate_rank(c, index) == rank + 1 : rank + 1 == index->count);
+    }
+    model_cursor_free(cursor);
+    model_index_free(index);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void next__whole_space_as_text__no_model_twice(void **state)
+{
+    (void)state;
+    static const unsigned six[] = {6};
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    keys[KEY_TOKENS].stack.rules.totals = (struct number_set){six, 1};
+    keys[KEY_OUTPUT].axis = (struct model_axis){2, NULL, NULL, 20, 30};
+    struct model_index *index = index_of(&space);
+    struct model_cursor *cursor = model_cursor_make(index);
+    char **texts = calloc(index->count, sizeof *texts);
+    const struct model_candidate *c;
+    for (size_t i = 0; (c = model_cursor_next(cursor)) != NULL; i++) {
+        struct buffer text = BUFFER_INIT;
+        model_candidate_add_toml(c, &text);
+        texts[i] = buffer_take(&text);
+    }
+    qsort(texts, index->count, sizeof *texts, compare_texts);
+    for (size_t i = 1; i < index->count; i++)
+        assert_string_not_equal(texts[i - 1], texts[i]);
+    for (size_t i = 0; i < index->count; i++)
+        free(texts[i]);
+    free(texts);
+    model_cursor_free(cursor);
+    model_index_free(index);
+}
+
+static void next__after_the_last__stays_at_the_end(void **state)
+{
+    (void)state;
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    struct model_index *index = index_of(&space);
+    struct model_cursor *cursor = model_cursor_make(index);
+    assert_non_null(model_cursor_seek(cursor, index->count - 1));
+    assert_null(model_cursor_next(cursor));
+    assert_null(model_cursor_next(cursor));
+    assert_null(model_cursor_seek(cursor, index->count));
+    assert_null(model_cursor_next(cursor));
+    assert_non_null(model_cursor_seek(cursor, 0));
+    assert_int_equal(model_cursor_next(cursor)->rank, 1);
+    model_cursor_free(cursor);
+    model_index_free(index);
+}
+
+static void restrict__layers_and_sizes__counts_and_positions_of_the_whole(void **state)
+{
+    (void)state;
+    static const int64_t features[] = {512, 128, 256};
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    keys[KEY_FEATURES].axis = (struct model_axis){3, features, NULL, 0, 0};
+    struct model_index *whole = index_of(&space), *small = NULL, *part = NULL;
+    assert_int_equal(model_index_restrict(whole, "num_features", "128", &small, NULL), 0);
+    assert_int_equal(small->count, 998738);
+    assert_int_equal(model_index_restrict(small, "num_zhen_layers", "2", &part, NULL), 0);
+    assert_int_equal(part->count, 6006);
+    struct model_cursor *cursor = model_cursor_make(part), *check = model_cursor_make(whole);
+    const struct model_candidate *c;
+    uint64_t seen = 0;
+    for (; (c = model_cursor_next(cursor)) != NULL; seen++) {
+        uint64_t rank = model_candidate_rank(c, whole);
+        assert_int_equal(rank, 998738 + 91 + seen);
+        assert_int_equal(model_cursor_seek(check, rank)->parameters, c->parameters);
+        assert_int_equal(model_candidate_rank(c, part), seen);
+    }
+    assert_int_equal(seen, 6006);
+    model_cursor_free(cursor);
+    model_cursor_free(check);
+    model_index_free(part);
+    model_index_free(small);
+    model_index_free(whole);
+}
+
+static void restrict__contradiction__empty_and_walks_to_nothing(void **state)
+{
+    (void)state;
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    struct model_index *whole = index_of(&space), *two = NULL, *none = NULL;
+    assert_int_equal(model_index_restrict(whole, "num_zhen_layers", "2", &two, NULL), 0);
+    assert_int_equal(model_index_restrict(two, "num_zhen_layers", "3", &none, NULL), 0);
+    assert_int_equal(none->count, 0);
+    struct model_cursor *cursor = model_cursor_make(none);
+    assert_null(model_cursor_next(cursor));
+    model_cursor_free(cursor);
+    model_index_free(none);
+    model_index_free(two);
+    model_index_free(whole);
+}
+
+static void restrict__unknown_key_or_value__refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *literal, *message;
+    } cases[] = {
+        {"nothing", "1", "no key nothing"},
+        {"tokens", "1", "no key tokens"},
+        {"num_zhen_layers", "5", "num_zhen_layers has no value 5"},
+        {"num_zhen_layers", "two", "num_zhen_layers has no value two"},
+        {"num_features", "511", "num_features has no value 511"},
+    };
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    struct model_index *index = index_of(&space), *part = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = ERROR_INIT;
+        assert_int_equal(model_index_restrict(index, cases[i].key, cases[i].literal, &part, &e), -1);
+        assert_int_equal(e.kind, ERROR_USAGE);
+        assert_non_null(strstr(e.text, cases[i].message));
+        assert_null(part);
+    }
+    model_index_free(index);
+}
+
+static void find_layers__by_name_or_as_layer_count__the_stack(void **state)
+{
+    (void)state;
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    assert_int_equal(model_space_find_layers(&space, "num_zhen_layers"), KEY_TOKENS);
+    assert_int_equal(model_space_find_layers(&space, "layer_count"), KEY_TOKENS);
+    assert_int_equal(model_space_find_layers(&space, "tokens"), MODEL_NO_KEY);
+    space.dhen = NULL;
+    assert_int_equal(model_space_main_stack(&space), KEY_TOKENS);
+    keys[KEY_OUTPUT].name = "layer_count";
+    assert_int_equal(model_space_find_layers(&space, "layer_count"), MODEL_NO_KEY);
+    keys[KEY_OUTPUT] = keys[KEY_TOKENS];
+    assert_int_equal(model_space_main_stack(&space), MODEL_NO_KEY);
+}
+
+static void axis_find__ranges_lists_texts__position_or_count(void **state)
+{
+    (void)state;
+    static const int64_t list[] = {7, 3};
+    static const char *const texts[] = {"\"relu\"", "1.5"};
+    const struct model_axis range = {10, NULL, NULL, 5, 3}, down = {4, NULL, NULL, 10, -5};
+    const struct model_axis integers = {2, list, NULL, 0, 0}, literals = {2, NULL, texts, 0, 0};
+    assert_int_equal(model_axis_find(&range, "32"), 9);
+    assert_int_equal(model_axis_find(&range, "35"), 10);
+    assert_int_equal(model_axis_find(&range, "6"), 10);
+    assert_int_equal(model_axis_find(&range, "2"), 10);
+    assert_int_equal(model_axis_find(&down, "-5"), 3);
+    assert_int_equal(model_axis_find(&integers, "3"), 1);
+    assert_int_equal(model_axis_find(&integers, "4"), 2);
+    assert_int_equal(model_axis_find(&literals, "1.5"), 1);
+    assert_int_equal(model_axis_find(&literals, "relu"), 2);
+    assert_int_equal(model_axis_smallest(&down), -5);
+    assert_int_equal(model_axis_largest(&down), 10);
+    assert_int_equal(model_axis_largest(&integers), 7);
+}
+
+static void toml__dhen_candidate__block_as_written_by_hand(void **state)
+{
+    (void)state;
+    static const char expected[] =
+        "[[model]]\n"
+        "num_features = 512\n"
+        "emb_dim = 160\n"
+        "output_per_emb = 50\n"
+        "num_zhen_layers = 2\n"
+        "tokens = [[\"DOT\"], [\"DOT\", \"DOT\", \"LINEAR\", \"LINEAR\", \"LINEAR\", "
+        "\"LINEAR\", \"LINEAR\", \"LINEAR\", \"LINEAR\", \"ATTENTION\", \"ATTENTION\"]]\n";
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    struct model_index *index = index_of(&space);
+    struct model_cursor *cursor = model_cursor_make(index);
+    struct buffer text = BUFFER_INIT;
+    /* After the 91 of one layer and the 45 whose second layer has at most eight mixers that are not DOT. */
+    model_candidate_add_toml(model_cursor_seek(cursor, 91 + 45 + 2), &text);
+    assert_string_equal(buffer_text(&text), expected);
+    buffer_free(&text);
+    model_cursor_free(cursor);
+    model_index_free(index);
+}
+
+static void toml__candidates__read_back_as_they_were(void **state)
+{
+    (void)state;
+    static const uint64_t ranks[] = {17, 400000, 998737};
+    struct model_key keys[KEY_COUNT];
+    struct model_space space = dhen_space(keys, 3);
+    struct model_index *index = index_of(&space);
+    struct model_cursor *cursor = model_cursor_make(index);
+    struct buffer file = BUFFER_INIT, tokens[3] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
+    struct sweep *sweep = NULL;
+    struct error e = ERROR_INIT;
+    buffer_add_text(&file, "[sweep]\nlist_values = [\"tokens\"]\n[job]\ncommand = [\"true\"]\n");
+    for (size_t i = 0; i < 3; i++) {
+        const struct model_candidate *c = model_cursor_seek(cursor, ranks[i]);
+        model_candidate_add_toml(c, &file);
+        model_candidate_add_literal(c, KEY_TOKENS, &tokens[i]);
+    }
+    if (sweep_parse("models.toml", buffer_text(&file), file.length, &sweep, &e))
+        fail_msg("%s", e.text);
+    const struct section *models = &sweep->sections[SECTION_MODEL];
+    assert_int_equal(models->block_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct axis *last = &models->blocks[i].axes[models->blocks[i].axis_count - 1];
+        struct buffer read = BUFFER_INIT, expected = BUFFER_INIT;
+        assert_int_equal(models->blocks[i].axis_count, 5);
+        assert_string_equal(last->keys[0], "tokens");
+        assert_int_equal(last->value_count, 1);
+        value_add_json(&last->values[0], &read);
+        for (const char *p = buffer_text(&tokens[i]); *p; p++)
+            if (*p != ' ')
+                buffer_add_char(&expected, *p);
+        assert_string_equal(buffer_text(&read), buffer_text(&expected));
+        buffer_free(&read);
+        buffer_free(&expected);
+        buffer_free(&tokens[i]);
+    }
+    sweep_free(sweep);
+    buffer_free(&file);
+    model_cursor_free(cursor);
+    model_index_free(index);
+}
+
+static void toml__generic_keys__texts_flat_lists_and_quoted_names(void **state)
+{
+    (void)state;
+    static const char *const activations[] = {"\"relu\"", "\"gelu\""};
+    static const char *const blocks[] = {"conv \"3x3\"", "pool"};
+    static const unsigned one[] = {1}, two[] = {2};
+    const struct model_key keys[] = {
+        {.name = "act fn", .kind = MODEL_KEY_AXIS, .axis = {2, NULL, activations, 0, 0}},
+        {.name = "blocks",
+         .kind = MODEL_KEY_STACK,
+         .stack = {.kinds = blocks, .rules = {2, {one, 1}, {two, 1}, {NULL, 0}}, .flat = true}},
+        {.name = "width", .kind = MODEL_KEY_AXIS, .axis = {3, NULL, NULL, -1, 1}},
+    };
+    const struct model_space space = {keys, 3, NULL};
+    struct model_index *index = index_of(&space);
+    assert_int_equal(index->count, 2 * 3 * 3);
+    struct model_cursor *cursor = model_cursor_make(index);
+    struct buffer text = BUFFER_INIT;
+    const struct model_candidate *c = model_cursor_seek(cursor, 9 + 3);
+    model_candidate_add_toml(c, &text);
+    assert_string_equal(buffer_text(&text), "[[model]]\n"
+                                            "\"act fn\" = \"gelu\"\n"
+                                            "blocks = [\"conv \\\"3x3\\\"\", \"pool\"]\n"
+                                            "width = -1\n");
+    assert_int_equal(c->parameters, 0);
+    buffer_free(&text);
+    model_cursor_free(cursor);
+    model_index_free(index);
+}
+
+typedef void (*spoil)(struct model_key *keys, struct model_space *space);
+
+static const unsigned thirteen[] = {13};
+static const unsigned sixty_three[] = {63};
+static const unsigned one_element[] = {1};
+static const int64_t same_twice[] = {512, 128, 512};
+static const int64_t not_positive[] = {512, 0};
+static const char *const texts_twice[] = {"\"a\"", "\"a\""};
+static const char *const strange_kinds[] = {"DOT", "LINEAR", "MAGIC"};
+static const char *const kinds_twice[] = {"DOT", "LINEAR", "DOT"};
+static const struct model_dhen without_width = {"num_features", "width", "output_per_emb", "tokens", false, false};
+static const struct model_dhen axis_as_tokens = {"num_features", "emb_dim", "output_per_emb", "emb_dim",
+                                                 false, false};
+
+static void spoil_no_keys(struct model_key *keys, struct model_space *space)
+{
+    (void)keys;
+    space->key_count = 0;
+}
+
+static void spoil_same_value(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_FEATURES].axis = (struct model_axis){3, same_twice, NULL, 0, 0};
+}
+
+static void spoil_same_text(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_FEATURES].axis = (struct model_axis){2, NULL, texts_twice, 0, 0};
+}
+
+static void spoil_same_key(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_FEATURES].name = "num_zhen_layers";
+}
+
+static void spoil_no_value(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_EMB_DIM].axis.count = 0;
+}
+
+static void spoil_still_range(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_EMB_DIM].axis = (struct model_axis){2, NULL, NULL, 5, 0};
+}
+
+static void spoil_long_range(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_EMB_DIM].axis = (struct model_axis){3, NULL, NULL, 1, INT64_MAX / 2 + 1};
+}
+
+static void spoil_kinds(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_TOKENS].stack.kinds = strange_kinds;
+}
+
+static void spoil_same_kind(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_TOKENS].stack.kinds = kinds_twice;
+}
+
+static void spoil_flat(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_TOKENS].stack.flat = true;
+}
+
+static void spoil_size(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_OUTPUT].axis = (struct model_axis){2, not_positive, NULL, 0, 0};
+}
+
+static void spoil_binding(struct model_key *keys, struct model_space *space)
+{
+    (void)keys;
+    space->dhen = &without_width;
+}
+
+static void spoil_tokens_binding(struct model_key *keys, struct model_space *space)
+{
+    (void)keys;
+    space->dhen = &axis_as_tokens;
+}
+
+static void spoil_empty(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_TOKENS].stack.rules.layers = (struct number_set){thirteen, 1};
+}
+
+static void spoil_stack(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_TOKENS].stack.rules.layers = (struct number_set){NULL, 0};
+}
+
+static void spoil_parameters(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_OUTPUT].axis.first = INT64_C(1) << 30;
+}
+
+/* Within 64 bits in parameters, beyond them in FLOPs. */
+static void spoil_flops(struct model_key *keys, struct model_space *space)
+{
+    static struct model_dhen with_flops;
+    with_flops = *space->dhen;
+    with_flops.flops = true;
+    space->dhen = &with_flops;
+    keys[KEY_EMB_DIM].axis.first = INT64_C(1) << 29;
+}
+
+/* 3^39 stacks are countable, 3^39 times ten are not. */
+static void spoil_product(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    static const unsigned layers[] = {39};
+    keys[KEY_TOKENS].stack.rules =
+        (struct layer_rules){.kinds = 3, .layers = {layers, 1}, .sizes = {one_element, 1}};
+    keys[KEY_OUTPUT].axis = (struct model_axis){10, NULL, NULL, 1, 1};
+}
+
+static void spoil_stack_count(struct model_key *keys, struct model_space *space)
+{
+    (void)space;
+    keys[KEY_TOKENS].stack.rules =
+        (struct layer_rules){.kinds = 3, .layers = {sixty_three, 1}, .sizes = {one_element, 1}};
+}
+
+static void make__bad_space__refused_with_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        spoil spoil;
+        const char *message;
+    } cases[] = {
+        {spoil_no_keys, "without keys"},
+        {spoil_same_value, "num_features: 512 is given twice"},
+        {spoil_same_text, "num_features: \"a\" is given twice"},
+        {spoil_same_key, "num_zhen_layers is given twice"},
+        {spoil_no_value, "emb_dim: no value"},
+        {spoil_still_range, "emb_dim: a range of 2 values with step 0"},
+        {spoil_long_range, "emb_dim: a range beyond 64 bits"},
+        {spoil_kinds, "the parameters of MAGIC are not known"},
+        {spoil_same_kind, "tokens: DOT is given twice"},
+        {spoil_flat, "tokens: a flat list has exactly one layer"},
+        {spoil_size, "output_per_emb: counting parameters needs positive integers"},
+        {spoil_binding, "width: missing"},
+        {spoil_tokens_binding, "emb_dim: counting parameters needs layers of mixers"},
+        {spoil_empty, "the model space is empty"},
+        {spoil_stack, "tokens: the number of layers is missing"},
+        {spoil_parameters, "more parameters than 64 bits"},
+        {spoil_flops, "more FLOPs than 64 bits"},
+        {spoil_product, "more candidates than 64 bits"},
+        {spoil_stack_count, "tokens: more stacks of 63 layers than 64 bits"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct model_key keys[KEY_COUNT];
+        struct model_space space = dhen_space(keys, 3);
+        struct model_index *index = NULL;
+        struct error e = ERROR_INIT;
+        cases[i].spoil(keys, &space);
+        assert_int_equal(model_index_make(&space, &index, &e), -1);
+        assert_null(index);
+        assert_int_equal(e.kind, ERROR_USAGE);
+        if (!strstr(e.text, cases[i].message))
+            fail_msg("\"%s\" lacks \"%s\"", e.text, cases[i].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(count__twelve_mixers__known_numbers),
+        cmocka_unit_test(count__lists_and_ranges_of_sizes__multiplied),
+        cmocka_unit_test(next__sizes_around_the_stack__incremental_count_equals_full_count),
+        cmocka_unit_test(seek__random_positions__rank_returns_and_parameters_agree),
+        cmocka_unit_test(next__whole_space_as_text__no_model_twice),
+        cmocka_unit_test(next__after_the_last__stays_at_the_end),
+        cmocka_unit_test(restrict__layers_and_sizes__counts_and_positions_of_the_whole),
+        cmocka_unit_test(restrict__contradiction__empty_and_walks_to_nothing),
+        cmocka_unit_test(restrict__unknown_key_or_value__refused),
+        cmocka_unit_test(find_layers__by_name_or_as_layer_count__the_stack),
+        cmocka_unit_test(axis_find__ranges_lists_texts__position_or_count),
+        cmocka_unit_test(toml__dhen_candidate__block_as_written_by_hand),
+        cmocka_unit_test(toml__candidates__read_back_as_they_were),
+        cmocka_unit_test(toml__generic_keys__texts_flat_lists_and_quoted_names),
+        cmocka_unit_test(make__bad_space__refused_with_reason),
+    };
+    return cmocka_run_group_tests_name("model_space", tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+/* predict: parameter counts against those that the published models report. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/architecture.h"
+
+static struct architecture_parameters count(struct architecture a, int64_t tensor)
+{
+    struct architecture_parameters p = {0};
+    struct error e = ERROR_INIT;
+    if (architecture_complete(&a, &e) || architecture_count(&a, tensor, &p, &e))
+        fail_msg("%s", e.text);
+    return p;
+}
+
+static void assert_total(const char *name, double counted, double published)
+{
+    if (counted != published)
+        fail_msg("%s: counted %.0f, published %.0f", name, counted, published);
+}
+
+static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab,
+                               int64_t positions)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    a.layers = layers;
+    a.hidden = hidden;
+    a.heads = heads;
+    a.vocab = vocab;
+    a.positions = positions;
+    return a;
+}
+
+/* Numbers of elements of the published checkpoints. */
+static void architecture_count__gpt2_family__published_totals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t layers, hidden, heads;
+        double total;
+    } models[] = {{"gpt2", 12, 768, 12, 124439808},
+                  {"gpt2-medium", 24, 1024, 16, 354823168},
+                  {"gpt2-large", 36, 1280, 20, 774030080},
+                  {"gpt2-xl", 48, 1600, 25, 1557611200}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        assert_total(models[i].name,
+                     count(gpt(models[i].layers, models[i].hidden, models[i].heads, 50257, 1024), 1).total,
+                     models[i].total);
+}
+
+/* GPT-3 paper, table D.1: 174,600 million. */
+static void architecture_count__gpt3__within_a_thousandth(void **state)
+{
+    (void)state;
+    assert_true(fabs(count(gpt(96, 12288, 96, 50257, 2048), 1).total / 174600e6 - 1) < 1e-3);
+}
+
+struct llama_shape {
+    const char *name;
+    int64_t layers, hidden, heads, kv_heads, ffn, vocab;
+    bool tied;
+    double total;
+};
+
+static struct architecture llama(const struct llama_shape *s)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    a.layers = s->layers;
+    a.hidden = s->hidden;
+    a.heads = s->heads;
+    a.kv_heads = s->kv_heads;
+    a.ffn = s->ffn;
+    a.vocab = s->vocab;
+    a.tied_embeddings = s->tied;
+    return a;
+}
+
+static void architecture_count__llama_family__published_totals(void **state)
+{
+    (void)state;
+    static const struct llama_shape models[] = {
+        {"llama-7b", 32, 4096, 32, 0, 11008, 32000, false, 6738415616},
+        {"llama-13b", 40, 5120, 40, 0, 13824, 32000, false, 13015864320},
+        {"llama-65b", 80, 8192, 64, 0, 22016, 32000, false, 65285660672},
+        {"llama-2-70b", 80, 8192, 64, 8, 28672, 32000, false, 68976648192},
+        {"llama-3-8b", 32, 4096, 32, 8, 14336, 128256, false, 8030261248},
+        {"llama-3-70b", 80, 8192, 64, 8, 28672, 128256, false, 70553706496},
+        {"llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, true, 1235814400},
+        {"mistral-7b", 32, 4096, 32, 8, 14336, 32000, false, 7241732096},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        assert_total(models[i].name, count(llama(&models[i]), 1).total, models[i].total);
+}
+
+/* Qwen2-7B has biases on queries, keys and values alone. */
+static void architecture_count__bias_on_qkv_alone__published_total(void **state)
+{
+    (void)state;
+    static const struct llama_shape qwen = {"qwen2-7b", 28, 3584, 28, 4, 18944, 152064, false, 7615616512};
+    struct architecture a = llama(&qwen);
+    a.qkv_bias = true;
+    assert_total(qwen.name, count(a, 1).total, qwen.total);
+}
+
+/* PaLM: one key-value head, heads of 256 in a hidden size of 18432; 540.35 billion (arXiv 2204.02311). */
+static void architecture_count__heads_wider_than_hidden__palm(void **state)
+{
+    (void)state;
+    static const struct llama_shape palm = {"palm", 118, 18432, 48, 1, 73728, 256000, true, 540.35e9};
+    struct architecture a = llama(&palm);
+    a.head_dim = 256;
+    assert_true(fabs(count(a, 1).total / palm.total - 1) < 1e-4);
+}
+
+/* Mixtral 8x7B: 46.7 billion, of which a token passes 12.9 billion. */
+static void architecture_count__mixture_of_experts__total_and_active(void **state)
+{
+    (void)state;
+    static const struct llama_shape mixtral = {"mixtral", 32, 4096, 32, 8, 14336, 32000, false, 46702792704};
+    struct architecture a = llama(&mixtral);
+    a.experts = 8;
+    a.experts_per_token = 2;
+    struct architecture_parameters p = count(a, 1);
+    assert_total(mixtral.name, p.total, mixtral.total);
+    assert_true(p.active == 12879925248.0);
+    assert_true(p.router == 32.0 * 4096 * 8);
+}
+
+static void architecture_count__leading_dense_layers_and_shared_expert__by_hand(void **state)
+{
+    (void)state;
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    a.layers = 3;
+    a.hidden = 8;
+    a.heads = 2;
+    a.ffn = 32;
+    a.vocab = 10;
+    a.experts = 4;
+    a.experts_per_token = 2;
+    a.expert_ffn = 5;
+    a.shared_ffn = 6;
+    a.dense_layers = 1;
+    struct architecture_parameters p = count(a, 1);
+    assert_true(p.attention == 3 * 4 * 64);
+    assert_true(p.mlp == 3 * 8 * 32 + 2 * 3 * 8 * 6);
+    assert_true(p.experts == 2 * 4 * 3 * 8 * 5);
+    assert_true(p.active == p.total - p.experts / 2);
+}
+
+static void architecture_count__bert__published_totals(void **state)
+{
+    (void)state;
+    struct architecture a = architecture_of(ARCHITECTURE_BERT);
+    a.layers = 12;
+    a.hidden = 768;
+    a.heads = 12;
+    a.vocab = 30522;
+    a.positions = 512;
+    a.classes = 2;
+    assert_total("bert-base with both heads", count(a, 1).total, 110106428);
+    a.mlm_head = false;
+    a.classes = 0;
+    assert_total("bert-base", count(a, 1).total, 109482240);
+    a.layers = 24;
+    a.hidden = 1024;
+    a.heads = 16;
+    assert_total("bert-large", count(a, 1).total, 335141888);
+}
+
+static void architecture_count__t5__published_totals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t layers, hidden, heads, head_dim, ffn;
+        double total;
+    } models[] = {{"t5-small", 6, 512, 8, 64, 2048, 60506624},
+                  {"t5-base", 12, 768, 12, 64, 3072, 222903552},
+                  {"t5-large", 24, 1024, 16, 64, 4096, 737668096},
+                  {"t5-3b", 24, 1024, 32, 128, 16384, 2851598336},
+                  {"t5-11b", 24, 1024, 128, 128, 65536, 11307321344}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct architecture a = architecture_of(ARCHITECTURE_T5);
+        a.layers = models[i].layers;
+        a.hidden = models[i].hidden;
+        a.heads = models[i].heads;
+        a.head_dim = models[i].head_dim;
+        a.ffn = models[i].ffn;
+        a.vocab = 32128;
+        assert_total(models[i].name, count(a, 1).total, models[i].total);
+    }
+}
+
+static void architecture_count__vit__published_totals(void **state)
+{
+    (void)state;
+    struct architecture a = architecture_of(ARCHITECTURE_VIT);
+    a.layers = 12;
+    a.hidden = 768;
+    a.heads = 12;
+    a.image = 224;
+    a.patch = 16;
+    a.classes = 1000;
+    assert_total("vit-b/16", count(a, 1).total, 86567656);
+    assert_true(architecture_image_tokens(&a) == 197);
+    a.layers = 24;
+    a.hidden = 1024;
+    a.heads = 16;
+    assert_total("vit-l/16", count(a, 1).total, 304326632);
+}
+
+/* Megatron pads to a multiple of 128 per tensor rank: 131073 to 131584 over 4. */
+static void architecture_padded_vocab__multiple_of_128_per_rank__rounded_up(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(1, 64, 1, 131073, 0);
+    a.vocab_multiple = 128;
+    assert_true(architecture_padded_vocab(&a, 4) == 131584);
+    a.vocab = 131072;
+    assert_true(architecture_padded_vocab(&a, 4) == 131072);
+    a.vocab_multiple = 0;
+    a.vocab = 50257;
+    assert_true(architecture_padded_vocab(&a, 8) == 50257);
+}
+
+/* The four geometries of the ultra-scale playbook bear their sizes as names. */
+static void architecture_count__playbook_geometries__their_names(void **state)
+{
+    (void)state;
+    static const struct llama_shape models[] = {
+        {"1.34B", 16, 2048, 32, 0, 8192, 131072, true, 1.34e9},
+        {"3.57B", 28, 3072, 32, 0, 8192, 131072, true, 3.57e9},
+        {"8.86B", 32, 4096, 32, 0, 14336, 131072, false, 8.86e9},
+        {"80B", 80, 8192, 64, 0, 28672, 131072, false, 79.99e9},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        assert_true(fabs(count(llama(&models[i]), 1).total / models[i].total - 1) < 3e-3);
+}
+
+static void refused(struct architecture a, const char *expected)
+{
+    struct error e = ERROR_INIT;
+    struct architecture before = a;
+    assert_int_equal(architecture_complete(&a, &e), -1);
+    assert_memory_equal(&a, &before, sizeof a);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    if (!strstr(e.text, expected))
+        fail_msg("expected \"%s\" in \"%s\"", expected, e.text);
+}
+
+static void architecture_complete__absurd_numbers__refused_untouched(void **state)
+{
+    (void)state;
+    const struct architecture good = gpt(2, 64, 4, 100, 16);
+    struct architecture a = good;
+    a.hidden = 1000000000000;
+    refused(a, "hidden");
+    a = good;
+    a.layers = 0;
+    refused(a, "layers");
+    a = good;
+    a.vocab = -1;
+    refused(a, "vocab");
+    a = good;
+    a.vocab = 0;
+    refused(a, "vocab");
+    a = good;
+    a.heads = 5;
+    refused(a, "heads = 5 does not divide hidden = 64");
+    a = good;
+    a.kv_heads = 3;
+    refused(a, "kv_heads");
+    a = good;
+    a.experts = 2;
+    a.experts_per_token = 3;
+    refused(a, "experts_per_token");
+    a = good;
+    a.layers = INT64_MAX;
+    a.ffn = INT64_MIN;
+    refused(a, "layers");
+    refused(a, "ffn");
+    refused((struct architecture){0}, "family");
+    a = architecture_of(ARCHITECTURE_VIT);
+    a.layers = a.heads = 1;
+    a.hidden = 8;
+    a.image = 224;
+    a.patch = 15;
+    refused(a, "patch");
+}
+
+static void architecture_count__more_than_a_quadrillion__refused(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(100000, 10000000, 1000, 100, 0);
+    struct architecture_parameters p = {.total = 42};
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_complete(&a, &e), 0);
+    assert_int_equal(architecture_count(&a, 1, &p, &e), -1);
+    assert_true(p.total == 42);
+}
+
+static void architecture_family_from_name__known_and_unknown__found_or_none(void **state)
+{
+    (void)state;
+    for (int f = ARCHITECTURE_NONE + 1; f < ARCHITECTURE_FAMILY_END; f++)
+        assert_int_equal(architecture_family_from_name(architecture_family_names[f]), f);
+    assert_int_equal(architecture_family_from_name("none"), ARCHITECTURE_NONE);
+    assert_int_equal(architecture_family_from_name("mamba"), ARCHITECTURE_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(architecture_count__gpt2_family__published_totals),
+        cmocka_unit_test(architecture_count__gpt3__within_a_thousandth),
+        cmocka_unit_test(architecture_count__llama_family__published_totals),
+        cmocka_unit_test(architecture_count__bias_on_qkv_alone__published_total),
+        cmocka_unit_test(architecture_count__heads_wider_than_hidden__palm),
+        cmocka_unit_test(architecture_count__mixture_of_experts__total_and_active),
+        cmocka_unit_test(architecture_count__leading_dense_layers_and_shared_expert__by_hand),
+        cmocka_unit_test(architecture_count__bert__published_totals),
+        cmocka_unit_test(architecture_count__t5__published_totals),
+        cmocka_unit_test(architecture_count__vit__published_totals),
+        cmocka_unit_test(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up),
+        cmocka_unit_test(architecture_count__playbook_geometries__their_names),
+        cmocka_unit_test(architecture_complete__absurd_numbers__refused_untouched),
+        cmocka_unit_test(architecture_count__more_than_a_quadrillion__refused),
+        cmocka_unit_test(architecture_family_from_name__known_and_unknown__found_or_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

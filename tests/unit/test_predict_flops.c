@@ -1,0 +1,239 @@
+/* predict: FLOPs per step and MFU, against formulas and utilisations that were published. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/flops.h"
+#include "shared_data.h"
+
+static void completed(struct architecture *a, struct training_plan *plan)
+{
+    struct error e = ERROR_INIT;
+    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
+        fail_msg("%s", e.text);
+}
+
+static struct architecture gpt(double layers, double hidden, double heads, double vocab)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    a.layers = (int64_t)layers;
+    a.hidden = (int64_t)hidden;
+    a.heads = (int64_t)heads;
+    a.vocab = (int64_t)vocab;
+    return a;
+}
+
+static void assert_close(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual / expected - 1) <= tolerance))
+        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
+}
+
+/* arXiv 2104.04473: 96·B·s·L·h²·(1 + s/(6h) + V/(16·L·h)) with full recompute, 72 and 12 in place of 96 and
+ * 16 without. */
+static void flops_per_step__gpt__megatron_closed_form(void **state)
+{
+    (void)state;
+    const double B = 3072, s = 2048, L = 128, h = 25600, V = 51200;
+    struct architecture a = gpt(L, h, 160, V);
+    struct training_plan plan = {.data = 6, .micro_batches = 512, .sequence = (int64_t)s};
+    struct step_flops f;
+    completed(&a, &plan);
+    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    assert_close(f.model, 72 * B * s * L * h * h * (1 + s / (6 * h) + V / (12 * L * h)), 1e-12);
+    assert_true(f.hardware == f.model && f.tokens == B * s);
+    plan.recompute = RECOMPUTE_FULL;
+    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    assert_close(f.hardware, 96 * B * s * L * h * h * (1 + s / (6 * h) + V / (16 * L * h)), 1e-12);
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    assert_close(f.recompute, B * s * L * 4 * s * h, 1e-12);
+}
+
+/* arXiv 2205.05198, table 5: seconds per iteration on A100 with selective recompute, and the utilisations.
+ * The paper charges a whole second attention, forward and backward, to the hardware; its forward pass alone
+ * is less. */
+static void flops_utilisation__selective_activation_paper__its_mfu(void **state)
+{
+    (void)state;
+    static const struct {
+        double layers, hidden, heads, batch, devices, seconds, mfu, hfu;
+    } rows[] = {{48, 6144, 64, 4, 8, 1.10, 0.415, 0.437},
+                {96, 12288, 96, 64, 64, 13.75, 0.514, 0.528},
+                {105, 20480, 128, 280, 280, 37.83, 0.560, 0.570},
+                {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct architecture a = gpt(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
+        struct training_plan plan = {
+            .micro_batches = (int64_t)rows[i].batch, .sequence = 2048, .recompute = RECOMPUTE_SELECTIVE};
+        struct step_flops f;
+        struct error e = ERROR_INIT;
+        double mfu, hfu;
+        completed(&a, &plan);
+        flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+        assert_int_equal(flops_utilisation(f.model, rows[i].seconds, rows[i].devices, 312e12, &mfu, &e), 0);
+        assert_int_equal(flops_utilisation(f.hardware, rows[i].seconds, rows[i].devices, 312e12, &hfu, &e),
+                         0);
+        assert_close(mfu, rows[i].mfu, 0.005);
+        assert_true(hfu > mfu && hfu < rows[i].hfu);
+    }
+}
+
+/* arXiv 2204.02311: PaLM 540B, 238.3 thousand tokens/s on 6144 TPU v4 (275 TFLOP/s): MFU 46.2 %. */
+static void flops_utilisation__palm__its_mfu(void **state)
+{
+    (void)state;
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct training_plan plan = {.sequence = 2048};
+    struct step_flops f;
+    struct error e = ERROR_INIT;
+    double mfu;
+    a.layers = 118;
+    a.hidden = 18432;
+    a.heads = 48;
+    a.kv_heads = 1;
+    a.head_dim = 256;
+    a.ffn = 4 * 18432;
+    a.vocab = 256000;
+    completed(&a, &plan);
+    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    assert_int_equal(flops_utilisation(f.model / f.tokens * 238.3e3, 1, 6144, 275e12, &mfu, &e), 0);
+    assert_close(mfu, 0.462, 0.005);
+}
+
+static void flops_per_token__causal_convention__half_the_attention_of_decoders_alone(void **state)
+{
+    (void)state;
+    for (int family = ARCHITECTURE_GPT; family < ARCHITECTURE_FAMILY_END; family++) {
+        struct architecture a = architecture_of((enum architecture_family)family);
+        struct training_plan plan = {.sequence = 128};
+        struct token_flops full, causal;
+        a.layers = 2;
+        a.hidden = 64;
+        a.heads = 4;
+        a.vocab = family == ARCHITECTURE_VIT ? 0 : 100;
+        a.image = family == ARCHITECTURE_VIT ? 32 : 0;
+        a.patch = family == ARCHITECTURE_VIT ? 16 : 0;
+        completed(&a, &plan);
+        flops_per_token(&a, &plan, ATTENTION_FULL, &full);
+        flops_per_token(&a, &plan, ATTENTION_CAUSAL, &causal);
+        double expected = family == ARCHITECTURE_BERT || family == ARCHITECTURE_VIT ? 1
+                          : family == ARCHITECTURE_T5                               ? 5.0 / 6
+                                                                                    : 0.5;
+        assert_close(causal.attention / full.attention, expected, 1e-12);
+        assert_true(causal.matrices == full.matrices && causal.head == full.head);
+    }
+}
+
+/* A token passes two of eight experts and the router. */
+static void flops_per_token__mixture_of_experts__active_weights_alone(void **state)
+{
+    (void)state;
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct training_plan plan = {.sequence = 4096};
+    struct token_flops f;
+    a.layers = 32;
+    a.hidden = 4096;
+    a.heads = 32;
+    a.kv_heads = 8;
+    a.ffn = 14336;
+    a.vocab = 32000;
+    a.experts = 8;
+    a.experts_per_token = 2;
+    completed(&a, &plan);
+    flops_per_token(&a, &plan, ATTENTION_FULL, &f);
+    assert_true(f.matrices == 2 * 32 * (41943040.0 + 2 * 3 * 4096.0 * 14336 + 4096 * 8));
+    assert_true(f.head == 2 * 4096.0 * 32000);
+}
+
+static void flops_utilisation__senseless_arguments__refused(void **state)
+{
+    (void)state;
+    static const double cases[][4] = {{0, 1, 1, 1},   {1, 0, 1, 1},   {1, 1, -1, 1},
+                                      {1, 1, 1, NAN}, {NAN, 1, 1, 1}, {1, 1, 1, INFINITY}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = ERROR_INIT;
+        double out = 42;
+        assert_int_equal(flops_utilisation(cases[i][0], cases[i][1], cases[i][2], cases[i][3], &out, &e), -1);
+        assert_true(out == 42 && e.kind == ERROR_USAGE);
+    }
+}
+
+static const struct mpt_size {
+    const char *name;
+    double layers, hidden, heads;
+} mpt_sizes[] = {{"125m", 12, 768, 12}, {"350m", 24, 1024, 16}, {"760m", 24, 1536, 12},
+                 {"1b", 24, 2048, 16},  {"3b", 32, 2560, 20},   {"7b", 32, 4096, 32},
+                 {"13b", 40, 5120, 40}, {"30b", 48, 7168, 56},  {"70b", 80, 8192, 64}};
+
+static const struct mpt_size *mpt_size_of(const char *name)
+{
+    const struct mpt_size *size = mpt_sizes;
+    while (strcmp(size->name, name) != 0)
+        size++;
+    return size;
+}
+
+static double utilisation_of_row(const struct shared_table *t, size_t row)
+{
+    const struct mpt_size *size = mpt_size_of(shared_text(t, row, "model"));
+    struct architecture a = gpt(size->layers, size->hidden, size->heads, 50368);
+    struct training_plan plan = {.sequence = (int64_t)shared_number(t, row, "seq_len")};
+    struct step_flops f;
+    struct error e = ERROR_INIT;
+    double mfu, peak = strncmp(shared_text(t, row, "gpu"), "h100", 4) == 0 ? 989.5e12 : 312e12;
+    completed(&a, &plan);
+    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    if (flops_utilisation(f.model / f.tokens * shared_number(t, row, "tok_s_gpu"), 1, 1, peak, &mfu, &e))
+        fail_msg("%s", e.text);
+    return mfu;
+}
+
+/* MosaicML counts 6 per parameter and full attention, and reports MFU in percent. Two parts of the table are
+ * against the peak of fp8, twice that of bf16. Slow rows, whose speed has two digits, would test the
+ * rounding. */
+static void flops_per_step__mpt_table__its_mfu(void **state)
+{
+    (void)state;
+    struct shared_table t;
+    size_t compared = 0;
+    double worst = 0;
+    if (!shared_table_load("llm-foundry-mpt.csv", &t))
+        skip();
+    for (size_t row = 0; row < t.row_count; row++) {
+        bool fp8_peak = strcmp(shared_text(&t, row, "precision"), "amp_fp8") == 0 ||
+                        strncmp(shared_text(&t, row, "source"), "h100.csv@", 9) == 0;
+        if (shared_number(&t, row, "tok_s_gpu") < 200 || shared_number(&t, row, "suspect") != 0)
+            continue;
+        double mfu = 100 * utilisation_of_row(&t, row) / (fp8_peak ? 2 : 1);
+        /* Their count includes position embeddings and biases. */
+        const struct mpt_size *size = mpt_size_of(shared_text(&t, row, "model"));
+        double positions = shared_number(&t, row, "seq_len") / (12 * size->layers * size->hidden + 50368);
+        assert_close(mfu, shared_number(&t, row, "mfu_pct"), 0.006 + positions);
+        worst = fmax(worst, fabs(mfu / shared_number(&t, row, "mfu_pct") - 1));
+        compared++;
+    }
+    print_message("MFU within %.1f %% in %zu rows\n", 100 * worst, compared);
+    assert_true(compared > 440);
+    shared_table_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flops_per_step__gpt__megatron_closed_form),
+        cmocka_unit_test(flops_utilisation__selective_activation_paper__its_mfu),
+        cmocka_unit_test(flops_utilisation__palm__its_mfu),
+        cmocka_unit_test(flops_per_token__causal_convention__half_the_attention_of_decoders_alone),
+        cmocka_unit_test(flops_per_token__mixture_of_experts__active_weights_alone),
+        cmocka_unit_test(flops_utilisation__senseless_arguments__refused),
+        cmocka_unit_test(flops_per_step__mpt_table__its_mfu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

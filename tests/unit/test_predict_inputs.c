@@ -1,0 +1,229 @@
+/* predict: a combination's values as an architecture and a plan, and predictions of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/predictor.h"
+
+#define GIB 1073741824.0
+
+static void set_number(struct input_value *v, const char *name, double number)
+{
+    assert_true(input_find(name) < INPUT_COUNT);
+    v[input_find(name)] = (struct input_value){INPUT_NUMBER, number, NULL};
+}
+
+static void set_text(struct input_value *v, const char *name, const char *text)
+{
+    assert_true(input_find(name) < INPUT_COUNT);
+    v[input_find(name)] = (struct input_value){INPUT_TEXT, 0, text};
+}
+
+/* GPT-2's smallest on eight devices of one node. */
+static void fill_gpt(struct input_value *v)
+{
+    memset(v, 0, INPUT_COUNT * sizeof *v);
+    set_number(v, "layers", 12);
+    set_number(v, "hidden", 768);
+    set_number(v, "heads", 12);
+    set_number(v, "vocab", 50257);
+    set_number(v, "seq", 1024);
+    set_number(v, "devices_per_node", 8);
+    set_number(v, "micro_batch", 4);
+}
+
+static void inputs_decode__degrees_not_given__data_parallel_is_what_is_left(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct subject s;
+    struct error e = ERROR_INIT;
+    fill_gpt(v);
+    set_number(v, "tp", 2);
+    set_number(v, "global_batch", 64);
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.plan.data, 4);
+    assert_int_equal(s.plan.micro_batches, 4); /* 64 / (4 · 4) */
+    assert_int_equal(s.architecture.family, ARCHITECTURE_GPT);
+    assert_true(s.plan.flash_attention);
+    set_number(v, "tp", 3);
+    assert_int_equal(inputs_decode(v, &s, &e), -1);
+    assert_non_null(strstr(e.text, "dp: 3 does not divide into 8"));
+}
+
+static void inputs_decode__words__as_enumerators(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct subject s;
+    struct error e = ERROR_INIT;
+    fill_gpt(v);
+    set_text(v, "recompute", "selective");
+    set_text(v, "precision", "FP32");
+    set_text(v, "flash_attention", "eager");
+    set_number(v, "offload_parameters", 1);
+    set_number(v, "kv_heads", 4);
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.plan.recompute, RECOMPUTE_SELECTIVE);
+    assert_int_equal(s.plan.precision, PRECISION_FP32);
+    assert_int_equal(s.plan.offload, OFFLOAD_PARAMETERS);
+    assert_false(s.plan.flash_attention);
+    assert_int_equal(s.architecture.family, ARCHITECTURE_LLAMA);
+    set_number(v, "recompute", 1);
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.plan.recompute, RECOMPUTE_FULL);
+    set_text(v, "recompute", "sometimes");
+    assert_int_equal(inputs_decode(v, &s, &e), -1);
+    assert_string_equal(e.text, "recompute = 'sometimes' says nothing to the predictor");
+}
+
+static void inputs_decode__needed_ones_absent__all_named(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT] = {{0}};
+    struct subject s;
+    struct error e = ERROR_INIT;
+    assert_int_equal(inputs_decode(v, &s, &e), -1);
+    assert_string_equal(e.text, "missing: layers, hidden, heads, vocab, seq, micro_batch");
+    set_number(v, "image", 224);
+    assert_int_equal(inputs_decode(v, &s, &e), -1);
+    assert_string_equal(e.text, "missing: layers, hidden, heads, patch, micro_batch");
+}
+
+static void inputs_decode__absurd_numbers__refused(void **state)
+{
+    (void)state;
+    static const double absurd[] = {0.5, -1, 1e30, INFINITY, NAN};
+    struct input_value v[INPUT_COUNT];
+    struct subject s;
+    for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
+        struct error e = ERROR_INIT;
+        fill_gpt(v);
+        set_number(v, "hidden", absurd[i]);
+        assert_int_equal(inputs_decode(v, &s, &e), -1);
+    }
+}
+
+static struct predictor *create(const char *framework)
+{
+    struct predictor *p = NULL;
+    struct error e = ERROR_INIT;
+    const struct predictor_options options = {.framework = framework};
+    if (predictor_create(&options, &p, &e) < 0)
+        fail_msg("%s", e.text);
+    return p;
+}
+
+static const struct prediction *predict(struct predictor *p, const struct input_value *v)
+{
+    const struct prediction *out = NULL;
+    struct error e = ERROR_INIT;
+    if (predictor_predict(p, v, &out, &e) < 0)
+        fail_msg("%s", e.text);
+    return out;
+}
+
+static void predictor_predict__device_not_known__memory_but_no_time(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("megatron");
+    fill_gpt(v);
+    const struct prediction *out = predict(p, v);
+    assert_true(out->has_memory);
+    assert_false(out->has_time);
+    assert_int_equal(out->verdict, 0);
+    set_text(v, "device", "A100-80GB");
+    out = predict(p, v);
+    assert_true(out->has_time && out->has_probability);
+    assert_int_equal(out->verdict, OOM_FITS);
+    predictor_free(p);
+}
+
+static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *sure = create("megatron"), *unsure = create("deepspeed");
+    fill_gpt(v);
+    double bytes = predict(sure, v)->memory.most.bytes;
+    set_number(v, "device_memory", bytes / 1.15);
+    assert_int_equal(predict(sure, v)->verdict, OOM_CERTAIN);
+    fill_gpt(v);
+    bytes = predict(unsure, v)->memory.most.bytes;
+    set_number(v, "device_memory", bytes / 1.15);
+    assert_int_equal(predict(unsure, v)->verdict, OOM_RISK);
+    set_number(v, "device_memory", bytes / 1.35);
+    assert_int_equal(predict(unsure, v)->verdict, OOM_CERTAIN);
+    predictor_free(sure);
+    predictor_free(unsure);
+}
+
+static void predictor_set__coefficient_of_the_file__changes_what_is_predicted(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct error e = ERROR_INIT;
+    struct predictor *p = create("megatron");
+    fill_gpt(v);
+    double before = predict(p, v)->memory.most.bytes;
+    assert_int_equal(predictor_set(p, "base_bytes", false, 2.5 * GIB, &e), 0);
+    assert_float_equal(predict(p, v)->memory.most.bytes, before + 2 * GIB, 1);
+    assert_int_equal(predictor_set(p, "base_byte", false, 1, &e), -1);
+    assert_string_equal(e.text, "there is no coefficient \"base_byte\"; did you mean \"base_bytes\"?");
+    assert_int_equal(predictor_set(p, "sigma", true, 0, &e), -1);
+    predictor_free(p);
+}
+
+static void predictor_calibrate__place__only_there(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct error e = ERROR_INIT;
+    struct predictor *p = create("megatron");
+    const struct place_of_measurement here = {"megatron", "A100-80GB", ""};
+    struct calibration fit = {.sigma = 0.05};
+    fill_gpt(v);
+    set_text(v, "device", "A100-80GB");
+    double before = predict(p, v)->memory.most.bytes;
+    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
+        fit.weights[i] = 2;
+    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    assert_float_equal(predict(p, v)->memory.most.bytes, 2 * before, 1);
+    assert_true(predict(p, v)->memory_calibrated);
+    set_text(v, "device", "H100");
+    assert_float_equal(predict(p, v)->memory.most.bytes, before, 1);
+    predictor_free(p);
+}
+
+static void predictor_create__unknown_framework__hint(void **state)
+{
+    (void)state;
+    struct predictor *p = NULL;
+    struct error e = ERROR_INIT;
+    const struct predictor_options options = {.framework = "deepsped"};
+    assert_int_equal(predictor_create(&options, &p, &e), -1);
+    assert_string_equal(e.text, "no framework \"deepsped\" is known; did you mean \"deepspeed\"?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_decode__degrees_not_given__data_parallel_is_what_is_left),
+        cmocka_unit_test(inputs_decode__words__as_enumerators),
+        cmocka_unit_test(inputs_decode__needed_ones_absent__all_named),
+        cmocka_unit_test(inputs_decode__absurd_numbers__refused),
+        cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
+        cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
+        cmocka_unit_test(predictor_set__coefficient_of_the_file__changes_what_is_predicted),
+        cmocka_unit_test(predictor_calibrate__place__only_there),
+        cmocka_unit_test(predictor_create__unknown_framework__hint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

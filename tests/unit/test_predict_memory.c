@@ -1,0 +1,441 @@
+/* predict: memory of a plan, against tables of papers, golden values of functional tests, and measured runs.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/memory.h"
+#include "predict/oom.h"
+#include "shared_data.h"
+#include "ultrascale.h"
+
+#define GIB 1073741824.0
+
+static struct memory_prediction predict(struct architecture a, struct training_plan plan,
+                                        const char *framework)
+{
+    struct cluster cluster = {.device = device_find("H100")};
+    struct memory_prediction m = {0};
+    struct error e = ERROR_INIT;
+    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e) || cluster_complete(&cluster, &e) ||
+        memory_predict(&a, &plan, &cluster, &framework_find(framework)->memory, &m, &e))
+        fail_msg("%s", e.text);
+    return m;
+}
+
+static void assert_close(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual / expected - 1) <= tolerance))
+        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
+}
+
+static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    a.layers = layers;
+    a.hidden = hidden;
+    a.heads = heads;
+    a.vocab = 51200;
+    return a;
+}
+
+/* arXiv 2205.05198, figures 1 and 7: A100 with tensor degree 8. */
+static const struct {
+    int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
+    double none_gib, sequence_selective_gib;                                /* figure 1 */
+    double sequence_percent, selective_percent, both_percent, full_percent; /* figure 7, of none */
+} paper[] = {
+    {48, 6144, 64, 1, 1, 4, 1, 59.25, 9.5625, 66.84, 49.42, 16.18, 7.64},
+    {96, 12288, 96, 8, 3, 1, 64, 66.84375, 12.3515625, 62.04, 56.53, 18.49, 8.71},
+    {105, 20480, 128, 35, 3, 1, 280, 114.0234375, 23.076171875, 58.31, 62.04, 20.27, 9.42},
+    {128, 25600, 160, 64, 1, 1, 512, 131.25, 26.5625, 58.31, 62.04, 20.27, 9.42},
+};
+
+/* Bytes of layers alone on the first stage, without fragmentation or inputs. */
+static double paper_activations(size_t i, enum recompute recompute, bool sequence_parallel)
+{
+    struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
+    struct training_plan plan = {.tensor = 8,
+                                 .pipeline = paper[i].pipeline,
+                                 .virtual_stages = paper[i].virtual_stages,
+                                 .micro_batch = paper[i].micro_batch,
+                                 .micro_batches = paper[i].micro_batches,
+                                 .sequence = 2048,
+                                 .recompute = recompute,
+                                 .sequence_parallel = sequence_parallel};
+    struct error e = ERROR_INIT;
+    plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
+    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e))
+        fail_msg("%s", e.text);
+    return plan_stage_layers(&plan, &a, 0) * plan_in_flight(&plan, 0) *
+           memory_kept_per_layer(&a, &plan, &framework_find("megatron")->memory);
+}
+
+static void memory_kept_per_layer__selective_recompute_paper__its_figures(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
+        double none = paper_activations(i, RECOMPUTE_NONE, false);
+        assert_close(none / GIB, paper[i].none_gib, 1e-9);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / GIB, paper[i].sequence_selective_gib,
+                     1e-9);
+        assert_close(paper_activations(i, RECOMPUTE_NONE, true) / none * 100, paper[i].sequence_percent,
+                     0.05);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, false) / none * 100,
+                     paper[i].selective_percent, 5e-3);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / none * 100, paper[i].both_percent,
+                     5e-3);
+        assert_close(paper_activations(i, RECOMPUTE_FULL, false) / none * 100, paper[i].full_percent, 0.15);
+    }
+}
+
+/* The same figure's weights and optimizer: 18 bytes for each of the layers' weights. */
+static void memory_predict__selective_recompute_paper__weights_and_optimizer(void **state)
+{
+    (void)state;
+    static const double gib[] = {45.5625, 45.5625, 31.640625, 32.958984375};
+    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
+        struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
+        struct training_plan plan = {.tensor = 8, .pipeline = paper[i].pipeline, .sequence = 2048};
+        struct memory_prediction m = predict(a, plan, "megatron");
+        double embedding = 51200.0 * (double)paper[i].hidden / 8 * 18;
+        assert_close((m.first.terms[MEMORY_UNSHARDED] - embedding) / GIB, gib[i], 2e-3);
+    }
+}
+
+/* Megatron-LM's functional tests gpt3_7b_tp4_pp1 and gpt3_7b_tp1_pp4 (memory_speed): golden values of
+ * mem-max-allocated-bytes, 57.1 GB on H100 and 60.6 GB, and of the states alone, 20.7 and 24.6 GB. */
+static void memory_predict__megatron_functional_tests__their_golden_values(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(32, 4096, 32);
+    a.kv_heads = 8;
+    a.vocab = 131072;
+    a.vocab_multiple = 128;
+    a.tied_embeddings = false;
+    struct training_plan wide = {.tensor = 4,
+                                 .data = 2,
+                                 .micro_batch = 2,
+                                 .micro_batches = 2,
+                                 .sequence = 8192,
+                                 .zero_stage = 1,
+                                 .flash_attention = true};
+    struct training_plan deep = wide;
+    deep.tensor = 1;
+    deep.pipeline = 4;
+    deep.virtual_stages = 8;
+    deep.schedule = SCHEDULE_INTERLEAVED;
+    deep.micro_batch = 1;
+    deep.micro_batches = 4;
+    struct memory_prediction m = predict(a, wide, "megatron-distopt");
+    print_message("tp4: %.1f GB of 57.1, states %.1f of 20.7\n", m.most.allocated_bytes / 1e9,
+                  (m.most.terms[MEMORY_UNSHARDED] + m.most.terms[MEMORY_SHARDED]) / 1e9);
+    assert_close(m.most.allocated_bytes, 57.1e9, 0.05);
+    assert_close(m.most.terms[MEMORY_UNSHARDED] + m.most.terms[MEMORY_SHARDED], 20.7e9, 0.05);
+    m = predict(a, deep, "megatron-distopt");
+    print_message("pp4: %.1f GB of 60.6, states %.1f of 24.6\n", m.first.allocated_bytes / 1e9,
+                  (m.first.terms[MEMORY_UNSHARDED] + m.first.terms[MEMORY_SHARDED]) / 1e9);
+    assert_close(m.first.allocated_bytes, 60.6e9, 0.06);
+    assert_close(m.first.terms[MEMORY_UNSHARDED] + m.first.terms[MEMORY_SHARDED], 24.6e9, 0.06);
+}
+
+/* Bytes per parameter: 18; 6 + 12/N; 8 + 12/N; DeepSpeed 2 + 18/N and 18/N; FSDP 16/N. */
+static void memory_predict__states__bytes_per_parameter_of_each_framework(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *framework;
+        int64_t zero;
+        double unsharded, sharded;
+    } cases[] = {{"megatron", 0, 18, 0},  {"megatron-distopt", 1, 6, 12}, {"nanotron", 0, 20, 0},
+                 {"nanotron", 1, 8, 12},  {"deepspeed", 0, 16, 0},        {"deepspeed", 1, 8, 12},
+                 {"deepspeed", 2, 2, 18}, {"deepspeed", 3, 0, 18},        {"fsdp", 3, 0, 16},
+                 {"torch-ddp", 0, 20, 0}, {"trainer", 0, 16, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct training_plan plan = {.data = 16, .sequence = 128, .zero_stage = cases[i].zero};
+        struct memory_prediction m = predict(gpt(2, 256, 4), plan, cases[i].framework);
+        assert_close(m.most.terms[MEMORY_UNSHARDED] + m.most.parameters,
+                     (cases[i].unsharded + 1) * m.most.parameters, 1e-12);
+        assert_close(m.most.terms[MEMORY_SHARDED] * 16 + m.most.parameters,
+                     (cases[i].sharded + 1) * m.most.parameters, 1e-12);
+    }
+}
+
+static void memory_predict__optimizers__their_moments(void **state)
+{
+    (void)state;
+    static const double bytes[OPTIMIZER_END] = {18, 12, 14, 14, 14, 10};
+    for (int o = 0; o < OPTIMIZER_END; o++) {
+        struct training_plan plan = {.sequence = 128, .optimizer = (enum optimizer)o};
+        struct memory_prediction m = predict(gpt(2, 256, 4), plan, "megatron");
+        assert_close(m.most.terms[MEMORY_UNSHARDED], bytes[o] * m.most.parameters, 1e-12);
+    }
+}
+
+/* A tied embedding is on the first stage and, when that is another, on the last one, too. */
+static void memory_predict__tied_embedding_over_stages__held_twice(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 256, 4);
+    struct training_plan plan = {.sequence = 128, .micro_batches = 8};
+    double whole = predict(a, plan, "megatron").most.parameters;
+    plan.pipeline = 2;
+    struct memory_prediction m = predict(a, plan, "megatron");
+    double layers = (whole - 51200 * 256 - 2 * 256) / 2;
+    assert_true(m.first.parameters == layers + 51200 * 256);
+    a.tied_embeddings = false;
+    assert_true(predict(a, plan, "megatron").first.parameters == m.first.parameters);
+}
+
+/* With a large vocabulary the last stage is the one that must fit. */
+static void memory_predict__large_vocabulary__last_stage_is_the_most_loaded(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 256, 4);
+    struct training_plan plan = {.pipeline = 4, .micro_batch = 8, .micro_batches = 8, .sequence = 1024};
+    plan.flash_attention = true;
+    struct memory_prediction m = predict(a, plan, "nanotron");
+    assert_int_equal(m.most.stage, 3);
+    assert_true(m.most.bytes > m.first.bytes);
+    assert_true(m.most.terms[MEMORY_LOGITS] > 12.0 * 8 * 1024 * 51200);
+    assert_true(m.first.terms[MEMORY_LOGITS] == 0);
+}
+
+static double most(const struct training_plan *plan, const char *framework)
+{
+    return predict(gpt(24, 2048, 16), *plan, framework).most.bytes;
+}
+
+/* What everybody expects: each saving saves. */
+static void memory_predict__savings__save(void **state)
+{
+    (void)state;
+    const struct training_plan base = {
+        .tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048};
+    struct training_plan plan = base;
+    double before = most(&base, "deepspeed");
+    for (int64_t zero = 1; zero <= 3; zero++) {
+        plan.zero_stage = zero;
+        if (zero != 1) /* stage 1 brings fp32 accumulation and a bucket */
+            assert_true(most(&plan, "deepspeed") < before);
+        before = most(&plan, "deepspeed");
+    }
+    plan.offload = OFFLOAD_OPTIMIZER;
+    assert_true(most(&plan, "deepspeed") < before);
+    before = most(&plan, "deepspeed");
+    plan.offload = OFFLOAD_PARAMETERS;
+    assert_true(most(&plan, "deepspeed") < before);
+    double none = most(&base, "megatron");
+    plan = base;
+    plan.sequence_parallel = true;
+    assert_true(most(&plan, "megatron") < none);
+    plan = base;
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    double selective = most(&plan, "megatron");
+    assert_true(selective < none);
+    plan.recompute = RECOMPUTE_FULL;
+    assert_true(most(&plan, "megatron") < selective);
+    plan = base;
+    plan.context = 2;
+    assert_true(most(&plan, "megatron") < none);
+    plan = base;
+    plan.precision = PRECISION_FP32;
+    assert_true(most(&plan, "megatron") > none);
+}
+
+/* DeepSpeed's memory page: 16 and 18 bytes per parameter on the host, times 1.5, over the nodes. */
+static void memory_predict__offload__host_bytes_of_a_node(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(24, 2048, 16);
+    struct training_plan plan = {.data = 16, .sequence = 128, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER};
+    double parameters = predict(a, (struct training_plan){.sequence = 128}, "deepspeed").most.parameters;
+    assert_close(predict(a, plan, "deepspeed").host_bytes, 16 * 1.5 * parameters / 2, 1e-12);
+    plan.offload = OFFLOAD_PARAMETERS;
+    assert_close(predict(a, plan, "deepspeed").host_bytes, 18 * 1.5 * parameters / 2, 1e-12);
+    plan.offload = OFFLOAD_NONE;
+    assert_true(predict(a, plan, "deepspeed").host_bytes == 0);
+}
+
+/* Experts are sharded over the ranks that replicate them, which are fewer than those of the rest. */
+static void memory_predict__experts_over_ranks__states_by_their_own_group(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 256, 4);
+    a.experts = 8;
+    struct training_plan plan = {.data = 16, .expert = 8, .sequence = 128, .zero_stage = 1};
+    struct memory_prediction m = predict(a, plan, "megatron-distopt");
+    double experts = 4 * (2 * 256.0 * 1024 + 1024 + 256), dense = m.most.parameters - experts;
+    assert_close(m.most.terms[MEMORY_SHARDED], 12 * (dense / 16 + experts / 2), 1e-9);
+}
+
+static void memory_predict__absurd_batch__refused(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(24, 2048, 16);
+    struct training_plan plan = {.micro_batch = 1000000, .sequence = 1000000000};
+    struct cluster cluster = {.device = device_find("H100")};
+    struct memory_prediction m = {.sigma = 42};
+    struct error e = ERROR_INIT;
+    assert_int_equal(
+        architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e), 0);
+    assert_int_equal(memory_predict(&a, &plan, &cluster, &framework_find("megatron")->memory, &m, &e), -1);
+    assert_true(m.sigma == 42 && e.kind == ERROR_USAGE);
+}
+
+static void framework_find__uncalibrated_rows__wider_interval(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct framework *table = framework_table(&count);
+    assert_int_equal(count, 7);
+    assert_null(framework_find("jax"));
+    for (size_t i = 0; i < count; i++) {
+        assert_ptr_equal(framework_find(table[i].name), &table[i]);
+        assert_true(table[i].memory.calibrated == (table[i].memory.sigma < 0.2));
+        assert_true(table[i].memory.calibrated == !strstr(table[i].memory_source, "uncalibrated"));
+        assert_true(table[i].time.calibrated == !strstr(table[i].time_source, "uncalibrated"));
+    }
+    struct memory_prediction sure =
+        predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "megatron");
+    struct memory_prediction unsure =
+        predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "deepspeed");
+    assert_true(unsure.high_bytes / unsure.most.bytes > sure.high_bytes / sure.most.bytes);
+    assert_close(sure.high_bytes * sure.low_bytes, sure.most.bytes * sure.most.bytes, 1e-12);
+}
+
+static void oom_probability__at_capacity__a_half_and_rising(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    double p;
+    assert_int_equal(oom_probability(79e9, 0.12, 80e9, 1e9, &p, &e), 0);
+    assert_close(p, 0.5, 1e-12);
+    assert_int_equal(oom_probability(79e9 * exp(0.12), 0.12, 80e9, 1e9, &p, &e), 0);
+    assert_close(p, 0.8413447460685429, 1e-9);
+    assert_int_equal(oom_probability(1, 0.12, 80e9, 1e9, &p, &e), 0);
+    assert_true(p < 1e-12);
+}
+
+static void oom_probability__senseless__refused(void **state)
+{
+    (void)state;
+    static const double cases[][4] = {{0, 0.1, 1, 0},   {1, 0, 1, 0},          {1, 0.1, 1, 1},
+                                      {NAN, 0.1, 1, 0}, {1, 0.1, INFINITY, 0}, {1, 0.1, 1, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = ERROR_INIT;
+        double p = 42;
+        assert_int_equal(oom_probability(cases[i][0], cases[i][1], cases[i][2], cases[i][3], &p, &e), -1);
+        assert_true(p == 42);
+    }
+    assert_int_equal(oom_verdict(NAN, 80e9), OOM_CERTAIN);
+    assert_int_equal(oom_verdict(72e9, 80e9), OOM_FITS);
+    assert_int_equal(oom_verdict(73e9, 80e9), OOM_RISK);
+    assert_int_equal(oom_verdict(89e9, 80e9), OOM_CERTAIN);
+}
+
+/* nanotron's runs (tables beside the project), with the row of the coefficients as it stands: constants from
+ * nanotron's and torch's source, none fitted to these rows. Measured is rank 0, so stage 0 is what is
+ * compared. Reached: 692 runs with tp <= 8, mean error 7.8 %; repeats of one configuration differ by 8 to 20
+ * %. What was chosen among several documented forms with these rows in view, and what the others would give,
+ * is printed: a base of 0.5 GiB, and 1.15 of the range of fragmentation. A stage that ends where costs divide
+ * evenly ends there. */
+static double ultrascale_error(const struct shared_table *t, const struct memory_coefficients *c,
+                               double *count)
+{
+    double error = 0;
+    *count = 0;
+    for (size_t row = 0; row < t->row_count; row++) {
+        struct ultrascale_run run;
+        ultrascale_read(t, row, &run);
+        if (!run.fits || run.plan.tensor > 8)
+            continue;
+        error += fabs(ultrascale_predict(&run, c).first.bytes / run.memory_bytes - 1);
+        ++*count;
+    }
+    return error / *count;
+}
+
+static void memory_predict__ultrascale_runs__within_a_tenth(void **state)
+{
+    (void)state;
+    static const double base_gib[] = {0.5, 0.25, 1.0, 0.5, 0.5};
+    static const double fragmentation[] = {1.15, 1.15, 1.15, 1.02, 1.08};
+    struct memory_coefficients c = framework_find("nanotron")->memory;
+    struct shared_table t;
+    double count;
+    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
+        skip();
+    double as_it_stands = ultrascale_error(&t, &c, &count);
+    for (size_t i = 0; i < sizeof base_gib / sizeof *base_gib; i++) {
+        c.base_bytes = base_gib[i] * GIB;
+        c.fragmentation = fragmentation[i];
+        print_message("memory, base %.2f GiB, fragmentation %.2f: mean error %.2f %%\n", base_gib[i],
+                      fragmentation[i], 100 * ultrascale_error(&t, &c, &count));
+    }
+    assert_true(count == 692);
+    assert_true(as_it_stands <= 0.10);
+    shared_table_free(&t);
+}
+
+/* The same rows and those that failed for want of memory (oom_label likely_oom): what skipping all but
+ * OOM_FITS avoids and loses, on 79.1 GiB. Reached with tp <= 8: 95.7 % of 328 failures avoided, 1.9 % of 692
+ * runs lost; over all degrees 93.9 % of 360 and 1.4 % of 1,004. */
+static void oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs(void **state)
+{
+    (void)state;
+    const struct memory_coefficients *c = &framework_find("nanotron")->memory;
+    struct shared_table t;
+    double counts[2][2] = {{0}}, all[2][2] = {{0}}; /* [failed][skipped] */
+    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
+        skip();
+    for (size_t row = 0; row < t.row_count; row++) {
+        struct ultrascale_run run;
+        ultrascale_read(&t, row, &run);
+        if (!run.fits && !run.out_of_memory)
+            continue;
+        bool skipped = oom_verdict(ultrascale_predict(&run, c).most.bytes,
+                                   device_find("H100")->usable_bytes) != OOM_FITS;
+        all[run.out_of_memory][skipped]++;
+        if (run.plan.tensor <= 8)
+            counts[run.out_of_memory][skipped]++;
+    }
+    double avoided = counts[1][1] / (counts[1][0] + counts[1][1]),
+           lost = counts[0][1] / (counts[0][0] + counts[0][1]);
+    print_message("out of memory, tp <= 8: %.1f %% of %.0f avoided, %.1f %% of %.0f lost\n", 100 * avoided,
+                  counts[1][0] + counts[1][1], 100 * lost, counts[0][0] + counts[0][1]);
+    print_message("out of memory, all: %.1f %% of %.0f avoided, %.1f %% of %.0f lost\n",
+                  100 * all[1][1] / (all[1][0] + all[1][1]), all[1][0] + all[1][1],
+                  100 * all[0][1] / (all[0][0] + all[0][1]), all[0][0] + all[0][1]);
+    assert_true(avoided >= 0.93);
+    assert_true(lost <= 0.02);
+    shared_table_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_kept_per_layer__selective_recompute_paper__its_figures),
+        cmocka_unit_test(memory_predict__selective_recompute_paper__weights_and_optimizer),
+        cmocka_unit_test(memory_predict__megatron_functional_tests__their_golden_values),
+        cmocka_unit_test(memory_predict__states__bytes_per_parameter_of_each_framework),
+        cmocka_unit_test(memory_predict__optimizers__their_moments),
+        cmocka_unit_test(memory_predict__tied_embedding_over_stages__held_twice),
+        cmocka_unit_test(memory_predict__large_vocabulary__last_stage_is_the_most_loaded),
+        cmocka_unit_test(memory_predict__savings__save),
+        cmocka_unit_test(memory_predict__offload__host_bytes_of_a_node),
+        cmocka_unit_test(memory_predict__experts_over_ranks__states_by_their_own_group),
+        cmocka_unit_test(memory_predict__absurd_batch__refused),
+        cmocka_unit_test(framework_find__uncalibrated_rows__wider_interval),
+        cmocka_unit_test(oom_probability__at_capacity__a_half_and_rising),
+        cmocka_unit_test(oom_probability__senseless__refused),
+        cmocka_unit_test(memory_predict__ultrascale_runs__within_a_tenth),
+        cmocka_unit_test(oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

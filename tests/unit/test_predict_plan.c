@@ -1,0 +1,230 @@
+/* predict: stages, activations in flight, devices. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/architecture.h"
+#include "predict/device.h"
+#include "predict/plan.h"
+
+static struct architecture playbook(int64_t layers, int64_t hidden, int64_t ffn, bool tied)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct error e = ERROR_INIT;
+    a.layers = layers;
+    a.hidden = hidden;
+    a.heads = 32;
+    a.ffn = ffn;
+    a.vocab = 131072;
+    a.tied_embeddings = tied;
+    assert_int_equal(architecture_complete(&a, &e), 0);
+    return a;
+}
+
+static struct training_plan complete(struct training_plan plan, const struct architecture *a)
+{
+    struct error e = ERROR_INIT;
+    if (plan_complete(&plan, a, &e))
+        fail_msg("%s", e.text);
+    return plan;
+}
+
+static double sum_of_layers(const struct training_plan *plan, const struct architecture *a)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < plan->pipeline; k++)
+        sum += plan_stage_layers(plan, a, k);
+    return sum;
+}
+
+/* 16 layers and a head worth 4: 20 over 8 stages is 2.5, cut where the running sum passes a multiple of it.
+ */
+static void plan_stage_layers__cut_by_cost__last_stages_hold_fewer(void **state)
+{
+    (void)state;
+    static const double expected[] = {3, 2, 3, 2, 3, 2, 1, 0};
+    const struct architecture a = playbook(16, 2048, 8192, true);
+    const struct training_plan plan =
+        complete((struct training_plan){.pipeline = 8, .sequence = 4096, .split = SPLIT_BY_COST}, &a);
+    for (int64_t k = 0; k < 8; k++)
+        assert_true(plan_stage_layers(&plan, &a, k) == expected[k]);
+    assert_true(sum_of_layers(&plan, &a) == 16);
+    assert_int_equal(plan_head_stage(&plan, &a), 6);
+}
+
+static void plan_stage_layers__even_cut__the_stage_ends_there(void **state)
+{
+    (void)state;
+    const struct architecture a = playbook(16, 2048, 8192, true);
+    const struct training_plan plan =
+        complete((struct training_plan){.pipeline = 2, .sequence = 4096, .split = SPLIT_BY_COST}, &a);
+    assert_true(plan_stage_layers(&plan, &a, 0) == 10);
+    assert_true(plan_stage_layers(&plan, &a, 1) == 6);
+    assert_int_equal(plan_head_stage(&plan, &a), 1);
+}
+
+static void plan_stage_layers__any_split__all_layers_once(void **state)
+{
+    (void)state;
+    const struct architecture a = playbook(32, 4096, 14336, false);
+    for (int64_t p = 1; p <= 32; p++)
+        for (int split = SPLIT_UNIFORM; split <= SPLIT_BY_COST; split++) {
+            struct training_plan plan = {.pipeline = p, .sequence = 4096, .split = (enum stage_split)split};
+            plan = complete(plan, &a);
+            assert_true(sum_of_layers(&plan, &a) == 32);
+            assert_in_range(plan_head_stage(&plan, &a), 0, p - 1);
+        }
+}
+
+static void plan_in_flight__each_schedule__as_scheduled(void **state)
+{
+    (void)state;
+    const struct architecture a = playbook(32, 4096, 14336, false);
+    struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 4096};
+    plan = complete(plan, &a);
+    assert_true(plan_in_flight(&plan, 0) == 4);
+    assert_true(plan_in_flight(&plan, 3) == 1);
+    plan.micro_batches = 2;
+    assert_true(plan_in_flight(&plan, 0) == 2);
+    plan.schedule = SCHEDULE_GPIPE;
+    plan.micro_batches = 8;
+    assert_true(plan_in_flight(&plan, 3) == 8);
+    assert_true(plan_bubble(&plan) == 3.0 / 8);
+}
+
+/* arXiv 2205.05198: interleaving multiplies the first stage's activations by 1 + (p - 1)/(p·v). */
+static void plan_in_flight__interleaved__penalty_of_the_paper(void **state)
+{
+    (void)state;
+    const struct architecture a = playbook(32, 4096, 14336, false);
+    struct training_plan plan = {.pipeline = 4,
+                                 .virtual_stages = 8,
+                                 .micro_batches = 64,
+                                 .sequence = 4096,
+                                 .schedule = SCHEDULE_INTERLEAVED};
+    plan = complete(plan, &a);
+    assert_true(fabs(plan_in_flight(&plan, 0) - 4 * (1 + 3.0 / 32)) < 1e-12);
+    assert_true(plan_bubble(&plan) == 3.0 / (8 * 64));
+    plan.micro_batches = 4;
+    assert_true(plan_in_flight(&plan, 0) == 4);
+}
+
+static void plan_world__all_degrees__product(void **state)
+{
+    (void)state;
+    const struct architecture a = playbook(32, 4096, 14336, false);
+    const struct training_plan plan = complete((struct training_plan){.tensor = 2,
+                                                                      .pipeline = 4,
+                                                                      .data = 8,
+                                                                      .context = 2,
+                                                                      .micro_batch = 3,
+                                                                      .micro_batches = 5,
+                                                                      .sequence = 64},
+                                               &a);
+    assert_true(plan_world(&plan) == 128);
+    assert_true(plan_tokens(&plan) == 96);
+    assert_true(plan_global_batch(&plan) == 120);
+    assert_true(plan_replicas(&plan) == 16);
+    assert_true(plan_shards(&plan, 16) == 16);
+}
+
+static void plan_complete__experts__group_of_the_rest(void **state)
+{
+    (void)state;
+    struct architecture a = playbook(32, 4096, 14336, false);
+    a.experts = 8;
+    a.experts_per_token = 2;
+    const struct training_plan plan =
+        complete((struct training_plan){.tensor = 2, .data = 8, .expert = 4, .sequence = 64}, &a);
+    assert_int_equal(plan.expert_tensor, 2);
+    assert_true(plan_expert_replicas(&plan) == 2);
+}
+
+static void refused(struct training_plan plan, const char *expected)
+{
+    const struct architecture a = playbook(16, 2048, 8192, true);
+    const struct training_plan before = plan;
+    struct error e = ERROR_INIT;
+    assert_int_equal(plan_complete(&plan, &a, &e), -1);
+    assert_memory_equal(&plan, &before, sizeof plan);
+    if (!strstr(e.text, expected))
+        fail_msg("expected \"%s\" in \"%s\"", expected, e.text);
+}
+
+static void plan_complete__absurd_plans__refused_untouched(void **state)
+{
+    (void)state;
+    refused((struct training_plan){.sequence = 0}, "sequence");
+    refused((struct training_plan){.sequence = 64, .tensor = -1}, "tensor");
+    refused((struct training_plan){.sequence = 1000000000000}, "sequence");
+    refused((struct training_plan){.sequence = 64, .zero_stage = 4}, "zero_stage");
+    refused((struct training_plan){.sequence = 64, .pipeline = 17}, "exceed the 16 layers");
+    refused((struct training_plan){.sequence = 64, .tensor = 100000, .data = 10000000}, "world size");
+    refused((struct training_plan){.sequence = 64, .expert = 2}, "experts");
+    refused((struct training_plan){.sequence = 64, .pipeline = 2, .virtual_stages = 2}, "schedule");
+    refused((struct training_plan){.sequence = 64, .optimizer = OPTIMIZER_END}, "optimizer");
+}
+
+static void device_find__any_case__found(void **state)
+{
+    (void)state;
+    const struct device *d = device_find("h100");
+    assert_non_null(d);
+    assert_true(d->peak_flops == 989.5e12);
+    assert_null(device_find("H1000"));
+    int64_t count;
+    const struct device *table = device_table(&count);
+    for (int64_t i = 0; i < count; i++) {
+        assert_ptr_equal(device_find(table[i].name), &table[i]);
+        assert_true(table[i].attention_flops < table[i].peak_flops);
+        assert_true(table[i].usable_bytes > 1e10 && table[i].link_bytes_per_s < table[i].memory_bytes_per_s);
+    }
+}
+
+static void cluster_complete__given_and_not__kept_and_filled(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    struct cluster c = {.device = device_find("A100-80GB"), .intra_bytes_per_s = 150e9};
+    assert_int_equal(cluster_complete(&c, &e), 0);
+    assert_int_equal(c.devices_per_node, 8);
+    assert_true(c.intra_bytes_per_s == 150e9 && c.inter_bytes_per_s == 25e9);
+    assert_true(c.usable_bytes == c.device->usable_bytes);
+}
+
+static void cluster_complete__not_a_number__refused(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    struct cluster c = {.device = device_find("H100"), .inter_bytes_per_s = NAN};
+    assert_int_equal(cluster_complete(&c, &e), -1);
+    c.inter_bytes_per_s = INFINITY;
+    assert_int_equal(cluster_complete(&c, &e), -1);
+    c.inter_bytes_per_s = -1;
+    assert_int_equal(cluster_complete(&c, &e), -1);
+    c = (struct cluster){0};
+    assert_int_equal(cluster_complete(&c, &e), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plan_stage_layers__cut_by_cost__last_stages_hold_fewer),
+        cmocka_unit_test(plan_stage_layers__even_cut__the_stage_ends_there),
+        cmocka_unit_test(plan_stage_layers__any_split__all_layers_once),
+        cmocka_unit_test(plan_in_flight__each_schedule__as_scheduled),
+        cmocka_unit_test(plan_in_flight__interleaved__penalty_of_the_paper),
+        cmocka_unit_test(plan_world__all_degrees__product),
+        cmocka_unit_test(plan_complete__experts__group_of_the_rest),
+        cmocka_unit_test(plan_complete__absurd_plans__refused_untouched),
+        cmocka_unit_test(device_find__any_case__found),
+        cmocka_unit_test(cluster_complete__given_and_not__kept_and_filled),
+        cmocka_unit_test(cluster_complete__not_a_number__refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

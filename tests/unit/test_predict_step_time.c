@@ -1,0 +1,436 @@
+/* predict: step time, against its own arithmetic, published iterations, and the rank of measured ones. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/memory.h"
+#include "predict/step_time.h"
+#include "shared_data.h"
+#include "statistics.h"
+#include "ultrascale.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+static void completed(struct architecture *a, struct training_plan *plan, struct cluster *cluster)
+{
+    struct error e = ERROR_INIT;
+    if (architecture_complete(a, &e) || plan_complete(plan, a, &e) || cluster_complete(cluster, &e))
+        fail_msg("%s", e.text);
+}
+
+static struct step_prediction predict(struct architecture a, struct training_plan plan,
+                                      struct cluster cluster, const char *framework)
+{
+    struct step_prediction s;
+    struct error e = ERROR_INIT;
+    completed(&a, &plan, &cluster);
+    if (step_predict(&a, &plan, &cluster, framework_find(framework), &s, &e))
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    a.layers = layers;
+    a.hidden = hidden;
+    a.heads = heads;
+    a.vocab = 51200;
+    return a;
+}
+
+static const struct cluster *a100(void)
+{
+    static struct cluster c;
+    c = (struct cluster){.device = device_find("A100-80GB")};
+    return &c;
+}
+
+static void assert_close(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual / expected - 1) <= tolerance))
+        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
+}
+
+static void step_predict__one_device__sum_of_weighted_terms(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(24, 2048, 16);
+    struct training_plan plan = {
+        .micro_batch = 4, .micro_batches = 2, .sequence = 2048, .flash_attention = true};
+    struct step_prediction s = predict(a, plan, *a100(), "megatron");
+    double sum = 0, tokens = 4 * 2048;
+    for (int i = 0; i < TIME_TERM_COUNT; i++)
+        sum += s.terms[i] * framework_find("megatron")->time.weights[i];
+    assert_close(s.seconds, sum, 1e-12);
+    assert_close(s.terms[TIME_MATRICES],
+                 2 * 3 * tokens * (2 * 24 * 12 * 2048.0 * 2048 + 2 * 2048 * 51200.0) / 312e12, 1e-12);
+    assert_close(s.terms[TIME_ATTENTION], 2 * 3 * tokens * 24 * 2 * 2048 * 2048.0 / 225e12, 1e-12);
+    assert_true(s.terms[TIME_LAUNCH] == 2 * 24 && s.terms[TIME_STEP] == 1);
+    assert_true(s.terms[TIME_TENSOR] == 0 && s.terms[TIME_DATA_INTRA] == 0 && s.terms[TIME_PIPELINE] == 0);
+    assert_true(s.bubble_s == 0);
+    assert_close(s.tokens_per_s, 2 * tokens / s.seconds, 1e-12);
+    assert_close(s.low_s * s.high_s, s.seconds * s.seconds, 1e-12);
+}
+
+/* 4 all-reduces a layer, 6 with full recompute, each 2·(t - 1)/t of 2·T·h over the node's link. */
+static void step_predict__tensor_parallel__volume_and_steps(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(24, 2048, 16);
+    struct training_plan plan = {.tensor = 4, .micro_batch = 4, .sequence = 2048};
+    double volume = 2 * 0.75 * 2 * 4 * 2048 * 2048.0;
+    struct step_prediction s = predict(a, plan, *a100(), "megatron");
+    assert_close(s.terms[TIME_TENSOR], 24 * 4 * volume / 300e9, 1e-12);
+    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 4 * 2, 1e-12);
+    plan.recompute = RECOMPUTE_FULL;
+    s = predict(a, plan, *a100(), "megatron");
+    assert_close(s.terms[TIME_TENSOR], 24 * 6 * volume / 300e9, 1e-12);
+    plan.tensor = 16;
+    s = predict(a, plan, *a100(), "megatron");
+    assert_close(s.terms[TIME_TENSOR], 24 * 6 * volume / 0.75 * 15 / 16 / 25e9, 1e-12);
+}
+
+/* (m - 1)·slowest + sum; interleaving divides the rest by v. */
+static void step_predict__pipeline__bubble_of_the_schedule(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(32, 2048, 16);
+    a.vocab = 1;
+    struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
+    struct step_prediction s = predict(a, plan, *a100(), "megatron");
+    assert_close(s.terms[TIME_LAUNCH], (8 - 1) * 8 + 32, 1e-12);
+    plan.virtual_stages = 4;
+    plan.schedule = SCHEDULE_INTERLEAVED;
+    struct step_prediction interleaved = predict(a, plan, *a100(), "megatron");
+    assert_close(interleaved.terms[TIME_LAUNCH], 8 * 8 + (32 - 8) / 4.0, 1e-12);
+    assert_true(interleaved.bubble_s < s.bubble_s && interleaved.bubble_s > 0);
+}
+
+static void step_predict__large_head__last_stage_is_the_slowest(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(8, 1024, 16);
+    a.vocab = 500000;
+    struct training_plan plan = {.pipeline = 4, .micro_batches = 100, .sequence = 2048};
+    struct step_prediction s = predict(a, plan, *a100(), "megatron");
+    plan.pipeline = 1;
+    struct step_prediction whole = predict(a, plan, *a100(), "megatron");
+    assert_true(s.terms[TIME_LOGITS] == whole.terms[TIME_LOGITS]);
+    assert_close(s.terms[TIME_LAUNCH], 99 * 2 + 8, 1e-12);
+}
+
+/* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, m·(4 + g); times (R - 1)/R. */
+static void step_predict__zero_stages__volume_of_data_parallelism(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *framework;
+        int64_t zero;
+        double bytes;
+    } cases[] = {{"megatron", 0, 8},          {"megatron-distopt", 1, 6}, {"deepspeed", 1, 4},
+                 {"deepspeed", 2, 3 * 2 + 2}, {"torch-ddp", 2, 4 + 2},    {"fsdp", 3, 3 * 6}};
+    const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct training_plan plan = {
+            .data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
+        struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), cases[i].framework);
+        assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * parameters * 7 / 8 / 300e9, 1e-9);
+        assert_true(s.terms[TIME_DATA_INTER] == 0);
+    }
+}
+
+/* Between nodes all adapters of the group's members on a node carry the ring. */
+static void step_predict__data_parallel_over_nodes__adapters_of_a_node(void **state)
+{
+    (void)state;
+    const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
+    struct training_plan plan = {.data = 64, .sequence = 512};
+    struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+    assert_close(s.terms[TIME_DATA_INTER], 8 * parameters * 63 / 64 / (8 * 25e9), 1e-9);
+    plan.tensor = 8;
+    struct step_prediction one_member = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+    assert_close(one_member.terms[TIME_DATA_INTER], 8 * parameters / 8 * 63 / 64 / 25e9, 2e-3);
+    plan = (struct training_plan){.data = 64, .sequence = 512, .zero_stage = 3, .shard_ranks = 8};
+    struct step_prediction hybrid = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp");
+    assert_close(hybrid.terms[TIME_DATA_INTRA], 6 * parameters * 7 / 8 / 300e9, 1e-9);
+    assert_close(hybrid.terms[TIME_DATA_INTER], 2 * 2 * parameters / 8 * 7 / 8 / 25e9, 1e-9);
+}
+
+static void step_predict__offload__moves_and_updates_on_the_host(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 2, .offload = OFFLOAD_OPTIMIZER};
+    struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed");
+    const double mine = (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) / 8;
+    assert_close(s.terms[TIME_OFFLOAD], 4 * mine / 20e9 + 30 * mine * 8 / 150e9, 1e-9);
+    assert_true(s.terms[TIME_OPTIMIZER] == 0);
+}
+
+static void step_predict__more_of_anything__takes_longer(void **state)
+{
+    (void)state;
+    const struct training_plan base = {
+        .tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024};
+    double before = predict(gpt(24, 2048, 16), base, *a100(), "megatron").seconds;
+    struct training_plan plan = base;
+    plan.sequence = 2048;
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "megatron").seconds > before);
+    plan = base;
+    plan.recompute = RECOMPUTE_FULL;
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "megatron").seconds > before);
+    assert_true(predict(gpt(48, 2048, 16), base, *a100(), "megatron").seconds > before);
+    struct cluster slow = {.device = device_find("A100-80GB"), .intra_bytes_per_s = 1e9};
+    assert_true(predict(gpt(24, 2048, 16), base, slow, "megatron").seconds > before);
+}
+
+static void step_predict__absurd__refused(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(24, 2048, 16);
+    struct training_plan plan = {.micro_batch = 1000000, .micro_batches = 1000000, .sequence = 1000000};
+    struct cluster cluster = *a100();
+    struct step_prediction s = {.seconds = 42};
+    struct error e = ERROR_INIT;
+    completed(&a, &plan, &cluster);
+    assert_int_equal(step_predict(&a, &plan, &cluster, framework_find("megatron"), &s, &e), -1);
+    assert_true(s.seconds == 42);
+}
+
+/* arXiv 2205.05198, table 5: seconds per iteration on A100, full recompute and sequence-parallel selective,
+ * which Calculon, built for these, meets within 3.7 % on average (8.9 % at most). No weight is from these
+ * rows. Reached: mean 5.5 %, at most 11 %. */
+static void step_predict__selective_recompute_paper__its_iterations(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
+        double full_s, selective_s;
+    } rows[] = {{48, 6144, 64, 1, 1, 4, 1, 1.42, 1.10},
+                {96, 12288, 96, 8, 3, 1, 64, 18.13, 13.75},
+                {105, 20480, 128, 35, 3, 1, 280, 49.05, 37.83},
+                {128, 25600, 160, 64, 1, 1, 512, 94.42, 71.49}};
+    double error = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct training_plan plan = {.tensor = 8,
+                                     .pipeline = rows[i].pipeline,
+                                     .virtual_stages = rows[i].virtual_stages,
+                                     .micro_batch = rows[i].micro_batch,
+                                     .micro_batches = rows[i].micro_batches,
+                                     .sequence = 2048,
+                                     .recompute = RECOMPUTE_FULL};
+        plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
+        struct architecture a = gpt(rows[i].layers, rows[i].hidden, rows[i].heads);
+        double full = predict(a, plan, *a100(), "megatron").seconds;
+        plan.recompute = RECOMPUTE_SELECTIVE;
+        plan.sequence_parallel = true;
+        double selective = predict(a, plan, *a100(), "megatron").seconds;
+        print_message("%.1f s of %.1f, %.1f of %.1f\n", full, rows[i].full_s, selective, rows[i].selective_s);
+        assert_close(full, rows[i].full_s, 0.15);
+        assert_close(selective, rows[i].selective_s, 0.15);
+        error += fabs(full / rows[i].full_s - 1) + fabs(selective / rows[i].selective_s - 1);
+    }
+    print_message("iterations of the paper: mean error %.1f %%\n", 100 * error / 8);
+    assert_true(error / 8 <= 0.08);
+}
+
+struct vtrain_run {
+    char group[64]; /* one model, number of devices and global batch: what may be ranked */
+    double predicted_s, measured_s;
+};
+
+static void vtrain_read(const struct shared_table *t, size_t row, struct vtrain_run *out)
+{
+    struct architecture a =
+        gpt((int64_t)shared_number(t, row, "n_layers"), (int64_t)shared_number(t, row, "hidden"),
+            (int64_t)shared_number(t, row, "n_heads"));
+    struct training_plan plan = {.tensor = (int64_t)shared_number(t, row, "tp"),
+                                 .pipeline = (int64_t)shared_number(t, row, "pp"),
+                                 .data = (int64_t)shared_number(t, row, "dp"),
+                                 .micro_batch = (int64_t)shared_number(t, row, "mbs"),
+                                 .micro_batches = (int64_t)shared_number(t, row, "grad_acc"),
+                                 .sequence = (int64_t)shared_number(t, row, "seq_len"),
+                                 .recompute = RECOMPUTE_FULL};
+    struct cluster cluster = {.device = device_find("A100-80GB")};
+    a.vocab = 50257;
+    a.vocab_multiple = 128;
+    snprintf(out->group, sizeof out->group, "%s/%s/%s/%s", shared_text(t, row, "n_layers"),
+             shared_text(t, row, "hidden"), shared_text(t, row, "gpus"), shared_text(t, row, "gbs"));
+    out->predicted_s = predict(a, plan, cluster, "megatron").seconds;
+    out->measured_s = shared_number(t, row, "iter_ms") / 1e3;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    return strcmp(((const struct vtrain_run *)a)->group, ((const struct vtrain_run *)b)->group);
+}
+
+/* 736 measured iterations of GPT on 2 to 8 A100 in 48 groups; the weights are those that hold for anybody,
+ * none from this table. Reached: mean rank correlation within a group 0.944, lowest 0.867 (mean error of the
+ * seconds 18.5 %). The link is NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which
+ * is what was measured of it, the weight of the tensor term would count the loss twice (0.911, lowest 0.806).
+ */
+static void step_predict__vtrain_runs__ranked_within_their_groups(void **state)
+{
+    (void)state;
+    struct shared_table t;
+    double sum = 0, lowest = 1, error = 0;
+    size_t groups = 0;
+    if (!shared_table_load("vtrain-single-node.csv", &t))
+        skip();
+    struct vtrain_run *runs = xcalloc(t.row_count, sizeof *runs);
+    double *predicted = xcalloc(t.row_count, sizeof *predicted),
+           *measured = xcalloc(t.row_count, sizeof *measured);
+    for (size_t row = 0; row < t.row_count; row++)
+        vtrain_read(&t, row, &runs[row]);
+    qsort(runs, t.row_count, sizeof *runs, compare_groups);
+    for (size_t begin = 0, end; begin < t.row_count; begin = end) {
+        for (end = begin; end < t.row_count && strcmp(runs[end].group, runs[begin].group) == 0; end++) {
+            predicted[end - begin] = runs[end].predicted_s;
+            measured[end - begin] = runs[end].measured_s;
+            error += fabs(runs[end].predicted_s / runs[end].measured_s - 1);
+        }
+        double rho = rank_correlation(predicted, measured, end - begin);
+        sum += rho;
+        lowest = fmin(lowest, rho);
+        groups++;
+    }
+    print_message(
+        "vTrain: %zu runs in %zu groups, mean rank correlation %.3f, lowest %.3f, mean error %.1f %%\n",
+        t.row_count, groups, sum / (double)groups, lowest, 100 * error / (double)t.row_count);
+    assert_true(groups == 48);
+    assert_true(sum / (double)groups >= 0.9);
+    free(runs);
+    free(predicted);
+    free(measured);
+    shared_table_free(&t);
+}
+
+static const char *node_group(const struct shared_table *t, size_t row, char out[64])
+{
+    snprintf(out, 64, "%s/%s", shared_text(t, row, "model"), shared_text(t, row, "nodes"));
+    return out;
+}
+
+enum { GROUP_MOST = 64 };
+
+struct timed_group {
+    double predicted_s[GROUP_MOST], measured_s[GROUP_MOST];
+    size_t count;
+};
+
+/* The runs of one model on one number of nodes, without a pipeline and with tp <= 8; marks their rows. */
+static void ultrascale_group(const struct shared_table *t, size_t first, bool *seen, struct timed_group *out)
+{
+    const struct cluster cluster = {.device = device_find("H100"), .inter_bytes_per_s = 50e9};
+    char group[64], other[64];
+    out->count = 0;
+    node_group(t, first, group);
+    for (size_t row = first; row < t->row_count; row++) {
+        struct ultrascale_run run;
+        if (strcmp(node_group(t, row, other), group) != 0)
+            continue;
+        seen[row] = true;
+        ultrascale_read(t, row, &run);
+        if (!run.fits || run.plan.pipeline > 1 || run.plan.tensor > 8)
+            continue;
+        assert_true(out->count < GROUP_MOST);
+        out->predicted_s[out->count] = predict(run.architecture, run.plan, cluster, "nanotron").seconds;
+        out->measured_s[out->count++] =
+            plan_global_batch(&run.plan) * (double)run.plan.sequence / run.tokens_per_s;
+    }
+}
+
+/* nanotron's runs without a pipeline (with one, half of them are slow for reasons apart), weights that hold
+ * for anybody, adapters of 400 Gb/s. Reached, 187 runs: mean error 23 %, mostly too fast; within the groups
+ * of one model and up to 8 nodes rank correlation 0.929 on average, and the run predicted fastest is the
+ * fastest or within 4 %. From 16 nodes on the network decides, which the weights of a cluster must tell: 0.06
+ * to 0.78. */
+static void step_predict__ultrascale_runs__ranked_on_few_nodes(void **state)
+{
+    (void)state;
+    struct shared_table t;
+    double error = 0, runs = 0, rho = 0, groups = 0;
+    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
+        skip();
+    bool *seen = xcalloc(t.row_count, sizeof *seen);
+    for (size_t first = 0; first < t.row_count; first++) {
+        struct timed_group g;
+        if (seen[first])
+            continue;
+        ultrascale_group(&t, first, seen, &g);
+        for (size_t i = 0; i < g.count; i++)
+            error += fabs(g.predicted_s[i] / g.measured_s[i] - 1);
+        runs += (double)g.count;
+        if (shared_number(&t, first, "nodes") > 8)
+            continue;
+        rho += rank_correlation(g.predicted_s, g.measured_s, g.count);
+        groups++;
+    }
+    print_message(
+        "ultrascale without pipeline: %.0f runs, mean error %.1f %%; %.0f groups on up to 8 nodes, mean rank "
+        "correlation %.3f\n",
+        runs, 100 * error / runs, groups, rho / groups);
+    assert_true(runs == 187 && groups == 8);
+    assert_true(error / runs <= 0.3 && rho / groups >= 0.9);
+    free(seen);
+    shared_table_free(&t);
+}
+
+/* Said, and asserted only far below, as machines differ and sanitizers are slow. Reached on one core of an EPYC: 1.0
+ * to 2.3 million plans a second, memory (350 ns) and time (470 ns) together. */
+static void predict__many_plans__predictions_per_second(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 100000 };
+    struct architecture a = gpt(32, 4096, 32);
+    struct training_plan plan = {
+        .tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
+    struct cluster cluster = *a100();
+    const struct framework *framework = framework_find("megatron");
+    struct memory_prediction m;
+    struct step_prediction s;
+    struct error e = ERROR_INIT;
+    double sum = 0;
+    bool failed = false;
+    completed(&a, &plan, &cluster);
+    int64_t began = clock_monotonic_ms();
+    for (int i = 0; i < ROUNDS; i++) {
+        plan.micro_batch = 1 + i % 16;
+        failed |= memory_predict(&a, &plan, &cluster, &framework->memory, &m, &e) ||
+                  step_predict(&a, &plan, &cluster, framework, &s, &e);
+        sum += m.most.bytes + s.seconds;
+    }
+    assert_false(failed);
+    double seconds = (double)(clock_monotonic_ms() - began + 1) / 1e3;
+    print_message("%.2f million plans per second, memory and time (%.0f)\n", ROUNDS / seconds / 1e6,
+                  sum / sum);
+    assert_true(ROUNDS / seconds > 1e4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_predict__one_device__sum_of_weighted_terms),
+        cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
+        cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
+        cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
+        cmocka_unit_test(step_predict__zero_stages__volume_of_data_parallelism),
+        cmocka_unit_test(step_predict__data_parallel_over_nodes__adapters_of_a_node),
+        cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
+        cmocka_unit_test(step_predict__more_of_anything__takes_longer),
+        cmocka_unit_test(step_predict__absurd__refused),
+        cmocka_unit_test(step_predict__selective_recompute_paper__its_iterations),
+        cmocka_unit_test(step_predict__vtrain_runs__ranked_within_their_groups),
+        cmocka_unit_test(step_predict__ultrascale_runs__ranked_on_few_nodes),
+        cmocka_unit_test(predict__many_plans__predictions_per_second),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* space: predictions in expressions, and what memory.fits excludes. */
+#include <math.h>
+
+#include "space_fixture.h"
+
+#define MODEL "[[model]]\nnum_layers = 24\nhidden_size = 2048\nheads = 16\nvocab_size = 50257\nseq = 2048\n"
+#define CLUSTER "[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 8\ndevice_memory = \"40GiB\"\n"
+#define PLANS "[[parallel_spec]]\nmicro_batch = [1, 2, 4, 8, 16, 32, 64]\n"
+
+static double value_of(struct built *b, const char *expression)
+{
+    struct expression x = EXPRESSION_INIT;
+    struct error problems = ERROR_INIT, e = ERROR_INIT;
+    const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression};
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    if (space_compile(b->space, &source, &x, &problems) < 0)
+        fail_msg("%s", problems.text);
+    buffer_printf(&sql, "SELECT %s", x.sql);
+    space_add_join(b->space, ~0u, 0, &sql);
+    if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
+        fail_msg("%s", e.text);
+    double value = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
+    stmt_free(s);
+    buffer_free(&sql);
+    expression_free(&x);
+    return value;
+}
+
+static void predict_memory__synonyms__key_and_function_agree(void **state)
+{
+    (void)state;
+    struct built b = build_text(MODEL CLUSTER "[[parallel_spec]]\nmicro_batch = 1\n");
+    double bytes = value_of(&b, "predicted_memory");
+    assert_true(bytes > 18e9 && bytes < 60e9); /* 1.3e9 parameters in fp32 with Adam and DDP's buckets: 20 bytes each */
+    assert_float_equal(value_of(&b, "predict_memory( )"), bytes, 0);
+    assert_true(isnan(value_of(&b, "predict_time()"))); /* no device */
+    /* 6 · parameters of matrices and head · tokens, and attention. */
+    assert_float_equal(value_of(&b, "predict_flops() / 1e12"), 8 * 2048 * (6 * 1.311e9 + 12 * 24 * 2048 * 2048.) / 1e12,
+                       3);
+    assert_true(value_of(&b, "predict_oom_probability() BETWEEN 0 AND 1") == 1);
+    built_free(&b);
+}
+
+static void predict_memory__missing_keys__null_and_a_note(void **state)
+{
+    (void)state;
+    struct built b = build_text("[predict]\n[[model]]\nlayers = 2\nhidden = 64\n" CLUSTER);
+    assert_true(isnan(value_of(&b, "predicted_memory")));
+    assert_true(isnan(value_of(&b, "predict_oom_probability()")));
+    assert_non_null(strstr(b.space->prediction.note, "the specs lack heads, vocab, seq, micro_batch"));
+    assert_false(b.space->prediction.asked);
+    built_free(&b);
+}
+
+static void predict_memory__keys_of_the_file__mapped(void **state)
+{
+    (void)state;
+    struct built b = build_text("[predict.keys]\nlayers = \"2 * pairs\"\nvocab = 50257\nheads = 16\nhidden = 2048\n"
+                                "seq = 2048\nmicro_batch = 1\n[[model]]\npairs = 12\n" CLUSTER);
+    struct built same = build_text(MODEL CLUSTER "[[parallel_spec]]\nmicro_batch = 1\n");
+    assert_float_equal(value_of(&b, "predicted_memory"), value_of(&same, "predicted_memory"), 0);
+    built_free(&b);
+    built_free(&same);
+    struct error e = build_error("[predict.keys]\nlayer = 2\n[[model]]\na = 1\n");
+    assert_non_null(strstr(e.text, "test.toml:2:1: [predict.keys] has no input `layer`"));
+}
+
+static void memory_fits__not_asked__not_in_force(void **state)
+{
+    (void)state;
+    struct built b = build_text(MODEL CLUSTER PLANS);
+    struct plan p = plan_of(&b);
+    assert_int_equal(excluded_by(&b, &p, "memory.fits"), -1);
+    assert_int_equal(p.jobs, 7);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static int64_t jobs_with(const char *predict, int64_t *excluded, int64_t *risky)
+{
+    char *text = NULL;
+    struct buffer t = BUFFER_INIT;
+    buffer_printf(&t, "%s" MODEL CLUSTER PLANS, predict);
+    text = buffer_take(&t);
+    struct built b = build_text(text);
+    struct plan p = plan_of(&b);
+    int64_t jobs = p.jobs;
+    *excluded = excluded_by(&b, &p, "memory.fits");
+    *risky = p.risks[OOM_RISK];
+    assert_int_equal(p.match.combinations, p.jobs + (*excluded > 0 ? *excluded : 0));
+    plan_free(&p);
+    built_free(&b);
+    free(text);
+    return jobs;
+}
+
+static void memory_fits__prune__certain_risky_off(void **state)
+{
+    (void)state;
+    int64_t excluded, risky, more, none;
+    jobs_with("[predict]\nframework = \"megatron\"\naudit = 0\n", &excluded, &risky);
+    assert_true(excluded > 0 && excluded < 7);
+    assert_int_equal(jobs_with("[predict]\nframework = \"megatron\"\naudit = 0\nprune = \"off\"\n", &more, &none), 7);
+    assert_int_equal(more, -1);
+    jobs_with("[predict]\nframework = \"megatron\"\naudit = 0\nprune = \"risky\"\n", &more, &none);
+    assert_int_equal(more, excluded + risky);
+    assert_int_equal(none, 0);
+    /* A third of the memory counts as certain: more is excluded. */
+    jobs_with("[predict]\nframework = \"megatron\"\naudit = 0\ncertain = 0.34\nrisky = 0.3\n", &more, &none);
+    assert_true(more > excluded);
+}
+
+static void memory_fits__audit_of_all__nothing_excluded_but_told(void **state)
+{
+    (void)state;
+    struct built b = build_text("[predict]\nframework = \"megatron\"\naudit = 1\n" MODEL CLUSTER PLANS);
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 7);
+    assert_true(p.audits > 0);
+    assert_int_equal(p.audits, p.risks[OOM_CERTAIN]);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void memory_fits__disabled_by_name__not_applied(void **state)
+{
+    (void)state;
+    struct built b = build_text("[sweep]\ndisable_rules = [\"memory.fits\"]\n[predict]\nframework = \"megatron\"\n" MODEL
+                                    CLUSTER PLANS);
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 7);
+    plan_free(&p);
+    built_free(&b);
+}
+
+static void predict_table__wrong__with_its_place(void **state)
+{
+    (void)state;
+    struct error e = build_error("[predict]\nframework = \"deepsped\"\n" MODEL);
+    assert_non_null(strstr(e.text, "test.toml:2:13: no framework \"deepsped\" is known; did you mean \"deepspeed\"?"));
+    e = build_error("[predict]\naudit = 2\nprune = \"maybe\"\nmemory.sigma = -1\n" MODEL);
+    assert_non_null(strstr(e.text, "test.toml:2:9: audit must lie between 0 and 1"));
+    assert_non_null(strstr(e.text, "test.toml:3:9: "));
+    assert_non_null(strstr(e.text, "test.toml:4:16: sigma must be a number of at least 0"));
+    e = build_error("[predict.memory]\nbase_byte = 1\n" MODEL);
+    assert_non_null(strstr(e.text, "did you mean \"base_bytes\"?"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(predict_memory__synonyms__key_and_function_agree),
+        cmocka_unit_test(predict_memory__missing_keys__null_and_a_note),
+        cmocka_unit_test(predict_memory__keys_of_the_file__mapped),
+        cmocka_unit_test(memory_fits__not_asked__not_in_force),
+        cmocka_unit_test(memory_fits__prune__certain_risky_off),
+        cmocka_unit_test(memory_fits__audit_of_all__nothing_excluded_but_told),
+        cmocka_unit_test(memory_fits__disabled_by_name__not_applied),
+        cmocka_unit_test(predict_table__wrong__with_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

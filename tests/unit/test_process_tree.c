@@ -1,0 +1,254 @@
+/* run: what belongs to a job, and that all of it is gone at the end. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "awkward_children.h"
+#include "run/process.h"
+#include "supervisor_bench.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+static void wait__child_left_in_group__ended_and_counted(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "leave-child-in-group", 0);
+    assert_int_equal(o.ending, ENDING_EXITED);
+    assert_int_equal(o.exit_code, 7);
+    assert_int_equal(o.leftover_count, 1);
+    assert_int_equal(count_left(b), 0);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__child_about_to_end__let_finish_and_not_counted(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "leave-child-that-ends-soon", 0);
+    assert_int_equal(o.exit_code, 0);
+    assert_int_equal(o.leftover_count, 0);
+    assert_log(&o, "last words\n");
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__daemon_holding_the_log__ended_before_the_outcome(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "leave-daemon-at-once", 0);
+    assert_int_equal(o.leftover_count, 1);
+    assert_int_equal(count_left(b), 0);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__daemon_of_a_longer_job__ended_before_the_outcome(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "leave-daemon-later", 0);
+    assert_int_equal(o.leftover_count, 1);
+    assert_int_equal(count_left(b), 0);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait_until_none_left(struct bench *b)
+{
+    int64_t until_ms = clock_monotonic_ms() + PATIENCE_MS;
+    struct outcome none;
+    int wake, wake_signal;
+    while (count_left(b) > 0 && clock_monotonic_ms() < until_ms)
+        assert_int_equal(supervisor_wait(b->supervisor, 20, &none, 1, &wake, &wake_signal), 0);
+    assert_int_equal(count_left(b), 0);
+}
+
+static void wait__daemon_without_log__ended_by_the_common_scan(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "leave-silent-daemon", 0);
+    assert_int_equal(o.exit_code, 0);
+    outcome_free(&o);
+    wait_until_none_left(b);
+    bench_close(b);
+}
+
+static void wait__daemon_without_token__ended_by_descent(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "leave-nameless-daemon", 0);
+    assert_int_equal(o.exit_code, 0);
+    outcome_free(&o);
+    wait_until_none_left(b);
+    bench_close(b);
+}
+
+static void wait__straggler_writes_on__never_into_the_next_log(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "leave-chatterer", 0);
+    assert_int_equal(o.leftover_count, 1);
+    outcome_free(&o);
+    o = run_shell(b, "sleep 0.1; echo mine");
+    assert_log(&o, "mine\n");
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__bomb_of_the_deaf__all_gone(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "bomb", 300);
+    assert_int_equal(o.ending, ENDING_TIMEOUT);
+    assert_int_equal(count_left(b), 0);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__ever_new_processes__all_gone(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "hydra", 0);
+    assert_int_equal(o.exit_code, 0);
+    assert_true(o.leftover_count >= 1);
+    assert_int_equal(count_left(b), 0);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void cancel__once_then_twice__terminated_then_killed_at_once(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(2, 0, NULL);
+    struct process_identity who;
+    struct launch deaf = launch_of(b, (char *[]){b->self, "child", "ignore-term", NULL});
+    struct launch mild = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
+    deaf.grace_ms = 10 * PATIENCE_MS;
+    supervisor_start(b->supervisor, &deaf, &who);
+    assert_int_equal(who.start_ticks, process_start_ticks((pid_t)who.pid));
+    supervisor_start(b->supervisor, &mild, &who);
+    assert_int_equal(supervisor_running(b->supervisor), 2);
+    assert_int_equal(supervisor_slot(b->supervisor, mild.attempt), 1);
+    assert_int_equal(supervisor_slot(b->supervisor, 4711), -1);
+    /* Deaf only once it says so. */
+    char *log = xasprintf("%s/slot-0.log", b->scratch);
+    struct stat status;
+    for (int64_t until_ms = clock_monotonic_ms() + PATIENCE_MS;
+         stat(log, &status) < 0 || (status.st_size == 0 && clock_monotonic_ms() < until_ms);)
+        wait_ms(1);
+    free(log);
+    supervisor_cancel_all(b->supervisor);
+    struct outcome o = wait_for_one(b);
+    assert_int_equal(o.attempt, mild.attempt);
+    assert_int_equal(o.ending, ENDING_CANCELLED);
+    assert_int_equal(o.signal_number, SIGTERM);
+    outcome_free(&o);
+    supervisor_cancel_all(b->supervisor);
+    o = wait_for_one(b);
+    assert_int_equal(o.attempt, deaf.attempt);
+    assert_int_equal(o.ending, ENDING_CANCELLED);
+    assert_int_equal(o.signal_number, SIGKILL);
+    outcome_free(&o);
+    assert_int_equal(supervisor_running(b->supervisor), 0);
+    bench_close(b);
+}
+
+static void free__jobs_in_flight__nothing_left_and_signals_given_back(void **state)
+{
+    (void)state;
+    sigset_t before, after;
+    sigprocmask(SIG_SETMASK, NULL, &before);
+    struct bench *b = bench_open(4, 0, NULL);
+    static const char *const names[] = {"sleep", "ignore-term", "stop-itself", "leave-daemon-later"};
+    struct process_identity who;
+    for (size_t i = 0; i < 4; i++) {
+        struct launch launch = launch_of(b, (char *[]){b->self, "child", (char *)names[i], NULL});
+        supervisor_start(b->supervisor, &launch, &who);
+    }
+    bench_close(b);
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    for (int i = 1; i < NSIG; i++)
+        assert_int_equal(sigismember(&before, i), sigismember(&after, i));
+    struct sigaction pipe_action;
+    sigaction(SIGPIPE, NULL, &pipe_action);
+    assert_true(pipe_action.sa_handler == SIG_DFL);
+}
+
+/* --- death of the runner --- */
+
+static void end_strays__runner_was_killed__leaders_die_with_it_and_daemons_are_found(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    setenv("TEST_SCRATCH", b->scratch, 1);
+    setenv("TEST_PREFIX", b->prefix, 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl(b->self, b->self, "child", "run-a-supervisor", NULL);
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    struct error e = ERROR_INIT;
+    assert_true(supervisor_end_strays(b->prefix, 1000, &e) >= 1);
+    assert_int_equal(supervisor_end_strays(b->prefix, 1000, &e), 0);
+    bench_close(b); /* which looks for zombies and strays once more */
+}
+
+static void end_strays__another_prefix__not_touched(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
+    struct process_identity who;
+    supervisor_start(b->supervisor, &launch, &who);
+    struct error e = ERROR_INIT;
+    assert_int_equal(supervisor_end_strays("another", 0, &e), 0);
+    assert_int_equal(process_start_ticks((pid_t)who.pid), who.start_ticks);
+    bench_close(b);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "child") == 0)
+        return awkward_child(argv[2]);
+    if (!kernel_has_pidfds())
+        return 77;
+    if (argc == 2) /* one test, by its name or a pattern */
+        cmocka_set_test_filter(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wait__child_left_in_group__ended_and_counted),
+        cmocka_unit_test(wait__child_about_to_end__let_finish_and_not_counted),
+        cmocka_unit_test(wait__daemon_holding_the_log__ended_before_the_outcome),
+        cmocka_unit_test(wait__daemon_of_a_longer_job__ended_before_the_outcome),
+        cmocka_unit_test(wait__daemon_without_log__ended_by_the_common_scan),
+        cmocka_unit_test(wait__daemon_without_token__ended_by_descent),
+        cmocka_unit_test(wait__straggler_writes_on__never_into_the_next_log),
+        cmocka_unit_test(wait__bomb_of_the_deaf__all_gone),
+        cmocka_unit_test(wait__ever_new_processes__all_gone),
+        cmocka_unit_test(cancel__once_then_twice__terminated_then_killed_at_once),
+        cmocka_unit_test(free__jobs_in_flight__nothing_left_and_signals_given_back),
+        cmocka_unit_test(end_strays__runner_was_killed__leaders_die_with_it_and_daemons_are_found),
+        cmocka_unit_test(end_strays__another_prefix__not_touched),
+    };
+    return cmocka_run_group_tests_name("process tree", tests, NULL, NULL);
+}

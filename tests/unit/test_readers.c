@@ -1,0 +1,486 @@
+/* run: metrics out of logs and files, and their summaries. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/readers.h"
+#include "util/memory.h"
+
+static char directory[64], log_path[96], metrics_path[96];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    strcpy(directory, "/tmp/meshsweep-readers-XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(log_path, sizeof log_path, "%s/log", directory);
+    snprintf(metrics_path, sizeof metrics_path, "%s/metrics.jsonl", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    char *command = xasprintf("rm -rf '%s'", directory);
+    int rc = system(command);
+    free(command);
+    return rc;
+}
+
+static void put_bytes(const char *path, const void *bytes, size_t n)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    fclose(file);
+}
+
+static void put(const char *path, const char *text)
+{
+    put_bytes(path, text, strlen(text));
+}
+
+static struct reader_set *set_of(const struct metric *metrics, size_t count)
+{
+    struct reader_set *set;
+    struct error e = ERROR_INIT;
+    assert_int_equal(reader_set_create(metrics, count, &set, &e), 0);
+    return set;
+}
+
+static struct metric regex_metric(const char *pattern)
+{
+    return (struct metric){.name = (char *)"speed", .reader = READER_REGEX, .pattern = (char *)pattern};
+}
+
+/* What one regular expression finds in a log of this text. */
+static struct sample_list read_regex(const char *pattern, const char *text)
+{
+    struct metric m = regex_metric(pattern);
+    struct reader_set *set = set_of(&m, 1);
+    struct sample_list l;
+    put(log_path, text);
+    readers_read(set, log_path, NULL, NULL, &l);
+    reader_set_free(set);
+    return l;
+}
+
+static struct sample_list read_metrics(const char *text)
+{
+    struct reader_set *set = set_of(NULL, 0);
+    struct sample_list l;
+    put(metrics_path, text);
+    readers_read(set, NULL, metrics_path, NULL, &l);
+    reader_set_free(set);
+    return l;
+}
+
+/* Negative steps and NaN values are compared as such. */
+static void assert_sample(const struct sample_list *l, size_t i, const char *name, int64_t step, double value)
+{
+    assert_true(i < l->count);
+    assert_string_equal(l->names[l->samples[i].metric], name);
+    assert_int_equal(l->samples[i].step, step);
+    if (isnan(value))
+        assert_true(isnan(l->samples[i].value));
+    else
+        assert_true(l->samples[i].value == value);
+}
+
+static void readers__regex__one_sample_per_line_in_order(void **state)
+{
+    (void)state;
+    struct sample_list l = read_regex("speed ([0-9.eE+-]+)", "speed 1.5\nnothing\nspeed 2e3 speed 9\nspeed -4\n");
+    assert_int_equal(l.count, 3);
+    assert_sample(&l, 0, "speed", 0, 1.5);
+    assert_sample(&l, 1, "speed", 1, 2000);
+    assert_sample(&l, 2, "speed", 2, -4);
+    sample_list_free(&l);
+}
+
+static void readers__progress_bar__carriage_returns_end_lines(void **state)
+{
+    (void)state;
+    struct sample_list l = read_regex("([0-9.]+)it/s", " 10%| 1.5it/s\r 20%| 2.5it/s\r 30%| 3.5it/s");
+    assert_int_equal(l.count, 3);
+    assert_sample(&l, 2, "speed", 2, 3.5);
+    sample_list_free(&l);
+}
+
+static void assert_caught(const char *text, double value)
+{
+    char *line = xasprintf("v=%s|\n", text);
+    struct sample_list l = read_regex("v=([^|]*)\\|", line);
+    assert_int_equal(l.count, 1);
+    assert_sample(&l, 0, "speed", 0, value);
+    sample_list_free(&l);
+    free(line);
+}
+
+static void assert_not_caught(const char *text)
+{
+    char *line = xasprintf("v=%s|\n", text);
+    struct sample_list l = read_regex("v=([^|]*)\\|", line);
+    assert_int_equal(l.count, 0);
+    sample_list_free(&l);
+    free(line);
+}
+
+static void readers__group_with_a_number__its_value(void **state)
+{
+    (void)state;
+    assert_caught("12", 12);
+    assert_caught("  12.5  ", 12.5);
+    assert_caught("12.", 12);
+    assert_caught("12.5,", 12.5);
+    assert_caught("99%", 99);
+    assert_caught("+1e-3", 1e-3);
+    assert_caught("1,234", 1234);
+    assert_caught("12,345,678.5", 12345678.5);
+    assert_caught("nan", NAN);
+    assert_caught("-inf", -INFINITY);
+    assert_caught("Infinity", INFINITY);
+}
+
+static void readers__group_with_more_than_a_number__nothing(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "1.5k", "12ms", "1,5", "1,23,456", "1234,567", ",123", "0x10", "1.2.3", "-", "none",
+                                        "1e999", "1 2"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_not_caught(texts[i]);
+}
+
+static void readers__pattern_without_group__the_whole_match(void **state)
+{
+    (void)state;
+    struct sample_list l = read_regex("[0-9]+$", "step 17\n");
+    assert_int_equal(l.count, 1);
+    assert_sample(&l, 0, "speed", 0, 17);
+    sample_list_free(&l);
+}
+
+static void readers__binary_log__survived(void **state)
+{
+    (void)state;
+    struct metric m = regex_metric("speed ([0-9]+)");
+    struct reader_set *set = set_of(&m, 1);
+    char noise[200000];
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)(i * 7919 >> 3);
+    memcpy(noise + 150000, "\nspeed 5\n", 9);
+    put_bytes(log_path, noise, sizeof noise);
+    struct sample_list l;
+    readers_read(set, log_path, NULL, NULL, &l);
+    assert_int_equal(l.count, 1);
+    assert_sample(&l, 0, "speed", 0, 5);
+    sample_list_free(&l);
+    reader_set_free(set);
+}
+
+static void reader_set__bad_pattern__said_with_its_place(void **state)
+{
+    (void)state;
+    struct metric m = regex_metric("speed (");
+    m.at = (struct position){"a.toml", 7, 3};
+    struct reader_set *set = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(reader_set_create(&m, 1, &set, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_memory_equal(e.text, "a.toml:7:3: metric `speed`: ", 28);
+    assert_null(set);
+}
+
+/* --- $MESHSWEEP_METRICS --- */
+
+static void readers__metrics_file__every_numeric_member(void **state)
+{
+    (void)state;
+    struct sample_list l = read_metrics("{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n"
+                                        "\n"
+                                        "{\"loss\": 2.25, \"speed\": 3}\n");
+    assert_int_equal(l.count, 3);
+    assert_sample(&l, 0, "loss", 10, 2.5);
+    assert_sample(&l, 1, "loss", 11, 2.25);
+    assert_sample(&l, 2, "speed", 0, 3);
+    assert_int_equal(l.malformed_lines, 0);
+    sample_list_free(&l);
+}
+
+static void readers__not_a_number__kept_as_such(void **state)
+{
+    (void)state;
+    struct sample_list l = read_metrics("{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
+                                        "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n");
+    assert_int_equal(l.count, 5);
+    assert_sample(&l, 0, "loss", 0, NAN);
+    assert_sample(&l, 1, "a", 0, INFINITY);
+    assert_sample(&l, 2, "b", 0, -INFINITY);
+    assert_sample(&l, 3, "loss", 1, NAN);
+    assert_sample(&l, 4, "q\"NaN", 0, 1);
+    sample_list_free(&l);
+}
+
+static void readers__torn_and_other_lines__counted_and_skipped(void **state)
+{
+    (void)state;
+    struct sample_list l = read_metrics("{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5");
+    assert_int_equal(l.count, 2);
+    assert_sample(&l, 1, "a", 1, 4);
+    assert_int_equal(l.malformed_lines, 4);
+    sample_list_free(&l);
+}
+
+static void readers__odd_steps__counted_instead(void **state)
+{
+    (void)state;
+    struct sample_list l = read_metrics("{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n");
+    assert_int_equal(l.count, 3);
+    assert_sample(&l, 0, "a", 0, 1);
+    assert_sample(&l, 1, "a", 1, 1);
+    assert_sample(&l, 2, "a", 2, 1);
+    sample_list_free(&l);
+}
+
+static void readers__a_name_per_step__bounded(void **state)
+{
+    (void)state;
+    FILE *file = fopen(metrics_path, "w");
+    for (int i = 0; i < 5000; i++)
+        fprintf(file, "{\"loss_%d\": 1, \"same\": 2}\n", i);
+    fclose(file);
+    struct reader_set *set = set_of(NULL, 0);
+    struct sample_list l;
+    readers_read(set, NULL, metrics_path, NULL, &l);
+    assert_int_equal(l.name_count, 1000);
+    assert_int_equal(l.count, 999 + 5000);
+    assert_sample(&l, l.count - 1, "same", 4999, 2);
+    sample_list_free(&l);
+    reader_set_free(set);
+}
+
+static void readers__files_that_are_missing_or_no_files__no_samples(void **state)
+{
+    (void)state;
+    char *fifo = xasprintf("%s/fifo", directory);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    struct metric metrics[] = {regex_metric("x ([0-9]+)"),
+                               {.name = (char *)"j", .reader = READER_JSON, .path = (char *)"a", .file = (char *)"fifo"},
+                               {.name = (char *)"k", .reader = READER_JSONL, .path = (char *)"a", .file = (char *)"fifo"}};
+    struct reader_set *set = set_of(metrics, 3);
+    struct sample_list l;
+    readers_read(set, "/no/such/log", fifo, directory, &l);
+    assert_int_equal(l.count, 0);
+    assert_int_equal(l.name_count, 3);
+    sample_list_free(&l);
+    reader_set_free(set);
+    unlink(fifo);
+    free(fifo);
+}
+
+/* --- JSON readers --- */
+
+static struct sample_list read_json(enum reader_kind kind, const char *path, const char *text)
+{
+    struct metric m = {.name = (char *)"speed", .reader = kind, .path = (char *)path, .file = (char *)"out.json"};
+    struct reader_set *set = set_of(&m, 1);
+    struct sample_list l;
+    char *file = xasprintf("%s/out.json", directory);
+    put(file, text);
+    readers_read(set, NULL, NULL, directory, &l);
+    reader_set_free(set);
+    free(file);
+    return l;
+}
+
+static void readers__json_path__found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *text;
+        double value;
+    } cases[] = {
+        {"a", "{\"a\": 1}", 1},
+        {"a.b", "{\"a\": {\"b\": 2}}", 2},
+        {"a.1.b", "{\"a\": [{\"b\": 1}, {\"b\": 3}]}", 3},
+        {"a.b", "{\"a.b\": 4}", 4},
+        {"x.a.b", "{\"x\": {\"a.b\": 5}}", 5},
+        {"a", "{\n \"a\":\n NaN\n}\n", NAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample_list l = read_json(READER_JSON, cases[i].path, cases[i].text);
+        assert_int_equal(l.count, 1);
+        assert_sample(&l, 0, "speed", 0, cases[i].value);
+        sample_list_free(&l);
+    }
+}
+
+static void readers__json_path_that_leads_nowhere__nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *text;
+    } cases[] = {
+        {"b", "{\"a\": 1}"},   {"a.b", "{\"a\": [1, 2]}"}, {"a.5", "{\"a\": [1, 2]}"}, {"a.-1", "{\"a\": [1, 2]}"},
+        {"a", "{\"a\": \"1\"}"}, {"a", "{\"a\": true}"},     {"a", "{\"a\": 1"},         {"a", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample_list l = read_json(READER_JSON, cases[i].path, cases[i].text);
+        assert_int_equal(l.count, 0);
+        sample_list_free(&l);
+    }
+}
+
+static void readers__json_array_at_the_path__each_number(void **state)
+{
+    (void)state;
+    struct sample_list l = read_json(READER_JSON, "times", "{\"times\": [3, null, 1, 2]}");
+    assert_int_equal(l.count, 3);
+    assert_sample(&l, 2, "speed", 2, 2);
+    sample_list_free(&l);
+}
+
+static void readers__json_lines_file__steps_kept_and_torn_lines_counted(void **state)
+{
+    (void)state;
+    struct sample_list l = read_json(READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"");
+    assert_int_equal(l.count, 2);
+    assert_sample(&l, 0, "speed", 5, 1);
+    assert_sample(&l, 1, "speed", 6, 2);
+    assert_int_equal(l.malformed_lines, 2);
+    sample_list_free(&l);
+}
+
+static void readers__json_lines_in_the_log__other_output_is_no_fault(void **state)
+{
+    (void)state;
+    struct metric metrics[] = {{.name = (char *)"a", .reader = READER_JSONL, .path = (char *)"a"},
+                               {.name = (char *)"b", .reader = READER_JSONL, .path = (char *)"b"}};
+    struct reader_set *set = set_of(metrics, 2);
+    struct sample_list l;
+    put(log_path, "starting\n  {\"a\": 1, \"b\": 2}\n[1]\n{torn\n{\"b\": 3}\n");
+    readers_read(set, log_path, NULL, NULL, &l);
+    assert_int_equal(l.count, 3);
+    assert_sample(&l, 1, "b", 0, 2);
+    assert_sample(&l, 2, "b", 1, 3);
+    assert_int_equal(l.malformed_lines, 1);
+    sample_list_free(&l);
+    reader_set_free(set);
+}
+
+static void readers_any__first_metric__seen_when_it_is_there(void **state)
+{
+    (void)state;
+    struct metric m = regex_metric("speed ([0-9]+)");
+    struct reader_set *set = set_of(&m, 1), *none = set_of(NULL, 0);
+    put(log_path, "speed unknown\n");
+    assert_false(readers_any(set, log_path));
+    put(log_path, "speed unknown\nspeed 3");
+    assert_true(readers_any(set, log_path));
+    assert_false(readers_any(none, log_path));
+    assert_false(readers_any(set, "/no/such/log"));
+    reader_set_free(set);
+    reader_set_free(none);
+}
+
+/* --- summaries --- */
+
+static struct summary summary_of(enum take take, int64_t warmup, const double *values, size_t count)
+{
+    double copy[16];
+    memcpy(copy, values, count * sizeof *values);
+    return summarise(copy, count, warmup, take);
+}
+
+static void summarise__known_values__each_statistic(void **state)
+{
+    (void)state;
+    static const double values[] = {100, 4, 1, 3, 2};
+    struct summary s = summary_of(TAKE_MEDIAN, 1, values, 5);
+    assert_int_equal(s.count, 4);
+    assert_float_equal(s.value, 2.5, 0);
+    assert_float_equal(s.median, 2.5, 0);
+    assert_float_equal(s.mean, 2.5, 0);
+    assert_float_equal(s.minimum, 1, 0);
+    assert_float_equal(s.maximum, 4, 0);
+    assert_float_equal(s.p90, 3.7, 1e-12);
+    assert_float_equal(s.stddev, sqrt(5.0 / 3), 1e-12);
+    assert_float_equal(summary_of(TAKE_LAST, 1, values, 5).value, 2, 0);
+    assert_float_equal(summary_of(TAKE_MAX, 1, values, 5).value, 4, 0);
+    assert_float_equal(summary_of(TAKE_MIN, 1, values, 5).value, 1, 0);
+    assert_float_equal(summary_of(TAKE_MEAN, 0, values, 5).value, 22, 0);
+    assert_float_equal(summary_of(TAKE_P90, 1, values, 5).value, 3.7, 1e-12);
+}
+
+static void summarise__warm_up_takes_all__the_last_stays(void **state)
+{
+    (void)state;
+    static const double values[] = {5, 6, 7};
+    struct summary s = summary_of(TAKE_MEDIAN, 3, values, 3);
+    assert_int_equal(s.count, 1);
+    assert_float_equal(s.value, 7, 0);
+    assert_float_equal(s.stddev, 0, 0);
+    s = summary_of(TAKE_MEDIAN, INT64_MAX, values, 3);
+    assert_int_equal(s.count, 1);
+    assert_int_equal(summarise(NULL, 0, 2, TAKE_MEDIAN).count, 0);
+}
+
+static void summarise__nan_counted__nan(void **state)
+{
+    (void)state;
+    static const double values[] = {NAN, 1, 2};
+    assert_true(isnan(summary_of(TAKE_MEDIAN, 0, values, 3).value));
+    assert_true(isnan(summary_of(TAKE_MIN, 0, values, 3).value));
+    assert_int_equal(summary_of(TAKE_MEDIAN, 0, values, 3).count, 3);
+    assert_float_equal(summary_of(TAKE_MEDIAN, 1, values, 3).value, 1.5, 0);
+    assert_float_equal(summary_of(TAKE_LAST, 0, values, 3).value, 2, 0);
+}
+
+static void summarise__infinities__not_made_into_nan(void **state)
+{
+    (void)state;
+    static const double both[] = {INFINITY, INFINITY}, one[] = {1, 2, INFINITY};
+    assert_true(summary_of(TAKE_MEDIAN, 0, both, 2).value == INFINITY);
+    assert_float_equal(summary_of(TAKE_MEDIAN, 0, one, 3).value, 2, 0);
+    assert_true(summary_of(TAKE_P90, 0, one, 3).value == INFINITY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers__regex__one_sample_per_line_in_order),
+        cmocka_unit_test(readers__progress_bar__carriage_returns_end_lines),
+        cmocka_unit_test(readers__group_with_a_number__its_value),
+        cmocka_unit_test(readers__group_with_more_than_a_number__nothing),
+        cmocka_unit_test(readers__pattern_without_group__the_whole_match),
+        cmocka_unit_test(readers__binary_log__survived),
+        cmocka_unit_test(reader_set__bad_pattern__said_with_its_place),
+        cmocka_unit_test(readers__metrics_file__every_numeric_member),
+        cmocka_unit_test(readers__not_a_number__kept_as_such),
+        cmocka_unit_test(readers__torn_and_other_lines__counted_and_skipped),
+        cmocka_unit_test(readers__odd_steps__counted_instead),
+        cmocka_unit_test(readers__a_name_per_step__bounded),
+        cmocka_unit_test(readers__files_that_are_missing_or_no_files__no_samples),
+        cmocka_unit_test(readers__json_path__found),
+        cmocka_unit_test(readers__json_path_that_leads_nowhere__nothing),
+        cmocka_unit_test(readers__json_array_at_the_path__each_number),
+        cmocka_unit_test(readers__json_lines_file__steps_kept_and_torn_lines_counted),
+        cmocka_unit_test(readers__json_lines_in_the_log__other_output_is_no_fault),
+        cmocka_unit_test(readers_any__first_metric__seen_when_it_is_there),
+        cmocka_unit_test(summarise__known_values__each_statistic),
+        cmocka_unit_test(summarise__warm_up_takes_all__the_last_stays),
+        cmocka_unit_test(summarise__nan_counted__nan),
+        cmocka_unit_test(summarise__infinities__not_made_into_nan),
+    };
+    return cmocka_run_group_tests_name("readers", tests, make_directory, remove_directory);
+}

@@ -1,0 +1,381 @@
+/* report: CSV read back: what was written comes out equal, and what is malformed is refused with its line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/csv.h"
+#include "report/text.h"
+#include "report_fixture.h"
+#include "util/decimal.h"
+#include "util/memory.h"
+#include "util/rng.h"
+
+/* Gives `text` in pieces of at most `step` bytes. */
+struct fixture_input {
+    const char *text;
+    size_t length, step, at;
+    size_t fail_at; /* offset from which reading fails, or NEVER */
+};
+
+static long fixture_read(void *context, void *bytes, size_t room, struct error *e)
+{
+    struct fixture_input *f = context;
+    if (f->at >= f->fail_at)
+        return error_set(e, ERROR_FAILED, "input gone");
+    size_t n = f->length - f->at;
+    n = n < room ? n : room;
+    n = n < f->step ? n : f->step;
+    memcpy(bytes, f->text + f->at, n);
+    f->at += n;
+    return (long)n;
+}
+
+/* Records as text: "1:[a][~]" for a line with the text a and a NULL. */
+static int show_record(void *context, const struct csv_record *record, struct error *e)
+{
+    struct buffer *out = context;
+    (void)e;
+    buffer_printf(out, "%zu:", record->line);
+    for (size_t i = 0; i < record->count; i++) {
+        const struct cell *c = &record->cells[i];
+        buffer_add_char(out, '[');
+        if (c->kind == CELL_NULL)
+            buffer_add_char(out, '~');
+        else
+            buffer_add(out, c->text, c->length);
+        buffer_add_char(out, ']');
+    }
+    return 0;
+}
+
+static int read_shown(const char *text, size_t length, size_t step, struct buffer *out, struct error *e)
+{
+    struct fixture_input f = {text, length, step, 0, NEVER};
+    return csv_read_rows(&(struct csv_input){fixture_read, &f}, show_record, out, e);
+}
+
+static void check_read(const char *text, const char *expected)
+{
+    for (size_t step = 1; step < 4; step++) {
+        struct error e = ERROR_INIT;
+        struct buffer out = BUFFER_INIT;
+        if (read_shown(text, strlen(text), step, &out, &e) != 0)
+            fail_msg("%s", e.text);
+        assert_string_equal(buffer_text(&out), expected);
+        buffer_free(&out);
+    }
+}
+
+static void check_refused(const char *text, const char *message)
+{
+    for (size_t step = 1; step < 4; step++) {
+        struct error e = ERROR_INIT;
+        struct buffer out = BUFFER_INIT;
+        assert_int_equal(read_shown(text, strlen(text), step, &out, &e), -1);
+        assert_string_equal(e.text, message);
+        assert_int_equal(e.kind, ERROR_USAGE);
+        buffer_free(&out);
+    }
+}
+
+static void csv_read__kinds_of_cells__told_apart(void **state)
+{
+    (void)state;
+    check_read("a,b,c\r\n\"\",,x\r\n", "1:[a][b][c]2:[][~][x]");
+    check_read("a, b ,c", "1:[a][ b ][c]");
+    check_read("\"a\"\"b\",\"c,\nd\"\n1,\"\n\"\n3,4\n", "1:[a\"b][c,\nd]3:[1][\n]5:[3][4]");
+    check_read("", "");
+}
+
+static void csv_read__line_ends_and_mark__accepted(void **state)
+{
+    (void)state;
+    check_read("a,b\rc,d\re,f", "1:[a][b]1:[c][d]1:[e][f]");
+    check_read("\xEF\xBB\xBFname,n\nx,1\n", "1:[name][n]2:[x][1]");
+    check_read("\"\xEF\xBB\xBFname\",n\n", "1:[\xEF\xBB\xBFname][n]");
+}
+
+static void csv_read__empty_lines__skipped_but_null_in_one_column(void **state)
+{
+    (void)state;
+    check_read("\r\n\na,b\r\n\r\n1,2\r\n\r\n", "3:[a][b]5:[1][2]");
+    check_read("a\r\n\r\nx\r\n\"\"\r\n\r\n", "1:[a]2:[~]3:[x]4:[]5:[~]");
+    check_read("a\n\n\nx\n", "1:[a]2:[~]3:[~]4:[x]");
+}
+
+static void csv_read__malformed__refused_with_line(void **state)
+{
+    (void)state;
+    check_refused("a,b\n1,x\"y\n",
+                  "line 2: a quote within a cell that is not quoted, or text after a closing quote");
+    check_refused("a,b\n1,\"x\" \n",
+                  "line 2: a quote within a cell that is not quoted, or text after a closing quote");
+    check_refused("a,b\n1,2\n3,\"x\ny\n", "line 3: a quoted cell is not closed");
+    check_refused("a,b\n\"1\n\",2\n3\n", "line 4: 1 cells where the first line has 2");
+    check_refused("a\n1,2", "line 2: 2 cells where the first line has 1");
+    check_refused("a,b\n1,\xFFq\n", "line 2: not UTF-8 text");
+}
+
+static void csv_read__nul_bytes__kept(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    struct buffer out = BUFFER_INIT;
+    static const char text[] = "a\0b,\"\0\"\n";
+    assert_int_equal(read_shown(text, sizeof text - 1, 1000, &out, &e), 0);
+    assert_int_equal(out.length, sizeof "1:[a\0b][\0]" - 1);
+    assert_memory_equal(out.data, "1:[a\0b][\0]", out.length);
+    buffer_free(&out);
+}
+
+static void csv_read__too_many_cells__refused(void **state)
+{
+    (void)state;
+    size_t length = CSV_CELLS_MAX + 1;
+    char *text = xmalloc(length + 1);
+    memset(text, ',', length);
+    text[length] = '\0';
+    struct error e = ERROR_INIT;
+    struct buffer out = BUFFER_INIT;
+    assert_int_equal(read_shown(text, length, length, &out, &e), -1);
+    assert_string_equal(e.text, "line 1: too many cells");
+    free(text);
+    buffer_free(&out);
+}
+
+static long endless_quoted(void *context, void *bytes, size_t room, struct error *e)
+{
+    bool *begun = context;
+    (void)e;
+    memset(bytes, 'x', room);
+    if (!*begun)
+        memset(bytes, '"', 1);
+    *begun = true;
+    return (long)room;
+}
+
+static void csv_read__cell_without_end__refused_at_the_limit(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    bool begun = false;
+    assert_int_equal(csv_read_rows(&(struct csv_input){endless_quoted, &begun}, show_record, NULL, &e), -1);
+    assert_string_equal(e.text, "line 1: a cell of more than 64 MiB; is a closing quote missing?");
+}
+
+struct long_input {
+    size_t blocks;   /* left to give */
+    bool empty_lines; /* else one cell per block */
+};
+
+static long read_long(void *context, void *bytes, size_t room, struct error *e)
+{
+    struct long_input *f = context;
+    (void)e;
+    if (f->blocks == 0)
+        return 0;
+    f->blocks--;
+    memset(bytes, f->empty_lines ? '\n' : 'x', room);
+    ((char *)bytes)[room - 1] = '\n';
+    return (long)room;
+}
+
+static int count_record(void *context, const struct csv_record *record, struct error *e)
+{
+    (void)record;
+    (void)e;
+    ++*(size_t *)context;
+    return 0;
+}
+
+static void csv_read__inputs_longer_than_a_cell_may_be__read(void **state)
+{
+    (void)state;
+    for (int empty_lines = 0; empty_lines < 2; empty_lines++) {
+        struct error e = ERROR_INIT;
+        size_t records = 0;
+        struct long_input f = {(CSV_CELL_BYTES_MAX >> 18) + 10, empty_lines};
+        assert_int_equal(csv_read_rows(&(struct csv_input){read_long, &f}, count_record, &records, &e), 0);
+        assert_int_equal(records, empty_lines ? 0 : (CSV_CELL_BYTES_MAX >> 18) + 10);
+    }
+}
+
+static int refuse_second(void *context, const struct csv_record *record, struct error *e)
+{
+    size_t *seen = context;
+    ++*seen;
+    return record->line == 2 ? error_set(e, ERROR_FAILED, "no such column") : 0;
+}
+
+static void csv_read__callback_and_input_errors__passed_through(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    size_t seen = 0;
+    struct fixture_input f = {"a\nb\nc\nd\n", 8, 100, 0, NEVER};
+    assert_int_equal(csv_read_rows(&(struct csv_input){fixture_read, &f}, refuse_second, &seen, &e), -1);
+    assert_string_equal(e.text, "no such column");
+    assert_int_equal(seen, 2);
+
+    struct buffer out = BUFFER_INIT;
+    f = (struct fixture_input){"a\nb\nc\nd\n", 8, 2, 0, 4};
+    assert_int_equal(csv_read_rows(&(struct csv_input){fixture_read, &f}, show_record, &out, &e), -1);
+    assert_string_equal(e.text, "input gone");
+    buffer_free(&out);
+}
+
+static void csv_formula__guards__undone_exactly_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool formula;
+    } cases[] = {
+        {"=1+1", true},  {"+1", true},   {"-1", true},     {"@SUM(A1)", true},   {"\tx", true},
+        {"\rx", true},   {"\nx", true},  {"'=x", true},    {"''-x", true},       {"  =x", true},
+        {"\x01=x", true}, {"＝x", true}, {"＠x", true},    {"a=b", false},       {"'quoted'", false},
+        {"", false},     {"'", false},   {"  plain", false}, {"5-3", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t length = strlen(cases[i].text);
+        assert_int_equal(csv_formula_like(cases[i].text, length), cases[i].formula);
+        char *guarded = xasprintf("'%s", cases[i].text);
+        struct cell cell = {.kind = CELL_TEXT, .text = guarded, .length = length + 1};
+        struct cell back = csv_unescape_formula(cell);
+        assert_int_equal(back.length, cases[i].formula ? length : length + 1);
+        assert_memory_equal(back.text, cases[i].formula ? cases[i].text : guarded, back.length);
+        free(guarded);
+    }
+    assert_int_equal(csv_unescape_formula((struct cell)NONE).kind, CELL_NULL);
+}
+
+/* --- round trip --- */
+
+#define COLUMNS 5
+#define ROWS 2000
+
+/* Text made of what gives trouble. */
+static struct cell random_text(struct rng *rng)
+{
+    static const char *const parts[] = {"=",  "+",    "-",    "@",  "'",    "\"", ",", "\r", "\n", "\r\n",
+                                        "\t", " ",    "\xFF", "é",  "日本", "a",  "b", "\\", ";",  "\xE2\x80\xAE",
+                                        "|",  "\xC3", "NULL", "\x01", "\xEF\xBB\xBF", "＝"};
+    struct buffer text = BUFFER_INIT;
+    for (uint64_t n = rng_below(rng, 7); n > 0; n--) {
+        uint64_t k = rng_below(rng, sizeof parts / sizeof *parts + 1);
+        if (k == 0)
+            buffer_add_char(&text, '\0');
+        else
+            buffer_add_text(&text, parts[k - 1]);
+    }
+    size_t length = text.length;
+    return (struct cell){.kind = CELL_TEXT, .length = length, .text = buffer_take(&text)};
+}
+
+static struct cell random_cell(struct rng *rng)
+{
+    uint64_t bits = rng_next(rng);
+    struct cell cell = {.kind = (enum cell_kind)rng_below(rng, 4)};
+    cell.integer = (int64_t)bits;
+    memcpy(&cell.real, &bits, sizeof cell.real);
+    if (bits % 16 == 0)
+        cell.real = bits % 32 ? NAN : -INFINITY;
+    return cell.kind == CELL_TEXT ? random_text(rng) : cell;
+}
+
+struct comparison {
+    const struct cell *cells;
+    size_t records;
+    size_t columns;
+};
+
+static void assert_reads_back(const struct cell *written, const struct cell *read)
+{
+    struct cell text = csv_unescape_formula(*read);
+    struct buffer expected = BUFFER_INIT;
+    char number[DECIMAL_BYTES];
+    assert_int_equal(text.kind, written->kind == CELL_NULL ? CELL_NULL : CELL_TEXT);
+    if (written->kind == CELL_INT)
+        buffer_add(&expected, number, decimal_from_int64(written->integer, number));
+    else if (written->kind == CELL_FLOAT)
+        buffer_add(&expected, number, decimal_from_double(written->real, number));
+    else if (written->kind == CELL_TEXT)
+        text_add_valid(&expected, written->text, written->length);
+    assert_int_equal(text.length, expected.length);
+    if (expected.length)
+        assert_memory_equal(text.text, expected.data, expected.length);
+    if (written->kind == CELL_FLOAT && isfinite(written->real))
+        assert_true(strtod(buffer_text(&expected), NULL) == written->real);
+    buffer_free(&expected);
+}
+
+static int compare_record(void *context, const struct csv_record *record, struct error *e)
+{
+    struct comparison *c = context;
+    (void)e;
+    assert_int_equal(record->count, c->columns);
+    if (c->records++ == 0)
+        return 0;
+    for (size_t i = 0; i < c->columns; i++)
+        assert_reads_back(&c->cells[(c->records - 2) * c->columns + i], &record->cells[i]);
+    return 0;
+}
+
+static void round_trip(size_t columns, uint64_t seed, bool lf)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    struct rng rng = rng_stream(seed, 0);
+    struct cell *cells = xcalloc(ROWS * columns, sizeof *cells);
+    for (size_t i = 0; i < ROWS * columns; i++)
+        cells[i] = random_cell(&rng);
+    struct fixture_rows f = {cells, ROWS, columns, NEVER, 0, 0};
+    struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
+    struct row_source rows = {columns, names, NULL, fixture_next, &f};
+    struct error e = ERROR_INIT;
+    assert_int_equal(render_csv(&rows, &(struct render_options){.lf = lf}, &(struct report_sink){fixture_write, &s}, &e), 0);
+
+    struct comparison c = {.cells = cells, .columns = columns};
+    struct fixture_input input = {s.text.data, s.text.length, 777, 0, NEVER};
+    if (csv_read_rows(&(struct csv_input){fixture_read, &input}, compare_record, &c, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(c.records, ROWS + 1);
+    for (size_t i = 0; i < ROWS * columns; i++)
+        if (cells[i].kind == CELL_TEXT)
+            free((char *)cells[i].text);
+    free(cells);
+    buffer_free(&s.text);
+}
+
+static void csv__random_hostile_rows__read_back_equal(void **state)
+{
+    (void)state;
+    round_trip(COLUMNS, 1, false);
+    round_trip(COLUMNS, 2, true);
+    round_trip(1, 3, false);
+    round_trip(1, 4, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(csv_read__kinds_of_cells__told_apart),
+        cmocka_unit_test(csv_read__line_ends_and_mark__accepted),
+        cmocka_unit_test(csv_read__empty_lines__skipped_but_null_in_one_column),
+        cmocka_unit_test(csv_read__malformed__refused_with_line),
+        cmocka_unit_test(csv_read__nul_bytes__kept),
+        cmocka_unit_test(csv_read__too_many_cells__refused),
+        cmocka_unit_test(csv_read__cell_without_end__refused_at_the_limit),
+        cmocka_unit_test(csv_read__inputs_longer_than_a_cell_may_be__read),
+        cmocka_unit_test(csv_read__callback_and_input_errors__passed_through),
+        cmocka_unit_test(csv_formula__guards__undone_exactly_once),
+        cmocka_unit_test(csv__random_hostile_rows__read_back_equal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

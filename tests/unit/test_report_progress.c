@@ -1,0 +1,239 @@
+/* report: progress as a line for a terminal, a line for a log, JSON and a summary. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <cjson/cJSON.h>
+
+#include "report/progress.h"
+#include "report/text.h"
+#include "util/utf8.h"
+
+static const struct failure_count failures[] = {{"oom", 2}, {"signal", 0}, {"timeout", 1}};
+
+static const struct sweep_progress half = {
+    .total = 456, .ok = 110, .failed = 3, .skipped = 10, .running = 4, .pending = 329,
+    .elapsed_ms = 90000, .jobs_per_second = 12.34, .eta_ms = 200000,
+    .has_best = true, .best_value = 45.25, .best_unit = "samples/s", .best_label = "tiny zero_stage=1",
+    .failures = failures, .failure_count = 3,
+};
+
+static const struct sweep_progress begun = {.total = 8, .pending = 8, .eta_ms = -1, .jobs_per_second = NAN};
+
+static void check_line(const struct sweep_progress *p, size_t columns, bool ascii, const char *expected)
+{
+    struct buffer out = BUFFER_INIT;
+    progress_add_line(p, columns, ascii, &out);
+    assert_string_equal(buffer_text(&out), expected);
+    buffer_free(&out);
+}
+
+static void line__wide_terminal__everything_with_a_bar(void **state)
+{
+    (void)state;
+    check_line(&half, 200, true,
+               "[#######.....................]   26%  123/456  3 failed  4 running  12.3 jobs/s  eta 3m20s  "
+               "best 45.25 samples/s (tiny zero_stage=1)");
+    check_line(&begun, 30, false, "[░░░░░░░░░░░░░░░░░]    0%  0/8");
+}
+
+static void line__narrower__parts_left_out_in_order(void **state)
+{
+    (void)state;
+    check_line(&half, 100, true,
+               " 26%  123/456  3 failed  4 running  12.3 jobs/s  eta 3m20s  best 45.25 samples/s (tiny zero_stage=1)");
+    check_line(&half, 99, true,
+               "[#######.....................]   26%  123/456  3 failed  4 running  12.3 jobs/s  eta 3m20s");
+    check_line(&half, 58, true, " 26%  123/456  3 failed  4 running  12.3 jobs/s  eta 3m20s");
+    check_line(&half, 57, true, "[##......]   26%  123/456  3 failed  4 running  eta 3m20s");
+    check_line(&half, 44, true, " 26%  123/456  3 failed  eta 3m20s");
+    check_line(&half, 34, true, " 26%  123/456  3 failed  eta 3m20s");
+    check_line(&half, 33, true, "123/456  3 failed  eta 3m20s");
+    check_line(&half, 18, true, "123/456  3 failed");
+    check_line(&half, 16, true, "123/456");
+    check_line(&half, 6, true, "123...");
+    check_line(&half, 6, false, "123/4…");
+    check_line(&half, 0, true, "");
+}
+
+static void line__long_label__cut_at_40_columns(void **state)
+{
+    (void)state;
+    struct sweep_progress p = {.total = 1, .eta_ms = -1, .has_best = true, .best_value = 2};
+    p.best_label = "0123456789012345678901234567890123456789x";
+    check_line(&p, 65, true, "  0%  0/1  best 2 (0123456789012345678901234567890123456...)");
+}
+
+static void line__any_width__never_wider(void **state)
+{
+    (void)state;
+    struct sweep_progress p = half;
+    p.best_label = "モデル\x1B[2J\xFF\n\xE2\x80\xAE very long label that goes on and on and on";
+    p.best_unit = "µs";
+    for (size_t columns = 0; columns < 250; columns++) {
+        for (int ascii = 0; ascii < 2; ascii++) {
+            struct buffer out = BUFFER_INIT;
+            progress_add_line(&p, columns, ascii, &out);
+            assert_true(text_columns(buffer_text(&out), out.length) <= columns);
+            for (size_t i = 0; i < out.length; i++)
+                assert_true((unsigned char)out.data[i] >= ' ' && (!ascii || (unsigned char)out.data[i] < 0x7F));
+            assert_int_equal(utf8_first_invalid(buffer_text(&out), out.length), out.length);
+            buffer_free(&out);
+        }
+    }
+}
+
+static void line__nothing_to_do_or_all_done__no_division(void **state)
+{
+    (void)state;
+    check_line(&(struct sweep_progress){.eta_ms = -1}, 80, true, "0/0");
+    check_line(&(struct sweep_progress){.total = 3, .ok = 2, .failed = 1}, 60, true,
+               "[############################]  100%  3/3  1 failed  eta <1s");
+    check_line(&(struct sweep_progress){.total = 1000, .ok = 999, .eta_ms = -1}, 16, true, " 99%  999/1000");
+}
+
+static void line__rates__unit_in_which_they_can_be_read(void **state)
+{
+    (void)state;
+    struct sweep_progress p = {.total = 9, .eta_ms = -1};
+    static const struct {
+        double rate;
+        const char *line;
+    } cases[] = {{2345.6, "  0%  0/9  2346 jobs/s"},    {1, "  0%  0/9  1.0 jobs/s"},
+                 {0.5, "  0%  0/9  30.0 jobs/min"},     {0.001, "  0%  0/9  3.6 jobs/h"},
+                 {1e-5, "  0%  0/9  0.036 jobs/h"},     {0, "  0%  0/9"},
+                 {-1, "  0%  0/9"},                     {INFINITY, "  0%  0/9"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        p.jobs_per_second = cases[i].rate;
+        check_line(&p, strlen(cases[i].line), true, cases[i].line);
+    }
+}
+
+static void check_plain(const struct sweep_progress *p, const char *expected)
+{
+    struct buffer out = BUFFER_INIT;
+    progress_add_plain(p, &out);
+    assert_string_equal(buffer_text(&out), expected);
+    buffer_free(&out);
+}
+
+static void plain__all_and_little__complete_line(void **state)
+{
+    (void)state;
+    check_plain(&half, "123/456 done (26%): 110 ok, 3 failed (2 oom, 1 timeout), 10 skipped, 4 running, 329 pending; "
+                       "1m30s elapsed, 12.3 jobs/s, eta 3m20s; best 45.25 samples/s (tiny zero_stage=1)");
+    check_plain(&begun, "0/8 done (0%): 0 ok, 0 failed, 0 skipped, 0 running, 8 pending; 0ms elapsed, eta unknown");
+}
+
+static void plain__hostile_label__one_line(void **state)
+{
+    (void)state;
+    struct sweep_progress p = begun;
+    p.has_best = true;
+    p.best_value = NAN;
+    p.best_label = "a\nb\x1B[2J";
+    check_plain(&p, "0/8 done (0%): 0 ok, 0 failed, 0 skipped, 0 running, 8 pending; 0ms elapsed, eta unknown; "
+                    "best NaN (a\\nb\\x1b[2J)");
+}
+
+static void check_json(const struct sweep_progress *p, const char *expected)
+{
+    struct buffer out = BUFFER_INIT;
+    progress_add_json(p, &out);
+    assert_string_equal(buffer_text(&out), expected);
+    cJSON *parsed = cJSON_Parse(buffer_text(&out));
+    assert_non_null(parsed);
+    cJSON_Delete(parsed);
+    buffer_free(&out);
+}
+
+static void json__all_and_little__one_object(void **state)
+{
+    (void)state;
+    check_json(&half, "{\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"running\":4,\"pending\":329,"
+                      "\"elapsed_ms\":90000,\"jobs_per_second\":12.34,\"eta_ms\":200000,"
+                      "\"best\":{\"value\":45.25,\"unit\":\"samples/s\",\"label\":\"tiny zero_stage=1\"},"
+                      "\"failures\":{\"oom\":2,\"signal\":0,\"timeout\":1}}");
+    check_json(&begun, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"running\":0,\"pending\":8,"
+                       "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,\"best\":null,\"failures\":{}}");
+}
+
+static void json__best_not_finite_and_unnamed__string_and_nulls(void **state)
+{
+    (void)state;
+    struct sweep_progress p = begun;
+    p.has_best = true;
+    p.best_value = -INFINITY;
+    p.best_unit = "";
+    check_json(&p, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"running\":0,\"pending\":8,"
+                   "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,"
+                   "\"best\":{\"value\":\"-Infinity\",\"unit\":null,\"label\":null},\"failures\":{}}");
+}
+
+static void check_summary(const struct sweep_progress *p, const char *expected)
+{
+    struct buffer out = BUFFER_INIT;
+    progress_add_summary(p, &out);
+    assert_string_equal(buffer_text(&out), expected);
+    buffer_free(&out);
+}
+
+static void summary__states_and_classes__aligned_with_shares(void **state)
+{
+    (void)state;
+    check_summary(&half, "ok         110   24.1%\n"
+                         "failed       3    0.7%\n"
+                         "  oom        2    0.4%\n"
+                         "  timeout    1    0.2%\n"
+                         "skipped     10    2.2%\n"
+                         "running      4    0.9%\n"
+                         "pending    329   72.1%\n"
+                         "total      456\n");
+    check_summary(&(struct sweep_progress){.total = 1200, .ok = 1200}, "ok     1200  100.0%\ntotal  1200\n");
+    const struct failure_count odd = {"01234567890123456789\n01234567890123456789", 1};
+    check_summary(&(struct sweep_progress){.total = 1, .failed = 1, .failures = &odd, .failure_count = 1},
+                  "failed                                      1  100.0%\n"
+                  "  01234567890123456789\\n01234567890123456…  1  100.0%\n"
+                  "total                                       1\n");
+    check_summary(&(struct sweep_progress){.total = 0}, "total  0\n");
+}
+
+static void eta__magnitudes__rounded_up(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } cases[] = {{-1, "unknown"},      {0, "<1s"},           {999, "<1s"},          {1000, "1s"},
+                 {1001, "2s"},         {59000, "59s"},       {59001, "1m00s"},      {200000, "3m20s"},
+                 {200001, "3m21s"},    {7500000, "2h05m"},   {367200000, "4d06h"},  {INT64_C(99) * 86400000, "99d00h"},
+                 {INT64_C(99) * 86400000 + 1, ">99d"}, {INT64_MAX, ">99d"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32];
+        assert_string_equal(progress_format_eta(cases[i].ms, text, sizeof text), cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line__wide_terminal__everything_with_a_bar),
+        cmocka_unit_test(line__narrower__parts_left_out_in_order),
+        cmocka_unit_test(line__long_label__cut_at_40_columns),
+        cmocka_unit_test(line__any_width__never_wider),
+        cmocka_unit_test(line__nothing_to_do_or_all_done__no_division),
+        cmocka_unit_test(line__rates__unit_in_which_they_can_be_read),
+        cmocka_unit_test(plain__all_and_little__complete_line),
+        cmocka_unit_test(plain__hostile_label__one_line),
+        cmocka_unit_test(json__all_and_little__one_object),
+        cmocka_unit_test(json__best_not_finite_and_unnamed__string_and_nulls),
+        cmocka_unit_test(summary__states_and_classes__aligned_with_shares),
+        cmocka_unit_test(eta__magnitudes__rounded_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,379 @@
+/* report: what each format makes of rows, exactly; errors of rows and sinks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/render.h"
+#include "report_fixture.h"
+#include "util/memory.h"
+
+static const char *const names[] = {"name", "zero_stage", "throughput", NULL};
+static const char *const units[] = {NULL, "", "samples/s"};
+
+static const struct cell ordinary[] = {
+    TEXT("tiny"), INT(0), FLOAT(12.5),     //
+    TEXT("wide"), INT(-3), FLOAT(1.0 / 3), //
+    TEXT(""), NONE, NONE,                  //
+};
+
+static const struct cell hostile[] = {
+    TEXT("=cmd|' /C calc'!A0"), TEXT("a\"b,c"), TEXT("one\r\ntwo"),             //
+    TEXT("nul\0byte"), TEXT("bad\xFF\xC0\xAFutf"), TEXT("\xE2\x80\xAE" "right"), //
+    FLOAT(NAN), FLOAT(INFINITY), FLOAT(-INFINITY),                              //
+    TEXT("'=x"), TEXT("a|b*c_d_ `e` <f>\\"), TEXT("tab\there\x1B[2J"),          //
+};
+
+static void check(render_function *render, const struct cell *cells, size_t rows, const char *expected)
+{
+    struct render_options options = RENDER_OPTIONS_INIT;
+    char *text = fixture_render(render, cells, rows, names, units, options);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* As check, for output with NUL bytes in it. */
+static void check_bytes(render_function *render, const char *expected, size_t length)
+{
+    struct render_options options = RENDER_OPTIONS_INIT;
+    char *text = fixture_render(render, hostile, 4, names, units, options);
+    assert_memory_equal(text, expected, length + 1);
+    free(text);
+}
+
+#define CHECK_BYTES(render, literal) check_bytes(render, literal, sizeof(literal) - 1)
+
+static void csv__ordinary_rows__header_crlf_null_apart_from_empty(void **state)
+{
+    (void)state;
+    check(render_csv, ordinary, 3,
+          "name,zero_stage,throughput\r\n"
+          "tiny,0,12.5\r\n"
+          "wide,-3,0.3333333333333333\r\n"
+          "\"\",,\r\n");
+}
+
+static void csv__hostile_cells__quoted_guarded_replaced(void **state)
+{
+    (void)state;
+    CHECK_BYTES(render_csv, "name,zero_stage,throughput\r\n"
+                            "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
+                            "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE" "right\r\n"
+                            "NaN,Infinity,-Infinity\r\n"
+                            "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n");
+}
+
+static void csv__lf_option__lf_line_ends(void **state)
+{
+    (void)state;
+    struct render_options options = RENDER_OPTIONS_INIT;
+    options.lf = true;
+    char *text = fixture_render(render_csv, ordinary, 1, names, NULL, options);
+    assert_string_equal(text, "name,zero_stage,throughput\ntiny,0,12.5\n");
+    free(text);
+}
+
+static void csv__header_like_formula__guarded(void **state)
+{
+    (void)state;
+    static const char *const header[] = {"-x", "(pp, tp)", NULL};
+    char *text = fixture_render(render_csv, NULL, 0, header, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    assert_string_equal(text, "'-x,\"(pp, tp)\"\r\n");
+    free(text);
+}
+
+static void csv__blanks_and_byte_order_mark__quoted_for_other_readers(void **state)
+{
+    (void)state;
+    static const char *const header[] = {"\xEF\xBB\xBFname", "b c", NULL};
+    static const struct cell cells[] = {TEXT(" x"), TEXT("x "), TEXT("x y"), TEXT(" ")};
+    char *text = fixture_render(render_csv, cells, 2, header, NULL, (struct render_options){.lf = true});
+    assert_string_equal(text, "\"\xEF\xBB\xBFname\",b c\n\" x\",\"x \"\nx y,\" \"\n");
+    free(text);
+}
+
+static void tsv__ordinary_rows__null_is_backslash_n(void **state)
+{
+    (void)state;
+    check(render_tsv, ordinary, 3,
+          "name\tzero_stage\tthroughput\n"
+          "tiny\t0\t12.5\n"
+          "wide\t-3\t0.3333333333333333\n"
+          "\t\\N\t\\N\n");
+}
+
+static void tsv__hostile_cells__escaped(void **state)
+{
+    (void)state;
+    check(render_tsv, hostile, 4,
+          "name\tzero_stage\tthroughput\n"
+          "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
+          "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE" "right\n"
+          "NaN\tInfinity\t-Infinity\n"
+          "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n");
+}
+
+static void json__ordinary_rows__array_of_objects(void **state)
+{
+    (void)state;
+    check(render_json, ordinary, 3,
+          "[\n{\"name\":\"tiny\",\"zero_stage\":0,\"throughput\":12.5},\n"
+          "{\"name\":\"wide\",\"zero_stage\":-3,\"throughput\":0.3333333333333333},\n"
+          "{\"name\":\"\",\"zero_stage\":null,\"throughput\":null}\n]\n");
+}
+
+static void json__no_rows__empty_array(void **state)
+{
+    (void)state;
+    check(render_json, NULL, 0, "[]\n");
+    check(render_jsonl, NULL, 0, "");
+}
+
+static void jsonl__hostile_cells__escaped(void **state)
+{
+    (void)state;
+    check(render_jsonl, hostile, 4,
+          "{\"name\":\"=cmd|' /C calc'!A0\",\"zero_stage\":\"a\\\"b,c\",\"throughput\":\"one\\u000d\\ntwo\"}\n"
+          "{\"name\":\"nul\\u0000byte\",\"zero_stage\":\"bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\","
+          "\"throughput\":\"\xE2\x80\xAE" "right\"}\n"
+          "{\"name\":\"NaN\",\"zero_stage\":\"Infinity\",\"throughput\":\"-Infinity\"}\n"
+          "{\"name\":\"'=x\",\"zero_stage\":\"a|b*c_d_ `e` <f>\\\\\",\"throughput\":\"tab\\there\\u001b[2J\"}\n");
+}
+
+static void markdown__ordinary_rows__units_and_rounded_numbers(void **state)
+{
+    (void)state;
+    check(render_markdown, ordinary, 3,
+          "| name | zero_stage | throughput (samples/s) |\n"
+          "| --- | --- | --- |\n"
+          "| tiny | 0 | 12.5 |\n"
+          "| wide | -3 | 0.333333 |\n"
+          "|  |  |  |\n");
+}
+
+static void markdown__hostile_cells__escaped(void **state)
+{
+    (void)state;
+    check(render_markdown, hostile, 4,
+          "| name | zero_stage | throughput (samples/s) |\n"
+          "| --- | --- | --- |\n"
+          "| =cmd\\|' /C calc'!A0 | a\"b,c | one<br>two |\n"
+          "| nul\\\\x00byte | bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf | \\\\u202eright |\n"
+          "| NaN | Infinity | -Infinity |\n"
+          "| '=x | a\\|b\\*c_d\\_ \\`e\\` \\<f\\>\\\\ | tab\\\\there\\\\x1b\\[2J |\n");
+}
+
+static void table__ordinary_rows__aligned_numbers_right(void **state)
+{
+    (void)state;
+    check(render_table, ordinary, 3,
+          "name  zero_stage  throughput (samples/s)\n"
+          "────  ──────────  ──────────────────────\n"
+          "tiny           0                    12.5\n"
+          "wide          -3                0.333333\n"
+          "\n");
+}
+
+static void table__hostile_cells__escapes_shown(void **state)
+{
+    (void)state;
+    check(render_table, hostile, 4,
+          "name                zero_stage         throughput (samples/s)\n"
+          "──────────────────  ─────────────────  ──────────────────────\n"
+          "=cmd|' /C calc'!A0  a\"b,c              one\\r\\ntwo\n"
+          "nul\\x00byte         bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf          \\u202eright\n"
+          "               NaN           Infinity               -Infinity\n"
+          "'=x                 a|b*c_d_ `e` <f>\\  tab\\there\\x1b[2J\n");
+}
+
+static void table__wide_and_combining_characters__aligned_by_columns(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"名", "n", NULL};
+    static const struct cell cells[] = {TEXT("モデル"), INT(1), TEXT("e\xCC\x81" "a"), INT(20)};
+    char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    assert_string_equal(text, "名       n\n"
+                              "──────  ──\n"
+                              "モデル   1\n"
+                              "e\xCC\x81" "a      20\n");
+    free(text);
+}
+
+static void table__ascii_option__nothing_else(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"é", "n", NULL};
+    static const struct cell cells[] = {TEXT("abcdefghijkl"), INT(1), TEXT("\xF0\x9F\x98\x80"), INT(2)};
+    struct render_options options = {.ascii = true, .cell_width = 10};
+    char *text = fixture_render(render_table, cells, 2, two, NULL, options);
+    assert_string_equal(text, "\\u00e9      n\n"
+                              "----------  -\n"
+                              "abcdefg...  1\n"
+                              "\\U0001f600  2\n");
+    free(text);
+}
+
+static void table__long_cell__cut_at_limit(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"name", NULL};
+    static const struct cell cells[] = {TEXT("abcdef"), TEXT("abcdefg"), TEXT("日本語日")};
+    struct render_options options = {.cell_width = 6};
+    char *text = fixture_render(render_table, cells, 3, one, NULL, options);
+    assert_string_equal(text, "name\n──────\nabcdef\nabcde…\n日本…\n");
+    free(text);
+}
+
+static void table__widest_rows_in_and_after_the_sample__aligned_and_whole(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"n", "m", NULL};
+    static const char begin[] = "  n  m\n───  ─\n  1  7\n", end[] = "\n100  7\n  1  7\n123456  7\n";
+    struct cell *cells = xcalloc(2 * 1002, sizeof *cells);
+    for (size_t i = 0; i < 1002; i++) {
+        cells[2 * i] = (struct cell)INT(i == 1001 ? 123456 : i == 999 ? 100 : 1);
+        cells[2 * i + 1] = (struct cell)INT(7);
+    }
+    char *text = fixture_render(render_table, cells, 1002, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    assert_memory_equal(text, begin, strlen(begin));
+    assert_string_equal(text + strlen(text) - strlen(end), end);
+    free(text);
+    free(cells);
+}
+
+static void table__column_of_null_and_text__titles_left(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"long title", "b", NULL};
+    static const struct cell cells[] = {NONE, INT(1), NONE, TEXT("x")};
+    char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
+    assert_string_equal(text, "long title  b\n──────────  ─\n            1\n            x\n");
+    free(text);
+}
+
+static void every_format__row_error__passed_through(void **state)
+{
+    (void)state;
+    for (const struct report_format *format = report_formats; format->name; format++) {
+        struct error e = ERROR_INIT;
+        struct fixture_rows f = {ordinary, 3, 3, 2, 0, 0};
+        struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
+        struct row_source rows = {3, names, units, fixture_next, &f};
+        struct render_options options = RENDER_OPTIONS_INIT;
+        assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
+        assert_string_equal(e.text, "row 2 cannot be read");
+        assert_int_equal(f.calls, 3);
+        buffer_free(&s.text);
+    }
+}
+
+/* A million rows are offered; a failing sink must end the reading long before. */
+static int endless_next(void *context, struct cell *cells, struct error *e)
+{
+    size_t *calls = context;
+    (void)e;
+    for (size_t i = 0; i < 3; i++)
+        cells[i] = ordinary[i];
+    return ++*calls <= 1000000;
+}
+
+static void every_format__full_disk__passed_through_and_stopped(void **state)
+{
+    (void)state;
+    for (const struct report_format *format = report_formats; format->name; format++) {
+        struct error e = ERROR_INIT;
+        size_t calls = 0;
+        struct fixture_sink s = {BUFFER_INIT, 1, 0};
+        struct row_source rows = {3, names, units, endless_next, &calls};
+        struct render_options options = RENDER_OPTIONS_INIT;
+        assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
+        assert_string_equal(e.text, "out.csv: No space left on device");
+        assert_int_equal(s.calls, 2);
+        assert_true(calls < 100000);
+        buffer_free(&s.text);
+    }
+}
+
+static void every_format__disk_full_at_the_last_write__reported(void **state)
+{
+    (void)state;
+    for (const struct report_format *format = report_formats; format->name; format++) {
+        struct error e = ERROR_INIT;
+        struct fixture_rows f = {ordinary, 3, 3, NEVER, 0, 0};
+        struct fixture_sink s = {BUFFER_INIT, 0, 0};
+        struct row_source rows = {3, names, units, fixture_next, &f};
+        struct render_options options = RENDER_OPTIONS_INIT;
+        assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
+        assert_int_equal(s.calls, 1);
+        assert_int_equal(e.kind, ERROR_FAILED);
+    }
+}
+
+static void every_format__megabyte_text_and_no_limit__bounded_lines(void **state)
+{
+    (void)state;
+    size_t length = 3u << 20;
+    char *text = xmalloc(length);
+    memset(text, '"', length);
+    struct cell cells[] = {{.kind = CELL_TEXT, .text = text, .length = length}, INT(1), INT(2), TEXT("x"), INT(1), INT(2)};
+    for (const struct report_format *format = report_formats; format->name; format++) {
+        char *out = fixture_render(format->render, cells, 2, names, NULL, (struct render_options){.cell_width = 0});
+        assert_true(strlen(out) >= length);
+        assert_true(strlen(out) <= 2 * length + 100000);
+        free(out);
+    }
+    free(text);
+}
+
+static void report_format_find__known_and_unknown__hint(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    const struct report_format *format = NULL;
+    assert_int_equal(report_format_find("jsonl", &format, &e), 0);
+    assert_ptr_equal(format->render, render_jsonl);
+    format = NULL;
+    assert_int_equal(report_format_find("markdwon", &format, &e), -1);
+    assert_null(format);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_string_equal(e.text, "unknown format 'markdwon'; did you mean 'markdown'? "
+                                "(table, csv, tsv, json, jsonl, markdown)");
+    assert_int_equal(report_format_find("xml-pretty", &format, &e), -1);
+    assert_string_equal(e.text, "unknown format 'xml-pretty' (table, csv, tsv, json, jsonl, markdown)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(csv__ordinary_rows__header_crlf_null_apart_from_empty),
+        cmocka_unit_test(csv__hostile_cells__quoted_guarded_replaced),
+        cmocka_unit_test(csv__lf_option__lf_line_ends),
+        cmocka_unit_test(csv__header_like_formula__guarded),
+        cmocka_unit_test(csv__blanks_and_byte_order_mark__quoted_for_other_readers),
+        cmocka_unit_test(tsv__ordinary_rows__null_is_backslash_n),
+        cmocka_unit_test(tsv__hostile_cells__escaped),
+        cmocka_unit_test(json__ordinary_rows__array_of_objects),
+        cmocka_unit_test(json__no_rows__empty_array),
+        cmocka_unit_test(jsonl__hostile_cells__escaped),
+        cmocka_unit_test(markdown__ordinary_rows__units_and_rounded_numbers),
+        cmocka_unit_test(markdown__hostile_cells__escaped),
+        cmocka_unit_test(table__ordinary_rows__aligned_numbers_right),
+        cmocka_unit_test(table__hostile_cells__escapes_shown),
+        cmocka_unit_test(table__wide_and_combining_characters__aligned_by_columns),
+        cmocka_unit_test(table__ascii_option__nothing_else),
+        cmocka_unit_test(table__long_cell__cut_at_limit),
+        cmocka_unit_test(table__widest_rows_in_and_after_the_sample__aligned_and_whole),
+        cmocka_unit_test(table__column_of_null_and_text__titles_left),
+        cmocka_unit_test(every_format__row_error__passed_through),
+        cmocka_unit_test(every_format__full_disk__passed_through_and_stopped),
+        cmocka_unit_test(every_format__disk_full_at_the_last_write__reported),
+        cmocka_unit_test(every_format__megabyte_text_and_no_limit__bounded_lines),
+        cmocka_unit_test(report_format_find__known_and_unknown__hint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

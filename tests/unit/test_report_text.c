@@ -1,0 +1,113 @@
+/* report: text for people: escapes, columns, cuts, rounded numbers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/text.h"
+#include "report/width.h"
+
+static void check(const char *text, size_t length, size_t limit, bool ascii, const char *expected, size_t columns)
+{
+    struct buffer out = BUFFER_INIT;
+    buffer_add_char(&out, '>');
+    assert_int_equal(text_add_printable(&out, text, length, limit, ascii), columns);
+    assert_string_equal(buffer_text(&out) + 1, expected);
+    buffer_free(&out);
+}
+
+static void printable__acting_characters__shown_as_escapes(void **state)
+{
+    (void)state;
+    check("a\nb\tc\rd", 7, 0, false, "a\\nb\\tc\\rd", 10);
+    check("\0\x1B[31m\x7F", 7, 0, false, "\\x00\\x1b[31m\\x7f", 16);
+    check("\xC2\x9B" "2J", 4, 0, false, "\\u009b2J", 8);          /* C1 CSI */
+    check("\xE2\x80\xAE" "x\xE2\x81\xA6", 7, 0, false, "\\u202ex\\u2066", 13);
+    check("\xF3\xA0\x81\x81", 4, 0, false, "\\U000e0041", 10);    /* an invisible tag */
+    check("\xED\xA0\x80", 3, 0, false, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3); /* a surrogate */
+}
+
+static void printable__limit__cut_before_what_does_not_fit(void **state)
+{
+    (void)state;
+    check("abcdef", 6, 6, false, "abcdef", 6);
+    check("abcdefg", 7, 6, false, "abcde…", 6);
+    check("日本語", 9, 5, false, "日本…", 5);
+    check("日本語", 9, 4, false, "日…", 3);
+    check("ab\n\n", 4, 5, false, "ab\\n…", 5);
+    check("ab\n\n", 4, 4, false, "ab…", 3); /* never within an escape */
+    check("abcdef", 6, 5, true, "ab...", 5);
+    check("abcdef", 6, 2, true, "..", 2);
+    check("abc", 3, 1, false, "…", 1);
+    check("", 0, 3, false, "", 0);
+}
+
+static void printable__flood_of_combining_marks__bytes_bounded(void **state)
+{
+    (void)state;
+    struct buffer flood = BUFFER_INIT, out = BUFFER_INIT;
+    for (int i = 0; i < 100000; i++)
+        buffer_add_text(&flood, "\xCC\x81");
+    size_t columns = text_add_printable(&out, flood.data, flood.length, 10, false);
+    assert_true(columns <= 10);
+    assert_true(out.length <= 170);
+    buffer_free(&flood);
+    buffer_free(&out);
+}
+
+static void width__known_characters__columns(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t codepoint;
+        unsigned width;
+    } cases[] = {{'a', 1},    {0xE9, 1},   {0xAD, 1},    {0x301, 0},   {0x300, 0},    {0x36F, 0},     {0x370, 1},
+                 {0x1100, 2}, {0x1161, 0}, {0x200B, 0},  {0x200D, 0},  {0x2026, 1},   {0x3042, 2},    {0xAC00, 2},
+                 {0xFF1D, 2}, {0xFFFD, 1}, {0x1F600, 2}, {0x20000, 2}, {0xE01EF, 0},  {0x10FFFF, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(width_of(cases[i].codepoint), cases[i].width);
+}
+
+static void rounded__magnitudes__six_digits_and_whole_integers(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0"},           {12.3456789, "12.3457"},   {99999.4, "99999.4"}, {99999.6, "100000"},
+                 {1234567.8, "1234568"}, {-1234567.8, "-1234568"}, {1e15, "1e+15"},      {0.00001234, "1.234e-05"},
+                 {NAN, "NaN"},       {-INFINITY, "-Infinity"}, {2, "2"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer out = BUFFER_INIT;
+        text_add_rounded(&out, cases[i].value);
+        assert_string_equal(buffer_text(&out), cases[i].text);
+        buffer_free(&out);
+    }
+}
+
+static void valid__bad_bytes__each_replaced(void **state)
+{
+    (void)state;
+    struct buffer out = BUFFER_INIT;
+    text_add_valid(&out, "\xE2\x82" "a\0\xFF", 5);
+    assert_int_equal(out.length, 11);
+    assert_memory_equal(out.data, "\xEF\xBF\xBD\xEF\xBF\xBD" "a\0\xEF\xBF\xBD", 11);
+    buffer_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(printable__acting_characters__shown_as_escapes),
+        cmocka_unit_test(printable__limit__cut_before_what_does_not_fit),
+        cmocka_unit_test(printable__flood_of_combining_marks__bytes_bounded),
+        cmocka_unit_test(width__known_characters__columns),
+        cmocka_unit_test(rounded__magnitudes__six_digits_and_whole_integers),
+        cmocka_unit_test(valid__bad_bytes__each_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* store: the views results and ranking, and expressions over them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/guard.h"
+#include "store/result_views.h"
+#include "util/buffer.h"
+#include "util/embedded.h"
+
+static void must(struct db *db, const char *sql)
+{
+    struct error e = ERROR_INIT;
+    if (db_exec(db, sql, &e) < 0)
+        fail_msg("%s: %s", sql, e.text);
+}
+
+/* One sweep, two jobs; job 1 ok with a loss of 0.5, job 2 failed twice. */
+static int open_database(void **state)
+{
+    struct db *db = NULL;
+    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
+    must(db, embedded_text("migrations/0001_initial.sql"));
+    must(db, embedded_text("sql/views.sql"));
+    must(db,
+         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
+         " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"
+         "INSERT INTO spec (id, kind, hash, json) VALUES"
+         " (1, 'model', x'00000000000000000000000000000001', '{\"layers\":2,\"name\":\"small\",\"state\":\"x\"}'),"
+         " (2, 'parallel_spec', x'00000000000000000000000000000002', '{\"Name\":\"p\",\"tp\":4,\"it''s \\\"odd\\\"\":7}');"
+         "INSERT INTO job (id, key, sweep_id, rank, model_id, parallel_id, derived, state, failure, attempt_id) VALUES"
+         " (1, x'0A000000000000000000000000000000', 1, 0, 1, 2, '{\"dp\":3}', 'ok', NULL, 1),"
+         " (2, x'0B000000000000000000000000000000', 1, 1, 1, NULL, NULL, 'failed', 'exit', 3);"
+         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}');"
+         "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, message, started, ended, duration_ms)"
+         " VALUES (1, 1, 1, 1, 'ok', NULL, NULL, 1700000000000, 1700000001500, 1500),"
+         " (2, 2, 1, 1, 'failed', 'exit', 'first', 1, 2, 1), (3, 2, 2, 1, 'failed', 'exit', 'second', 1, 2, 1);"
+         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'loss', 0.5, 1), (1, 'layers', 9, 1);");
+    *state = db;
+    return 0;
+}
+
+static int close_database(void **state)
+{
+    db_close(*state);
+    return 0;
+}
+
+static void refresh(struct db *db)
+{
+    struct error e = ERROR_INIT;
+    if (result_views_refresh(db, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+/* The first row of a query, columns apart by "|", names before when `titles`. */
+static void expect_row(struct db *db, const char *sql, bool titles, const char *expected)
+{
+    struct stmt *s = NULL;
+    struct error e = ERROR_INIT;
+    struct buffer row = BUFFER_INIT;
+    if (db_prepare(db, sql, &s, &e) < 0)
+        fail_msg("%s: %s", sql, e.text);
+    int rc = stmt_next(s, &e);
+    if (rc < 0)
+        fail_msg("%s: %s", sql, e.text);
+    for (int i = 0; (rc > 0 || titles) && i < stmt_column_count(s); i++)
+        buffer_printf(&row, "%s%s", i ? "|" : "",
+                      titles ? stmt_column_name(s, i) : stmt_is_null(s, i) ? "-" : stmt_text(s, i));
+    assert_string_equal(buffer_text(&row), expected);
+    buffer_free(&row);
+    stmt_free(s);
+}
+
+static void result_views_refresh__keys_of_several_sections__qualified_where_needed(void **state)
+{
+    struct db *db = *state;
+    refresh(db);
+    expect_row(db, "SELECT * FROM results", true,
+               "job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|it's \"odd\"|dp|"
+               "state|failure|attempts|metric.layers|loss|duration_ms|max_rss|error|directory|started|ended");
+}
+
+static void results__ok_job__one_wide_row(void **state)
+{
+    struct db *db = *state;
+    refresh(db);
+    expect_row(db, "SELECT * FROM results WHERE job = 1", false,
+               "1|0a000000000000000000000000000000|one|1|2|small|x|p|4|7|3|ok|-|1|9|0.5|1500|-|-|-|"
+               "2023-11-14T22:13:20Z|2023-11-14T22:13:21Z");
+}
+
+static void results__failed_job__last_message_and_count(void **state)
+{
+    struct db *db = *state;
+    refresh(db);
+    expect_row(db, "SELECT state, failure, attempts, error, tp, dp, loss FROM results WHERE job = 2", false,
+               "failed|exit|2|second|-|-|-");
+}
+
+static void results__job_of_an_older_sweep__not_in_sweep(void **state)
+{
+    struct db *db = *state;
+    must(db, "INSERT INTO sweep SELECT 2, x'02020202020202020202020202020202', 'two', path, text, profile_text,"
+             " tool_version, objective, 0, 1, 9, NULL, NULL, NULL, NULL, 0 FROM sweep;"
+             "UPDATE job SET sweep_id = 2 WHERE id = 2");
+    refresh(db);
+    expect_row(db, "SELECT group_concat(in_sweep || sweep) FROM results", false, "0one,1two");
+    expect_row(db, "SELECT count(*) FROM ranking", false, "0");
+}
+
+static void ranking__values__finite_ones_in_order(void **state)
+{
+    struct db *db = *state;
+    must(db, "INSERT INTO job (id, key, sweep_id, rank, state, attempt_id)"
+             " SELECT value, randomblob(16), 1, value, 'ok', value FROM json_each('[10,11,12,13,14]');"
+             "INSERT INTO attempt (id, job_id, number, runner_id, state)"
+             " SELECT value, value, 1, 1, 'ok' FROM json_each('[10,11,12,13,14]');"
+             "INSERT INTO summary (attempt_id, name, value, count) VALUES (10, 'loss', 'NaN', 1),"
+             " (11, 'loss', 9e999, 1), (12, 'loss', 0.25, 1), (13, 'loss', 0.5, 1), (14, 'loss', -9e999, 1)");
+    refresh(db);
+    expect_row(db, "SELECT * FROM ranking", true,
+               "rank|loss|job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|"
+               "it's \"odd\"|dp|state|failure|attempts|metric.layers|duration_ms|max_rss|error|directory|started|"
+               "ended");
+    expect_row(db, "SELECT group_concat(rank || ':' || job) FROM ranking", false, "1:12,2:1,2:13");
+    must(db, "UPDATE sweep SET maximise = 1");
+    refresh(db);
+    expect_row(db, "SELECT group_concat(rank || ':' || job) FROM ranking", false, "1:1,1:13,3:12");
+}
+
+static void ranking__no_objective__empty(void **state)
+{
+    struct db *db = *state;
+    must(db, "UPDATE sweep SET objective = NULL");
+    refresh(db);
+    expect_row(db, "SELECT count(*) FROM ranking WHERE rank IS NULL OR objective IS NULL", false, "0");
+}
+
+static void result_views_refresh__nothing_new__nothing_written(void **state)
+{
+    struct db *db = *state;
+    int64_t before, after;
+    refresh(db);
+    assert_int_equal(db_query_int(db, "PRAGMA schema_version", 0, &before, NULL), 0);
+    must(db, "INSERT INTO metric_definition (name) VALUES ('loss')");
+    refresh(db);
+    assert_int_equal(db_query_int(db, "PRAGMA schema_version", 0, &after, NULL), 0);
+    assert_int_equal(before, after);
+    must(db, "INSERT INTO metric_definition (name) VALUES ('speed'); UPDATE job SET predicted_time = 1 WHERE id = 2");
+    refresh(db);
+    expect_row(db, "SELECT speed, predicted_time FROM results WHERE job = 2", false, "-|1.0");
+}
+
+static void result_views_refresh__within_a_transaction__rolled_back_with_it(void **state)
+{
+    struct db *db = *state;
+    assert_int_equal(db_begin(db, NULL), 0);
+    refresh(db);
+    db_rollback(db);
+    expect_row(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", false, "0");
+}
+
+static void result_views_refresh__too_many_columns__left_out_and_said(void **state)
+{
+    struct db *db = *state;
+    must(db, "INSERT INTO spec (id, kind, hash, json) WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n"
+             " WHERE i < 3000) SELECT 99, 'training_spec', zeroblob(16), json_group_object('k' || i, i) FROM n;"
+             "UPDATE job SET training_id = 99 WHERE id = 1");
+    refresh(db);
+    /* 3000 + 7 of the fixture, less 1500. */
+    expect_row(db, "SELECT columns_left_out, k1 FROM results WHERE job = 1", false, "1507|1");
+    expect_row(db, "SELECT rank, k1 FROM ranking", false, "1|1");
+}
+
+static void check_where(const char *expression, const char *expected)
+{
+    static const char *const columns[] = {"tp", "model.name", "it's \"odd\""};
+    struct error e = ERROR_INIT;
+    int rc = guard_check_where(expression, columns, 3, &e);
+    assert_int_equal(rc, expected ? -1 : 0);
+    if (expected) {
+        assert_string_equal(e.text, expected);
+        assert_int_equal(e.kind, ERROR_USAGE);
+    }
+}
+
+static void guard_check_where__expression_over_columns__accepted(void **state)
+{
+    (void)state;
+    check_where("tp > 2 AND \"model.name\" LIKE 'x%'", NULL);
+    check_where("abs(\"it's \"\"odd\"\"\") < 3 -- all of them", NULL);
+}
+
+static void guard_check_where__anything_else__refused(void **state)
+{
+    (void)state;
+    check_where("tq > 2", "no such column: tq");
+    check_where("tp > (SELECT 1)", "a subquery may not be used here");
+    check_where("1) UNION SELECT (1", "a subquery may not be used here");
+    check_where("EXISTS (WITH x AS (SELECT load_extension('x')) SELECT 1 FROM x)", "a subquery may not be used here");
+    check_where("load_extension('x')", "the function load_extension may not be used here");
+    check_where("tp >", "near \")\": syntax error");
+    check_where("tp > ?)", "near \")\": syntax error");
+}
+
+static void guard_limit_steps__endless_statement__ended_with_an_error(void **state)
+{
+    struct db *db = *state;
+    struct stmt *s = NULL;
+    struct error e = ERROR_INIT;
+    guard_limit_steps(db, 3);
+    assert_int_equal(db_prepare(db, "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
+                                    " SELECT count(*) FROM n", &s, NULL), 0);
+    assert_int_equal(stmt_next(s, &e), -1);
+    assert_string_equal(e.text, "database in memory: interrupted: it would take too long; ask for less");
+    stmt_free(s);
+    guard_limit_steps(db, 0);
+    expect_row(db, "SELECT count(*) FROM job", false, "2");
+}
+
+int main(void)
+{
+#define VIEW_TEST(name) cmocka_unit_test_setup_teardown(name, open_database, close_database)
+    const struct CMUnitTest tests[] = {
+        VIEW_TEST(result_views_refresh__keys_of_several_sections__qualified_where_needed),
+        VIEW_TEST(results__ok_job__one_wide_row),
+        VIEW_TEST(results__failed_job__last_message_and_count),
+        VIEW_TEST(results__job_of_an_older_sweep__not_in_sweep),
+        VIEW_TEST(ranking__values__finite_ones_in_order),
+        VIEW_TEST(ranking__no_objective__empty),
+        VIEW_TEST(result_views_refresh__nothing_new__nothing_written),
+        VIEW_TEST(result_views_refresh__within_a_transaction__rolled_back_with_it),
+        VIEW_TEST(result_views_refresh__too_many_columns__left_out_and_said),
+        VIEW_TEST(guard_limit_steps__endless_statement__ended_with_an_error),
+        cmocka_unit_test(guard_check_where__expression_over_columns__accepted),
+        cmocka_unit_test(guard_check_where__anything_else__refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

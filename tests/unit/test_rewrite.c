@@ -1,0 +1,99 @@
+/* space/rewrite: what is copied, what is replaced, what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "space/rewrite.h"
+
+/* "bad" is refused; others stand in angle brackets. */
+static int name(void *context, const char *text, bool quoted, struct buffer *sql, struct error *e)
+{
+    (void)context;
+    if (strcmp(text, "bad") == 0)
+        return error_set(e, ERROR_USAGE, "no bad");
+    if (!quoted && rewrite_is_word_of_sql(text))
+        buffer_add_text(sql, text);
+    else
+        buffer_printf(sql, quoted ? "<<%s>>" : "<%s>", text);
+    return 0;
+}
+
+static int call(void *context, const char *text, bool empty, struct buffer *sql, struct error *e)
+{
+    (void)context;
+    if (strcmp(text, "bad") == 0)
+        return error_set(e, ERROR_USAGE, "no bad function");
+    buffer_printf(sql, empty ? "%s_empty(" : "%s_full(", text);
+    return 0;
+}
+
+static void check(const char *text, bool calls, const char *expected)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    const struct rewriter r = {name, calls ? call : NULL, NULL};
+    int rc = rewrite_expression(text, &r, &sql, &e);
+    assert_string_equal(rc ? e.text : buffer_text(&sql), expected);
+    if (rc)
+        assert_int_equal(e.kind, ERROR_USAGE);
+    buffer_free(&sql);
+}
+
+static void rewrite__names_and_quotes__replaced(void **state)
+{
+    (void)state;
+    check("a+1", true, "(<a>+1)");
+    check("a.b . c", true, "(<a.b> . <c>)");
+    check("\"a\"\"b\".[c d]", true, "(<<a\"b.c d>>)");
+    check("NOT a AND true", true, "(NOT <a> AND true)");
+    check("'a' || 'b''c' || 1e-3", true, "('a' || 'b''c' || 1e-3)");
+}
+
+static void rewrite__calls__name_and_parenthesis_replaced(void **state)
+{
+    (void)state;
+    check("f(a)", true, "(f_full(<a>))");
+    check("f ( ) + g(h())", true, "(f_empty( ) + g_full(h_empty()))");
+    check("a IN (1, 2)", true, "(<a> IN (1, 2))");
+    check("f(a)", false, "(f(<a>))");
+}
+
+static void rewrite__refused__reason(void **state)
+{
+    (void)state;
+    check("bad", true, "no bad");
+    check("bad(1)", true, "no bad function");
+    check("f(a", true, "a parenthesis is not closed");
+    check("f(a))", true, "a closing parenthesis too many");
+    check("a -- b", true, "comments have no place in an expression");
+    check("a; b", true, "`;` has no meaning in an expression");
+    check("?1", true, "`?` has no meaning in an expression");
+    check("'a", true, "a string does not end");
+    check("\"a", true, "a quoted name does not end");
+}
+
+static void rewrite__too_long__refused(void **state)
+{
+    (void)state;
+    char *text = malloc(REWRITE_LONGEST + 2);
+    memset(text, '1', REWRITE_LONGEST + 1);
+    text[REWRITE_LONGEST + 1] = '\0';
+    check(text, true, "the expression is longer than 65536 bytes when its derived keys are written out");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rewrite__names_and_quotes__replaced),
+        cmocka_unit_test(rewrite__calls__name_and_parenthesis_replaced),
+        cmocka_unit_test(rewrite__refused__reason),
+        cmocka_unit_test(rewrite__too_long__refused),
+    };
+    return cmocka_run_group_tests_name("rewrite", tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+/* cli: words as a shell reads them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/shell_words.h"
+
+static void check_word(const char *word, const char *expected)
+{
+    struct buffer b = BUFFER_INIT;
+    shell_add_word(&b, word);
+    assert_string_equal(buffer_text(&b), expected);
+    buffer_free(&b);
+}
+
+static void shell_add_word__any_text__one_word(void **state)
+{
+    (void)state;
+    check_word("--lr=1e-3", "--lr=1e-3");
+    check_word("/a/b.c:d,e@f%g+h", "/a/b.c:d,e@f%g+h");
+    check_word("", "''");
+    check_word("two words", "'two words'");
+    check_word("it's", "'it'\\''s'");
+    check_word("$HOME", "'$HOME'");
+    check_word("a\nb", "'a\nb'");
+    check_word("~", "'~'");
+    check_word("*", "'*'");
+    check_word("#x", "'#x'");
+}
+
+#define WORDS(...) ((char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+static void check_command(char *const *environment, char *const *command, const char *expected)
+{
+    struct buffer b = BUFFER_INIT;
+    shell_add_command(&b, environment, command);
+    assert_string_equal(buffer_text(&b), expected);
+    buffer_free(&b);
+}
+
+static void shell_add_command__settings__before_the_command(void **state)
+{
+    (void)state;
+    check_command(WORDS(), WORDS("sh", "-c", "echo a"), "sh -c 'echo a'");
+    check_command(WORDS("A=1", "_b2=", "C=x y=z"), WORDS("run"), "A=1 _b2='' C='x y=z' run");
+}
+
+static void shell_add_command__names_no_shell_takes__through_env(void **state)
+{
+    (void)state;
+    check_command(WORDS("A=1", "a.b=2 3"), WORDS("run"), "env A=1 'a.b=2 3' run");
+    check_command(WORDS("2A=1"), WORDS("run"), "env 2A=1 run");
+}
+
+static void shell_add_command__program_like_a_setting__quoted(void **state)
+{
+    (void)state;
+    check_command(WORDS(), WORDS("A=1", "A=1"), "'A=1' A=1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shell_add_word__any_text__one_word),
+        cmocka_unit_test(shell_add_command__settings__before_the_command),
+        cmocka_unit_test(shell_add_command__names_no_shell_takes__through_env),
+        cmocka_unit_test(shell_add_command__program_like_a_setting__quoted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* store: the tables of states, and that the database holds everybody to them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/db.h"
+#include "store/states.h"
+#include "util/embedded.h"
+#include "util/memory.h"
+
+static void must(struct db *db, const char *sql)
+{
+    struct error e = ERROR_INIT;
+    if (db_exec(db, sql, &e) < 0)
+        fail_msg("%s: %s", sql, e.text);
+}
+
+static int make_database(void **state)
+{
+    struct db *db;
+    struct error e = ERROR_INIT;
+    if (db_open(NULL, DB_TEMPORARY, &db, &e) < 0)
+        return -1;
+    must(db, embedded_text("migrations/0001_initial.sql"));
+    must(db, "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
+             " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"
+             "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 0, NULL, '', '{}')");
+    *state = db;
+    return 0;
+}
+
+static int close_database(void **state)
+{
+    db_close(*state);
+    return 0;
+}
+
+/* Whether the database lets the one row go from a state to another. */
+static bool database_allows(struct db *db, const char *table, const char *from, const char *to)
+{
+    struct error e = ERROR_INIT;
+    must(db, "DELETE FROM attempt; DELETE FROM job");
+    char *insert = xasprintf("INSERT INTO job (id, key, sweep_id, rank, state, failure) VALUES (1, zeroblob(16), 1, 0,"
+                             " '%s', iif('%s' = 'failed', 'exit', NULL))",
+                             strcmp(table, "job") == 0 ? from : "running", strcmp(table, "job") == 0 ? from : "running");
+    must(db, insert);
+    free(insert);
+    if (strcmp(table, "attempt") == 0) {
+        insert = xasprintf("INSERT INTO attempt (id, job_id, number, runner_id, state, failure) VALUES (1, 1, 1, 1,"
+                           " '%s', iif('%s' = 'failed', 'exit', NULL))",
+                           from, from);
+        must(db, insert);
+        free(insert);
+    }
+    char *update = xasprintf("UPDATE %s SET state = '%s', failure = iif('%s' = 'failed', 'exit', NULL) WHERE id = 1",
+                             table, to, to);
+    int rc = db_exec(db, update, &e);
+    free(update);
+    return rc == 0;
+}
+
+static bool table_has_job(int from, int to)
+{
+    for (int event = 1; event < JOB_EVENT_COUNT; event++)
+        if ((int)job_transition((enum job_state)from, (enum job_event)event).next == to)
+            return true;
+    return false;
+}
+
+static bool table_has_attempt(int from, int to)
+{
+    for (int event = 1; event < ATTEMPT_EVENT_COUNT; event++)
+        if ((int)attempt_transition((enum attempt_state)from, (enum attempt_event)event).next == to)
+            return true;
+    return false;
+}
+
+static void job_states__every_pair__database_allows_what_the_table_has(void **state)
+{
+    for (int from = 1; from < JOB_STATE_COUNT; from++)
+        for (int to = 1; to < JOB_STATE_COUNT; to++)
+            if (from != to && database_allows(*state, "job", job_state_names[from], job_state_names[to]) !=
+                                  table_has_job(from, to))
+                fail_msg("job: %s to %s", job_state_names[from], job_state_names[to]);
+}
+
+static void attempt_states__every_pair__database_allows_what_the_table_has(void **state)
+{
+    for (int from = 1; from < ATTEMPT_STATE_COUNT; from++)
+        for (int to = 1; to < ATTEMPT_STATE_COUNT; to++)
+            if (from != to && database_allows(*state, "attempt", attempt_state_names[from], attempt_state_names[to]) !=
+                                  table_has_attempt(from, to))
+                fail_msg("attempt: %s to %s", attempt_state_names[from], attempt_state_names[to]);
+}
+
+/* Every cell: "event state next action"; what is not listed is illegal. */
+static void job_table__every_cell__as_written(void **state)
+{
+    (void)state;
+    struct job_transition want[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {0};
+    want[JOB_PENDING][JOB_CLAIM] = (struct job_transition){JOB_RUNNING, JOB_KEEP};
+    want[JOB_RUNNING][JOB_RELEASE] = (struct job_transition){JOB_PENDING, JOB_KEEP};
+    want[JOB_RUNNING][JOB_SUCCEED] = (struct job_transition){JOB_OK, JOB_SET_RESULT};
+    want[JOB_RUNNING][JOB_REPEAT] = (struct job_transition){JOB_PENDING, JOB_SET_RESULT};
+    want[JOB_RUNNING][JOB_FAIL] = (struct job_transition){JOB_FAILED, JOB_SET_FAILURE};
+    want[JOB_RUNNING][JOB_RETRY] = (struct job_transition){JOB_PENDING, JOB_SET_RESULT};
+    want[JOB_OK][JOB_REOPEN] = want[JOB_FAILED][JOB_REOPEN] =
+        (struct job_transition){JOB_PENDING, JOB_CLEAR_FAILURE};
+    for (int from = 1; from < JOB_STATE_COUNT; from++)
+        for (int event = 1; event < JOB_EVENT_COUNT; event++) {
+            struct job_transition got = job_transition((enum job_state)from, (enum job_event)event);
+            assert_int_equal(got.next, want[from][event].next);
+            assert_int_equal(got.action, want[from][event].action);
+        }
+}
+
+/* An attempt that is over is over, and one that its runner left is never open afterwards. */
+static void attempt_table__ends_and_orphans__final(void **state)
+{
+    (void)state;
+    for (int event = 1; event < ATTEMPT_EVENT_COUNT; event++) {
+        assert_int_equal(attempt_transition(ATTEMPT_OK, (enum attempt_event)event).next, 0);
+        assert_int_equal(attempt_transition(ATTEMPT_FAILED, (enum attempt_event)event).next, 0);
+    }
+    assert_int_equal(attempt_transition(ATTEMPT_CLAIMED, ATTEMPT_ORPHAN).next, ATTEMPT_REMOVED);
+    assert_int_equal(attempt_transition(ATTEMPT_CLAIMED, ATTEMPT_ORPHAN).action, ATTEMPT_DELETE);
+    assert_int_equal(attempt_transition(ATTEMPT_RUNNING, ATTEMPT_ORPHAN).next, ATTEMPT_FAILED);
+    assert_int_equal(attempt_transition(ATTEMPT_RUNNING, ATTEMPT_ORPHAN).action, ATTEMPT_SET_LOST);
+    assert_int_equal(attempt_transition(ATTEMPT_CLAIMED, ATTEMPT_SUCCEED).next, 0);
+    assert_int_equal(attempt_transition(ATTEMPT_RUNNING, ATTEMPT_START).next, 0);
+    assert_int_equal(attempt_transition(ATTEMPT_RUNNING, ATTEMPT_RELEASE).next, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(job_table__every_cell__as_written),
+        cmocka_unit_test(attempt_table__ends_and_orphans__final),
+        cmocka_unit_test_setup_teardown(job_states__every_pair__database_allows_what_the_table_has, make_database,
+                                        close_database),
+        cmocka_unit_test_setup_teardown(attempt_states__every_pair__database_allows_what_the_table_has, make_database,
+                                        close_database),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,591 @@
+/* run: starting, limits, what is told of an end, output. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "awkward_children.h"
+#include "run/process.h"
+#include "supervisor_bench.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+/* --- ends of themselves --- */
+
+static void wait__exit_zero__no_files(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(2, 0, NULL);
+    struct outcome o = run_argv(b, (char *[]){"true", NULL});
+    assert_int_equal(o.ending, ENDING_EXITED);
+    assert_int_equal(o.exit_code, 0);
+    assert_int_equal(o.signal_number, 0);
+    assert_null(o.log_path);
+    assert_null(o.metrics_path);
+    assert_int_equal(o.leftover_count, 0);
+    assert_false(o.host_oom);
+    assert_true(access(b->job_dir, F_OK) < 0);
+    assert_true(o.ended_wall_ms >= o.started_wall_ms);
+    assert_true(o.usage.ru_maxrss > 0);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__output_and_status__kept_in_job_directory(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_shell(b, "echo out; echo err >&2; exit 3");
+    assert_int_equal(o.ending, ENDING_EXITED);
+    assert_int_equal(o.exit_code, 3);
+    assert_int_equal(o.log_bytes, 8);
+    assert_log(&o, "out\nerr\n");
+    char *wanted = xasprintf("%s/output.log", b->job_dir);
+    assert_string_equal(o.log_path, wanted);
+    free(wanted);
+    outcome_free(&o);
+    /* The slot's file went with the first job: the second begins with an empty one. */
+    o = run_shell(b, "echo again");
+    assert_log(&o, "again\n");
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__own_directory_wanted__files_there_from_the_start(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    char *argv[] = {"sh", "-c", "echo \"$MESHSWEEP_METRICS\"; echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"", NULL};
+    struct launch launch = launch_of(b, argv);
+    launch.make_job_dir = true;
+    struct outcome o = run_launch(b, &launch);
+    char *metrics = xasprintf("%s/metrics.jsonl", b->job_dir), *line = xasprintf("%s\n", metrics);
+    assert_string_equal(o.metrics_path, metrics);
+    assert_log(&o, line);
+    struct stat status;
+    assert_int_equal(stat(b->job_dir, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    free(metrics);
+    free(line);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__metrics_written__moved_to_job_directory(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_shell(b, "echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"");
+    char *text = text_of(o.metrics_path);
+    assert_string_equal(text, "{\"a\": 1}\n");
+    assert_int_equal(strncmp(o.metrics_path, b->job_dir, strlen(b->job_dir)), 0);
+    assert_null(o.log_path);
+    free(text);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__job_directory_cannot_be_made__output_kept_in_scratch(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    strcpy(b->job_dir, "/proc/nowhere/a");
+    struct outcome o = run_shell(b, "echo precious");
+    assert_int_equal(strncmp(o.log_path, b->scratch, strlen(b->scratch)), 0);
+    assert_log(&o, "precious\n");
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__killed_by_signal__told_with_its_number(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "kill-itself", 0);
+    assert_int_equal(o.ending, ENDING_SIGNALED);
+    assert_int_equal(o.signal_number, SIGKILL);
+    assert_int_equal(o.exit_code, -1);
+    assert_false(o.core_dumped);
+    assert_false(o.host_oom);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+/* Whether a core is written is the machine's choice: the same child, waited for by hand, says. */
+static void wait__abort__core_flag_as_the_kernel_says(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (chdir(b->directory) == 0)
+            execl(b->self, b->self, "child", "dump-core", NULL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "dump-core", NULL});
+    launch.directory = b->directory;
+    struct outcome o = run_launch(b, &launch);
+    assert_int_equal(o.ending, ENDING_SIGNALED);
+    assert_int_equal(o.signal_number, SIGABRT);
+    assert_int_equal(o.core_dumped, !!WCOREDUMP(status));
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__output_closed_early__status_and_log_right(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "close-output", 0);
+    assert_int_equal(o.exit_code, 5);
+    assert_log(&o, "before\n");
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void start__child__clean_signals_descriptors_session(void **state)
+{
+    (void)state;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+    sigaction(SIGUSR2, &ignore, &old); /* as under nohup: ignored signals are inherited */
+    struct bench *b = bench_open(1, 0, NULL);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "describe", NULL});
+    launch.directory = b->directory;
+    int extra = open("/dev/null", O_RDONLY); /* not close-on-exec */
+    struct outcome o = run_launch(b, &launch);
+    close(extra);
+    char *expected = xasprintf("odd=0 fds=0 leader=1 input=-1 cwd=%s\n", b->directory);
+    assert_log(&o, expected);
+    free(expected);
+    outcome_free(&o);
+    bench_close(b);
+    sigaction(SIGUSR2, &old, NULL);
+}
+
+static void start__environment__exactly_what_was_given_and_ours(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct launch launch = launch_of(b, (char *[]){"/usr/bin/env", NULL});
+    launch.environment = (char *[]){"A=1", "MESHSWEEP_ATTEMPT=forged", NULL};
+    struct outcome o = run_launch(b, &launch);
+    char *expected = xasprintf("MESHSWEEP_ATTEMPT=%s:1\nMESHSWEEP_METRICS=%s/attempt-1.metrics.jsonl\nA=1\n", b->prefix,
+                               b->scratch);
+    assert_log(&o, expected);
+    free(expected);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+/* --- what cannot be started --- */
+
+static void write_script(const char *path, const char *text, mode_t mode)
+{
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_write_atomic(path, text, strlen(text), &e), 0);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void assert_not_started(struct bench *b, char *const *argv, const char *directory, int error_number,
+                               const char *stage)
+{
+    struct launch launch = launch_of(b, argv);
+    launch.directory = directory;
+    struct process_identity who = {-1, -1};
+    supervisor_start(b->supervisor, &launch, &who);
+    assert_int_equal(who.pid, 0);
+    struct outcome o = wait_for_one(b);
+    assert_int_equal(o.ending, ENDING_SPAWN_FAILED);
+    assert_int_equal(o.error_number, error_number);
+    assert_string_equal(o.spawn_stage, stage);
+    assert_int_equal(o.exit_code, -1);
+    assert_null(o.log_path);
+    outcome_free(&o);
+}
+
+static void start__no_such_program__spawn_failure(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    assert_not_started(b, (char *[]){"no-such-program-here", NULL}, NULL, ENOENT, "exec");
+    assert_not_started(b, (char *[]){"/no/such/program", NULL}, NULL, ENOENT, "exec");
+    assert_not_started(b, (char *[]){"", NULL}, NULL, ENOENT, "exec");
+    struct outcome o = run_shell(b, "exit 127");
+    assert_int_equal(o.ending, ENDING_EXITED); /* which is not the same */
+    assert_int_equal(o.exit_code, 127);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void start__not_executable__spawn_failure(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    char *script = xasprintf("%s/script", b->directory), *path = xasprintf("PATH=%s", b->directory);
+    write_script(script, "#!/bin/sh\n", 0644);
+    assert_not_started(b, (char *[]){script, NULL}, NULL, EACCES, "exec");
+    int error_number = 0;
+    assert_null(process_find_program("script", (char *[]){path, NULL}, NULL, &error_number));
+    assert_int_equal(error_number, EACCES);
+    write_script(script, "#!/no/such/interpreter\n", 0755);
+    assert_not_started(b, (char *[]){script, NULL}, NULL, ENOENT, "exec");
+    write_script(script, "no interpreter at all\n", 0755);
+    assert_not_started(b, (char *[]){script, NULL}, NULL, ENOEXEC, "exec");
+    free(path);
+    free(script);
+    bench_close(b);
+}
+
+static void start__directory_missing__spawn_failure(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    assert_not_started(b, (char *[]){"true", NULL}, "/no/such/directory", ENOENT, "chdir");
+    assert_not_started(b, (char *[]){"true", NULL}, "/bin/true", ENOTDIR, "chdir");
+    bench_close(b);
+}
+
+static void start__argument_too_long__spawn_failure(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    char *huge = xmalloc(1 << 20);
+    memset(huge, 'x', (1 << 20) - 1);
+    huge[(1 << 20) - 1] = '\0';
+    assert_not_started(b, (char *[]){"true", huge, NULL}, NULL, E2BIG, "exec");
+    free(huge);
+    bench_close(b);
+}
+
+static void find_program__relative_path_entry__counts_from_the_directory(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    char *script = xasprintf("%s/tool", b->directory);
+    write_script(script, "#!/bin/sh\necho found\n", 0755);
+    struct launch launch = launch_of(b, (char *[]){"tool", NULL});
+    launch.environment = (char *[]){"PATH=/nowhere::/bin", NULL};
+    launch.directory = b->directory;
+    struct outcome o = run_launch(b, &launch);
+    assert_log(&o, "found\n");
+    outcome_free(&o);
+    free(script);
+    bench_close(b);
+}
+
+/* --- limits --- */
+
+static void wait__timeout__terminated_and_told(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "sleep", 100);
+    assert_int_equal(o.ending, ENDING_TIMEOUT);
+    assert_int_equal(o.limit_ms, 100);
+    assert_int_equal(o.signal_number, SIGTERM);
+    assert_int_equal(o.exit_code, -1);
+    assert_true(o.duration_ms >= 100);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__timeout_of_the_deaf__killed_after_grace(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "ignore-term", 500);
+    assert_int_equal(o.ending, ENDING_TIMEOUT);
+    assert_int_equal(o.signal_number, SIGKILL);
+    assert_true(o.duration_ms >= 700);
+    assert_false(o.host_oom);
+    assert_log(&o, "deaf\n");
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__timeout_of_the_stopped__continued_and_terminated(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "stop-itself", 300);
+    assert_int_equal(o.ending, ENDING_TIMEOUT);
+    assert_int_equal(o.signal_number, SIGTERM);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__silence__idle_timeout_counts_from_the_last_output(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
+    launch.idle_timeout_ms = 300;
+    struct outcome o = run_launch(b, &launch);
+    assert_int_equal(o.ending, ENDING_IDLE_TIMEOUT);
+    assert_int_equal(o.limit_ms, 300);
+    assert_true(o.duration_ms >= 660); /* 400 of talk; the last word no earlier than 360 */
+    assert_log(&o, "step\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\n");
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__no_metric_in_time__startup_timeout(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
+    launch.startup_timeout_ms = 200;
+    struct outcome o = run_launch(b, &launch);
+    assert_int_equal(o.ending, ENDING_STARTUP_TIMEOUT);
+    assert_int_equal(o.limit_ms, 200);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__metric_written_in_time__no_startup_timeout(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "measure-then-wait", NULL});
+    launch.startup_timeout_ms = 400;
+    struct outcome o = run_launch(b, &launch);
+    assert_int_equal(o.ending, ENDING_EXITED);
+    assert_int_equal(o.exit_code, 0);
+    assert_non_null(o.metrics_path);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static bool holds_step(void *context, const char *log_path)
+{
+    (void)context;
+    char *text = text_of(log_path);
+    bool found = strstr(text, "step") != NULL;
+    free(text);
+    return found;
+}
+
+static void wait__metric_in_the_log__no_startup_timeout(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, holds_step);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
+    launch.startup_timeout_ms = 200;
+    launch.timeout_ms = 600;
+    struct outcome o = run_launch(b, &launch);
+    assert_int_equal(o.ending, ENDING_TIMEOUT);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+/* --- output --- */
+
+static void wait__fifty_megabytes__kept_whole(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_child(b, "shout", 0);
+    struct stat status;
+    assert_int_equal(o.exit_code, 0);
+    assert_int_equal(o.log_bytes, 50000000);
+    assert_int_equal(stat(o.log_path, &status), 0);
+    assert_int_equal(status.st_size, 50000000);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+static void wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 1 << 20, NULL);
+    struct outcome o = run_child(b, "shout", 0);
+    assert_int_equal(o.log_bytes, 50000000);
+    char *text = text_of(o.log_path);
+    size_t length = strlen(text);
+    assert_true(length <= (1 << 20) + 100 && length > (1 << 20) - 200000);
+    assert_memory_equal(text, "000000000 ", 10);
+    assert_memory_equal(text + length - 100, "000499999 ", 10);
+    const char *mark = strstr(text, "\n[… ");
+    assert_non_null(mark);
+    long long cut = strtoll(mark + strlen("\n[… "), NULL, 10);
+    const char *rest = strchr(mark + 1, '\n') + 1;
+    assert_int_equal((mark - text) + cut + (long long)strlen(rest), 50000000);
+    assert_int_equal((mark - text) % 100, 0); /* both cuts at line ends */
+    assert_int_equal(strlen(rest) % 100, 0);
+    free(text);
+    outcome_free(&o);
+    bench_close(b);
+}
+
+/* --- the loop --- */
+
+static void wait__many_quick_jobs__each_told_once(void **state)
+{
+    (void)state;
+    enum { JOBS = 300, SLOTS = 4 };
+    struct bench *b = bench_open(SLOTS, 0, NULL);
+    char told[JOBS + 1] = {0};
+    struct process_identity who;
+    int started = 0, done = 0;
+    while (done < JOBS) {
+        while (started < JOBS && supervisor_running(b->supervisor) < SLOTS) {
+            struct launch launch = launch_of(b, (char *[]){"true", NULL});
+            supervisor_start(b->supervisor, &launch, &who);
+            started++;
+        }
+        struct outcome o = wait_for_one(b);
+        assert_int_equal(o.exit_code, 0);
+        assert_int_equal(told[o.attempt]++, 0);
+        outcome_free(&o);
+        done++;
+    }
+    bench_close(b);
+}
+
+static void wait__nothing_ends__returns_at_its_own_limit(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
+    struct process_identity who;
+    supervisor_start(b->supervisor, &launch, &who);
+    struct outcome none;
+    int wake = -1, wake_signal = -1;
+    int64_t before_ms = clock_monotonic_ms();
+    assert_int_equal(supervisor_wait(b->supervisor, 50, &none, 1, &wake, &wake_signal), 0);
+    assert_true(clock_monotonic_ms() - before_ms >= 50);
+    assert_int_equal(wake, 0);
+    assert_int_equal(supervisor_wait(b->supervisor, 0, &none, 1, &wake, &wake_signal), 0);
+    bench_close(b);
+}
+
+static void wait__signals_for_the_runner__told(void **state)
+{
+    (void)state;
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome none;
+    int wake, wake_signal;
+    kill(getpid(), SIGINT);
+    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &none, 1, &wake, &wake_signal), 0);
+    assert_int_equal(wake, WAKE_INTERRUPT);
+    assert_int_equal(wake_signal, SIGINT);
+    kill(getpid(), SIGHUP);
+    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &none, 1, &wake, &wake_signal), 0);
+    assert_int_equal(wake, WAKE_TERMINATE);
+    assert_int_equal(wake_signal, SIGHUP);
+    bench_close(b);
+}
+
+/* As under nohup, and in the background of a shell. */
+static void wait__signals_ignored_from_the_start__stay_so(void **state)
+{
+    (void)state;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+    sigaction(SIGHUP, &ignore, &old);
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome none;
+    int wake, wake_signal;
+    kill(getpid(), SIGHUP);
+    assert_int_equal(supervisor_wait(b->supervisor, 50, &none, 1, &wake, &wake_signal), 0);
+    assert_int_equal(wake, 0);
+    bench_close(b);
+    sigaction(SIGHUP, &old, NULL);
+}
+
+static void wait__children_ignored_from_the_start__status_told_all_the_same(void **state)
+{
+    (void)state;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old, after;
+    sigaction(SIGCHLD, &ignore, &old);
+    struct bench *b = bench_open(1, 0, NULL);
+    struct outcome o = run_shell(b, "exit 6");
+    assert_int_equal(o.exit_code, 6);
+    outcome_free(&o);
+    supervisor_free(b->supervisor);
+    b->supervisor = NULL;
+    sigaction(SIGCHLD, &old, &after);
+    assert_true(after.sa_handler == SIG_IGN);
+    bench_close(b);
+}
+
+static void create__more_slots_than_open_files__refused(void **state)
+{
+    (void)state;
+    struct rlimit old, few = {100, 100};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    few.rlim_max = old.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct supervisor *s = NULL;
+    struct error e = ERROR_INIT;
+    const struct supervisor_options options = {.slots = 50, .scratch_dir = "/tmp", .token_prefix = "x"};
+    assert_int_equal(supervisor_create(&options, &s, &e), -1);
+    assert_non_null(strstr(e.text, "ulimit -n 114"));
+    assert_null(s);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
+static void boot_id__read__a_uuid(void **state)
+{
+    (void)state;
+    char id[64];
+    assert_int_equal(strlen(boot_id_read(id)), 36);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "child") == 0)
+        return awkward_child(argv[2]);
+    if (!kernel_has_pidfds())
+        return 77;
+    if (argc == 2) /* one test, by its name or a pattern */
+        cmocka_set_test_filter(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wait__exit_zero__no_files),
+        cmocka_unit_test(wait__output_and_status__kept_in_job_directory),
+        cmocka_unit_test(wait__own_directory_wanted__files_there_from_the_start),
+        cmocka_unit_test(wait__metrics_written__moved_to_job_directory),
+        cmocka_unit_test(wait__job_directory_cannot_be_made__output_kept_in_scratch),
+        cmocka_unit_test(wait__killed_by_signal__told_with_its_number),
+        cmocka_unit_test(wait__abort__core_flag_as_the_kernel_says),
+        cmocka_unit_test(wait__output_closed_early__status_and_log_right),
+        cmocka_unit_test(start__child__clean_signals_descriptors_session),
+        cmocka_unit_test(start__environment__exactly_what_was_given_and_ours),
+        cmocka_unit_test(start__no_such_program__spawn_failure),
+        cmocka_unit_test(start__not_executable__spawn_failure),
+        cmocka_unit_test(start__directory_missing__spawn_failure),
+        cmocka_unit_test(start__argument_too_long__spawn_failure),
+        cmocka_unit_test(find_program__relative_path_entry__counts_from_the_directory),
+        cmocka_unit_test(wait__timeout__terminated_and_told),
+        cmocka_unit_test(wait__timeout_of_the_deaf__killed_after_grace),
+        cmocka_unit_test(wait__timeout_of_the_stopped__continued_and_terminated),
+        cmocka_unit_test(wait__silence__idle_timeout_counts_from_the_last_output),
+        cmocka_unit_test(wait__no_metric_in_time__startup_timeout),
+        cmocka_unit_test(wait__metric_written_in_time__no_startup_timeout),
+        cmocka_unit_test(wait__metric_in_the_log__no_startup_timeout),
+        cmocka_unit_test(wait__fifty_megabytes__kept_whole),
+        cmocka_unit_test(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated),
+        cmocka_unit_test(wait__many_quick_jobs__each_told_once),
+        cmocka_unit_test(wait__nothing_ends__returns_at_its_own_limit),
+        cmocka_unit_test(wait__signals_for_the_runner__told),
+        cmocka_unit_test(wait__signals_ignored_from_the_start__stay_so),
+        cmocka_unit_test(wait__children_ignored_from_the_start__status_told_all_the_same),
+        cmocka_unit_test(create__more_slots_than_open_files__refused),
+        cmocka_unit_test(boot_id__read__a_uuid),
+    };
+    return cmocka_run_group_tests_name("supervisor", tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+/* config: what a correct sweep file becomes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/sweep.h"
+#include "util/buffer.h"
+
+static struct sweep *read_sweep(const char *text)
+{
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    if (sweep_parse("dir/s.toml", text, strlen(text), &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return s;
+}
+
+/* "a=1|2 (b,c)=[1,2]|[3,4]": the axes of a block. */
+static char *show_block(const struct block *block)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t a = 0; a < block->axis_count; a++) {
+        const struct axis *axis = &block->axes[a];
+        buffer_add_text(&b, a ? " " : "");
+        for (size_t k = 0; k < axis->key_count; k++)
+            buffer_printf(&b, "%s%s", k ? "," : "", axis->keys[k]);
+        for (size_t i = 0; i < axis->value_count * axis->key_count; i++) {
+            buffer_add_text(&b, i == 0 ? "=" : i % axis->key_count ? "," : "|");
+            value_add_json(&axis->values[i], &b);
+        }
+    }
+    return buffer_take(&b);
+}
+
+static void assert_block(const struct sweep *s, enum section_kind kind, size_t index, const char *expected)
+{
+    assert_true(index < s->sections[kind].block_count);
+    char *shown = show_block(&s->sections[kind].blocks[index]);
+    assert_string_equal(shown, expected);
+    free(shown);
+}
+
+static void assert_model(const char *keys, const char *expected)
+{
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, "[model]\n%s\n", keys);
+    struct sweep *s = read_sweep(buffer_text(&text));
+    assert_block(s, SECTION_MODEL, 0, expected);
+    sweep_free(s);
+    buffer_free(&text);
+}
+
+static void sections__tables_and_lists_of_tables__blocks_in_order(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[training_spec]\nglobal_batch = 64\n"
+                                 "[[model]]\nlayers = [2, 4]\nhidden = 128\n"
+                                 "[[parallel_spec]]\nzero_stage = [0, 1]\n"
+                                 "[[model]]\nhidden = 64\nlayers = 8\n");
+    assert_int_equal(s->sections[SECTION_TRAINING].block_count, 1);
+    assert_int_equal(s->sections[SECTION_CLUSTER].block_count, 0);
+    assert_int_equal(s->sections[SECTION_MODEL].block_count, 2);
+    assert_block(s, SECTION_TRAINING, 0, "global_batch=64");
+    assert_block(s, SECTION_MODEL, 0, "layers=2|4 hidden=128");
+    assert_block(s, SECTION_MODEL, 1, "hidden=64 layers=8");
+    assert_int_equal(s->sections[SECTION_MODEL].blocks[1].at.line, 8);
+    assert_string_equal(s->sections[SECTION_MODEL].blocks[1].at.file, "dir/s.toml");
+    assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[1].at.line, 5);
+    sweep_free(s);
+}
+
+static void axes__every_kind_of_value__kept_apart(void **state)
+{
+    (void)state;
+    assert_model("x = [1, 1.0, true, \"1\", 9223372036854775807]", "x=1|1.0|true|\"1\"|9223372036854775807");
+    assert_model("x = [[2, 4], [4, 2]]", "x=[2,4]|[4,2]");
+    assert_model("x = { b = 1, a = [2.5] }", "x={\"a\":[2.5],\"b\":1}");
+    assert_model("x = [{a = 1}, {a = 2}]", "x={\"a\":1}|{\"a\":2}");
+    assert_model("x = -0.0", "x=0.0");
+    assert_model("x = 2024-01-31", "x=\"2024-01-31\"");
+    assert_model("device_memory = \"80GiB\"", "device_memory=\"80GiB\"");
+}
+
+static void axes__kinds_of_values__as_declared(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[model]\na = 1\nb = 1.0\nc = true\nd = \"x\"\ne = {}\n");
+    static const enum value_kind kinds[] = {VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_STRING, VALUE_JSON};
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[i].values[0].kind, kinds[i]);
+    sweep_free(s);
+}
+
+static void axes__sub_tables_and_dotted_keys__flattened(void **state)
+{
+    (void)state;
+    assert_model("z.stage = [0, 1]\n\"q.r\" = 2\n[model.opt]\nlr = 0.1\n[model.opt.deep]\n\"(a, b)\" = [[1, 2]]",
+                 "z.stage=0|1 q.r=2 opt.lr=0.1 opt.deep.a,opt.deep.b=1,2");
+}
+
+static void groups__lists_of_tuples_or_one_tuple__tied(void **state)
+{
+    (void)state;
+    assert_model("\"(pp, tp)\" = [[1, 1], [2, 1], [1, 2]]", "pp,tp=1,1|2,1|1,2");
+    assert_model("\"( a ,b,c )\" = [1, 16, 1]", "a,b,c=1,16,1");
+    assert_model("\"(a, b)\" = [[[1], {x = 1}], [[2], {}]]", "a,b=[1],{\"x\":1}|[2],{}");
+    assert_model("\"(a, b)\" = [[1, 2], 3]", "a,b=[1,2],3");
+}
+
+static void list_values__bare_and_qualified__not_axes(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[sweep]\nlist_values = [\"tokens\", \"model.mesh\", \"o.ids\"]\n"
+                                 "[[model]]\ntokens = [\"A\", \"B\"]\nmesh = [1, 2]\no.ids = [[0], [1]]\n"
+                                 "[[parallel_spec]]\nmesh = [1, 2]\ntokens = []\n");
+    assert_block(s, SECTION_MODEL, 0, "tokens=[\"A\",\"B\"] mesh=[1,2] o.ids=[[0],[1]]");
+    assert_block(s, SECTION_PARALLEL, 0, "mesh=1|2 tokens=[]");
+    sweep_free(s);
+}
+
+static void sizes__cluster_memory_and_bytes__integers(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[cluster_spec]\ndevice_memory = [\"80GiB\", \"24 MiB\", 100]\nhost_memory = 1.5\n"
+                                 "l2_bytes = \"40MB\"\nlink = \"80GiB\"\nnet.rx_bytes = \"1kB\"\n");
+    assert_block(s, SECTION_CLUSTER, 0,
+                 "device_memory=85899345920|25165824|100 host_memory=1.5 l2_bytes=40000000 link=\"80GiB\" "
+                 "net.rx_bytes=1000");
+    sweep_free(s);
+}
+
+static void sweep_table__all_keys__kept(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[sweep]\nname = \"n\"\ndescription = \"d\"\nseed = -7\n"
+                                 "objective = [\"max:tput\", \"min:loss/train\", \"lat\"]\n"
+                                 "note = [\"owner\", \"name\"]\ndisable_rules = [\"r1\", \"r2\", \"r1\"]\n"
+                                 "[job.metrics]\nlat = { better = \"max\" }\n");
+    assert_string_equal(s->name, "n");
+    assert_string_equal(s->description, "d");
+    assert_int_equal(s->seed, -7);
+    assert_int_equal(s->objective_count, 3);
+    assert_string_equal(s->objectives[0].metric, "tput");
+    assert_true(s->objectives[0].maximise);
+    assert_string_equal(s->objectives[1].metric, "loss/train");
+    assert_false(s->objectives[1].maximise);
+    assert_true(s->objectives[2].maximise);
+    assert_string_equal(s->labels[2], "owner");
+    assert_null(s->labels[3]);
+    assert_string_equal(s->disabled_rules[1], "r2");
+    assert_null(s->disabled_rules[2]);
+    assert_true(sweep_is_label(s, "owner"));
+    assert_true(sweep_is_label(s, "description"));
+    assert_false(sweep_is_label(s, "layers"));
+    sweep_free(s);
+}
+
+static void sweep__empty_of_everything__defaults(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("# nothing\n");
+    assert_string_equal(s->name, "s");
+    assert_string_equal(s->path, "dir/s.toml");
+    assert_string_equal(s->text, "# nothing\n");
+    assert_string_equal(s->files[0], "dir/s.toml");
+    assert_null(s->files[1]);
+    assert_null(s->profile_names[0]);
+    assert_string_equal(s->profile_text, "");
+    assert_string_equal(s->description, "");
+    assert_int_equal(s->objective_count, 0);
+    assert_null(s->disabled_rules[0]);
+    assert_null(s->job.command);
+    assert_null(s->job.timeout);
+    assert_null(s->job.secrets[0]);
+    assert_int_equal(s->job.grace_ms, 5000);
+    assert_int_equal(s->job.repeat, 1);
+    assert_false(s->job.make_job_dir);
+    sweep_free(s);
+}
+
+static void job__all_keys__kept(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[job]\ncommand = [\"run\", \"--tp={tp}\"]\n"
+                                 "env = { A = \"{tp}\", B = 2, C = true, D = 1.5 }\npass_env = [\"HOME\"]\n"
+                                 "secrets = [\"TOKEN\", \"KEY\"]\ncwd = \"{config_dir}/x\"\njob_dir = true\n"
+                                 "timeout = \"1h30m\"\nidle_timeout = 90\nstartup_timeout = \"CASE WHEN gpus > 8 THEN 9 END\"\n"
+                                 "grace = \"500ms\"\nrepeat = 3\n");
+    const struct job_config *job = &s->job;
+    assert_string_equal(job->command[0], "run");
+    assert_string_equal(job->command[1], "--tp={tp}");
+    assert_null(job->command[2]);
+    assert_int_equal(job->command_at.line, 2);
+    assert_int_equal(job->command_at.column, 11);
+    static const char *const values[] = {"{tp}", "2", "true", "1.5"};
+    assert_int_equal(job->environment_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(job->environment[i].value, values[i]);
+    assert_string_equal(job->environment[2].name, "C");
+    assert_int_equal(job->environment[1].at.column, 21);
+    assert_string_equal(job->pass_environment[0], "HOME");
+    assert_string_equal(job->secrets[1], "KEY");
+    assert_null(job->secrets[2]);
+    assert_string_equal(job->directory, "{config_dir}/x");
+    assert_true(job->make_job_dir);
+    assert_string_equal(job->timeout, "1h30m");
+    assert_string_equal(job->idle_timeout, "90");
+    assert_string_equal(job->startup_timeout, "CASE WHEN gpus > 8 THEN 9 END");
+    assert_int_equal(job->startup_timeout_at.line, 10);
+    assert_int_equal(job->grace_ms, 500);
+    assert_int_equal(job->repeat, 3);
+    sweep_free(s);
+}
+
+static void job_command__string__shell(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[job]\ncommand = \"a | b {tp}\"\n");
+    static const char *const words[] = {"/bin/sh", "-c", "a | b {tp}"};
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(s->job.command[i], words[i]);
+    assert_null(s->job.command[3]);
+    sweep_free(s);
+}
+
+static void job_dir__named_anywhere__made(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int wanted;
+    } cases[] = {
+        {"[job]\ncommand = [\"a\", \"{job_dir}/x\"]\n", 1},
+        {"[job]\ncommand = \"a $MESHSWEEP_JOB_DIR/x\"\n", 1},
+        {"[job]\nenv = { OUT = \"{job_dir}\" }\n", 1},
+        {"[job]\ncwd = \"{job_dir}\"\n", 1},
+        {"[job.metrics.m]\njson = \"a.b\"\nfile = \"out/r.json\"\n", 1},
+        {"[job.metrics.m]\njson = \"a.b\"\n", 0},
+        {"[job]\ncommand = [\"a\", \"{job_key}\"]\n", 0},
+        {"[job]\njob_dir = false\n", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sweep *s = read_sweep(cases[i].text);
+        assert_int_equal(s->job.make_job_dir, cases[i].wanted);
+        sweep_free(s);
+    }
+}
+
+static void metrics__every_reader__kept(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[job.metrics.a]\nregex = 'x: ([0-9.]+)'\nunit = \"s\"\nbetter = \"max\"\nwarmup = 2\n"
+                                 "take = \"p90\"\n"
+                                 "[job.metrics]\nb = { json = \"r.0.v\", file = \"o.json\", better = \"min\" }\n"
+                                 "\"c/d\" = { jsonl = \"v\" }\ne = {}\n");
+    const struct metric *m = s->job.metrics;
+    assert_int_equal(s->job.metric_count, 4);
+    assert_string_equal(m[0].name, "a");
+    assert_int_equal(m[0].reader, READER_REGEX);
+    assert_string_equal(m[0].pattern, "x: ([0-9.]+)");
+    assert_null(m[0].path);
+    assert_string_equal(m[0].unit, "s");
+    assert_true(m[0].maximise && m[0].better_given);
+    assert_int_equal(m[0].warmup, 2);
+    assert_int_equal(m[0].take, TAKE_P90);
+    assert_int_equal(m[0].at.line, 1);
+    assert_int_equal(m[0].at.column, 14);
+    assert_int_equal(m[1].reader, READER_JSON);
+    assert_string_equal(m[1].path, "r.0.v");
+    assert_string_equal(m[1].file, "o.json");
+    assert_false(m[1].maximise);
+    assert_true(m[1].better_given);
+    assert_int_equal(m[2].reader, READER_JSONL);
+    assert_string_equal(m[2].name, "c/d");
+    assert_null(m[2].file);
+    assert_int_equal(m[3].reader, READER_FILE);
+    assert_false(m[3].better_given);
+    assert_string_equal(m[3].unit, "");
+    assert_int_equal(m[3].take, TAKE_MEDIAN);
+    sweep_free(s);
+}
+
+static void rules_and_derived__all_keys__kept(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[derive]\ndp = \"gpus / tp\"\nk = 4\nf = 1.5\nt = true\n"
+                                 "[[rule]]\nname = \"a\"\nrequire = \"x = 1\"\n"
+                                 "[[rule]]\nname = \"b/c\"\nrequire = \"y\"\nwhen = \"z\"\nwhy = \"w\"\nsource = \"s\"\n"
+                                 "level = \"warn\"\n");
+    assert_int_equal(s->derived_count, 4);
+    assert_string_equal(s->derived[0].name, "dp");
+    assert_string_equal(s->derived[0].expression, "gpus / tp");
+    assert_int_equal(s->derived[0].at.line, 2);
+    assert_string_equal(s->derived[1].expression, "4");
+    assert_string_equal(s->derived[2].expression, "1.5");
+    assert_string_equal(s->derived[3].expression, "true");
+    assert_int_equal(s->rule_count, 2);
+    assert_string_equal(s->rules[0].require, "x = 1");
+    assert_null(s->rules[0].when);
+    assert_string_equal(s->rules[0].why, "");
+    assert_string_equal(s->rules[0].source, "sweep file");
+    assert_false(s->rules[0].warning);
+    assert_int_equal(s->rules[0].at.line, 6);
+    assert_string_equal(s->rules[1].when, "z");
+    assert_string_equal(s->rules[1].why, "w");
+    assert_string_equal(s->rules[1].source, "s");
+    assert_true(s->rules[1].warning);
+    sweep_free(s);
+}
+
+static void failures_and_retries__all_keys__kept(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[[failure]]\nclass = \"oom\"\npattern = \"out of (memory|space)\"\n"
+                                 "[[failure]]\nclass = \"no-metric\"\npattern = \"x\"\nsource = \"s\"\n"
+                                 "[retry]\nlost = 3\noom-host = 2\n\"no-metric\" = 1\n");
+    assert_int_equal(s->failure_count, 2);
+    assert_string_equal(s->failures[0].class_name, "oom");
+    assert_string_equal(s->failures[0].pattern, "out of (memory|space)");
+    assert_string_equal(s->failures[0].source, "sweep file");
+    assert_string_equal(s->failures[1].source, "s");
+    assert_int_equal(s->retry_count, 3);
+    assert_string_equal(s->retries[1].class_name, "oom-host");
+    assert_int_equal(s->retries[1].attempts, 2);
+    assert_int_equal(s->retries[2].at.line, 11);
+    sweep_free(s);
+}
+
+static void reserved_tables__any_content__accepted(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\n[slurm]\nx = [1, {a = 2}]\n[local]\n"
+                                 "[[import]]\nfile = \"x.csv\"\n");
+    sweep_free(s);
+}
+
+static void hash__text_or_profile_changes__other_hash(void **state)
+{
+    (void)state;
+    struct sweep *a = read_sweep("profile = \"torch\"\n"), *b = read_sweep("profile = \"torch\"\n");
+    struct sweep *c = read_sweep("profile = \"torch\" \n");
+    assert_memory_equal(&a->hash, &b->hash, sizeof a->hash);
+    assert_memory_not_equal(&a->hash, &c->hash, sizeof a->hash);
+    sweep_free(a);
+    sweep_free(b);
+    sweep_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sections__tables_and_lists_of_tables__blocks_in_order),
+        cmocka_unit_test(axes__every_kind_of_value__kept_apart),
+        cmocka_unit_test(axes__kinds_of_values__as_declared),
+        cmocka_unit_test(axes__sub_tables_and_dotted_keys__flattened),
+        cmocka_unit_test(groups__lists_of_tuples_or_one_tuple__tied),
+        cmocka_unit_test(list_values__bare_and_qualified__not_axes),
+        cmocka_unit_test(sizes__cluster_memory_and_bytes__integers),
+        cmocka_unit_test(sweep_table__all_keys__kept),
+        cmocka_unit_test(sweep__empty_of_everything__defaults),
+        cmocka_unit_test(job__all_keys__kept),
+        cmocka_unit_test(job_command__string__shell),
+        cmocka_unit_test(job_dir__named_anywhere__made),
+        cmocka_unit_test(metrics__every_reader__kept),
+        cmocka_unit_test(rules_and_derived__all_keys__kept),
+        cmocka_unit_test(failures_and_retries__all_keys__kept),
+        cmocka_unit_test(reserved_tables__any_content__accepted),
+        cmocka_unit_test(hash__text_or_profile_changes__other_hash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

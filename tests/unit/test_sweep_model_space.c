@@ -1,0 +1,313 @@
+/* config: [model_space] and every complaint about it, with its position. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/model_space.h"
+#include "util/memory.h"
+
+static struct sweep *read_sweep(const char *text)
+{
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
+        fail_msg("%s\n%s", text, e.text);
+    return s;
+}
+
+static void assert_problems(const char *text, const char *expected)
+{
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    if (sweep_parse("s.toml", text, strlen(text), &s, &e) == 0)
+        fail_msg("accepted:\n%s", text);
+    assert_null(s);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    if (strcmp(e.text, expected) != 0)
+        fail_msg("%s\n--- said\n%s\n--- not\n%s", text, e.text, expected);
+}
+
+/* Five lines of a DHEN space, then what a case adds. */
+#define DHEN \
+    "[model_space]\nmixers = [\"DOT\", \"LINEAR\"]\ntotal_mixers = 3\nnum_zhen_layers = [1, 2]\n" \
+    "num_features = 8\nemb_dim = 4\noutput_per_emb = 2\n"
+#define BASE \
+    "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 1\ntokens = [\"DOT\"]\n"
+
+static void read__dhen_space__keys_in_order(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[model_space]\nseed = -7\nmixers = [\"DOT\", \"LINEAR\"]\n"
+                                 "num_zhen_layers = { from = 1, to = 5, step = 2 }\ntotal_mixers = [12, 6]\n"
+                                 "mixers_per_layer = { from = 1, to = 4, factor = 2 }\n"
+                                 "num_features = 512\nemb_dim = [64, 160]\n"
+                                 "output_per_emb = { from = 10, to = 50, step = 20 }\nshared_weights = false\n"
+                                 "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\n");
+    const struct model_space_table *m = s->model_space;
+    assert_true(m->dhen);
+    assert_false(m->shared_weights);
+    assert_true(m->seed_given);
+    assert_int_equal(m->seed, -7);
+    assert_int_equal(m->key_count, 5);
+    assert_string_equal(m->keys[0].name, "num_features");
+    assert_int_equal(m->keys[0].integers[0], 512);
+    assert_int_equal(m->keys[1].value_count, 2);
+    assert_string_equal(m->keys[1].literals[1], "160");
+    assert_int_equal(m->keys[2].kind, SPACE_KEY_RANGE);
+    assert_int_equal(m->keys[2].value_count, 3);
+    assert_int_equal(m->keys[2].step, 20);
+    const struct space_key *tokens = &m->keys[3];
+    assert_string_equal(tokens->name, "tokens");
+    assert_string_equal(tokens->layers_key, "num_zhen_layers");
+    assert_int_equal(tokens->layers.count, 3);
+    assert_int_equal(tokens->layers.values[2], 5);
+    assert_int_equal(tokens->totals.values[1], 6);
+    assert_int_equal(tokens->sizes.count, 3);
+    assert_int_equal(tokens->sizes.values[2], 4);
+    assert_string_equal(m->keys[4].literals[0], "\"relu\"");
+    assert_null(m->keys[4].integers);
+    sweep_free(s);
+}
+
+static void read__generic_space__every_form(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[sweep]\nseed = 3\n[model_space.keys]\n"
+                                 "width = { from = 64, to = 1000, factor = 2 }\nrate = 0.5\n"
+                                 "\"opt.lr\" = [1, 1.0, \"x\", [1, 2], { a = 1 }]\n"
+                                 "blocks = { multiset = [\"a\", \"b\"], layers = [1, 2], per_layer = 3, "
+                                 "layers_key = \"depth\" }\n"
+                                 "bag = { multiset = [\"x\"], total = 2 }\n");
+    const struct model_space_table *m = s->model_space;
+    assert_false(m->dhen);
+    assert_false(m->seed_given);
+    assert_int_equal(m->key_count, 5);
+    assert_int_equal(m->keys[0].value_count, 4);
+    assert_int_equal(m->keys[0].integers[3], 512);
+    assert_string_equal(m->keys[1].literals[0], "0.5");
+    static const char *const literals[] = {"1", "1.0", "\"x\"", "[1, 2]", "{ a = 1 }"};
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(m->keys[2].literals[i], literals[i]);
+    assert_string_equal(m->keys[3].layers_key, "depth");
+    assert_false(m->keys[3].flat);
+    assert_int_equal(m->keys[3].sizes.values[0], 3);
+    assert_true(m->keys[4].flat);
+    assert_int_equal(m->keys[4].layers.count, 1);
+    sweep_free(s);
+}
+
+static void read__filters_base_and_samples__as_written(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep(
+        "[model_space]\nwhere = \"params < 10\"\ninclude_base = true\nmixers = [\"DOT\", \"LINEAR\"]\n"
+        "total_mixers = 3\nnum_zhen_layers = [1, 2]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\n" BASE
+        "[[model_space.filter]]\nname = \"small\"\nwhere = \"flops < 5\"\n"
+        "[[model_space.filter]]\npreset = \"similar-parameters\"\ntolerance = 0\n"
+        "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 2\n"
+        "[[model_space.filter]]\npreset = \"uniform-mixer\"\nmixer = \"LINEAR\"\n"
+        "[[model_space.filter]]\npreset = \"uniform-mixer\"\n"
+        "[[model_space.sample]]\ntake = 20\neach = { num_zhen_layers = [1, 2] }\nwhere = \"mixers(1) = 1\"\n"
+        "[[model_space.sample]]\ntake = 5\neach = \"emb_dim\"\n"
+        "[[model_space.sample]]\ntake = 100\n");
+    const struct model_space_table *m = s->model_space;
+    assert_int_equal(m->filter_count, 6);
+    assert_string_equal(m->filters[0].name, "params < 10");
+    assert_string_equal(m->filters[1].name, "small");
+    assert_string_equal(m->filters[1].where, "flops < 5");
+    assert_int_equal(m->filters[2].preset, PRESET_SIMILAR_PARAMETERS);
+    assert_true(m->filters[2].tolerance == 0);
+    assert_string_equal(m->filters[2].name, "similar-parameters");
+    assert_int_equal(m->filters[3].layers, 2);
+    assert_string_equal(m->filters[4].mixer, "LINEAR");
+    assert_null(m->filters[5].mixer);
+    assert_true(m->include_base);
+    const struct base_key *tokens = model_space_base_key(m, "tokens");
+    assert_true(tokens->flat);
+    assert_string_equal(tokens->layers[0].items[0], "DOT");
+    assert_int_equal(m->sample_count, 3);
+    assert_string_equal(m->samples[0].each, "num_zhen_layers");
+    assert_string_equal(m->samples[0].literals.items[1], "2");
+    assert_string_equal(m->samples[0].where, "mixers(1) = 1");
+    assert_int_equal(m->samples[1].literals.count, 0);
+    assert_null(m->samples[2].each);
+    assert_int_equal(m->samples[2].take, 100);
+    sweep_free(s);
+}
+
+struct problem_case {
+    const char *text, *message; /* without "s.toml:" */
+};
+
+static void assert_cases(const struct problem_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *expected = xasprintf("s.toml:%s", cases[i].message);
+        assert_problems(cases[i].text, expected);
+        free(expected);
+    }
+}
+
+#define ASSERT_CASES(cases) assert_cases(cases, sizeof(cases) / sizeof *(cases))
+
+static void keys__wrong__said_where(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[model_space]\n",
+         "1:1: [model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]"},
+        {"[model_space]\nmixer = []\n",
+         "1:1: [model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]\n"
+         "s.toml:2:1: unknown key \"mixer\" in [model_space]; did you mean \"mixers\"?"},
+        {"[model_space]\nemb_dim = 4\n[model_space.keys]\na = 1\n",
+         "2:1: emb_dim goes with mixers; keys of other models go into [model_space.keys]"},
+        {"[model_space]\nmixers = [\"DOT\"]\nnum_features = 8\nemb_dim = 4\n",
+         "1:1: [model_space] has mixers, but lacks \"output_per_emb\"\n"
+         "s.toml:1:1: [model_space] has mixers, but lacks \"num_zhen_layers\"\n"
+         "s.toml:1:1: [model_space] has mixers, but lacks \"total_mixers\" or \"mixers_per_layer\""},
+        {DHEN "[model_space.keys]\ntokens = 1\n", "9:1: the model space has two keys \"tokens\" (first in line 2)"},
+        {DHEN "[model_space.keys]\nnum_zhen_layers = 1\n",
+         "9:1: the model space has two keys \"num_zhen_layers\" (first in line 2)"},
+        {"[model_space.keys]\na = 1\nA = 1\n", "3:1: \"A\" differs from \"a\" (line 2) in case only"},
+        {"[model_space.keys]\nname = \"a\"\nb = 1\n",
+         "2:1: a model space gives no name: two models of one name are an error"},
+        {"[model_space.keys]\na = [true, false, 1]\n",
+         "2:19: a is true or false in one place and something else in another"},
+        {"[model_space.keys]\na = [1, false]\n",
+         "2:9: a is true or false in one place and something else in another"},
+        {"[model_space.keys]\na = []\n", "2:5: a: a key needs a value"},
+        {"[model_space.keys]\na = [1, 2, 1]\n", "2:12: a: 1 is listed twice"},
+        {"[model_space.keys]\na = [inf]\n", "2:6: a: NaN and infinities cannot be swept over"},
+        {"[model_space.keys]\na = { x = 1 }\n",
+         "2:5: a: a table is a range { from = 1, to = 4 } or a multiset { multiset = [...] }"},
+        {"[model_space.keys]\n\"a b\" = 1\n",
+         "2:1: \"a b\" cannot be a key: letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"},
+        {"[model_space.keys]\na = { from = 2, to = 1 }\n", "2:5: a: from 2 to 1 there is nothing"},
+        {"[model_space.keys]\na = { from = 2 }\n", "2:5: a range lacks \"to\""},
+        {"[model_space.keys]\na = { from = 1, to = 2, step = 0 }\n", "2:32: step must be at least 1, not 0"},
+        {"[model_space.keys]\na = { from = 1, to = 2, factor = 1 }\n", "2:34: factor must be at least 2, not 1"},
+        {"[model_space.keys]\na = { from = 0, to = 2, factor = 2 }\n",
+         "2:14: a range with a factor begins at 1 or above, not at 0"},
+        {"[model_space.keys]\na = { from = 1, to = 2, step = 1, factor = 2 }\n",
+         "2:35: a range has a step or a factor, not both"},
+        {"[model_space.keys]\na = { from = -9223372036854775808, to = 9223372036854775807 }\n",
+         "2:5: a: a range of more values than 64 bits can count"},
+        {"[model_space.keys]\na = { from = 1, too = 2 }\n",
+         "2:5: a range lacks \"to\"\ns.toml:2:17: unknown key \"too\" in a range; did you mean \"to\"?"},
+        {"[model_space.keys]\na = { multiset = [\"x\", \"x\"], total = 2 }\n", "2:24: multiset: x is listed twice"},
+        {"[model_space.keys]\na = { multiset = [], total = 2 }\n", "2:18: multiset is an empty list"},
+        {"[model_space.keys]\na = { multiset = [\"x\"] }\n", "2:5: a: how many elements? (total or per_layer)"},
+        {"[model_space.keys]\na = { multiset = [\"x\"], total = 2, layers_key = \"n\" }\n",
+         "2:36: layers_key needs layers"},
+        {"[model_space.keys]\na = { multiset = [\"x\"], total = 0 }\n", "2:33: total must be from 1 to 2048, not 0"},
+        {"[model_space.keys]\na = { multiset = [\"x\"], total = [1, \"b\"] }\n",
+         "2:37: total takes integers, not a string"},
+        {"[model_space.keys]\na = { multiset = [\"x\"], total = [1, 1] }\n", "2:37: total: 1 is listed twice"},
+        {"[model_space.keys]\na = { multiset = [\"x\"], total = { from = 1, to = 1000000000000 } }\n",
+         "2:33: total must be from 1 to 2048, not 2049"},
+        {"[model_space]\nmixers = \"DOT\"\n", "2:10: mixers must be a list of strings, not a string"},
+        {"[model_space]\nmixers = [\"DOT\"]\ntotal_mixers = 1\nnum_zhen_layers = 1\nnum_features = [8, 0]\n"
+         "emb_dim = [1.5]\noutput_per_emb = \"a\"\n",
+         "5:16: num_features takes positive integers\ns.toml:6:11: emb_dim takes positive integers\n"
+         "s.toml:7:18: output_per_emb must be an integer or a table or a list, not a string"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void filters__wrong__said_where(void **state)
+{
+    (void)state;
+#define FILTER DHEN "[[model_space.filter]]\n"
+    static const struct problem_case cases[] = {
+        {FILTER, "8:1: a filter has where or preset"},
+        {FILTER "where = \"a\"\npreset = \"fixed-layers\"\n", "8:1: a filter has where or preset, not both"},
+        {FILTER "where = \" \"\n", "9:9: where is empty"},
+        {FILTER "where = \"a\"\nlayers = 1\n", "10:1: layers goes with preset = \"fixed-layers\""},
+        {FILTER "preset = \"fixed-layer\"\nlayers = 1\n",
+         "9:10: preset must be \"fixed-layers\", \"similar-parameters\" or \"uniform-mixer\"; did you mean "
+         "\"fixed-layers\"?"},
+        {FILTER "preset = \"fixed-layers\"\n", "8:1: fixed-layers lacks \"layers\""},
+        {FILTER "preset = \"fixed-layers\"\nlayers = 0\n", "10:10: layers must be from 1 to 2147483647, not 0"},
+        {FILTER "preset = \"fixed-layers\"\nlayers = 1\ntolerance = 0.5\n",
+         "11:1: tolerance goes with preset = \"similar-parameters\""},
+        {FILTER "preset = \"similar-parameters\"\n",
+         "9:10: similar-parameters compares with [model_space.base], which is missing"},
+        {DHEN BASE "[[model_space.filter]]\npreset = \"similar-parameters\"\ntolerance = 1\n",
+         "16:13: tolerance must be at least 0 and less than 1"},
+        {"[model_space.keys]\na = 1\n[[model_space.filter]]\npreset = \"similar-parameters\"\n",
+         "4:10: similar-parameters: the parameters of these models are not known (of DHEN models they are: see mixers)"},
+        {FILTER "preset = \"uniform-mixer\"\nmixer = \"DOTS\"\n",
+         "10:9: the model space has no mixer \"DOTS\"; did you mean \"DOT\"?"},
+        {FILTER "preset = \"uniform-mixer\"\nmixer = \"ATTENTION\"\n",
+         "10:9: the model space has no mixer \"ATTENTION\""},
+        {FILTER "wheer = \"a\"\n",
+         "8:1: a filter has where or preset\n"
+         "s.toml:9:1: unknown key \"wheer\" in [[model_space.filter]]; did you mean \"where\"?"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void base__wrong__said_where(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n",
+         "2:1: include_base: there is no [model_space.base]"},
+        {"[model_space]\nkeys = { a = 1, b = true }\n[model_space.base]\na = true\nb = 1\nB = true\n",
+         "4:5: a is true or false in one place and something else in another\n"
+         "s.toml:5:5: b is true or false in one place and something else in another\n"
+         "s.toml:6:1: \"B\" differs from \"b\" (line 2) in case only"},
+        {"[model_space]\nkeys = { a = 1 }\n[model_space.base]\n", "3:1: [model_space.base] is empty"},
+        {DHEN "[model_space.base]\nemb_dim = 0\ntokens = []\n",
+         "8:1: [model_space.base] lacks \"num_features\"\ns.toml:8:1: [model_space.base] lacks \"output_per_emb\"\n"
+         "s.toml:8:1: [model_space.base] lacks \"num_zhen_layers\"\n"
+         "s.toml:9:11: emb_dim of the base must be a positive integer\n"
+         "s.toml:10:10: tokens of the base takes a list of its layers, [[\"A\"], [\"A\", \"B\"]], or one list"},
+        {DHEN "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 1\n"
+              "tokens = [[\"DOT\"], [\"DOT\"]]\n",
+         "12:19: the base has 2 layers of tokens, but num_zhen_layers = 1"},
+        {DHEN "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 2\n"
+              "tokens = [[\"DOT\"], \"DOT\"]\n",
+         "13:10: tokens of the base takes a list of its layers, [[\"A\"], [\"A\", \"B\"]], or one list"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void samples__wrong__said_where(void **state)
+{
+    (void)state;
+#define SAMPLE DHEN "[[model_space.sample]]\n"
+    static const struct problem_case cases[] = {
+        {SAMPLE, "8:1: [[model_space.sample]] lacks \"take\""},
+        {SAMPLE "take = 0\n", "9:8: take must be from 1 to 100000000, not 0"},
+        {SAMPLE "take = 1\neach = \"num_zhen_layer\"\n",
+         "10:8: the model space has no key \"num_zhen_layer\" to sample by; did you mean \"num_zhen_layers\"?"},
+        {SAMPLE "take = 1\neach = \"tokens\"\n", "10:8: the model space has no key \"tokens\" to sample by"},
+        {SAMPLE "take = 1\neach = { emb_dim = 4, num_features = 8 }\n",
+         "10:8: each takes one key, with its values: { layer_count = [1, 2] }"},
+        {SAMPLE "take = 1\neach = { emb_dim = [] }\n", "10:20: emb_dim is an empty list"},
+        {SAMPLE "take = 1\neach = { emb_dim = [4, 4] }\n", "10:24: emb_dim: 4 is listed twice"},
+        {SAMPLE "take = 1\nwhere = \"\"\n", "10:9: where is empty"},
+        {"[[model_space]]\nmixers = []\n", "1:1: model_space must be a table, not a list"},
+    };
+    ASSERT_CASES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read__dhen_space__keys_in_order),
+        cmocka_unit_test(read__generic_space__every_form),
+        cmocka_unit_test(read__filters_base_and_samples__as_written),
+        cmocka_unit_test(keys__wrong__said_where),
+        cmocka_unit_test(filters__wrong__said_where),
+        cmocka_unit_test(base__wrong__said_where),
+        cmocka_unit_test(samples__wrong__said_where),
+    };
+    return cmocka_run_group_tests_name("sweep_model_space", tests, NULL, NULL);
+}

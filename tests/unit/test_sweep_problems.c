@@ -1,0 +1,333 @@
+/* config: every complaint about a sweep file, with its position. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/sweep.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+static void assert_problems(const char *text, const char *expected)
+{
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    if (sweep_parse("s.toml", text, strlen(text), &s, &e) == 0)
+        fail_msg("accepted:\n%s", text);
+    assert_null(s);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    if (strcmp(e.text, expected) != 0)
+        fail_msg("%s\n--- said\n%s\n--- not\n%s", text, e.text, expected);
+}
+
+struct problem_case {
+    const char *text, *message; /* without "s.toml:" */
+};
+
+static void assert_cases(const struct problem_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *expected = xasprintf("s.toml:%s", cases[i].message);
+        assert_problems(cases[i].text, expected);
+        free(expected);
+    }
+}
+
+#define ASSERT_CASES(cases) assert_cases(cases, sizeof(cases) / sizeof *(cases))
+
+static void keys__unknown__hint(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[modle]\n", "1:2: unknown key \"modle\" in the file; did you mean \"model\"?"},
+        {"\n  zzz = 1\n", "2:3: unknown key \"zzz\" in the file"},
+        {"timeout = 1\n", "1:1: unknown key \"timeout\" in the file; it belongs to [job]"},
+        {"[sweep]\nprofile = \"torch\"\n",
+         "2:1: unknown key \"profile\" in [sweep]; it belongs to the top of the file, before the first [table]"},
+        {"[job]\ncomand = \"x\"\n", "2:1: unknown key \"comand\" in [job]; did you mean \"command\"?"},
+        {"[job.metrics.m]\nregexp = \"(x)\"\n",
+         "2:1: unknown key \"regexp\" in [job.metrics]; did you mean \"regex\"?"},
+        {"[[rule]]\nname = \"a\"\nrequire = \"b\"\nwen = \"c\"\n",
+         "4:1: unknown key \"wen\" in [[rule]]; did you mean \"when\"?"},
+        {"[[failure]]\nclass = \"oom\"\npattern = \"b\"\nwarmup = \"c\"\n",
+         "4:1: unknown key \"warmup\" in [[failure]]; it belongs to [job.metrics]"},
+        {"[retry]\noom_host = 2\n", "2:1: unknown failure class \"oom_host\" in [retry]; did you mean \"oom-host\"?"},
+        {"[retry]\nLost = 2\n", "2:1: unknown failure class \"Lost\" in [retry]; did you mean \"lost\"?"},
+        {"[retry]\ncancelled = 2\n", "2:1: unknown failure class \"cancelled\" in [retry]"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void types__wrong__said_what_is_wanted(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"model = 3\n", "1:9: model must be a table or a list of tables, not an integer"},
+        {"model = [{}, 1]\n", "1:14: model must be a table or a list of tables, but the list has an integer"},
+        {"[job]\ncommand = 1\n", "2:11: command must be a string or a list of strings, not an integer"},
+        {"[job]\ncommand = [\"a\", 1]\n",
+         "2:17: command must be a string or a list of strings, but the list has an integer"},
+        {"[sweep]\nseed = 1.0\n", "2:8: seed must be an integer, not a float"},
+        {"[sweep]\nname = {}\n", "2:8: name must be a string, not a table"},
+        {"[job]\njob_dir = \"yes\"\n", "2:11: job_dir must be true or false, not a string"},
+        {"[job]\ntimeout = true\n", "2:11: timeout must be a string or an integer or a float, not a boolean"},
+        {"[job]\nmetrics.m = 1\n", "2:13: m must be a table, not an integer"},
+        {"[job]\nenv = { A = [] }\n",
+         "2:13: A must be a string or an integer or a float or true or false, not a list"},
+        {"[rule]\nname = \"x\"\n", "1:1: rule must be a list of tables, not a table"},
+        {"[derive]\na.b = \"x\"\n",
+         "2:1: a must be a string or an integer or a float or true or false, not a table"},
+        {"[retry]\nlost = \"3\"\n", "2:8: lost must be an integer, not a string"},
+        {"search = 1\n", "1:10: search must be a table, not an integer"},
+        {"profile = 1\n", "1:11: profile must be a string or a list of strings, not an integer"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void sweep_table__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[sweep]\nname = \" \"\n", "2:8: name is empty"},
+        {"[sweep]\nobjective = \"tput\"\n",
+         "2:13: objective: nothing says which way \"tput\" is better; write \"max:tput\" or \"min:tput\""},
+        {"[sweep]\nobjective = [\"min:a\", \"latencies\"]\n[job.metrics.latency]\n",
+         "2:23: objective: there is no metric \"latencies\"; did you mean \"latency\"?"},
+        {"[sweep]\nobjective = \"best:x\"\n", "2:13: objective: \"best:x\" must begin with \"max:\" or \"min:\""},
+        {"[sweep]\nobjective = \"max:\"\n",
+         "2:13: \"\" cannot be the name of a metric: letters, digits, \"_\", \"-\", inner dots and slashes"},
+        {"[sweep]\nobjective = [\"max:a\", \"min:a\"]\n", "2:23: objective: \"a\" is listed twice"},
+        {"[sweep]\nnote = [\"a b\"]\n", "2:9: \"a b\" is no key"},
+        {"[sweep]\nnote = [\"ownr\"]\n[model]\nowner = 1\n",
+         "2:9: no section has a key \"ownr\"; did you mean \"owner\"?"},
+        {"[sweep]\nlist_values = [\"tokns\"]\n[model]\ntokens = [1]\n",
+         "2:16: no section has a key \"tokns\"; did you mean \"tokens\"?"},
+        {"[sweep]\ndisable_rules = [\"\"]\n",
+         "2:18: \"\" cannot be the name of a rule: letters, digits, \"_\", \"-\", inner dots and slashes"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void job__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[job]\ncommand = []\n", "2:11: command is empty"},
+        {"[job]\ncommand = [\"\"]\n", "2:12: command is empty"},
+        {"[job]\ncommand = \" \"\n", "2:11: command is empty"},
+        {"[job]\ncommand = [\"a\", \"{model.}\"]\n",
+         "2:17: {model.} is no placeholder: half of its name is missing"},
+        {"[job]\ncwd = \"/x/{.tp}\"\n", "2:7: {.tp} is no placeholder: half of its name is missing"},
+        {"[job.env]\nX = \"{model.}\"\n", "2:5: {model.} is no placeholder: half of its name is missing"},
+        {"[job.env]\n\"A B\" = 1\n", "2:1: \"A B\" cannot be the name of an environment variable"},
+        {"[job]\nsecrets = [\"A\", \"1\"]\n", "2:17: \"1\" cannot be the name of an environment variable"},
+        {"[job]\ntimeout = \"10x\"\n",
+         "2:11: timeout: \"10x\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an expression"},
+        {"[job]\nidle_timeout = \"5 minutes\"\n",
+         "2:16: idle_timeout: \"5 minutes\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an "
+         "expression"},
+        {"[job]\nstartup_timeout = -1\n",
+         "2:19: startup_timeout: \"-1\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an expression"},
+        {"[job]\ntimeout = nan\n",
+         "2:11: timeout: \"\"NaN\"\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an expression"},
+        {"[job]\ntimeout = \"\"\n",
+         "2:11: timeout: \"\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an expression"},
+        {"[job]\ngrace = \"layers\"\n", "2:9: grace: \"layers\" is no duration (\"5s\", \"500ms\", at most 10 years)"},
+        {"[job]\nrepeat = 0\n", "2:10: repeat must be from 1 to 1000000, not 0"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void metrics__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[job.metrics.m]\nregex = '[0-9]+'\n",
+         "2:9: bad regular expression: no (group) says where the number is"},
+        {"[job.metrics.m]\nregex = '(a'\n", "2:9: bad regular expression: Unmatched ( or \\("},
+        {"[job.metrics.m]\nregex = '(\\d+)'\n", "2:9: bad regular expression: POSIX has no \\d or \\D; write [0-9]"},
+        {"[job.metrics.m]\nregex = ''\n", "2:9: bad regular expression: it is empty"},
+        {"[job.metrics.m]\nregex = '(((a{999}){999}){999})'\n",
+         "2:9: bad regular expression: too long or too many repeats"},
+        {"[job.metrics.m]\nregex = '(x)'\njson = \"a\"\n", "3:1: a metric has one reader: regex is given already"},
+        {"[job.metrics.m]\njson = \"a..b\"\n", "2:8: json must be a dotted path, like \"results.0.value\""},
+        {"[job.metrics.m]\njsonl = \"\"\n", "2:9: jsonl must be a dotted path, like \"results.0.value\""},
+        {"[job.metrics.m]\nfile = \"x\"\n", "2:1: file goes with json or jsonl only"},
+        {"[job.metrics.m]\njson = \"a\"\nfile = \"../x\"\n", "3:8: file must be a path inside the job directory"},
+        {"[job.metrics.m]\njson = \"a\"\nfile = \"a/..\"\n", "3:8: file must be a path inside the job directory"},
+        {"[job.metrics.m]\njson = \"a\"\nfile = \"/x\"\n", "3:8: file must be a path inside the job directory"},
+        {"[job.metrics.m]\nbetter = \"mx\"\n", "2:10: better must be \"max\" or \"min\"; did you mean \"max\"?"},
+        {"[job.metrics.m]\nwarmup = -1\n", "2:10: warmup must be from 0 to 1000000000, not -1"},
+        {"[job.metrics.m]\ntake = \"avg\"\n",
+         "2:8: take must be \"median\", \"mean\", \"last\", \"max\", \"min\" or \"p90\""},
+        {"[job.metrics]\n\"a b\" = {}\n",
+         "2:1: \"a b\" cannot be the name of a metric: letters, digits, \"_\", \"-\", inner dots and slashes"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void rules__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[[rule]]\nname = \"a\"\n", "1:1: [[rule]] lacks \"require\""},
+        {"\n[[rule]]\nrequire = \"a\"\n", "2:1: [[rule]] lacks \"name\""},
+        {"[[rule]]\nname = \"a\"\nrequire = \"\"\n", "3:11: require is empty"},
+        {"[[rule]]\nname = \"a\"\nrequire = \"b\"\nwhen = \" \"\n", "4:8: when is empty"},
+        {"[[rule]]\nname = \"a\"\nrequire = \"b\"\nlevel = \"wran\"\n",
+         "4:9: level must be \"exclude\" or \"warn\"; did you mean \"warn\"?"},
+        {"[[rule]]\nname = \"a\"\nrequire = \"b\"\n[[rule]]\nname = \"a\"\nrequire = \"c\"\n",
+         "5:8: \"a\" is given twice (first in line 1)"},
+        {"[derive]\na = \"1\"\nA = \"2\"\n", "3:5: \"A\" is given twice (first in line 2)"},
+        {"[derive]\na = \"\"\n", "2:5: a is empty"},
+        {"[derive]\n\"a b\" = \"1\"\n",
+         "2:1: \"a b\" cannot be a key: letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"},
+        {"[derive]\njob_dir = \"1\"\n", "2:1: \"job_dir\" cannot be a key: {job_dir} has a meaning of its own"},
+        {"[derive]\nLayers = \"1\"\n[model]\nlayers = 1\n",
+         "2:1: \"Layers\" is derived, but it is a key of model too (line 4)"},
+        {"[[failure]]\nclass = \"oomm\"\npattern = \"x\"\n",
+         "2:9: class must be \"exit\", \"signal\", \"oom\", \"oom-host\", \"timeout\", \"hang\", \"spawn\", "
+         "\"no-metric\" or \"lost\"; did you mean \"oom\"?"},
+        {"[[failure]]\nclass = \"oom\"\npattern = \"[a\"\n",
+         "3:11: bad regular expression: Unmatched [, [^, [:, [., or [="},
+        {"[[failure]]\npattern = \"x\"\n", "1:1: [[failure]] lacks \"class\""},
+        {"[retry]\nlost = 0\n", "2:8: lost must be from 1 to 1000, not 0"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void axes__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[model]\na = []\n", "2:5: a: an axis needs a value (a list that is a value goes into list_values)"},
+        {"[model]\na = [1, nan]\n", "2:9: a: NaN and infinities cannot be swept over"},
+        {"[model]\na = -inf\n", "2:5: a: NaN and infinities cannot be swept over"},
+        {"[model]\na = { b = [1, inf] }\n", "2:15: a: NaN and infinities cannot be swept over"},
+        {"[model]\na = [2, 1, 2]\n", "2:12: a: 2 is listed twice"},
+        {"[model]\na = [\"x\", \"x\"]\n", "2:11: a: \"x\" is listed twice"},
+        {"[model]\na = [0.0, -0.0]\n", "2:11: a: 0.0 is listed twice"},
+        {"[model]\na = [{x = 1, y = 2}, {y = 2, x = 1}]\n", "2:22: a: {\"x\":1,\"y\":2} is listed twice"},
+        {"[cluster_spec]\ndevice_memory = [\"1GiB\", \"1024MiB\"]\n",
+         "2:26: device_memory: 1073741824 is listed twice"},
+        {"[cluster_spec]\ndevice_memory = \"80 Gigs\"\n",
+         "2:17: device_memory: \"80 Gigs\" is no size (\"80GiB\", \"24 MiB\", bytes as a number)"},
+        {"[cluster_spec]\nx_bytes = false\n",
+         "2:11: x_bytes must be a string or an integer or a float, not a boolean"},
+        {"[model]\n\"a b\" = 1\n",
+         "2:1: \"a b\" cannot be a key: letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"},
+        {"[model]\n8bit = 1\n",
+         "2:1: \"8bit\" cannot be a key: letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"},
+        {"[model]\nattempt = 1\n", "2:1: \"attempt\" cannot be a key: {attempt} has a meaning of its own"},
+        {"[model]\na.b = 1\n\"a.b\" = 2\n", "3:1: \"a.b\" is given twice in one block (first in line 2)"},
+        {"[[model]]\nA = 1\n[[model]]\na = 1\n", "4:1: \"a\" differs from \"A\" (line 2) in case only"},
+        {"[[model]]\nname = \"x\"\n[[model]]\nname = \"y\"\n[[model]]\nname = \"x\"\n",
+         "6:1: the name \"x\" is given twice (first in s.toml:2)"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void groups__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[model]\n\"(a, b)\" = 3\n", "2:12: (a, b) takes a list of lists of 2 values each"},
+        {"[model]\n\"(a, b)\" = []\n", "2:12: (a, b) takes a list of lists of 2 values each"},
+        {"[model]\n\"(a, b)\" = [1, 2, 3]\n", "2:12: (a, b) ties 2 keys: it takes a list of lists of 2 values each"},
+        {"[model]\n\"(a, b)\" = [[1, 2], [3]]\n", "2:21: (a, b) ties 2 keys, but this has 1 values"},
+        {"[model]\n\"(a, b)\" = [[1, 2], [1, 2]]\n", "2:21: (a, b): [1, 2] is listed twice"},
+        {"[model]\n\"(a, a)\" = [[1, 2]]\n", "2:1: \"a\" is given twice in one block (first in line 2)"},
+        {"[model]\n\"(a, b)\" = [[1, 2]]\nb = 1\n", "3:1: \"b\" is given twice in one block (first in line 2)"},
+        {"[model]\n\"(a)\" = [1]\n", "2:1: (a): a tied group has two keys or more"},
+        {"[model]\n\"(a, b\" = [1]\n", "2:1: \"(a, b\" is no tied group: it is written \"(a, b)\""},
+        {"[model]\n\"(a,)\" = [1, 2]\n",
+         "2:1: \"\" cannot be a key: letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void problems__many__all_at_once_in_order_of_the_text(void **state)
+{
+    (void)state;
+    assert_problems("[[rule]]\n"
+                    "name = \"r\"\n"
+                    "[job]\n"
+                    "repeat = 0\n"
+                    "timout = 1\n"
+                    "[model]\n"
+                    "b = [1, 1]\n"
+                    "a = []\n"
+                    "[sweep]\n"
+                    "seed = \"x\"\n",
+                    "s.toml:1:1: [[rule]] lacks \"require\"\n"
+                    "s.toml:4:10: repeat must be from 1 to 1000000, not 0\n"
+                    "s.toml:5:1: unknown key \"timout\" in [job]; did you mean \"timeout\"?\n"
+                    "s.toml:7:9: b: 1 is listed twice\n"
+                    "s.toml:8:5: a: an axis needs a value (a list that is a value goes into list_values)\n"
+                    "s.toml:10:8: seed must be an integer, not a string");
+}
+
+static void problems__thousands__first_ones_and_a_count(void **state)
+{
+    (void)state;
+    struct buffer text = BUFFER_INIT;
+    for (int i = 0; i < 3000; i++)
+        buffer_printf(&text, "k%d = 1\n", i);
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    assert_int_equal(sweep_parse("s.toml", buffer_text(&text), text.length, &s, &e), -1);
+    static const char last[] = "s.toml:50:1: unknown key \"k49\" in the file\n… and 2950 more";
+    assert_true(strlen(e.text) > sizeof last);
+    assert_string_equal(e.text + strlen(e.text) - (sizeof last - 1), last);
+    buffer_free(&text);
+}
+
+static void problems__control_characters_and_long_keys__tidied(void **state)
+{
+    (void)state;
+    assert_problems("\"a\\u001b[31m\\n\" = 1\n", "s.toml:1:1: unknown key \"a?[31m?\" in the file");
+    struct buffer text = BUFFER_INIT;
+    for (int i = 0; i < 1000; i++)
+        buffer_add_text(&text, "k");
+    buffer_add_text(&text, " = 1\n");
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    assert_int_equal(sweep_parse("s.toml", buffer_text(&text), text.length, &s, &e), -1);
+    assert_true(strlen(e.text) < 500);
+    assert_string_equal(e.text + strlen(e.text) - strlen("kk…"), "kk…");
+    buffer_free(&text);
+}
+
+static void entries__too_many__refused_not_searched(void **state)
+{
+    (void)state;
+    struct buffer text = BUFFER_INIT;
+    buffer_add_text(&text, "[derive]\n");
+    for (int i = 0; i <= 10000; i++)
+        buffer_printf(&text, "k%d = 1\n", i);
+    assert_problems(buffer_text(&text), "s.toml:1:2: more than 10000 derived keys");
+    buffer_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys__unknown__hint),
+        cmocka_unit_test(types__wrong__said_what_is_wanted),
+        cmocka_unit_test(sweep_table__bad_values__refused),
+        cmocka_unit_test(job__bad_values__refused),
+        cmocka_unit_test(metrics__bad_values__refused),
+        cmocka_unit_test(rules__bad_values__refused),
+        cmocka_unit_test(axes__bad_values__refused),
+        cmocka_unit_test(groups__bad_values__refused),
+        cmocka_unit_test(problems__many__all_at_once_in_order_of_the_text),
+        cmocka_unit_test(problems__thousands__first_ones_and_a_count),
+        cmocka_unit_test(problems__control_characters_and_long_keys__tidied),
+        cmocka_unit_test(entries__too_many__refused_not_searched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

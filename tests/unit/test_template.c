@@ -1,0 +1,109 @@
+/* config: text with placeholders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "config/template.h"
+
+/* Literals as they are, placeholders as <name>. */
+static char *show(const char *text)
+{
+    struct template t = template_parse(text);
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < t.count; i++)
+        buffer_printf(&b, t.parts[i].is_placeholder ? "<%s>" : "%s", t.parts[i].text);
+    template_free(&t);
+    assert_null(t.parts);
+    return buffer_take(&b);
+}
+
+static void template_parse__braces__placeholder_or_text(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"{tp}", "<tp>"},
+        {"--tp={tp} --pp={parallel_spec.pp}", "--tp=<tp> --pp=<parallel_spec.pp>"},
+        {"{a}{b}", "<a><b>"},
+        {"{zero_optimization.stage}", "<zero_optimization.stage>"},
+        {"{_a-1}", "<_a-1>"},
+        {"{{tp}", "{tp}"},
+        {"{{{tp}", "{<tp>"},
+        {"{\"a\": {tp}}", "{\"a\": <tp>}"},
+        {"${HOME} $x {x}", "${HOME} $x <x>"},
+        {"${A:-{tp}}", "${A:-<tp>}"},
+        {"{}", "{}"},
+        {"{1..8}", "{1..8}"},
+        {"{a..z}", "{a..z}"},
+        {"{2,3}", "{2,3}"},
+        {"{ print }", "{ print }"},
+        {"{tp", "{tp"},
+        {"tp}", "tp}"},
+        {"{", "{"},
+        {"$", "$"},
+        {"{model.}", "{model.}"},
+        {"{é}", "{é}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *shown = show(cases[i][0]);
+        assert_string_equal(shown, cases[i][1]);
+        free(shown);
+    }
+}
+
+static void template_parse__literals__joined(void **state)
+{
+    (void)state;
+    struct template t = template_parse("a{1}{{b${c}{d}");
+    assert_int_equal(t.count, 2);
+    assert_string_equal(t.parts[0].text, "a{1}{b${c}");
+    assert_false(t.parts[0].is_placeholder);
+    assert_string_equal(t.parts[1].text, "d");
+    assert_true(t.parts[1].is_placeholder);
+    template_free(&t);
+}
+
+static void template_name_length__prefix__longest_name(void **state)
+{
+    (void)state;
+    assert_int_equal(template_name_length("tp"), 2);
+    assert_int_equal(template_name_length("model.layers}"), 12);
+    assert_int_equal(template_name_length("a-b_2 c"), 5);
+    assert_int_equal(template_name_length("a..b"), 1);
+    assert_int_equal(template_name_length("a."), 1);
+    assert_int_equal(template_name_length("a.1"), 1);
+    assert_int_equal(template_name_length(".a"), 0);
+    assert_int_equal(template_name_length("1a"), 0);
+    assert_int_equal(template_name_length("-a"), 0);
+    assert_int_equal(template_name_length(""), 0);
+}
+
+static void template_misspelt__half_a_name__told(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"{tp}", "{model.layers}", "{a..z}", "{}", "${.x}", "{{model.}", "x.}", "{."};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_null(template_misspelt(good[i]));
+    char *half = template_misspelt("a {tp} {model.} {.b}");
+    assert_string_equal(half, "{model.}");
+    free(half);
+    half = template_misspelt("{.layers}");
+    assert_string_equal(half, "{.layers}");
+    free(half);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(template_parse__braces__placeholder_or_text),
+        cmocka_unit_test(template_parse__literals__joined),
+        cmocka_unit_test(template_name_length__prefix__longest_name),
+        cmocka_unit_test(template_misspelt__half_a_name__told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

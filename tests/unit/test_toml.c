@@ -1,0 +1,299 @@
+/* config: TOML text to a tree, its positions and its limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/toml_tree.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+static struct toml_node *read_good(const char *text)
+{
+    struct toml_fault fault = {0};
+    struct toml_node *root = NULL;
+    if (toml_parse(text, strlen(text), &root, &fault) < 0)
+        fail_msg("%d:%d: %s", fault.line, fault.column, fault.message);
+    return root;
+}
+
+/* "line:column: message", the caller's. */
+static char *read_bad(const char *text, size_t length)
+{
+    struct toml_fault fault = {0};
+    struct toml_node *root = NULL;
+    assert_int_equal(toml_parse(text, length, &root, &fault), -1);
+    assert_null(root);
+    char *line = xasprintf("%d:%d: %s", fault.line, fault.column, fault.message);
+    free(fault.message);
+    return line;
+}
+
+static void assert_refused(const char *text, size_t length, const char *message)
+{
+    char *line = read_bad(text, length);
+    assert_string_equal(line, message);
+    free(line);
+}
+
+static void assert_json(const char *text, const char *json)
+{
+    struct toml_node *root = read_good(text);
+    struct buffer b = BUFFER_INIT;
+    toml_add_json(root, &b);
+    assert_string_equal(buffer_text(&b), json);
+    buffer_free(&b);
+    toml_free(root);
+}
+
+static void toml_parse__every_kind__value_and_position(void **state)
+{
+    (void)state;
+    struct toml_node *root = read_good("a = 1\n"
+                                       "  b = -2.5\n"
+                                       "c.d = 'x'\n"
+                                       "'é' = true\n"
+                                       "f = [ 1,\n"
+                                       "      \"two\" ]\n"
+                                       "[g]\n"
+                                       "h = { i = 1 }\n");
+    assert_int_equal(root->kind, NODE_TABLE);
+    const struct toml_node *a = toml_child(root, "a"), *b = toml_child(root, "b");
+    assert_int_equal(a->kind, NODE_INT);
+    assert_int_equal(a->integer, 1);
+    assert_int_equal(b->kind, NODE_FLOAT);
+    assert_true(b->real == -2.5);
+    assert_int_equal(b->key_line, 2);
+    assert_int_equal(b->key_column, 3);
+    assert_int_equal(b->column, 7);
+    const struct toml_node *c = toml_child(root, "c");
+    assert_int_equal(c->kind, NODE_TABLE);
+    assert_false(c->is_inline);
+    assert_string_equal(toml_child(c, "d")->text, "x");
+    assert_int_equal(toml_child(c, "d")->key_column, 3);
+    assert_int_equal(toml_child(root, "é")->kind, NODE_BOOL);
+    assert_int_equal(toml_child(root, "é")->column, 7);
+    const struct toml_node *f = toml_child(root, "f");
+    assert_int_equal(f->kind, NODE_LIST);
+    assert_int_equal(f->child_count, 2);
+    assert_null(f->children[1].key);
+    assert_int_equal(f->children[1].line, 6);
+    assert_int_equal(f->children[1].column, 7);
+    assert_false(toml_child(root, "g")->is_inline);
+    assert_true(toml_child(toml_child(root, "g"), "h")->is_inline);
+    assert_null(toml_child(root, "z"));
+    assert_null(toml_child(a, "a"));
+    toml_free(root);
+}
+
+static void toml_parse__keys__in_file_order(void **state)
+{
+    (void)state;
+    struct toml_node *root = read_good("z = 1\na = 2\nm.y = 3\nm.b = 4\n[[t]]\nk = 1\n[[t]]\nj = 1\ni = 1\n");
+    static const char *const order[] = {"z", "a", "m", "t"};
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(root->children[i].key, order[i]);
+    assert_string_equal(root->children[2].children[0].key, "y");
+    const struct toml_node *second = &toml_child(root, "t")->children[1];
+    assert_string_equal(second->children[0].key, "j");
+    assert_int_equal(second->line, 7);
+    toml_free(root);
+}
+
+static void toml_parse__integers__all_64_bits(void **state)
+{
+    (void)state;
+    assert_json("a = 9223372036854775807\nb = -9223372036854775808\nc = 0xff\nd = 1_000\n",
+                "{\"a\":9223372036854775807,\"b\":-9223372036854775808,\"c\":255,\"d\":1000}");
+}
+
+static void toml_add_json__tables__canonical(void **state)
+{
+    (void)state;
+    assert_json("b = { z = [1, 2.0, -0.0], a = \"\\\"\" }\na = [true, {}]\nc = [nan, -inf, 1e300]",
+                "{\"a\":[true,{}],\"b\":{\"a\":\"\\\"\",\"z\":[1,2.0,0.0]},"
+                "\"c\":[\"NaN\",\"-Infinity\",1e+300]}");
+}
+
+static void toml_parse__dates_and_times__strings(void **state)
+{
+    (void)state;
+    assert_json("a = 1979-05-27\nb = 07:32:00\nc = 1979-05-27T07:32:00Z\nd = 1979-05-27 07:32:00.5-07:00\n",
+                "{\"a\":\"1979-05-27\",\"b\":\"07:32:00\",\"c\":\"1979-05-27T07:32:00Z\","
+                "\"d\":\"1979-05-27T07:32:00.5-07:00\"}");
+}
+
+static void toml_parse__byte_order_mark_and_crlf__accepted(void **state)
+{
+    (void)state;
+    assert_json("\xEF\xBB\xBF" "a = 1\r\nb = \"\"\"\r\nx\"\"\"\r\n", "{\"a\":1,\"b\":\"x\"}");
+    assert_json("# nothing but a comment", "{}");
+}
+
+static void toml_parse__syntax_errors__position_and_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *position;
+    } cases[] = {
+        {"a = [1, 2", "1:10: "},        {"a = \"x", "1:7: "},   {"a = 1\na = 2\n", "2:"},
+        {"[t]\nk = 1\n[t]\n", "3:"},    {"ok = 1\n  = 2\n", "2:3: "}, {"a = 99999999999999999999", "1:"},
+        {"x = 1\ny = {a = 1\n}", "2:"}, {"a = \"\\uD800\"", "1:"},    {"a = 08", "1:"},
+        {"a = tru", "1:8: "},           {"a.b = 1\n[a]\n", "2:"},     {"a = 1 b = 2", "1:"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *line = read_bad(cases[i].text, strlen(cases[i].text));
+        if (strncmp(line, cases[i].position, strlen(cases[i].position)) != 0)
+            fail_msg("\"%s\": %s, not at %s", cases[i].text, line, cases[i].position);
+        assert_true(strlen(strchr(line, ' ')) > 10);
+        free(line);
+    }
+}
+
+static void toml_parse__what_is_no_text__one_sentence(void **state)
+{
+    (void)state;
+    assert_refused("", 0, "0:0: the file is empty");
+    assert_refused("a = 'é\xff'", 9, "1:7: not UTF-8: byte 0xFF");
+    assert_refused("a = 1\nb = \"\xc3", 12, "2:6: not UTF-8: byte 0xC3");
+    assert_refused("a = 1\n\0", 7, "2:1: not a text file: it holds NUL bytes (UTF-8 is expected)");
+    assert_refused("\xff\xfe" "a\0", 4, "1:1: not a text file: it holds NUL bytes (UTF-8 is expected)");
+    assert_refused("a = \"\\u0000\"", 12, "1:5: a string or key may not hold a NUL character");
+    assert_refused("x = 1\n\"\\u0000\" = 1", 18, "2:1: a string or key may not hold a NUL character");
+}
+
+static void toml_parse__beyond_ascii__in_strings_and_comments_only(void **state)
+{
+    (void)state;
+    static const char message[] = "only strings and comments may hold characters beyond ASCII";
+    static const struct {
+        const char *text, *position;
+    } cases[] = {{"é = 1", "1:1"}, {"a = 1\nb = é", "2:5"}, {"a = \"é\" é", "1:9"}, {"\xC2\xA0" "a = 1", "1:1"},
+                 {"[é]", "1:2"},   {"a = [1,\xE3\x80\x80" "2]", "1:8"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *expected = xasprintf("%s: %s", cases[i].position, message);
+        assert_refused(cases[i].text, strlen(cases[i].text), expected);
+        free(expected);
+    }
+    /* A character from each range that is looked at closely for being a blank, after an escaped line end. */
+    assert_json("a = \"\"\"x\\\n  é\\\n\\\n ᚁ\\\n —\\\n。\\\n ﻼ\"\"\" # é\n'é' = 'é'",
+                "{\"a\":\"xéᚁ—。ﻼ\",\"é\":\"é\"}");
+}
+
+/* `before` and `count` times `repeated`. */
+static char *repeat(const char *before, const char *repeated, size_t count)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, before);
+    for (size_t i = 0; i < count; i++)
+        buffer_add_text(&b, repeated);
+    return buffer_take(&b);
+}
+
+static void assert_repeated_refused(const char *before, const char *repeated, size_t count, const char *message)
+{
+    char *text = repeat(before, repeated, count);
+    assert_refused(text, strlen(text), message);
+    free(text);
+}
+
+static void toml_parse__hostile_depth__refused_at_once(void **state)
+{
+    (void)state;
+    assert_repeated_refused("a = ", "[", 1000000, "1:70: nested deeper than 64 lists or tables");
+    assert_repeated_refused("a = ", "{a=", 1000000, "1:198: nested deeper than 64 lists or tables");
+    assert_repeated_refused("[", "a.", 1000000, "1:66: a key of more than 32 parts");
+    assert_repeated_refused("x = 1\n", "\"é\" . ", 1000000, "2:192: a key of more than 32 parts");
+}
+
+static void toml_parse__hostile_count__refused_at_once(void **state)
+{
+    (void)state;
+    char *text = repeat("a = [", "1,", TOML_MOST_VALUES);
+    char *line = read_bad(text, strlen(text));
+    assert_non_null(strstr(line, ": more than 4000000 values in one file"));
+    free(line);
+    free(text);
+}
+
+static void toml_parse__deepest_that_is_allowed__read_and_released(void **state)
+{
+    (void)state;
+    char *open = repeat("a = ", "[", TOML_MOST_NESTING), *close = repeat("", "]", TOML_MOST_NESTING);
+    char *text = xasprintf("%s%s", open, close);
+    toml_free(read_good(text));
+    free(open);
+    free(close);
+    free(text);
+    char *key = repeat("", "a.", TOML_MOST_KEY_PARTS - 1);
+    text = xasprintf("%sz = 1", key);
+    toml_free(read_good(text));
+    free(key);
+    free(text);
+}
+
+static void toml_guard__dots_and_brackets_in_strings__not_counted(void **state)
+{
+    (void)state;
+    char *dots = repeat("", "a.[{", 200);
+    char *text = xasprintf("a = \"%s\\\"%s\" # %s\nb = '%s'\nc = '''%s\n'%s\n''''\nd = \"\"\"\n%s\\\"\"\"%s\"\"\"\n"
+                           "e = \"\"\nf = ''''''\n",
+                           dots, dots, dots, dots, dots, dots, dots, dots);
+    struct toml_node *root = read_good(text);
+    assert_int_equal(root->child_count, 6);
+    toml_free(root);
+    free(dots);
+    free(text);
+}
+
+static void toml_add_literal__every_kind__reads_back_equal(void **state)
+{
+    (void)state;
+    static const char text[] = "a = [1, -2.5, 1e300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
+                               "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n";
+    struct toml_node *root = read_good(text);
+    struct buffer line = BUFFER_INIT, before = BUFFER_INIT, after = BUFFER_INIT;
+    toml_add_json(root, &before);
+    for (size_t i = 0; i < root->child_count; i++) {
+        toml_add_key(root->children[i].key, &line);
+        buffer_add_text(&line, " = ");
+        toml_add_literal(&root->children[i], &line);
+        buffer_add_char(&line, '\n');
+    }
+    assert_string_equal(buffer_text(&line),
+                        "a = [1, -2.5, 1e+300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
+                        "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n");
+    struct toml_node *again = read_good(buffer_text(&line));
+    toml_add_json(again, &after);
+    assert_string_equal(buffer_text(&after), buffer_text(&before));
+    buffer_free(&line);
+    buffer_free(&before);
+    buffer_free(&after);
+    toml_free(root);
+    toml_free(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(toml_parse__every_kind__value_and_position),
+        cmocka_unit_test(toml_parse__keys__in_file_order),
+        cmocka_unit_test(toml_parse__integers__all_64_bits),
+        cmocka_unit_test(toml_add_json__tables__canonical),
+        cmocka_unit_test(toml_add_literal__every_kind__reads_back_equal),
+        cmocka_unit_test(toml_parse__dates_and_times__strings),
+        cmocka_unit_test(toml_parse__byte_order_mark_and_crlf__accepted),
+        cmocka_unit_test(toml_parse__syntax_errors__position_and_reason),
+        cmocka_unit_test(toml_parse__what_is_no_text__one_sentence),
+        cmocka_unit_test(toml_parse__beyond_ascii__in_strings_and_comments_only),
+        cmocka_unit_test(toml_parse__hostile_depth__refused_at_once),
+        cmocka_unit_test(toml_parse__hostile_count__refused_at_once),
+        cmocka_unit_test(toml_parse__deepest_that_is_allowed__read_and_released),
+        cmocka_unit_test(toml_guard__dots_and_brackets_in_strings__not_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* trainer: the generated text and its samples. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trainer/corpus.h"
+
+static void corpus_generate__seed__same_text_else_other(void **state)
+{
+    (void)state;
+    struct corpus a, b, c;
+    struct error e;
+
+    assert_int_equal(corpus_generate(&a, 1, &e), 0);
+    assert_int_equal(corpus_generate(&b, 1, &e), 0);
+    assert_int_equal(corpus_generate(&c, 2, &e), 0);
+    assert_memory_equal(a.bytes, b.bytes, a.length);
+    assert_true(memcmp(a.bytes, c.bytes, a.length) != 0);
+    corpus_free(&a);
+    corpus_free(&b);
+    corpus_free(&c);
+}
+
+static void corpus_sample__shortest_text__stays_inside(void **state)
+{
+    (void)state;
+    unsigned char bytes[5];
+    struct corpus corpus = {bytes, sizeof bytes};
+
+    for (uint64_t i = 0; i < 100; i++)
+        assert_ptr_equal(corpus_sample(&corpus, 1, i, 4), bytes);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_true(corpus_sample(&corpus, 1, i, 3) <= bytes + 1);
+}
+
+static void corpus_sample__numbers__differ(void **state)
+{
+    (void)state;
+    unsigned char bytes[1000];
+    struct corpus corpus = {bytes, sizeof bytes};
+    int same = 0;
+
+    for (uint64_t i = 0; i < 100; i++)
+        same += corpus_sample(&corpus, 1, i, 9) == corpus_sample(&corpus, 1, i + 1, 9);
+    assert_true(same < 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corpus_generate__seed__same_text_else_other),
+        cmocka_unit_test(corpus_sample__shortest_text__stays_inside),
+        cmocka_unit_test(corpus_sample__numbers__differ),
+    };
+    return cmocka_run_group_tests_name("trainer_corpus", tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* util: parsing of durations and sizes, text, suggestions, errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/buffer.h"
+#include "util/error.h"
+#include "util/hash.h"
+#include "util/parse.h"
+#include "util/suggest.h"
+#include "util/utf8.h"
+
+static void parse_duration__accepted_forms__milliseconds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {{"90", 90000},   {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000},
+                 {"500ms", 500}, {"1d", 86400000},  {"0", 0},        {"1m 30s", 90000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ms = -1;
+        assert_true(parse_duration_ms(cases[i].text, &ms));
+        assert_int_equal(ms, cases[i].ms);
+    }
+}
+
+static void parse_duration__nonsense__refused_untouched(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"", "-1s", "10x", "m", "5m10", "1e400s", "99y", "100000d", "ten", "0x10"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ms = 42;
+        assert_false(parse_duration_ms(cases[i], &ms));
+        assert_int_equal(ms, 42);
+    }
+}
+
+static void parse_size__units__bytes(void **state)
+{
+    (void)state;
+    int64_t bytes;
+    assert_true(parse_size_bytes("80GiB", &bytes));
+    assert_int_equal(bytes, 80LL << 30);
+    assert_true(parse_size_bytes("24 MiB", &bytes));
+    assert_int_equal(bytes, 24 << 20);
+    assert_true(parse_size_bytes("1.5GB", &bytes));
+    assert_int_equal(bytes, 1500000000);
+    assert_false(parse_size_bytes("80Gi", &bytes));
+    assert_false(parse_size_bytes("-1B", &bytes));
+    assert_false(parse_size_bytes("9999999999TiB", &bytes));
+}
+
+static void parse_int64__whole_text_only__else_refused(void **state)
+{
+    (void)state;
+    int64_t value = 7;
+    assert_true(parse_int64("-12", &value));
+    assert_int_equal(value, -12);
+    assert_false(parse_int64("12a", &value));
+    assert_false(parse_int64("", &value));
+    assert_false(parse_int64("99999999999999999999", &value));
+    assert_int_equal(value, -12);
+}
+
+static void format_duration__magnitudes__two_units(void **state)
+{
+    (void)state;
+    char out[32];
+    assert_string_equal(format_duration_ms(120, out, sizeof out), "120ms");
+    assert_string_equal(format_duration_ms(45200, out, sizeof out), "45.2s");
+    assert_string_equal(format_duration_ms(200000, out, sizeof out), "3m20s");
+    assert_string_equal(format_duration_ms(3720000, out, sizeof out), "1h02m");
+}
+
+static void buffer_json_string__controls_and_bad_bytes__escaped(void **state)
+{
+    (void)state;
+    struct buffer b = BUFFER_INIT;
+    buffer_add_json_string(&b, "a\"\\\n\x01\xff\xc3\xa9\x7f", 9);
+    assert_string_equal(buffer_text(&b), "\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\\u007f\"");
+    buffer_free(&b);
+}
+
+static void buffer_double__round_trip__shortest(void **state)
+{
+    (void)state;
+    struct buffer b = BUFFER_INIT;
+    buffer_add_double(&b, 0.1);
+    buffer_add_char(&b, ' ');
+    buffer_add_double(&b, 2.0);
+    buffer_add_char(&b, ' ');
+    buffer_add_double(&b, 1e300);
+    assert_string_equal(buffer_text(&b), "0.1 2.0 1e+300");
+    buffer_free(&b);
+}
+
+static void utf8__overlong_and_surrogates__invalid(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8_first_invalid("ab\xc0\x80", 4), 2);
+    assert_int_equal(utf8_first_invalid("\xed\xa0\x80", 3), 0);
+    assert_int_equal(utf8_first_invalid("\xf0\x9f\x98\x80", 4), 4);
+    assert_int_equal(utf8_first_invalid("\xe2\x82", 2), 0);
+}
+
+static void suggest__near_and_far__nearest_or_none(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"timeout", "command", "environment"};
+    assert_string_equal(suggest_nearest("tiemout", words, 3), "timeout");
+    assert_string_equal(suggest_nearest("comand", words, 3), "command");
+    assert_null(suggest_nearest("zzz", words, 3));
+}
+
+static void error__lines_and_context__kept_and_cut(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    assert_int_equal(error_add_line(&e, ERROR_USAGE, "one"), -1);
+    error_add_line(&e, ERROR_USAGE, "two");
+    assert_string_equal(e.text, "one\ntwo");
+    error_context(&e, "file %d", 3);
+    assert_string_equal(e.text, "file 3: one\ntwo");
+    assert_int_equal(e.kind, ERROR_USAGE);
+    for (int i = 0; i < 10000; i++)
+        error_add_line(&e, ERROR_USAGE, "line %d", i);
+    assert_true(strlen(e.text) < sizeof e.text);
+    assert_non_null(strstr(e.text, "…"));
+}
+
+static void hash__known_vector__canonical(void **state)
+{
+    (void)state;
+    char hex[HASH_HEX_BYTES];
+    struct hash128 h = hash_bytes("", 0);
+    /* XXH3-128 of nothing with seed 0, from the xxHash specification's reference vectors. */
+    assert_string_equal(hash_hex(&h, hex), "99aa06d3014798d86001c324468d497f");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parse_duration__accepted_forms__milliseconds),
+        cmocka_unit_test(parse_duration__nonsense__refused_untouched),
+        cmocka_unit_test(parse_size__units__bytes),
+        cmocka_unit_test(parse_int64__whole_text_only__else_refused),
+        cmocka_unit_test(format_duration__magnitudes__two_units),
+        cmocka_unit_test(buffer_json_string__controls_and_bad_bytes__escaped),
+        cmocka_unit_test(buffer_double__round_trip__shortest),
+        cmocka_unit_test(utf8__overlong_and_surrogates__invalid),
+        cmocka_unit_test(suggest__near_and_far__nearest_or_none),
+        cmocka_unit_test(error__lines_and_context__kept_and_cut),
+        cmocka_unit_test(hash__known_vector__canonical),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* config: values, their equality and their texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "config/value.h"
+#include "util/memory.h"
+
+#define INT(n) {.kind = VALUE_INT, .integer = (n)}
+#define BOOL(b) {.kind = VALUE_BOOL, .integer = (b)}
+#define FLOAT(x) {.kind = VALUE_FLOAT, .real = (x)}
+#define STRING(s) {.kind = VALUE_STRING, .text = (char *)(s)}
+#define JSON(s) {.kind = VALUE_JSON, .text = (char *)(s)}
+
+static void value_equal__type_and_content__both_count(void **state)
+{
+    (void)state;
+    const struct value all[] = {{.kind = VALUE_NULL}, BOOL(1),       BOOL(0),     INT(1),    INT(0),
+                                FLOAT(1),             FLOAT(0.5),    FLOAT(NAN),  STRING(""), STRING("1"),
+                                JSON("1"),            JSON("[1,2]"), FLOAT(-0.5), INT(INT64_MAX)};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t j = 0; j < sizeof all / sizeof *all; j++)
+            assert_int_equal(value_equal(&all[i], &all[j]), i == j);
+}
+
+static void value_texts__every_kind__as_json_and_for_a_command_line(void **state)
+{
+    (void)state;
+    static const struct {
+        struct value value;
+        const char *json, *text;
+    } cases[] = {
+        {{.kind = VALUE_NULL}, "null", ""},
+        {BOOL(1), "true", "true"},
+        {BOOL(0), "false", "false"},
+        {INT(INT64_MIN), "-9223372036854775808", "-9223372036854775808"},
+        {FLOAT(2), "2.0", "2.0"},
+        {FLOAT(1e300), "1e+300", "1e+300"},
+        {FLOAT(0.1), "0.1", "0.1"},
+        {FLOAT(NAN), "\"NaN\"", "NaN"},
+        {FLOAT(INFINITY), "\"Infinity\"", "Infinity"},
+        {FLOAT(-INFINITY), "\"-Infinity\"", "-Infinity"},
+        {STRING("a \"b\"\n"), "\"a \\\"b\\\"\\n\"", "a \"b\"\n"},
+        {STRING(""), "\"\"", ""},
+        {JSON("[1,{\"a\":2}]"), "[1,{\"a\":2}]", "[1,{\"a\":2}]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer b = BUFFER_INIT;
+        value_add_json(&cases[i].value, &b);
+        assert_string_equal(buffer_text(&b), cases[i].json);
+        buffer_clear(&b);
+        value_add_text(&cases[i].value, &b);
+        assert_string_equal(buffer_text(&b), cases[i].text);
+        buffer_free(&b);
+    }
+}
+
+static void value_copy__string__owns_its_text(void **state)
+{
+    (void)state;
+    struct value one = {.kind = VALUE_STRING, .text = xstrdup("abc")};
+    struct value two = value_copy(&one);
+    assert_true(value_equal(&one, &two));
+    assert_ptr_not_equal(one.text, two.text);
+    value_free(&one);
+    assert_int_equal(one.kind, VALUE_NULL);
+    assert_string_equal(two.text, "abc");
+    value_free(&two);
+    value_free(&two);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(value_equal__type_and_content__both_count),
+        cmocka_unit_test(value_texts__every_kind__as_json_and_for_a_command_line),
+        cmocka_unit_test(value_copy__string__owns_its_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
