@@ -121,9 +121,9 @@ command__given_on_the_command_line__replaces_the_files()
 
 command__as_one_text__is_the_shells()
 {
-    one_job 'command = "echo {x} ${HOME} | tr 1 2 >arguments; exit 0"'
+    one_job 'command = "echo {x} ${HOME} | cat >arguments; exit 0"'
     run_silently 0
-    expect_arguments "2 $HOME"
+    expect_arguments "1 $HOME"
 }
 
 # --- environment ---
