@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/search_model.h"
 #include "deepspeed/ds_config.h"
-#include "space/space.h"
+#include "space/build.h"
 #include "store/audit.h"
 #include "store/open.h"
 #include "util/buffer.h"

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "space/compile.h"
 #include "space/describe.h"
 #include "space/match.h"
 #include "store/open.h"
@@ -64,7 +65,7 @@ static int compile_filter(struct session *s, const struct arguments *a, struct e
     if (rc == 0 && a->word_count == 0)
         buffer_add_text(&sql, "true");
     const struct source_text source = {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "why", buffer_text(&sql)};
-    if (rc == 0 && space_compile(s->space, &source, out, &problems) < 0) {
+    if (rc == 0 && compile_expression(s->space, &source, out, &problems) < 0) {
         *e = problems;
         rc = -1;
     }

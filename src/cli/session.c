@@ -5,6 +5,8 @@
 
 #include "cli/search_model.h"
 #include "run/classify.h"
+#include "space/build.h"
+#include "space/compile.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -52,7 +54,7 @@ static int compile_only(struct session *s, const char *only, struct error *e)
 {
     struct error problems = ERROR_INIT;
     const struct source_text source = {only, UNKNOWN_IS_ERROR, NULL, "--only", only};
-    if (space_compile(s->space, &source, &s->only, &problems) == 0)
+    if (compile_expression(s->space, &source, &s->only, &problems) == 0)
         return 0;
     *e = problems;
     return -1;

@@ -3,7 +3,7 @@
 #define MESHSWEEP_DEEPSPEED_DS_CONFIG_H
 
 #include "config/sweep.h"
-#include "space/space.h"
+#include "space/build.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

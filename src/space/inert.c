@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space/compile.h"
 #include "util/memory.h"
 
 /* Whether the entry speaks of that key: by its name, in any section, or as what the name resolves to. */
@@ -46,7 +47,7 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
     const struct source_text source = {entry->condition, unknown_at(space, &entry->at), &entry->at, "inert key",
                                        entry->key};
     bool known = false;
-    if (space_compile(space, &source, &x, problems) < 0)
+    if (compile_expression(space, &source, &x, problems) < 0)
         return;
     for (size_t k = 0; k < space->names.key_count; k++) {
         if (!names_key(&space->names, entry, k))

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "space/compile.h"
 #include "store/function.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -52,17 +53,17 @@ static void compile_given(struct space *space, struct error *problems)
         char *own = limits[i].text ? limit_sql(limits[i].text) : NULL;
         const struct source_text source = {own, unknown_at(space, limits[i].at), limits[i].at, "[job]", limits[i].name};
         if (own)
-            space_compile(space, &source, &space->limits[i].expression, problems);
+            compile_expression(space, &source, &space->limits[i].expression, problems);
         space->limits[i].given = own != NULL;
         free(own);
     }
 }
 
 /* Without a word from the file every job has a limit: a sweep must not wait for ever on one of them. */
-static void add_manual_limit(struct space *space, const struct space_options *options)
+static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
 {
     struct space_limit *total = &space->limits[LIMIT_TOTAL];
-    if (total->given && !options->manual_timeout_ms)
+    if (total->given && !manual_timeout_ms)
         return;
     char *automatic = total->given ? xstrdup(total->expression.sql) : xasprintf("%d", DEFAULT_TIMEOUT_MS);
     struct expression manual = EXPRESSION_INIT;
@@ -70,7 +71,7 @@ static void add_manual_limit(struct space *space, const struct space_options *op
         free(total->expression.sql);
         total->expression.sql = xasprintf(
             "CASE WHEN %s THEN %lld ELSE %s END", manual.sql,
-            (long long)(options->manual_timeout_ms ? options->manual_timeout_ms : DEFAULT_TIMEOUT_MS), automatic);
+            (long long)(manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS), automatic);
         total->expression.sections |= manual.sections;
         total->given = true;
     }
@@ -78,11 +79,11 @@ static void add_manual_limit(struct space *space, const struct space_options *op
     free(automatic);
 }
 
-int limits_compile(struct space *space, const struct space_options *options, struct error *problems, struct error *e)
+int limits_compile(struct space *space, int64_t manual_timeout_ms, struct error *problems, struct error *e)
 {
     if (db_add_function(space->db, "duration_ms", duration_ms, NULL, e) < 0)
         return -1;
     compile_given(space, problems);
-    add_manual_limit(space, options);
+    add_manual_limit(space, manual_timeout_ms);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "space/identity.h"
 #include "space/inert.h"
+#include "space/join.h"
 #include "util/memory.h"
 
 /* Counting a rule by itself looks at every combination of the sections that it reads: up to this many. */
@@ -55,7 +56,7 @@ static void add_census(const struct space *space, const struct census *c, const 
         if (space->counts[i] && (sections & 1u << i))
             buffer_printf(sql, " * \"%s\".\"#count\"", section_names[i]);
     buffer_add_text(sql, "), 0)");
-    space_add_counting_join(space, sections, c->rule_count, keys, sql);
+    join_add_counting(space, sections, c->rule_count, keys, sql);
     if (c->filter)
         buffer_printf(sql, " AND %s", c->filter->sql);
     if (c->violated)
@@ -184,7 +185,7 @@ int match_open(struct space *space, const struct expression *filter, bool ordere
     c->derived = xcalloc(space->names.derived_count, sizeof *c->derived);
     c->counted = xcalloc(space->placeholder_count, sizeof *c->counted);
     add_select(space, &sql);
-    space_add_join(space, ~0u, space->rule_count, &sql);
+    join_add(space, ~0u, space->rule_count, &sql);
     if (filter)
         buffer_printf(&sql, " AND %s", filter->sql);
     if (ordered)
@@ -362,7 +363,7 @@ static void add_excluded_select(const struct space *space, size_t rule, const st
         expression_add_column(sql, key);
     }
     buffer_add_char(sql, ')');
-    space_add_join(space, ~0u, rule, sql);
+    join_add(space, ~0u, rule, sql);
     buffer_printf(sql, " AND %s IS FALSE", x->sql);
     if (filter)
         buffer_printf(sql, " AND %s", filter->sql);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/space.h"
+#include "space/compile.h"
 #include "store/function.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -207,7 +207,7 @@ static void map_declared(struct mapping *m)
         }
         const struct source_text source = {k->expression, unknown_at(m->space, &k->at), &k->at, "[predict.keys]",
                                            k->name};
-        if (space_compile(m->space, &source, &x, m->problems) < 0)
+        if (compile_expression(m->space, &source, &x, m->problems) < 0)
             continue;
         m->space->prediction.inputs[input] = xstrdup(x.sql);
         absorb(&m->all, &x);

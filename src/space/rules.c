@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space/compile.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 #include "util/suggest.h"
@@ -86,7 +87,7 @@ static void add_builtin(struct space *space, const struct stmt *row, struct erro
     const struct source_text source = {require, UNKNOWN_IS_NULL, NULL, "built-in rule", name};
     bool applies = is_by_prediction(row) ? may_prune(&space->prediction) : has_needed(&space->names, stmt_text(row, 5));
     if (is_listed(space->sweep->disabled_rules, name) || !applies || (is_by_prediction(row) && find_rule(space, name)) ||
-        space_compile(space, &source, &r.accepts, problems) < 0)
+        compile_expression(space, &source, &r.accepts, problems) < 0)
         return;
     r.name = xstrdup(name);
     r.require = xstrdup(require);
@@ -121,7 +122,7 @@ static void add_declared(struct space *space, const struct rule *rule, struct er
     char *require = rule->when ? xasprintf("CASE WHEN (%s) THEN (%s) END", rule->when, rule->require)
                                : xstrdup(rule->require);
     const struct source_text source = {require, unknown_at(space, &rule->at), &rule->at, "rule", rule->name};
-    if (space_compile(space, &source, &r.accepts, problems) < 0) {
+    if (compile_expression(space, &source, &r.accepts, problems) < 0) {
         free(require);
         return;
     }
@@ -143,7 +144,7 @@ static void add_binding(struct space *space, const struct placeholder *p)
     struct error ignored = ERROR_INIT;
     char *require = xasprintf("\"%s\" IS NOT NULL", p->name);
     const struct source_text source = {require, UNKNOWN_IS_ERROR, NULL, "placeholder", p->name};
-    if (space_compile(space, &source, &r.accepts, &ignored) < 0) {
+    if (compile_expression(space, &source, &r.accepts, &ignored) < 0) {
         free(require);
         return;
     }

@@ -82,55 +82,7 @@ struct space {
     bool needs_job_dir;        /* some text names {job_dir} or MESHSWEEP_JOB_DIR */
 };
 
-/* What a file beside the sweep file says of every job: a key that no spec has, or that a spec lacks, has this value
- * in expressions. */
-struct space_constant {
-    char *name;
-    char *sql; /* literal */
-};
-
-struct space_base {
-    struct space_constant *constants;
-    size_t count;
-    struct hash128 hash; /* of all that the file's content does to a job; counts towards identity */
-};
-
-struct space_options {
-    int64_t manual_timeout_ms;  /* for combinations that bind a parallel plan; 0: 600 s where the file says nothing */
-    char *const *command;       /* replaces [job] command when not NULL; NULL-terminated, borrowed */
-    const struct space_base *base; /* NULL: none; only needed while the space is built */
-};
-
-/* Builds. Every expression and placeholder that does not resolve is reported at once, with its place. ERROR_USAGE. */
-int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e);
-void space_free(struct space *space);
-
 /* All combinations before any rule: the product of the sections that are there. Overflow is an error of space_build. */
 int64_t space_combinations(const struct space *space);
-
-/* An expression as somebody wrote it. */
-struct source_text {
-    const char *text;
-    enum unknown_names unknown;
-    const struct position *at; /* NULL: no place */
-    const char *what, *name;   /* for messages: "rule", "batch-divides" */
-};
-
-/* Resolves it and has SQLite compile it under the guard. A problem is added to `problems` as
- * "file:line:column: WHAT `NAME`: …"; returns -1 then. */
-int space_compile(struct space *space, const struct source_text *source, struct expression *out,
-                  struct error *problems);
-
-/* What unknown names are in an expression written there. */
-enum unknown_names unknown_at(const struct space *space, const struct position *at);
-
-/* Appends "FROM … " over the sections in `sections` (bits), joined in an order in which `rules[0..count)` cut early,
- * then "WHERE …" with those rules: " AND …" may follow. Warnings are left out. */
-void space_add_join(const struct space *space, unsigned sections, size_t rule_count, struct buffer *sql);
-
-/* The same for counting: each section is reduced to the distinct values of the columns in `keys` (one bool per
- * names.keys), with their number as "SECTION"."#count". */
-void space_add_counting_join(const struct space *space, unsigned sections, size_t rule_count, const bool *keys,
-                             struct buffer *sql);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/space.h"
+#include "space/build.h"
 #include "store/guard.h"
 #include "util/memory.h"
 
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct expression x = EXPRESSION_INIT;
     char *text = xstrndup((const char *)data, size);
     const struct source_text source = {text, UNKNOWN_IS_ERROR, NULL, "--only", text};
-    if (space_compile(the_space(), &source, &x, &problems) == 0)
+    if (compile_expression(the_space(), &source, &x, &problems) == 0)
         expression_free(&x);
     guard_check_where(text, columns, sizeof columns / sizeof *columns, &e);
     free(text);

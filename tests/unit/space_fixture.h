@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "config/sweep.h"
+#include "space/build.h"
 #include "space/match.h"
 #include "space/plan.h"
-#include "space/space.h"
 
 struct built {
     struct sweep *sweep;

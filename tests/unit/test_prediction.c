@@ -1,6 +1,8 @@
 /* space: predictions in expressions, and what memory.fits excludes. */
 #include <math.h>
 
+#include "space/compile.h"
+#include "space/join.h"
 #include "space_fixture.h"
 
 #define MODEL "[[model]]\nnum_layers = 24\nhidden_size = 2048\nheads = 16\nvocab_size = 50257\nseq = 2048\n"
@@ -14,10 +16,10 @@ static double value_of(struct built *b, const char *expression)
     const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression};
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
-    if (space_compile(b->space, &source, &x, &problems) < 0)
+    if (compile_expression(b->space, &source, &x, &problems) < 0)
         fail_msg("%s", problems.text);
     buffer_printf(&sql, "SELECT %s", x.sql);
-    space_add_join(b->space, ~0u, 0, &sql);
+    join_add(b->space, ~0u, 0, &sql);
     if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
         fail_msg("%s", e.text);
     double value = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);

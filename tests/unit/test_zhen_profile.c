@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "config/sweep.h"
+#include "space/build.h"
 #include "space/match.h"
-#include "space/space.h"
 #include "util/memory.h"
 
 static struct space *build(const struct sweep *s)

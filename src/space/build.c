@@ -1,0 +1,193 @@
+#include "space/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/axes.h"
+#include "space/compile.h"
+#include "space/inert.h"
+#include "space/job_texts.h"
+#include "space/limits.h"
+#include "space/rules.h"
+#include "util/memory.h"
+
+#define MOST_COMBINATIONS 1000000000000000000 /* ranks are 64 bits */
+
+/* Derived keys that every sweep has. A key of the same name in a spec wins. */
+static const struct {
+    const char *name, *expression;
+} builtin_derived[] = {
+    {"nodes", "coalesce(num_hosts, 1)"},
+    {"gpus_per_node", "coalesce(num_devices_per_host, 1)"},
+    {"gpus", "coalesce(num_hosts, 1) * coalesce(num_devices_per_host, 1)"},
+};
+
+/* A sweep without clusters runs on one host with one device; spelling that out makes the same jobs. */
+static char *default_cluster_keys[] = {(char *)"num_devices_per_host", (char *)"num_hosts"};
+static struct value one[] = {{VALUE_INT, 1, 0, NULL}};
+static struct axis default_cluster_axes[] = {
+    {&default_cluster_keys[0], 1, one, 1, {"", 0, 0}},
+    {&default_cluster_keys[1], 1, one, 1, {"", 0, 0}},
+};
+static struct block default_cluster = {default_cluster_axes, 2, {"", 0, 0}};
+
+static struct sweep with_default_cluster(const struct sweep *s)
+{
+    struct sweep view = *s;
+    if (view.sections[SECTION_CLUSTER].block_count == 0)
+        view.sections[SECTION_CLUSTER] = (struct section){&default_cluster, 1};
+    return view;
+}
+
+static bool is_key_somewhere(const struct names *n, const char *name)
+{
+    for (size_t i = 0; i < n->key_count; i++)
+        if (strcmp(n->keys[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_derived(struct names *n, const char *name, struct expression *x, bool builtin)
+{
+    n->derived = array_grow(n->derived, n->derived_count, sizeof *n->derived);
+    n->derived[n->derived_count++] = (struct derived_key){
+        xstrdup(name), x->sql, x->sections, x->reads_label, builtin, x->keys, x->key_count};
+}
+
+static void derive_builtin(struct names *n)
+{
+    for (size_t i = 0; i < sizeof builtin_derived / sizeof *builtin_derived; i++) {
+        struct expression x = EXPRESSION_INIT;
+        struct error ignored = ERROR_INIT;
+        if (is_key_somewhere(n, builtin_derived[i].name))
+            continue;
+        if (expression_resolve(n, builtin_derived[i].expression, UNKNOWN_IS_NULL, &x, &ignored) == 0)
+            add_derived(n, builtin_derived[i].name, &x, true);
+    }
+}
+
+/* Whether the key is that name, or has it among what it is a synonym of. */
+static bool means(const struct names *n, const struct key *key, const char *name)
+{
+    if (strcmp(key->name, name) == 0)
+        return true;
+    for (size_t i = 0; i < n->synonym_count; i++)
+        for (char **other = n->synonyms[i].keys; strcmp(n->synonyms[i].name, key->name) == 0 && *other; other++)
+            if (strcmp(*other, name) == 0)
+                return true;
+    return false;
+}
+
+static void add_constant(struct names *n, const struct space_constant *c)
+{
+    bool known = false;
+    for (size_t k = 0; k < n->key_count; k++) {
+        struct key *key = &n->keys[k];
+        if (!means(n, key, c->name))
+            continue;
+        known = true;
+        if (key->is_nullable && !key->otherwise)
+            key->otherwise = xstrdup(c->sql);
+    }
+    struct expression x = {.sql = xstrdup(c->sql)};
+    if (known)
+        expression_free(&x);
+    else
+        add_derived(n, c->name, &x, true);
+}
+
+static void add_base(struct space *space, const struct space_base *base)
+{
+    space->has_base = base != NULL;
+    if (!base)
+        return;
+    space->base_hash = base->hash;
+    for (size_t i = 0; i < base->count; i++)
+        add_constant(&space->names, &base->constants[i]);
+}
+
+static void derive_declared(struct space *space, struct error *problems)
+{
+    const struct sweep *s = space->sweep;
+    for (size_t i = 0; i < s->derived_count; i++) {
+        const struct derived *d = &s->derived[i];
+        struct expression x = EXPRESSION_INIT;
+        if (is_key_somewhere(&space->names, d->name)) {
+            error_add_line(problems, ERROR_USAGE, "%s:%d:%d: derived key `%s` is already a key of a spec; rename one",
+                           d->at.file, d->at.line, d->at.column, d->name);
+            continue;
+        }
+        const struct source_text source = {d->expression, unknown_at(space, &d->at), &d->at, "derived key", d->name};
+        if (compile_expression(space, &source, &x, problems) == 0)
+            add_derived(&space->names, d->name, &x, false);
+    }
+}
+
+static int expand_sections(struct space *space, const struct sweep *view, struct error *e)
+{
+    if (db_exec(space->db, "BEGIN", e) < 0)
+        return -1;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (view->sections[i].block_count &&
+            axes_expand(view, &space->names, (enum section_kind)i, space->db, &space->counts[i], e) < 0)
+            return -1;
+    if (db_exec(space->db, "COMMIT", e) < 0)
+        return -1;
+    int64_t product = 1;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i] && __builtin_mul_overflow(product, space->counts[i], &product))
+            product = INT64_MAX;
+    if (product > MOST_COMBINATIONS)
+        return error_set(e, ERROR_USAGE, "%s: the product of the sections exceeds 10^18 combinations; split the sweep",
+                         view->path);
+    return 0;
+}
+
+int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e)
+{
+    struct space *space = xcalloc(1, sizeof *space);
+    struct error problems = ERROR_INIT;
+    struct sweep view = with_default_cluster(s);
+    space->sweep = s;
+    if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0 || names_collect(&view, &space->names, e) < 0)
+        goto fail;
+    derive_builtin(&space->names);
+    add_base(space, options->base);
+    inert_mark(space);
+    if (expand_sections(space, &view, e) < 0)
+        goto fail;
+    derive_declared(space, &problems);
+    inert_compile(space, &problems);
+    if (prediction_compile(space, &problems, e) < 0)
+        goto fail;
+    job_texts_compile(space, options->command, &problems);
+    if (rules_compile(space, &problems, e) < 0 || limits_compile(space, options->manual_timeout_ms, &problems, e) < 0)
+        goto fail;
+    const struct source_text devices = {"gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus"};
+    compile_expression(space, &devices, &space->devices, &problems);
+    if (problems.kind) {
+        *e = problems;
+        goto fail;
+    }
+    *out = space;
+    return 0;
+fail:
+    space_free(space);
+    return -1;
+}
+
+void space_free(struct space *space)
+{
+    if (!space)
+        return;
+    rules_free(space);
+    inert_free_all(space);
+    job_texts_free(space);
+    for (int i = 0; i < LIMIT_COUNT; i++)
+        expression_free(&space->limits[i].expression);
+    expression_free(&space->devices);
+    names_free(&space->names);
+    db_close(space->db);
+    prediction_free(space);
+    free(space);
+}

@@ -1,0 +1,30 @@
+/* From a checked sweep to a space: spec tables filled, every expression compiled. */
+#ifndef MESHSWEEP_SPACE_BUILD_H
+#define MESHSWEEP_SPACE_BUILD_H
+
+#include "space/space.h"
+
+/* What a file beside the sweep file says of every job: a key that no spec has, or that a spec lacks, has this value
+ * in expressions. */
+struct space_constant {
+    char *name;
+    char *sql; /* literal */
+};
+
+struct space_base {
+    struct space_constant *constants;
+    size_t count;
+    struct hash128 hash; /* of all that the file's content does to a job; counts towards identity */
+};
+
+struct space_options {
+    int64_t manual_timeout_ms;  /* for combinations that bind a parallel plan; 0: 600 s where the file says nothing */
+    char *const *command;       /* replaces [job] command when not NULL; NULL-terminated, borrowed */
+    const struct space_base *base; /* NULL: none; only needed while the space is built */
+};
+
+/* Builds. Every expression and placeholder that does not resolve is reported at once, with its place. ERROR_USAGE. */
+int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e);
+void space_free(struct space *space);
+
+#endif

@@ -1,0 +1,23 @@
+/* Expressions of a sweep, resolved against its keys and compiled by SQLite under the guard. */
+#ifndef MESHSWEEP_SPACE_COMPILE_H
+#define MESHSWEEP_SPACE_COMPILE_H
+
+#include "space/space.h"
+
+/* An expression as somebody wrote it. */
+struct source_text {
+    const char *text;
+    enum unknown_names unknown;
+    const struct position *at; /* NULL: no place */
+    const char *what, *name;   /* for messages: "rule", "batch-divides" */
+};
+
+/* Resolves it and has SQLite compile it under the guard. A problem is added to `problems` as
+ * "file:line:column: WHAT `NAME`: …"; returns -1 then. */
+int compile_expression(struct space *space, const struct source_text *source, struct expression *out,
+                  struct error *problems);
+
+/* What unknown names are in an expression written there. */
+enum unknown_names unknown_at(const struct space *space, const struct position *at);
+
+#endif
