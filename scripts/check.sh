@@ -96,12 +96,40 @@ build_all() # BUILD-DIRECTORY CONFIGURE-ARGUMENTS -- NAME=VALUE...
     scripts/build.sh "$@" all && scripts/build.sh "$@" check TESTS=
 }
 
+# The programs that failed in the last `make check`, relative to the build directory, with how the harness names them.
+failed_programs() # BUILD-DIRECTORY
+{
+    local results
+    find "$1" -name '*.trs' | sort | while read -r results; do
+        if ! grep -qE '^:global-test-result: (PASS|SKIP)' "$results"; then
+            results=${results#"$1"/}
+            results=${results%.trs}
+            [ -x "$1/$results" ] && [ ! -d "$1/$results" ] || results=$results.sh
+            echo "$results"
+        fi
+    done
+}
+
+# What failed beside others is tried once more alone, and told: a job's time limit on a machine that stalls is no defect,
+# and what is one fails again.
+retry_alone() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
+{
+    local directory=$1 label=$2 program
+    shift 2
+    while read -r program; do
+        echo "AGAIN $label ${program%.sh}: failed; its end was:"
+        tail -n 15 "$directory/${program%.sh}.log" | sed 's/^/    /'
+        make -s -C "$directory" "$@" "TESTS=$program" check >>"$root/build-logs/tests.log" 2>&1 </dev/null || true
+    done < <(failed_programs "$directory")
+}
+
 run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 {
     local directory=$1 label=$2 log=$root/build-logs/tests.log start=$SECONDS
     shift 2
     find "$directory" -name '*.trs' -delete
     make -s -C "$directory" -j "$jobs" "$@" check >"$log" 2>&1 || true
+    retry_alone "$directory" "$label" "$@"
     if [ -z "$(find "$directory" -name '*.trs' -print -quit)" ]; then
         fail "$label tests: none ran" "$log"
     fi
