@@ -1,0 +1,135 @@
+#include "config/search_options.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const search_order_names[] = {
+    [SEARCH_ORDER_DECLARED] = "declared",
+    [SEARCH_ORDER_PREDICTED] = "predicted",
+    [SEARCH_ORDER_SHUFFLED] = "shuffled",
+    NULL,
+};
+
+const char *const search_strategy_names[] = {
+    "grid",        "random",         "binary",           "asha",            "model", "dsat-random", "dsat-binary",
+    "dsat-asha",   "deepspeed-grid", "deepspeed-random", "deepspeed-model", NULL,
+};
+
+#define ANY INFINITY
+#define SEED_MOST 9007199254740992.0 /* 2^53: what a double counts exactly to */
+
+const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT] = {
+    [SEARCH_MAX_TRIALS] = {"max_trials", "N", "trials in all; 0: no limit", 0, ANY, true, 64},
+    [SEARCH_MAX_CONCURRENT_TRIALS] = {"max_concurrent_trials", "N", "trials at a time", 1, ANY, true, 16},
+    [SEARCH_MAX_SLOTS] = {"max_slots", "N", "devices in use at a time", 1, ANY, true, SEARCH_UNLIMITED},
+    [SEARCH_EARLY_STOPPING] = {"early_stopping", "N", "end after N trials without a better one", 0, ANY, true,
+                               SEARCH_UNLIMITED},
+    [SEARCH_RANDOM_SEED] = {"random_seed", "N", "of all draws", 0, SEED_MOST, true, 42},
+    [SEARCH_START_PROFILE_STEP] = {"start_profile_step", "N", "the first step that counts", 0, ANY, true, 3},
+    [SEARCH_END_PROFILE_STEP] = {"end_profile_step", "N", "the last step that counts", 0, ANY, true, 5},
+    [SEARCH_TRIALS_PER_RANDOM_CONFIG] = {"trials_per_random_config", "N",
+                                         "dsat-random: trials of one configuration", 1, ANY, true, 5},
+    [SEARCH_RANGE_FACTOR] = {"search_range_factor", "X", "times the estimated largest micro-batch", 1e-3, 1e3, false, 1},
+    [SEARCH_MAX_RUNGS] = {"max_rungs", "N", "asha: rungs", 1, 64, true, 5},
+    [SEARCH_DIVISOR] = {"divisor", "N", "asha: one in N goes on to the next rung", 2, 1024, true, 2},
+    [SEARCH_MIN_BINARY_SEARCH_TRIALS] = {"min_binary_search_trials", "N", "dsat-asha: trials of the lowest rung", 1,
+                                         ANY, true, 3},
+    [SEARCH_ASHA_EARLY_STOPPING] = {"asha_early_stopping", "N", "asha: rungs left out at the bottom", 0, 63, true, 0},
+    [SEARCH_MIN_STEPS] = {"min_steps", "N", "asha: measured steps of the lowest rung", 1, ANY, true, 4},
+    [SEARCH_NUM_TUNING_MICRO_BATCH_SIZES] = {"num_tuning_micro_batch_sizes", "N",
+                                             "deepspeed-*: micro-batches tried per ZeRO stage", 1, ANY, true, 3},
+    [SEARCH_BUDGET] = {"budget", "HOURS", "device-hours to spend", 0, ANY, false, SEARCH_UNLIMITED},
+    [SEARCH_DEADLINE] = {"deadline", "SECONDS", "start nothing new after this long", 0, ANY, false, SEARCH_UNLIMITED},
+    [SEARCH_TARGET_GAP] = {"target_gap", "SHARE", "end when nothing left is likely to be better by more", 0, 1, false,
+                           0.02},
+    [SEARCH_CONFIDENCE] = {"confidence", "SHARE", "of being right in ending a running job", 0.5, 0.999999, false, 0.95},
+    [SEARCH_CONFIRM] = {"confirm", "N", "runs of each of the best whose intervals overlap", 0, 1000, true, 0},
+};
+
+struct search_options search_options_none(void)
+{
+    struct search_options o = {.order = -1, .racing = -1, .equal_batch = -1};
+    for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++)
+        o.numbers[i] = SEARCH_NOT_GIVEN;
+    return o;
+}
+
+int search_number_check(enum search_number which, double value, struct error *e)
+{
+    const struct search_number_row *row = &search_numbers[which];
+    if (isnan(value) || (row->whole && value != floor(value)))
+        return error_set(e, ERROR_USAGE, "%s: %g is no %snumber", row->key, value, row->whole ? "whole " : "");
+    if (value < row->least)
+        return error_set(e, ERROR_USAGE, "%s: %g is less than %g", row->key, value, row->least);
+    if (value > row->most)
+        return error_set(e, ERROR_USAGE, "%s: %g is more than %g", row->key, value, row->most);
+    return 0;
+}
+
+static bool gives_stages(const struct search_options *o)
+{
+    for (size_t i = 0; i < SEARCH_ZERO_STAGES; i++)
+        if (o->zero_stages[i])
+            return true;
+    return false;
+}
+
+struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over)
+{
+    struct search_options o = *under;
+    if (over->strategy)
+        o.strategy = over->strategy;
+    for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++)
+        if (over->numbers[i] != SEARCH_NOT_GIVEN)
+            o.numbers[i] = over->numbers[i];
+    if (gives_stages(over))
+        memcpy(o.zero_stages, over->zero_stages, sizeof o.zero_stages);
+    if (over->order >= 0)
+        o.order = over->order;
+    if (over->racing >= 0)
+        o.racing = over->racing;
+    if (over->equal_batch >= 0)
+        o.equal_batch = over->equal_batch;
+    return o;
+}
+
+/* Where a strategy's default is not that of search_numbers. The first row whose prefix fits counts. */
+static const struct {
+    const char *prefix;
+    enum search_number number;
+    double value;
+} strategy_defaults[] = {
+    {"grid", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED},
+    {"deepspeed-", SEARCH_EARLY_STOPPING, 5},
+    {"deepspeed-", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED}, /* its 50 are per stage: more than its micro-batches ever are */
+};
+
+static void complete_number(struct search_options *o, enum search_number n)
+{
+    if (o->numbers[n] != SEARCH_NOT_GIVEN)
+        return;
+    o->numbers[n] = search_numbers[n].fallback;
+    for (size_t i = 0; i < sizeof strategy_defaults / sizeof *strategy_defaults; i++)
+        if (strategy_defaults[i].number == n &&
+            strncmp(o->strategy, strategy_defaults[i].prefix, strlen(strategy_defaults[i].prefix)) == 0)
+            o->numbers[n] = strategy_defaults[i].value;
+}
+
+void search_options_complete(struct search_options *o)
+{
+    static char grid[] = "grid";
+    if (!o->strategy)
+        o->strategy = grid;
+    for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
+        complete_number(o, (enum search_number)i);
+    bool dsat = strncmp(o->strategy, "dsat-", 5) == 0;
+    if (!gives_stages(o))
+        for (size_t i = 0; i < SEARCH_ZERO_STAGES; i++)
+            o->zero_stages[i] = !dsat || i > 0;
+    if (o->order < 0)
+        o->order = SEARCH_ORDER_DECLARED;
+    if (o->racing < 0)
+        o->racing = strcmp(o->strategy, "grid") != 0 && !dsat && strncmp(o->strategy, "deepspeed-", 10) != 0;
+    if (o->equal_batch < 0)
+        o->equal_batch = 1;
+}

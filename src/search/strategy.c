@@ -1,0 +1,304 @@
+#include "search/strategy.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/state.h"
+#include "search/strategies.h"
+#include "util/memory.h"
+#include "util/rng.h"
+
+#define SECONDS_PER_HOUR 3600.0
+
+bool search_is_open(const struct search *s, size_t candidate)
+{
+    return s->trials[candidate].eligible && s->trials[candidate].state == TRIAL_NONE;
+}
+
+bool search_better(const struct search_space *space, double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return !isnan(a);
+    return space->maximise ? a > b : a < b;
+}
+
+double search_predicted_log(const struct search_space *space, const struct candidate *c)
+{
+    if (space->relation == SEARCH_UNRELATED || !(c->seconds > 0))
+        return NAN;
+    return (space->relation == SEARCH_RATE ? log(c->work) : 0) - log(c->seconds);
+}
+
+uint64_t search_draw(const struct search *s, uint64_t lineage, uint64_t index, uint64_t bound)
+{
+    struct rng r = rng_stream(rng_at((uint64_t)search_number(s, SEARCH_RANDOM_SEED), lineage), index);
+    return rng_below(&r, bound);
+}
+
+double search_number(const struct search *s, enum search_number which)
+{
+    return s->options.numbers[which];
+}
+
+const struct search_options *search_options(const struct search *s)
+{
+    return &s->options;
+}
+
+struct search_counts search_counts(const struct search *s)
+{
+    return s->counts;
+}
+
+/* --- creating --- */
+
+static int check_options(const struct search_options *o, struct error *e)
+{
+    for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
+        if (o->numbers[i] != SEARCH_NOT_GIVEN && search_number_check((enum search_number)i, o->numbers[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static bool stage_is_searched(const struct search_options *o, double stage)
+{
+    return !(stage >= 0 && stage < SEARCH_ZERO_STAGES) || o->zero_stages[(size_t)stage];
+}
+
+static size_t mark_eligible(struct search *s)
+{
+    size_t eligible = 0;
+    for (size_t i = 0; i < s->space->count; i++) {
+        const struct candidate *c = &s->space->candidates[i];
+        s->trials[i].eligible = stage_is_searched(&s->options, c->zero_stage);
+        eligible += s->trials[i].eligible;
+        if (s->trials[i].eligible && c->devices > s->devices_most)
+            s->devices_most = c->devices;
+    }
+    return eligible;
+}
+
+static int check_space(struct search *s, struct error *e)
+{
+    if (s->space->count == 0)
+        return error_set(e, ERROR_USAGE, "there is nothing to search: no candidate is left");
+    if (mark_eligible(s) == 0)
+        return error_set(e, ERROR_USAGE, "there is nothing to search: no candidate has one of the ZeRO stages asked for "
+                                         "(zero_stages)");
+    double slots = search_number(s, SEARCH_MAX_SLOTS);
+    if (slots > 0 && s->devices_most > slots)
+        return error_set(e, ERROR_USAGE, "max_slots: a trial needs %g devices, and at most %g may be in use",
+                         s->devices_most, slots);
+    return 0;
+}
+
+int search_create(const struct search_space *space, const struct search_options *options, struct search **out,
+                  struct error *e)
+{
+    struct search *s = xcalloc(1, sizeof *s);
+    s->space = space;
+    s->options = *options;
+    s->trials = xcalloc(space->count + 1, sizeof *s->trials);
+    s->best = xcalloc(space->group_count + 1, sizeof *s->best);
+    int rc = check_options(options, e);
+    search_options_complete(&s->options);
+    if (rc == 0 && !(s->strategy = strategy_find(s->options.strategy, e)))
+        rc = -1;
+    if (rc == 0)
+        rc = check_space(s, e);
+    if (rc == 0)
+        rc = s->strategy->create(s, &s->own, e);
+    if (rc < 0) {
+        search_free(s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+void search_free(struct search *s)
+{
+    if (!s)
+        return;
+    if (s->strategy && s->strategy->free)
+        s->strategy->free(s->own);
+    free(s->trials);
+    free(s->best);
+    free(s);
+}
+
+/* --- asking --- */
+
+__attribute__((format(printf, 2, 3))) static void explain(struct decision *d, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(d->reason, sizeof d->reason, format, arguments);
+    va_end(arguments);
+}
+
+/* What ends the search whatever its strategy says: true, with the reason. */
+static bool is_over(const struct search *s, struct decision *out)
+{
+    const struct search_counts *c = &s->counts;
+    double trials = search_number(s, SEARCH_MAX_TRIALS), patience = search_number(s, SEARCH_EARLY_STOPPING);
+    double budget = search_number(s, SEARCH_BUDGET);
+    if (trials > 0 && (double)c->trials >= trials)
+        explain(out, "max_trials: %zu trials were made", c->trials);
+    else if (patience > 0 && (double)c->since_best >= patience)
+        explain(out, "early_stopping: %zu trials without a better one", c->since_best);
+    else if (budget > 0 && c->device_hours >= budget)
+        explain(out, "budget: %.3g of %.3g device-hours are spent", c->device_hours, budget);
+    else
+        return false;
+    return true;
+}
+
+static bool is_full(const struct search *s, struct decision *out)
+{
+    double most = search_number(s, SEARCH_MAX_CONCURRENT_TRIALS), slots = search_number(s, SEARCH_MAX_SLOTS);
+    if ((double)s->counts.running >= most)
+        explain(out, "max_concurrent_trials: %zu are running", s->counts.running);
+    else if (slots > 0 && s->devices_running + s->devices_most > slots)
+        explain(out, "max_slots: %g of %g devices are in use", s->devices_running, slots);
+    else
+        return false;
+    return true;
+}
+
+static struct search_outcome outcome_of(const struct trial *t)
+{
+    return (struct search_outcome){
+        .kind = t->state == TRIAL_OK ? OUTCOME_OK : t->state == TRIAL_STOPPED ? OUTCOME_STOPPED : OUTCOME_FAILED,
+        .failure = t->state != TRIAL_FAILED ? NULL : t->out_of_memory ? "oom" : "exit",
+        .objective = t->objective,
+        .steps = t->steps,
+        .seconds = t->seconds,
+        .bytes = t->bytes,
+        .device_seconds = NAN,
+    };
+}
+
+/* Whether what was asked for is known: as long a run, or a failure. */
+static bool is_known(const struct trial *t, double resource)
+{
+    return t->state == TRIAL_OK || t->state == TRIAL_FAILED ||
+           (t->state == TRIAL_STOPPED && resource > 0 && t->steps >= resource);
+}
+
+static void begin_trial(struct search *s, const struct decision *d)
+{
+    struct trial *t = &s->trials[d->candidate];
+    t->state = TRIAL_RUNNING;
+    t->resource = d->resource;
+    s->counts.trials++;
+    s->counts.running++;
+    s->devices_running += s->space->candidates[d->candidate].devices;
+}
+
+enum search_answer search_ask(struct search *s, struct decision *out)
+{
+    *out = (struct decision){0};
+    if (is_over(s, out))
+        return s->counts.running > 0 ? SEARCH_WAIT : SEARCH_FINISHED;
+    if (is_full(s, out))
+        return SEARCH_WAIT;
+    for (;;) {
+        *out = (struct decision){0};
+        enum search_answer answer = s->strategy->ask(s, s->own, out);
+        if (answer == SEARCH_FINISHED && s->counts.running > 0)
+            answer = SEARCH_WAIT;
+        if (answer != SEARCH_RUN)
+            return answer;
+        const struct trial *t = &s->trials[out->candidate];
+        if (!is_known(t, out->resource))
+            break;
+        const struct search_outcome known = outcome_of(t);
+        s->strategy->tell(s, s->own, out->candidate, &known);
+    }
+    begin_trial(s, out);
+    return SEARCH_RUN;
+}
+
+/* --- telling --- */
+
+static void end_trial(struct search *s, size_t candidate)
+{
+    s->counts.running--;
+    s->devices_running -= s->space->candidates[candidate].devices;
+}
+
+static void note_best(struct search *s, size_t candidate, double objective)
+{
+    struct group_best *b = &s->best[s->space->candidates[candidate].group];
+    bool better = !b->any || search_better(s->space, objective, b->objective);
+    /* Of equals the first in declared order, whichever came in first. */
+    bool same = b->any && objective == b->objective && candidate < b->candidate;
+    if (better)
+        s->counts.since_best = 0;
+    if (better || same)
+        *b = (struct group_best){true, candidate, objective};
+}
+
+static const enum trial_state states[] = {
+    [OUTCOME_OK] = TRIAL_OK, [OUTCOME_STOPPED] = TRIAL_STOPPED, [OUTCOME_FAILED] = TRIAL_FAILED};
+
+void search_tell(struct search *s, size_t candidate, const struct search_outcome *outcome)
+{
+    assert(candidate < s->space->count);
+    struct trial *t = &s->trials[candidate];
+    if (t->state == TRIAL_RUNNING)
+        end_trial(s, candidate);
+    enum outcome_kind kind = outcome->kind;
+    if (kind != OUTCOME_FAILED && isnan(outcome->objective))
+        kind = OUTCOME_FAILED; /* a number that is none cannot win */
+    t->state = states[kind];
+    t->out_of_memory = kind == OUTCOME_FAILED && outcome->failure && strcmp(outcome->failure, "oom") == 0;
+    t->objective = kind == OUTCOME_FAILED ? NAN : outcome->objective;
+    t->steps = outcome->steps;
+    t->seconds = outcome->seconds;
+    t->bytes = outcome->bytes;
+    t->told++;
+    s->counts.ok += kind == OUTCOME_OK;
+    s->counts.stopped += kind == OUTCOME_STOPPED;
+    s->counts.failed += kind == OUTCOME_FAILED;
+    s->counts.since_best++;
+    if (outcome->device_seconds > 0)
+        s->counts.device_hours += outcome->device_seconds / SECONDS_PER_HOUR;
+    if (kind == OUTCOME_OK)
+        note_best(s, candidate, outcome->objective);
+    if (s->strategy->tell) {
+        struct search_outcome told = *outcome;
+        told.kind = kind;
+        s->strategy->tell(s, s->own, candidate, &told);
+    }
+}
+
+void search_forget(struct search *s, size_t candidate)
+{
+    struct trial *t = &s->trials[candidate];
+    if (t->state != TRIAL_RUNNING)
+        return;
+    end_trial(s, candidate);
+    s->counts.trials--;
+    t->state = TRIAL_NONE;
+}
+
+bool search_best(const struct search *s, size_t group, size_t *candidate, double *objective)
+{
+    const struct group_best *best = NULL;
+    for (size_t g = 0; g < s->space->group_count; g++) {
+        const struct group_best *b = &s->best[g];
+        if ((group == SIZE_MAX || group == g) && b->any &&
+            (!best || search_better(s->space, b->objective, best->objective)))
+            best = b;
+    }
+    if (!best)
+        return false;
+    *candidate = best->candidate;
+    *objective = best->objective;
+    return true;
+}

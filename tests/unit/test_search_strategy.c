@@ -1,0 +1,315 @@
+/* search/strategy with grid and random: limits, orders, draws, outcomes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "search_fixture.h"
+
+static struct search *open_search(struct search_fixture *f, const char *strategy, enum search_number number,
+                                  double value)
+{
+    struct search_options o = search_options_none();
+    o.strategy = (char *)(uintptr_t)strategy;
+    o.numbers[number] = value;
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    fixture_open(f, 4, true);
+    if (search_create(&f->space, &o, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static void close_search(struct search_fixture *f, struct search *s)
+{
+    search_free(s);
+    fixture_close(f);
+}
+
+static void grid__no_options__every_candidate_once_in_order(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
+    struct fixture_result r = fixture_run(&f, s, 3, 0);
+    assert_int_equal(r.trials, f.space.count);
+    for (size_t i = 0; i < r.trials; i++)
+        assert_int_equal(r.asked[i], i);
+    assert_float_equal(r.best, 1, 1e-12);
+    close_search(&f, s);
+}
+
+static void grid__predicted_order__fastest_first(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 4, true);
+    fixture_predict(&f, 1);
+    f.candidates[5].seconds = NAN;
+    struct search_options o = search_options_none();
+    o.order = SEARCH_ORDER_PREDICTED;
+    struct search *s = NULL;
+    assert_int_equal(search_create(&f.space, &o, &s, NULL), 0);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    for (size_t i = 1; i + 1 < r.trials; i++)
+        assert_true(fixture_objective(&f, r.asked[i]) <= fixture_objective(&f, r.asked[i - 1]));
+    assert_int_equal(r.asked[r.trials - 1], 5);
+    close_search(&f, s);
+}
+
+static void random__other_candidates_missing__same_order(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "random", SEARCH_RANDOM_SEED, 7);
+    struct fixture_result all = fixture_run(&f, s, 1, 0);
+    search_free(s);
+    f.space.count -= 8;
+    struct search_options o = search_options_none();
+    o.strategy = (char *)(uintptr_t) "random";
+    o.numbers[SEARCH_RANDOM_SEED] = 7;
+    assert_int_equal(search_create(&f.space, &o, &s, NULL), 0);
+    struct fixture_result fewer = fixture_run(&f, s, 1, 0);
+    size_t at = 0;
+    for (size_t i = 0; i < all.trials; i++)
+        if (all.asked[i] < f.space.count)
+            assert_int_equal(all.asked[i], fewer.asked[at++]);
+    assert_int_equal(at, fewer.trials);
+    close_search(&f, s);
+}
+
+static void random__other_completion_order__same_trials(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    for (uint64_t order = 0; order < 20; order++) {
+        struct search *s = open_search(&f, "random", SEARCH_MAX_TRIALS, 10);
+        struct fixture_result r = fixture_run(&f, s, 4, order);
+        static struct fixture_result first;
+        if (order == 0)
+            first = r;
+        assert_int_equal(r.trials, 10);
+        assert_memory_equal(r.asked, first.asked, r.trials * sizeof *r.asked);
+        close_search(&f, s);
+    }
+}
+
+static void random__other_seed__other_order(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "random", SEARCH_RANDOM_SEED, 1);
+    struct fixture_result one = fixture_run(&f, s, 1, 0);
+    close_search(&f, s);
+    s = open_search(&f, "random", SEARCH_RANDOM_SEED, 2);
+    struct fixture_result two = fixture_run(&f, s, 1, 0);
+    assert_memory_not_equal(one.asked, two.asked, one.trials * sizeof *one.asked);
+    close_search(&f, s);
+}
+
+static void ask__early_stopping__ends_after_so_many_without_a_better_one(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "random", SEARCH_EARLY_STOPPING, 3);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    assert_int_equal(search_counts(s).since_best, 3);
+    assert_true(r.trials < f.space.count);
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_FINISHED);
+    assert_non_null(strstr(d.reason, "early_stopping"));
+    close_search(&f, s);
+}
+
+static void ask__budget__ends_when_spent(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "grid", SEARCH_BUDGET, 0.05); /* a trial is 36 device-seconds */
+    assert_int_equal(fixture_run(&f, s, 1, 0).trials, 5);
+    close_search(&f, s);
+}
+
+static void ask__concurrency_and_slots__waits(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "grid", SEARCH_MAX_SLOTS, 5); /* two trials of two devices */
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(search_ask(s, &d), SEARCH_WAIT);
+    assert_non_null(strstr(d.reason, "max_slots"));
+    close_search(&f, s);
+    s = open_search(&f, "grid", SEARCH_MAX_CONCURRENT_TRIALS, 1);
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(search_ask(s, &d), SEARCH_WAIT);
+    close_search(&f, s);
+}
+
+static void ask__forgotten__asked_again_and_not_counted(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    search_forget(s, d.candidate);
+    assert_int_equal(search_counts(s).trials, 0);
+    assert_int_equal(fixture_run(&f, s, 1, 0).trials, f.space.count);
+    close_search(&f, s);
+}
+
+static void tell__known_beforehand__no_trial_and_not_asked(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
+    const struct decision first = {.candidate = 0};
+    const struct search_outcome o = fixture_outcome(&f, &first);
+    search_tell(s, 0, &o);
+    assert_int_equal(search_counts(s).trials, 0);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    assert_int_equal(r.trials, f.space.count - 1);
+    assert_int_equal(r.asked[0], 1);
+    close_search(&f, s);
+}
+
+static void tell__objective_not_a_number__never_best(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
+    struct search_outcome o = {.kind = OUTCOME_OK, .objective = NAN, .steps = NAN, .seconds = NAN, .bytes = NAN};
+    search_tell(s, 0, &o);
+    size_t candidate;
+    double objective;
+    assert_false(search_best(s, SIZE_MAX, &candidate, &objective));
+    assert_int_equal(search_counts(s).failed, 1);
+    close_search(&f, s);
+}
+
+static void best__minimised__least(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
+    f.space.maximise = false;
+    struct search_outcome o = {.kind = OUTCOME_OK, .steps = NAN, .seconds = NAN, .bytes = NAN};
+    for (size_t i = 0; i < 3; i++) {
+        o.objective = i == 1 ? 1 : 2;
+        search_tell(s, i, &o);
+    }
+    size_t candidate;
+    double objective;
+    assert_true(search_best(s, 0, &candidate, &objective));
+    assert_int_equal(candidate, 1);
+    close_search(&f, s);
+}
+
+static void create__impossible__says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        enum search_number number;
+        double value;
+        const char *text;
+    } cases[] = {
+        {SEARCH_MAX_SLOTS, 1, "max_slots: a trial needs 2 devices, and at most 1 may be in use"},
+        {SEARCH_DIVISOR, 1, "divisor: 1 is less than 2"},
+        {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is no whole number"},
+        {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"},
+    };
+    struct search_fixture f;
+    fixture_open(&f, 4, true);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct search_options o = search_options_none();
+        o.numbers[cases[i].number] = cases[i].value;
+        struct search *s = NULL;
+        struct error e = ERROR_INIT;
+        assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+        assert_int_equal(e.kind, ERROR_USAGE);
+        assert_string_equal(e.text, cases[i].text);
+        assert_null(s);
+    }
+    f.space.count = 0;
+    struct search_options o = search_options_none();
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_string_equal(e.text, "there is nothing to search: no candidate is left");
+    fixture_close(&f);
+}
+
+static void create__unknown_strategy__hint(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 4, true);
+    struct search_options o = search_options_none();
+    o.strategy = (char *)(uintptr_t) "randon";
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_string_equal(e.text, "no search strategy \"randon\"; did you mean \"random\"?");
+    fixture_close(&f);
+}
+
+static void create__zero_stages__only_those(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 4, true);
+    struct search_options o = search_options_none();
+    o.zero_stages[1] = true;
+    struct search *s = NULL;
+    assert_int_equal(search_create(&f.space, &o, &s, NULL), 0);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    assert_int_equal(r.trials, FIXTURE_BUCKETS * 4);
+    for (size_t i = 0; i < r.trials; i++)
+        assert_float_equal(f.candidates[r.asked[i]].zero_stage, 1, 0);
+    close_search(&f, s);
+}
+
+static void options__overlay__given_wins(void **state)
+{
+    (void)state;
+    struct search_options under = search_options_none(), over = search_options_none();
+    under.numbers[SEARCH_DIVISOR] = 3;
+    under.numbers[SEARCH_MAX_TRIALS] = 9;
+    over.numbers[SEARCH_MAX_TRIALS] = 0;
+    struct search_options o = search_options_overlay(&under, &over);
+    search_options_complete(&o);
+    assert_string_equal(o.strategy, "grid");
+    assert_float_equal(o.numbers[SEARCH_DIVISOR], 3, 0);
+    assert_float_equal(o.numbers[SEARCH_MAX_TRIALS], 0, 0);
+    assert_float_equal(o.numbers[SEARCH_RANDOM_SEED], 42, 0);
+    assert_true(o.zero_stages[0]);
+    assert_false(o.racing);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grid__no_options__every_candidate_once_in_order),
+        cmocka_unit_test(grid__predicted_order__fastest_first),
+        cmocka_unit_test(random__other_candidates_missing__same_order),
+        cmocka_unit_test(random__other_completion_order__same_trials),
+        cmocka_unit_test(random__other_seed__other_order),
+        cmocka_unit_test(ask__early_stopping__ends_after_so_many_without_a_better_one),
+        cmocka_unit_test(ask__budget__ends_when_spent),
+        cmocka_unit_test(ask__concurrency_and_slots__waits),
+        cmocka_unit_test(ask__forgotten__asked_again_and_not_counted),
+        cmocka_unit_test(tell__known_beforehand__no_trial_and_not_asked),
+        cmocka_unit_test(tell__objective_not_a_number__never_best),
+        cmocka_unit_test(best__minimised__least),
+        cmocka_unit_test(create__impossible__says_so),
+        cmocka_unit_test(create__unknown_strategy__hint),
+        cmocka_unit_test(create__zero_stages__only_those),
+        cmocka_unit_test(options__overlay__given_wins),
+    };
+    return cmocka_run_group_tests_name("search_strategy", tests, NULL, NULL);
+}
