@@ -311,6 +311,8 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
         return not_started(o);
     if (o->ending == ENDING_CANCELLED)
         return say(FAILURE_CANCELLED, xstrdup("stopped by the person or program that ran the sweep"));
+    if (o->ending == ENDING_STOPPED)
+        return say(FAILURE_CANCELLED, xstrdup("stopped early: it could not have become the best any more"));
     /* Words like "out of memory" in the output of a job that went well are no failure. */
     if (o->ending == ENDING_EXITED && o->exit_code == 0)
         return exit_zero(objective_wanted, objective_found);

@@ -5,7 +5,9 @@
 #ifndef MESHSWEEP_RUN_RUNNER_H
 #define MESHSWEEP_RUN_RUNNER_H
 
+#include "run/claim_source.h"
 #include "run/classify.h"
+#include "run/executor.h"
 #include "run/preparation.h"
 #include "space/space.h"
 #include "store/jobs.h"
@@ -45,6 +47,8 @@ struct runner_options {
     const char *identity;     /* store_identity() */
     char *const *environment; /* the runner's own */
     const struct preparation *preparation; /* NULL: jobs need nothing but their command */
+    executor_create *executor;           /* NULL: local_executor_create */
+    const struct claim_source *source;   /* NULL: claim_source_in_order */
     int64_t job_limit;        /* attempts to start at most; 0: no limit */
     int64_t max_fail;         /* stop starting after this many failed jobs; 0: never */
     bool only_selected;       /* see store/attempts.h */

@@ -17,6 +17,7 @@ void flight_free(struct flight *f)
     free(f->job_dir);
     free((char *)f->start.command_json);
     free((char *)f->start.environment_json);
+    free((char *)f->start.reference);
 }
 
 int starter_open(struct starter *s, struct db *db, struct error *e)
@@ -73,7 +74,6 @@ static struct attempt_start describe_start(const struct starter *s, const struct
 {
     return (struct attempt_start){
         .attempt_id = f->claim.attempt_id,
-        .slot = supervisor_slot(s->supervisor, f->claim.attempt_id),
         .started_ms = clock_wall_ms(),
         .command_json = redacted(s->secrets, strings_json(texts->command)),
         .environment_json = redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
@@ -99,11 +99,13 @@ static void start_process(struct starter *s, struct flight *f, const struct laun
         .startup_timeout_ms = job->limit_ms[LIMIT_STARTUP],
         .grace_ms = s->space->sweep->job.grace_ms,
     };
-    struct process_identity who = {0, 0};
-    supervisor_start(s->supervisor, &launch, &who);
+    struct whereabouts where;
+    s->executor->methods->start(s->executor, &launch, f, &where);
     f->start = describe_start(s, f, texts);
-    f->start.pid = who.pid;
-    f->start.start_ticks = who.start_ticks;
+    f->start.slot = where.slot;
+    f->start.pid = where.process.pid;
+    f->start.start_ticks = where.process.start_ticks;
+    f->start.reference = where.reference;
     environment_free(environment);
     environment_free(own);
 }
@@ -114,17 +116,16 @@ char *attempt_directory_name(const char *key_hex, int64_t number, int again)
                      : xasprintf("%.16s/%lld-%d", key_hex, (long long)number, again);
 }
 
-static void name_directory(const struct starter *s, struct flight *f)
+/* Takes `name`. */
+static void set_directory(const struct starter *s, struct flight *f, char *name)
 {
-    for (int again = 1; again == 1 || access(f->job_dir, F_OK) == 0; again++) {
-        free(f->directory);
-        free(f->job_dir);
-        f->directory = attempt_directory_name(f->key_hex, f->claim.number, again);
-        f->job_dir = xasprintf("%s/%s", s->directory, f->directory);
-    }
+    free(f->directory);
+    free(f->job_dir);
+    f->directory = name;
+    f->job_dir = xasprintf("%s/%s", s->directory, name);
 }
 
-int starter_load(struct starter *s, struct flight *f, struct error *e)
+static int load(struct starter *s, struct flight *f, struct error *e)
 {
     int rc = job_loader_read(s->loader, f->claim.job_id, &f->job, e);
     if (rc == 0)
@@ -132,7 +133,32 @@ int starter_load(struct starter *s, struct flight *f, struct error *e)
     if (rc < 0)
         return -1;
     hash_hex(&f->job.key, f->key_hex);
-    name_directory(s, f);
+    return 0;
+}
+
+int starter_load(struct starter *s, struct flight *f, struct error *e)
+{
+    if (load(s, f, e) < 0)
+        return -1;
+    for (int again = 1; again == 1 || access(f->job_dir, F_OK) == 0; again++)
+        set_directory(s, f, attempt_directory_name(f->key_hex, f->claim.number, again));
+    return 0;
+}
+
+int starter_resume(struct starter *s, const struct left_attempt *left, struct flight *f, struct error *e)
+{
+    *f = (struct flight){.claim = left->claim, .start_recorded = left->started};
+    if (load(s, f, e) < 0)
+        return -1;
+    set_directory(s, f, left->directory ? xstrdup(left->directory)
+                                        : attempt_directory_name(f->key_hex, f->claim.number, 1));
+    f->start = (struct attempt_start){
+        .attempt_id = left->claim.attempt_id,
+        .slot = -1,
+        .started_ms = clock_wall_ms(),
+        .directory = s->space->needs_job_dir ? f->directory : NULL,
+        .reference = left->reference ? xstrdup(left->reference) : NULL,
+    };
     return 0;
 }
 

@@ -3,23 +3,8 @@
 #define MESHSWEEP_RUN_STARTER_H
 
 #include "config/secrets.h"
+#include "run/executor.h"
 #include "run/preparation.h"
-#include "run/supervisor.h"
-#include "space/launch.h"
-#include "store/attempts.h"
-
-/* An attempt that is claimed or in flight. */
-struct flight {
-    struct claim claim;
-    struct job_details job;
-    char key_hex[HASH_HEX_BYTES];
-    char *directory; /* relative: "<key>/<number>", with "-2" and so on where that was there already */
-    char *job_dir;   /* absolute */
-    struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
-    bool start_recorded;
-};
-
-void flight_free(struct flight *f);
 
 /* Where an attempt's files go, below the directory of job files: "<key>/<number>". After rows were deleted by hand
  * numbers come again, and what an earlier attempt left must not be read as this one's: a name that is taken gets "-2"
@@ -33,7 +18,7 @@ struct starter {
     char *const *runner_environment; /* what the runner was started with */
     const struct preparation *preparation; /* NULL: none */
     const struct secrets *secrets;   /* what no record may show */
-    struct supervisor *supervisor;   /* before the first start */
+    struct executor *executor;       /* before the first start */
     struct job_loader *loader;
     char **base_environment; /* what every job gets */
     char *config_directory;
@@ -46,7 +31,10 @@ void starter_close(struct starter *s);
  * transaction of its own. */
 int starter_load(struct starter *s, struct flight *f, struct error *e);
 
-/* Starts what was loaded. A program that cannot be started is an outcome of the supervisor. */
+/* The same for an attempt of an earlier runner that the executor has taken over. */
+int starter_resume(struct starter *s, const struct left_attempt *left, struct flight *f, struct error *e);
+
+/* Starts what was loaded. A program that cannot be started is an outcome of the executor. */
 void starter_start(struct starter *s, struct flight *f);
 
 #endif

@@ -279,6 +279,16 @@ int supervisor_slot(const struct supervisor *s, int64_t attempt)
     return -1;
 }
 
+bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path)
+{
+    int index = supervisor_slot(s, attempt);
+    if (index < 0 || !s->slots[index].capture.log_path)
+        return false;
+    *log_path = s->slots[index].capture.log_path;
+    *metrics_path = s->slots[index].capture.metrics_path;
+    return true;
+}
+
 /* --- wait --- */
 
 static void note_signal(struct supervisor *s, int signal_number)
@@ -355,19 +365,31 @@ size_t supervisor_wait(struct supervisor *s, int64_t timeout_ms, struct outcome 
     }
 }
 
+static void end_early(struct supervisor *s, size_t index, enum ending ending, enum slot_event event)
+{
+    struct slot *slot = &s->slots[index];
+    if (slot->state == SLOT_FREE || slot->state == SLOT_ENDED)
+        return;
+    if (!slot->leader_gone && slot->outcome.ending == ENDING_NONE)
+        slot->outcome.ending = ending;
+    slot_handle(s, index, event, clock_monotonic_ms());
+}
+
 void supervisor_cancel_all(struct supervisor *s)
 {
     supervisor_turn(s); /* what has already ended was not cancelled */
-    int64_t now_ms = clock_monotonic_ms();
     for (size_t i = 0; i < s->slot_count; i++) {
-        struct slot *slot = &s->slots[i];
-        if (slot->state == SLOT_FREE || slot->state == SLOT_ENDED)
-            continue;
-        if (!slot->leader_gone && slot->outcome.ending == ENDING_NONE)
-            slot->outcome.ending = ENDING_CANCELLED;
-        slot_handle(s, i, slot->cancelled ? EVENT_HURRY : EVENT_STOP, now_ms);
-        slot->cancelled = true;
+        end_early(s, i, ENDING_CANCELLED, s->slots[i].cancelled ? EVENT_HURRY : EVENT_STOP);
+        s->slots[i].cancelled = true;
     }
+}
+
+void supervisor_stop(struct supervisor *s, int64_t attempt)
+{
+    supervisor_turn(s);
+    int index = supervisor_slot(s, attempt);
+    if (index >= 0)
+        end_early(s, (size_t)index, ENDING_STOPPED, EVENT_STOP);
 }
 
 /* --- free --- */

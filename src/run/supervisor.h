@@ -51,6 +51,7 @@ enum ending {
     ENDING_IDLE_TIMEOUT,    /* idle_timeout_ms passed */
     ENDING_STARTUP_TIMEOUT, /* startup_timeout_ms passed */
     ENDING_CANCELLED,       /* supervisor_cancel_all */
+    ENDING_STOPPED,         /* supervisor_stop: whoever chose it wants no more of it */
 };
 
 struct outcome {
@@ -125,6 +126,12 @@ size_t supervisor_wait(struct supervisor *s, int64_t timeout_ms, struct outcome 
 /* TERM (then KILL after each one's grace) to everything in flight; outcomes follow from supervisor_wait. Called
  * again, what is still there is killed at once. */
 void supervisor_cancel_all(struct supervisor *s);
+
+/* The same to one attempt; nothing when it is not in flight or has ended. */
+void supervisor_stop(struct supervisor *s, int64_t attempt);
+
+/* Where an attempt in flight writes; borrowed until the next call. False when it is not in flight. */
+bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path);
 
 /* --- for recovery: processes that a dead runner left --- */
 

@@ -32,13 +32,13 @@ enum statement {
 static const char *const statements[STATEMENT_COUNT] = {
     [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND state = 'pending' ORDER BY priority, rank LIMIT ?2",
     [INSERT_ATTEMPT] =
-        "INSERT INTO attempt (job_id, number, runner_id, state) VALUES (?1,"
-        " (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2, 'claimed') RETURNING number",
+        "INSERT INTO attempt (job_id, number, runner_id, state, executor) VALUES (?1,"
+        " (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2, 'claimed', ?3) RETURNING number",
     [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
     [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state = 'claimed'",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
-                     " command = ?6, environment = ?7, directory = ?8 WHERE id = ?1 AND state = 'claimed'",
+                     " command = ?6, environment = ?7, directory = ?8, reference = ?10 WHERE id = ?1 AND state = 'claimed'",
     [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
                    " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
                    " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16"
@@ -127,15 +127,15 @@ int runner_find_open(struct db *db, struct runner_process *out, bool *found, str
 
 /* --- recovery --- */
 
-/* What an action is for all attempts in a state at once: ?1 the state, ?2 the next one, ?3 now. */
+/* What an action is for all attempts in a state at once: ?1 the state, ?2 the next one, ?3 now, ?4 whose to leave. */
 static const char *const recovery_statements[ATTEMPT_ACTION_COUNT] = {
     [ATTEMPT_SET_LOST] = "UPDATE attempt SET state = ?2, failure = 'lost', ended = ?3,"
                          " message = 'the runner died before it was known how this ended'"
-                         " WHERE state = ?1 AND state IN ('claimed', 'running')",
-    [ATTEMPT_DELETE] = "DELETE FROM attempt WHERE state = ?1 AND state IN ('claimed', 'running')",
+                         " WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?4",
+    [ATTEMPT_DELETE] = "DELETE FROM attempt WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?4",
 };
 
-static int recover_state(struct db *db, enum attempt_state state, int64_t *lost, struct error *e)
+static int recover_state(struct db *db, int64_t runner_id, enum attempt_state state, int64_t *lost, struct error *e)
 {
     struct attempt_transition t = attempt_transition(state, ATTEMPT_ORPHAN);
     struct stmt *s = NULL;
@@ -144,6 +144,7 @@ static int recover_state(struct db *db, enum attempt_state state, int64_t *lost,
     if (db_prepare(db, recovery_statements[t.action], &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, attempt_state_names[state]);
+    stmt_bind_int(s, 4, runner_id);
     if (t.action == ATTEMPT_SET_LOST) {
         stmt_bind_text(s, 2, attempt_state_names[t.next]);
         stmt_bind_int(s, 3, clock_wall_ms());
@@ -155,18 +156,19 @@ static int recover_state(struct db *db, enum attempt_state state, int64_t *lost,
     return rc;
 }
 
-static int end_open_attempts(struct db *db, int64_t *lost, struct error *e)
+static int end_open_attempts(struct db *db, int64_t runner_id, int64_t *lost, struct error *e)
 {
     int rc = 0;
     *lost = 0;
     for (int state = ATTEMPT_NONE + 1; rc == 0 && state < ATTEMPT_STATE_COUNT; state++)
-        rc = recover_state(db, (enum attempt_state)state, lost, e);
+        rc = recover_state(db, runner_id, (enum attempt_state)state, lost, e);
     return rc;
 }
 
-int attempts_recover(struct db *db, const struct retry_policy *policy, int64_t *lost, struct error *e)
+int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy *policy, int64_t *lost,
+                     struct error *e)
 {
-    if (end_open_attempts(db, lost, e) < 0)
+    if (end_open_attempts(db, runner_id, lost, e) < 0)
         return -1;
     FAULT(ATTEMPTS_RECOVERED);
     struct stmt *s = NULL;
@@ -176,7 +178,8 @@ int attempts_recover(struct db *db, const struct retry_policy *policy, int64_t *
                    " attempt_id = coalesce(last, attempt_id)"
                    " FROM (SELECT j.id AS running_id, (SELECT max(id) FROM attempt WHERE job_id = j.id) AS last,"
                    "       (SELECT count(*) FROM attempt WHERE job_id = j.id AND failure = 'lost') >= ?1 AS spent"
-                   "       FROM job AS j WHERE j.state = 'running')"
+                   "       FROM job AS j WHERE j.state = 'running' AND NOT EXISTS"
+                   "       (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running')))"
                    " WHERE job.id = running_id",
                    &s, e) < 0)
         return -1;
@@ -241,24 +244,12 @@ static int set_job_running(struct attempt_store *s, int64_t job_id, struct error
 {
     stmt_bind_int(s->statements[SET_RUNNING], 1, job_id);
     stmt_bind_text(s->statements[SET_RUNNING], 2, job_next(JOB_PENDING, JOB_CLAIM));
-    return stmt_run(s->statements[SET_RUNNING], e);
-}
-
-static int claim_one(struct attempt_store *s, struct claim *c, struct error *e)
-{
-    struct stmt *insert = s->statements[INSERT_ATTEMPT];
-    stmt_bind_int(insert, 1, c->job_id);
-    stmt_bind_int(insert, 2, s->options.runner_id);
-    if (stmt_next(insert, e) < 0)
+    if (stmt_run(s->statements[SET_RUNNING], e) < 0)
         return -1;
-    c->number = stmt_int(insert, 0);
-    stmt_reset(insert);
-    c->attempt_id = db_last_id(s->db);
-    FAULT(ATTEMPT_CLAIMED);
-    return set_job_running(s, c->job_id, e);
+    return db_changes(s->db) == 1 ? 0 : error_set(e, ERROR_FAILED, "job %lld is not pending", (long long)job_id);
 }
 
-int attempts_claim(struct attempt_store *s, struct claim *out, size_t room, size_t *count, struct error *e)
+int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e)
 {
     struct stmt *next = s->statements[NEXT_PENDING];
     stmt_bind_int(next, 1, s->options.sweep_id);
@@ -266,13 +257,28 @@ int attempts_claim(struct attempt_store *s, struct claim *out, size_t room, size
     size_t n = 0;
     int rc;
     while ((rc = stmt_next(next, e)) > 0)
-        out[n++].job_id = stmt_int(next, 0);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = claim_one(s, &out[i], e);
-    FAULT(JOB_CLAIMED);
+        job_ids[n++] = stmt_int(next, 0);
     if (rc == 0)
         *count = n;
     return rc;
+}
+
+int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e)
+{
+    struct stmt *insert = s->statements[INSERT_ATTEMPT];
+    stmt_bind_int(insert, 1, job_id);
+    stmt_bind_int(insert, 2, s->options.runner_id);
+    stmt_bind_text(insert, 3, s->options.executor);
+    if (stmt_next(insert, e) < 0)
+        return -1;
+    const struct claim claim = {job_id, db_last_id(s->db), stmt_int(insert, 0)};
+    stmt_reset(insert);
+    FAULT(ATTEMPT_CLAIMED);
+    if (set_job_running(s, job_id, e) < 0)
+        return -1;
+    FAULT(JOB_CLAIMED);
+    *out = claim;
+    return 0;
 }
 
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e)
@@ -309,6 +315,7 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
     stmt_bind_text(q, 7, start->environment_json);
     stmt_bind_text(q, 8, start->directory);
     stmt_bind_text(q, 9, attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START));
+    stmt_bind_text(q, 10, start->reference);
     return stmt_run(q, e);
 }
 

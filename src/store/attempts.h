@@ -23,10 +23,11 @@ struct runner_process {
 /* The last runner, when it did not record its end; `*found` says whether that is so. */
 int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e);
 
-/* Ends the attempts that no living runner holds (the caller has the writer's lock, so none does): failed/lost; their
- * jobs are pending again while the policy allows. Claimed ones, which never started, are removed. `*lost` gets how
- * many had been started. */
-int attempts_recover(struct db *db, const struct retry_policy *policy, int64_t *lost, struct error *e);
+/* Ends the attempts that no living runner holds (the caller, `runner_id`, has the writer's lock: all but its own):
+ * failed/lost; their jobs are pending again while the policy allows. Claimed ones, which never started, are removed.
+ * `*lost` gets how many had been started. */
+int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy *policy, int64_t *lost,
+                     struct error *e);
 
 struct attempt_store;
 struct attempt_store_options {
@@ -35,7 +36,8 @@ struct attempt_store_options {
     const char *objective;         /* metric by which the attempt that stands for a job is chosen; NULL: the last */
     bool maximise;                 /* more of it is better */
     struct retry_policy policy;
-    bool only_selected;            /* claim only jobs in the temporary table "selected" (see attempts_select) */
+    bool only_selected;            /* only jobs in the temporary table "selected" are pending (see attempts_select) */
+    const char *executor;          /* what runs them, as recorded with each attempt */
 };
 int attempt_store_create(struct db *db, const struct attempt_store_options *options, struct attempt_store **out,
                          struct error *e);
@@ -49,8 +51,11 @@ struct claim {
     int64_t job_id, attempt_id, number;
 };
 
-/* Takes at most `room` pending jobs by priority, then rank: attempts are made (claimed), jobs become running. */
-int attempts_claim(struct attempt_store *s, struct claim *out, size_t room, size_t *count, struct error *e);
+/* The first pending jobs by priority, then rank; at most `room`. */
+int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e);
+
+/* Claims a pending job: an attempt is made (claimed), the job becomes running. */
+int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e);
 
 /* Gives a claimed attempt back as if it had never been. */
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e);
@@ -59,6 +64,7 @@ struct attempt_start {
     int64_t attempt_id, slot, pid, start_ticks, started_ms;
     const char *command_json, *environment_json;
     const char *directory; /* NULL: it has none so far */
+    const char *reference; /* the executor's own name for it; NULL: none */
 };
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
 

@@ -23,7 +23,7 @@
     X(ENUMERATION_COMMITTED, "enumeration-committed") \
     /* store/result_views.c */ \
     X(VIEWS_REPLACED, "views-replaced") \
-    /* run/runner.c, store/attempts.c: what a dead runner left */ \
+    /* run/recovery.c, store/attempts.c: what a dead runner left */ \
     X(SALVAGED, "salvaged") \
     X(RUNNER_RECORDED, "runner-recorded") \
     X(ATTEMPTS_RECOVERED, "attempts-recovered") \

@@ -1,0 +1,57 @@
+/* Who decides which pending job is claimed next, and is told what became of it. Part of the runner's options: the
+ * default is the store's order, priority then rank (claim_source_in_order); a search strategy is another.
+ *
+ * `choose`, `claimed`, `released` and `ended` are called within the write transaction that records what they are
+ * about, so that what a source writes to the database stands or falls with it. -1 ends the run. */
+#ifndef MESHSWEEP_RUN_CLAIM_SOURCE_H
+#define MESHSWEEP_RUN_CLAIM_SOURCE_H
+
+#include "run/readers.h"
+#include "store/attempts.h"
+
+/* What a source says beside the jobs it chose. */
+enum claim_answer {
+    CLAIM_MORE = 1, /* ask again as soon as there is room */
+    CLAIM_WAIT,     /* nothing more now: ask again after the next end. When nothing is in flight the run is over */
+    CLAIM_FINISHED, /* nothing more in this run */
+};
+
+/* How an attempt ended, as it is recorded. Borrowed for the length of the call. */
+struct claim_end {
+    struct claim claim;
+    const char *failure; /* the attempt's class; NULL: ok */
+    enum job_fate fate;  /* FATE_AGAIN: the job is pending, and may be chosen again */
+    bool has_objective;
+    double objective;
+    int64_t duration_ms;
+};
+
+struct claim_source {
+    /* How many to claim before there is room to start them, which hides the commit behind running jobs. 0 for a source
+     * whose decisions depend on what has ended. */
+    size_t ahead;
+
+    /* Puts at most `room` different pending jobs into `job_ids`, in the order in which they are to be started. */
+    int (*choose)(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
+                  struct error *e);
+
+    /* A chosen job has an attempt now. NULL: need not be told. */
+    int (*claimed)(void *context, const struct claim *claim, struct error *e);
+
+    /* The attempt was never started and is no more: the run ends early. NULL: need not be told. */
+    int (*released)(void *context, const struct claim *claim, struct error *e);
+
+    /* NULL: need not be told. */
+    int (*ended)(void *context, const struct claim_end *end, struct error *e);
+
+    /* Asked about each running attempt about once a second, outside of transactions, with what it has reported so far:
+     * true has it ended early, as ENDING_STOPPED. NULL: none ever is. */
+    bool (*is_beaten)(void *context, const struct claim *claim, const struct sample_list *so_far);
+
+    void *context;
+};
+
+/* Pending jobs by priority, then rank. `store` is borrowed as long as the source is used. */
+struct claim_source claim_source_in_order(struct attempt_store *store);
+
+#endif

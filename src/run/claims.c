@@ -1,0 +1,106 @@
+#include "run/claims.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+#define CLAIMS_AHEAD 32       /* fetched anew when half of them and of the slots are gone */
+#define CLAIMS_AT_ONCE 512
+
+/* --- the store's order --- */
+
+static int choose_in_order(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
+                           struct error *e)
+{
+    if (attempts_pending(context, job_ids, room, count, e) < 0)
+        return -1;
+    /* An end may make its job pending again. */
+    *answer = *count < room ? CLAIM_WAIT : CLAIM_MORE;
+    return 0;
+}
+
+struct claim_source claim_source_in_order(struct attempt_store *store)
+{
+    return (struct claim_source){.ahead = CLAIMS_AHEAD, .choose = choose_in_order, .context = store};
+}
+
+/* --- the queue --- */
+
+size_t claims_wanted(const struct claims *c, size_t room, int64_t limit)
+{
+    size_t ahead = c->source->ahead, most = room + ahead;
+    if (c->answer != CLAIM_MORE || c->count >= most || (ahead > 0 && c->count > ahead / 2))
+        return 0;
+    size_t wanted = most - c->count;
+    size_t left = limit < 0 ? wanted : limit > (int64_t)c->count ? (size_t)limit - c->count : 0;
+    wanted = wanted < left ? wanted : left;
+    return wanted < CLAIMS_AT_ONCE ? wanted : CLAIMS_AT_ONCE;
+}
+
+static struct flight *add(struct claims *c)
+{
+    if (c->first > 0)
+        memmove(c->items, c->items + c->first, c->count * sizeof *c->items);
+    c->first = 0;
+    c->items = array_grow(c->items, c->count, sizeof *c->items);
+    return &c->items[c->count++];
+}
+
+static int claim(struct claims *c, int64_t job_id, struct error *e)
+{
+    struct claim made;
+    if (attempt_claim(c->store, job_id, &made, e) < 0)
+        return -1;
+    struct flight *f = add(c);
+    *f = (struct flight){.claim = made};
+    if (starter_load(c->starter, f, e) < 0)
+        return -1;
+    return c->source->claimed ? c->source->claimed(c->source->context, &made, e) : 0;
+}
+
+int claims_fetch(struct claims *c, size_t wanted, struct error *e)
+{
+    int64_t job_ids[CLAIMS_AT_ONCE];
+    size_t count = 0;
+    if (c->source->choose(c->source->context, job_ids, wanted, &count, &c->answer, e) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (claim(c, job_ids[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flight *f), void *context,
+                 struct flight *out)
+{
+    struct flight *queue = c->items + c->first;
+    size_t i = 0;
+    while (i < c->count && !fits(context, &queue[i]))
+        i++;
+    if (i == c->count)
+        return false;
+    *out = queue[i];
+    memmove(queue + 1, queue, i * sizeof *queue);
+    c->first++;
+    c->count--;
+    return true;
+}
+
+int claims_release(struct claims *c, struct error *e)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct claim *claim = &c->items[c->first + i].claim;
+        if (attempt_release(c->store, claim, e) < 0 ||
+            (c->source->released && c->source->released(c->source->context, claim, e) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+void claims_free(struct claims *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        flight_free(&c->items[c->first + i]);
+    free(c->items);
+}

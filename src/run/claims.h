@@ -1,0 +1,33 @@
+/* The queue of what is claimed and not yet started. */
+#ifndef MESHSWEEP_RUN_CLAIMS_H
+#define MESHSWEEP_RUN_CLAIMS_H
+
+#include "run/claim_source.h"
+#include "run/starter.h"
+
+struct claims {
+    struct attempt_store *store;       /* borrowed, like the two that follow */
+    const struct claim_source *source;
+    struct starter *starter;
+    struct flight *items; /* first … first + count */
+    size_t first, count;
+    enum claim_answer answer; /* the source's last; CLAIM_MORE at the beginning */
+};
+
+/* How many the next commit should bring: `room` attempts could start now, at most `limit` (-1: any number) more may ever.
+ * Nothing while more than half of what is claimed ahead is still there. */
+size_t claims_wanted(const struct claims *c, size_t room, int64_t limit);
+
+/* Claims up to `wanted` jobs; inside the caller's write transaction. */
+int claims_fetch(struct claims *c, size_t wanted, struct error *e);
+
+/* Moves to `out` the first one that `fits`, which leaves the others in their order; `out` becomes the caller's. False
+ * when there is none. */
+bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flight *f), void *context,
+                 struct flight *out);
+
+/* Gives back as if they had never been what is still in the queue; inside the caller's write transaction. */
+int claims_release(struct claims *c, struct error *e);
+void claims_free(struct claims *c);
+
+#endif

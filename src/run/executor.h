@@ -1,0 +1,78 @@
+/* What runs attempts: a table of functions with a contract each. The local one (run/local_executor.h) is the first.
+ *
+ * Order of calls: made by an `executor_create`; then `reattach` at most once; then any number of `start` (while
+ * `running` is below the slots), `wait` and cancels; then `free`, legal at any time.
+ *
+ * Every attempt that was started, or taken over, comes back from `wait` exactly once as an outcome. */
+#ifndef MESHSWEEP_RUN_EXECUTOR_H
+#define MESHSWEEP_RUN_EXECUTOR_H
+
+#include "run/flight.h"
+#include "run/supervisor.h"
+#include "store/left_attempts.h"
+
+/* Where an attempt runs, as recorded with its start. */
+struct whereabouts {
+    int64_t slot; /* -1: none */
+    struct process_identity process; /* pid 0: none on this machine */
+    char *reference; /* the executor's own name for it; the caller's; NULL: none */
+};
+
+/* What woke a wait, besides outcomes. */
+struct wake {
+    int bits;   /* WAKE_ of run/supervisor.h */
+    int signal; /* the last one that asked the runner to stop; 0: none */
+};
+
+struct executor;
+struct executor_methods {
+    const char *name; /* "local": as in attempt.executor */
+
+    /* Takes over what it still knows of: sets `taken` of those whose outcomes `wait` will tell, and their `reference` and
+     * `directory` where it knows better; the rest is lost. Called before anything is started, outside of transactions. -1:
+     * it cannot be known now, and the run does not start. NULL: jobs die with their runner. */
+    int (*reattach)(struct executor *x, struct left_attempts *left, struct error *e);
+
+    /* Starts one. Cannot fail: what could not be started is an outcome (ENDING_SPAWN_FAILED). The claim is durable by
+     * now, so that a crash at any moment leaves an open attempt. Both are borrowed for the length of the call. */
+    void (*start)(struct executor *x, const struct launch *launch, const struct flight *flight, struct whereabouts *out);
+
+    /* Blocks until an attempt ended, a signal for the runner arrived or `timeout_ms` passed (-1: no limit; 0: only
+     * look). Moves at most `room` outcomes to `out`, each the caller's; returns their number. */
+    size_t (*wait)(struct executor *x, int64_t timeout_ms, struct outcome *out, size_t room, struct wake *wake);
+
+    /* How many are in flight: started or taken over, and not told as an outcome. */
+    size_t (*running)(const struct executor *x);
+
+    /* Where an attempt in flight writes now; paths borrowed until the next call of any method. False when it cannot be
+     * known. */
+    bool (*files)(const struct executor *x, int64_t attempt, const char **log_path, const char **metrics_path);
+
+    /* Asks one to end, as ENDING_STOPPED; its outcome follows from `wait`. Nothing when it has ended already. */
+    void (*stop)(struct executor *x, int64_t attempt);
+
+    /* Asks all to end, as ENDING_CANCELLED; called again, without more patience. */
+    void (*cancel_all)(struct executor *x);
+
+    /* Lets go of everything. Jobs that die with their runner are ended first, and waited for. NULL is none. */
+    void (*free)(struct executor *x);
+};
+
+/* The first member of every implementation. */
+struct executor {
+    const struct executor_methods *methods;
+};
+
+struct executor_options {
+    size_t slots;
+    const char *directory;    /* of job files, absolute or relative to the working directory */
+    const char *scratch_dir;  /* for what lives as long as an attempt; below `directory` */
+    const char *token_prefix; /* "<database's identity>:<runner's id>" */
+    const struct sweep *sweep;
+    /* See supervisor_options. */
+    bool (*first_metric)(void *context, const char *log_path);
+    void *context;
+};
+typedef int executor_create(const struct executor_options *options, struct executor **out, struct error *e);
+
+#endif

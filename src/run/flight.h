@@ -1,0 +1,22 @@
+/* An attempt between its claim and the record of its end. */
+#ifndef MESHSWEEP_RUN_FLIGHT_H
+#define MESHSWEEP_RUN_FLIGHT_H
+
+#include "space/launch.h"
+#include "store/attempts.h"
+#include "util/hash.h"
+
+struct flight {
+    struct claim claim;
+    struct job_details job;
+    char key_hex[HASH_HEX_BYTES];
+    char *directory; /* relative: "<key>/<number>", with "-2" and so on where that was there already */
+    char *job_dir;   /* absolute */
+    struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
+    bool start_recorded;
+    int64_t watched_ms; /* when its claim source was last asked about it */
+};
+
+void flight_free(struct flight *f);
+
+#endif

@@ -1,0 +1,98 @@
+#include "run/recovery.h"
+
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "run/capture.h"
+#include "run/predecessor.h"
+#include "run/process_table.h"
+#include "run/provenance.h"
+#include "run/salvage.h"
+#include "util/fault.h"
+
+/* In a transaction of its own: the files are moved whether or not what follows succeeds. */
+static int save_outputs(const struct runner_options *o, const char *scratch, const struct secrets *secrets,
+                        struct error *e)
+{
+    if (db_begin(o->db, e) < 0)
+        return -1;
+    if (salvage_outputs(o->db, scratch, o->directory, secrets, e) < 0) {
+        db_rollback(o->db);
+        return -1;
+    }
+    return db_commit(o->db, e);
+}
+
+int recovery_clean(const struct runner_options *o, const char *scratch, const struct secrets *secrets,
+                   bool *after_death, struct error *e)
+{
+    /* A runner that died between a record and the end of what escaped from that job left no open attempt. */
+    if (predecessor_check(o->db, after_death, e) < 0)
+        return -1;
+    if (*after_death && supervisor_end_strays(o->identity, o->space->sweep->job.grace_ms, e) < 0)
+        return -1;
+    if (*after_death && save_outputs(o, scratch, secrets, e) < 0)
+        return -1;
+    if (*after_death)
+        capture_tidy(scratch);
+    FAULT(SALVAGED);
+    return 0;
+}
+
+static int64_t own_start_ticks(void)
+{
+    struct process_entry self;
+    return process_read(getpid(), &self) ? self.start_ticks : 0;
+}
+
+int recovery_record_runner(const struct runner_options *o, int64_t *runner_id, struct error *e)
+{
+    struct utsname machine;
+    char boot[64];
+    uname(&machine);
+    char *provenance = provenance_json(NULL, o->environment, o->space->sweep->job.secrets);
+    const struct runner_row row = {machine.nodename, boot_id_read(boot), provenance, getpid(),
+                                   own_start_ticks()};
+    int rc = runner_record(o->db, &row, runner_id, e);
+    FAULT(RUNNER_RECORDED);
+    free(provenance);
+    return rc;
+}
+
+static int adopt(struct db *db, int64_t runner_id, const struct left_attempts *left, struct error *e)
+{
+    for (size_t i = 0; i < left->count; i++)
+        if (left->items[i].taken && left_attempt_adopt(db, left->items[i].claim.attempt_id, runner_id, e) < 0)
+            return -1;
+    return 0;
+}
+
+static int write_rows(const struct runner_options *o, int64_t runner_id, const struct left_attempts *left,
+                      struct run_result *result, struct error *e)
+{
+    const struct sweep *sweep = o->space->sweep;
+    const struct retry_policy policy = {sweep->retries, sweep->retry_count};
+    const struct requeue_request request = {o->sweep_id, &policy, o->forced_classes, sweep->job.repeat,
+                                            o->only_selected};
+    if (adopt(o->db, runner_id, left, e) < 0 ||
+        attempts_recover(o->db, runner_id, &policy, &result->recovered, e) < 0 ||
+        jobs_requeue(o->db, &request, &result->requeued, e) < 0)
+        return -1;
+    FAULT(REQUEUED);
+    return 0;
+}
+
+int recovery_rows(const struct runner_options *o, int64_t runner_id, const struct left_attempts *left,
+                  struct run_result *result, struct error *e)
+{
+    if (db_begin(o->db, e) < 0)
+        return -1;
+    if (write_rows(o, runner_id, left, result, e) < 0) {
+        db_rollback(o->db);
+        return -1;
+    }
+    int rc = db_commit(o->db, e);
+    FAULT(RECOVERED);
+    return rc;
+}

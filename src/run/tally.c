@@ -1,0 +1,56 @@
+#include "run/tally.h"
+
+#include <math.h>
+
+int tally_load(struct run_counts *c, const struct runner_options *options, struct error *e)
+{
+    struct job_state_counts counts;
+    if (jobs_count(options->db, options->sweep_id, options->only_selected, &counts, e) < 0)
+        return -1;
+    c->ok = counts.ok;
+    c->failed = counts.failed;
+    c->pending = counts.pending;
+    c->running = counts.running;
+    c->total = counts.ok + counts.failed + counts.pending + counts.running;
+    return 0;
+}
+
+void tally_start(struct run_counts *c)
+{
+    c->running++;
+    c->pending--;
+}
+
+static void note_best(struct run_counts *c, const struct sweep *s, const struct landing *l)
+{
+    const struct recording *rec = &l->recording;
+    if (rec->failure || !rec->has_objective || !isfinite(rec->objective))
+        return;
+    bool better = !c->has_best || (s->objectives[0].maximise ? rec->objective > c->best : rec->objective < c->best);
+    if (!better)
+        return;
+    c->has_best = true;
+    c->best = rec->objective;
+    c->best_job_id = l->flight.claim.job_id;
+}
+
+void tally_end(struct run_counts *c, const struct runner_options *options, const struct landing *l)
+{
+    const struct recording *rec = &l->recording;
+    c->running--;
+    c->finished_now++;
+    c->ok += rec->fate == FATE_OK;
+    c->failed += rec->fate == FATE_FAILED;
+    c->failed_now += rec->fate == FATE_FAILED;
+    c->pending += rec->fate == FATE_AGAIN;
+    c->total -= rec->fate == FATE_GONE;
+    if (rec->fate == FATE_GONE)
+        return;
+    c->failures[rec->verdict.failure] += rec->failure != NULL;
+    note_best(c, options->space->sweep, l);
+    const struct run_event event = {l->flight.claim.job_id, l->flight.claim.number, l->flight.key_hex, rec->failure,
+                                    rec->verdict.message,   rec->duration_ms,       rec->has_objective, rec->objective,
+                                    rec->fate == FATE_AGAIN};
+    if (options->on_event)
+        options->on_event(options->context, &event);
+}

@@ -1,0 +1,29 @@
+/* Attempts that an earlier runner left open, and how another runner takes over those whose executor still knows them. */
+#ifndef MESHSWEEP_STORE_LEFT_ATTEMPTS_H
+#define MESHSWEEP_STORE_LEFT_ATTEMPTS_H
+
+#include "store/attempts.h"
+
+struct left_attempt {
+    struct claim claim;
+    bool started;    /* its start stands in the database; else it was only claimed, and may have been started or not */
+    char *reference; /* the executor's own name for it; NULL: none was recorded */
+    char *directory; /* relative; NULL: none was recorded */
+    bool taken;      /* set by the executor: it runs, or its end will be told */
+};
+
+struct left_attempts {
+    struct left_attempt *items;
+    size_t count;
+};
+
+#define LEFT_ATTEMPTS_INIT {NULL, 0}
+void left_attempts_free(struct left_attempts *l);
+
+/* Every open attempt of `executor` in the order of their ids. */
+int left_attempts_read(struct db *db, const char *executor, struct left_attempts *out, struct error *e);
+
+/* Makes an attempt that of `runner_id`: attempts_recover leaves it alone. Inside the caller's write transaction. */
+int left_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id, struct error *e);
+
+#endif
