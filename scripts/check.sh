@@ -141,7 +141,7 @@ run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 visit_faults()
 {
     if need "build with fault points" scripts/build.sh build-faults --enable-faults -- WERROR=-Werror all; then
-        run_tests build-faults faults WERROR=-Werror TESTS=tests/cli/test_faults.sh
+        run_tests build-faults faults WERROR=-Werror TESTS="tests/cli/test_faults.sh tests/cli/test_migrations.sh"
     fi
 }
 

@@ -6,8 +6,10 @@
 fixture_database()
 {
     rm -f results.db
+    local versions=("$source_dir"/sql/migrations/*.sql)
     {
-        cat "$source_dir"/sql/migrations/*.sql "$source_dir"/sql/views.sql "$tests_source_dir"/cli/fixture.sql
+        cat "${versions[@]}" "$source_dir"/sql/views.sql "$tests_source_dir"/cli/fixture.sql
+        echo "PRAGMA user_version = ${#versions[@]};"
         [ $# -eq 0 ] || printf '%s;\n' "$@"
     } | sqlite3 -batch -bail results.db
     "$build_dir"/tests/cli/refresh_views results.db

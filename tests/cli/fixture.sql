@@ -2,7 +2,6 @@
 -- jobs are ok, three failed, one runs and one waits.
 
 PRAGMA application_id = 1836279927;
-PRAGMA user_version = 2;
 INSERT INTO meta VALUES ('identity', '00112233445566778899aabbccddeeff');
 
 INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen, last_seen,

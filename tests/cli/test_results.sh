@@ -112,7 +112,7 @@ results__condition_that_is_none__refused()
 results__database_without_a_sweep__status_4()
 {
     cat "$source_dir"/sql/migrations/*.sql "$source_dir"/sql/views.sql | sqlite3 -batch results.db
-    sqlite3 results.db 'PRAGMA application_id = 1836279927; PRAGMA user_version = 2'
+    sqlite3 results.db "PRAGMA application_id = 1836279927; PRAGMA user_version = $(find "$source_dir/sql/migrations" -name "*.sql" | wc -l)"
     run_meshsweep results
     expect_status 4
     expect_no_stdout

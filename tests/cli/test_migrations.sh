@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Databases of older schema versions (tests/cli/schemas/NNNN.sql, dumps of what those versions wrote) become the schema
+# of a fresh file, one transaction per step, and go on from where they were.
+#
+# When a migration is added, the version before it gets its dump: run small_sweep with the last program of that version
+# until three jobs are ok, kill it during the fourth, `sqlite3 results.db .dump`, and put the two PRAGMAs on top.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -n 1 | sed -E 's/^\.\/0*([0-9]+)_.*/\1/')
+
+# Writes results.db of the schema version, from its dump or, where there is none yet, from that of the last version
+# that has one and the steps since.
+old_database() # VERSION
+{
+    local base=$1 step
+    until [ -f "$(dump_of "$base")" ]; do
+        base=$((base - 1))
+    done
+    rm -rf results.db*
+    sqlite3 -batch -bail results.db <"$(dump_of "$base")"
+    for ((step = base + 1; step <= $1; step++)); do
+        cat "$source_dir"/sql/migrations/"$(printf '%04d' "$step")"_*.sql
+        echo "PRAGMA user_version = $step;"
+    done | sqlite3 -batch -bail results.db
+    expect_sql "$1" "PRAGMA user_version"
+}
+
+dump_of() # VERSION
+{
+    printf '%s/cli/schemas/%04d.sql' "$tests_source_dir" "$1"
+}
+
+# Tables SQLite makes for itself come and go with what it has seen.
+schema()
+{
+    sql "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2" "$1"
+}
+
+every_version__run__becomes_the_schema_of_a_fresh_file()
+{
+    local version
+    small_sweep
+    run_meshsweep run --progress none -d fresh.db
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    schema fresh.db >fresh
+    for ((version = 1; version <= newest; version++)); do
+        old_database "$version"
+        run_meshsweep run --progress none
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        schema results.db >upgraded
+        diff -u fresh upgraded >difference || fail "upgraded from version $version: $(cat difference)"
+        expect_sql "$newest" "PRAGMA user_version"
+        expect_sql "ok" "PRAGMA integrity_check; PRAGMA foreign_key_check"
+        # What was done is known by its content, what was not runs again.
+        expect_sql "ok|ok|1|10.0
+ok|ok|1|20.0
+ok|ok|1|20.0
+ok|failed|2|40.0
+ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE job_id = j.id), s.value FROM job AS j
+            JOIN attempt AS a ON a.job_id = j.id JOIN summary AS s ON s.attempt_id = j.attempt_id ORDER BY j.id, a.id"
+        expect_sql "lost" "SELECT failure FROM attempt WHERE state = 'failed'"
+        expect_sql 0 "SELECT count(*) FROM failure_pattern WHERE pattern = 'a pattern of then'"
+        run_meshsweep check -d results.db
+        expect_status 0
+        expect_stdout 'results.db: all well'
+        expect_no_stderr
+    done
+}
+
+older_version__read__says_what_to_do_and_changes_nothing()
+{
+    local version before command
+    for ((version = 1; version < newest; version++)); do
+        old_database "$version"
+        before=$(md5sum results.db)
+        for command in status results "check -d results.db"; do
+            # shellcheck disable=SC2086 # words
+            run_meshsweep $command
+            expect_status 1
+            expect_no_stdout
+            expect_stderr "meshsweep: database results.db: its schema version $version is older than this program's $newest; \`meshsweep run\` upgrades it"
+        done
+        expect "[ \"\$(md5sum results.db)\" = '$before' ]"
+    done
+}
+
+migration__that_fails__leaves_the_version_before()
+{
+    [ "$newest" -gt 1 ] || skip "there is one version"
+    small_sweep
+    old_database 1
+    sqlite3 -batch results.db 'CREATE TABLE observation (x); INSERT INTO observation VALUES (7)'
+    schema results.db >before
+    run_meshsweep run --progress none
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: .*migrations/0002_predictions.sql.*observation'
+    expect_sql 1 "PRAGMA user_version"
+    expect_sql "7|4" "SELECT x, (SELECT count(*) FROM attempt) FROM observation"
+    expect "schema results.db | cmp - before"
+    sqlite3 -batch results.db 'DROP TABLE observation'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "4|0" "SELECT sum(state = 'ok'), (SELECT count(*) FROM observation) FROM job"
+}
+
+# Needs a build configured with --enable-faults.
+migration__killed_in_the_middle__leaves_the_version_before()
+{
+    local step
+    [ "$(MESHSWEEP_FAULT=list "$meshsweep" 2>/dev/null | head -n 1)" = locked ] ||
+        skip "this build has no fault points (configure --enable-faults)"
+    small_sweep
+    for ((step = 1; step < newest; step++)); do
+        old_database 1
+        run_command env MESHSWEEP_FAULT="migration-applied:$step" bash -c '"$@"; exit $?' run "$meshsweep" run
+        expect_status 137
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql "$step" "PRAGMA user_version"
+        schema results.db >before
+        old_database "$step"
+        expect "schema results.db | cmp - before"
+        run_meshsweep run --progress none
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql "$newest" "PRAGMA user_version"
+    done
+}
+
+run_cases "$@"
