@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -11,6 +12,7 @@
 
 struct check_options {
     const char *config, *db;
+    bool repair;
 };
 
 static const struct option options[] = {
@@ -18,6 +20,8 @@ static const struct option options[] = {
      .value = "FILE", .help = "check this sweep file"},
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct check_options, db),
      .value = "FILE", .help = "check this database"},
+    {.name = "repair", .kind = OPTION_FLAG, .offset = offsetof(struct check_options, repair),
+     .help = "first put right in the database what loses nothing"},
     {.name = NULL},
 };
 
@@ -71,6 +75,30 @@ static void print_finding(void *context, const struct audit_finding *f)
     buffer_printf(b, "%s (%lld): %s\n  %s\n", f->what, (long long)f->count, f->examples, f->advice);
 }
 
+static void print_repair(void *context, const struct audit_finding *f)
+{
+    buffer_add_text(context, "repaired: ");
+    print_finding(context, f);
+}
+
+static int repair_database(const char *path, struct error *e)
+{
+    struct db *db = NULL;
+    struct buffer b = BUFFER_INIT;
+    char *notice = NULL;
+    if (!store_exists(path))
+        return error_set(e, ERROR_FAILED, "database %s: there is none", path);
+    if (store_open(path, &db, &notice, e) < 0)
+        return -1;
+    int rc = audit_repair(db, path, print_repair, &b, e);
+    store_close(db);
+    if (b.length && output_write(b.data, b.length, rc < 0 ? NULL : e) < 0)
+        rc = -1;
+    buffer_free(&b);
+    free(notice);
+    return rc;
+}
+
 static int check_database(const char *path, struct error *e)
 {
     struct db *db = NULL;
@@ -105,6 +133,8 @@ static int choose(const struct arguments *a, struct check_options *out, struct e
             return error_set(e, ERROR_USAGE, "check: one sweep file and one database at a time: %s", a->words[i]);
         *place = a->words[i];
     }
+    if (out->repair && !out->db)
+        return error_set(e, ERROR_USAGE, "check: --repair is for a database: name it with -d FILE");
     if (!out->config && !out->db)
         return error_set(e, ERROR_USAGE, "check: name a sweep file (-c FILE), a database (-d FILE) or both");
     return 0;
@@ -117,6 +147,8 @@ static int check(const struct arguments *a, struct error *e)
         return -1;
     if (o.config && check_sweep(o.config, e) < 0)
         return -1;
+    if (o.repair && repair_database(o.db, e) < 0)
+        return -1;
     return o.db ? check_database(o.db, e) : STATUS_OK;
 }
 
@@ -125,7 +157,8 @@ const struct command check_command = {
     .summary = "Check a sweep file or a database and say all that is wrong",
     .usage = "[OPTIONS] [FILE.toml] [FILE.db]",
     .example = "meshsweep check sweep.toml\n"
-               "meshsweep check -d results.db",
+               "meshsweep check -d results.db\n"
+               "meshsweep check --repair -d results.db",
     .options = options,
     .options_bytes = sizeof(struct check_options),
     .words_most = 2,

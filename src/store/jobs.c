@@ -1,9 +1,11 @@
 #include "store/jobs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/states.h"
 #include "util/memory.h"
 
 struct job_writer {
@@ -148,8 +150,9 @@ static bool is_forced(char *const *forced, const char *failure)
     return false;
 }
 
-/* Which jobs: an SQL predicate with parameters ?2 and ?3. */
+/* Which jobs: those in a state for which an SQL predicate with parameters ?2 and ?3 holds. */
 struct condition {
+    enum job_state state;
     const char *sql, *text;
     int64_t number;
 };
@@ -158,7 +161,10 @@ static int requeue_where(struct db *db, const struct requeue_request *r, const s
                          struct error *e)
 {
     struct stmt *s = NULL;
-    char *sql = xasprintf("UPDATE job SET state = 'pending', failure = NULL WHERE sweep_id = ?1 AND %s%s", c->sql,
+    const struct job_transition t = job_transition(c->state, JOB_REOPEN);
+    assert(t.next && t.action == JOB_CLEAR_FAILURE);
+    char *sql = xasprintf("UPDATE job SET state = ?4, failure = NULL WHERE sweep_id = ?1 AND state = '%s' AND %s%s",
+                          job_state_names[c->state], c->sql,
                           r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
     int rc = db_prepare(db, sql, &s, e);
     free(sql);
@@ -167,6 +173,7 @@ static int requeue_where(struct db *db, const struct requeue_request *r, const s
     stmt_bind_int(s, 1, r->sweep_id);
     stmt_bind_text(s, 2, c->text);
     stmt_bind_int(s, 3, c->number);
+    stmt_bind_text(s, 4, job_state_names[t.next]);
     rc = stmt_run(s, e);
     *count += db_changes(db);
     stmt_free(s);
@@ -187,8 +194,8 @@ static int requeue_failed(struct db *db, const struct requeue_request *r, int64_
     stmt_free(s);
     for (size_t i = 0; i < class_count; i++) {
         const struct condition has_attempts_left = {
-            "state = 'failed' AND failure = ?2"
-            " AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = ?2) < ?3",
+            JOB_FAILED,
+            "failure = ?2 AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = ?2) < ?3",
             classes[i], is_forced(r->forced, classes[i]) ? INT64_MAX : retry_allowed(r->policy, classes[i])};
         if (rc >= 0)
             rc = requeue_where(db, r, &has_attempts_left, count, e);
@@ -200,8 +207,8 @@ static int requeue_failed(struct db *db, const struct requeue_request *r, int64_
 int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
     const struct condition wants_repeats = {
-        "state = 'ok' AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = ?2) < ?3", "ok",
-        r->repeat};
+        JOB_OK, "(SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = ?2) < ?3",
+        attempt_state_names[ATTEMPT_OK], r->repeat};
     *count = 0;
     if (requeue_failed(db, r, count, e) < 0)
         return -1;

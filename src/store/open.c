@@ -122,6 +122,19 @@ static int migrate(struct db *db, struct error *e)
     return refresh_data(db, e);
 }
 
+int store_open_blank(struct db **out, struct error *e)
+{
+    struct db *db = NULL;
+    int rc = db_open(NULL, DB_TEMPORARY, &db, e);
+    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations; i++)
+        rc = db_exec(db, embedded_text(migrations[i].name), e);
+    if (rc < 0)
+        db_close(db);
+    else
+        *out = db;
+    return rc;
+}
+
 static int choose_journal(struct db *db, char **notice, struct error *e)
 {
     const char *network = network_file_system(db->path);

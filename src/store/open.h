@@ -20,6 +20,9 @@ int store_open(const char *path, struct db **out, char **notice, struct error *e
  * schema is refused with what to do. */
 int store_open_read_only(const char *path, struct db **out, struct error *e);
 
+/* A private database with the schema of a fresh file, its tables empty and without views. */
+int store_open_blank(struct db **out, struct error *e);
+
 void store_close(struct db *db);
 
 /* Whether something stands at `path`. */

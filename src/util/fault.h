@@ -54,6 +54,7 @@
     X(CLOSING, "closing") \
     /* util/file.c: a file that is whole or not there */ \
     X(FILE_WRITTEN, "file-written") \
+    X(FILE_LINKED, "file-linked") \
     X(FILE_RENAMED, "file-renamed")
 
 enum fault_point {

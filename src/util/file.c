@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,16 +56,31 @@ static int write_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
+/* A file without a name, beside `path`; -1 where there are none. */
+static int open_unnamed(const char *path)
+{
+    char *directory = path_beside(path, ".");
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    free(directory);
+    return fd;
+}
+
+static int open_temporary(const char *path, char **name)
+{
+    int fd = open_unnamed(path);
+    *name = NULL;
+    if (fd >= 0)
+        return fd;
+    *name = xasprintf("%s.XXXXXX", path);
+    return mkostemp(*name, O_CLOEXEC);
+}
+
 int atomic_file_open(const char *path, struct atomic_file *out, struct error *e)
 {
     struct atomic_file f = ATOMIC_FILE_INIT;
     struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        f.descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    } else {
-        f.temporary = xasprintf("%s.XXXXXX", path);
-        f.descriptor = mkostemp(f.temporary, O_CLOEXEC);
-    }
+    f.in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    f.descriptor = f.in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_temporary(path, &f.temporary);
     if (f.descriptor < 0) {
         free(f.temporary);
         return error_errno(e, errno, "%s: cannot create", path);
@@ -81,14 +97,50 @@ int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, s
     return 0;
 }
 
+static int name_it(int descriptor, const char *name)
+{
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", descriptor);
+    return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/* A link cannot replace: the file is "PATH.part" for a moment. One by one, so that what has that name already was left
+ * by a kill. */
+static int replace(int descriptor, const char *path)
+{
+    char *directory = path_beside(path, "."), *part = xasprintf("%s.part", path);
+    int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock >= 0)
+        flock(lock, LOCK_EX);
+    unlink(part);
+    int rc = name_it(descriptor, part);
+    FAULT(FILE_LINKED);
+    if (rc == 0)
+        rc = rename(part, path);
+    int error = errno;
+    if (lock >= 0)
+        close(lock);
+    errno = error;
+    free(directory);
+    free(part);
+    return rc;
+}
+
+static int name_and_replace(int descriptor, const char *path)
+{
+    int rc = name_it(descriptor, path);
+    return rc < 0 && errno == EEXIST ? replace(descriptor, path) : rc;
+}
+
 int atomic_file_commit(struct atomic_file *f, struct error *e)
 {
-    if (!f->temporary)
+    if (f->in_place)
         return 0;
     if (fchmod(f->descriptor, 0644) < 0 || fsync(f->descriptor) < 0)
         return error_errno(e, errno, "%s: cannot write", f->path);
     FAULT(FILE_WRITTEN);
-    if (rename(f->temporary, f->path) < 0)
+    int rc = f->temporary ? rename(f->temporary, f->path) : name_and_replace(f->descriptor, f->path);
+    if (rc < 0)
         return error_errno(e, errno, "%s: cannot replace", f->path);
     FAULT(FILE_RENAMED);
     free(f->temporary);

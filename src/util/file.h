@@ -2,6 +2,8 @@
 #ifndef MESHSWEEP_UTIL_FILE_H
 #define MESHSWEEP_UTIL_FILE_H
 
+#include <stdbool.h>
+
 #include "util/buffer.h"
 #include "util/error.h"
 
@@ -11,14 +13,16 @@ int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct e
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);
 
-/* The same in pieces: a file that stands at `path` only once it is complete. What is there already and is no regular
- * file (a pipe, a terminal) is written as it is. */
+/* The same in pieces: a file that stands at `path` only once it is complete. It has no name until then, so that a kill
+ * leaves nothing behind; where the file system has no such files, it is "PATH.XXXXXX" meanwhile. What is there already
+ * and is no regular file (a pipe, a terminal) is written as it is. */
 struct atomic_file {
     char *path;
-    char *temporary; /* NULL: written as it is */
+    char *temporary; /* its name meanwhile; NULL: it has none */
+    bool in_place;
     int descriptor;
 };
-#define ATOMIC_FILE_INIT {NULL, NULL, -1}
+#define ATOMIC_FILE_INIT {NULL, NULL, false, -1}
 int atomic_file_open(const char *path, struct atomic_file *out, struct error *e);
 int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e);
 int atomic_file_commit(struct atomic_file *f, struct error *e);

@@ -86,7 +86,7 @@ check_database__states_that_contradict__each_said()
     expect_status 1
     expect_stdout_contains 'ok jobs without an attempt that is ok (2): job 1, job 2'
     expect_stdout_contains 'failed jobs whose attempt did not fail like that (1): job 4'
-    expect_stdout_contains 'rows that refer to rows which are not there (1): attempt row 9 (runner)'
+    expect_stdout_contains 'attempts whose runner is not there (1): job 9 attempt 1'
     expect_no_stderr
 }
 
@@ -100,7 +100,7 @@ check_database__files__missing_and_unknown_ones()
     expect_stdout "attempts whose files are gone (1): 0400000000000000/1
   nothing need be done: what they measured is in the database; their logs are lost
 directories that no attempt has (1): 0300000000000000/2
-  they may be deleted; they are in $PWD/results.db.d"
+  they may be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d FILE\` moves them aside"
     expect_no_stderr
 }
 
@@ -116,6 +116,148 @@ check_database__damaged__said_not_crashed()
     expect_stdout_contains 'damage that SQLite finds'
     expect_stdout_contains '.recover'
     expect_no_stderr
+}
+
+check_database__schema_changed__said()
+{
+    quiet_database
+    sqlite3 results.db "DROP TRIGGER job_state; DROP INDEX job_failed; CREATE TABLE mine (x);
+        ALTER TABLE metric ADD COLUMN more"
+    run_meshsweep check -d results.db
+    expect_status 1
+    expect_stdout 'indexes and triggers that are missing (2): index job_failed (missing), trigger job_state (missing)
+  `meshsweep check --repair -d FILE` makes them again
+parts of the schema that another program changed (1): table metric (changed)
+  make a new database by `meshsweep run -d NEW`, or restore a copy of this one'
+    expect_no_stderr
+}
+
+# --- repair ---
+
+repair__nothing_wrong__changes_nothing()
+{
+    local before
+    quiet_database
+    before=$(sql "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta")
+    run_meshsweep check --repair -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+    expect_sql "$before" "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta"
+    expect_no_file results.db.d
+}
+
+repair__states_rows_and_schema__said_and_right_again()
+{
+    quiet_database "UPDATE job SET attempt_id = NULL WHERE id IN (1, 2)" "UPDATE job SET failure = 'hang' WHERE id = 4" \
+        "UPDATE job SET attempt_id = 1 WHERE id = 5"
+    sqlite3 results.db "PRAGMA foreign_keys = OFF; UPDATE attempt SET runner_id = 77 WHERE id = 9;
+        PRAGMA ignore_check_constraints = ON; UPDATE attempt SET failure = NULL WHERE id = 6;
+        DELETE FROM attempt WHERE id = 2; UPDATE job SET state = 'pending' WHERE id = 2; UPDATE job SET state = 'running'
+        WHERE id = 2; UPDATE job SET state = 'ok' WHERE id = 2; UPDATE sweep SET jobs = 99 WHERE id = 1;
+        DELETE FROM meta; DROP TRIGGER job_state; DROP INDEX job_failed"
+    run_meshsweep check --repair -d results.db
+    expect_status 0
+    expect_stdout 'repaired: indexes and triggers that were missing (2): job_failed, job_state
+  they were made again
+repaired: attempts whose runner is not there (1): job 9 attempt 1
+  they have a runner of an unknown host now
+repaired: failed attempts without a failure class (1): job 5 attempt 2
+  their exit status or signal says the class; without either they are lost
+repaired: ok jobs without an attempt that is ok (2): job 1, job 2
+  the last attempt that is ok stands for each; without one the job is pending
+repaired: failed jobs whose attempt did not fail like that (2): job 4, job 5
+  the last attempt that failed stands for each; without one the job is pending
+repaired: sweeps of which jobs are missing (1): sweep 1: 1 of 99
+  the next run of the sweep makes them again
+results.db: all well'
+    expect_no_stderr
+    expect_sql "1|ok||1
+2|pending||
+4|failed|oom|4
+5|failed|exit|6" "SELECT id, state, failure, attempt_id FROM job WHERE id IN (1, 2, 4, 5)"
+    expect_sql "32|unknown|0" "SELECT length(value), (SELECT host FROM runner WHERE id = 77),
+        (SELECT enumerated FROM sweep WHERE id = 1) FROM meta WHERE name = 'identity'"
+    run_meshsweep check --repair results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+}
+
+repair__index_that_lies__made_again()
+{
+    quiet_database
+    # A job fails otherwise while its index is not known to SQLite.
+    sql "SELECT 'INSERT INTO sqlite_schema VALUES (' || quote(type) || ',' || quote(name) || ',' || quote(tbl_name) ||
+        ',' || rootpage || ',' || quote(sql) || ')' FROM sqlite_schema WHERE name = 'job_failed'" >back
+    sqlite3 results.db "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'job_failed'"
+    sqlite3 results.db "UPDATE job SET failure = 'exit', attempt_id = 6 WHERE id = 4; UPDATE attempt SET job_id = 4, number = 7 WHERE id = 6;
+        UPDATE job SET attempt_id = 7 WHERE id = 5; UPDATE attempt SET job_id = 5, number = 7 WHERE id = 7;
+        UPDATE job SET state = 'pending', failure = NULL WHERE id = 6"
+    sqlite3 results.db "PRAGMA writable_schema = ON; $(cat back)"
+    run_meshsweep check -d results.db
+    expect_status 1
+    expect_stdout_contains 'indexes that do not agree with their tables'
+    expect_stdout_lacks 'damage that SQLite finds'
+    expect_no_stderr
+    run_meshsweep check --repair -d results.db
+    expect_status 0
+    expect_stdout_contains 'the indexes were made again from the tables'
+    expect_stdout_contains 'results.db: all well'
+    expect_no_stderr
+    expect_sql "4|exit
+5|exit" "SELECT id, failure FROM job INDEXED BY job_failed WHERE sweep_id = 2 AND state = 'failed' ORDER BY id"
+}
+
+repair__directories__moved_aside_or_removed()
+{
+    quiet_database "UPDATE attempt SET directory = '0300000000000000/1' WHERE id = 3"
+    mkdir -p results.db.d/0300000000000000/{1,2,3} results.db.d/orphans/0300000000000000-2
+    echo "kept" >results.db.d/0300000000000000/2/output.log
+    run_meshsweep check --repair -d results.db
+    expect_status 0
+    expect_stdout_matches '^repaired: directories that no attempt has \(2\): 0300000000000000/[23], 0300000000000000/[23]$'
+    expect_stdout_contains 'results.db: all well'
+    expect_no_stderr
+    expect_file_contains results.db.d/orphans/0300000000000000-2.2/output.log kept
+    expect "[ \"\$(ls results.db.d/0300000000000000)\" = 1 ]"
+}
+
+repair__open_attempts__left_to_the_run()
+{
+    fixture_database
+    run_meshsweep check --repair -d results.db
+    expect_status 1
+    expect_stdout 'jobs that run though no runner is at work (1): job 7
+  `meshsweep run` takes them up again
+attempts that are open though no runner is at work (1): job 7 attempt 1
+  `meshsweep run` takes them up again'
+    expect_no_stderr
+    expect_sql "running|running" "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
+}
+
+repair__damaged_absent_or_in_use__refused()
+{
+    local page
+    run_meshsweep check --repair -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: check: --repair is for a database: name it with -d FILE'
+    run_meshsweep check --repair -d absent.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database absent.db: there is none'
+    expect_no_file absent.db.lock
+    quiet_database "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+        INSERT INTO exclusion (sweep_id, position, rank, \"values\") SELECT 2, 1, i, json_object('i', i) FROM n" \
+        "UPDATE job SET attempt_id = NULL WHERE id = 1"
+    page=$(sql "SELECT rootpage FROM sqlite_schema WHERE name = 'exclusion'")
+    head -c 4096 /dev/zero | tr '\0' 'x' | dd of=results.db bs=4096 seek="$((page - 1))" conv=notrunc 2>/dev/null
+    run_meshsweep check --repair -d results.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database results.db: SQLite finds it damaged, so nothing was repaired; `meshsweep check -d results.db` says what is wrong and what to do'
+    expect_sql "" "SELECT attempt_id FROM job WHERE id = 1"
 }
 
 run_cases "$@"

@@ -369,6 +369,16 @@ job_files__deleted_during_a_run__made_again()
     expect_file "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 4")/output.log"
 }
 
+job_files__of_ok_and_failed_jobs__are_their_owners_alone()
+{
+    small_sweep sweep.toml
+    echo 'echo "score: 1"; [ $1 = 1 ]' >job.sh
+    umask 0
+    run_silently 3
+    expect "[ \"\$(find results.db.d -type d -printf '%m\n' | sort -u)\" = 700 ]"
+    expect "[ \"\$(find results.db.d -name output.log -printf '%m\n' | sort | uniq -c | xargs)\" = '4 600' ]"
+}
+
 # --- the disk is full ---
 
 disk__full_during_a_run__said_and_gone_on_from()

@@ -94,7 +94,8 @@ run_killed() # POINT ARGS
 dies_at() # POINT[:N]
 {
     local command
-    for command in 'run -j 1 --max-fail 1 --progress none' 'run -j 2 --progress none' 'export -o out.csv'; do
+    for command in 'run -j 1 --max-fail 1 --progress none' 'run -j 2 --progress none' 'export -o out.csv' \
+        'export -o out.csv'; do
         # shellcheck disable=SC2086 # words
         run_killed "$1" $command
         stated_status=1 stated_stdout=1 stated_stderr=1
@@ -113,6 +114,7 @@ expect_as_undisturbed() # WHAT
     expect_status 0
     expect_stdout 'results.db: all well'
     expect_no_stderr
+    [ "$(echo out.csv*)" = out.csv ] || fail "after $1 an export left: $(echo out.csv*)"
     cmp -s <(cut -d , -f 1 out.csv | sort) <(cut -d , -f 1 ../undisturbed/out.csv | sort) || fail "$1: the export differs"
 }
 
