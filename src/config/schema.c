@@ -68,15 +68,20 @@ const struct schema schema_job = {"[job]", job_keys, LENGTH(job_keys)};
 
 static const struct schema_key metric_keys[] = {
     [METRIC_REGEX] = {"regex", TYPE_STRING, DEFAULTS, false},
+    [METRIC_KEY] = {"key", TYPE_STRING, DEFAULTS, false},
     [METRIC_JSON] = {"json", TYPE_STRING, DEFAULTS, false},
     [METRIC_JSONL] = {"jsonl", TYPE_STRING, DEFAULTS, false},
     [METRIC_FILE] = {"file", TYPE_STRING, DEFAULTS, false},
+    [METRIC_SCALE] = {"scale", TYPE_NUMBER, DEFAULTS, false},
+    [METRIC_WRITTEN_UNIT] = {"written_unit", TYPE_BOOL, DEFAULTS, false},
+    [METRIC_FALLBACK] = {"fallback", TYPE_TABLE | TYPE_TABLES, DEFAULTS, false},
     [METRIC_UNIT] = {"unit", TYPE_STRING, DEFAULTS, false},
     [METRIC_BETTER] = {"better", TYPE_STRING, DEFAULTS, false},
     [METRIC_WARMUP] = {"warmup", TYPE_INT, DEFAULTS, false},
     [METRIC_TAKE] = {"take", TYPE_STRING, DEFAULTS, false},
 };
 const struct schema schema_metric = {"[job.metrics]", metric_keys, LENGTH(metric_keys)};
+const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT};
 
 static const struct schema_key deepspeed_keys[] = {
     [DEEPSPEED_CONFIG] = {"config", TYPE_STRING, FILE_SWEEP, false},

@@ -89,11 +89,17 @@ enum job_key {
     JOB_COUNT
 };
 
+/* The first ones say how a metric is read: they are the keys of a fallback too. */
 enum metric_key {
     METRIC_REGEX,
+    METRIC_KEY,
     METRIC_JSON,
     METRIC_JSONL,
     METRIC_FILE,
+    METRIC_SCALE,
+    METRIC_WRITTEN_UNIT,
+    METRIC_READER_COUNT,
+    METRIC_FALLBACK = METRIC_READER_COUNT,
     METRIC_UNIT,
     METRIC_BETTER,
     METRIC_WARMUP,
@@ -156,7 +162,7 @@ enum filter_key { FILTER_NAME, FILTER_WHERE, FILTER_PRESET, FILTER_LAYERS, FILTE
 enum sample_key { SAMPLE_TAKE, SAMPLE_EACH, SAMPLE_WHERE, SAMPLE_COUNT };
 
 extern const struct schema schema_deepspeed;
-extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_rule, schema_failure;
+extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_fallback, schema_rule, schema_failure;
 extern const struct schema schema_model_space, schema_range, schema_multiset, schema_filter, schema_sample;
 extern const struct schema schema_predict;
 

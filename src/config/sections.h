@@ -14,8 +14,10 @@ void read_sweep_table(const struct reading *r, const struct toml_node *table);
 void finish_objectives(const struct reading *r);
 void finish_labels(const struct reading *r);
 
-/* [job] and [job.metrics.NAME]. */
+/* [job], and its tables [job.metrics.NAME]. Of a metric that a profile has too, a table that does not say how it is read
+ * changes only what it names. */
 void read_job(const struct reading *r, const struct toml_node *table);
+void read_metrics(const struct reading *r, const struct toml_node *table);
 
 /* When all files are read: whether jobs need a directory of their own. */
 void finish_job(struct job_config *job);

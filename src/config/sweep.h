@@ -88,8 +88,13 @@ struct metric {
     char *name;
     enum reader_kind reader; /* READER_FILE: from $MESHSWEEP_METRICS */
     char *pattern;           /* READER_REGEX: POSIX extended, first group is the number */
-    char *path;              /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput" */
-    char *file;              /* READER_JSON, READER_JSONL: file name, relative to the job directory; NULL: the log */
+    char *path;              /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
+                              * element of a list, each with its own "step" */
+    char *file;              /* READER_JSON, READER_JSONL: file name, relative to the job directory; NULL: the log. With
+                              * *, ? or []: of the files that match, the one changed last */
+    double scale;            /* what a number that is read is multiplied by; 0: nothing */
+    bool written_unit;       /* READER_REGEX: the second group is the number's unit, from which it is converted to `unit` */
+    struct metric *fallback; /* how it is read where the above finds nothing (only what says how is filled); NULL: none */
     char *unit;              /* "" when none */
     bool maximise;           /* better = "max"; "min" is the default */
     bool better_given;

@@ -61,8 +61,11 @@ void read_deepspeed(const struct reading *r, const struct toml_node *table)
     struct deepspeed_settings *d = &r->sweep->deepspeed;
     const struct toml_node *found[DEEPSPEED_COUNT];
     schema_match(&schema_deepspeed, r, table, found);
-    d->given = true;
-    d->at = reading_at_key(r, table);
+    /* A profile's arg_mappings wait for a sweep file that has its jobs run by DeepSpeed. */
+    if (r->role != FILE_PROFILE || found[DEEPSPEED_CONFIG] || found[DEEPSPEED_AUTO] || found[DEEPSPEED_SECTIONS]) {
+        d->given = true;
+        d->at = reading_at_key(r, table);
+    }
     if (found[DEEPSPEED_CONFIG] && check_not_blank(r, found[DEEPSPEED_CONFIG], "config")) {
         free(d->config);
         d->config = xstrdup(found[DEEPSPEED_CONFIG]->text);

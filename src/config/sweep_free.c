@@ -45,6 +45,9 @@ void metric_free(struct metric *m)
     free(m->path);
     free(m->file);
     free(m->unit);
+    if (m->fallback)
+        metric_free(m->fallback);
+    free(m->fallback);
 }
 
 static void free_axis(struct axis *axis)

@@ -8,16 +8,7 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define MOST_REPEATS 1000000
-#define MOST_WARMUP 1000000000
-
-const char *const take_names[] = {
-    [TAKE_MEDIAN] = "median", [TAKE_MEAN] = "mean", [TAKE_LAST] = "last",
-    [TAKE_MAX] = "max",       [TAKE_MIN] = "min",   [TAKE_P90] = "p90",
-};
-
-static const char *const directions[] = {"max", "min"};
 
 static void free_list(char **list)
 {
@@ -180,119 +171,6 @@ static void read_grace(const struct reading *r, const struct toml_node *node)
     free(text);
 }
 
-/* --- metrics --- */
-
-static bool is_inside_path(const char *path)
-{
-    if (!*path || *path == '/')
-        return false;
-    for (const char *p = path; p; p = strchr(p, '/')) {
-        p += *p == '/';
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || !p[2]))
-            return false;
-    }
-    return true;
-}
-
-static bool is_dotted_path(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 0 && path[0] != '.' && path[length - 1] != '.' && !strstr(path, "..");
-}
-
-/* At most one of regex, json and jsonl says how it is read. */
-static bool read_reader(const struct reading *r, const struct toml_node *const *found, struct metric *m)
-{
-    static const struct {
-        enum metric_key key;
-        enum reader_kind reader;
-    } readers[] = {{METRIC_REGEX, READER_REGEX}, {METRIC_JSON, READER_JSON}, {METRIC_JSONL, READER_JSONL}};
-    const struct toml_node *given = NULL;
-    for (size_t i = 0; i < LENGTH(readers); i++) {
-        const struct toml_node *node = found[readers[i].key];
-        if (node && given) {
-            problem_at_key(r, node, "a metric has one reader: %s is given already", given->key);
-            return false;
-        }
-        if (node)
-            m->reader = readers[i].reader;
-        given = node ? node : given;
-    }
-    if (!given)
-        m->reader = READER_FILE;
-    else if (m->reader == READER_REGEX)
-        check_regex(r, given, 1);
-    else if (!is_dotted_path(given->text))
-        problem_at_value(r, given, "%s must be a dotted path, like \"results.0.value\"", given->key);
-    replace_text(m->reader == READER_REGEX ? &m->pattern : &m->path, given ? xstrdup(given->text) : NULL);
-    return true;
-}
-
-static void read_metric_file(const struct reading *r, const struct toml_node *file, struct metric *m)
-{
-    if (m->reader != READER_JSON && m->reader != READER_JSONL)
-        problem_at_key(r, file, "file goes with json or jsonl only");
-    else if (!is_inside_path(file->text))
-        problem_at_value(r, file, "file must be a path inside the job directory");
-    m->file = xstrdup(file->text);
-}
-
-static void read_metric_options(const struct reading *r, const struct toml_node *const *found, struct metric *m)
-{
-    m->unit = xstrdup(found[METRIC_UNIT] ? found[METRIC_UNIT]->text : "");
-    m->take = TAKE_MEDIAN;
-    if (found[METRIC_BETTER]) {
-        m->better_given = true;
-        m->maximise = check_choice(r, found[METRIC_BETTER], directions, LENGTH(directions)) == 0;
-    }
-    if (found[METRIC_WARMUP] && check_range(r, found[METRIC_WARMUP], 0, MOST_WARMUP))
-        m->warmup = found[METRIC_WARMUP]->integer;
-    if (found[METRIC_TAKE])
-        m->take = (enum take)(check_choice(r, found[METRIC_TAKE], take_names + 1, LENGTH(take_names) - 1) + 1);
-}
-
-/* The metric of that name, made when there is none. One that a profile wrote is emptied. */
-static struct metric *metric_slot(struct job_config *job, const char *name)
-{
-    struct metric *m = NULL;
-    for (size_t i = 0; i < job->metric_count && !m; i++)
-        if (strcmp(job->metrics[i].name, name) == 0)
-            m = &job->metrics[i];
-    if (!m) {
-        job->metrics = array_grow(job->metrics, job->metric_count, sizeof *job->metrics);
-        m = &job->metrics[job->metric_count++];
-    } else {
-        metric_free(m);
-    }
-    *m = (struct metric){.name = xstrdup(name)};
-    return m;
-}
-
-static void read_metric(const struct reading *r, const struct toml_node *node)
-{
-    if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
-        return;
-    if (node->kind != NODE_TABLE) {
-        schema_wrong_type(r, node, node->key, TYPE_TABLE);
-        return;
-    }
-    const struct toml_node *found[METRIC_COUNT];
-    schema_match(&schema_metric, r, node, found);
-    struct metric *m = metric_slot(&r->sweep->job, node->key);
-    m->at = reading_at_key(r, node);
-    read_metric_options(r, found, m);
-    if (read_reader(r, found, m) && found[METRIC_FILE])
-        read_metric_file(r, found[METRIC_FILE], m);
-}
-
-static void read_metrics(const struct reading *r, const struct toml_node *table)
-{
-    if (!check_entry_count(r, table, r->sweep->job.metric_count, "metrics"))
-        return;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_metric(r, &table->children[i]);
-}
-
 /* --- all of it --- */
 
 static bool names_job_dir(const char *text)
@@ -310,8 +188,9 @@ static bool needs_job_dir(const struct job_config *job)
         if (names_job_dir(job->environment[i].value))
             return true;
     for (size_t i = 0; i < job->metric_count; i++)
-        if (job->metrics[i].file)
-            return true;
+        for (const struct metric *m = &job->metrics[i]; m; m = m->fallback)
+            if (m->file)
+                return true;
     return job->directory && names_job_dir(job->directory);
 }
 

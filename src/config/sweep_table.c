@@ -137,6 +137,17 @@ static bool own_direction(const struct reading *r, const struct word *word, bool
     return false;
 }
 
+/* What a table says of a metric's direction holds: a latency is never made longer by a slip of the objective. */
+static bool direction_agrees(const struct reading *r, const struct word *word, const char *name, bool maximise)
+{
+    const struct metric *m = find_metric(&r->sweep->job, name);
+    if (!m || !m->better_given || m->maximise == maximise)
+        return true;
+    problems_add(r->problems, word->at, "objective: \"%s\", but better = \"%s\" is said of \"%s\" (%s:%d)", word->text,
+                 m->maximise ? "max" : "min", name, m->at.file, m->at.line);
+    return false;
+}
+
 static void finish_objective(const struct reading *r, const struct word *word)
 {
     struct sweep *s = r->sweep;
@@ -148,6 +159,8 @@ static void finish_objective(const struct reading *r, const struct word *word)
         return;
     }
     if (!check_entry_name(r, word->at, name, "metric") || (!colon && !own_direction(r, word, &maximise)))
+        return;
+    if (!direction_agrees(r, word, name, maximise))
         return;
     for (size_t i = 0; i < s->objective_count; i++) {
         if (strcmp(s->objectives[i].metric, name) == 0) {

@@ -523,7 +523,7 @@ repeat__not_a_number__is_the_worst_of_them()
     repeated_sweep "nan 10 20"
     run_silently 0
     expect_sql "10.0" "SELECT score FROM results"
-    edit 's/max:score/min:score/'
+    edit 's/max:score/min:score/; s/better = "max"/better = "min"/'
     sqlite3 results.db 'DELETE FROM job'
     rm count.*
     run_silently 0

@@ -1,0 +1,255 @@
+#!/usr/bin/env bash
+# Profiles read what frameworks print and write: tests/readers/ has samples of each format.
+. "$(dirname "$0")/lib.sh"
+
+samples=$source_dir/tests/readers
+
+# Runs one job that prints LOG and puts the files into its directory; a file "a.json:out/b.json" becomes out/b.json.
+read_sample() # PROFILE LOG [FILE:NAME]...
+{
+    local profile=$1 log=$2 file
+    shift 2
+    for file in "$@"; do
+        echo "mkdir -p \"\$(dirname \"\$MESHSWEEP_JOB_DIR/${file#*:}\")\"; cp '$samples/${file%%:*}' \"\$MESHSWEEP_JOB_DIR/${file#*:}\""
+    done >job.sh
+    [ "$log" = - ] || echo "cat '$samples/$log'" >>job.sh
+    # shellcheck disable=SC2016 # for the job
+    printf '%s\n' "profile = \"$profile\"" '[job]' 'command = ["sh", "./job.sh"]' 'env = { X = "{job_dir}" }' \
+        '[training_spec]' 'x = 1' >sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+}
+
+# NAME VALUE COUNT, one a line.
+expect_metrics()
+{
+    expect_sql "$1" "SELECT name || ' ' || printf('%.6g', value) || ' ' || count FROM summary ORDER BY name"
+}
+
+deepspeed_log__lines_of_steps__medians_after_warm_up()
+{
+    read_sample deepspeed deepspeed.log deepspeed-metrics.json:metrics.json
+    # Those of steps go before metrics.json, micro-steps count as no step, the first two samples are warm-up.
+    expect_metrics 'bwd 0.042 3
+flops_per_gpu 4.5e+13 1
+fwd 0.021 3
+host_memory 61.5 1
+latency 0.0705 1
+peak_memory 3.75 4
+reserved_memory 4 1
+step 0.009 3
+throughput 101.5 2'
+}
+
+deepspeed_metrics__new_and_old_names__seconds()
+{
+    read_sample deepspeed - deepspeed-metrics.json:metrics.json
+    expect_metrics 'bwd 0.041 1
+flops_per_gpu 4.5e+13 1
+fwd 0.0205 1
+latency 0.0705 1
+step 0.009 1
+throughput 113.475 1'
+    rm results.db
+    read_sample deepspeed - deepspeed-metrics-old.json:metrics.json
+    expect_metrics 'bwd 3.94104 1
+fwd 1.31416 1
+latency 5.25973 1
+step 0.00453712 1
+throughput 13.3 1'
+}
+
+deepspeed_flops_profiler__units_and_wording__converted()
+{
+    read_sample deepspeed deepspeed-flops-profiler.log
+    expect_metrics 'bwd 0.10802 1
+flops_per_gpu 1.0198e+14 1
+fwd 0.07667 1
+fwd_flops_per_gpu 6.27986e+12 1
+params_per_gpu 3.3623e+08 1
+step 3.409e-05 1
+step_time 0.18473 1'
+    rm results.db
+    read_sample deepspeed deepspeed-flops-profiler-old.log
+    expect_metrics 'bwd 3.04 1
+flops_per_gpu 1.94e+12 1
+fwd 1.52 1
+fwd_flops_per_gpu 3.24e+12 1
+params_per_gpu 1.34e+09 1
+step 0.44 1
+step_time 5 1'
+}
+
+huggingface__log_dictionaries__numbers_quoted_or_not()
+{
+    read_sample huggingface huggingface.log
+    expect_sql 'eval_loss 0.58 1
+train_loss 0.615 1
+train_runtime 40.25 1
+train_steps_per_second 0.497 1
+throughput 182.26 1' "SELECT name || ' ' || printf('%.6g', value) || ' ' || count FROM summary WHERE name <> 'loss'
+        ORDER BY name = 'throughput', name"
+    expect_sql '4' "SELECT count(*) FROM metric WHERE name = 'loss'"
+}
+
+huggingface__trainer_state__with_its_steps()
+{
+    read_sample huggingface - huggingface-trainer_state.json:out/checkpoint-20/trainer_state.json
+    expect_metrics 'loss 0.65 2
+throughput 146.72 1
+train_loss 0.65 1
+train_runtime 50 1
+train_steps_per_second 0.4 1'
+    expect_sql '10 0.7
+20 0.6' "SELECT step || ' ' || value FROM metric WHERE name = 'loss' ORDER BY step"
+}
+
+huggingface__two_checkpoints__the_one_written_last()
+{
+    sed 's/146.72/99/' "$samples/huggingface-trainer_state.json" >older.json
+    read_sample huggingface - huggingface-trainer_state.json:out/checkpoint-9/trainer_state.json \
+        "../../$(realpath --relative-to="$samples/../.." older.json):out/checkpoint-10/trainer_state.json"
+    rm results.db
+    echo 'touch -d 2001-01-01 "$MESHSWEEP_JOB_DIR/out/checkpoint-10/trainer_state.json"' >>job.sh
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 146.72 "SELECT value FROM summary WHERE name = 'throughput'"
+}
+
+megatron__iteration_lines__seconds_and_mebibytes()
+{
+    read_sample megatron megatron.log
+    expect_metrics 'flops_per_gpu 4e+13 3
+grad_norm 26 5
+loss 10.5 5
+peak_memory 5120.25 1
+reserved_memory 5600 1
+skipped_iterations 1 5
+step_time 0.5 3'
+    rm results.db
+    read_sample megatron megatron-deepspeed.log
+    expect_metrics 'flops_per_gpu 2.531e+13 1
+grad_norm 28 1
+loss 10.7 1
+skipped_iterations 0 1
+step_time 0.5234 1
+throughput 30.569 1'
+}
+
+torchtitan__coloured_and_old_lines__read()
+{
+    read_sample torchtitan torchtitan.log
+    expect_metrics 'flops_per_gpu 1.0415e+15 1
+grad_norm 2.5 2
+loss 9.75 2
+peak_memory 12.34 2
+reported_mfu 0.425 1
+tokens_per_second_per_gpu 7310 1'
+    rm results.db
+    read_sample torchtitan torchtitan-old.log
+    expect_metrics 'loss 9.75 1
+peak_memory 12.34 1
+reported_mfu 0.351 1
+tokens_per_second_per_gpu 6120 1'
+}
+
+nanotron__letters_for_thousands__multiplied()
+{
+    read_sample nanotron nanotron.log
+    expect_metrics 'flops_per_gpu 2.28e+14 1
+grad_norm 8.2 3
+hardware_flops_per_gpu 2.3e+14 1
+loss 10.4 3
+peak_memory 5.25e+09 3
+reserved_memory 3.1e+10 3
+step_time 1.2 1
+tokens_per_second 218000 1
+tokens_per_second_per_gpu 109000 1'
+}
+
+lightning__rate_and_its_reciprocal__one_unit()
+{
+    read_sample lightning lightning.log
+    expect_metrics 'loss 1.5 3
+step_time 1.2 3
+steps_per_second 0.833333 3
+val_loss 1.75 1'
+    rm results.db
+    read_sample lightning lightning-profiler.log
+    expect_metrics 'step_time 0.25 1'
+}
+
+key__text_number_unit__converted_and_others_left()
+{
+    printf '%s\n' '[job]' "command = [\"cat\", \"$samples/key-value.log\"]" '[job.metrics.step_time]' 'key = "step time"' \
+        'unit = "ms"' '[job.metrics.memory]' 'key = "memory (peak)"' 'unit = "GB"' '[job.metrics.throughput]' \
+        'key = "throughput"' 'unit = "samples/s"' '[job.metrics.loss]' 'key = "loss"' '[training_spec]' 'x = 1' >sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    # "max step time" is matched by its end too; a throughput in milliseconds is none.
+    expect_sql '120 110 900 0.1 130' "SELECT group_concat(printf('%.6g', value), ' ') FROM (SELECT value FROM metric
+        WHERE name = 'step_time' ORDER BY step)"
+    expect_sql 'loss 2.5 1
+memory 12.3455 1
+throughput 2000 1' "SELECT name || ' ' || printf('%.6g', value) || ' ' || count FROM summary WHERE name <> 'step_time'
+        ORDER BY name"
+}
+
+profiles__every_metric__has_a_direction()
+{
+    local file
+    for file in "$source_dir"/configs/profiles/*.toml; do
+        awk -v file="${file##*/}" '
+            function judge() { if (name && !better) { print file ": " name " has no direction"; bad = 1 } }
+            /^\[/ { judge(); name = ""; better = 0 }
+            /^\[job\.metrics\./ { name = $0 }
+            /^better = / { better = 1 }
+            END { judge(); exit bad }' "$file" || fail "see above"
+    done
+}
+
+objective__against_the_direction__refused()
+{
+    printf '%s\n' 'profile = "deepspeed"' '[sweep]' 'objective = "max:latency"' '[job]' 'command = ["true"]' \
+        '[training_spec]' 'x = 1' >sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:3:13: objective: "max:latency", but better = "min" is said of "latency" (profile deepspeed:'
+}
+
+profile_metric__warm_up_changed__still_read()
+{
+    printf '%s\n' 'profile = "megatron"' '[job]' "command = [\"cat\", \"$samples/megatron.log\"]" \
+        '[job.metrics.step_time]' 'warmup = 0' 'take = "max"' '[training_spec]' 'x = 1' >sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '9.0005|5' "SELECT value, count FROM summary WHERE name = 'step_time'"
+}
+
+missing_value__other_job_measured__never_wins()
+{
+    printf '%s\n' 'profile = "deepspeed"' '[sweep]' 'objective = "latency"' '[job]' \
+        'command = ["sh", "-c", "[ {x} = 1 ] || cp '"$samples"'/deepspeed-metrics.json {job_dir}/metrics.json"]' \
+        '[training_spec]' 'x = [1, 2]' >sweep.toml
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '1|no-metric
+2|' "SELECT x, failure FROM results ORDER BY x"
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains 'lowest latency 0.0705'
+    expect_any_stderr
+}
+
+run_cases "$@"

@@ -1,0 +1,52 @@
+/* util: units as programs print them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "util/unit.h"
+
+static void convert__one_dimension__factor(void **state)
+{
+    static const struct {
+        double value;
+        const char *from, *to;
+        double expected;
+    } cases[] = {
+        {76.67, "ms", "s", 0.07667},     {34, "us", "ms", 0.034},        {2, "minutes", "s", 120},
+        {81.9, "TFLOPS", "FLOPS", 81.9e12}, {2048, "MB", "GiB", 2048e6 / 1073741824}, {3, "GiB", "MiB", 3072},
+        {336.23, "M", "", 336.23e6},     {1.5, "B", "", 1.5e9},          {1.2, "K", "s", 1200},
+        {4, "it/s", "s/it", 0.25},       {250, "ms/it", "it/s", 4},      {7, "samples/sec", "samples/s", 7},
+        {5, "%", "%", 5},                {9, "", "s", 9},                {9, "on", "s", 9},
+        {9, "ms", "furlongs", 9},        {9, "apples", "apples", 9},     {3, "KiB", "B", 3072},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double got = NAN;
+        assert_true(unit_convert(cases[i].value, cases[i].from, cases[i].to, &got));
+        assert_true(fabs(got - cases[i].expected) <= 1e-12 * fabs(cases[i].expected));
+    }
+}
+
+static void convert__other_dimension__refused_and_untouched(void **state)
+{
+    static const char *const pairs[][2] = {{"ms", "samples/s"}, {"GB", "s"}, {"tokens/s", "samples/s"}, {"s", "it/s"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        double got = 42;
+        assert_false(unit_convert(1, pairs[i][0], pairs[i][1], &got));
+        assert_true(got == 42);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convert__one_dimension__factor),
+        cmocka_unit_test(convert__other_dimension__refused_and_untouched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
