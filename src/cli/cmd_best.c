@@ -7,13 +7,13 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/shell_words.h"
 #include "report/text.h"
 #include "store/best.h"
 #include "store/open.h"
 #include "store/status.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/shell_words.h"
 
 struct best_options {
     const char *db, *out;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/shell_words.h"
+#include "util/shell_words.h"
 
 static void check_word(const char *word, const char *expected)
 {

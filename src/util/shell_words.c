@@ -1,4 +1,4 @@
-#include "cli/shell_words.h"
+#include "util/shell_words.h"
 
 #include <ctype.h>
 #include <stdbool.h>

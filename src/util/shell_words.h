@@ -1,6 +1,6 @@
 /* Words as a shell reads them. */
-#ifndef MESHSWEEP_CLI_SHELL_WORDS_H
-#define MESHSWEEP_CLI_SHELL_WORDS_H
+#ifndef MESHSWEEP_UTIL_SHELL_WORDS_H
+#define MESHSWEEP_UTIL_SHELL_WORDS_H
 
 #include "util/buffer.h"
 

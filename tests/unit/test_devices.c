@@ -1,0 +1,289 @@
+/* run/devices: what there is, and who gets it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "run/devices.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/rng.h"
+
+static void assert_names(const struct device_list *l, const char *expected)
+{
+    struct device_set all = {.count = l->count};
+    for (size_t i = 0; i < l->count; i++)
+        all.items[i] = (uint16_t)i;
+    char *names = device_set_names(&all, l);
+    assert_string_equal(names, expected);
+    free(names);
+}
+
+static void device_list__as_cuda_reads_them__up_to_the_first_wrong_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *names;
+    } cases[] = {{"0,2", "0,2"},       {"3", "3"},          {"", ""},   {"-1", ""}, {"0,-1,2", "0"},
+                 {"NoDevFiles", ""}, {"GPU-5f,MIG-7", "GPU-5f,MIG-7"}, {"1, 0", "1,0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct device_list l = DEVICE_LIST_INIT;
+        device_list_add_names(&l, cases[i].text);
+        assert_names(&l, cases[i].names);
+        device_list_free(&l);
+    }
+}
+
+static void device_list__nvidia_smi__whole_devices_only(void **state)
+{
+    (void)state;
+    struct device_list l = DEVICE_LIST_INIT;
+    device_list_add_smi(&l, "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-2)\nGPU 1: NVIDIA A100\n");
+    assert_names(&l, "0,1");
+    device_list_free(&l);
+    device_list_add_smi(&l, "No devices were found\n");
+    assert_int_equal(l.count, 0);
+}
+
+/* A directory that stands for the root of a machine, where PATH finds `smi` as nvidia-smi (NULL: none). */
+struct machine {
+    char root[32];
+    char *path;
+    char *environment[3];
+};
+
+static void write_file(const struct machine *m, const char *name, const char *text, mode_t mode)
+{
+    char *path = xasprintf("%s/%s", m->root, name), *slash = strrchr(path, '/');
+    *slash = '\0';
+    assert_int_equal(file_make_directories(path, NULL), 0);
+    *slash = '/';
+    assert_int_equal(file_write_atomic(path, text, strlen(text), NULL), 0);
+    assert_int_equal(chmod(path, mode), 0);
+    free(path);
+}
+
+static void machine_make(struct machine *m, const char *smi)
+{
+    *m = (struct machine){.root = "devices.XXXXXX"};
+    assert_non_null(mkdtemp(m->root));
+    char *absolute = path_absolute(m->root);
+    m->path = xasprintf("PATH=%s/bin", absolute);
+    free(absolute);
+    m->environment[0] = m->path;
+    if (smi)
+        write_file(m, "bin/nvidia-smi", smi, 0755);
+}
+
+static void machine_free(struct machine *m)
+{
+    char *remove = xasprintf("rm -rf %s", m->root);
+    assert_int_equal(system(remove), 0);
+    free(remove);
+    free(m->path);
+}
+
+static void assert_discovered(const struct machine *m, const char *names, const char *source)
+{
+    struct device_list l;
+    devices_discover(m->environment, m->root, &l);
+    assert_names(&l, names);
+    assert_string_equal(l.source, source);
+    device_list_free(&l);
+}
+
+static void devices_discover__each_source__in_order(void **state)
+{
+    (void)state;
+    struct machine m;
+    machine_make(&m, NULL);
+    assert_discovered(&m, "", "nothing");
+    write_file(&m, "sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 8\nsimd_count 0\n", 0644);
+    write_file(&m, "sys/class/kfd/kfd/topology/nodes/1/properties", "cpu_cores_count 0\nsimd_count 304\n", 0644);
+    assert_discovered(&m, "0", "ROCm");
+    write_file(&m, "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n", 0644);
+    write_file(&m, "proc/driver/nvidia/gpus/0000:02:00.0/information", "Model: x\n", 0644);
+    assert_discovered(&m, "0,1", "/proc/driver/nvidia");
+    write_file(&m, "bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: x'; echo 'GPU 1: x'; echo 'GPU 2: x'\n", 0755);
+    assert_discovered(&m, "0,1,2", "nvidia-smi");
+    m.environment[1] = (char *)"CUDA_VISIBLE_DEVICES=2,1";
+    assert_discovered(&m, "2,1", "CUDA_VISIBLE_DEVICES");
+    m.environment[1] = (char *)"CUDA_VISIBLE_DEVICES=";
+    assert_discovered(&m, "", "CUDA_VISIBLE_DEVICES");
+    machine_free(&m);
+}
+
+static void devices_discover__driver_that_fails__files(void **state)
+{
+    (void)state;
+    struct machine m;
+    machine_make(&m, "#!/bin/sh\necho 'NVIDIA-SMI has failed'; exit 9\n");
+    write_file(&m, "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n", 0644);
+    assert_discovered(&m, "0", "/proc/driver/nvidia");
+    machine_free(&m);
+}
+
+/* --- the pool --- */
+
+static void assert_taken(struct device_pool *p, size_t wanted, const struct device_set *avoid, const char *expected)
+{
+    struct device_list names = DEVICE_LIST_INIT;
+    struct device_set set;
+    device_list_add_count(&names, (int64_t)p->count);
+    assert_true(device_pool_take(p, wanted, avoid, &set));
+    char *text = device_set_names(&set, &names);
+    assert_string_equal(text, expected);
+    free(text);
+    device_list_free(&names);
+}
+
+static void device_pool__all_or_none__neighbours_in_the_smallest_gap(void **state)
+{
+    (void)state;
+    struct device_pool p;
+    const struct device_set middle = {.count = 2, .items = {2, 3}};
+    device_pool_init(&p, 8, 0);
+    assert_taken(&p, 2, NULL, "0,1");
+    assert_taken(&p, 2, NULL, "2,3");
+    assert_taken(&p, 2, NULL, "4,5");
+    device_pool_give(&p, &middle);
+    assert_taken(&p, 1, NULL, "2");
+    struct device_set set;
+    assert_false(device_pool_take(&p, 4, NULL, &set));
+    assert_int_equal(p.used, 5);
+    assert_taken(&p, 3, NULL, "3,6,7");
+    assert_false(device_pool_fits(&p, 1));
+}
+
+static void device_pool__avoided__only_when_there_is_no_other(void **state)
+{
+    (void)state;
+    struct device_pool p;
+    const struct device_set bad = {.count = 2, .items = {0, 1}};
+    device_pool_init(&p, 4, 0);
+    assert_taken(&p, 1, &bad, "2");
+    assert_taken(&p, 2, &bad, "0,3");
+}
+
+static void device_pool__bound_and_skipped__not_given(void **state)
+{
+    (void)state;
+    struct device_pool p;
+    device_pool_init(&p, 8, 3);
+    assert_false(device_pool_can_ever(&p, 4));
+    assert_taken(&p, 2, NULL, "0,1");
+    assert_false(device_pool_fits(&p, 2));
+    assert_true(device_pool_fits(&p, 1));
+    device_pool_init(&p, 2, 0);
+    device_pool_skip(&p, 0);
+    assert_false(device_pool_can_ever(&p, 2));
+    assert_taken(&p, 1, NULL, "1");
+    device_pool_restore(&p, 0);
+    assert_taken(&p, 1, NULL, "0");
+}
+
+static void devices_choose__largest_that_fits__until_patience_ends(void **state)
+{
+    (void)state;
+    struct device_pool p;
+    struct device_set set;
+    device_pool_init(&p, 8, 0);
+    struct device_wish wishes[] = {{1, 0}, {4, 0}, {2, 0}, {4, 0}};
+    assert_int_equal(devices_choose(&p, wishes, 4, 3), 1);
+    assert_true(device_pool_take(&p, 6, NULL, &set));
+    assert_int_equal(devices_choose(&p, wishes, 4, 3), 2);
+    wishes[0] = (struct device_wish){8, 3};
+    assert_int_equal(devices_choose(&p, wishes, 4, 3), -1);
+    wishes[0].devices = 9; /* can never start: it holds up nobody */
+    assert_int_equal(devices_choose(&p, wishes, 4, 3), 2);
+    assert_int_equal(devices_choose(&p, wishes, 0, 3), -1);
+}
+
+/* --- packing, simulated --- */
+
+enum { JOBS = 1000, DEVICES = 8, WINDOW = 48, PATIENCE = 16 };
+
+struct running_job {
+    double ends;
+    struct device_set set;
+};
+
+static void pack(const size_t *sizes, const double *durations, double *makespan, size_t *longest_wait)
+{
+    struct device_pool pool;
+    struct device_wish wishes[WINDOW];
+    size_t ids[WINDOW], waiting = 0, next = 0, running = 0, started = 0;
+    struct running_job run[DEVICES];
+    double now = 0;
+    device_pool_init(&pool, DEVICES, 0);
+    *longest_wait = 0;
+    while (next < JOBS || waiting > 0 || running > 0) {
+        for (; waiting < WINDOW && next < JOBS; next++, waiting++) {
+            wishes[waiting] = (struct device_wish){sizes[next], 0};
+            ids[waiting] = next;
+        }
+        int64_t chosen = devices_choose(&pool, wishes, waiting, PATIENCE);
+        if (chosen >= 0) {
+            size_t c = (size_t)chosen;
+            size_t late = started > ids[c] ? started - ids[c] : 0;
+            *longest_wait = late > *longest_wait ? late : *longest_wait;
+            assert_true(device_pool_take(&pool, wishes[c].devices, NULL, &run[running].set));
+            run[running++].ends = now + durations[ids[c]];
+            started++;
+            for (size_t i = 0; i < c; i++)
+                wishes[i].passed_over++;
+            waiting--;
+            memmove(wishes + c, wishes + c + 1, (waiting - c) * sizeof *wishes);
+            memmove(ids + c, ids + c + 1, (waiting - c) * sizeof *ids);
+            continue;
+        }
+        size_t first = 0;
+        for (size_t i = 1; i < running; i++)
+            first = run[i].ends < run[first].ends ? i : first;
+        assert_true(running > 0);
+        now = run[first].ends;
+        device_pool_give(&pool, &run[first].set);
+        run[first] = run[--running];
+    }
+    *makespan = now;
+}
+
+static void devices_choose__thousand_jobs_on_eight_devices__within_five_percent(void **state)
+{
+    (void)state;
+    static const size_t kinds[] = {1, 1, 2, 2, 4, 8};
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        size_t sizes[JOBS], wait;
+        double durations[JOBS], work = 0, makespan;
+        struct rng rng = rng_stream(seed, 0);
+        for (size_t i = 0; i < JOBS; i++) {
+            sizes[i] = kinds[rng_below(&rng, sizeof kinds / sizeof *kinds)];
+            durations[i] = 1 + (double)rng_below(&rng, 1000) / 100;
+            work += (double)sizes[i] * durations[i];
+        }
+        pack(sizes, durations, &makespan, &wait);
+        assert_true(makespan <= 1.05 * work / DEVICES);
+        assert_true(wait <= WINDOW + 2 * PATIENCE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(device_list__as_cuda_reads_them__up_to_the_first_wrong_one),
+        cmocka_unit_test(device_list__nvidia_smi__whole_devices_only),
+        cmocka_unit_test(devices_discover__each_source__in_order),
+        cmocka_unit_test(devices_discover__driver_that_fails__files),
+        cmocka_unit_test(device_pool__all_or_none__neighbours_in_the_smallest_gap),
+        cmocka_unit_test(device_pool__avoided__only_when_there_is_no_other),
+        cmocka_unit_test(device_pool__bound_and_skipped__not_given),
+        cmocka_unit_test(devices_choose__largest_that_fits__until_patience_ends),
+        cmocka_unit_test(devices_choose__thousand_jobs_on_eight_devices__within_five_percent),
+    };
+    return cmocka_run_group_tests_name("devices", tests, NULL, NULL);
+}

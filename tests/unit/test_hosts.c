@@ -1,0 +1,130 @@
+/* run/hosts: hostfiles, include and exclude. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/hosts.h"
+#include "util/buffer.h"
+
+static const char uneven[] = "# two kinds\nworker-0 slots=4\n\nworker-1\tslots=2  # old\r\nworker-2 slots=4";
+
+static struct host_list parsed(const char *text)
+{
+    struct host_list l = HOST_LIST_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(hosts_parse("hostfile", text, &l, &e), 0);
+    return l;
+}
+
+static void assert_hosts(const struct host_list *l, const char *expected)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < l->count; i++) {
+        buffer_printf(&b, "%s%s:", i ? " " : "", l->hosts[i].name);
+        for (size_t d = 0; d < l->hosts[i].device_count; d++)
+            buffer_printf(&b, "%s%d", d ? "," : "", l->hosts[i].devices[d]);
+    }
+    assert_string_equal(buffer_text(&b), expected);
+    buffer_free(&b);
+}
+
+static void hosts_parse__comments_and_blanks__left_out(void **state)
+{
+    (void)state;
+    struct host_list l = parsed(uneven);
+    assert_hosts(&l, "worker-0:0,1,2,3 worker-1:0,1 worker-2:0,1,2,3");
+    assert_int_equal(hosts_device_count(&l), 10);
+    host_list_free(&l);
+}
+
+static void hosts_parse__wrong_lines__all_reported(void **state)
+{
+    (void)state;
+    struct host_list l = HOST_LIST_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(hosts_parse("hf", "a slots=2\nb\nc slots=0\na slots=1\nd slots=2 x\ne slots=two\n", &l, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_string_equal(e.text, "hf:2: a line is written `HOST slots=N`\n"
+                                "hf:3: a host has 1 to 1024 slots, not 0\n"
+                                "hf:4: host a is listed twice\n"
+                                "hf:5: a line is written `HOST slots=N`\n"
+                                "hf:6: a line is written `HOST slots=N`");
+    assert_int_equal(l.count, 0);
+    assert_int_equal(hosts_parse("hf", "# none\n", &l, &e), -1);
+    assert_string_equal(e.text, "hf: there is no host in it");
+}
+
+static void hosts_filter__as_deepspeed_spells_them__narrowed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *include, *exclude, *left;
+    } cases[] = {
+        {NULL, NULL, "worker-0:0,1,2,3 worker-1:0,1 worker-2:0,1,2,3"},
+        {"worker-0@worker-1:0", NULL, "worker-0:0,1,2,3 worker-1:0"},
+        {"worker-2:3,1", "", "worker-2:1,3"},
+        {"", "worker-1", "worker-0:0,1,2,3 worker-2:0,1,2,3"},
+        {NULL, "worker-0:0,2@worker-1:0,1", "worker-0:1,3 worker-2:0,1,2,3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct host_list l = parsed(uneven);
+        struct error e = ERROR_INIT;
+        assert_int_equal(hosts_filter(&l, cases[i].include, cases[i].exclude, &e), 0);
+        assert_hosts(&l, cases[i].left);
+        host_list_free(&l);
+    }
+}
+
+static void hosts_filter__what_is_not_there__refused_untouched(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *include, *exclude, *message;
+    } cases[] = {
+        {"worker-9", NULL, "include: there is no host `worker-9` in the hostfile"},
+        {NULL, "worker-1:2", "exclude: host worker-1 has no slot `2`"},
+        {"worker-1:x", NULL, "include: host worker-1 has no slot `x`"},
+        {"worker-1:", NULL, "include: no slot of host worker-1 is named after the colon"},
+        {NULL, "worker-0@worker-1@worker-2", "exclude: no host is left"},
+        {"worker-0", "worker-1", "include and exclude exclude each other: give one of them"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct host_list l = parsed(uneven);
+        struct error e = ERROR_INIT;
+        assert_int_equal(hosts_filter(&l, cases[i].include, cases[i].exclude, &e), -1);
+        assert_string_equal(e.text, cases[i].message);
+        assert_int_equal(hosts_device_count(&l), 10);
+        host_list_free(&l);
+    }
+}
+
+static void hosts_capacity__uneven_hosts__jobs_that_fit_at_once(void **state)
+{
+    (void)state;
+    struct host_list l = parsed(uneven);
+    assert_int_equal(hosts_capacity(&l, 1, 2), 5);
+    assert_int_equal(hosts_capacity(&l, 2, 4), 1);
+    assert_int_equal(hosts_capacity(&l, 3, 4), 0);
+    assert_int_equal(hosts_capacity(&l, 3, 2), 1);
+    assert_int_equal(hosts_capacity(&l, 2, 2), 2);
+    assert_int_equal(hosts_capacity(&l, 1, 1), 10);
+    assert_int_equal(hosts_capacity(&l, 0, 1), 0);
+    host_list_free(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_parse__comments_and_blanks__left_out),
+        cmocka_unit_test(hosts_parse__wrong_lines__all_reported),
+        cmocka_unit_test(hosts_filter__as_deepspeed_spells_them__narrowed),
+        cmocka_unit_test(hosts_filter__what_is_not_there__refused_untouched),
+        cmocka_unit_test(hosts_capacity__uneven_hosts__jobs_that_fit_at_once),
+    };
+    return cmocka_run_group_tests_name("hosts", tests, NULL, NULL);
+}

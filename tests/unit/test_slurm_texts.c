@@ -1,0 +1,369 @@
+/* run/slurm_*: the table of decisions, what Slurm prints, what it is given. No Slurm is needed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/slurm_result.h"
+#include "run/slurm_script.h"
+#include "run/slurm_state.h"
+#include "run/slurm_text.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+/* --- the table --- */
+
+static const char letters[SLURM_DECISION_COUNT] = {
+    [SLURM_WAIT] = '.',           [SLURM_BY_RESULT] = 'R',     [SLURM_NEVER_RAN] = 'N',
+    [SLURM_KILLED] = 'K',         [SLURM_LIMIT_PASSED] = 'T',  [SLURM_DEADLINE_PASSED] = 'D',
+    [SLURM_MEMORY_EXCEEDED] = 'M', [SLURM_NODE_FAILED] = 'F',  [SLURM_PREEMPTED_BY] = 'P',
+    [SLURM_CANCELLED_BY_HAND] = 'C', [SLURM_LOST] = 'L',
+};
+
+/* For nothing written, silent, alive, succeeded and failed: at once, then with patience over. */
+static const struct {
+    const char *name;
+    enum slurm_state state;
+    char now[RESULT_COUNT + 1], later[RESULT_COUNT + 1];
+} rows[] = {
+    {"no answer", SLURM_SILENT, "...R.", "...RR"},
+    {"Invalid job id", SLURM_ABSENT, "...R.", "LL.RR"},
+    {"SOME_NEW_STATE", SLURM_STRANGE, "...R.", "...RR"},
+    {"PENDING", SLURM_PENDING, "...R.", "...R."},
+    {"CONFIGURING", SLURM_PENDING, "...R.", "...R."},
+    {"REQUEUED", SLURM_REQUEUED, "...R.", "...R."},
+    {"SPECIAL_EXIT", SLURM_REQUEUED, "...R.", "...R."},
+    {"RUNNING", SLURM_RUNNING, "...R.", ".L.RR"},
+    {"SUSPENDED", SLURM_SUSPENDED, "...R.", "...RR"},
+    {"COMPLETING", SLURM_COMPLETING, "...R.", "...RR"},
+    {"COMPLETED", SLURM_COMPLETED, "...RR", "LLLRR"},
+    {"FAILED", SLURM_FAILED, "...RR", "NKKRR"},
+    {"TIMEOUT", SLURM_TIMEOUT, "TTTRT", "TTTRT"},
+    {"OUT_OF_MEMORY", SLURM_OUT_OF_MEMORY, "MMMRM", "MMMRM"},
+    {"NODE_FAIL", SLURM_NODE_FAIL, "FFFRF", "FFFRF"},
+    {"PREEMPTED", SLURM_PREEMPTED, "PPPRP", "PPPRP"},
+    {"CANCELLED", SLURM_CANCELLED, "CCCRC", "CCCRC"},
+    {"CANCELLED by 1000", SLURM_CANCELLED, "CCCRC", "CCCRC"},
+    {"BOOT_FAIL", SLURM_BOOT_FAIL, "FFFRF", "FFFRF"},
+    {"DEADLINE", SLURM_DEADLINE, "DDDRD", "DDDRD"},
+};
+
+static void slurm_decide__every_state_and_result__as_the_table_says(void **state)
+{
+    (void)state;
+    bool seen[SLURM_STATE_COUNT] = {[SLURM_NONE] = true};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        seen[rows[i].state] = true;
+        for (int r = 0; r < RESULT_COUNT; r++) {
+            assert_int_equal(letters[slurm_decide(rows[i].state, SLURM_NONE, (enum slurm_result)r, false)],
+                             rows[i].now[r]);
+            assert_int_equal(letters[slurm_decide(rows[i].state, SLURM_NONE, (enum slurm_result)r, true)],
+                             rows[i].later[r]);
+        }
+    }
+    for (int s = 0; s < SLURM_STATE_COUNT; s++)
+        assert_true(seen[s]);
+}
+
+static void slurm_state_by_name__each_name__its_state(void **state)
+{
+    (void)state;
+    for (size_t i = 3; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(slurm_state_by_name(rows[i].name), rows[i].state);
+    assert_int_equal(slurm_state_by_name("SOME_NEW_STATE"), SLURM_STRANGE);
+    assert_int_equal(slurm_state_by_name(""), SLURM_STRANGE);
+    assert_int_equal(slurm_state_by_name("+"), SLURM_STRANGE);
+    assert_int_equal(slurm_state_by_name("CANCELLED+"), SLURM_CANCELLED);
+    assert_int_equal(slurm_state_by_name("OUT_OF_ME+"), SLURM_OUT_OF_MEMORY);
+    assert_int_equal(slurm_state_by_name("no answer"), SLURM_STRANGE);
+}
+
+static void slurm_decide__accounting__asked_where_the_queue_knows_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_TIMEOUT, RESULT_SILENT, false), SLURM_LIMIT_PASSED);
+    assert_int_equal(slurm_decide(SLURM_SILENT, SLURM_NODE_FAIL, RESULT_NONE, false), SLURM_NODE_FAILED);
+    /* Late: it says RUNNING still, or PENDING, when the job has left the queue. */
+    assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_RUNNING, RESULT_SILENT, false), SLURM_WAIT);
+    assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_PENDING, RESULT_SILENT, true), SLURM_LOST);
+    /* Of an earlier life: the queue has it again. */
+    assert_int_equal(slurm_decide(SLURM_RUNNING, SLURM_NODE_FAIL, RESULT_ALIVE, false), SLURM_WAIT);
+    assert_int_equal(slurm_decide(SLURM_PENDING, SLURM_PREEMPTED, RESULT_FAILED, true), SLURM_WAIT);
+}
+
+/* --- what Slurm prints --- */
+
+static void write_entry(void *context, const struct slurm_entry *e)
+{
+    struct buffer *b = context;
+    buffer_printf(b, "%lld", (long long)e->job);
+    if (e->first >= 0)
+        buffer_printf(b, "_%lld-%lld", (long long)e->first, (long long)e->last);
+    buffer_printf(b, " %s", slurm_state_names[e->state]);
+    if (e->exit_code >= 0)
+        buffer_printf(b, " %d:%d", e->exit_code, e->signal_number);
+    buffer_printf(b, "%s%s%s%s%s%s;", *e->reason ? " " : "", e->reason, *e->nodes ? " " : "", e->nodes,
+                  *e->comment ? " " : "", e->comment);
+}
+
+static void assert_queue(const char *text, int refused, const char *expected)
+{
+    struct buffer b = BUFFER_INIT;
+    assert_int_equal(slurm_queue_parse(text, write_entry, &b), refused);
+    assert_string_equal(buffer_text(&b), expected);
+    buffer_free(&b);
+}
+
+static void slurm_queue_parse__lines__entries(void **state)
+{
+    (void)state;
+    assert_queue("14|N/A|RUNNING|None|n[1-2]|db a|b\n9|3|PENDING|Resources||x\n", 0,
+                 "14 RUNNING None n[1-2] db a|b;9_3-3 PENDING Resources x;");
+    assert_queue("9|0-4,7%3|PENDING|JobArrayTaskLimit||\n", 0,
+                 "9_0-4 PENDING JobArrayTaskLimit;9_7-7 PENDING JobArrayTaskLimit;");
+    assert_queue("9|[2-6:2%1]|PENDING|x||\n", 0, "9_2-2 PENDING x;9_4-4 PENDING x;9_6-6 PENDING x;");
+    assert_queue("", 0, "");
+    assert_queue("slurm_load_jobs error: Unable\n7|N/A|RUNNING|None\n|N/A|RUNNING|a|b|c\n", 3, "");
+    assert_queue("9|5-2|RUNNING|x||\n9|x|RUNNING|x||\n9|1-2:0|PENDING|||\n9|0-99999999:2|PENDING|||\n", 3,
+                 "9 RUNNING x;");
+}
+
+static void slurm_queue_parse__json__as_22_05_and_later(void **state)
+{
+    (void)state;
+    assert_queue("{\"jobs\":[{\"job_id\":14,\"array_job_id\":9,\"array_task_id\":4,\"array_task_string\":\"\","
+                 "\"job_state\":\"FAILED\",\"state_reason\":\"NonZeroExitCode\",\"nodes\":\"n1\",\"comment\":\"c\"}]}",
+                 0, "9_4-4 FAILED NonZeroExitCode n1 c;");
+    assert_queue("{\"jobs\":[{\"job_id\":15,\"array_job_id\":{\"set\":true,\"infinite\":false,\"number\":0},"
+                 "\"array_task_id\":{\"set\":false,\"number\":0},\"job_state\":[\"RUNNING\",\"COMPLETING\"]},"
+                 "{\"job_id\":16,\"array_job_id\":16,\"array_task_string\":\"0-1\",\"job_state\":\"PENDING\"},"
+                 "{\"job_id\":\"x\",\"job_state\":\"RUNNING\"},{}]}",
+                 2, "15 RUNNING;16_0-1 PENDING;");
+    assert_queue("{\"jobs\":[{\"job_id\":15", -1, "");
+    assert_queue("{\"errors\":[]}", -1, "");
+}
+
+static void slurm_account_parse__lines__entries(void **state)
+{
+    (void)state;
+    struct buffer b = BUFFER_INIT;
+    assert_int_equal(slurm_account_parse("9_4|FAILED|7:0|n1\n9_4.batch|FAILED|7:0|n1\n14|TIMEOUT|0:15|n2\n"
+                                         "9_[5-6]|CANCELLED by 0|0:0|None assigned\nnonsense\n",
+                                         write_entry, &b),
+                     1);
+    assert_string_equal(buffer_text(&b), "9_4-4 FAILED 7:0 n1;14 TIMEOUT 0:15 n2;9_5-6 CANCELLED 0:0 None assigned;");
+    buffer_free(&b);
+}
+
+static void slurm_submitted_id__parsable__number(void **state)
+{
+    (void)state;
+    assert_int_equal(slurm_submitted_id("123\n"), 123);
+    assert_int_equal(slurm_submitted_id("123;cluster\n"), 123);
+    assert_int_equal(slurm_submitted_id("Submitted batch job 123\n"), -1);
+    assert_int_equal(slurm_submitted_id("99999999999999999999"), -1);
+    assert_int_equal(slurm_submitted_id(""), -1);
+}
+
+static void slurm_refusal_of__messages__what_they_mean(void **state)
+{
+    (void)state;
+    assert_int_equal(slurm_refusal_of("sbatch: error: Batch job submission failed: Invalid partition name specified"),
+                     REFUSAL_FINAL);
+    assert_int_equal(slurm_refusal_of("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission "
+                                      "failed: Job violates accounting/QOS policy (job submit limit, user's size "
+                                      "and/or time limits)"),
+                     REFUSAL_LIMIT);
+    assert_int_equal(slurm_refusal_of("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"),
+                     REFUSAL_LIMIT);
+    assert_int_equal(slurm_refusal_of("Unable to contact slurm controller (connect failure)"), REFUSAL_UNKNOWN);
+    assert_int_equal(slurm_refusal_of("Socket timed out on send/recv operation"), REFUSAL_UNKNOWN);
+    assert_int_equal(slurm_refusal_of(""), REFUSAL_FINAL);
+}
+
+static void slurm_time_minutes__limit_grace_margin__rounded_up(void **state)
+{
+    (void)state;
+    assert_int_equal(slurm_time_minutes(0, 5000, 120000), 0);
+    assert_int_equal(slurm_time_minutes(600000, 5000, 120000), 13);
+    assert_int_equal(slurm_time_minutes(55000, 5000, 0), 1);
+    assert_int_equal(slurm_time_minutes(1, 0, 0), 1);
+}
+
+/* --- what Slurm is given --- */
+
+static void slurm_request__options__quoted_lines(void **state)
+{
+    (void)state;
+    char *extra[] = {(char *)"--licenses=a:2", NULL};
+    const struct slurm_request r = {.partition = "gpu", .constraint = "a100&\"big\"", .memory = "80G", .exclude = "n1",
+                                    .nodes = 2, .tasks_per_node = 8, .gpus_per_node = 8, .minutes = 13, .extra = extra};
+    struct buffer b = BUFFER_INIT;
+    slurm_request_add(&r, &b);
+    assert_string_equal(buffer_text(&b), "#SBATCH --partition=\"gpu\"\n#SBATCH --constraint=\"a100&\\\"big\\\"\"\n"
+                                         "#SBATCH --exclude=\"n1\"\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n"
+                                         "#SBATCH --gpus-per-node=8\n#SBATCH --mem=\"80G\"\n#SBATCH --time=13\n"
+                                         "#SBATCH --licenses=a:2\n");
+    buffer_free(&b);
+}
+
+/* Runs one task of a batch as Slurm would, in a directory whose name is no shell's friend. */
+struct bench {
+    char directory[32];
+    char *root, *job_dir;
+};
+
+static void bench_make(struct bench *b, char *const *command)
+{
+    *b = (struct bench){.directory = "slurm it's.XXXXXX"};
+    assert_non_null(mkdtemp(b->directory));
+    b->root = path_absolute(b->directory);
+    b->job_dir = xasprintf("%s/key $1/1", b->root);
+    assert_int_equal(file_make_directories(b->job_dir, NULL), 0);
+    char *settings[] = {(char *)"GREETING=it's \"$HOME\" `x`\n=y", NULL};
+    struct buffer text = BUFFER_INIT;
+    slurm_job_add(settings, b->job_dir, NULL, command, &text);
+    char *path = xasprintf("%s/" SLURM_JOB_FILE, b->job_dir);
+    assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
+    free(path);
+    buffer_free(&text);
+}
+
+static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix)
+{
+    const struct slurm_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
+    const struct slurm_request none = {.nodes = 0};
+    const struct slurm_batch batch = {&none, "name", "com\"ment", b->root, 1, tasks, 2};
+    struct buffer text = BUFFER_INIT;
+    slurm_batch_add(&batch, &text);
+    char *path = xasprintf("%s/batch", b->directory);
+    assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
+    char *line = xasprintf("cd \"%s\" && SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' %s sh ./batch",
+                           b->directory, prefix);
+    int status = system(line);
+    free(line);
+    free(path);
+    buffer_free(&text);
+    return WEXITSTATUS(status);
+}
+
+static char *bench_read(const struct bench *b, const char *name)
+{
+    struct buffer text = BUFFER_INIT;
+    char *path = xasprintf("%s/%s", b->job_dir, name);
+    assert_int_equal(file_read(path, 1 << 16, &text, NULL), 0);
+    free(path);
+    return buffer_take(&text);
+}
+
+static struct slurm_report bench_report(const struct bench *b)
+{
+    struct slurm_report r;
+    char *text = bench_read(b, SLURM_RESULT_FILE);
+    assert_true(slurm_report_parse(text, &r));
+    free(text);
+    return r;
+}
+
+static void bench_free(struct bench *b)
+{
+    char *line = xasprintf("rm -rf \"%s\"", b->directory);
+    assert_int_equal(system(line), 0);
+    free(line);
+    free(b->root);
+    free(b->job_dir);
+}
+
+static void slurm_batch__task_run_by_a_shell__result_and_output(void **state)
+{
+    (void)state;
+    char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)"printf '%s|%s' \"$GREETING\" \"$1\"; exit 7",
+                       (char *)"sh", (char *)"a 'b' $c", NULL};
+    struct bench b;
+    bench_make(&b, command);
+    assert_int_equal(bench_run(&b, 0, ""), 7);
+    char *output = bench_read(&b, "output.log");
+    assert_string_equal(output, "it's \"$HOME\" `x`\n=y|a 'b' $c");
+    free(output);
+    struct slurm_report r = bench_report(&b);
+    assert_int_equal(r.attempt, 7);
+    assert_int_equal(r.job, 14);
+    assert_int_equal(r.restart, 0);
+    assert_string_equal(r.nodes, "n[1-2]");
+    assert_true(r.ended);
+    assert_false(r.terminated);
+    assert_int_equal(r.exit_code, 7);
+    assert_true(r.started_ms > 0 && r.ended_ms >= r.started_ms);
+    assert_true(r.user_ms >= 0 && r.system_ms >= 0);
+    bench_free(&b);
+}
+
+static void slurm_batch__limit_of_its_own__ended_by_timeout(void **state)
+{
+    (void)state;
+    char *command[] = {(char *)"sleep", (char *)"60", NULL};
+    struct bench b;
+    bench_make(&b, command);
+    assert_int_equal(bench_run(&b, 200, ""), 124);
+    struct slurm_report r = bench_report(&b);
+    assert_true(r.ended);
+    assert_int_equal(r.exit_code, 124);
+    assert_true(r.ended_ms - r.started_ms >= 200);
+    bench_free(&b);
+}
+
+static void slurm_batch__told_to_end__says_so(void **state)
+{
+    (void)state;
+    char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)"trap 'kill $!; exit 4' TERM; sleep 60 & kill -TERM $PPID; wait", NULL};
+    struct bench b;
+    bench_make(&b, command);
+    assert_int_equal(bench_run(&b, 0, ""), 4);
+    struct slurm_report r = bench_report(&b);
+    assert_true(r.ended && r.terminated);
+    assert_int_equal(r.exit_code, 4);
+    bench_free(&b);
+}
+
+static void slurm_report__torn_or_foreign__none(void **state)
+{
+    (void)state;
+    struct slurm_report r;
+    assert_false(slurm_report_parse("", &r));
+    assert_false(slurm_report_parse("state=ended\nexit=0\n", &r));
+    assert_false(slurm_report_parse("attempt=1\nstate=ended\n", &r));
+    assert_false(slurm_report_parse("attempt=1\nstate=ended\nexit=999\n", &r));
+    assert_true(slurm_report_parse("attempt=1\nstate=started\nstarted=5\n", &r));
+    assert_false(r.ended);
+    assert_int_equal(r.user_ms, -1);
+    assert_true(slurm_report_parse("attempt=1\n0m0.00s 0m0.00s\n1m1.500s 0m0.25s\n", &r));
+    assert_int_equal(r.user_ms, 61500);
+    assert_int_equal(r.system_ms, 250);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slurm_decide__every_state_and_result__as_the_table_says),
+        cmocka_unit_test(slurm_state_by_name__each_name__its_state),
+        cmocka_unit_test(slurm_decide__accounting__asked_where_the_queue_knows_nothing),
+        cmocka_unit_test(slurm_queue_parse__lines__entries),
+        cmocka_unit_test(slurm_queue_parse__json__as_22_05_and_later),
+        cmocka_unit_test(slurm_account_parse__lines__entries),
+        cmocka_unit_test(slurm_submitted_id__parsable__number),
+        cmocka_unit_test(slurm_refusal_of__messages__what_they_mean),
+        cmocka_unit_test(slurm_time_minutes__limit_grace_margin__rounded_up),
+        cmocka_unit_test(slurm_request__options__quoted_lines),
+        cmocka_unit_test(slurm_batch__task_run_by_a_shell__result_and_output),
+        cmocka_unit_test(slurm_batch__limit_of_its_own__ended_by_timeout),
+        cmocka_unit_test(slurm_batch__told_to_end__says_so),
+        cmocka_unit_test(slurm_report__torn_or_foreign__none),
+    };
+    return cmocka_run_group_tests_name("slurm texts", tests, NULL, NULL);
+}
