@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
+#include "cli/job_command.h"
 #include "cli/output.h"
 #include "report/text.h"
 #include "store/best.h"
@@ -33,37 +34,6 @@ static const struct option options[] = {
 
 /* --- pieces of text --- */
 
-/* What a recorded secret is in its place: the person has to give it. */
-static bool is_redacted(const char *setting)
-{
-    return strcmp(strchr(setting, '=') + 1, "[redacted]") == 0;
-}
-
-static char *command_line(const struct best *b)
-{
-    struct buffer line = BUFFER_INIT;
-    size_t count = 0, kept = 0;
-    while (b->environment[count])
-        count++;
-    char **settings = xcalloc(count + 1, sizeof *settings);
-    for (size_t i = 0; i < count; i++)
-        if (!is_redacted(b->environment[i]))
-            settings[kept++] = b->environment[i];
-    shell_add_command(&line, settings, b->command);
-    free(settings);
-    return buffer_take(&line);
-}
-
-/* Names of the settings whose values are not recorded, "" when all are. The caller's. */
-static char *redacted_names(const struct best *b)
-{
-    struct buffer names = BUFFER_INIT;
-    for (char *const *s = b->environment; *s; s++)
-        if (is_redacted(*s))
-            buffer_printf(&names, "%s%.*s", names.length ? ", " : "", (int)strcspn(*s, "="), *s);
-    return buffer_take(&names);
-}
-
 static char *files_of(const struct best *b, const char *db)
 {
     if (!b->directory)
@@ -86,32 +56,18 @@ static void add_line(struct buffer *out, const char *text)
     buffer_add_char(out, '\n');
 }
 
-static bool is_name_unique(const struct best_job *job, const struct best_key *key)
+static const struct job_key *find_key(const struct best_job *job, const struct job_key *key)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < job->key_count; i++)
-        count += strcmp(job->keys[i].name, key->name) == 0;
-    return count == 1;
-}
-
-/* "name" where that says it, else "section.name". The caller's. */
-static char *title_of(const struct best_job *job, const struct best_key *key)
-{
-    return is_name_unique(job, key) ? xstrdup(key->name) : xasprintf("%s.%s", key->section, key->name);
-}
-
-static const struct best_key *find_key(const struct best_job *job, const struct best_key *key)
-{
-    for (size_t i = 0; i < job->key_count; i++)
-        if (strcmp(job->keys[i].section, key->section) == 0 && strcmp(job->keys[i].name, key->name) == 0)
-            return &job->keys[i];
+    for (size_t i = 0; i < job->keys.count; i++)
+        if (strcmp(job->keys.items[i].section, key->section) == 0 && strcmp(job->keys.items[i].name, key->name) == 0)
+            return &job->keys.items[i];
     return NULL;
 }
 
 /* The key of `other` that the winner has not, or not with that value. */
-static bool is_difference(const struct best_job *winner, const struct best_key *key)
+static bool is_difference(const struct best_job *winner, const struct job_key *key)
 {
-    const struct best_key *same = find_key(winner, key);
+    const struct job_key *same = find_key(winner, key);
     return !same || strcmp(same->text, key->text) != 0;
 }
 
@@ -120,15 +76,15 @@ static bool is_difference(const struct best_job *winner, const struct best_key *
 static void add_keys(const struct best_job *job, struct buffer *out)
 {
     size_t width = 0;
-    for (size_t i = 0; i < job->key_count; i++) {
-        char *title = title_of(job, &job->keys[i]);
+    for (size_t i = 0; i < job->keys.count; i++) {
+        char *title = job_key_title(&job->keys, &job->keys.items[i]);
         width = strlen(title) > width ? strlen(title) : width;
         free(title);
     }
-    for (size_t i = 0; i < job->key_count; i++) {
-        char *title = title_of(job, &job->keys[i]);
+    for (size_t i = 0; i < job->keys.count; i++) {
+        char *title = job_key_title(&job->keys, &job->keys.items[i]);
         buffer_printf(out, "  %-*s  ", (int)width, title);
-        add_line(out, job->keys[i].text);
+        add_line(out, job->keys.items[i].text);
         free(title);
     }
 }
@@ -137,11 +93,11 @@ static void add_runner_up(const struct best *b, const struct best_job *job, stru
 {
     buffer_printf(out, "  job %lld: ", (long long)job->job_id);
     add_value(b, job->value, out);
-    for (size_t i = 0; i < job->key_count; i++) {
-        const struct best_key *key = &job->keys[i];
+    for (size_t i = 0; i < job->keys.count; i++) {
+        const struct job_key *key = &job->keys.items[i];
         if (!is_difference(&b->jobs[0], key))
             continue;
-        char *title = title_of(job, key);
+        char *title = job_key_title(&job->keys, key);
         buffer_printf(out, ", %s ", title);
         text_add_printable(out, key->text, strlen(key->text), 40, false);
         free(title);
@@ -152,7 +108,7 @@ static void add_runner_up(const struct best *b, const struct best_job *job, stru
 static int print_text(const struct best *b, const char *db, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
-    char *line = command_line(b), *files = files_of(b, db), *redacted = redacted_names(b);
+    char *line = job_command_line(&b->launch), *files = files_of(b, db), *redacted = job_command_redacted(&b->launch);
     buffer_printf(&out, "%s %s ", b->maximise ? "highest" : "lowest", b->objective);
     add_value(b, b->jobs[0].value, &out);
     buffer_printf(&out, ", job %lld of sweep %s\n", (long long)b->jobs[0].job_id, b->sweep);
@@ -182,11 +138,11 @@ static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
     cJSON *item = cJSON_CreateObject(), *differs = cJSON_CreateObject();
     cJSON_AddNumberToObject(item, "job", (double)job->job_id);
     cJSON_AddNumberToObject(item, "value", job->value);
-    for (size_t i = 0; i < job->key_count; i++) {
-        if (!is_difference(&b->jobs[0], &job->keys[i]))
+    for (size_t i = 0; i < job->keys.count; i++) {
+        if (!is_difference(&b->jobs[0], &job->keys.items[i]))
             continue;
-        char *title = xasprintf("%s.%s", job->keys[i].section, job->keys[i].name);
-        cJSON_AddStringToObject(differs, title, job->keys[i].text);
+        char *title = xasprintf("%s.%s", job->keys.items[i].section, job->keys.items[i].name);
+        cJSON_AddStringToObject(differs, title, job->keys.items[i].text);
         free(title);
     }
     cJSON_AddItemToObject(item, "differs", differs);
@@ -196,7 +152,7 @@ static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
 static int print_json(const struct best *b, const char *db, struct error *e)
 {
     cJSON *root = cJSON_CreateObject();
-    char *line = command_line(b), *files = files_of(b, db);
+    char *line = job_command_line(&b->launch), *files = files_of(b, db);
     cJSON_AddStringToObject(root, "objective", b->objective);
     cJSON_AddStringToObject(root, "better", b->maximise ? "max" : "min");
     cJSON_AddNumberToObject(root, "value", b->jobs[0].value);
@@ -233,7 +189,7 @@ static int write_file(const char *directory, const char *name, struct buffer *te
 
 static void add_script(const struct best *b, struct buffer *out)
 {
-    char *line = command_line(b), *redacted = redacted_names(b);
+    char *line = job_command_line(&b->launch), *redacted = job_command_redacted(&b->launch);
     buffer_add_text(out, "#!/bin/sh\n# ");
     text_add_printable(out, b->objective, strlen(b->objective), 0, false);
     buffer_add_char(out, ' ');

@@ -1,3 +1,5 @@
+#include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +16,10 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
+#define WATCH_MS 2000
+
 struct status_options {
-    const char *db;
+    const char *db, *watch;
     bool json;
 };
 
@@ -23,6 +27,8 @@ static const struct option options[] = {
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct status_options, db),
      .value = "FILE", .help = "the database", .fallback = "results.db"},
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct status_options, json), .help = "as JSON"},
+    {.name = "watch", .kind = OPTION_STRING, .offset = offsetof(struct status_options, watch), .value = "SECONDS",
+     .help = "again and again until all is done (every 2 s)", .value_optional = true},
     {.name = NULL},
 };
 
@@ -117,12 +123,34 @@ static void add_running(const struct view *v, struct buffer *b)
         buffer_printf(b, "\nrunning now, all done in %s\n", progress_format_eta(v->eta_ms, text, sizeof text));
     for (size_t i = 0; i < s->attempt_count; i++) {
         const struct status_attempt *a = &s->attempts[i];
-        buffer_printf(b, "  job %lld, attempt %lld", (long long)a->job_id, (long long)a->number);
-        buffer_printf(b, v->runner_alive ? ", for %s\n" : ", started %s ago, not known to have ended\n",
+        size_t start = b->length;
+        buffer_add_text(b, "  ");
+        if (a->slot >= 0)
+            buffer_printf(b, "slot %lld: ", (long long)a->slot);
+        buffer_printf(b, "job %lld, attempt %lld", (long long)a->job_id, (long long)a->number);
+        buffer_printf(b, v->runner_alive ? ", for %s" : ", started %s ago, not known to have ended",
                       format_duration_ms(elapsed_ms(v, a), text, sizeof text));
+        if (a->keys[0]) {
+            buffer_add_text(b, "  ");
+            add_printable(v, a->keys, b->length - start, b);
+        }
+        buffer_add_char(b, '\n');
     }
     if (s->attempt_total > s->attempt_count)
         buffer_printf(b, "  and %zu more\n", s->attempt_total - s->attempt_count);
+}
+
+/* "so far: 12.3 jobs/min, 1.2 device-hours". */
+static void add_spent(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    bool rate = v->runner_alive && isfinite(s->rate), hours = isfinite(s->device_hours);
+    if (rate)
+        buffer_printf(b, "\nrate: %.3g jobs/%s", s->rate >= 1 ? s->rate : s->rate * 60, s->rate >= 1 ? "s" : "min");
+    if (hours)
+        buffer_printf(b, "%s%.3g device-hours so far", rate ? ", " : "\n", s->device_hours);
+    if (rate || hours)
+        buffer_add_char(b, '\n');
 }
 
 static void add_best(const struct view *v, struct buffer *b)
@@ -193,6 +221,7 @@ static int print_text(const struct view *v, struct error *e)
     add_heading(v, &b);
     add_counts(v, &b);
     add_running(v, &b);
+    add_spent(v, &b);
     add_best(v, &b);
     add_failures(v, &b);
     add_rules(v, &b);
@@ -209,6 +238,14 @@ static void add_number_or_null(cJSON *object, const char *name, int64_t value)
         cJSON_AddNullToObject(object, name);
     else
         cJSON_AddNumberToObject(object, name, (double)value);
+}
+
+static void add_real_or_null(cJSON *object, const char *name, double value)
+{
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, name, value);
+    else
+        cJSON_AddNullToObject(object, name);
 }
 
 static cJSON *counts_json(const struct sweep_status *s)
@@ -237,6 +274,8 @@ static cJSON *running_json(const struct view *v)
         cJSON *item = cJSON_CreateObject();
         cJSON_AddNumberToObject(item, "job", (double)a->job_id);
         cJSON_AddNumberToObject(item, "attempt", (double)a->number);
+        add_number_or_null(item, "slot", a->slot);
+        cJSON_AddStringToObject(item, "keys", a->keys);
         cJSON_AddNumberToObject(item, "elapsed_ms", (double)elapsed_ms(v, a));
         cJSON_AddItemToArray(list, item);
     }
@@ -298,6 +337,8 @@ static int print_json(const struct view *v, struct error *e)
     cJSON_AddBoolToObject(root, "runner_alive", v->runner_alive);
     cJSON_AddItemToObject(root, "running", running_json(v));
     add_number_or_null(root, "mean_duration_ms", s->mean_ms);
+    add_real_or_null(root, "jobs_per_second", s->rate);
+    add_real_or_null(root, "device_hours", s->device_hours);
     add_number_or_null(root, "eta_ms", v->eta_ms);
     cJSON_AddItemToObject(root, "best", best_json(s));
     cJSON_AddItemToObject(root, "failures", failures_json(s));
@@ -307,22 +348,51 @@ static int print_json(const struct view *v, struct error *e)
     return rc;
 }
 
-static int status(const struct arguments *a, struct error *e)
+/* Prints once; `*done` says whether nothing is left to do. */
+static int look(const struct status_options *o, bool *done, struct error *e)
 {
-    const struct status_options *o = a->options;
     struct view v = {0};
     if (read_view(o->db, &v, e) < 0)
         return -1;
+    if (o->watch && v.columns)
+        output_clear_screen();
     int rc = o->json ? print_json(&v, e) : print_text(&v, e);
+    *done = v.status.pending + v.status.running == 0;
     status_free(&v.status);
     return rc;
+}
+
+static int watch_interval(const char *watch, int *out_ms, struct error *e)
+{
+    int64_t ms = WATCH_MS;
+    if (watch && watch[0] && (!parse_duration_ms(watch, &ms) || ms < 100 || ms > 3600000))
+        return error_set(e, ERROR_USAGE, "--watch %s: must be a duration from 0.1 s to 1 h", watch);
+    *out_ms = (int)ms;
+    return 0;
+}
+
+static int status(const struct arguments *a, struct error *e)
+{
+    const struct status_options *o = a->options;
+    int interval_ms = WATCH_MS;
+    bool done;
+    if (watch_interval(o->watch, &interval_ms, e) < 0)
+        return -1;
+    while (look(o, &done, e) == 0) {
+        if (!o->watch || done)
+            return 0;
+        if (output_flush_all(e) < 0)
+            return -1;
+        poll(NULL, 0, interval_ms);
+    }
+    return -1;
 }
 
 const struct command status_command = {
     .name = "status",
     .summary = "Tell how the sweep stands: counts, what runs, what fails, the best so far",
     .usage = "[OPTIONS]",
-    .example = "meshsweep status --json",
+    .example = "meshsweep status --watch\nmeshsweep status --json",
     .options = options,
     .options_bytes = sizeof(struct status_options),
     .run = status,

@@ -63,6 +63,11 @@ int output_flush_all(struct error *e)
     return 0;
 }
 
+void output_clear_screen(void)
+{
+    fputs("\x1b[H\x1b[2J", stdout);
+}
+
 void output_message(const char *format, ...)
 {
     va_list arguments;

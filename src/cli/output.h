@@ -24,6 +24,9 @@ int output_json(const struct cJSON *value, struct error *e);
 /* Everything written is on its way, or an error says why not (a full disk). Once, at the end. */
 int output_flush_all(struct error *e);
 
+/* Empties the terminal behind standard output and begins at its top. */
+void output_clear_screen(void);
+
 /* One line on standard error: "meshsweep: …". */
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -268,9 +268,9 @@ static void say_winner(struct progress_display *d, const struct best *best)
     buffer_printf(&d->line, "best %s: ", best->objective);
     text_add_rounded(&d->line, winner->value);
     buffer_printf(&d->line, "%s%s  job %" PRId64, best->unit[0] ? " " : "", best->unit, winner->job_id);
-    for (size_t i = 0; i < winner->key_count; i++) {
-        buffer_printf(&d->line, " %s=", winner->keys[i].name);
-        text_add_printable(&d->line, winner->keys[i].text, strlen(winner->keys[i].text), 40, false);
+    for (size_t i = 0; i < winner->keys.count; i++) {
+        buffer_printf(&d->line, " %s=", winner->keys.items[i].name);
+        text_add_printable(&d->line, winner->keys.items[i].text, strlen(winner->keys.items[i].text), 40, false);
     }
     put_line(d);
 }

@@ -14,13 +14,10 @@ static struct render_options options_for(const struct report_sink *sink)
     return o;
 }
 
-int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
-                  const struct report_sink *sink, uint64_t *count, struct error *e)
+static int output_rows(struct db *db, struct stmt *s, const struct report_format *format, const struct report_sink *sink,
+                       uint64_t *count, struct error *e)
 {
-    struct stmt *s = NULL;
     char **units = NULL;
-    if (result_query_open(db, q, &s, e) < 0)
-        return -1;
     int rc = result_units(db, s, &units, e);
     if (rc == 0) {
         struct statement_rows rows;
@@ -31,6 +28,27 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
         statement_rows_free(&rows);
     }
     result_units_free(units, s);
+    return rc;
+}
+
+int result_output_long(struct db *db, const struct result_query *q, const struct report_format *format,
+                       const struct report_sink *sink, uint64_t *count, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (result_query_open_long(db, q, &s, e) < 0)
+        return -1;
+    int rc = output_rows(db, s, format, sink, count, e);
+    stmt_free(s);
+    return rc;
+}
+
+int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
+                  const struct report_sink *sink, uint64_t *count, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (result_query_open(db, q, &s, e) < 0)
+        return -1;
+    int rc = output_rows(db, s, format, sink, count, e);
     stmt_free(s);
     return rc;
 }

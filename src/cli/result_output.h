@@ -11,4 +11,8 @@
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
                   const struct report_sink *sink, uint64_t *count, struct error *e);
 
+/* The same with one row per job and metric. */
+int result_output_long(struct db *db, const struct result_query *q, const struct report_format *format,
+                       const struct report_sink *sink, uint64_t *count, struct error *e);
+
 #endif

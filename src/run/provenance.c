@@ -12,6 +12,7 @@
 #include "run/gpu_models.h"
 #include "run/line_reader.h"
 #include "util/buffer.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 enum {
@@ -86,7 +87,7 @@ char *provenance_json(const char *directory, char *const *runner, char *const *s
     struct utsname machine;
     struct sysinfo memory;
     char *model = cpu_model(), *context = environment_context_json(runner, secrets);
-    char *gpus = gpu_models_json("/proc/driver/nvidia");
+    char *gpus = gpu_models_json("/proc/driver/nvidia"), *here = path_absolute(directory ? directory : ".");
     uname(&machine);
     add_string(&b, "host", machine.nodename);
     add_string(&b, "kernel", machine.release);
@@ -98,10 +99,12 @@ char *provenance_json(const char *directory, char *const *runner, char *const *s
         buffer_printf(&b, ",\"memory_bytes\":%llu", (unsigned long long)memory.totalram * memory.mem_unit);
     buffer_printf(&b, ",\"gpus\":%s", gpus);
     add_string(&b, "tool", "meshsweep " MESHSWEEP_VERSION);
+    add_string(&b, "directory", here);
     add_git(&b, directory, runner);
     buffer_printf(&b, ",\"environment\":%s}", context);
     free(model);
     free(context);
     free(gpus);
+    free(here);
     return buffer_take(&b);
 }

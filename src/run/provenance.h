@@ -3,7 +3,7 @@
 #define MESHSWEEP_RUN_PROVENANCE_H
 
 /* A JSON object: host, kernel, machine, cpu (model), cpus (online), cpus_usable (those the runner may use), memory_bytes,
- * gpus (see gpu_models.h), tool, git (commit and dirty of `directory`'s repository, files that git does not know left
+ * gpus (see gpu_models.h), tool, directory (absolute), git (commit and dirty of `directory`'s repository, files that git does not know left
  * out; null where there is no git, no repository or no answer within seconds), environment (see
  * environment_context_json). Unknown things are null. `directory` NULL: the current one. `runner` is the environment
  * to look at. The caller's. */

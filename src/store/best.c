@@ -87,53 +87,7 @@ static int read_ranked(struct db *db, struct best *out, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static int read_keys(struct db *db, struct best_job *job, struct error *e)
-{
-    static const char sql[] =
-        "SELECT s.kind, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
-        " CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END AS place,"
-        " k.id AS position"
-        " FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id),"
-        " json_each(s.json) AS k WHERE j.id = ?1"
-        " UNION ALL SELECT 'derived', k.key,"
-        " CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END, 4, k.id"
-        " FROM job AS j, json_each(j.derived) AS k WHERE j.id = ?1 ORDER BY place, position";
-    struct stmt *s = NULL;
-    int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job->job_id);
-    while ((rc = stmt_next(s, e)) > 0) {
-        job->keys = array_grow(job->keys, job->key_count, sizeof *job->keys);
-        job->keys[job->key_count++] =
-            (struct best_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
-                              xstrdup(stmt_is_null(s, 2) ? "null" : stmt_text(s, 2))};
-    }
-    stmt_free(s);
-    return rc;
-}
-
 /* --- the winner's attempt --- */
-
-/* The first column of every row, NULL-terminated. */
-static int read_strings(struct db *db, const char *sql, int64_t job_id, char ***out, struct error *e)
-{
-    struct stmt *s = NULL;
-    size_t count = 0;
-    int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    char **strings = array_grow(NULL, 0, sizeof *strings);
-    while ((rc = stmt_next(s, e)) > 0) {
-        strings[count++] = xstrdup(stmt_text(s, 0));
-        strings = array_grow(strings, count, sizeof *strings);
-    }
-    strings[count] = NULL;
-    stmt_free(s);
-    *out = strings;
-    return rc;
-}
 
 /* Infinities are no JSON. */
 #define JSON_NUMBER(column) \
@@ -174,17 +128,10 @@ static int read_documents(struct db *db, struct best *out, struct error *e)
 
 static int read_winner(struct db *db, struct best *out, struct error *e)
 {
-    static const char command[] = "SELECT k.value FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id,"
-                                  " json_each(a.command) AS k WHERE j.id = ?1 ORDER BY k.id";
-    static const char environment[] = "SELECT k.key || '=' || k.value FROM job AS j"
-                                      " JOIN attempt AS a ON a.id = j.attempt_id, json_each(a.environment) AS k"
-                                      " WHERE j.id = ?1 ORDER BY k.id";
-    int64_t winner = out->jobs[0].job_id;
     for (size_t i = 0; i < out->count; i++)
-        if (read_keys(db, &out->jobs[i], e) < 0)
+        if (job_keys_read(db, out->jobs[i].job_id, &out->jobs[i].keys, e) < 0)
             return -1;
-    if (read_strings(db, command, winner, &out->command, e) < 0 ||
-        read_strings(db, environment, winner, &out->environment, e) < 0)
+    if (job_launch_read(db, out->jobs[0].job_id, &out->launch, e) < 0)
         return -1;
     return read_documents(db, out, e);
 }
@@ -209,29 +156,15 @@ int best_read(struct db *db, struct best *out, struct error *e)
     return 0;
 }
 
-static void free_strings(char **strings)
-{
-    for (char **s = strings; s && *s; s++)
-        free(*s);
-    free(strings);
-}
-
 void best_free(struct best *b)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        for (size_t k = 0; k < b->jobs[i].key_count; k++) {
-            free(b->jobs[i].keys[k].section);
-            free(b->jobs[i].keys[k].name);
-            free(b->jobs[i].keys[k].text);
-        }
-        free(b->jobs[i].keys);
-    }
+    for (size_t i = 0; i < b->count; i++)
+        job_keys_free(&b->jobs[i].keys);
     free(b->jobs);
     free(b->objective);
     free(b->unit);
     free(b->sweep);
-    free_strings(b->command);
-    free_strings(b->environment);
+    job_launch_free(&b->launch);
     free(b->directory);
     free(b->job_json);
     free(b->metrics_json);

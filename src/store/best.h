@@ -2,22 +2,15 @@
 #ifndef MESHSWEEP_STORE_BEST_H
 #define MESHSWEEP_STORE_BEST_H
 
-#include "store/db.h"
+#include "store/job_keys.h"
 
 #define BEST_TOLERANCE 0.02 /* close behind: within 2 % of the winner's value */
 #define BEST_LISTED 6       /* the winner and at most five others */
 
-struct best_key {
-    char *section; /* "model", …, "derived" */
-    char *name;
-    char *text; /* the value as text; lists as JSON */
-};
-
 struct best_job {
     int64_t job_id;
     double value;
-    struct best_key *keys; /* in the order of the view results */
-    size_t key_count;
+    struct job_keys keys;
 };
 
 struct best {
@@ -26,8 +19,7 @@ struct best {
     struct best_job *jobs; /* the winner first; equal values in the order of their jobs */
     size_t count;          /* 0: no job is ok with a finite objective, and nothing below is filled */
     bool more;             /* others are as close */
-    char **command;        /* of the winner's attempt, NULL-terminated */
-    char **environment;    /* NAME=value as declared, NULL-terminated; secrets as "[redacted]" */
+    struct job_launch launch; /* of the winner's attempt */
     char *directory;       /* of its files, relative to store_directory(); NULL: none were kept */
     char *job_json;        /* {"job":…,"key":…,"sweep":…,"keys":{"model":{…},…},"command":[…],…} */
     char *metrics_json;    /* {"throughput":{"value":…,"unit":…,"count":…,"mean":…,…},…} */

@@ -251,6 +251,35 @@ out:
     return rc;
 }
 
+int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
+{
+    struct titles all = {NULL, 0};
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    int rc = read_titles(db, &all, e);
+    if (rc == 0 && q->where)
+        rc = check_condition(&all, q->where, e);
+    buffer_add_text(&sql, "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, m.count AS samples,"
+                          " m.value, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90 FROM (SELECT job, key, state"
+                          " FROM results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
+    if (q->where)
+        buffer_printf(&sql, " AND (%s\n)", q->where);
+    buffer_add_text(&sql, ") AS r JOIN job AS j ON j.id = r.job JOIN summary AS m ON m.attempt_id = j.attempt_id"
+                          " LEFT JOIN metric_definition AS d ON d.name = m.name ORDER BY r.job, m.name");
+    if (rc == 0)
+        rc = db_prepare(db, buffer_text(&sql), &s, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, q->every_sweep);
+        stmt_bind_text(s, 2, q->state);
+        if (q->where)
+            guard_limit_steps(db, STEPS_MOST_MILLIONS);
+        *out = s;
+    }
+    titles_free(&all);
+    buffer_free(&sql);
+    return rc;
+}
+
 /* --- units --- */
 
 int result_units(struct db *db, const struct stmt *s, char ***out, struct error *e)

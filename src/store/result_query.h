@@ -21,6 +21,10 @@ struct result_query {
  * recorded yet. A condition that takes too long ends the statement with an error. */
 int result_query_open(struct db *db, const struct result_query *q, struct stmt **out, struct error *e);
 
+/* One row per job and metric instead: job, key, state, metric, unit, samples, value, mean, median, minimum, maximum,
+ * stddev, p90; by job, then metric. `columns`, `sort` and `limit` do not count. */
+int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e);
+
 /* The unit of each column of `s`, NULL where there is none. `*out` and what it holds are the caller's:
  * result_units_free. */
 int result_units(struct db *db, const struct stmt *s, char ***out, struct error *e);

@@ -1,9 +1,13 @@
 #include "store/status.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/memory.h"
+
+#define LITERAL_(x) #x
+#define LITERAL(x) LITERAL_(x)
 
 static char *text_or(const struct stmt *s, int column, const char *absent)
 {
@@ -61,7 +65,7 @@ static void read_attempt(const struct stmt *s, struct sweep_status *out)
         return;
     out->attempts = array_grow(out->attempts, out->attempt_count, sizeof *out->attempts);
     out->attempts[out->attempt_count++] =
-        (struct status_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2)};
+        (struct status_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), int_or(s, 3, -1), text_or(s, 4, "")};
 }
 
 static void read_rule(const struct stmt *s, struct sweep_status *out)
@@ -74,6 +78,16 @@ static void read_rule(const struct stmt *s, struct sweep_status *out)
 static void read_mean(const struct stmt *s, struct sweep_status *out)
 {
     out->mean_ms = stmt_is_null(s, 0) ? -1 : (int64_t)stmt_double(s, 0);
+}
+
+static void read_rate(const struct stmt *s, struct sweep_status *out)
+{
+    out->rate = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
+}
+
+static void read_device_hours(const struct stmt *s, struct sweep_status *out)
+{
+    out->device_hours = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
 }
 
 static void read_objective(const struct stmt *s, struct sweep_status *out)
@@ -100,14 +114,26 @@ static const struct part parts[] = {
      " WHERE j.sweep_id = ?1 AND j.state = 'failed' GROUP BY 1, 2 ORDER BY jobs DESC, 4",
      read_failure},
     /* Of any sweep: a runner that was started with an older file still occupies the machine. */
-    {"SELECT job_id, number, started FROM attempt WHERE state IN ('claimed', 'running') AND state = 'running' AND ?1"
-     " ORDER BY started, id",
+    {"WITH same AS MATERIALIZED (SELECT s.kind, k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
+     "  HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind))"
+     " SELECT a.job_id, a.number, a.started, a.slot,"
+     "  (SELECT group_concat(k.key || '=' || k.value, ' ') FROM spec AS s, json_each(s.json) AS k"
+     "   WHERE s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id) AND k.type <> 'null'"
+     "   AND NOT EXISTS (SELECT 1 FROM same WHERE same.kind = s.kind AND same.key = k.key))"
+     " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+     " WHERE a.state IN ('claimed', 'running') AND a.state = 'running' AND ?1 ORDER BY a.started, a.id",
      read_attempt},
     {"SELECT name, reason, level = 'warn', excluded FROM rule WHERE sweep_id = ?1 AND excluded > 0 ORDER BY position",
      read_rule},
     {"SELECT avg(duration_ms) FROM (SELECT duration_ms FROM attempt WHERE duration_ms IS NOT NULL AND"
      " failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND ?1 ORDER BY id DESC LIMIT 1000)",
      read_mean},
+    {"SELECT (count(*) - 1) * 1000.0 / nullif(max(ended) - min(ended), 0) FROM (SELECT ended FROM attempt"
+     " WHERE ended IS NOT NULL AND ?1 ORDER BY id DESC LIMIT " LITERAL(RATE_WINDOW) ")",
+     read_rate},
+    {"SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+     " WHERE (SELECT max(id) FROM attempt) <= " LITERAL(DEVICE_HOURS_MOST) " AND ?1",
+     read_device_hours},
     {"SELECT s.objective, s.maximise, m.unit FROM sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective"
      " WHERE s.id = ?1 AND s.objective IS NOT NULL",
      read_objective},
@@ -180,6 +206,8 @@ void status_free(struct sweep_status *s)
         free(s->failures[i].class);
         free(s->failures[i].message);
     }
+    for (size_t i = 0; i < s->attempt_count; i++)
+        free(s->attempts[i].keys);
     for (size_t i = 0; i < s->rule_count; i++) {
         free(s->rules[i].name);
         free(s->rules[i].reason);

@@ -7,6 +7,11 @@
 /* Lists hold at most this many items; their totals count all. */
 #define STATUS_LISTED 10
 
+#define RATE_WINDOW 200
+
+/* Attempts of which device-hours are added up: a tenth of a second. */
+#define DEVICE_HOURS_MOST 100000
+
 struct status_class {
     char *name; /* failure class of the attempt that stands for the job */
     int64_t jobs;
@@ -21,6 +26,8 @@ struct status_failure {
 struct status_attempt {
     int64_t job_id, number;
     int64_t started_ms;
+    int64_t slot;     /* -1: none */
+    char *keys;       /* "zero_stage=3 micro_batch=4": those that are not the same in all specs */
 };
 
 struct status_rule {
@@ -42,6 +49,8 @@ struct sweep_status {
     size_t attempt_count, attempt_total;
     struct status_rule *rules; /* those that are false for any combination, in the order in which they are tried */
     size_t rule_count;
+    double rate;          /* attempts that ended per second, over the last RATE_WINDOW of them; NaN: unknown */
+    double device_hours;  /* of all attempts in the database that ended; NaN: too many to add up at each look */
     int64_t mean_ms; /* of the last 1,000 attempts that ended with their jobs ok or failed; -1: none */
     char *objective, *unit; /* NULL: none */
     bool has_best, maximise;

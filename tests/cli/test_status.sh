@@ -21,7 +21,9 @@ pending  1   12.5%
 total    8
 
 no runner is at work; `meshsweep run` goes on from here
-  job 7, attempt 1, started LONG ago, not known to have ended
+  slot 0: job 7, attempt 1, started LONG ago, not known to have ended  layers=4 name=small micro_batch=4 tp=2 zero_stage=1
+
+0.0758 device-hours so far
 
 best so far: throughput 100 samples/s, job 1 (see meshsweep best)
 
@@ -55,7 +57,7 @@ END
     expect_any_stdout
     expect_any_stderr
     expect_file_contains status.txt 'running now, all done in '
-    expect "grep -qE '^  job [24], attempt 1, for [0-9.]+m?s\$' status.txt"
+    expect "grep -qE '^  slot [01]: job [24], attempt 1, for [0-9.]+m?s  x=[12] y=20\$' status.txt"
     expect_file_contains status.txt 'best so far: score 20'
     expect_sql '1|2|2|2' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.runner_alive',
         j->>'\$.states.ok', j->>'\$.states.running', json_array_length(j, '\$.running') FROM s"
@@ -86,7 +88,9 @@ status__all_done__no_word_of_running()
     expect_stdout 'sweep gpt (gpt.toml)
 
 ok     3  100.0%
-total  3'
+total  3
+
+0.0669 device-hours so far'
     expect_no_stderr
 }
 
@@ -206,6 +210,30 @@ best__no_objective__status_2_and_what_to_add()
     expect_status 2
     expect_no_stdout
     expect_stderr 'meshsweep: gpt.toml: the sweep has no objective, so nothing is best; add objective = "max:METRIC" or "min:METRIC" under [sweep] and run it once more (metrics: loss, throughput)'
+}
+
+status__watch__ends_when_all_is_done()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+while [ ! -e go ]; do sleep 0.02; done
+echo "score: $(($1 * $2))"
+END
+    "$meshsweep" run -j 2 --progress none >run.out 2>run.err </dev/null &
+    runner=$!
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 2 ]" 20
+    start_meshsweep status --watch=0.1
+    wait_until "[ \"\$(grep -c '^sweep small' .stdout)\" -gt 1 ]" 20
+    touch go
+    wait_command
+    expect_status 0
+    expect_stdout_contains 'ok     4  100.0%'
+    expect_no_stderr
+    wait "$runner"
+    run_meshsweep status --watch=never
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --watch never: must be a duration from 0.1 s to 1 h'
 }
 
 run_cases "$@"

@@ -1,0 +1,47 @@
+/* Jobs that differ in one key only, set side by side. */
+#ifndef MESHSWEEP_REPORT_COMPARISON_H
+#define MESHSWEEP_REPORT_COMPARISON_H
+
+#include <stdbool.h>
+
+#include "report/ratios.h"
+#include "store/db.h"
+
+/* Two jobs are a pair when all their keys are equal but the one compared by, labels (name, description) and derived
+ * keys; the global batch (global_batch or train_batch_size) must be equal even where it is derived. Only jobs of the
+ * current sweep count. */
+struct comparison_request {
+    const char *key;    /* "zero_stage", "parallel_spec.zero_stage", or "model": whole specs of that section */
+    const char *a, *b;  /* these two values; NULL: every two, or with more than COMPARISON_VALUES neighbours in order */
+    const char *metric; /* NULL: the objective */
+    uint64_t seed;
+};
+
+#define COMPARISON_VALUES 8
+
+/* Value `a` against value `b`. */
+struct comparison_pair {
+    char *a, *b;
+    double *ratios;              /* b's metric over a's, ascending */
+    struct ratio_summary summary; /* of them */
+    int64_t only_a, only_b;      /* pairs of which one side is ok and the other failed */
+    int64_t neither;             /* both failed */
+    int64_t open;                /* a side has not ended yet */
+    int64_t without_ratio;       /* both ok, but a value is absent, not finite, zero or negative */
+    int64_t example_only_a, example_only_b; /* the job that failed in one of them; 0: there is none */
+};
+
+struct comparison {
+    char *section, *key, *metric, *unit; /* unit "" for none */
+    bool is_objective, maximise;         /* maximise holds for the objective only */
+    struct comparison_pair *pairs;
+    size_t count;
+    size_t values;                       /* distinct ones of the key */
+};
+
+/* ERROR_USAGE for a key, a value or a metric that is not there, with what there is, for a derived key and where there
+ * is no objective; ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: comparison_free. */
+int comparison_read(struct db *db, const struct comparison_request *request, struct comparison *out, struct error *e);
+void comparison_free(struct comparison *c);
+
+#endif

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# compare: pairs that differ in one key only.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+# zero_stage and micro_batch over 8 models, whose scores are such that stage 1 is 1.1 times stage 0 (more or less), and
+# micro_batch makes no difference that could be told; stage 3 fails for two models.
+paired_database()
+{
+    local db=results.db
+    fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM spec" \
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8)
+         INSERT INTO spec (id, kind, hash, name, json) SELECT i, 'model', randomblob(16), 'm' || i,
+             json_object('layers', i, 'name', 'm' || i) FROM n" \
+        "INSERT INTO spec (id, kind, hash, json) VALUES
+             (11, 'parallel_spec', randomblob(16), '{\"micro_batch\":1,\"zero_stage\":0}'),
+             (12, 'parallel_spec', randomblob(16), '{\"micro_batch\":1,\"zero_stage\":1}'),
+             (13, 'parallel_spec', randomblob(16), '{\"micro_batch\":2,\"zero_stage\":0}'),
+             (14, 'parallel_spec', randomblob(16), '{\"micro_batch\":1,\"zero_stage\":3}')" \
+        "INSERT INTO job (key, sweep_id, rank, model_id, parallel_id, derived, state, failure, attempt_id)
+             SELECT randomblob(16), 2, 0, m.id, p.id, '{\"global_batch\":64}',
+                 iif(p.id = 14 AND m.id > 6, 'failed', 'ok'), iif(p.id = 14 AND m.id > 6, 'oom', NULL), 100 * m.id + p.id
+             FROM spec AS m CROSS JOIN spec AS p WHERE m.kind = 'model' AND p.kind = 'parallel_spec'" \
+        "INSERT INTO attempt (id, job_id, number, runner_id, state, failure)
+             SELECT attempt_id, id, 1, 1, state, failure FROM job" \
+        "INSERT INTO summary (attempt_id, name, value, count) SELECT attempt_id, 'throughput', 100.0 * model_id *
+             CASE parallel_id WHEN 11 THEN 1 WHEN 12 THEN 1.1 + 0.01 * (model_id % 3)
+                 WHEN 13 THEN iif(model_id % 2, 0.95, 1.05) ELSE 0.5 END, 1 FROM job WHERE state = 'ok'" "$@"
+    [ -e "$db" ]
+}
+
+compare__one_is_faster__says_by_how_much()
+{
+    paired_database
+    run_meshsweep compare --by zero_stage=0,1
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'throughput (higher is better) by zero_stage: pairs equal in everything else and in the global batch'
+    expect_stdout_contains '1 against 0: 8 pairs ran on both sides'
+    expect_stdout_contains '  ratio: median 1.11, 95 % interval 1.105 to 1.12; smallest 1.1, quartiles 1.108 and 1.12, largest 1.12'
+    expect_stdout_contains '  1 is higher by 11 %: better'
+}
+
+compare__no_difference__says_so()
+{
+    paired_database
+    run_meshsweep compare --by micro_batch
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '2 against 1: 8 pairs ran on both sides'
+    expect_stdout_contains '  cannot be told apart: the interval holds 1'
+}
+
+compare__one_side_fails__counted_apart()
+{
+    paired_database
+    run_meshsweep compare --by zero_stage=0,3
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '3 against 0: 6 pairs ran on both sides'
+    expect_stdout_contains '  only 0 runs: 2 (the other side failed as job '
+    expect_stdout_contains '  3 is lower by 50 %: worse'
+}
+
+compare__another_global_batch__no_pair()
+{
+    paired_database "UPDATE job SET derived = '{\"global_batch\":128}' WHERE parallel_id = 12 AND model_id > 3"
+    run_meshsweep compare --by zero_stage=0,1
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '1 against 0: 3 pairs ran on both sides'
+    expect_stdout_contains '  cannot be told apart: it takes 6 pairs'
+}
+
+compare__json__the_same_for_programs()
+{
+    paired_database
+    run_meshsweep compare --by parallel_spec.zero_stage --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout c.json
+    expect_sql 'max|parallel_spec|zero_stage|3|0|1|8|1|higher|2' "WITH c (j) AS (SELECT readfile('c.json')) SELECT
+        j->>'\$.better', j->>'\$.section', j->>'\$.by', json_array_length(j, '\$.comparisons'),
+        j->>'\$.comparisons[0].a', j->>'\$.comparisons[0].b', j->>'\$.comparisons[0].pairs',
+        j->>'\$.comparisons[0].told_apart', j->>'\$.comparisons[0].verdict', j->>'\$.comparisons[1].only_a' FROM c"
+}
+
+compare__whole_models__by_their_names()
+{
+    paired_database
+    run_meshsweep compare --by model=m1,m2
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'm2 against m1: 4 pairs ran on both sides'
+}
+
+compare__values_without_a_ratio__said()
+{
+    paired_database "UPDATE summary SET value = 'NaN' WHERE attempt_id = 112" \
+        "UPDATE summary SET value = -1.0 WHERE attempt_id = 212" "UPDATE summary SET value = 9e999 WHERE attempt_id = 312"
+    run_meshsweep compare --by zero_stage=0,1
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '1 against 0: 5 pairs ran on both sides'
+    expect_stdout_contains '  no ratio, for a value is absent, infinite, zero or negative: 3'
+}
+
+compare__wrong_use__one_sentence()
+{
+    paired_database
+    run_meshsweep compare
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: compare: by what? --by KEY, or --by KEY=A,B'
+    run_meshsweep compare --by zero_stag
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --by zero_stag: there is no such key (did you mean zero_stage?)'
+    run_meshsweep compare --by zero_stage=0,7
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --by zero_stage: no job has the value 7; there are 0, 1, 3'
+    run_meshsweep compare --by zero_stage=0
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --by zero_stage=0: must be KEY or KEY=A,B'
+    run_meshsweep compare --by zero_stage=1,1
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --by zero_stage=1,1: a value cannot be compared with itself'
+    run_meshsweep compare --by global_batch
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'it is derived from other keys'
+    run_meshsweep compare --by zero_stage --metric speed
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --metric speed: there is no such metric'
+}
+
+compare__nothing_to_compare__says_why()
+{
+    paired_database "DELETE FROM job WHERE parallel_id <> 11"
+    run_meshsweep compare --by zero_stage
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: --by zero_stage: all jobs have the same value: nothing to compare'
+    paired_database "DELETE FROM job WHERE (parallel_id = 11) = (model_id > 4)"
+    run_meshsweep compare --by zero_stage=0,1
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'no two jobs differ in it alone'
+}
+
+compare__no_objective__asks_for_a_metric()
+{
+    paired_database "UPDATE sweep SET objective = NULL"
+    run_meshsweep compare --by zero_stage
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: the sweep has no objective; name the metric to compare with --metric'
+    run_meshsweep compare --by zero_stage=0,1 --metric throughput
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '  1 is higher by 11 %'
+}
+
+run_cases "$@"

@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# show, tail, and the sweep file of a subset: one job, or some, looked at closely.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+show__job_that_ran__all_of_it()
+{
+    fixture_database
+    run_meshsweep show 1
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '  key                     01000000000000000000000000000000'
+    expect_stdout_contains '  state                   ok'
+    expect_stdout_contains '  micro_batch           1'
+    expect_stdout_contains '  throughput  100 samples/s'
+    expect_stdout_contains "OMP_NUM_THREADS=1 NOTE='two words' train --name 'it'\\''s tiny' --tp=1"
+}
+
+show__by_the_beginning_of_its_key__the_same()
+{
+    fixture_database
+    run_meshsweep show 05000000
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '  job                     5'
+    expect "[ \"\$(grep -c '^attempt\$' .stdout)\" = 2 ]"
+    expect_stdout_contains '  failure            lost'
+    expect_stdout_contains '  message            exit status 1: no such file'
+}
+
+show__not_started__no_command_yet()
+{
+    fixture_database
+    run_meshsweep show 8
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'metrics: none'
+    expect_stdout_contains 'attempts: none'
+    expect_stdout_contains 'command: not known before the first attempt'
+}
+
+show__json__the_same_for_programs()
+{
+    fixture_database
+    run_meshsweep show 2 --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout show.json
+    expect_sql '2|ok||2|99.0|NaN|1|train --tp=1 --micro=2' "WITH s (j) AS (SELECT readfile('show.json')) SELECT
+        j->>'\$.job', j->>'\$.state', j->>'\$.failure', j->>'\$.keys.parallel_spec.micro_batch',
+        j->>'\$.metrics[1].value' + 0.0, j->>'\$.metrics[0].value', json_array_length(j, '\$.attempts'), j->>'\$.shell'
+        FROM s"
+}
+
+show__no_such_job__says_so()
+{
+    fixture_database
+    run_meshsweep show
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: show: which job? Its number, or the beginning of its key'
+    run_meshsweep show 77
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: there is no job 77; `meshsweep results --all` lists them'
+    run_meshsweep show job-1
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "meshsweep: job-1: must be a job's number or at least 8 digits of its key"
+    fixture_database "UPDATE job SET key = x'0100000000000000000000000000000f' WHERE id = 2"
+    run_meshsweep show 01000000
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: 01000000: the keys of 2 jobs begin so; give more digits'
+}
+
+show__command__runs_by_hand_from_anywhere()
+{
+    small_sweep sweep.toml
+    cat >>sweep.toml <<'END'
+[job.env]
+GREETING = "good day"
+END
+    echo 'echo "score: $(($1 * $2)) $GREETING"' >job.sh
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    meshsweep show 4 --json >show.json
+    sqlite3 :memory: "SELECT readfile('show.json')->>'\$.shell'" >command.sh
+    mkdir elsewhere
+    expect "[ \"\$(cd elsewhere && sh ../command.sh)\" = 'score: 40 good day' ]"
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains "GREETING='good day' /bin/sh ./job.sh 2 20"
+}
+
+tail__job_that_ended__the_end_of_its_output()
+{
+    small_sweep sweep.toml
+    echo 'i=0; while [ $i -lt 50 ]; do i=$((i + 1)); echo "line $i"; done; echo "score: 1"' >job.sh
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep tail 1 -n 3
+    expect_status 0
+    expect_stdout 'line 49
+line 50
+score: 1'
+    expect_no_stderr
+    run_meshsweep tail 1 --lines 1000
+    expect_status 0
+    expect "[ \"\$(wc -l <.stdout)\" = 51 ]"
+    expect_any_stdout
+    expect_no_stderr
+}
+
+tail__job_that_runs__followed_to_its_end()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+echo first
+while [ ! -e go ]; do sleep 0.02; done
+echo second
+echo "score: 1"
+END
+    "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &
+    runner=$!
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 1 ]" 20
+    start_meshsweep tail "$(sql "SELECT job_id FROM attempt WHERE state = 'running'")"
+    wait_until "grep -q first .stdout" 20
+    touch go
+    wait_command
+    expect_status 0
+    expect_stdout 'first
+second
+score: 1'
+    expect_no_stderr
+    wait "$runner"
+}
+
+tail__nothing_to_print__says_why()
+{
+    fixture_database
+    run_meshsweep tail 8
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: job 8 has not been started yet'
+    run_meshsweep tail 1 --attempt 3
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: job 1 has no attempt 3'
+    run_meshsweep tail 1
+    expect_status 0
+    expect_no_stdout
+    expect_stderr 'meshsweep: attempt 1 of job 1 left no output'
+    fixture_database "UPDATE attempt SET log_tail = 'the end' || char(10) WHERE id = 1"
+    run_meshsweep tail 1
+    expect_status 0
+    expect_stdout 'the end'
+    expect_no_stderr
+}
+
+export_toml__subset__the_same_jobs_and_no_other()
+{
+    small_sweep sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep export --toml --where 'score > 10' -o subset.toml
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep plan -c subset.toml --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout plan.json
+    expect_sql '4|3|3|1' "WITH p (j) AS (SELECT readfile('plan.json')) SELECT j->>'\$.combinations', j->>'\$.jobs',
+        j->>'\$.done', j->>'\$.gone' FROM p"
+    run_meshsweep export --toml --failed
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: no job matches'
+}
+
+export_long__one_row_per_job_and_metric()
+{
+    fixture_database
+    run_meshsweep export --long --where 'job < 3' --format tsv
+    expect_status 0
+    expect_no_stderr
+    expect_stdout "$(printf 'job\tkey\tstate\tmetric\tunit\tsamples\tvalue\tmean\tmedian\tminimum\tmaximum\tstddev\tp90
+1\t01000000000000000000000000000000\tok\tloss\t\\N\t1\t2.5\t2.5\t2.5\t2.5\t2.5\t0.0\t2.5
+1\t01000000000000000000000000000000\tok\tthroughput\tsamples/s\t1\t100.0\t100.0\t100.0\t100.0\t100.0\t0.0\t100.0
+2\t02000000000000000000000000000000\tok\tloss\t\\N\t1\tNaN\t\\N\t\\N\t\\N\t\\N\t\\N\t\\N
+2\t02000000000000000000000000000000\tok\tthroughput\tsamples/s\t1\t99.0\t99.0\t99.0\t99.0\t99.0\t0.0\t99.0')"
+    run_meshsweep export --long --toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: export: only one of --long and --toml'
+}
+
+run_cases "$@"
