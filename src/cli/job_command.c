@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shell_words.h"
+#include "util/shell_words.h"
 #include "util/memory.h"
 
 /* What a recorded secret is in its place: the person has to give it. */
