@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &why_command,
     &predict_command,
     &export_command,
+    &import_command,
     &check_command,
     &search_model_command,
     &selftest_command,

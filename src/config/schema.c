@@ -33,7 +33,7 @@ static const struct schema_key top_keys[] = {
     [TOP_SLURM] = {"slurm", TYPE_TABLE, DEFAULTS, false},
     [TOP_LOCAL] = {"local", TYPE_TABLE, DEFAULTS, false},
     [TOP_PREDICT] = {"predict", TYPE_TABLE, DEFAULTS, false},
-    [TOP_IMPORT] = {"import", TYPE_TABLE | TYPE_TABLES, DEFAULTS, false},
+    [TOP_IMPORT] = {"import", TYPE_TABLE, DEFAULTS, false},
 };
 const struct schema schema_top = {"the file", top_keys, LENGTH(top_keys)};
 
@@ -181,6 +181,25 @@ static const struct schema_key predict_keys[] = {
     [PREDICT_TIME] = {"time", TYPE_TABLE, DEFAULTS, false},
 };
 const struct schema schema_predict = {"[predict]", predict_keys, LENGTH(predict_keys)};
+
+static const struct schema_key import_keys[] = {
+    [IMPORT_STATE] = {"state", TYPE_STRING, DEFAULTS, false},
+    [IMPORT_DURATION] = {"duration", TYPE_STRING, DEFAULTS, false},
+    [IMPORT_STATES] = {"states", TYPE_TABLE, DEFAULTS, false},
+    [IMPORT_REFUSE] = {"refuse", TYPE_TABLES, DEFAULTS, false},
+    [IMPORT_METRICS] = {"metrics", TYPE_TABLE, DEFAULTS, false},
+    [IMPORT_CLUSTER] = {"cluster_spec", TYPE_TABLE, DEFAULTS, false},
+    [IMPORT_MODEL] = {"model", TYPE_TABLE, DEFAULTS, false},
+    [IMPORT_TRAINING] = {"training_spec", TYPE_TABLE, DEFAULTS, false},
+    [IMPORT_PARALLEL] = {"parallel_spec", TYPE_TABLE, DEFAULTS, false},
+};
+const struct schema schema_import = {"[import]", import_keys, LENGTH(import_keys)};
+
+static const struct schema_key refuse_keys[] = {
+    [REFUSE_WHEN] = {"when", TYPE_STRING, DEFAULTS, true},
+    [REFUSE_WHY] = {"why", TYPE_STRING, DEFAULTS, true},
+};
+const struct schema schema_refuse = {"[[import.refuse]]", refuse_keys, LENGTH(refuse_keys)};
 
 static const struct schema *const all[] = {&schema_top,    &schema_sweep, &schema_job,
                                            &schema_metric, &schema_deepspeed, &schema_rule,  &schema_failure,

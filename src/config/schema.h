@@ -53,11 +53,11 @@ enum top_key {
     TOP_DEEPSPEED,
     TOP_MODEL_SPACE,
     TOP_PREDICT,
+    TOP_IMPORT,
     TOP_READ, /* below: accepted, not read */
     TOP_SEARCH = TOP_READ,
     TOP_SLURM,
     TOP_LOCAL,
-    TOP_IMPORT,
     TOP_COUNT
 };
 
@@ -129,6 +129,19 @@ enum predict_table_key {
     PREDICT_COUNT
 };
 
+enum import_key {
+    IMPORT_STATE,
+    IMPORT_DURATION,
+    IMPORT_STATES,
+    IMPORT_REFUSE,
+    IMPORT_METRICS,
+    IMPORT_CLUSTER, /* the sections, in the order of enum section_kind */
+    IMPORT_MODEL,
+    IMPORT_TRAINING,
+    IMPORT_PARALLEL,
+    IMPORT_COUNT
+};
+enum refuse_key { REFUSE_WHEN, REFUSE_WHY, REFUSE_COUNT };
 enum pattern_key { PATTERN_CLASS, PATTERN_REGEX, PATTERN_SOURCE, PATTERN_COUNT };
 
 enum space_table_key {
@@ -164,7 +177,7 @@ enum sample_key { SAMPLE_TAKE, SAMPLE_EACH, SAMPLE_WHERE, SAMPLE_COUNT };
 extern const struct schema schema_deepspeed;
 extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_fallback, schema_rule, schema_failure;
 extern const struct schema schema_model_space, schema_range, schema_multiset, schema_filter, schema_sample;
-extern const struct schema schema_predict;
+extern const struct schema schema_predict, schema_import, schema_refuse;
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys are problems. `found[i]` becomes the value of the i-th key, NULL where it is

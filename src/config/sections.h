@@ -43,6 +43,12 @@ void read_inert(const struct reading *r, const struct toml_node *table);
 /* [predict] with [predict.keys], [predict.memory] and [predict.time]. */
 void read_predict(const struct reading *r, const struct toml_node *table);
 
+/* [import] with [import.SECTION], [import.metrics], [import.states] and [[import.refuse]]. */
+void read_import(const struct reading *r, const struct toml_node *table);
+
+/* Whether `node`, a string, is "ok" or a failure class. */
+bool check_outcome(const struct reading *r, const struct toml_node *node);
+
 /* A section: one table or a list of them; its blocks are appended. */
 void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node);
 
@@ -70,5 +76,6 @@ void metric_free(struct metric *m);
 void synonym_free(struct synonym *s);
 void inert_free(struct inert *i);
 void predict_free(struct predict_config *p);
+void import_free(struct import_config *c);
 
 #endif

@@ -185,6 +185,44 @@ struct predict_config {
     size_t number_count;
 };
 
+/* [import.SECTION] KEY = "expression" or [import.metrics] NAME = "expression": SQL over the columns of a table. */
+struct import_column {
+    bool is_metric;
+    enum section_kind section; /* where it is no metric */
+    char *name;
+    char *expression;
+    struct position at;
+};
+
+/* [import.states] VALUE = "ok" or a failure class. */
+struct import_state {
+    char *value;
+    char *outcome;
+    struct position at;
+};
+
+/* [[import.refuse]]: rows for which `when` is true stay out. */
+struct import_refusal {
+    char *when; /* SQL over the columns of the table */
+    char *why;
+    struct position at;
+};
+
+/* [import]: how rows of a measured table become jobs. */
+struct import_config {
+    bool given;
+    /* SQL over the columns of the table. */
+    char *state;    /* a value of `states`, "ok" or a failure class; NULL: every row is ok */
+    char *duration; /* of the whole attempt in seconds; NULL: not known */
+    struct position at, state_at, duration_at;
+    struct import_column *columns; /* keys by section, then metrics, in file order */
+    size_t column_count;
+    struct import_state *states;
+    size_t state_count;
+    struct import_refusal *refusals;
+    size_t refusal_count;
+};
+
 /* [deepspeed]: the ds_config.json that each job gets. */
 struct deepspeed_settings {
     bool given;
@@ -229,6 +267,7 @@ struct sweep {
     size_t retry_count;
     struct model_space_table *model_space; /* NULL: the file has none */
     struct predict_config predict;
+    struct import_config import;
 };
 
 /* Reads and checks. On failure `e` (ERROR_USAGE) holds every problem found, one line each:

@@ -155,5 +155,6 @@ void sweep_free(struct sweep *s)
     free_deepspeed(&s->deepspeed);
     model_space_table_free(s->model_space);
     predict_free(&s->predict);
+    import_free(&s->import);
     free(s);
 }

@@ -144,6 +144,11 @@ void read_rules(const struct reading *r, const struct toml_node *list)
         read_rule(r, &list->children[i]);
 }
 
+bool check_outcome(const struct reading *r, const struct toml_node *node)
+{
+    return strcmp(node->text, "ok") == 0 || check_choice(r, node, failure_classes, LENGTH(failure_classes)) >= 0;
+}
+
 static void read_failure(const struct reading *r, const struct toml_node *table)
 {
     struct sweep *s = r->sweep;

@@ -175,8 +175,8 @@ bool match_keeps_derived(const struct space *space, size_t derived)
     return false;
 }
 
-int match_open(struct space *space, const struct expression *filter, bool ordered, struct match_cursor **out,
-               struct error *e)
+static int open_cursor(struct space *space, const struct expression *filter, size_t rule_count, bool ordered,
+                       struct match_cursor **out, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
     struct match_cursor *c = xcalloc(1, sizeof *c);
@@ -185,7 +185,7 @@ int match_open(struct space *space, const struct expression *filter, bool ordere
     c->derived = xcalloc(space->names.derived_count, sizeof *c->derived);
     c->counted = xcalloc(space->placeholder_count, sizeof *c->counted);
     add_select(space, &sql);
-    join_add(space, ~0u, space->rule_count, &sql);
+    join_add(space, ~0u, rule_count, &sql);
     if (filter)
         buffer_printf(&sql, " AND %s", filter->sql);
     if (ordered)
@@ -197,6 +197,34 @@ int match_open(struct space *space, const struct expression *filter, bool ordere
     else
         *out = c;
     return rc;
+}
+
+int match_open(struct space *space, const struct expression *filter, bool ordered, struct match_cursor **out,
+               struct error *e)
+{
+    return open_cursor(space, filter, space->rule_count, ordered, out, e);
+}
+
+int match_open_single(struct space *space, struct match_cursor **out, struct error *e)
+{
+    struct buffer condition = BUFFER_INIT;
+    buffer_add_text(&condition, "(true");
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i])
+            buffer_printf(&condition, " AND \"%s\".\"#id\" = ?%d", section_names[i], i + 1);
+    buffer_add_char(&condition, ')');
+    const struct expression filter = {.sql = condition.data};
+    int rc = open_cursor(space, &filter, 0, false, out, e);
+    buffer_free(&condition);
+    return rc;
+}
+
+void match_seek(struct match_cursor *c, const int64_t *spec)
+{
+    stmt_reset(c->select);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (c->space->counts[i])
+            stmt_bind_int(c->select, i + 1, spec[i] < 0 ? 0 : spec[i]); /* the default cluster has one */
 }
 
 struct value match_column_value(const struct stmt *s, int column, bool is_bool)

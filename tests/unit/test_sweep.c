@@ -334,8 +334,7 @@ static void failures_and_retries__all_keys__kept(void **state)
 static void reserved_tables__any_content__accepted(void **state)
 {
     (void)state;
-    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\n[slurm]\nx = [1, {a = 2}]\n[local]\n"
-                                 "[[import]]\nfile = \"x.csv\"\n");
+    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\n[slurm]\nx = [1, {a = 2}]\n[local]\n");
     sweep_free(s);
 }
 

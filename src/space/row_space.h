@@ -1,0 +1,31 @@
+/* A space made of specs that are given one by one, from a table's rows or a database's jobs, in place of a sweep file's
+ * sections. What the combinations are is the caller's business: match_open_single looks at those that matter. */
+#ifndef MESHSWEEP_SPACE_ROW_SPACE_H
+#define MESHSWEEP_SPACE_ROW_SPACE_H
+
+#include "space/build.h"
+
+struct row_space;
+
+/* Everything but the sections is `s`'s, which is borrowed and must outlive it; `hash` stands for what the specs come
+ * from (space_hash). */
+struct row_space *row_space_create(const struct sweep *s, const struct hash128 *hash);
+void row_space_free(struct row_space *r); /* after the space */
+
+struct row_key {
+    const char *name;
+    struct value value; /* VALUE_NULL: the spec lacks the key */
+    struct position at; /* where the key comes from; may be all zero */
+};
+
+/* A spec of that section; equal ones are one. Keys and values are copied. Returns a number for row_space_find; -1 without
+ * keys: the section is absent. */
+int64_t row_space_add(struct row_space *r, enum section_kind section, const struct row_key *keys, size_t count);
+
+/* Builds it from what was added. ERROR_USAGE as space_build. `*out` is the caller's (space_free). */
+int row_space_build(struct row_space *r, const struct space_options *options, struct space **out, struct error *e);
+
+/* The row, in the built space's section, of what row_space_add gave. */
+int64_t row_space_find(const struct row_space *r, enum section_kind section, int64_t spec);
+
+#endif

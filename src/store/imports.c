@@ -1,0 +1,133 @@
+#include "store/imports.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+enum statement { IS_THERE, INSERT, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, STATEMENT_COUNT };
+
+static const char *const statements[STATEMENT_COUNT] = {
+    [IS_THERE] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND executor = '" IMPORT_EXECUTOR "' AND reference = ?2",
+    [INSERT] = "INSERT INTO attempt (job_id, number, runner_id, state, failure, message, executor, reference, log_tail,"
+               " duration_ms) VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2,"
+               " iif(?3 IS NULL, 'ok', 'failed'), ?3, ?4, '" IMPORT_EXECUTOR "', ?5, ?6, ?7)",
+    [INSERT_SAMPLE] = "INSERT INTO metric VALUES (?1, ?2, 0, NULL, ?3)",
+    [INSERT_SUMMARY] = "INSERT INTO summary VALUES (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3)",
+    [TOUCH] = "INSERT OR IGNORE INTO temp.imported_job VALUES (?)",
+};
+
+/* The steps by which a job may go (store/states.h): done or failed → pending → running → done or failed. */
+static const char *const finish_statements[] = {
+    "UPDATE job SET state = 'pending', failure = NULL WHERE state IN ('ok', 'failed') AND id IN temp.imported_job",
+    "UPDATE job SET state = 'running' WHERE state = 'pending' AND id IN temp.imported_job",
+    "UPDATE job SET state = 'failed', (failure, attempt_id) = (SELECT failure, id FROM attempt WHERE job_id = job.id"
+    " ORDER BY number DESC LIMIT 1) WHERE state = 'running' AND id IN temp.imported_job"
+    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok')",
+};
+static const char finish_ok[] =
+    "UPDATE job SET state = 'ok', attempt_id ="
+    " (SELECT id FROM (SELECT a.id, row_number() OVER (ORDER BY s.value, a.id) AS place, count(*) OVER () AS count"
+    "   FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?1"
+    "   WHERE a.job_id = job.id AND a.state = 'ok') WHERE place = (count + 1) / 2)"
+    " WHERE state = 'running' AND id IN temp.imported_job";
+
+struct import_store {
+    struct db *db;
+    int64_t runner_id;
+    char *objective;
+    struct stmt *statements[STATEMENT_COUNT];
+};
+
+int import_store_create(struct db *db, int64_t runner_id, const char *objective, struct import_store **out,
+                        struct error *e)
+{
+    struct import_store *s = xcalloc(1, sizeof *s);
+    s->db = db;
+    s->runner_id = runner_id;
+    s->objective = objective ? xstrdup(objective) : NULL;
+    int rc = db_exec(db, "DROP TABLE IF EXISTS temp.imported_job;"
+                         " CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY)", e);
+    for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
+        rc = db_prepare(db, statements[i], &s->statements[i], e);
+    if (rc < 0)
+        import_store_free(s);
+    else
+        *out = s;
+    return rc;
+}
+
+void import_store_free(struct import_store *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < STATEMENT_COUNT; i++)
+        stmt_free(s->statements[i]);
+    free(s->objective);
+    free(s);
+}
+
+static int is_there(struct import_store *s, int64_t job_id, const char *row, bool *yes, struct error *e)
+{
+    struct stmt *q = s->statements[IS_THERE];
+    stmt_bind_int(q, 1, job_id);
+    stmt_bind_text(q, 2, row);
+    int rc = stmt_next(q, e);
+    *yes = rc > 0 && stmt_int(q, 0) > 0;
+    stmt_reset(q);
+    return rc < 0 ? -1 : 0;
+}
+
+int import_store_put(struct import_store *s, const struct imported_attempt *attempt, int64_t *id, struct error *e)
+{
+    struct stmt *q = s->statements[INSERT];
+    char row[HASH_HEX_BYTES];
+    bool known;
+    *id = 0;
+    if (is_there(s, attempt->job_id, hash_hex(attempt->row, row), &known, e) < 0)
+        return -1;
+    if (known)
+        return 0;
+    stmt_bind_int(q, 1, attempt->job_id);
+    stmt_bind_int(q, 2, s->runner_id);
+    stmt_bind_text(q, 3, attempt->failure);
+    stmt_bind_text(q, 4, attempt->message);
+    stmt_bind_text(q, 5, row);
+    stmt_bind_text(q, 6, attempt->source);
+    if (isnan(attempt->duration_s))
+        stmt_bind_null(q, 7);
+    else
+        stmt_bind_int(q, 7, llround(attempt->duration_s * 1000));
+    if (stmt_run(q, e) < 0)
+        return -1;
+    *id = db_last_id(s->db);
+    stmt_bind_int(s->statements[TOUCH], 1, attempt->job_id);
+    return stmt_run(s->statements[TOUCH], e);
+}
+
+int import_store_metric(struct import_store *s, int64_t attempt_id, const char *name, double value, struct error *e)
+{
+    for (int i = INSERT_SAMPLE; i <= INSERT_SUMMARY; i++) {
+        stmt_bind_int(s->statements[i], 1, attempt_id);
+        stmt_bind_text(s->statements[i], 2, name);
+        stmt_bind_double(s->statements[i], 3, value);
+        if (stmt_run(s->statements[i], e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int import_store_finish(struct import_store *s, struct error *e)
+{
+    struct stmt *ok = NULL;
+    for (size_t i = 0; i < sizeof finish_statements / sizeof *finish_statements; i++)
+        if (db_exec(s->db, finish_statements[i], e) < 0)
+            return -1;
+    if (db_prepare(s->db, finish_ok, &ok, e) < 0)
+        return -1;
+    stmt_bind_text(ok, 1, s->objective);
+    int rc = stmt_run(ok, e);
+    stmt_free(ok);
+    return rc;
+}

@@ -1,0 +1,300 @@
+#!/usr/bin/env bash
+# cli: measured tables as jobs that have been run.
+. "$(dirname "$0")/lib.sh"
+
+# A table of five rows and a file that maps it; the sections are those of the sweep that would have measured it.
+small_table()
+{
+    cat >table.csv <<'END'
+layers,gpus,mbs,result,rate,mem,secs
+2,1,1,fine,10.5,3,60
+2,1,2,fine,20,5,30
+2,1,2,fine,22,5,31
+4,1,1,fine,6,6,70
+4,1,2,cuda oom,-1,-0.0,
+END
+    cat >import.toml <<'END'
+[sweep]
+name = "measured"
+objective = "max:throughput"
+[job]
+command = ["/bin/sh", "-c", "echo throughput {micro_batch}"]
+[job.metrics.throughput]
+regex = 'throughput ([0-9]+)'
+unit = "samples/s"
+better = "max"
+[import]
+state = "result"
+duration = "secs"
+[import.states]
+fine = "ok"
+"cuda oom" = "oom"
+[import.cluster_spec]
+num_hosts = 1
+num_devices_per_host = "gpus"
+[import.model]
+layers = "layers"
+[import.parallel_spec]
+micro_batch = "mbs"
+[import.metrics]
+throughput = "rate"
+memory = "mem * 1073741824"
+END
+}
+
+import__small_table__jobs_repeats_metrics_and_provenance()
+{
+    small_table
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout "table.csv: 5 rows: 4 ok, 1 failed, 0 refused; 4 jobs (4 new), 5 attempts added, 0 already there"
+    expect_stderr "meshsweep: dropped 2 numbers of failed rows that measure nothing"
+    expect_sql 'ok||3
+failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY state DESC"
+    # Of two repeats the one with the lower median stands for the job.
+    expect_sql '10.5|1|60000
+20|2|30000
+6|1|70000' "SELECT printf('%g', throughput), attempts, (SELECT duration_ms FROM attempt WHERE job_id = job)
+            FROM results WHERE state = 'ok' ORDER BY job"
+    expect_sql 'table.csv:6: cuda oom' "SELECT message FROM attempt WHERE failure = 'oom'"
+    expect_sql 'table.csv|5|1' "SELECT replace(json_extract(provenance, '\$.imported.file'), rtrim(
+        json_extract(provenance, '\$.imported.file'), 'abcdefghijklmnopqrstuvwxyz.'), ''),
+        json_extract(provenance, '\$.imported.rows'), ended IS NOT NULL FROM runner"
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+import__twice_and_with_a_further_row__adds_what_is_new()
+{
+    small_table
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    before=$(sql "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM runner) FROM attempt")
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains "4 jobs (0 new), 0 attempts added, 5 already there"
+    expect_any_stderr
+    expect_sql "$before" "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM runner) FROM attempt"
+    echo '4,1,2,fine,11,7,50' >>table.csv
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains "4 jobs (0 new), 1 attempts added, 5 already there"
+    expect_any_stderr
+    # One of its attempts is ok now, so the job is.
+    expect_sql 'ok|2' "SELECT state, (SELECT count(*) FROM attempt WHERE job_id = id) FROM job ORDER BY id DESC LIMIT 1"
+}
+
+import__same_configuration_as_a_run__same_job()
+{
+    small_table
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    sed '/^\[import\]/,$d' import.toml >sweep.toml
+    cat >>sweep.toml <<'END'
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 1
+[model]
+layers = [2, 4]
+[parallel_spec]
+micro_batch = [1, 2, 4]
+END
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_contains '"new":	2'
+    expect_stdout_contains '"done":	3'
+    expect_no_stderr
+}
+
+import__sentinels_in_ok_rows__refused_with_counts()
+{
+    small_table
+    cat >table.csv <<'END'
+layers,gpus,mbs,result,rate,mem,secs
+2,1,1,fine,-1,3,60
+2,1,2,fine,-0.0,5,30
+2,1,3,fine,NaN,5,31
+2,1,4,fine,,5,31
+2,1,5,fine,7,5,31
+2,1,6,fine,-3,5,31
+2,1,7,fine,8,5,0
+END
+    cat >>import.toml <<'END'
+[[import.refuse]]
+when = "secs = 0"
+why = "took no time"
+END
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout "table.csv: 7 rows: 1 ok, 1 failed, 5 refused; 2 jobs (2 new), 2 attempts added, 0 already there"
+    expect_stderr "meshsweep: refused 2 rows, first table.csv:2: throughput is negative: a mark, not a measurement
+meshsweep: refused 1 row, first table.csv:3: throughput is \`-0.0\`, no number
+meshsweep: refused 1 row, first table.csv:4: throughput is \`NaN\`, no number
+meshsweep: refused 1 row, first table.csv:8: took no time"
+    expect_sql 'no-metric' "SELECT failure FROM job WHERE state = 'failed'"
+}
+
+import__mfu_above_the_peak__refused()
+{
+    small_table
+    sed -i 's/^throughput = "rate"/mfu = "rate"/; s/max:throughput/max:mfu/' import.toml
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains "0 ok, 1 failed, 4 refused"
+    expect_stderr_contains "refused 4 rows, first table.csv:2: mfu is above 100 %"
+    expect_stderr_contains "no row of table.csv is ok: there is nothing to rank or to search in it"
+}
+
+import__wrong_expressions__all_reported_with_their_places()
+{
+    small_table
+    sed -i 's/^layers = "layers"/layers = "layer"/; s/^throughput = "rate"/throughput = "rate +"/
+            s/^micro_batch = "mbs"/micro_batch = "(SELECT 1)"/; s/^memory = .*/memory = "joules"/' import.toml
+    run_meshsweep import -c import.toml table.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches 'import.toml:20:1: \[import.model\] layers: no such column: layer \(did you mean `layers`\?\)'
+    expect_stderr_matches 'import.toml:22:1: \[import.parallel_spec\] micro_batch: a subquery may not be used here'
+    expect_stderr_matches 'import.toml:24:1: \[import.metrics\] throughput: near '
+    expect_stderr_matches 'import.toml:25:1: .* memory: no such column: joules; table.csv has layers, gpus, mbs'
+    expect_no_file results.db
+}
+
+import__wrong_tables__one_sentence_each()
+{
+    small_table
+    : >empty.csv
+    run_meshsweep import -c import.toml empty.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "empty.csv: the table is empty; its first line must name the columns"
+    head -n 1 table.csv >header.csv
+    run_meshsweep import -c import.toml header.csv
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains "header.csv: the table has a header and no rows"
+    { cat table.csv; echo '1,2'; } >short.csv
+    run_meshsweep import -c import.toml short.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "short.csv: line 7: "
+    printf 'a,,b\n1,2,3\n' >unnamed.csv
+    run_meshsweep import -c import.toml unnamed.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "unnamed.csv:1: column 2 has no name"
+    { cat table.csv; echo '8,1,1,mystery,1,1,1'; echo '8,1,2,mystery,1,1,1'; } >states.csv
+    run_meshsweep import -c import.toml states.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither in [import.states], nor ok, nor a failure class'
+    run_meshsweep import -c import.toml absent.csv
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains "absent.csv: cannot open"
+    run_meshsweep import -c import.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "import wants one table"
+}
+
+import__failed_import__database_as_before()
+{
+    small_table
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    before=$(sql "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt")
+    { cat table.csv; echo '8,1,1,mystery,1,1,1'; } >states.csv
+    run_meshsweep import -c import.toml states.csv
+    expect_status 2
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "$before" "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt"
+}
+
+import__rows_that_break_a_rule__kept_and_told()
+{
+    small_table
+    cat >>import.toml <<'END'
+[[rule]]
+name = "small"
+require = "layers < 4"
+END
+    run_meshsweep import -c import.toml --json table.csv
+    expect_status 0
+    expect_stdout_contains '"attempts_added":	5'
+    expect_stderr_contains "warning: 1 row that ran breaks the rule small, first table.csv:5"
+}
+
+import__without_import_table__said()
+{
+    echo '[model]
+layers = 1' >plain.toml
+    small_table
+    run_meshsweep import -c plain.toml table.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "plain.toml: no [import] table"
+    printf '[import]\nstat = "x"\n[import.states]\na = "okay"\n[import.models]\n[[import.refuse]]\nwhen = "1"\n' >wrong.toml
+    run_meshsweep import -c wrong.toml table.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'wrong.toml:2:1: unknown key "stat" in [import]; did you mean "state"?'
+    expect_stderr_contains 'wrong.toml:4:5:'
+    expect_stderr_contains 'did you mean "model"?'
+    expect_stderr_contains '[[import.refuse]] lacks "why"'
+}
+
+# What is to be had from each published table: rows, ok, failed, refused, jobs.
+published_tables()
+{
+    cat <<'END'
+ultrascale ultrascale-1B-8B.csv 1623 rows: 1004 ok, 619 failed, 0 refused; 1611 jobs
+vtrain vtrain-single-node.csv 736 rows: 736 ok, 0 failed, 0 refused; 736 jobs
+mpt llm-foundry-mpt.csv 460 rows: 455 ok, 0 failed, 5 refused; 349 jobs
+dlperf dlperf-gpt-v100.csv 36 rows: 36 ok, 0 failed, 0 refused; 32 jobs
+litgpt litgpt-finetune.csv 53 rows: 46 ok, 7 failed, 0 refused; 51 jobs
+alpa alpa-results.csv 245 rows: 205 ok, 40 failed, 0 refused; 213 jobs
+END
+}
+
+import__published_tables__all_rows_accounted_for()
+{
+    data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
+    [ -d "$data" ] || skip "the measured tables are not here: $data"
+    while read -r name table counts; do
+        run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" "$data/$table"
+        expect_status 0
+        expect_stdout_contains ": $counts"
+        expect_any_stderr
+    done < <(published_tables)
+    expect_sql 'ok|1003
+oom|359
+exit|249' "SELECT coalesce(failure, state) AS s, count(*) FROM job GROUP BY s ORDER BY 2 DESC" ultrascale.db
+    expect_sql 40 "SELECT count(*) FROM attempt WHERE failure = 'oom'" alpa.db
+    expect_sql 0 "SELECT count(*) FROM job WHERE predicted_time IS NULL" mpt.db
+    expect_sql 0 "SELECT count(*) FROM job WHERE predicted_time IS NULL" vtrain.db
+}
+
+# Every file in configs/import is read, with or without its table.
+import__files_for_published_tables__read()
+{
+    printf 'nothing\n1\n' >other.csv
+    for file in "$source_dir"/configs/import/*.toml; do
+        run_meshsweep import -c "$file" other.csv
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "no such column"
+        expect_stderr_lacks "unknown key"
+    done
+}
+
+run_cases "$@"
