@@ -32,7 +32,7 @@ struct strategy {
     void (*tell)(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome);
 };
 
-extern const struct strategy strategy_grid, strategy_random;
+extern const struct strategy strategy_grid, strategy_random, strategy_model;
 
 struct search {
     const struct search_space *space;

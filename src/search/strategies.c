@@ -4,7 +4,7 @@
 
 #include "util/suggest.h"
 
-static const struct strategy *const strategies[] = {&strategy_grid, &strategy_random};
+static const struct strategy *const strategies[] = {&strategy_grid, &strategy_random, &strategy_model};
 
 #define STRATEGY_COUNT (sizeof strategies / sizeof *strategies)
 

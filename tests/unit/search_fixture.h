@@ -19,7 +19,8 @@ struct search_fixture {
     double *values;
     double limit[FIXTURE_STAGES]; /* largest micro-batch that fits */
     double peak;                  /* the fastest micro-batch */
-    double wrong;                 /* predicted memory times this */
+    double *terms;                /* of memory: 1 and the micro-batch */
+    struct search_place place;
     size_t micro_batches;
 };
 
@@ -28,7 +29,7 @@ static const char *const fixture_keys[] = {"zero_stage", "bucket", "micro_batch"
 /* Micro-batches 1, 2, 4, … or 1, 2, 3, … */
 static inline void fixture_open(struct search_fixture *f, size_t micro_batches, bool doubling)
 {
-    *f = (struct search_fixture){.peak = 6, .wrong = 1, .limit = {3, 5, 9, 12}, .micro_batches = micro_batches};
+    *f = (struct search_fixture){.peak = 6, .limit = {3, 5, 9, 12}, .micro_batches = micro_batches};
     size_t count = FIXTURE_STAGES * FIXTURE_BUCKETS * micro_batches;
     f->candidates = calloc(count, sizeof *f->candidates);
     f->values = calloc(count * 3, sizeof *f->values);
@@ -73,6 +74,7 @@ static inline void fixture_close(struct search_fixture *f)
 {
     free(f->candidates);
     free(f->values);
+    free(f->terms);
 }
 
 /* Samples a second, of which there are fewer away from the peak. */
@@ -89,10 +91,23 @@ static inline bool fixture_fits(const struct search_fixture *f, size_t candidate
     return v[2] <= f->limit[(size_t)v[0]];
 }
 
+/* Memory of which `wrong` times as much is predicted as is used, and times as they are. */
 static inline void fixture_predict(struct search_fixture *f, double wrong)
 {
+    f->place = (struct search_place){
+        .has_memory = true,
+        .memory = {.terms = 2, .weights = {wrong, wrong}, .noise = 0.05, .spread = 0.3, .sigma = 0.12},
+    };
+    f->space.places = &f->place;
+    f->space.place_count = 1;
+    free(f->terms);
+    f->terms = calloc(f->space.count * CALIBRATION_TERMS, sizeof *f->terms);
     for (size_t i = 0; i < f->space.count; i++) {
         struct candidate *c = &f->candidates[i];
+        double *terms = f->terms + i * CALIBRATION_TERMS;
+        terms[0] = 1;
+        terms[1] = c->micro_batch;
+        c->memory_terms = terms;
         c->bytes = wrong * (1 + c->micro_batch);
         c->usable_bytes = 1.5 + f->limit[(size_t)c->zero_stage];
         c->oom_probability = 0.5 * erfc(-log(c->bytes / c->usable_bytes) / 0.12 / sqrt(2));
@@ -109,6 +124,7 @@ static inline struct search_outcome fixture_outcome(const struct search_fixture 
     o.kind = d->resource > 0 ? OUTCOME_STOPPED : OUTCOME_OK;
     o.failure = NULL;
     o.objective = fixture_objective(f, d->candidate);
+    o.bytes = 1 + f->candidates[d->candidate].micro_batch;
     o.steps = d->resource > 0 ? d->resource : NAN;
     return o;
 }

@@ -1,0 +1,476 @@
+#include "search/belief.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+#define OBSERVED_MOST 160   /* beyond, what is believed does not change any more */
+#define NOISE 0.05          /* of a measurement, relative: repeats of a step time differ by that */
+#define SPREAD_LEAST 0.10
+#define SPREAD_UNKNOWN 0.30 /* where nothing is predicted and little measured */
+#define RESIDUAL_MOST 1.0   /* a run that is slower still is broken: its neighbours need not be */
+#define LENGTH 0.15         /* of the kernel, in ranges of a key, times the root of how many keys differ */
+#define FAILURE_PRIOR 0.02
+#define FAILURE_WEIGHT 1.0  /* of the prior, in neighbours */
+
+struct belief {
+    const struct search *s;
+    struct belief_of *all;
+    bool stale;
+    /* Keys that differ, as coordinates: positive numbers in doublings. */
+    float *coordinates;
+    bool *is_number;
+    size_t dimensions;
+    /* Candidates with outcomes, by number, and the kernel from each to all. */
+    size_t *told;
+    float **kernels;
+    size_t told_count;
+    /* By memory class: what has shown itself. NAN: nothing. */
+    double *largest_fit, *smallest_oom;
+};
+
+/* --- coordinates --- */
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static bool differs(const struct search_space *space, size_t key)
+{
+    for (size_t i = 1; i < space->count; i++)
+        if (!same(space->candidates[i].values[key], space->candidates[0].values[key]))
+            return true;
+    return false;
+}
+
+static bool is_number(const struct search_space *space, size_t key)
+{
+    for (size_t i = 0; i < space->count; i++)
+        if (!(space->candidates[i].values[key] > 0))
+            return false;
+    return true;
+}
+
+/* Numbers become shares of their range in doublings. Texts are huge negative codes: folded into what a float holds
+ * apart. */
+static float coordinate(double value, bool number, double low, double range)
+{
+    if (number)
+        return (float)((log2(value) - low) / range);
+    return (float)(isnan(value) ? -1e9 : fmod(value, 8388593));
+}
+
+static void take_key(struct belief *b, size_t key, size_t d)
+{
+    const struct search_space *space = b->s->space;
+    double low = INFINITY, high = -INFINITY;
+    b->is_number[d] = is_number(space, key);
+    for (size_t i = 0; i < space->count && b->is_number[d]; i++) {
+        low = fmin(low, log2(space->candidates[i].values[key]));
+        high = fmax(high, log2(space->candidates[i].values[key]));
+    }
+    for (size_t i = 0; i < space->count; i++)
+        b->coordinates[i * b->dimensions + d] =
+            coordinate(space->candidates[i].values[key], b->is_number[d], low, high - low);
+}
+
+static void take_coordinates(struct belief *b)
+{
+    const struct search_space *space = b->s->space;
+    size_t *keys = xcalloc(space->key_count + 1, sizeof *keys);
+    for (size_t k = 0; k < space->key_count; k++)
+        if (differs(space, k))
+            keys[b->dimensions++] = k;
+    b->is_number = xcalloc(b->dimensions + 1, sizeof *b->is_number);
+    b->coordinates = xcalloc(space->count + 1, (b->dimensions + 1) * sizeof *b->coordinates);
+    for (size_t d = 0; d < b->dimensions; d++)
+        take_key(b, keys[d], d);
+    free(keys);
+}
+
+static float kernel(const struct belief *b, size_t i, size_t j)
+{
+    const float *x = b->coordinates + i * b->dimensions, *y = b->coordinates + j * b->dimensions;
+    float sum = 0;
+    for (size_t d = 0; d < b->dimensions; d++) {
+        float distance = b->is_number[d] ? x[d] - y[d] : x[d] == y[d] ? 0 : 1;
+        sum += distance * distance;
+    }
+    return b->dimensions ? expf(-sum / (2 * (float)(LENGTH * LENGTH) * (float)b->dimensions)) : 1;
+}
+
+/* --- outcomes --- */
+
+struct belief *belief_create(const struct search *s)
+{
+    struct belief *b = xcalloc(1, sizeof *b);
+    b->s = s;
+    b->stale = true;
+    b->all = xcalloc(s->space->count + 1, sizeof *b->all);
+    b->largest_fit = xcalloc(s->space->memory_class_count + 1, sizeof *b->largest_fit);
+    b->smallest_oom = xcalloc(s->space->memory_class_count + 1, sizeof *b->smallest_oom);
+    for (size_t i = 0; i < s->space->memory_class_count; i++)
+        b->largest_fit[i] = b->smallest_oom[i] = NAN;
+    take_coordinates(b);
+    return b;
+}
+
+void belief_free(struct belief *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->told_count; i++)
+        free(b->kernels[i]);
+    free(b->kernels);
+    free(b->told);
+    free(b->coordinates);
+    free(b->is_number);
+    free(b->largest_fit);
+    free(b->smallest_oom);
+    free(b->all);
+    free(b);
+}
+
+static void note_memory(struct belief *b, size_t candidate)
+{
+    const struct candidate *c = &b->s->space->candidates[candidate];
+    const struct trial *t = &b->s->trials[candidate];
+    double *fit = &b->largest_fit[c->memory_class], *oom = &b->smallest_oom[c->memory_class];
+    if (isnan(c->micro_batch))
+        return;
+    if (t->out_of_memory && !(*oom <= c->micro_batch))
+        *oom = c->micro_batch;
+    if (t->state != TRIAL_FAILED && !(*fit >= c->micro_batch))
+        *fit = c->micro_batch;
+}
+
+void belief_tell(struct belief *b, size_t candidate)
+{
+    b->stale = true;
+    note_memory(b, candidate);
+    size_t at = 0;
+    while (at < b->told_count && b->told[at] < candidate)
+        at++;
+    if ((at < b->told_count && b->told[at] == candidate) || b->told_count >= OBSERVED_MOST)
+        return;
+    b->told = array_grow(b->told, b->told_count, sizeof *b->told);
+    b->kernels = array_grow(b->kernels, b->told_count, sizeof *b->kernels);
+    memmove(b->told + at + 1, b->told + at, (b->told_count - at) * sizeof *b->told);
+    memmove(b->kernels + at + 1, b->kernels + at, (b->told_count - at) * sizeof *b->kernels);
+    float *row = xcalloc(b->s->space->count + 1, sizeof *row);
+    for (size_t i = 0; i < b->s->space->count; i++)
+        row[i] = kernel(b, i, candidate);
+    b->told[at] = candidate;
+    b->kernels[at] = row;
+    b->told_count++;
+}
+
+/* --- merits --- */
+
+double merit_of(const struct search_space *space, double objective)
+{
+    double least = 1e-300;
+    double magnitude = log(objective > least ? objective : least);
+    return space->maximise ? magnitude : -magnitude;
+}
+
+double merit_objective(const struct search_space *space, double merit)
+{
+    return exp(space->maximise ? merit : -merit);
+}
+
+static bool has_merit(const struct trial *t)
+{
+    return t->state == TRIAL_OK || t->state == TRIAL_STOPPED;
+}
+
+static double weighted(const struct calibration *c, const struct calibration_prior *prior, const double *terms)
+{
+    const double *weights = c ? c->weights : prior->weights;
+    double sum = 0;
+    for (size_t i = 0; i < prior->terms; i++)
+        sum += weights[i] * terms[i];
+    return sum;
+}
+
+/* Seconds of a step as measured; else what the objective says, in the objective's units. */
+static double seconds_measured(const struct belief *b, size_t candidate)
+{
+    const struct candidate *c = &b->s->space->candidates[candidate];
+    const struct trial *t = &b->s->trials[candidate];
+    if (t->seconds > 0)
+        return t->seconds;
+    if (b->s->space->relation == SEARCH_RATE && t->objective > 0)
+        return c->work / t->objective;
+    return b->s->space->relation == SEARCH_TIME && t->objective > 0 ? t->objective : NAN;
+}
+
+/* --- calibration --- */
+
+struct fitted {
+    struct calibration memory, time;
+    bool has_memory, has_time;
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+/* Where the objective alone tells the time, its unit may be any: brought to that of the predictions. */
+static double unit_of_time(const struct belief *b)
+{
+    double ratios[OBSERVED_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = &b->s->space->candidates[b->told[i]];
+        double measured = seconds_measured(b, b->told[i]);
+        if (has_merit(&b->s->trials[b->told[i]]) && measured > 0 && c->seconds > 0) {
+            if (b->s->trials[b->told[i]].seconds > 0)
+                return 1;
+            ratios[count++] = measured / c->seconds;
+        }
+    }
+    return count ? median(ratios, count) : 1;
+}
+
+static size_t take_times(const struct belief *b, size_t place, double unit, struct observation *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = &b->s->space->candidates[b->told[i]];
+        double measured = seconds_measured(b, b->told[i]) / unit;
+        if (c->place != place || !c->time_terms || !has_merit(&b->s->trials[b->told[i]]) || !(measured > 0))
+            continue;
+        out[count] = (struct observation){.y = measured, .kind = OBSERVATION_MEASURED};
+        memcpy(out[count++].terms, c->time_terms, sizeof out->terms);
+    }
+    return count;
+}
+
+static size_t take_memories(const struct belief *b, size_t place, struct observation *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = &b->s->space->candidates[b->told[i]];
+        const struct trial *t = &b->s->trials[b->told[i]];
+        if (c->place != place || !c->memory_terms || !(c->usable_bytes > 0) ||
+            (t->state == TRIAL_FAILED && !t->out_of_memory))
+            continue;
+        struct observation o = {.y = c->usable_bytes, .kind = OBSERVATION_AT_LEAST};
+        if (!t->out_of_memory) {
+            o.kind = t->bytes > 0 ? OBSERVATION_MEASURED : OBSERVATION_AT_MOST;
+            o.y = t->bytes > 0 ? t->bytes : c->usable_bytes;
+        }
+        memcpy(o.terms, c->memory_terms, sizeof o.terms);
+        out[count++] = o;
+    }
+    return count;
+}
+
+static void fit_place(const struct belief *b, size_t place, double unit, struct fitted *out)
+{
+    const struct search_place *p = &b->s->space->places[place];
+    struct observation *observations = xcalloc(OBSERVED_MOST, sizeof *observations);
+    struct error ignored;
+    size_t count = take_times(b, place, unit, observations);
+    out->has_time = p->has_time && calibrate(&p->time, observations, count, NULL, &out->time, &ignored) == 0;
+    count = take_memories(b, place, observations);
+    out->has_memory = p->has_memory && calibrate(&p->memory, observations, count, NULL, &out->memory, &ignored) == 0;
+    free(observations);
+}
+
+/* --- the prior and the level --- */
+
+static double prior_merit(const struct belief *b, const struct fitted *fits, const struct candidate *c)
+{
+    const struct search_space *space = b->s->space;
+    if (isnan(search_predicted_log(space, c)))
+        return NAN;
+    double seconds = c->seconds;
+    if (c->time_terms && fits[c->place].has_time)
+        seconds = weighted(&fits[c->place].time, &space->places[c->place].time, c->time_terms);
+    return (space->relation == SEARCH_RATE ? log(c->work) : 0) - log(seconds);
+}
+
+static void fill_priors(struct belief *b, const struct fitted *fits)
+{
+    const struct search_space *space = b->s->space;
+    double least = INFINITY;
+    for (size_t i = 0; i < space->count; i++) {
+        b->all[i].mean = prior_merit(b, fits, &space->candidates[i]);
+        if (b->all[i].mean < least)
+            least = b->all[i].mean;
+    }
+    /* What cannot be predicted is taken for no better than the worst that can. */
+    for (size_t i = 0; i < space->count; i++)
+        if (isnan(b->all[i].mean))
+            b->all[i].mean = isfinite(least) ? least : 0;
+}
+
+static double spread_of(const struct belief *b, const struct fitted *fits, const double *residuals, size_t count)
+{
+    double squares = 0, prior = SPREAD_UNKNOWN;
+    for (size_t i = 0; i < b->s->space->place_count; i++)
+        if (fits[i].has_time)
+            prior = fits[i].time.sigma;
+    for (size_t i = 0; i < count; i++)
+        squares += residuals[i] * residuals[i];
+    /* The prior counts as three measurements: what a calibration needs before it is believed at all. */
+    double spread = sqrt((3 * prior * prior + squares) / (3 + (double)count));
+    return spread > SPREAD_LEAST ? spread : SPREAD_LEAST;
+}
+
+/* --- residuals --- */
+
+/* Solves (K + noise·I)·x = r in place by Cholesky; K is n × n. */
+static void solve(double *k, double *r, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = j; i < n; i++) {
+            double sum = k[i * n + j];
+            for (size_t m = 0; m < j; m++)
+                sum -= k[i * n + m] * k[j * n + m];
+            k[i * n + j] = i == j ? sqrt(sum > 1e-12 ? sum : 1e-12) : sum / k[j * n + j];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t m = 0; m < i; m++)
+            r[i] -= k[i * n + m] * r[m];
+        r[i] /= k[i * n + i];
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t m = i + 1; m < n; m++)
+            r[i] -= k[m * n + i] * r[m];
+        r[i] /= k[i * n + i];
+    }
+}
+
+/* Numbers in b->told of those with a merit, and what each lies above the prior and level. */
+struct residuals {
+    size_t at[OBSERVED_MOST];
+    double values[OBSERVED_MOST];
+    size_t count;
+    double level;
+};
+
+static void take_residuals(const struct belief *b, struct residuals *r)
+{
+    double sorted[OBSERVED_MOST];
+    r->count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = &b->s->trials[b->told[i]];
+        if (!has_merit(t))
+            continue;
+        r->at[r->count] = i;
+        r->values[r->count] = merit_of(b->s->space, t->objective) - b->all[b->told[i]].mean;
+        sorted[r->count] = r->values[r->count];
+        r->count++;
+    }
+    r->level = r->count ? median(sorted, r->count) : 0;
+    for (size_t i = 0; i < r->count; i++) {
+        double value = r->values[i] - r->level;
+        r->values[i] = value > RESIDUAL_MOST ? RESIDUAL_MOST : value < -RESIDUAL_MOST ? -RESIDUAL_MOST : value;
+    }
+}
+
+static void correct(struct belief *b, const struct residuals *r, double spread)
+{
+    size_t n = r->count, count = b->s->space->count;
+    double *k = xcalloc(n * n + 1, sizeof *k), *weights = xcalloc(n + 1, sizeof *weights);
+    double noise = NOISE * NOISE / (spread * spread);
+    for (size_t i = 0; i < n; i++) {
+        weights[i] = r->values[i];
+        for (size_t j = 0; j < n; j++)
+            k[i * n + j] = (double)b->kernels[r->at[i]][b->told[r->at[j]]] + (i == j ? noise : 0);
+    }
+    solve(k, weights, n);
+    for (size_t c = 0; c < count; c++) {
+        double sum = 0;
+        float nearest = 0;
+        for (size_t i = 0; i < n; i++) {
+            float to = b->kernels[r->at[i]][c];
+            sum += weights[i] * (double)to;
+            nearest = to > nearest ? to : nearest;
+        }
+        b->all[c].mean += r->level + sum;
+        double left = 1 - (double)nearest * (double)nearest;
+        b->all[c].deviation = sqrt(spread * spread * (left > 0 ? left : 0) + NOISE * NOISE);
+    }
+    free(k);
+    free(weights);
+}
+
+/* --- failures --- */
+
+static double chance_of_oom(const struct belief *b, const struct fitted *fits, const struct candidate *c)
+{
+    double fit = b->largest_fit[c->memory_class], oom = b->smallest_oom[c->memory_class];
+    if (c->micro_batch >= oom)
+        return 1;
+    if (c->micro_batch <= fit)
+        return 0;
+    if (!(c->bytes > 0) || !(c->usable_bytes > 0))
+        return isnan(c->oom_probability) ? 0 : c->oom_probability;
+    if (!c->memory_terms || !fits[c->place].has_memory)
+        return isnan(c->oom_probability) ? 0 : c->oom_probability;
+    double bytes = weighted(&fits[c->place].memory, &b->s->space->places[c->place].memory, c->memory_terms);
+    return 0.5 * erfc(-log(bytes / c->usable_bytes) / fits[c->place].memory.sigma / M_SQRT2);
+}
+
+/* Whether some run failed for another reason than memory: without, there is nothing to weigh. */
+static bool some_failed(const struct belief *b)
+{
+    for (size_t i = 0; i < b->told_count; i++)
+        if (b->s->trials[b->told[i]].state == TRIAL_FAILED && !b->s->trials[b->told[i]].out_of_memory)
+            return true;
+    return false;
+}
+
+static void fill_failures(struct belief *b, const struct fitted *fits)
+{
+    size_t told_count = some_failed(b) ? b->told_count : 0;
+    for (size_t c = 0; c < b->s->space->count; c++) {
+        double failed = FAILURE_PRIOR * FAILURE_WEIGHT, all = FAILURE_WEIGHT;
+        for (size_t i = 0; i < told_count; i++) {
+            const struct trial *t = &b->s->trials[b->told[i]];
+            double weight = (double)b->kernels[i][c];
+            weight *= weight; /* nearer than what is said of speed */
+            if (t->out_of_memory)
+                continue;
+            all += weight;
+            failed += t->state == TRIAL_FAILED ? weight : 0;
+        }
+        b->all[c].out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c]);
+        b->all[c].other_failure = failed / all;
+    }
+}
+
+const struct belief_of *belief_all(struct belief *b)
+{
+    const struct search_space *space = b->s->space;
+    if (!b->stale)
+        return b->all;
+    struct fitted *fits = xcalloc(space->place_count + 1, sizeof *fits);
+    struct residuals *r = xcalloc(1, sizeof *r);
+    double unit = unit_of_time(b);
+    for (size_t p = 0; p < space->place_count; p++)
+        fit_place(b, p, unit, &fits[p]);
+    fill_priors(b, fits);
+    take_residuals(b, r);
+    correct(b, r, spread_of(b, fits, r->values, r->count));
+    fill_failures(b, fits);
+    b->stale = false;
+    free(r);
+    free(fits);
+    return b->all;
+}

@@ -1,0 +1,496 @@
+#include "search/candidates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/oom.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+/* Columns before the keys' own. */
+enum { COLUMN_MICRO_BATCH, COLUMN_ZERO_STAGE, COLUMN_GLOBAL_BATCH, COLUMN_DEVICES, FIRST_KEY };
+static const char *const column_inputs[] = {"micro_batch", "zero_stage", "global_batch"};
+
+/* What a key is to the search, beside its value. */
+enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
+static const struct {
+    const char *input;
+    enum role role;
+} roles[] = {
+    {"micro_batch", ROLE_MICRO_BATCH},
+    {"gradient_accumulation", ROLE_ACCUMULATION},
+    {"global_batch", ROLE_GLOBAL_BATCH},
+    {"zero_stage", ROLE_ZERO_STAGE},
+};
+
+/* Distinct hashes, numbered in the order in which they come. Open addressing. */
+struct numbering {
+    uint64_t *hashes;
+    size_t *numbers; /* SIZE_MAX: free */
+    size_t room, count;
+};
+
+struct loading {
+    const struct candidate_request *request;
+    struct candidate_set *set;
+    struct stmt *row; /* of the spec tables, by the ids of the sections */
+    size_t *key_index;   /* into names.keys, of every key that is no label */
+    enum role *key_role;
+    size_t key_count;
+    int first_input;
+    struct numbering groups, configurations, memory_classes;
+    struct place_name {
+        char text[256];
+    } *place_names;
+};
+
+/* --- numbering --- */
+
+static void numbering_open(struct numbering *n, size_t most)
+{
+    n->room = 16;
+    while (n->room < 2 * most)
+        n->room *= 2;
+    n->hashes = xcalloc(n->room, sizeof *n->hashes);
+    n->numbers = xcalloc(n->room, sizeof *n->numbers);
+    for (size_t i = 0; i < n->room; i++)
+        n->numbers[i] = SIZE_MAX;
+}
+
+static void numbering_close(struct numbering *n)
+{
+    free(n->hashes);
+    free(n->numbers);
+}
+
+static size_t number_of(struct numbering *n, uint64_t hash)
+{
+    size_t at = hash & (n->room - 1);
+    while (n->numbers[at] != SIZE_MAX && n->hashes[at] != hash)
+        at = (at + 1) & (n->room - 1);
+    if (n->numbers[at] == SIZE_MAX) {
+        n->hashes[at] = hash;
+        n->numbers[at] = n->count++;
+    }
+    return n->numbers[at];
+}
+
+static uint64_t hash_of(const struct buffer *b)
+{
+    struct hash128 hash = hash_bytes(b->length ? b->data : "", b->length);
+    uint64_t first;
+    memcpy(&first, hash.bytes, sizeof first);
+    return first;
+}
+
+/* --- the statement --- */
+
+static void mark_key(struct loading *l, const char *name, enum role role)
+{
+    const struct names *n = &l->request->space->names;
+    size_t index;
+    if (names_resolve(n, name, &index) != RESOLVED_KEY)
+        return;
+    for (size_t k = 0; k < l->key_count; k++)
+        if (l->key_index[k] == index)
+            l->key_role[k] = role;
+}
+
+static void mark_role(struct loading *l, const char *input, enum role role)
+{
+    const struct predict_config *c = &l->request->space->sweep->predict;
+    const struct input *i = &inputs[input_find(input)];
+    char *words = xasprintf("%s %s", i->name, i->synonyms), *rest = NULL;
+    for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
+        mark_key(l, name, role);
+    free(words);
+    for (size_t k = 0; k < c->key_count; k++)
+        if (strcmp(c->keys[k].name, input) == 0)
+            mark_key(l, c->keys[k].expression, role);
+}
+
+static void choose_keys(struct loading *l)
+{
+    const struct names *n = &l->request->space->names;
+    l->key_index = xcalloc(n->key_count + 1, sizeof *l->key_index);
+    l->key_role = xcalloc(n->key_count + 1, sizeof *l->key_role);
+    l->set->keys = xcalloc(n->key_count + 1, sizeof *l->set->keys);
+    for (size_t i = 0; i < n->key_count; i++) {
+        if (n->keys[i].is_label)
+            continue;
+        l->set->keys[l->key_count] = n->keys[i].name;
+        l->key_index[l->key_count++] = i;
+    }
+    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++)
+        mark_role(l, roles[r].input, roles[r].role);
+}
+
+static int prepare_row(struct loading *l, struct error *e)
+{
+    const struct space *space = l->request->space;
+    struct buffer sql = BUFFER_INIT;
+    const char *word = " FROM ";
+    buffer_add_text(&sql, "SELECT ");
+    for (size_t i = 0; i < sizeof column_inputs / sizeof *column_inputs; i++) {
+        const char *input = space->prediction.inputs[input_find(column_inputs[i])];
+        buffer_printf(&sql, "%s, ", input ? input : "NULL");
+    }
+    buffer_add_text(&sql, space->devices.sql ? space->devices.sql : "1");
+    for (size_t k = 0; k < l->key_count; k++) {
+        buffer_add_text(&sql, ", ");
+        expression_add_column(&sql, &space->names.keys[l->key_index[k]]);
+    }
+    buffer_add_text(&sql, ", ");
+    l->first_input = FIRST_KEY + (int)l->key_count;
+    prediction_add_columns(space, &sql);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i]) {
+            buffer_printf(&sql, "%s\"%s\"", word, section_names[i]);
+            word = ", ";
+        }
+    word = " WHERE ";
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i]) {
+            buffer_printf(&sql, "%s\"%s\".\"#id\" = ?%d", word, section_names[i], i + 1);
+            word = " AND ";
+        }
+    int rc = db_prepare(space->db, buffer_text(&sql), &l->row, e);
+    buffer_free(&sql);
+    return rc;
+}
+
+static void bind_rank(struct loading *l, int64_t rank)
+{
+    const struct space *space = l->request->space;
+    for (int i = SECTION_COUNT - 1; i >= 0; i--)
+        if (space->counts[i]) {
+            stmt_bind_int(l->row, i + 1, rank % space->counts[i]);
+            rank /= space->counts[i];
+        }
+}
+
+/* --- one candidate --- */
+
+static double cell(const struct stmt *s, int column)
+{
+    uint64_t code = 0;
+    switch (stmt_type(s, column)) {
+    case COLUMN_INT:
+    case COLUMN_FLOAT:
+        return stmt_double(s, column);
+    case COLUMN_TEXT: {
+        struct hash128 hash = hash_bytes(stmt_text(s, column), stmt_bytes(s, column));
+        memcpy(&code, hash.bytes, sizeof code);
+        return -(double)(code >> 12); /* 52 bits: exact, and unlike any number that people sweep over */
+    }
+    default:
+        return NAN;
+    }
+}
+
+static double number_cell(const struct stmt *s, int column)
+{
+    enum column_type type = stmt_type(s, column);
+    return type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(s, column) : NAN;
+}
+
+static void add_value(struct buffer *b, size_t key, double value)
+{
+    buffer_add(b, &key, sizeof key);
+    buffer_add(b, &value, sizeof value);
+}
+
+static bool competes(enum role role, bool equal_batch)
+{
+    return role == ROLE_MICRO_BATCH || role == ROLE_ACCUMULATION || role == ROLE_ZERO_STAGE ||
+           (role == ROLE_GLOBAL_BATCH && !equal_batch);
+}
+
+static uint64_t group_hash(const struct loading *l, const struct candidate *c)
+{
+    const struct names *n = &l->request->space->names;
+    struct buffer b = BUFFER_INIT;
+    for (size_t k = 0; k < l->key_count; k++)
+        if (n->keys[l->key_index[k]].section != SECTION_PARALLEL && !competes(l->key_role[k], l->request->equal_batch))
+            add_value(&b, k, c->values[k]);
+    if (l->request->equal_batch)
+        add_value(&b, SIZE_MAX, number_cell(l->row, COLUMN_GLOBAL_BATCH));
+    uint64_t hash = hash_of(&b);
+    buffer_free(&b);
+    return hash;
+}
+
+static uint64_t configuration_hash(const struct loading *l, const struct candidate *c)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t k = 0; k < l->key_count; k++)
+        if (l->key_role[k] != ROLE_MICRO_BATCH && l->key_role[k] != ROLE_ACCUMULATION)
+            add_value(&b, k, c->values[k]);
+    uint64_t hash = hash_of(&b);
+    buffer_free(&b);
+    return hash;
+}
+
+static uint64_t memory_hash(const struct loading *l)
+{
+    static const char *const left_out[] = {"micro_batch", "gradient_accumulation", "global_batch"};
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        bool skip = false;
+        for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
+            skip |= i == input_find(left_out[k]);
+        if (!skip)
+            add_value(&b, i, cell(l->row, l->first_input + (int)i));
+    }
+    uint64_t hash = hash_of(&b);
+    buffer_free(&b);
+    return hash;
+}
+
+static size_t place_of(struct loading *l, const struct place_of_measurement *where)
+{
+    struct candidate_set *set = l->set;
+    struct place_name name;
+    snprintf(name.text, sizeof name.text, "%s\n%s\n%s", where->framework, where->device, where->cluster);
+    for (size_t i = 0; i < set->space.place_count; i++)
+        if (strcmp(l->place_names[i].text, name.text) == 0)
+            return i;
+    const struct framework *f = predictor_prior(l->request->space->prediction.predictor, where->framework);
+    size_t n = set->space.place_count++;
+    l->place_names = array_grow(l->place_names, n, sizeof *l->place_names);
+    l->place_names[n] = name;
+    set->places = array_grow(set->places, n, sizeof *set->places);
+    set->places[n] = (struct search_place){true, true, calibration_of_memory(&f->memory), calibration_of_time(&f->time)};
+    return n;
+}
+
+static double weighted(const struct calibration_prior *prior, const double *terms)
+{
+    double sum = 0;
+    for (size_t i = 0; i < prior->terms; i++)
+        sum += prior->weights[i] * terms[i];
+    return sum;
+}
+
+static void take_memory(const struct loading *l, const struct prediction *p, struct candidate *c, double *terms)
+{
+    struct error ignored;
+    const struct calibration_prior *prior = &l->set->places[c->place].memory;
+    memcpy(terms, p->memory.most.terms, MEMORY_TERM_COUNT * sizeof *terms);
+    c->memory_terms = terms;
+    c->bytes = weighted(prior, terms);
+    if (p->usable_bytes > p->memory.reserve_bytes)
+        c->usable_bytes = p->usable_bytes - p->memory.reserve_bytes;
+    if (oom_probability(c->bytes, prior->sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
+        c->oom_probability = NAN;
+}
+
+static const char *objective_unit(const struct sweep *s, const char *metric)
+{
+    for (size_t i = 0; i < s->job.metric_count; i++)
+        if (strcmp(s->job.metrics[i].name, metric) == 0)
+            return s->job.metrics[i].unit;
+    return "";
+}
+
+/* What the objective counts per second. */
+static double work_of(const struct sweep *s, const struct prediction *p, double devices)
+{
+    const char *name = s->objectives[0].metric, *unit = objective_unit(s, name);
+    double work = strstr(name, "tok") || strstr(unit, "tok")     ? p->tokens
+                  : strstr(name, "mfu") || strstr(name, "FLOPS") || strstr(name, "flops") ? p->flops
+                                                                                         : p->samples;
+    bool per_device = strstr(name, "per_gpu") || strstr(name, "_gpu") || strstr(unit, "/gpu") || strstr(unit, "/GPU") ||
+                      strstr(name, "mfu");
+    return per_device ? work / devices : work;
+}
+
+static void take_prediction(struct loading *l, struct candidate *c, double *terms)
+{
+    const struct space *space = l->request->space;
+    const char *why;
+    const struct prediction *p =
+        space->prediction.asked ? prediction_of_row(l->request->space, l->row, l->first_input, &why) : NULL;
+    if (!p)
+        return;
+    c->place = place_of(l, &p->where);
+    if (p->has_memory)
+        take_memory(l, p, c, terms);
+    if (!p->has_time)
+        return;
+    memcpy(terms + CALIBRATION_TERMS, p->step.terms, TIME_TERM_COUNT * sizeof *terms);
+    c->time_terms = terms + CALIBRATION_TERMS;
+    c->seconds = weighted(&l->set->places[c->place].time, c->time_terms);
+    if (p->steps > 0)
+        c->run_seconds = p->steps * c->seconds;
+    if (l->set->space.relation == SEARCH_RATE)
+        c->work = work_of(space->sweep, p, c->devices);
+}
+
+static void take_row(struct loading *l, const void *key16, size_t n)
+{
+    struct candidate_set *set = l->set;
+    double *values = set->values + n * l->key_count;
+    struct candidate *c = &set->candidates[n];
+    *c = (struct candidate){.values = values, .bytes = NAN, .usable_bytes = NAN, .oom_probability = NAN, .seconds = NAN,
+                            .work = 1, .run_seconds = NAN};
+    memcpy(&c->identity, key16, sizeof c->identity);
+    for (size_t k = 0; k < l->key_count; k++)
+        values[k] = cell(l->row, FIRST_KEY + (int)k);
+    c->micro_batch = number_cell(l->row, COLUMN_MICRO_BATCH);
+    c->zero_stage = number_cell(l->row, COLUMN_ZERO_STAGE);
+    double devices = number_cell(l->row, COLUMN_DEVICES);
+    c->devices = devices >= 1 ? devices : 1;
+    take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
+    uint64_t group = group_hash(l, c);
+    c->group = number_of(&l->groups, group);
+    set->groups[c->group] = group;
+    c->configuration = number_of(&l->configurations, configuration_hash(l, c));
+    c->memory_class = number_of(&l->memory_classes, isnan(c->bytes) ? configuration_hash(l, c) : memory_hash(l));
+}
+
+/* --- all of them --- */
+
+static enum search_relation relation_of(const struct sweep *s)
+{
+    if (s->objective_count == 0)
+        return SEARCH_UNRELATED;
+    const char *name = s->objectives[0].metric, *unit = objective_unit(s, name);
+    if (s->objectives[0].maximise)
+        return strstr(unit, "/s") || strstr(name, "throughput") || strstr(name, "per_second") || strstr(name, "tok_s") ||
+                       strstr(name, "samples_s") || strstr(name, "mfu") || strstr(name, "FLOPS") || strstr(name, "flops")
+                   ? SEARCH_RATE
+                   : SEARCH_UNRELATED;
+    return strstr(name, "time") || strstr(name, "latency") || strcmp(unit, "s") == 0 || strcmp(unit, "ms") == 0
+               ? SEARCH_TIME
+               : SEARCH_UNRELATED;
+}
+
+static char *jobs_sql(const struct candidate_request *r, const char *columns)
+{
+    return xasprintf("SELECT %s FROM job WHERE sweep_id = ?1%s%s%s", columns,
+                     r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "", r->only_sql ? " AND " : "",
+                     r->only_sql ? r->only_sql : "");
+}
+
+static int count_jobs(const struct candidate_request *r, size_t *count, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *sql = jobs_sql(r, "count(*)");
+    int rc = db_prepare(r->db, sql, &s, e);
+    free(sql);
+    if (rc < 0)
+        return -1;
+    stmt_bind_int(s, 1, r->sweep_id);
+    rc = stmt_next(s, e);
+    *count = rc > 0 ? (size_t)stmt_int(s, 0) : 0;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static void make_room(struct loading *l, size_t count)
+{
+    struct candidate_set *set = l->set;
+    set->candidates = xcalloc(count + 1, sizeof *set->candidates);
+    set->job_ids = xcalloc(count + 1, sizeof *set->job_ids);
+    set->groups = xcalloc(count + 1, sizeof *set->groups);
+    set->values = xcalloc(count + 1, (l->key_count + 1) * sizeof *set->values);
+    set->terms = xcalloc(count + 1, 2 * CALIBRATION_TERMS * sizeof *set->terms);
+    numbering_open(&l->groups, count);
+    numbering_open(&l->configurations, count);
+    numbering_open(&l->memory_classes, count);
+}
+
+static int read_jobs(struct loading *l, size_t most, struct error *e)
+{
+    const struct candidate_request *r = l->request;
+    struct candidate_set *set = l->set;
+    struct stmt *jobs = NULL;
+    char *sql = jobs_sql(r, "id, key, rank"), *ordered = xasprintf("%s ORDER BY rank", sql);
+    int rc = db_prepare(r->db, ordered, &jobs, e);
+    free(ordered);
+    free(sql);
+    if (rc < 0)
+        return -1;
+    stmt_bind_int(jobs, 1, r->sweep_id);
+    while ((rc = stmt_next(jobs, e)) > 0 && set->space.count < most) {
+        bind_rank(l, stmt_int(jobs, 2));
+        int found = stmt_next(l->row, e);
+        if (found > 0) {
+            set->job_ids[set->space.count] = stmt_int(jobs, 0);
+            take_row(l, stmt_blob(jobs, 1), set->space.count++);
+        }
+        stmt_reset(l->row);
+        if (found < 0) {
+            rc = -1;
+            break;
+        }
+    }
+    stmt_free(jobs);
+    return rc < 0 ? -1 : 0;
+}
+
+static void finish(struct loading *l)
+{
+    struct candidate_set *set = l->set;
+    struct search_space *s = &set->space;
+    bool timed = false;
+    for (size_t i = 0; i < s->count; i++)
+        timed |= !isnan(s->candidates[i].seconds);
+    s->group_count = l->groups.count;
+    s->configuration_count = l->configurations.count;
+    s->memory_class_count = l->memory_classes.count;
+    s->places = set->places;
+    set->unknown = s->relation == SEARCH_UNRELATED ? "predicted times say nothing about the objective"
+                   : timed                         ? NULL
+                                                   : "no step time is predicted for any candidate";
+}
+
+int candidates_load(const struct candidate_request *request, struct candidate_set *out, struct error *e)
+{
+    const struct sweep *sweep = request->space->sweep;
+    struct loading l = {.request = request, .set = out};
+    size_t count = 0;
+    *out = (struct candidate_set){0};
+    int rc = count_jobs(request, &count, e);
+    if (rc == 0) {
+        choose_keys(&l);
+        make_room(&l, count);
+        out->space = (struct search_space){
+            .keys = out->keys,
+            .key_count = l.key_count,
+            .candidates = out->candidates,
+            .maximise = sweep->objective_count > 0 && sweep->objectives[0].maximise,
+            .relation = relation_of(sweep),
+            .full_steps = NAN,
+        };
+        rc = prepare_row(&l, e);
+    }
+    if (rc == 0)
+        rc = read_jobs(&l, count, e);
+    if (rc == 0)
+        finish(&l);
+    stmt_free(l.row);
+    free(l.key_index);
+    free(l.key_role);
+    free(l.place_names);
+    numbering_close(&l.groups);
+    numbering_close(&l.configurations);
+    numbering_close(&l.memory_classes);
+    if (rc < 0)
+        candidates_free(out);
+    return rc;
+}
+
+void candidates_free(struct candidate_set *set)
+{
+    free(set->job_ids);
+    free(set->groups);
+    free(set->candidates);
+    free(set->keys);
+    free(set->values);
+    free(set->terms);
+    free(set->places);
+    *set = (struct candidate_set){0};
+}

@@ -1,0 +1,175 @@
+/* Runs what is expected to improve most on the best of its group per device-hour (search/belief.h).
+ *
+ * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
+ * terms of the objective; times the probability of not failing, over devices × predicted time. Before a group has a
+ * result, its highest mean goes first. Candidates that fail with more than RISKY wait until no other is expected to
+ * improve by the target gap; then they are tried when they are, and when nothing is, the search is over. What runs
+ * counts as if it had come out as believed. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "search/belief.h"
+#include "util/memory.h"
+
+#define RISKY 0.20 /* what a prediction of 90 % of the memory comes to (predict/oom.h) */
+#define HOPELESS 0.95
+
+struct model {
+    struct belief *belief;
+    double *best; /* by group: merit that has to be beaten; -INFINITY: none */
+};
+
+struct choice {
+    size_t candidate;
+    double score, gain;
+    bool any;
+};
+
+static int create(struct search *s, void **own, struct error *e)
+{
+    (void)e;
+    struct model *m = xcalloc(1, sizeof *m);
+    m->belief = belief_create(s);
+    m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
+    *own = m;
+    return 0;
+}
+
+static void destroy(void *own)
+{
+    struct model *m = own;
+    if (!m)
+        return;
+    belief_free(m->belief);
+    free(m->best);
+    free(m);
+}
+
+static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+{
+    (void)s;
+    (void)outcome;
+    belief_tell(((struct model *)own)->belief, candidate);
+}
+
+static void find_bests(const struct search *s, const struct belief_of *all, double *best)
+{
+    for (size_t g = 0; g < s->space->group_count; g++)
+        best[g] = s->best[g].any ? merit_of(s->space, s->best[g].objective) : -INFINITY;
+    for (size_t i = 0; i < s->space->count; i++) {
+        double *b = &best[s->space->candidates[i].group];
+        if (s->trials[i].state == TRIAL_RUNNING && all[i].mean > *b)
+            *b = all[i].mean;
+    }
+}
+
+static double expected_gain(const struct belief_of *b, double best)
+{
+    if (isinf(best))
+        return 1; /* anything is better than nothing */
+    double z = (b->mean - best) / b->deviation;
+    double density = exp(-z * z / 2) / sqrt(2 * M_PI), share = 0.5 * erfc(-z / M_SQRT2);
+    return b->deviation * (z * share + density);
+}
+
+static double failure_of(const struct belief_of *b)
+{
+    return 1 - (1 - b->out_of_memory) * (1 - b->other_failure);
+}
+
+/* Relative: devices times how long a step takes. */
+static double cost_of(const struct search_space *space, const struct candidate *c, const struct belief_of *b)
+{
+    if (space->relation == SEARCH_UNRELATED)
+        return c->devices;
+    double time = (space->relation == SEARCH_RATE ? c->work : 1) * exp(-b->mean);
+    return c->devices * time;
+}
+
+static double score_of(const struct search_space *space, const struct candidate *c, const struct belief_of *b,
+                       double best, double gain)
+{
+    double success = 1 - failure_of(b);
+    if (isinf(best))
+        return success * exp(b->mean); /* of one group at a time: see choose */
+    return success * gain / cost_of(space, c, b);
+}
+
+/* Groups without a result come first, the first of them in order. */
+static size_t first_empty_group(const struct search *s, const double *best, const struct belief_of *all, double risk)
+{
+    size_t group = SIZE_MAX;
+    for (size_t i = 0; i < s->space->count; i++) {
+        size_t g = s->space->candidates[i].group;
+        if (g < group && isinf(best[g]) && search_is_open(s, i) && failure_of(&all[i]) <= risk)
+            group = g;
+    }
+    return group;
+}
+
+static struct choice choose(const struct search *s, const struct belief_of *all, const double *best, double risk)
+{
+    struct choice c = {0};
+    double gap = search_number(s, SEARCH_TARGET_GAP);
+    size_t empty = first_empty_group(s, best, all, risk);
+    for (size_t i = 0; i < s->space->count; i++) {
+        const struct candidate *x = &s->space->candidates[i];
+        if (!search_is_open(s, i) || failure_of(&all[i]) > risk || (empty != SIZE_MAX && x->group != empty))
+            continue;
+        double gain = expected_gain(&all[i], best[x->group]);
+        if (gain * (1 - failure_of(&all[i])) < gap)
+            continue;
+        double score = score_of(s->space, x, &all[i], best[x->group], gain);
+        if (!c.any || score > c.score)
+            c = (struct choice){i, score, gain, true};
+    }
+    return c;
+}
+
+static void explain(const struct search *s, const struct belief_of *b, double best, const struct choice *c,
+                    struct decision *out)
+{
+    int at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, fails with %.0f %%",
+                      merit_objective(s->space, b->mean), 100 * b->deviation, 100 * failure_of(b));
+    if (isinf(best))
+        snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; the most promising of a group without a result");
+    else
+        snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; expected gain over the best %.2g %%",
+                 100 * c->gain);
+}
+
+static bool anything_open(const struct search *s)
+{
+    for (size_t i = 0; i < s->space->count; i++)
+        if (search_is_open(s, i))
+            return true;
+    return false;
+}
+
+static enum search_answer ask(struct search *s, void *own, struct decision *out)
+{
+    struct model *m = own;
+    const struct belief_of *all = belief_all(m->belief);
+    find_bests(s, all, m->best);
+    static const double risks[] = {RISKY, HOPELESS, 1};
+    for (size_t i = 0; i < sizeof risks / sizeof *risks; i++) {
+        struct choice c = choose(s, all, m->best, risks[i]);
+        /* What will all but certainly fail is tried only where nothing has ever run. */
+        if (!c.any || (risks[i] >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
+            continue;
+        out->candidate = c.candidate;
+        out->lineage = s->space->candidates[c.candidate].identity;
+        out->index = s->counts.trials;
+        explain(s, &all[c.candidate], m->best[s->space->candidates[c.candidate].group], &c, out);
+        return SEARCH_RUN;
+    }
+    if (anything_open(s))
+        snprintf(out->reason, sizeof out->reason, "nothing left is expected to be better than the best by %.3g %%",
+                 100 * search_number(s, SEARCH_TARGET_GAP));
+    else
+        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+    return SEARCH_FINISHED;
+}
+
+const struct strategy strategy_model = {
+    .name = "model", .create = create, .free = destroy, .ask = ask, .tell = tell};

@@ -1,0 +1,141 @@
+/* search/candidates: jobs of a sweep as candidates, grouped. */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "search/candidates.h"
+#include "space/enumerate.h"
+#include "space_fixture.h"
+#include "store/open.h"
+
+#define HEAD "[sweep]\nobjective = \"max:throughput\"\n[predict]\nframework = \"megatron\"\ndevice = \"A100-80GB\"\n"
+#define MODEL \
+    "[[model]]\nlayers = 8\nhidden = 512\nheads = 8\nvocab = 50257\nseq = [512, 1024]\n[[cluster_spec]]\nnum_hosts = 1\n" \
+    "num_devices_per_host = 8\n[training_spec]\nglobal_batch = [64, 128]\n"
+#define PLANS "[[parallel_spec]]\nzero_stage = [0, 1]\nbucket = [\"small\", \"large\"]\nmicro_batch = [1, 2, 4]\n"
+
+struct loaded {
+    struct built built;
+    struct db *db;
+    struct candidate_set set;
+    char directory[64], path[128];
+};
+
+static struct loaded load(const char *text, bool equal_batch)
+{
+    struct loaded l = {.built = build_text(text)};
+    struct error e = ERROR_INIT;
+    struct enumeration n;
+    char *notice = NULL;
+    strcpy(l.directory, "/tmp/meshsweep-test-XXXXXX");
+    assert_non_null(mkdtemp(l.directory));
+    snprintf(l.path, sizeof l.path, "%s/results.db", l.directory);
+    if (store_open(l.path, &l.db, &notice, &e) < 0 || enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0)
+        fail_msg("%s", e.text);
+    free(notice);
+    const struct candidate_request request = {
+        .space = l.built.space, .db = l.db, .sweep_id = n.sweep_id, .equal_batch = equal_batch};
+    if (candidates_load(&request, &l.set, &e) < 0)
+        fail_msg("%s", e.text);
+    return l;
+}
+
+static void unload(struct loaded *l)
+{
+    candidates_free(&l->set);
+    store_close(l->db);
+    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
+    for (size_t i = 0; i < 4; i++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s%s", l->path, suffixes[i]);
+        unlink(path);
+    }
+    rmdir(l->directory);
+    built_free(&l->built);
+}
+
+static void load__predicted_sweep__groups_configurations_classes(void **state)
+{
+    (void)state;
+    struct loaded l = load(HEAD MODEL PLANS, true);
+    const struct search_space *s = &l.set.space;
+    assert_int_equal(s->count, 48);
+    assert_int_equal(s->group_count, 4);          /* sequence × global batch */
+    assert_int_equal(s->configuration_count, 16); /* those × stages × buckets */
+    assert_int_equal(s->memory_class_count, 4);   /* sequence × stages: predictions read no bucket of that name */
+    assert_int_equal(s->relation, SEARCH_RATE);
+    assert_true(s->maximise);
+    assert_null(l.set.unknown);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct candidate *c = &s->candidates[i];
+        assert_true(c->bytes > 0 && c->bytes < c->usable_bytes);
+        assert_true(c->seconds > 0);
+        assert_true(c->work == 64 || c->work == 128);
+        assert_float_equal(c->devices, 8, 0);
+        assert_true(c->micro_batch == 1 || c->micro_batch == 2 || c->micro_batch == 4);
+        assert_true(l.set.job_ids[i] > 0);
+    }
+    unload(&l);
+}
+
+static void load__batches_may_differ__fewer_groups(void **state)
+{
+    (void)state;
+    struct loaded l = load(HEAD MODEL PLANS, false);
+    assert_int_equal(l.set.space.group_count, 2);
+    unload(&l);
+}
+
+static void load__nothing_predicted__unknown_and_classes_are_configurations(void **state)
+{
+    (void)state;
+    struct loaded l = load("[sweep]\nobjective = \"max:throughput\"\n" PLANS, true);
+    const struct search_space *s = &l.set.space;
+    assert_int_equal(s->count, 12);
+    assert_int_equal(s->group_count, 1);
+    assert_int_equal(s->configuration_count, 4);
+    assert_int_equal(s->memory_class_count, 4);
+    assert_string_equal(l.set.unknown, "no step time is predicted for any candidate");
+    assert_true(isnan(s->candidates[0].seconds));
+    size_t bucket = 0, small = 0;
+    while (strcmp(s->keys[bucket], "bucket") != 0)
+        bucket++;
+    for (size_t i = 0; i < s->count; i++)
+        small += s->candidates[i].values[bucket] == s->candidates[0].values[bucket];
+    assert_int_equal(small, 6);
+    unload(&l);
+}
+
+static void load__search__runs_over_it(void **state)
+{
+    (void)state;
+    struct loaded l = load(HEAD MODEL PLANS, true);
+    struct search_options o = search_options_none();
+    o.strategy = (char *)(uintptr_t) "model";
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    if (search_create(&l.set.space, &o, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    struct decision d;
+    size_t trials = 0;
+    while (search_ask(s, &d) == SEARCH_RUN) {
+        struct search_outcome ok = {.kind = OUTCOME_OK, .objective = 1 / l.set.space.candidates[d.candidate].seconds,
+                                    .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+        search_tell(s, d.candidate, &ok);
+        trials++;
+    }
+    assert_true(trials >= 4 && trials < 40);
+    search_free(s);
+    unload(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(load__predicted_sweep__groups_configurations_classes),
+        cmocka_unit_test(load__batches_may_differ__fewer_groups),
+        cmocka_unit_test(load__nothing_predicted__unknown_and_classes_are_configurations),
+        cmocka_unit_test(load__search__runs_over_it),
+    };
+    return cmocka_run_group_tests_name("search_candidates", tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* search/model: what it needs to find the best, what it believes, how long it takes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "search_fixture.h"
+
+static struct search *open_model(struct search_fixture *f, double gap)
+{
+    struct search_options o = search_options_none();
+    o.strategy = (char *)(uintptr_t) "model";
+    o.numbers[SEARCH_TARGET_GAP] = gap;
+    o.numbers[SEARCH_MAX_TRIALS] = 0;
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    if (search_create(&f->space, &o, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static void model__right_predictions__best_first(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    fixture_predict(&f, 1);
+    struct search *s = open_model(&f, 0.02);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    assert_true(r.best > 0.98);
+    assert_true(r.trials <= 20);
+    assert_true(r.failures <= 2);
+    search_free(s);
+    fixture_close(&f);
+}
+
+static void model__wrong_predictions__still_found(void **state)
+{
+    (void)state;
+    static const double wrong[] = {0.7, 1.4};
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    for (size_t w = 0; w < 2; w++) {
+        fixture_predict(&f, wrong[w]);
+        for (size_t i = 0; i < f.space.count; i++)
+            f.candidates[i].seconds *= f.candidates[i].micro_batch > 4 ? 1.3 : 1;
+        struct search *s = open_model(&f, 0.02);
+        struct fixture_result r = fixture_run(&f, s, 1, 0);
+        assert_true(r.best > 0.94);
+        assert_true(r.trials < f.space.count / 3);
+        search_free(s);
+    }
+    fixture_close(&f);
+}
+
+static void model__no_predictions__better_than_all(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_model(&f, 0.02);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    assert_true(r.best > 0.95);
+    assert_true(r.trials < f.space.count / 2);
+    search_free(s);
+    fixture_close(&f);
+}
+
+/* What runs at the same time may end in any order. */
+static void model__outcomes_in_another_order__same_decisions(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    fixture_predict(&f, 1.2);
+    struct search *forwards = open_model(&f, 0), *backwards = open_model(&f, 0);
+    for (int round = 0; round < 10; round++) {
+        struct decision a[4], b[4];
+        for (int i = 0; i < 4; i++) {
+            assert_int_equal(search_ask(forwards, &a[i]), SEARCH_RUN);
+            assert_int_equal(search_ask(backwards, &b[i]), SEARCH_RUN);
+            assert_int_equal(a[i].candidate, b[i].candidate);
+            assert_string_equal(a[i].reason, b[i].reason);
+        }
+        for (int i = 0; i < 4; i++) {
+            struct search_outcome first = fixture_outcome(&f, &a[i]), last = fixture_outcome(&f, &b[3 - i]);
+            search_tell(forwards, a[i].candidate, &first);
+            search_tell(backwards, b[3 - i].candidate, &last);
+        }
+    }
+    search_free(forwards);
+    search_free(backwards);
+    fixture_close(&f);
+}
+
+static void model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_model(&f, 0);
+    const struct search_outcome oom = {.kind = OUTCOME_FAILED, .failure = "oom", .objective = NAN, .steps = NAN,
+                                       .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+    const struct decision one = {.candidate = 0};
+    const struct search_outcome ok = fixture_outcome(&f, &one);
+    search_tell(s, 0, &ok);
+    for (size_t stage = 0; stage < FIXTURE_STAGES; stage++)
+        search_tell(s, stage * FIXTURE_BUCKETS * 16 + 3, &oom); /* micro-batch 4 of the first buckets */
+    struct decision d;
+    while (search_ask(s, &d) == SEARCH_RUN) {
+        struct search_outcome o = {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN,
+                                   .device_seconds = NAN};
+        assert_true(f.candidates[d.candidate].micro_batch < 4);
+        search_tell(s, d.candidate, &o);
+    }
+    search_free(s);
+    fixture_close(&f);
+}
+
+static void model__many_candidates__a_decision_after_an_outcome(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 8400, false); /* 100,800 candidates */
+    struct search *s = open_model(&f, 0);
+    struct decision d;
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+        struct search_outcome o = fixture_outcome(&f, &d);
+        search_tell(s, d.candidate, &o);
+    }
+    search_free(s);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(model__right_predictions__best_first),
+        cmocka_unit_test(model__wrong_predictions__still_found),
+        cmocka_unit_test(model__no_predictions__better_than_all),
+        cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
+        cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
+        cmocka_unit_test(model__many_candidates__a_decision_after_an_outcome),
+    };
+    return cmocka_run_group_tests_name("search_model", tests, NULL, NULL);
+}
