@@ -96,5 +96,5 @@ void session_close(struct session *s)
 
 struct retry_policy session_policy(const struct session *s)
 {
-    return (struct retry_policy){s->sweep->retries, s->sweep->retry_count};
+    return retry_policy_of(s->sweep);
 }

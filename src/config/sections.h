@@ -19,6 +19,9 @@ void finish_labels(const struct reading *r);
 void read_job(const struct reading *r, const struct toml_node *table);
 void read_metrics(const struct reading *r, const struct toml_node *table);
 
+/* A duration ("5s", or seconds) as the value of a key. */
+void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms);
+
 /* When all files are read: whether jobs need a directory of their own. */
 void finish_job(struct job_config *job);
 

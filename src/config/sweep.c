@@ -13,6 +13,8 @@
 #include "util/memory.h"
 
 #define DEFAULT_GRACE_MS 5000
+#define DEFAULT_BACKOFF_MS 1000
+#define DEFAULT_BACKOFF_MAX_MS 300000
 
 /* One document while it is read. */
 struct page {
@@ -118,6 +120,8 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
     struct documents documents = DOCUMENTS_INIT;
     struct sweep *s = xcalloc(1, sizeof *s);
     s->job.grace_ms = DEFAULT_GRACE_MS;
+    s->retry_backoff_ms = DEFAULT_BACKOFF_MS;
+    s->retry_backoff_max_ms = DEFAULT_BACKOFF_MAX_MS;
     s->job.repeat = 1;
     s->disabled_rules = xcalloc(1, sizeof *s->disabled_rules);
     s->rule_sets = xcalloc(1, sizeof *s->rule_sets);

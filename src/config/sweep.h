@@ -265,6 +265,7 @@ struct sweep {
     struct deepspeed_settings deepspeed;
     struct retry_limit *retries;
     size_t retry_count;
+    int64_t retry_backoff_ms, retry_backoff_max_ms; /* [retry] backoff, backoff_max; default 1 s, 5 min */
     struct model_space_table *model_space; /* NULL: the file has none */
     struct predict_config predict;
     struct import_config import;

@@ -163,11 +163,11 @@ static void read_timeout(const struct reading *r, const struct toml_node *node, 
     *at = reading_at_value(r, node);
 }
 
-static void read_grace(const struct reading *r, const struct toml_node *node)
+void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms)
 {
     char *text = number_text(node);
-    if (!parse_duration_ms(text, &r->sweep->job.grace_ms))
-        problem_at_value(r, node, "grace: \"%s\" is no duration (\"5s\", \"500ms\", at most 10 years)", text);
+    if (!parse_duration_ms(text, ms))
+        problem_at_value(r, node, "%s: \"%s\" is no duration (\"5s\", \"500ms\", at most 10 years)", node->key, text);
     free(text);
 }
 
@@ -204,7 +204,7 @@ static void read_times(const struct reading *r, const struct toml_node *const *f
     if (found[JOB_STARTUP_TIMEOUT])
         read_timeout(r, found[JOB_STARTUP_TIMEOUT], &job->startup_timeout, &job->startup_timeout_at);
     if (found[JOB_GRACE])
-        read_grace(r, found[JOB_GRACE]);
+        read_duration(r, found[JOB_GRACE], &r->sweep->job.grace_ms);
 }
 
 void read_job(const struct reading *r, const struct toml_node *table)

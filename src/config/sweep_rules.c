@@ -207,8 +207,23 @@ static void read_retry_limit(const struct reading *r, const struct toml_node *no
     limit->at = reading_at_key(r, node);
 }
 
+static void read_backoff(const struct reading *r, const struct toml_node *node, int64_t *ms)
+{
+    if (!schema_type_fits(node, TYPE_STRING | TYPE_NUMBER))
+        schema_wrong_type(r, node, node->key, TYPE_STRING | TYPE_NUMBER);
+    else
+        read_duration(r, node, ms);
+}
+
 void read_retry(const struct reading *r, const struct toml_node *table)
 {
-    for (size_t i = 0; i < table->child_count; i++)
-        read_retry_limit(r, &table->children[i]);
+    for (size_t i = 0; i < table->child_count; i++) {
+        const struct toml_node *node = &table->children[i];
+        if (strcmp(node->key, "backoff") == 0)
+            read_backoff(r, node, &r->sweep->retry_backoff_ms);
+        else if (strcmp(node->key, "backoff_max") == 0)
+            read_backoff(r, node, &r->sweep->retry_backoff_max_ms);
+        else
+            read_retry_limit(r, node);
+    }
 }

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
 #include "util/memory.h"
 
 #define CLAIMS_AHEAD 32       /* fetched anew when half of them and of the slots are gone */
 #define CLAIMS_AT_ONCE 512
+#define LOOK_EVERY_MS 10000   /* the wall clock may be set meanwhile */
 
 /* --- the store's order --- */
 
@@ -59,15 +61,45 @@ static int claim(struct claims *c, int64_t job_id, struct error *e)
     return c->source->claimed ? c->source->claimed(c->source->context, &made, e) : 0;
 }
 
+static int plan_to_ask_again(struct claims *c, struct error *e)
+{
+    int64_t due_ms;
+    if (attempts_next_due(c->store, &due_ms, e) < 0)
+        return -1;
+    if (due_ms == 0)
+        return 0;
+    int64_t left_ms = due_ms - clock_wall_ms();
+    left_ms = left_ms < 1 ? 1 : left_ms;
+    c->wake_ms = clock_monotonic_ms() + (left_ms < LOOK_EVERY_MS ? left_ms : LOOK_EVERY_MS);
+    return 0;
+}
+
 int claims_fetch(struct claims *c, size_t wanted, struct error *e)
 {
     int64_t job_ids[CLAIMS_AT_ONCE];
-    size_t count = 0;
+    size_t count = 0, left = 0;
     if (c->source->choose(c->source->context, job_ids, wanted, &count, &c->answer, e) < 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        if (claim(c, job_ids[i], e) < 0)
+    for (size_t i = 0; i < count; i++) {
+        bool is_due;
+        if (attempts_is_due(c->store, job_ids[i], &is_due, e) < 0 || (is_due && claim(c, job_ids[i], e) < 0))
             return -1;
+        left += !is_due;
+    }
+    if (count > 0 && left == count)
+        c->answer = CLAIM_WAIT;
+    c->wake_ms = 0;
+    return c->answer == CLAIM_WAIT ? plan_to_ask_again(c, e) : 0;
+}
+
+int64_t claims_wait_ms(struct claims *c)
+{
+    if (c->answer != CLAIM_WAIT || c->wake_ms == 0)
+        return -1;
+    int64_t left_ms = c->wake_ms - clock_monotonic_ms();
+    if (left_ms > 0)
+        return left_ms;
+    c->answer = CLAIM_MORE;
     return 0;
 }
 

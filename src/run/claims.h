@@ -12,14 +12,20 @@ struct claims {
     struct flight *items; /* first … first + count */
     size_t first, count;
     enum claim_answer answer; /* the source's last; CLAIM_MORE at the beginning */
+    int64_t wake_ms;          /* when to ask again because a job that failed is due; monotonic; 0: none waits */
 };
 
 /* How many the next commit should bring: `room` attempts could start now, at most `limit` (-1: any number) more may ever.
  * Nothing while more than half of what is claimed ahead is still there. */
 size_t claims_wanted(const struct claims *c, size_t room, int64_t limit);
 
-/* Claims up to `wanted` jobs; inside the caller's write transaction. */
+/* Claims up to `wanted` jobs; inside the caller's write transaction. Jobs that the source chose and that are not due yet
+ * are left. */
 int claims_fetch(struct claims *c, size_t wanted, struct error *e);
+
+/* How long from now until the source is to be asked again because a job that failed is due; -1: none waits. 0 sets
+ * `answer` accordingly. */
+int64_t claims_wait_ms(struct claims *c);
 
 /* Moves to `out` the first one that `fits`, which leaves the others in their order; `out` becomes the caller's. False
  * when there is none. */

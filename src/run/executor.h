@@ -16,6 +16,8 @@ struct whereabouts {
     int64_t slot; /* -1: none */
     struct process_identity process; /* pid 0: none on this machine */
     char *reference; /* the executor's own name for it; the caller's; NULL: none */
+    char *host;      /* the caller's; NULL: this one */
+    char *devices;   /* "0,2", as CUDA_VISIBLE_DEVICES has them; the caller's; NULL: none were given to it */
 };
 
 /* What woke a wait, besides outcomes. */

@@ -4,6 +4,7 @@
 
 #include "space/launch.h"
 #include "store/attempts.h"
+#include "store/places.h"
 #include "util/hash.h"
 
 struct flight {
@@ -12,6 +13,7 @@ struct flight {
     char key_hex[HASH_HEX_BYTES];
     char *directory; /* relative: "<key>/<number>", with "-2" and so on where that was there already */
     char *job_dir;   /* absolute */
+    struct places failed; /* where attempts of the job failed: to be avoided where there is a choice */
     struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
     bool start_recorded;
     int64_t watched_ms; /* when its claim source was last asked about it */

@@ -72,7 +72,7 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
                       struct run_result *result, struct error *e)
 {
     const struct sweep *sweep = o->space->sweep;
-    const struct retry_policy policy = {sweep->retries, sweep->retry_count};
+    const struct retry_policy policy = retry_policy_of(sweep);
     const struct requeue_request request = {o->sweep_id, &policy, o->forced_classes, sweep->job.repeat,
                                             o->only_selected};
     if (adopt(o->db, runner_id, left, e) < 0 ||

@@ -100,7 +100,7 @@ static int open_store(struct runner *r, struct error *e)
         .repeat = sweep->job.repeat,
         .objective = sweep->objective_count ? sweep->objectives[0].metric : NULL,
         .maximise = sweep->objective_count && sweep->objectives[0].maximise,
-        .policy = {sweep->retries, sweep->retry_count},
+        .policy = retry_policy_of(sweep),
         .only_selected = r->options->only_selected,
         .executor = r->executor->methods->name,
     };
@@ -367,16 +367,19 @@ static bool is_finished(const struct runner *r)
 {
     if (r->flight_count > 0 || r->landings.count > 0)
         return false;
-    return !may_start_more(r) || (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
+    return !may_start_more(r) ||
+           (r->claims.count == 0 && r->claims.answer != CLAIM_MORE && r->claims.wake_ms == 0);
 }
 
-static int64_t patience_ms(const struct runner *r)
+/* `due_ms`: until a job that failed is tried again; -1: none is. */
+static int64_t patience_ms(const struct runner *r, int64_t due_ms)
 {
-    if (r->landings.count > 0 || r->unrecorded_starts)
-        return COMMIT_WITHIN_MS;
+    int64_t ms = r->source->is_beaten ? WATCH_EVERY_MS : -1;
     if (r->options->on_counts)
-        return COUNTS_EVERY_MS;
-    return r->source->is_beaten ? WATCH_EVERY_MS : -1;
+        ms = COUNTS_EVERY_MS;
+    if (r->landings.count > 0 || r->unrecorded_starts)
+        ms = COMMIT_WITHIN_MS;
+    return due_ms >= 0 && (ms < 0 || due_ms < ms) ? due_ms : ms;
 }
 
 static int run_loop(struct runner *r, struct error *e)
@@ -387,10 +390,11 @@ static int run_loop(struct runner *r, struct error *e)
             return -1;
         /* A commit may have brought the first claims: start them before waiting. */
         start_claimed(r);
-        if (r->flight_count == 0)
+        int64_t due_ms = claims_wait_ms(&r->claims);
+        if (r->flight_count == 0 && due_ms <= 0)
             continue;
         size_t landed = r->landings.count;
-        wait_for_news(r, patience_ms(r));
+        wait_for_news(r, patience_ms(r, due_ms));
         if (r->landings.count == landed && r->unrecorded_starts && commit_turn(r, e) < 0)
             return -1;
     }

@@ -18,6 +18,9 @@ void flight_free(struct flight *f)
     free((char *)f->start.command_json);
     free((char *)f->start.environment_json);
     free((char *)f->start.reference);
+    free((char *)f->start.host);
+    free((char *)f->start.devices);
+    places_free(&f->failed);
 }
 
 int starter_open(struct starter *s, struct db *db, struct error *e)
@@ -26,6 +29,7 @@ int starter_open(struct starter *s, struct db *db, struct error *e)
     const char *slash = strrchr(sweep->path, '/');
     if (job_loader_create(s->space, db, &s->loader, e) < 0)
         return -1;
+    s->db = db;
     s->config_directory = slash ? xstrndup(sweep->path, (size_t)(slash - sweep->path)) : xstrdup(".");
     s->base_environment = environment_base(s->runner_environment, sweep->job.pass_environment);
     return 0;
@@ -106,6 +110,8 @@ static void start_process(struct starter *s, struct flight *f, const struct laun
     f->start.pid = where.process.pid;
     f->start.start_ticks = where.process.start_ticks;
     f->start.reference = where.reference;
+    f->start.host = where.host;
+    f->start.devices = where.devices;
     environment_free(environment);
     environment_free(own);
 }
@@ -133,7 +139,7 @@ static int load(struct starter *s, struct flight *f, struct error *e)
     if (rc < 0)
         return -1;
     hash_hex(&f->job.key, f->key_hex);
-    return 0;
+    return f->claim.number > 1 ? places_of_failures(s->db, f->claim.job_id, &f->failed, e) : 0;
 }
 
 int starter_load(struct starter *s, struct flight *f, struct error *e)

@@ -19,6 +19,7 @@ struct starter {
     const struct preparation *preparation; /* NULL: none */
     const struct secrets *secrets;   /* what no record may show */
     struct executor *executor;       /* before the first start */
+    struct db *db;
     struct job_loader *loader;
     char **base_environment; /* what every job gets */
     char *config_directory;

@@ -13,6 +13,8 @@
 
 enum statement {
     NEXT_PENDING,
+    IS_JOB_DUE,
+    NEXT_DUE,
     INSERT_ATTEMPT,
     SET_RUNNING,
     DELETE_ATTEMPT,
@@ -29,8 +31,15 @@ enum statement {
     STATEMENT_COUNT
 };
 
+/* ?3 is now, ?4 the longest that a job may have to wait: a clock that was set back makes none wait longer. */
+#define IS_DUE "(due IS NULL OR due <= ?3 OR due > ?3 + ?4)"
+#define ORDER " ORDER BY priority, rank LIMIT ?2"
+#define WAITS "state = 'pending' AND due > ?3 AND due <= ?3 + ?4"
+
 static const char *const statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND state = 'pending' ORDER BY priority, rank LIMIT ?2",
+    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND state = 'pending' AND " IS_DUE ORDER,
+    [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND " IS_DUE,
+    [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     [INSERT_ATTEMPT] =
         "INSERT INTO attempt (job_id, number, runner_id, state, executor) VALUES (?1,"
         " (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2, 'claimed', ?3) RETURNING number",
@@ -38,20 +47,28 @@ static const char *const statements[STATEMENT_COUNT] = {
     [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state = 'claimed'",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
-                     " command = ?6, environment = ?7, directory = ?8, reference = ?10 WHERE id = ?1 AND state = 'claimed'",
+                     " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"
+                     " devices = ?12 WHERE id = ?1 AND state = 'claimed'",
     [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
                    " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-                   " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16"
-                   " WHERE id = ?1 AND state = 'running'",
+                   " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
+                   " host = coalesce(?17, host) WHERE id = ?1 AND state = 'running'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
     [COUNT_FAILURES] = "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ?",
     [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok'",
     [REPRESENTATIVE] = "SELECT a.id FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?2"
                        " WHERE a.job_id = ?1 AND a.state = 'ok' ORDER BY iif(s.value = 'NaN', ?4, s.value), a.id"
                        " LIMIT 1 OFFSET ?3",
-    [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4 WHERE id = ?1 AND state = 'running'",
+    [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5 WHERE id = ?1 AND state = 'running'",
     [INSERT_SAMPLE] = "INSERT OR IGNORE INTO metric VALUES (?1, ?2, ?3, ?4, ?5)",
     [INSERT_SUMMARY] = "INSERT OR REPLACE INTO summary VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+};
+
+/* The same for jobs of the table "selected" alone. */
+static const char *const selected_statements[STATEMENT_COUNT] = {
+    [NEXT_PENDING] = "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND state = 'pending' AND "
+                     IS_DUE ORDER,
+    [NEXT_DUE] = "SELECT min(due) FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " WAITS,
 };
 
 struct attempt_store {
@@ -201,11 +218,8 @@ int attempt_store_create(struct db *db, const struct attempt_store_options *opti
     s->db = db;
     s->options = *options;
     for (int i = 0; i < STATEMENT_COUNT; i++) {
-        const char *sql = statements[i];
-        if (i == NEXT_PENDING && options->only_selected)
-            sql = "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND state = 'pending'"
-                  " ORDER BY priority, rank LIMIT ?2";
-        if (db_prepare(db, sql, &s->statements[i], e) < 0) {
+        const char *narrow = options->only_selected ? selected_statements[i] : NULL;
+        if (db_prepare(db, narrow ? narrow : statements[i], &s->statements[i], e) < 0) {
             attempt_store_free(s);
             return -1;
         }
@@ -249,11 +263,18 @@ static int set_job_running(struct attempt_store *s, int64_t job_id, struct error
     return db_changes(s->db) == 1 ? 0 : error_set(e, ERROR_FAILED, "job %lld is not pending", (long long)job_id);
 }
 
+static void bind_now(const struct attempt_store *s, struct stmt *q)
+{
+    stmt_bind_int(q, 3, clock_wall_ms());
+    stmt_bind_int(q, 4, s->options.policy.backoff_max_ms);
+}
+
 int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e)
 {
     struct stmt *next = s->statements[NEXT_PENDING];
     stmt_bind_int(next, 1, s->options.sweep_id);
     stmt_bind_int(next, 2, (int64_t)room);
+    bind_now(s, next);
     size_t n = 0;
     int rc;
     while ((rc = stmt_next(next, e)) > 0)
@@ -316,6 +337,8 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
     stmt_bind_text(q, 8, start->directory);
     stmt_bind_text(q, 9, attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START));
     stmt_bind_text(q, 10, start->reference);
+    stmt_bind_text(q, 11, start->host);
+    stmt_bind_text(q, 12, start->devices);
     return stmt_run(q, e);
 }
 
@@ -341,6 +364,7 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
     stmt_bind_text(q, 14, end->directory);
     stmt_bind_int(q, 15, end->log_bytes);
     stmt_bind_text(q, 16, end->log_tail);
+    stmt_bind_text(q, 17, end->host);
     return stmt_run(q, e);
 }
 
@@ -361,8 +385,28 @@ int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, s
     return n < 0 ? -1 : 0;
 }
 
+int attempts_next_due(struct attempt_store *s, int64_t *due_ms, struct error *e)
+{
+    struct stmt *q = s->statements[NEXT_DUE];
+    stmt_bind_int(q, 1, s->options.sweep_id);
+    bind_now(s, q);
+    *due_ms = count_of(q, e);
+    return *due_ms < 0 ? -1 : 0;
+}
+
+int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e)
+{
+    struct stmt *q = s->statements[IS_JOB_DUE];
+    stmt_bind_int(q, 1, job_id);
+    bind_now(s, q);
+    int64_t n = count_of(q, e);
+    *yes = n == 1;
+    return n < 0 ? -1 : 0;
+}
+
+/* `due_ms` 0: at any time. */
 static int finish_job(struct attempt_store *s, const struct attempt_end *end, enum job_event event,
-                      int64_t attempt_id, struct error *e)
+                      int64_t attempt_id, int64_t due_ms, struct error *e)
 {
     struct stmt *q = s->statements[FINISH_JOB];
     bool failed = job_transition(JOB_RUNNING, event).action == JOB_SET_FAILURE;
@@ -370,6 +414,7 @@ static int finish_job(struct attempt_store *s, const struct attempt_end *end, en
     stmt_bind_text(q, 2, job_next(JOB_RUNNING, event));
     stmt_bind_text(q, 3, failed ? end->failure : NULL);
     stmt_bind_int(q, 4, attempt_id);
+    bind_positive(q, 5, due_ms);
     return stmt_run(q, e);
 }
 
@@ -382,16 +427,19 @@ static int after_failure(struct attempt_store *s, const struct attempt_end *end,
     if (tried < 0)
         return -1;
     /* What a person stopped was not tried to its end: it is due again. */
-    bool again = strcmp(end->failure, "cancelled") == 0 || tried < retry_allowed(&s->options.policy, end->failure);
+    bool cancelled = strcmp(end->failure, "cancelled") == 0;
+    bool again = cancelled || tried < retry_allowed(&s->options.policy, end->failure);
+    int64_t delay_ms = again && !cancelled ? retry_delay_ms(&s->options.policy, tried) : 0;
     *fate = again ? FATE_AGAIN : FATE_FAILED;
-    return finish_job(s, end, again ? JOB_RETRY : JOB_FAIL, end->attempt_id, e);
+    return finish_job(s, end, again ? JOB_RETRY : JOB_FAIL, end->attempt_id,
+                      delay_ms > 0 ? end->ended_ms + delay_ms : 0, e);
 }
 
 static int after_success(struct attempt_store *s, const struct attempt_end *end, enum job_fate *fate, struct error *e)
 {
     if (s->options.repeat <= 1) {
         *fate = FATE_OK;
-        return finish_job(s, end, JOB_SUCCEED, end->attempt_id, e);
+        return finish_job(s, end, JOB_SUCCEED, end->attempt_id, 0, e);
     }
     stmt_bind_int(s->statements[COUNT_OK], 1, end->job_id);
     int64_t done = count_of(s->statements[COUNT_OK], e);
@@ -406,7 +454,7 @@ static int after_success(struct attempt_store *s, const struct attempt_end *end,
     if (representative < 0)
         return -1;
     *fate = done >= s->options.repeat ? FATE_OK : FATE_AGAIN;
-    return finish_job(s, end, *fate == FATE_OK ? JOB_SUCCEED : JOB_REPEAT, representative, e);
+    return finish_job(s, end, *fate == FATE_OK ? JOB_SUCCEED : JOB_REPEAT, representative, 0, e);
 }
 
 int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, enum job_fate *fate, struct error *e)

@@ -57,6 +57,12 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
 /* Claims a pending job: an attempt is made (claimed), the job becomes running. */
 int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e);
 
+/* Whether a pending job may be tried now: one that failed waits for the end of its back-off (store/retry.h). */
+int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e);
+
+/* When the first of the pending jobs that wait is due, in milliseconds since 1970; 0: none waits. */
+int attempts_next_due(struct attempt_store *s, int64_t *due_ms, struct error *e);
+
 /* Gives a claimed attempt back as if it had never been. */
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e);
 
@@ -65,6 +71,8 @@ struct attempt_start {
     const char *command_json, *environment_json;
     const char *directory; /* NULL: it has none so far */
     const char *reference; /* the executor's own name for it; NULL: none */
+    const char *host;      /* where it runs; NULL: where its runner does */
+    const char *devices;   /* see store/places.h; NULL: none were given to it */
 };
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
 
@@ -72,7 +80,7 @@ struct attempt_end {
     int64_t attempt_id, job_id;
     const char *failure; /* NULL: ok */
     const char *message, *log_tail; /* NULL: none */
-    const char *directory;          /* NULL: as at the start */
+    const char *directory, *host;   /* NULL: as at the start */
     int64_t ended_ms, duration_ms;
     int64_t exit_code;           /* -1: none */
     int64_t signal, limit_ms;    /* 0: none */

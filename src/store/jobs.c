@@ -125,23 +125,6 @@ int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error
     return rc < 0 ? -1 : 0;
 }
 
-/* A runner that died and a program that could not be started are not the job's fault. */
-static const struct {
-    const char *failure;
-    int64_t attempts;
-} default_retries[] = {{"lost", 3}, {"spawn", 2}};
-
-int64_t retry_allowed(const struct retry_policy *p, const char *failure)
-{
-    for (size_t i = 0; i < p->count; i++)
-        if (strcmp(p->limits[i].class_name, failure) == 0)
-            return p->limits[i].attempts;
-    for (size_t i = 0; i < sizeof default_retries / sizeof *default_retries; i++)
-        if (strcmp(default_retries[i].failure, failure) == 0)
-            return default_retries[i].attempts;
-    return 1;
-}
-
 static bool is_forced(char *const *forced, const char *failure)
 {
     for (; forced && *forced; forced++)
@@ -163,7 +146,7 @@ static int requeue_where(struct db *db, const struct requeue_request *r, const s
     struct stmt *s = NULL;
     const struct job_transition t = job_transition(c->state, JOB_REOPEN);
     assert(t.next && t.action == JOB_CLEAR_FAILURE);
-    char *sql = xasprintf("UPDATE job SET state = ?4, failure = NULL WHERE sweep_id = ?1 AND state = '%s' AND %s%s",
+    char *sql = xasprintf("UPDATE job SET state = ?4, failure = NULL, due = NULL WHERE sweep_id = ?1 AND state = '%s' AND %s%s",
                           job_state_names[c->state], c->sql,
                           r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
     int rc = db_prepare(db, sql, &s, e);

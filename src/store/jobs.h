@@ -4,6 +4,7 @@
 
 #include "config/sweep.h"
 #include "store/db.h"
+#include "store/retry.h"
 #include "util/hash.h"
 
 /* The statements that a bulk load needs. */
@@ -33,13 +34,6 @@ int job_writer_put(struct job_writer *w, const struct job_row *row, bool *is_new
 
 /* The id of the job with that key; 0 when there is none. */
 int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error *e);
-
-/* Attempts allowed per failure class; a class that is not there is allowed one. */
-struct retry_policy {
-    const struct retry_limit *limits; /* of the sweep file; override the defaults (lost 3, spawn 2) */
-    size_t count;
-};
-int64_t retry_allowed(const struct retry_policy *p, const char *failure);
 
 struct requeue_request {
     int64_t sweep_id;

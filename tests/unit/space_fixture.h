@@ -56,7 +56,7 @@ static inline struct plan plan_of(struct built *b)
 {
     struct plan plan;
     struct error e = ERROR_INIT;
-    const struct retry_policy policy = {b->sweep->retries, b->sweep->retry_count};
+    const struct retry_policy policy = retry_policy_of(b->sweep);
     const struct plan_request request = {.space = b->space, .policy = &policy};
     if (plan_make(&request, &plan, &e) < 0)
         fail_msg("%s", e.text);

@@ -124,7 +124,7 @@ static struct keys keys_of(const char *text)
     struct keys k = {.count = 0};
     struct plan p;
     struct error e = ERROR_INIT;
-    const struct retry_policy policy = {NULL, 0};
+    const struct retry_policy policy = {NULL, 0, 0, 0};
     const struct plan_request request = {.space = b.space, .policy = &policy, .each = add_key, .context = &k};
     assert_int_equal(plan_make(&request, &p, &e), 0);
     qsort(k.hex, k.count, sizeof *k.hex, by_text);

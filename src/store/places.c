@@ -1,0 +1,35 @@
+#include "store/places.h"
+
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+void places_free(struct places *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        free(p->items[i].host);
+        free(p->items[i].devices);
+    }
+    free(p->items);
+    *p = (struct places)PLACES_INIT;
+}
+
+int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db,
+                   "SELECT coalesce(a.host, r.host), a.devices FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
+                   " WHERE a.job_id = ? AND a.state = 'failed' AND a.failure <> 'cancelled'"
+                   " GROUP BY 1, 2 ORDER BY max(a.number) DESC",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    while ((rc = stmt_next(s, e)) > 0) {
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct place){
+            xstrdup(stmt_text(s, 0)), stmt_is_null(s, 1) ? NULL : xstrdup(stmt_text(s, 1))};
+    }
+    stmt_free(s);
+    return rc;
+}

@@ -1,0 +1,23 @@
+/* Which failures are tried again, how often, and after how long. Pure. */
+#ifndef MESHSWEEP_STORE_RETRY_H
+#define MESHSWEEP_STORE_RETRY_H
+
+#include "config/sweep.h"
+
+/* Attempts allowed per failure class; a class that is not there is allowed one. */
+struct retry_policy {
+    const struct retry_limit *limits; /* of the sweep file; override the defaults (lost 3, spawn 2) */
+    size_t count;
+    int64_t backoff_ms, backoff_max_ms;
+};
+
+/* Borrows the sweep's. */
+struct retry_policy retry_policy_of(const struct sweep *sweep);
+
+int64_t retry_allowed(const struct retry_policy *p, const char *failure);
+
+/* How long to wait before the next attempt when `tried` (from 1) have failed so: the first back-off, doubled with each,
+ * up to the longest. */
+int64_t retry_delay_ms(const struct retry_policy *p, int64_t tried);
+
+#endif

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# When a job that failed is tried again: back-off, its cap, and that it outlives the runner.
+. "$(dirname "$0")/lib.sh"
+
+# Two jobs, x = 1 and x = 2, that run ./job.sh X; job 1 fails until the file "well" is there.
+retry_sweep() # LINES FOR [retry]
+{
+    cat >sweep.toml <<END
+[job]
+command = ["/bin/sh", "job.sh", "{x}"]
+[training_spec]
+x = [1, 2]
+[retry]
+$1
+END
+    cat >job.sh <<'END'
+echo "$1" >>ran
+[ "$1" = 2 ] || [ -e well ]
+END
+    : >ran
+}
+
+backoff__doubles_up_to_its_cap_and_others_go_first()
+{
+    retry_sweep 'exit = 4
+backoff = "100ms"
+backoff_max = 0.2'
+    run_meshsweep run --progress none -j 1
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ \"\$(xargs <ran)\" = '1 2 1 1 1' ]"
+    expect_sql "2|1
+3|1
+4|1" "SELECT number, started - (SELECT ended FROM attempt WHERE job_id = 1 AND number = a.number - 1) >=
+            CASE number WHEN 2 THEN 100 ELSE 200 END FROM attempt AS a WHERE job_id = 1 AND number > 1"
+    expect_sql "failed|exit|
+ok||" "SELECT state, failure, due FROM job ORDER BY id"
+}
+
+backoff__none__at_once()
+{
+    retry_sweep 'exit = 3
+backoff = 0'
+    run_meshsweep run --progress none -j 1
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 3 "SELECT count(*) FROM attempt WHERE job_id = 1"
+}
+
+start_waiting()
+{
+    start_meshsweep run --progress none
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM job WHERE state = 'ok' OR due > 0\" 2>/dev/null)\" = 2 ]" 20
+}
+
+backoff__runner_killed__stands_in_the_database()
+{
+    local due
+    retry_sweep 'exit = 2
+backoff = "1h"
+backoff_max = "2h"'
+    start_waiting
+    due=$(sql "SELECT due FROM job WHERE id = 1")
+    expect_sql "pending|1" "SELECT job.state, due - ended = 3600000 FROM job JOIN attempt ON job_id = job.id
+        WHERE job.id = 1"
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_no_stderr
+    touch well
+    # Another runner waits as long, and ends at once when it is asked to.
+    start_meshsweep run --progress none
+    wait_until "[ \"\$(sql 'SELECT count(*) FROM runner')\" = 2 ]" 20
+    # From then on that it ignores SIGPIPE (bit 12) it takes SIGINT in its loop.
+    wait_until "grep -q '^SigIgn:.*[13579bdf]...$' /proc/$command_pid/status" 20
+    signal_command INT
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_stderr_contains 'starting nothing new'
+    expect_sql "$due|1" "SELECT due, (SELECT count(*) FROM attempt WHERE job_id = 1) FROM job WHERE id = 1"
+    sqlite3 -batch results.db "UPDATE job SET due = 1000 * strftime('%s') + 1500 WHERE id = 1"
+    due=$(sql "SELECT due FROM job WHERE id = 1")
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok||2|1" "SELECT job.state, due, number, started >= $due FROM job JOIN attempt
+        ON attempt.id = job.attempt_id WHERE job.id = 1"
+}
+
+# A clock that was set back must not make a job wait for years.
+backoff__due_beyond_what_the_policy_allows__at_once()
+{
+    retry_sweep 'exit = 2
+backoff = "20s"
+backoff_max = "20s"'
+    start_waiting
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_any_stderr
+    touch well
+    sqlite3 -batch results.db "UPDATE job SET due = due + 1000 * 86400 * 365 WHERE id = 1"
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 2 "SELECT count(*) FROM job WHERE state = 'ok'"
+}
+
+backoff__wrong__said_with_its_place()
+{
+    retry_sweep 'backoff = "soon"
+backoff_max = true
+backof = 1'
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:6:11: backoff: "soon" is no duration'
+    expect_stderr_matches '^meshsweep: sweep.toml:7:[0-9]+: .*backoff_max'
+    expect_stderr_matches '^meshsweep: sweep.toml:8:1: unknown .*"backof"'
+}
+
+run_cases "$@"

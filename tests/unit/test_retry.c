@@ -1,0 +1,80 @@
+/* store: after how long a job is tried again, and where it failed before. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "store/open.h"
+#include "store/places.h"
+#include "store/retry.h"
+
+static void retry_delay__doubles__up_to_the_longest(void **state)
+{
+    (void)state;
+    const struct retry_policy p = {NULL, 0, 1000, 5000};
+    const int64_t expected[] = {1000, 2000, 4000, 5000, 5000};
+    for (int64_t i = 0; i < 5; i++)
+        assert_int_equal(retry_delay_ms(&p, i + 1), expected[i]);
+}
+
+static void retry_delay__extremes__neither_overflow_nor_loop(void **state)
+{
+    (void)state;
+    const struct retry_policy long_ones = {NULL, 0, INT64_MAX / 3, INT64_MAX}, none = {NULL, 0, 0, 5000},
+                              capped = {NULL, 0, 9000, 5000};
+    assert_int_equal(retry_delay_ms(&long_ones, INT64_MAX), INT64_MAX);
+    assert_int_equal(retry_delay_ms(&none, INT64_MAX), 0);
+    assert_int_equal(retry_delay_ms(&capped, 1), 5000);
+}
+
+static void retry_allowed__file_before_default(void **state)
+{
+    (void)state;
+    const struct retry_limit limits[] = {{(char *)"lost", 9, {0}}};
+    const struct retry_policy p = {limits, 1, 0, 0};
+    assert_int_equal(retry_allowed(&p, "lost"), 9);
+    assert_int_equal(retry_allowed(&p, "spawn"), 2);
+    assert_int_equal(retry_allowed(&p, "oom"), 1);
+}
+
+static void places_of_failures__some__each_once_and_the_last_first(void **state)
+{
+    (void)state;
+    struct db *db = NULL;
+    struct error e = ERROR_INIT;
+    struct places places = PLACES_INIT;
+    assert_int_equal(store_open_blank(&db, &e), 0);
+    if (db_exec(db,
+                "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
+                " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"
+                "INSERT INTO runner VALUES (1, 'here', 'boot', 1, 1, 0, NULL, '', '{}');"
+                "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, zeroblob(16), 1, 0),"
+                " (2, x'01010101010101010101010101010101', 1, 1);"
+                "INSERT INTO attempt (job_id, number, runner_id, state, failure, host, devices) VALUES"
+                " (1, 1, 1, 'failed', 'exit', NULL, '0,2'), (1, 2, 1, 'failed', 'lost', 'node7', NULL),"
+                " (1, 3, 1, 'ok', NULL, NULL, '1'), (1, 4, 1, 'failed', 'exit', NULL, '0,2'),"
+                " (1, 5, 1, 'failed', 'cancelled', NULL, '5'), (2, 1, 1, 'failed', 'exit', NULL, '6')",
+                &e) < 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(places_of_failures(db, 1, &places, &e), 0);
+    assert_int_equal(places.count, 2);
+    assert_string_equal(places.items[0].host, "here");
+    assert_string_equal(places.items[0].devices, "0,2");
+    assert_string_equal(places.items[1].host, "node7");
+    assert_null(places.items[1].devices);
+    places_free(&places);
+    db_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retry_delay__doubles__up_to_the_longest),
+        cmocka_unit_test(retry_delay__extremes__neither_overflow_nor_loop),
+        cmocka_unit_test(retry_allowed__file_before_default),
+        cmocka_unit_test(places_of_failures__some__each_once_and_the_last_first),
+    };
+    return cmocka_run_group_tests_name("retry", tests, NULL, NULL);
+}
