@@ -31,6 +31,7 @@ static char *expression_of(const struct reading *r, const struct toml_node *node
 static void read_column(const struct reading *r, const struct toml_node *node, struct import_column column)
 {
     struct import_config *c = &r->sweep->import;
+    char *replaced = NULL;
     size_t i = 0;
     if (!check_key_name(r, node, node->key))
         return;
@@ -45,10 +46,11 @@ static void read_column(const struct reading *r, const struct toml_node *node, s
         column.name = xstrdup(node->key);
     } else {
         column.name = c->columns[i].name;
-        free(c->columns[i].expression);
+        replaced = c->columns[i].expression;
     }
     column.at = reading_at_key(r, node);
     c->columns[i] = column;
+    free(replaced);
 }
 
 static void read_columns(const struct reading *r, const struct toml_node *table, struct import_column like)

@@ -262,7 +262,7 @@ static int choose_pairs(struct work *w, struct error *e)
         return unknown_value(w, r->a, e);
     if (r->b && value_index(w, r->b) == w->value_count)
         return unknown_value(w, r->b, e);
-    if (r->a && strcmp(r->a, r->b) == 0)
+    if (r->a && r->b && strcmp(r->a, r->b) == 0)
         return error_set(e, ERROR_USAGE, "--by %s=%s,%s: a value cannot be compared with itself", r->key, r->a, r->b);
     if (r->a) {
         add_pair(w->out, r->a, r->b);

@@ -84,9 +84,8 @@ static int recover(struct runner *r, struct error *e)
         recovery_record_runner(r->options, &r->runner_id, e) < 0 || create_executor(r, e) < 0)
         return -1;
     const struct executor_methods *m = r->executor->methods;
-    if (m->reattach && left_attempts_read(r->db, m->name, &r->left, e) < 0)
-        return -1;
-    if (r->left.count > 0 && m->reattach(r->executor, &r->left, e) < 0)
+    if (m->reattach && (left_attempts_read(r->db, m->name, &r->left, e) < 0 ||
+                        (r->left.count > 0 && m->reattach(r->executor, &r->left, e) < 0)))
         return -1;
     return recovery_rows(r->options, r->runner_id, &r->left, &r->result, e);
 }

@@ -82,8 +82,9 @@ int atomic_file_open(const char *path, struct atomic_file *out, struct error *e)
     f.in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
     f.descriptor = f.in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_temporary(path, &f.temporary);
     if (f.descriptor < 0) {
+        error_errno(e, errno, "%s: cannot create", path);
         free(f.temporary);
-        return error_errno(e, errno, "%s: cannot create", path);
+        return -1;
     }
     f.path = xstrdup(path);
     *out = f;
