@@ -28,32 +28,34 @@ static char *expression_of(const struct reading *r, const struct toml_node *node
     return buffer_take(&text);
 }
 
-static void read_column(const struct reading *r, const struct toml_node *node, struct import_column column)
+/* The one of that kind and name; new when there was none. */
+static struct import_column *column_named(struct import_config *c, const struct import_column *like, const char *name)
 {
-    struct import_config *c = &r->sweep->import;
-    char *replaced = NULL;
-    size_t i = 0;
-    if (!check_key_name(r, node, node->key))
-        return;
-    column.expression = expression_of(r, node);
-    if (!column.expression)
-        return;
-    while (i < c->column_count && (c->columns[i].is_metric != column.is_metric ||
-                                   c->columns[i].section != column.section || strcmp(c->columns[i].name, node->key) != 0))
-        i++;
-    if (i == c->column_count) {
-        c->columns = array_grow(c->columns, c->column_count++, sizeof *c->columns);
-        column.name = xstrdup(node->key);
-    } else {
-        column.name = c->columns[i].name;
-        replaced = c->columns[i].expression;
+    for (size_t i = 0; i < c->column_count; i++) {
+        struct import_column *known = &c->columns[i];
+        if (known->is_metric == like->is_metric && known->section == like->section && strcmp(known->name, name) == 0)
+            return known;
     }
-    column.at = reading_at_key(r, node);
-    c->columns[i] = column;
-    free(replaced);
+    c->columns = array_grow(c->columns, c->column_count, sizeof *c->columns);
+    struct import_column *added = &c->columns[c->column_count++];
+    *added = *like;
+    added->name = xstrdup(name);
+    return added;
 }
 
-static void read_columns(const struct reading *r, const struct toml_node *table, struct import_column like)
+/* A later one replaces: the file's that of a profile. */
+static void read_column(const struct reading *r, const struct toml_node *node, const struct import_column *like)
+{
+    char *expression = check_key_name(r, node, node->key) ? expression_of(r, node) : NULL;
+    if (!expression)
+        return;
+    struct import_column *column = column_named(&r->sweep->import, like, node->key);
+    free(column->expression);
+    column->expression = expression;
+    column->at = reading_at_key(r, node);
+}
+
+static void read_columns(const struct reading *r, const struct toml_node *table, const struct import_column *like)
 {
     if (!table || !check_entry_count(r, table, r->sweep->import.column_count, "columns"))
         return;
@@ -125,8 +127,8 @@ void read_import(const struct reading *r, const struct toml_node *table)
     read_text(r, found[IMPORT_STATE], &c->state, &c->state_at);
     read_text(r, found[IMPORT_DURATION], &c->duration, &c->duration_at);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
-        read_columns(r, found[IMPORT_CLUSTER + kind], (struct import_column){.section = (enum section_kind)kind});
-    read_columns(r, found[IMPORT_METRICS], (struct import_column){.is_metric = true});
+        read_columns(r, found[IMPORT_CLUSTER + kind], &(struct import_column){.section = (enum section_kind)kind});
+    read_columns(r, found[IMPORT_METRICS], &(struct import_column){.is_metric = true});
     read_lists(r, found[IMPORT_STATES], found[IMPORT_REFUSE]);
 }
 
