@@ -219,7 +219,10 @@ full_parts()
 full='' sanitize='' setup=1
 for argument; do
     case $argument in
-    --full) full=1 ;;
+    --full)
+        full=1
+        export MESHSWEEP_FULL=1 # real PyTorch jobs too
+        ;;
     --sanitize) sanitize=1 ;;
     --no-setup) setup='' ;;
     *)

@@ -3,14 +3,14 @@
 #
 #   build  to build and run the tool
 #   check  and to run the tests
-#   full   and for the second compiler, the sanitizers, the linter and the peers of the benchmark
+#   full   and for the second compiler, the sanitizers, the linter, real PyTorch jobs and the peers of the benchmark
 #
 # Where nothing is missing it is quick, silent and asks no network. --list only names what is missing.
 # Status: 0 all there; 1 something is missing and could not be installed; 2 wrong use.
 set -eu
 
-# level, package, and how to tell that it is there: command NAME, library PKG-CONFIG-NAME or header FILE, or that
-# COMPILER links its sanitizers. What is there from another source than Debian's packages counts.
+# level, package, and how to tell that it is there: command NAME, library PKG-CONFIG-NAME, header FILE, module NAME of
+# Debian's Python, or that COMPILER links its sanitizers. What is there from another source than Debian's packages counts.
 packages()
 {
     cat <<'END'
@@ -37,6 +37,7 @@ full  libclang-rt-dev     sanitizer clang
 full  parallel            command parallel
 full  ninja-build         command ninja
 full  python3             command python3
+full  python3-torch       module torch
 full  time                command time
 full  xz-utils            command xz
 END
@@ -54,6 +55,7 @@ is_there() # KIND NAME
     command) type -P "$2" >/dev/null ;;
     library) pkg-config --exists "$2" 2>/dev/null ;;
     header) echo "#include <$2>" | gcc -E -x c - >/dev/null 2>&1 ;;
+    module) /usr/bin/python3 -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$2'))" 2>/dev/null ;;
     sanitizer) echo "int main(void) { return 0; }" | "$2" -fsanitize=address -x c - -o /dev/null 2>/dev/null ;;
     esac
 }
