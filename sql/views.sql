@@ -9,10 +9,12 @@ DROP VIEW IF EXISTS current_sweep;
 CREATE VIEW current_sweep AS
 SELECT * FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1;
 
--- How many jobs of the current sweep are in which state. What a runner has claimed and not started yet is pending.
+-- How many jobs of the current sweep are in which state. What a runner has claimed and not started yet is pending;
+-- pruned: needs no less device memory than a job that ran out of it.
 CREATE VIEW progress AS
-SELECT iif(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state = 'running'),
-           'pending', j.state) AS state, j.failure, count(*) AS jobs
+SELECT CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'
+            WHEN j.state = 'running' AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state = 'running')
+            THEN 'pending' ELSE j.state END AS state, j.failure, count(*) AS jobs
 FROM job AS j
 WHERE j.sweep_id = (SELECT id FROM current_sweep)
 GROUP BY 1, 2;

@@ -18,12 +18,14 @@
 #define JOBS_SHOWN 100 /* without --all or --limit */
 
 static const char *const mark_signs[PLAN_MARK_COUNT] = {
-    [PLAN_NEW] = "+", [PLAN_DONE] = "=", [PLAN_RETRY] = "~", [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">"};
+    [PLAN_NEW] = "+", [PLAN_DONE] = "=", [PLAN_RETRY] = "~", [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">",
+    [PLAN_PRUNED] = "x"};
 static const char *const mark_names[PLAN_MARK_COUNT] = {[PLAN_NEW] = "new",
                                                         [PLAN_DONE] = "done",
                                                         [PLAN_RETRY] = "retry",
                                                         [PLAN_FAILED] = "failed",
-                                                        [PLAN_RUNNING] = "running"};
+                                                        [PLAN_RUNNING] = "running",
+                                                        [PLAN_PRUNED] = "pruned"};
 
 struct listing {
     struct describer *describer;
@@ -45,7 +47,8 @@ static void add_prediction(const struct match *m, struct buffer *out)
         buffer_printf(out, "%s %.3g s a step", isnan(m->predicted_memory) ? "  predicted" : ",", m->predicted_time);
 }
 
-static int list_job(void *context, const struct match *m, enum plan_mark mark, struct error *e)
+static int list_job(void *context, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
+                    struct error *e)
 {
     struct listing *l = context;
     struct buffer words = BUFFER_INIT;
@@ -55,6 +58,8 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, s
     int rc = describe_match(l->describer, m, &words, e);
     buffer_printf(&l->lines, "%s %.16s  %s", mark_signs[mark], hash_hex(&m->key, hex), buffer_text(&words));
     add_prediction(m, &l->lines);
+    if (witness)
+        buffer_printf(&l->lines, "  needs no less than %.16s, which ran out of memory", hash_hex(witness, hex));
     buffer_add_char(&l->lines, '\n');
     buffer_free(&words);
     l->shown++;
@@ -77,7 +82,8 @@ static void add_marks(const struct plan *plan, struct buffer *out)
 {
     buffer_printf(out, "%" PRId64 " jobs:", plan->jobs);
     for (int i = 1; i < PLAN_MARK_COUNT; i++)
-        buffer_printf(out, " %s %" PRId64 " %s ", mark_signs[i], plan->marks[i], mark_names[i]);
+        if (i != PLAN_PRUNED || plan->marks[i] > 0)
+            buffer_printf(out, " %s %" PRId64 " %s ", mark_signs[i], plan->marks[i], mark_names[i]);
     buffer_printf(out, " - %" PRId64 " no longer in the file\n", plan->gone);
 }
 

@@ -103,7 +103,7 @@ static int walk(struct walk *w, struct error *e)
 static int prepare(struct walk *w, struct db *db, struct error *e)
 {
     if (db && db_prepare(db,
-                         "SELECT j.state, j.failure, m.measured, t.measured, j.predicted_memory, j.audit FROM job AS j"
+                         "SELECT iif(j.witness_id IS NULL, j.state, 'pruned'), j.failure, m.measured, t.measured, j.predicted_memory, j.audit FROM job AS j"
                          " LEFT JOIN observation AS m ON m.attempt_id = j.attempt_id AND m.quantity = 'memory'"
                          "  AND m.kind = 'measured'"
                          " LEFT JOIN observation AS t ON t.attempt_id = j.attempt_id AND t.quantity = 'time'"

@@ -42,7 +42,7 @@ struct view {
 
 static int64_t job_count(const struct sweep_status *s)
 {
-    return s->pending + s->running + s->ok + s->failed;
+    return s->pending + s->pruned + s->running + s->ok + s->failed;
 }
 
 /* --- asking --- */
@@ -97,6 +97,7 @@ static void add_counts(const struct view *v, struct buffer *b)
         .failed = s->failed,
         .running = s->running,
         .pending = s->pending,
+        .pruned = s->pruned,
         .failures = classes,
         .failure_count = s->class_count,
     };
@@ -196,6 +197,19 @@ static void add_failures(const struct view *v, struct buffer *b)
         buffer_printf(b, "  and %zu other kinds\n", s->failure_total - s->failure_count);
 }
 
+static void add_pruned(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    int digits = s->witness_count ? digits_of(s->witnesses[0].jobs) : 0;
+    if (s->witness_count)
+        buffer_add_text(b, "\npruned: need no less device memory than a job that ran out of it\n");
+    for (size_t i = 0; i < s->witness_count; i++)
+        buffer_printf(b, "  %*lld  witness: job %lld\n", digits, (long long)s->witnesses[i].jobs,
+                      (long long)s->witnesses[i].job_id);
+    if (s->witness_total > s->witness_count)
+        buffer_printf(b, "  and %zu other witnesses\n", s->witness_total - s->witness_count);
+}
+
 static void add_rules(const struct view *v, struct buffer *b)
 {
     const struct sweep_status *s = &v->status;
@@ -224,6 +238,7 @@ static int print_text(const struct view *v, struct error *e)
     add_spent(v, &b);
     add_best(v, &b);
     add_failures(v, &b);
+    add_pruned(v, &b);
     add_rules(v, &b);
     int rc = output_write(buffer_text(&b), b.length, e);
     buffer_free(&b);
@@ -253,6 +268,7 @@ static cJSON *counts_json(const struct sweep_status *s)
     cJSON *counts = cJSON_CreateObject();
     cJSON_AddNumberToObject(counts, "pending", (double)s->pending);
     cJSON_AddNumberToObject(counts, "running", (double)s->running);
+    cJSON_AddNumberToObject(counts, "pruned", (double)s->pruned);
     cJSON_AddNumberToObject(counts, "ok", (double)s->ok);
     cJSON_AddNumberToObject(counts, "failed", (double)s->failed);
     return counts;
@@ -308,6 +324,18 @@ static cJSON *failures_json(const struct sweep_status *s)
     return list;
 }
 
+static cJSON *witnesses_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->witness_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "witness", (double)s->witnesses[i].job_id);
+        cJSON_AddNumberToObject(item, "jobs", (double)s->witnesses[i].jobs);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
 static cJSON *rules_json(const struct sweep_status *s)
 {
     cJSON *list = cJSON_CreateArray();
@@ -342,6 +370,7 @@ static int print_json(const struct view *v, struct error *e)
     add_number_or_null(root, "eta_ms", v->eta_ms);
     cJSON_AddItemToObject(root, "best", best_json(s));
     cJSON_AddItemToObject(root, "failures", failures_json(s));
+    cJSON_AddItemToObject(root, "pruned", witnesses_json(s));
     cJSON_AddItemToObject(root, "rules", rules_json(s));
     int rc = output_json(root, e);
     cJSON_Delete(root);

@@ -90,7 +90,7 @@ static int add_history(struct answer *w, const struct hash128 *key, struct error
         return 0;
     }
     if (db_prepare(w->db,
-                   "SELECT j.state, j.failure, a.number, a.failure, a.message, a.duration_ms FROM job AS j"
+                   "SELECT iif(j.witness_id IS NULL, j.state, 'pruned'), j.failure, a.number, a.failure, a.message, a.duration_ms FROM job AS j"
                    " LEFT JOIN attempt AS a ON a.job_id = j.id WHERE j.key = ? ORDER BY a.number",
                    &s, e) < 0)
         return -1;
@@ -115,6 +115,33 @@ static int add_history(struct answer *w, const struct hash128 *key, struct error
     return rc;
 }
 
+/* The job that ran out of device memory and needs no more, with the keys in which it differs. */
+static int add_witness(struct answer *w, const struct hash128 *key, struct error *e)
+{
+    static const char sql[] =
+        "WITH pair AS (SELECT j.id AS pruned, j.witness_id AS witness FROM job AS j WHERE j.key = ?1"
+        "  AND j.witness_id IS NOT NULL),"
+        " word AS (SELECT j.id AS job, s.kind, k.key AS name, k.value FROM pair JOIN job AS j ON j.id IN (witness, pruned)"
+        "  JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id), json_each(s.json) AS k)"
+        " SELECT witness, (SELECT group_concat(name || '=' || value, ' ') FROM word AS a WHERE a.job = witness"
+        "  AND NOT EXISTS (SELECT 1 FROM word AS b WHERE b.job = pruned AND b.kind = a.kind AND b.name = a.name"
+        "                  AND b.value IS a.value)) FROM pair";
+    struct stmt *s = NULL;
+    if (!w->db)
+        return 0;
+    if (db_prepare(w->db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        buffer_printf(&w->out,
+                      "    pruned: job %" PRId64 " (%s) ran out of device memory, and this one needs no less;"
+                      " --prune off runs it\n",
+                      stmt_int(s, 0), stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
 static int add_jobs(struct answer *w, struct error *e)
 {
     struct match_cursor *cursor = NULL;
@@ -128,7 +155,8 @@ static int add_jobs(struct answer *w, struct error *e)
         rc = describe_match(w->describer, m, &words, e);
         buffer_printf(&w->out, "  job %.16s  %s", hash_hex(&m->key, hex), buffer_text(&words));
         buffer_free(&words);
-        if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0)
+        if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0 ||
+            (rc = add_witness(w, &m->key, e)) < 0)
             break;
     }
     match_close(cursor);

@@ -211,7 +211,8 @@ static int add_calibrations(struct db *db, struct buffer *out, struct error *e)
 
 static void note_outcome(struct prediction_report *r, const struct predicted_row *row)
 {
-    bool ok = strcmp(row->state, "ok") == 0, oom = strcmp(row->failure, "oom") == 0;
+    /* What a witness pruned is known to run out of memory. */
+    bool ok = strcmp(row->state, "ok") == 0, oom = strcmp(row->failure, "oom") == 0 || strcmp(row->state, "pruned") == 0;
     double usable = row->prediction->usable_bytes;
     if ((!ok && !oom) || isnan(row->before_bytes) || !(usable > 0))
         return;

@@ -221,6 +221,7 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .failed = c->failed_now,
         .running = c->running,
         .pending = c->pending,
+        .pruned = c->pruned,
         .elapsed_ms = c->elapsed_ms,
         .jobs_per_second = d->rate,
         .eta_ms = d->rate > 0 ? (int64_t)((double)(c->pending + c->running) / d->rate * 1e3) : -1,
@@ -230,7 +231,7 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .best_label = out->label,
         .failures = out->failures,
     };
-    p->skipped = c->total - p->ok - p->failed - c->running - c->pending;
+    p->skipped = c->total - p->ok - p->failed - c->running - c->pending - c->pruned;
     snprintf(out->label, sizeof out->label, "job %" PRId64, c->best_job_id);
     for (int i = 1; i < FAILURE_COUNT; i++)
         if (c->failures[i])

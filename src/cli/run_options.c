@@ -22,6 +22,8 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", NULL};
      .help = "at most N jobs", .least = 1, .most = INFINITY}, \
     {.name = "retry-failed", .kind = OPTION_STRING, .offset = AT(retry_failed), .value = "CLASS,...", \
      .help = "failed jobs too, or those of some classes (oom, timeout, ...)", .value_optional = true}, \
+    {.name = "prune", .kind = OPTION_STRING, .offset = AT(prune), .value = "HOW", \
+     .help = "leave out what cannot fit: sound, estimate or off"}, \
     {.name = "strategy", .kind = OPTION_CHOICE, .offset = AT(strategy), .value = "NAME", \
      .help = "what runs next: grid", .choices = strategy_words, .fallback = "grid"}, \
     {.name = "executor", .kind = OPTION_CHOICE, .offset = AT(executor), .value = "NAME", \

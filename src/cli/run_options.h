@@ -17,6 +17,7 @@ struct run_options {
     int64_t jobs;              /* slots; 0: as many as the machine and the sweep allow */
     int64_t limit;             /* jobs to start at most; 0: no limit */
     const char *only;          /* SQL condition, NULL: none */
+    const char *prune;         /* NULL: as the file says; "sound", "estimate", "off" */
     const char *retry_failed;  /* NULL: not asked for; "": all classes; else classes with commas between them */
     int strategy;              /* enum strategy_choice */
     int executor;              /* enum executor_choice */

@@ -60,6 +60,22 @@ static int compile_only(struct session *s, const char *only, struct error *e)
     return -1;
 }
 
+/* --prune; "estimate" leaves the threshold to the file. */
+static int set_prune(struct session *s, const char *how, struct error *e)
+{
+    enum prune *prune = &s->sweep->predict.prune;
+    bool by_estimate = *prune == PRUNE_CERTAIN || *prune == PRUNE_RISKY;
+    if (strcmp(how, "sound") == 0)
+        *prune = PRUNE_SOUND;
+    else if (strcmp(how, "off") == 0)
+        *prune = PRUNE_OFF;
+    else if (strcmp(how, "estimate") != 0)
+        return error_set(e, ERROR_USAGE, "--prune: `%s` is none of sound, estimate, off", how);
+    else if (!by_estimate)
+        *prune = PRUNE_CERTAIN;
+    return 0;
+}
+
 static int load(struct session *s, const struct run_options *o, struct error *e)
 {
     if (sweep_load(o->config, &s->sweep, e) < 0)
@@ -76,6 +92,8 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
         return -1;
     struct space_options options = {o->manual_timeout_ms, given_command(s, o, a), NULL};
     if (load(s, o, e) < 0 || ds_config_open(s->sweep, &s->ds_config, e) < 0)
+        return -1;
+    if (o->prune && set_prune(s, o->prune, e) < 0)
         return -1;
     options.base = ds_config_base(s->ds_config);
     if (space_build(s->sweep, &options, &s->space, e) < 0)

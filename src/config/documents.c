@@ -293,6 +293,25 @@ static void profiles_first(struct documents *d, size_t included)
     d->items = items;
 }
 
+/* What every framework's predictions begin with, where any file has [predict]: under all other profiles. */
+static void load_prediction_base(struct gathering *g)
+{
+    struct documents *d = g->documents;
+    bool asked = false;
+    for (size_t i = 0; i < d->count; i++)
+        asked |= toml_child(d->items[i].tree, "predict") != NULL;
+    for (size_t i = 0; g->sweep->profile_names[i]; i++)
+        asked &= strcmp(g->sweep->profile_names[i], "predict") != 0;
+    size_t before = d->count;
+    if (asked)
+        load_profile(g, "predict", (struct position){.file = g->sweep->path});
+    if (d->count == before)
+        return;
+    struct document base = d->items[before];
+    memmove(d->items + 1, d->items, before * sizeof *d->items);
+    d->items[0] = base;
+}
+
 void documents_read(const char *path, const char *text, size_t length, struct sweep *s, struct documents *d,
                     struct problems *p)
 {
@@ -307,6 +326,7 @@ void documents_read(const char *path, const char *text, size_t length, struct sw
     if (included > 0 && d->items[included - 1].role == FILE_SWEEP)
         load_profiles(&g, included);
     profiles_first(d, included);
+    load_prediction_base(&g);
     s->profile_text = buffer_take(&g.text);
     free(identity);
     for (size_t i = 0; i < g.identity_count; i++)

@@ -179,6 +179,7 @@ static const struct schema_key predict_keys[] = {
     [PREDICT_KEYS] = {"keys", TYPE_TABLE, DEFAULTS, false},
     [PREDICT_MEMORY] = {"memory", TYPE_TABLE, DEFAULTS, false},
     [PREDICT_TIME] = {"time", TYPE_TABLE, DEFAULTS, false},
+    [PREDICT_ORDER] = {"order", TYPE_TABLE, DEFAULTS, false},
 };
 const struct schema schema_predict = {"[predict]", predict_keys, LENGTH(predict_keys)};
 
@@ -200,6 +201,12 @@ static const struct schema_key refuse_keys[] = {
     [REFUSE_WHY] = {"why", TYPE_STRING, DEFAULTS, true},
 };
 const struct schema schema_refuse = {"[[import.refuse]]", refuse_keys, LENGTH(refuse_keys)};
+
+static const struct schema_key order_keys[] = {
+    [ORDER_KEY_ORDER] = {"order", TYPE_STRING | TYPE_LIST, DEFAULTS, true},
+    [ORDER_KEY_WHEN] = {"when", TYPE_STRING, DEFAULTS, false},
+};
+const struct schema schema_order = {"[predict.order]", order_keys, LENGTH(order_keys)};
 
 static const struct schema *const all[] = {&schema_top,    &schema_sweep, &schema_job,
                                            &schema_metric, &schema_deepspeed, &schema_rule,  &schema_failure,

@@ -126,6 +126,7 @@ enum predict_table_key {
     PREDICT_KEYS,
     PREDICT_MEMORY,
     PREDICT_TIME,
+    PREDICT_ORDER,
     PREDICT_COUNT
 };
 
@@ -143,6 +144,9 @@ enum import_key {
 };
 enum refuse_key { REFUSE_WHEN, REFUSE_WHY, REFUSE_COUNT };
 enum pattern_key { PATTERN_CLASS, PATTERN_REGEX, PATTERN_SOURCE, PATTERN_COUNT };
+
+/* An entry of [predict.order] that is a table. */
+enum order_key { ORDER_KEY_ORDER, ORDER_KEY_WHEN, ORDER_KEY_COUNT };
 
 enum space_table_key {
     SPACE_SEED,
@@ -177,7 +181,7 @@ enum sample_key { SAMPLE_TAKE, SAMPLE_EACH, SAMPLE_WHERE, SAMPLE_COUNT };
 extern const struct schema schema_deepspeed;
 extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_fallback, schema_rule, schema_failure;
 extern const struct schema schema_model_space, schema_range, schema_multiset, schema_filter, schema_sample;
-extern const struct schema schema_predict, schema_import, schema_refuse;
+extern const struct schema schema_predict, schema_order, schema_import, schema_refuse;
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys are problems. `found[i]` becomes the value of the i-th key, NULL where it is

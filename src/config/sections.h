@@ -52,6 +52,10 @@ void read_import(const struct reading *r, const struct toml_node *table);
 /* Whether `node`, a string, is "ok" or a failure class. */
 bool check_outcome(const struct reading *r, const struct toml_node *node);
 
+/* [predict.order]. */
+void read_order(const struct reading *r, const struct toml_node *table);
+void order_entry_free(struct order_entry *o);
+
 /* A section: one table or a list of them; its blocks are appended. */
 void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node);
 

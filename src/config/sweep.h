@@ -149,10 +149,29 @@ struct retry_limit {
 };
 
 struct model_space_table; /* config/model_space.h */
-/* [predict] prune: what memory.fits excludes. */
-enum prune { PRUNE_CERTAIN = 0, PRUNE_RISKY, PRUNE_OFF, PRUNE_COUNT };
+/* [predict] prune. What ran out of memory excludes what needs no less ([predict.order]) unless this is PRUNE_OFF; what is
+ * predicted excludes under PRUNE_CERTAIN and PRUNE_RISKY only. */
+enum prune { PRUNE_CERTAIN = 0, PRUNE_RISKY, PRUNE_SOUND, PRUNE_OFF, PRUNE_COUNT };
 
-extern const char *const prune_names[PRUNE_COUNT]; /* "certain", "risky", "off" */
+extern const char *const prune_names[PRUNE_COUNT]; /* "certain", "risky", "sound", "off" */
+
+/* [predict.order] EXPRESSION = …: how the need of device memory follows a value, all else equal. */
+enum order_direction {
+    ORDER_RISES = 1, /* a higher value needs no less */
+    ORDER_FALLS,     /* a lower value needs no less */
+    ORDER_EQUAL,     /* compared only where it is equal; then the keys it reads may differ */
+    ORDER_ANY,       /* says nothing about memory */
+    ORDER_LISTED,    /* a list of values, each needing no less than the ones before it */
+};
+
+struct order_entry {
+    char *expression;
+    char *when; /* SQL or NULL: where this is not true the entry says nothing, and the keys it reads must be equal */
+    enum order_direction direction;
+    struct value *levels; /* ORDER_LISTED */
+    size_t level_count;
+    struct position at;
+};
 
 /* [predict.keys] NAME = "expression": what a prediction takes for one of its inputs. */
 struct predict_key {
@@ -183,6 +202,8 @@ struct predict_config {
     size_t key_count;
     struct predict_number *numbers;
     size_t number_count;
+    struct order_entry *order;
+    size_t order_count;
 };
 
 /* [import.SECTION] KEY = "expression" or [import.metrics] NAME = "expression": SQL over the columns of a table. */

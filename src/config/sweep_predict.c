@@ -12,7 +12,7 @@
 #define AT(member) offsetof(struct predict_config, member)
 
 const char *const prune_names[PRUNE_COUNT] = {
-    [PRUNE_CERTAIN] = "certain", [PRUNE_RISKY] = "risky", [PRUNE_OFF] = "off"};
+    [PRUNE_CERTAIN] = "certain", [PRUNE_RISKY] = "risky", [PRUNE_SOUND] = "sound", [PRUNE_OFF] = "off"};
 
 /* Sweep files are read after their profiles, so that the last word is theirs. */
 static const struct {
@@ -134,10 +134,11 @@ void read_predict(const struct reading *r, const struct toml_node *table)
 {
     struct predict_config *p = &r->sweep->predict;
     const struct toml_node *found[PREDICT_COUNT];
+    schema_match(&schema_predict, r, table, found);
     if (!p->given)
         p->audit = -1;
-    p->given = true;
-    schema_match(&schema_predict, r, table, found);
+    /* A profile that names no framework has something to say where predictions are asked for, and asks for none. */
+    p->given |= r->role != FILE_PROFILE || found[PREDICT_FRAMEWORK];
     for (size_t i = 0; i < LENGTH(texts); i++)
         if (found[texts[i].key])
             read_text(r, found[texts[i].key], texts[i].offset);
@@ -152,6 +153,8 @@ void read_predict(const struct reading *r, const struct toml_node *table)
     if (prune >= 0)
         p->prune = (enum prune)prune;
     read_children(r, found);
+    if (found[PREDICT_ORDER])
+        read_order(r, found[PREDICT_ORDER]);
     if (p->certain > 0 && p->risky > 0 && p->risky > p->certain)
         problem_at_value(r, table, "risky = %g is above certain = %g", p->risky, p->certain);
 }
@@ -166,6 +169,9 @@ void predict_free(struct predict_config *p)
     }
     for (size_t i = 0; i < p->number_count; i++)
         free(p->numbers[i].name);
+    for (size_t i = 0; i < p->order_count; i++)
+        order_entry_free(&p->order[i]);
     free(p->keys);
     free(p->numbers);
+    free(p->order);
 }

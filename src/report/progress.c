@@ -19,7 +19,7 @@
 
 int64_t progress_done(const struct sweep_progress *p)
 {
-    return p->ok + p->failed + p->skipped;
+    return p->ok + p->failed + p->skipped + p->pruned;
 }
 
 char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes)
@@ -176,6 +176,8 @@ void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
     buffer_printf(out, "%" PRId64 "/%" PRId64 " done (%d%%): %" PRId64 " ok", progress_done(p), p->total,
                   percent_done(p), p->ok);
     add_failed(p, out);
+    if (p->pruned > 0)
+        buffer_printf(out, ", %" PRId64 " pruned (need no less than what ran out of memory)", p->pruned);
     buffer_printf(out, ", %" PRId64 " skipped, %" PRId64 " running, %" PRId64 " pending; %s elapsed", p->skipped,
                   p->running, p->pending, format_duration_ms(p->elapsed_ms, text, sizeof text));
     if (rate_known(p)) {
@@ -228,8 +230,8 @@ void progress_add_json(const struct sweep_progress *p, struct buffer *out)
 {
     buffer_printf(out,
                   "{\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
-                  ",\"skipped\":%" PRId64 ",\"running\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
-                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->running, p->pending, p->elapsed_ms);
+                  ",\"skipped\":%" PRId64 ",\"pruned\":%" PRId64 ",\"running\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
+                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->running, p->pending, p->elapsed_ms);
     buffer_add_text(out, ",\"jobs_per_second\":");
     if (rate_known(p))
         buffer_add_double(out, p->jobs_per_second);
@@ -266,6 +268,7 @@ static size_t collect_rows(const struct sweep_progress *p, struct summary_row *r
     for (size_t i = 0; i < p->failure_count; i++)
         rows[n++] = (struct summary_row){"  ", p->failures[i].name, p->failures[i].count};
     rows[n++] = (struct summary_row){"", "skipped", p->skipped};
+    rows[n++] = (struct summary_row){"", "pruned", p->pruned};
     rows[n++] = (struct summary_row){"", "running", p->running};
     rows[n++] = (struct summary_row){"", "pending", p->pending};
     size_t kept = 0;
@@ -285,7 +288,7 @@ static size_t add_row_name(const struct summary_row *row, struct buffer *out)
 
 void progress_add_summary(const struct sweep_progress *p, struct buffer *out)
 {
-    struct summary_row *rows = xcalloc(p->failure_count + 6, sizeof *rows);
+    struct summary_row *rows = xcalloc(p->failure_count + 7, sizeof *rows);
     size_t count = collect_rows(p, rows), widest = 0;
     struct buffer scratch = BUFFER_INIT;
     for (size_t i = 0; i < count; i++) {

@@ -22,6 +22,7 @@ struct sweep_progress {
     int64_t skipped; /* done before this run */
     int64_t running;
     int64_t pending;
+    int64_t pruned;  /* need no less device memory than one that ran out of it; not among `pending` */
     int64_t elapsed_ms;
     double jobs_per_second; /* over the caller's window; not above 0, or not finite: unknown */
     int64_t eta_ms;         /* until all is done; -1: unknown */
@@ -33,7 +34,7 @@ struct sweep_progress {
     size_t failure_count;
 };
 
-/* Jobs that need nothing more: ok, failed and skipped. */
+/* Jobs that need nothing more: ok, failed, skipped and pruned. */
 int64_t progress_done(const struct sweep_progress *p);
 
 /* Appends one line for a terminal, without a line end or escape sequences, of at most `columns` columns:

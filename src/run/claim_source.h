@@ -41,7 +41,8 @@ struct claim_source {
     /* The attempt was never started and is no more: the run ends early. NULL: need not be told. */
     int (*released)(void *context, const struct claim *claim, struct error *e);
 
-    /* NULL: need not be told. */
+    /* NULL: need not be told. A job that is pruned, because it needs no less device memory than one that ran out of it,
+     * ends as if it had run out too, under the attempt 0: chosen or not, it is not claimed. */
     int (*ended)(void *context, const struct claim_end *end, struct error *e);
 
     /* Asked about each running attempt about once a second, outside of transactions, with what it has reported so far:

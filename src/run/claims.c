@@ -74,6 +74,20 @@ static int plan_to_ask_again(struct claims *c, struct error *e)
     return 0;
 }
 
+/* Claims a chosen job, unless it is pruned or has to wait. */
+static int take_up(struct claims *c, int64_t job_id, bool *waits, struct error *e)
+{
+    bool is_due, is_pruned;
+    if (pruning_covers(c->pruning, job_id, &is_pruned, e) < 0)
+        return -1;
+    if (is_pruned)
+        return claims_tell_pruned(c, job_id, e);
+    if (attempts_is_due(c->store, job_id, &is_due, e) < 0)
+        return -1;
+    *waits = !is_due;
+    return is_due ? claim(c, job_id, e) : 0;
+}
+
 int claims_fetch(struct claims *c, size_t wanted, struct error *e)
 {
     int64_t job_ids[CLAIMS_AT_ONCE];
@@ -81,10 +95,10 @@ int claims_fetch(struct claims *c, size_t wanted, struct error *e)
     if (c->source->choose(c->source->context, job_ids, wanted, &count, &c->answer, e) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        bool is_due;
-        if (attempts_is_due(c->store, job_ids[i], &is_due, e) < 0 || (is_due && claim(c, job_ids[i], e) < 0))
+        bool waits = false;
+        if (take_up(c, job_ids[i], &waits, e) < 0)
             return -1;
-        left += !is_due;
+        left += waits;
     }
     if (count > 0 && left == count)
         c->answer = CLAIM_WAIT;
@@ -101,6 +115,35 @@ int64_t claims_wait_ms(struct claims *c)
         return left_ms;
     c->answer = CLAIM_MORE;
     return 0;
+}
+
+static int give_back(struct claims *c, const struct claim *claim, struct error *e)
+{
+    if (attempt_release(c->store, claim, e) < 0)
+        return -1;
+    return c->source->released ? c->source->released(c->source->context, claim, e) : 0;
+}
+
+int claims_withdraw(struct claims *c, int64_t job_id, struct error *e)
+{
+    struct flight *queue = c->items + c->first;
+    size_t i = 0;
+    while (i < c->count && queue[i].claim.job_id != job_id)
+        i++;
+    if (i == c->count)
+        return 0;
+    if (give_back(c, &queue[i].claim, e) < 0)
+        return -1;
+    flight_free(&queue[i]);
+    memmove(queue + i, queue + i + 1, (c->count - i - 1) * sizeof *queue);
+    c->count--;
+    return 0;
+}
+
+int claims_tell_pruned(const struct claims *c, int64_t job_id, struct error *e)
+{
+    const struct claim_end end = {.claim = {.job_id = job_id}, .failure = "oom", .fate = FATE_FAILED};
+    return c->source->ended ? c->source->ended(c->source->context, &end, e) : 0;
 }
 
 bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flight *f), void *context,
@@ -121,12 +164,9 @@ bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flig
 
 int claims_release(struct claims *c, struct error *e)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        const struct claim *claim = &c->items[c->first + i].claim;
-        if (attempt_release(c->store, claim, e) < 0 ||
-            (c->source->released && c->source->released(c->source->context, claim, e) < 0))
+    for (size_t i = 0; i < c->count; i++)
+        if (give_back(c, &c->items[c->first + i].claim, e) < 0)
             return -1;
-    }
     return 0;
 }
 

@@ -4,11 +4,13 @@
 
 #include "run/claim_source.h"
 #include "run/starter.h"
+#include "space/pruning.h"
 
 struct claims {
     struct attempt_store *store;       /* borrowed, like the two that follow */
     const struct claim_source *source;
     struct starter *starter;
+    struct pruning *pruning; /* what it covers is not claimed */
     struct flight *items; /* first … first + count */
     size_t first, count;
     enum claim_answer answer; /* the source's last; CLAIM_MORE at the beginning */
@@ -31,6 +33,12 @@ int64_t claims_wait_ms(struct claims *c);
  * when there is none. */
 bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flight *f), void *context,
                  struct flight *out);
+
+/* Gives a job's claim back where it is still in the queue; inside the caller's write transaction. */
+int claims_withdraw(struct claims *c, int64_t job_id, struct error *e);
+
+/* Tells the source of a job that will not be tried. */
+int claims_tell_pruned(const struct claims *c, int64_t job_id, struct error *e);
 
 /* Gives back as if they had never been what is still in the queue; inside the caller's write transaction. */
 int claims_release(struct claims *c, struct error *e);

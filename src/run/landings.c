@@ -20,6 +20,7 @@ void landings_add(struct landings *l, struct flight flight, struct outcome *outc
     recording_make(&own, outcome, &landing->recording);
     FAULT(OUTCOME_READ);
     l->failure_due |= landing->recording.failure != NULL;
+    l->witness_due |= landing->recording.failure && landing->recording.verdict.failure == FAILURE_OOM;
     outcome_free(outcome);
 }
 
@@ -29,6 +30,29 @@ static int tell_source(const struct landing *l, const struct claim_source *sourc
     const struct claim_end end = {l->flight.claim,  r->failure,   r->fate,
                                   r->has_objective, r->objective, r->duration_ms};
     return source->ended ? source->ended(source->context, &end, e) : 0;
+}
+
+static int withdraw(void *context, int64_t job_id, struct error *e)
+{
+    return claims_withdraw(context, job_id, e);
+}
+
+static int tell_pruned(void *context, int64_t job_id, struct error *e)
+{
+    return claims_tell_pruned(context, job_id, e);
+}
+
+/* A job that stands as failed for want of device memory speaks for all that need no less. */
+static int prune(const struct landing *l, const struct landing_place *place, struct error *e)
+{
+    const struct pruning_listener listener = {withdraw, tell_pruned, place->claims};
+    int64_t count;
+    if (l->recording.fate != FATE_FAILED || l->recording.verdict.failure != FAILURE_OOM)
+        return 0;
+    if (pruning_note(place->claims->pruning, l->flight.claim.job_id, &listener, &count, e) < 0)
+        return -1;
+    *place->pruned += count;
+    return 0;
 }
 
 static int record_one(struct landing *l, const struct landing_place *place, struct error *e)
@@ -41,7 +65,7 @@ static int record_one(struct landing *l, const struct landing_place *place, stru
     const struct lesson lesson = {claim->attempt_id, claim->job_id, l->recording.failure};
     if (l->recording.fate != FATE_GONE && learning_note(place->space, place->db, &lesson, e) < 0)
         return -1;
-    return tell_source(l, place->source, e);
+    return tell_source(l, place->source, e) < 0 ? -1 : prune(l, place, e);
 }
 
 int landings_record(struct landings *l, const struct landing_place *place, struct error *e)
@@ -59,7 +83,7 @@ void landings_clear(struct landings *l)
         flight_free(&l->items[i].flight);
     }
     l->count = 0;
-    l->failure_due = false;
+    l->failure_due = l->witness_due = false;
 }
 
 void landings_free(struct landings *l)

@@ -3,6 +3,7 @@
 #define MESHSWEEP_RUN_LANDINGS_H
 
 #include "run/claim_source.h"
+#include "run/claims.h"
 #include "run/flight.h"
 #include "run/recording.h"
 #include "space/space.h"
@@ -17,6 +18,7 @@ struct landings {
     size_t count;
     int64_t oldest_ms; /* when the first of them came */
     bool failure_due;  /* one of them failed */
+    bool witness_due;  /* one of them ran out of device memory */
 };
 
 /* Reads what the attempt left. Takes `flight` and the outcome. `context` without its job_dir. */
@@ -28,6 +30,8 @@ struct landing_place {
     struct space *space;
     struct attempt_store *store;
     const struct claim_source *source; /* told of each end */
+    struct claims *claims;             /* what is pruned leaves it */
+    int64_t *pruned;                   /* raised by how many jobs were */
 };
 
 /* Writes the ends, and the starts that are not written yet; inside the caller's write transaction. */

@@ -37,6 +37,7 @@ struct runner {
     char *token;  /* of this runner's processes: see executor_options */
     int64_t runner_id;
     struct left_attempts left; /* by earlier runners, to an executor whose jobs survive them */
+    struct pruning *pruning;
     struct claims claims;
     struct flight *flights;
     size_t flight_count;
@@ -107,8 +108,20 @@ static int open_store(struct runner *r, struct error *e)
         return -1;
     r->in_order = claim_source_in_order(r->store);
     r->source = r->options->source ? r->options->source : &r->in_order;
-    r->claims = (struct claims){.store = r->store, .source = r->source, .starter = &r->starter, .answer = CLAIM_MORE};
+    r->claims = (struct claims){.store = r->store, .source = r->source, .starter = &r->starter,
+                                .pruning = r->pruning, .answer = CLAIM_MORE};
     return starter_open(&r->starter, r->db, e);
+}
+
+static int prune_known(struct runner *r, struct error *e)
+{
+    if (db_begin(r->db, e) < 0)
+        return -1;
+    if (pruning_open(r->options->space, r->db, r->options->sweep_id, &r->pruning, e) < 0) {
+        db_rollback(r->db);
+        return -1;
+    }
+    return db_commit(r->db, e);
 }
 
 static void add_flight(struct runner *r, struct flight f)
@@ -137,17 +150,23 @@ static int set_up(struct runner *r, struct error *e)
     if (reader_set_create(sweep->job.metrics, sweep->job.metric_count, &r->readers, e) < 0 ||
         classifier_load(r->db, sweep, &r->classifier, e) < 0)
         return -1;
-    if (recover(r, e) < 0 || open_store(r, e) < 0 || resume_flights(r, e) < 0)
+    if (recover(r, e) < 0 || prune_known(r, e) < 0 || open_store(r, e) < 0 || resume_flights(r, e) < 0)
         return -1;
     return tally_load(&r->result.counts, r->options, e);
 }
 
 /* --- starting --- */
 
+/* What ran out of memory is recorded first: it may prune what would be started next. */
+static bool prunes(const struct runner *r)
+{
+    return r->landings.witness_due && r->options->space->order;
+}
+
 static bool may_start_more(const struct runner *r)
 {
     const struct runner_options *o = r->options;
-    if (r->draining || (o->job_limit && r->started_count >= o->job_limit))
+    if (r->draining || prunes(r) || (o->job_limit && r->started_count >= o->job_limit))
         return false;
     /* A failure that is not recorded yet may be the last one allowed. */
     return !o->max_fail || (r->result.counts.failed_now < o->max_fail && !r->landings.failure_due);
@@ -221,9 +240,11 @@ static int record_starts(struct runner *r, struct error *e)
 
 static int record_ends(struct runner *r, struct error *e)
 {
-    const struct landing_place place = {r->db, r->options->space, r->store, r->source};
+    int64_t pruned = 0;
+    const struct landing_place place = {r->db, r->options->space, r->store, r->source, &r->claims, &pruned};
     if (landings_record(&r->landings, &place, e) < 0)
         return -1;
+    tally_prune(&r->result.counts, pruned);
     if (r->landings.count > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
     return 0;
@@ -281,7 +302,7 @@ static int release_claims(struct runner *r, struct error *e)
 /* Ends wait a little for others, so that they share a commit; starts of long jobs do too. */
 static bool commit_is_due(const struct runner *r)
 {
-    if (wanted_claims(r) > 0)
+    if (wanted_claims(r) > 0 || prunes(r))
         return true;
     if (r->landings.count > 0)
         return r->executor->methods->running(r->executor) == 0 ||
@@ -411,6 +432,7 @@ static void runner_close(struct runner *r)
 {
     end_executor(r);
     claims_free(&r->claims);
+    pruning_close(r->pruning);
     landings_free(&r->landings);
     for (size_t i = 0; i < r->flight_count; i++)
         flight_free(&r->flights[i]);

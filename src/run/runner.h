@@ -28,6 +28,7 @@ struct run_event {
 struct run_counts {
     int64_t total;                        /* jobs of the sweep */
     int64_t ok, failed, running, pending; /* now */
+    int64_t pruned; /* need no less device memory than a job that ran out of it */
     int64_t finished_now;                 /* attempts that ended in this run */
     int64_t failed_now;                   /* of these, jobs that ended failed */
     int64_t failures[FAILURE_COUNT];      /* attempts of this run by class */

@@ -11,8 +11,15 @@ int tally_load(struct run_counts *c, const struct runner_options *options, struc
     c->failed = counts.failed;
     c->pending = counts.pending;
     c->running = counts.running;
-    c->total = counts.ok + counts.failed + counts.pending + counts.running;
+    c->pruned = counts.pruned;
+    c->total = counts.ok + counts.failed + counts.pending + counts.pruned + counts.running;
     return 0;
+}
+
+void tally_prune(struct run_counts *c, int64_t jobs)
+{
+    c->pruned += jobs;
+    c->pending -= jobs;
 }
 
 void tally_start(struct run_counts *c)

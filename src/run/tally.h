@@ -8,6 +8,9 @@
 /* The counts of the sweep's jobs as they stand in the database. */
 int tally_load(struct run_counts *c, const struct runner_options *options, struct error *e);
 
+/* Jobs of which it turned out that they need no less device memory than one that ran out of it. */
+void tally_prune(struct run_counts *c, int64_t jobs);
+
 void tally_start(struct run_counts *c);
 
 /* Counts an end that has been committed, and tells `on_event` of it unless the job is gone. */

@@ -8,6 +8,7 @@
 #include "space/inert.h"
 #include "space/job_texts.h"
 #include "space/limits.h"
+#include "space/order.h"
 #include "space/rules.h"
 #include "util/memory.h"
 
@@ -161,6 +162,7 @@ int space_build(const struct sweep *s, const struct space_options *options, stru
     if (prediction_compile(space, &problems, e) < 0)
         goto fail;
     job_texts_compile(space, options->command, &problems);
+    order_compile(space, &problems);
     if (rules_compile(space, &problems, e) < 0 || limits_compile(space, options->manual_timeout_ms, &problems, e) < 0)
         goto fail;
     const struct source_text devices = {"gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus"};
@@ -189,5 +191,6 @@ void space_free(struct space *space)
     names_free(&space->names);
     db_close(space->db);
     prediction_free(space);
+    order_free(space);
     free(space);
 }

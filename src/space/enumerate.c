@@ -40,6 +40,7 @@ struct hash128 space_hash(const struct space *space)
         add_template(&space->command[i], &b);
     if (space->has_base)
         buffer_add(&b, space->base_hash.bytes, sizeof space->base_hash.bytes);
+    buffer_printf(&b, "prune %d", (int)space->sweep->predict.prune); /* it may have been overruled */
     for (int i = 0; i < LIMIT_COUNT; i++)
         if (space->limits[i].given)
             buffer_add_text(&b, space->limits[i].expression.sql);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space/knowledge.h"
 #include "util/hash_set.h"
+#include "util/memory.h"
 
 struct planner {
     const struct plan_request *request;
@@ -12,6 +14,9 @@ struct planner {
     struct hash_set seen;
     struct plan *plan;
     int64_t known; /* jobs of the plan that stand in the database */
+    struct knowledge *knowledge; /* NULL: no job of the plan ran out of memory, or that is not to count */
+    struct hash128 *witnesses;   /* their keys; in `knowledge` they are numbered from 1 */
+    size_t witness_count;
 };
 
 void plan_free(struct plan *p)
@@ -92,14 +97,71 @@ static void add_predictions(struct plan *plan, const struct match *m, double rep
     plan->audits += m->is_audit;
 }
 
+/* --- what ran out of memory --- */
+
+static int take_witness(struct planner *p, const struct match *m, struct error *e)
+{
+    stmt_bind_blob(p->lookup, 1, m->key.bytes, sizeof m->key.bytes);
+    stmt_bind_int(p->lookup, 2, 1);
+    int rc = stmt_next(p->lookup, e);
+    bool is_witness = rc > 0 && !stmt_is_null(p->lookup, 1) && strcmp(stmt_text(p->lookup, 1), "oom") == 0 &&
+                      mark_row(p->request, p->lookup) == PLAN_FAILED;
+    stmt_reset(p->lookup);
+    if (rc < 0 || !is_witness)
+        return rc < 0 ? -1 : 0;
+    p->witnesses = array_grow(p->witnesses, p->witness_count, sizeof *p->witnesses);
+    p->witnesses[p->witness_count++] = m->key;
+    return knowledge_add(p->knowledge, (int64_t)p->witness_count, m->rank, true, e);
+}
+
+/* Over the whole sweep: what is planned may be less. */
+static int find_witnesses(struct planner *p, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    int64_t any = 0;
+    if (!p->request->space->order || !p->request->db)
+        return 0;
+    if (db_query_int(p->request->db, "SELECT 1 FROM job WHERE state = 'failed' AND failure = 'oom' LIMIT 1", 0, &any, e) < 0)
+        return -1;
+    if (!any)
+        return 0;
+    if (knowledge_create(p->request->space, &p->knowledge, e) < 0 ||
+        match_open(p->request->space, NULL, false, &cursor, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = match_next(cursor, &m, e)) > 0)
+        if ((rc = take_witness(p, m, e)) < 0)
+            break;
+    match_close(cursor);
+    return rc;
+}
+
+/* `*witness` stays NULL for what may run. */
+static int find_witness(struct planner *p, const struct match *m, enum plan_mark *mark, const struct hash128 **witness,
+                        struct error *e)
+{
+    int64_t number = 0;
+    if (!p->knowledge || (*mark != PLAN_NEW && *mark != PLAN_RETRY))
+        return 0;
+    if (knowledge_find(p->knowledge, m->rank, &number, e) < 0)
+        return -1;
+    if (number > 0) {
+        *mark = PLAN_PRUNED;
+        *witness = &p->witnesses[number - 1];
+    }
+    return 0;
+}
+
 static int take_match(struct planner *p, const struct match *m, struct error *e)
 {
     enum plan_mark mark;
+    const struct hash128 *witness = NULL;
     if (!hash_set_add(&p->seen, &m->key)) {
         p->plan->duplicates++;
         return 0;
     }
-    if (mark_job(p, &m->key, &mark, e) < 0)
+    if (mark_job(p, &m->key, &mark, e) < 0 || find_witness(p, m, &mark, &witness, e) < 0)
         return -1;
     p->plan->jobs++;
     p->plan->marks[mark]++;
@@ -108,7 +170,7 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
         if (p->request->space->prediction.asked)
             add_predictions(p->plan, m, (double)p->request->space->sweep->job.repeat);
     }
-    return p->request->each ? p->request->each(p->request->context, m, mark, e) : 0;
+    return p->request->each ? p->request->each(p->request->context, m, mark, witness, e) : 0;
 }
 
 static int walk(struct planner *p, struct error *e)
@@ -142,10 +204,14 @@ int plan_make(const struct plan_request *request, struct plan *out, struct error
     if (rc == 0 && request->db)
         rc = db_prepare(request->db, lookup, &p.lookup, e);
     if (rc == 0)
+        rc = find_witnesses(&p, e);
+    if (rc == 0)
         rc = walk(&p, e);
     if (rc == 0)
         rc = count_gone(&p, e);
     stmt_free(p.lookup);
+    knowledge_free(p.knowledge);
+    free(p.witnesses);
     hash_set_free(&p.seen);
     if (rc < 0)
         plan_free(&plan);

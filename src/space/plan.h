@@ -11,6 +11,7 @@ enum plan_mark {
     PLAN_RETRY,   /* failed, lost or not run often enough, and due again under the retry policy or by demand */
     PLAN_FAILED,  /* failed or lost, and not due again */
     PLAN_RUNNING, /* runs at this moment */
+    PLAN_PRUNED,  /* needs no less device memory than one that ran out of it (space/knowledge.h) */
     PLAN_MARK_COUNT
 };
 
@@ -38,8 +39,10 @@ struct plan_request {
     char *const *forced; /* as in jobs_requeue */
     bool runner_alive;   /* what the database says runs does run */
     bool ordered;        /* call `each` in the order of rank */
-    /* Called for every distinct job; may be NULL. `m` is borrowed for the call. -1 stops. */
-    int (*each)(void *context, const struct match *m, enum plan_mark mark, struct error *e);
+    /* Called for every distinct job; may be NULL. `m` is borrowed for the call, and so is `witness`: the key of the job
+     * that ran out of memory where the mark is PLAN_PRUNED, else NULL. -1 stops. */
+    int (*each)(void *context, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
+                struct error *e);
     void *context;
 };
 

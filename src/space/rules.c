@@ -75,9 +75,11 @@ static bool is_by_prediction(const struct stmt *row)
     return strcmp(stmt_text(row, 5), by_prediction) == 0;
 }
 
-static bool may_prune(const struct space_prediction *p)
+/* What is predicted excludes only where the sweep asks for it; what may not fit runs last unless pruning is off. */
+static bool may_prune(const struct space_prediction *p, bool excludes)
 {
-    return p->asked && p->knows_capacity && p->prune != PRUNE_OFF;
+    bool by_estimate = p->prune == PRUNE_CERTAIN || p->prune == PRUNE_RISKY;
+    return p->asked && p->knows_capacity && (excludes ? by_estimate : p->prune != PRUNE_OFF);
 }
 
 static void add_builtin(struct space *space, const struct stmt *row, struct error *problems)
@@ -85,7 +87,9 @@ static void add_builtin(struct space *space, const struct stmt *row, struct erro
     struct space_rule r = {0};
     const char *name = stmt_text(row, 0), *require = stmt_text(row, 1);
     const struct source_text source = {require, UNKNOWN_IS_NULL, NULL, "built-in rule", name};
-    bool applies = is_by_prediction(row) ? may_prune(&space->prediction) : has_needed(&space->names, stmt_text(row, 5));
+    bool excludes = strcmp(stmt_text(row, 4), "warn") != 0;
+    bool applies = is_by_prediction(row) ? may_prune(&space->prediction, excludes)
+                                         : has_needed(&space->names, stmt_text(row, 5));
     if (is_listed(space->sweep->disabled_rules, name) || !applies || (is_by_prediction(row) && find_rule(space, name)) ||
         compile_expression(space, &source, &r.accepts, problems) < 0)
         return;
@@ -93,7 +97,7 @@ static void add_builtin(struct space *space, const struct stmt *row, struct erro
     r.require = xstrdup(require);
     r.reason = xstrdup(stmt_text(row, 2));
     r.source = xstrdup(stmt_text(row, 3));
-    r.warning = strcmp(stmt_text(row, 4), "warn") == 0;
+    r.warning = !excludes;
     r.is_costly = is_by_prediction(row);
     put(space, r);
 }

@@ -59,6 +59,8 @@ struct space_limit {
 
 enum limit_kind { LIMIT_TOTAL, LIMIT_IDLE, LIMIT_STARTUP, LIMIT_COUNT };
 
+struct space_order;
+
 struct space {
     const struct sweep *sweep; /* borrowed */
     struct db *db;             /* the spec tables */
@@ -77,6 +79,7 @@ struct space {
     struct space_limit limits[LIMIT_COUNT];
     struct expression devices; /* gpus */
     struct space_prediction prediction;
+    struct space_order *order; /* of device memory (space/order.h); NULL: none that excludes anything */
     bool has_base;
     struct hash128 base_hash;
     bool needs_job_dir;        /* some text names {job_dir} or MESHSWEEP_JOB_DIR */

@@ -34,10 +34,10 @@ enum statement {
 /* ?3 is now, ?4 the longest that a job may have to wait: a clock that was set back makes none wait longer. */
 #define IS_DUE "(due IS NULL OR due <= ?3 OR due > ?3 + ?4)"
 #define ORDER " ORDER BY priority, rank LIMIT ?2"
-#define WAITS "state = 'pending' AND due > ?3 AND due <= ?3 + ?4"
+#define WAITS "state = 'pending' AND witness_id IS NULL AND due > ?3 AND due <= ?3 + ?4"
 
 static const char *const statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND state = 'pending' AND " IS_DUE ORDER,
+    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL AND " IS_DUE ORDER,
     [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND " IS_DUE,
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     [INSERT_ATTEMPT] =
@@ -66,8 +66,8 @@ static const char *const statements[STATEMENT_COUNT] = {
 
 /* The same for jobs of the table "selected" alone. */
 static const char *const selected_statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND state = 'pending' AND "
-                     IS_DUE ORDER,
+    [NEXT_PENDING] = "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND state = 'pending'"
+                     " AND witness_id IS NULL AND " IS_DUE ORDER,
     [NEXT_DUE] = "SELECT min(due) FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " WAITS,
 };
 

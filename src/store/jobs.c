@@ -198,14 +198,16 @@ int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count,
     return r->repeat > 1 ? requeue_where(db, r, &wants_repeats, count, e) : 0;
 }
 
-/* All, pending, running, failed. Each is answered by a partial index: a million jobs that are done need not be read. */
+/* All, pending, running, failed, pruned. Each is answered by a partial index: a million jobs that are done need not be read. */
 static const char count_all[] =
-    "SELECT jobs, (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'pending'),"
+    "SELECT jobs, (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL),"
     " (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'running'),"
-    " (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'failed') FROM sweep WHERE id = ?1";
+    " (SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'failed'),"
+    " (SELECT count(*) FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1) FROM sweep WHERE id = ?1";
 
 static const char count_selected[] =
-    "SELECT count(*), total(state = 'pending'), total(state = 'running'), total(state = 'failed')"
+    "SELECT count(*), total(state = 'pending' AND witness_id IS NULL), total(state = 'running'),"
+    " total(state = 'failed'), total(witness_id IS NOT NULL)"
     " FROM temp.selected JOIN job ON id = job_id WHERE sweep_id = ?1";
 
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e)
@@ -217,8 +219,8 @@ int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_s
     int rc = stmt_next(s, e);
     if (rc > 0) {
         int64_t all = stmt_int(s, 0);
-        *out = (struct job_state_counts){stmt_int(s, 1), stmt_int(s, 2), 0, stmt_int(s, 3)};
-        out->ok = all - out->pending - out->running - out->failed;
+        *out = (struct job_state_counts){stmt_int(s, 1), stmt_int(s, 2), 0, stmt_int(s, 3), stmt_int(s, 4)};
+        out->ok = all - out->pending - out->running - out->failed - out->pruned;
     }
     stmt_free(s);
     return rc < 0 ? -1 : 0;

@@ -50,6 +50,7 @@ int jobs_requeue(struct db *db, const struct requeue_request *request, int64_t *
 
 struct job_state_counts {
     int64_t pending, running, ok, failed;
+    int64_t pruned; /* pending, and not to be tried (store/witnesses.h); not counted as pending */
 };
 
 /* Jobs of the sweep by state; with `only_selected`, of those in the table "selected" (see store/attempts.h). */

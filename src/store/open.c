@@ -21,6 +21,7 @@ static const struct migration migrations[] = {
     {1, "migrations/0001_initial.sql"},
     {2, "migrations/0002_predictions.sql"},
     {3, "migrations/0003_retries.sql"},
+    {4, "migrations/0004_witnesses.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

@@ -221,17 +221,21 @@ static void add_results(const struct shape *s, struct buffer *b)
     for (size_t i = 0; i < s->keys.count; i++)
         add_key(b, &s->keys.items[i]);
     /* What a runner has claimed ahead of time does not run yet. */
-    buffer_add_text(b, "iif(j.state = 'running' AND NOT EXISTS\n"
-                       "           (SELECT 1 FROM attempt AS r WHERE r.job_id = j.id AND r.state = 'running'),\n"
-                       "           'pending', j.state) AS state, j.failure,\n"
+    buffer_add_text(b, "CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'\n"
+                       "            WHEN j.state = 'running' AND NOT EXISTS\n"
+                       "           (SELECT 1 FROM attempt AS r WHERE r.job_id = j.id AND r.state = 'running')\n"
+                       "            THEN 'pending' ELSE j.state END AS state, j.failure,\n"
                        "       (SELECT count(*) FROM attempt AS n WHERE n.job_id = j.id AND n.state <> 'claimed') AS attempts,\n       ");
     for (size_t i = 0; i < s->metrics.count; i++)
         add_metric(b, &s->metrics.items[i]);
     buffer_printf(b, "a.duration_ms, a.max_rss,%s%s\n", s->has_predicted_memory ? " j.predicted_memory," : "",
                   s->has_predicted_time ? " j.predicted_time," : "");
-    buffer_add_text(b, "       CASE j.state WHEN 'failed' THEN\n"
+    buffer_add_text(b, "       CASE WHEN j.state = 'failed' THEN\n"
                        "           (SELECT message FROM attempt AS f WHERE f.job_id = j.id AND f.state = 'failed'\n"
-                       "            ORDER BY number DESC LIMIT 1) END AS error,\n"
+                       "            ORDER BY number DESC LIMIT 1)\n"
+                       "            WHEN j.witness_id IS NOT NULL THEN\n"
+                       "           'needs no less device memory than job ' || j.witness_id || ', which ran out of it'\n"
+                       "            END AS error,\n"
                        "       a.directory,\n"
                        "       strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch') AS started,\n"
                        "       strftime('%Y-%m-%dT%H:%M:%SZ', a.ended / 1000, 'unixepoch') AS ended");

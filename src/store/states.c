@@ -19,6 +19,8 @@ const char *const attempt_state_names[ATTEMPT_STATE_COUNT] = {
 static const struct job_transition job_transitions[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
     [JOB_PENDING] = {
         [JOB_CLAIM] = {JOB_RUNNING, JOB_KEEP},
+        [JOB_PRUNE] = {JOB_PENDING, JOB_SET_WITNESS},
+        [JOB_RESTORE] = {JOB_PENDING, JOB_CLEAR_WITNESS},
     },
     [JOB_RUNNING] = {
         [JOB_RELEASE] = {JOB_PENDING, JOB_KEEP},

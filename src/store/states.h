@@ -8,6 +8,8 @@
  *             running --fail--> failed                          running --fail--> failed
  *             running --retry--> pending                        running --orphan--> failed (lost)
  *             failed, ok --reopen--> pending
+ *             pending --prune--> pending (its witness is set: it is not claimed)
+ *             pending --restore--> pending (its witness is cleared)
  *
  * Everything else is illegal, and the database refuses it whoever asks. */
 #ifndef MESHSWEEP_STORE_STATES_H
@@ -23,15 +25,19 @@ enum job_event {
     JOB_FAIL,      /* an attempt failed, and its class allows no more */
     JOB_RETRY,     /* an attempt failed, and its class allows another */
     JOB_REOPEN,    /* asked for again: by the policy, by --retry-failed, by more repeats, or by hand */
+    JOB_PRUNE,     /* needs no less device memory than a job that ran out of it */
+    JOB_RESTORE,   /* … which is not known any more, or is not to count */
     JOB_EVENT_COUNT
 };
 
-/* What becomes of the columns `failure` and `attempt_id`. */
+/* What becomes of the columns `failure`, `attempt_id` and `witness_id`. */
 enum job_action {
     JOB_KEEP = 0,
     JOB_SET_RESULT,  /* the attempt stands for the job */
     JOB_SET_FAILURE, /* the attempt stands for the job, with its failure class */
-    JOB_CLEAR_FAILURE
+    JOB_CLEAR_FAILURE,
+    JOB_SET_WITNESS,
+    JOB_CLEAR_WITNESS
 };
 
 enum attempt_state {

@@ -33,7 +33,8 @@ static void read_state(const struct stmt *s, struct sweep_status *out)
         const char *name;
         int64_t *count;
     } states[] = {
-        {"pending", &out->pending}, {"running", &out->running}, {"ok", &out->ok}, {"failed", &out->failed}};
+        {"pending", &out->pending}, {"running", &out->running}, {"ok", &out->ok}, {"failed", &out->failed},
+        {"pruned", &out->pruned}};
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (strcmp(states[i].name, stmt_text(s, 0)) == 0)
             *states[i].count += stmt_int(s, 2);
@@ -57,6 +58,14 @@ static void read_failure(const struct stmt *s, struct sweep_status *out)
     out->failures = array_grow(out->failures, out->failure_count, sizeof *out->failures);
     out->failures[out->failure_count++] =
         (struct status_failure){text_or(s, 0, ""), text_or(s, 1, ""), stmt_int(s, 2), stmt_int(s, 3)};
+}
+
+static void read_witness(const struct stmt *s, struct sweep_status *out)
+{
+    if (out->witness_total++ >= STATUS_LISTED)
+        return;
+    out->witnesses = array_grow(out->witnesses, out->witness_count, sizeof *out->witnesses);
+    out->witnesses[out->witness_count++] = (struct status_witness){stmt_int(s, 0), stmt_int(s, 1)};
 }
 
 static void read_attempt(const struct stmt *s, struct sweep_status *out)
@@ -105,7 +114,10 @@ static void read_best(const struct stmt *s, struct sweep_status *out)
 }
 
 static const struct part parts[] = {
-    {"SELECT state, failure, count(*) FROM job WHERE sweep_id = ?1 GROUP BY state, failure", read_state},
+    {"SELECT iif(witness_id IS NULL, state, 'pruned'), failure, count(*) FROM job WHERE sweep_id = ?1 GROUP BY 1, 2",
+     read_state},
+    {"SELECT witness_id, count(*) FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1 GROUP BY 1 ORDER BY 2 DESC, 1",
+     read_witness},
     {"SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
      " WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND j.state = 'running' AND j.sweep_id = ?1",
      read_claimed},
@@ -215,6 +227,7 @@ void status_free(struct sweep_status *s)
     free(s->classes);
     free(s->failures);
     free(s->attempts);
+    free(s->witnesses);
     free(s->rules);
     free(s->name);
     free(s->path);

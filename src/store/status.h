@@ -30,6 +30,11 @@ struct status_attempt {
     char *keys;       /* "zero_stage=3 micro_batch=4": those that are not the same in all specs */
 };
 
+/* Jobs that need no less device memory than their witness, which ran out of it. */
+struct status_witness {
+    int64_t job_id, jobs;
+};
+
 struct status_rule {
     char *name, *reason;
     bool warning;     /* excludes nothing: `combinations` is how many matched ones it is false for */
@@ -41,10 +46,13 @@ struct sweep_status {
     char *name, *path;
     int64_t combinations, excluded, duplicates; /* -1: not recorded */
     int64_t pending, running, ok, failed;       /* jobs */
+    int64_t pruned;                             /* by witnesses; not among the pending */
     struct status_class *classes;
     size_t class_count;
     struct status_failure *failures; /* most frequent first */
     size_t failure_count, failure_total;
+    struct status_witness *witnesses; /* of most jobs first */
+    size_t witness_count, witness_total;
     struct status_attempt *attempts; /* those that run, oldest first */
     size_t attempt_count, attempt_total;
     struct status_rule *rules; /* those that are false for any combination, in the order in which they are tried */

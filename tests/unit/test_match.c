@@ -104,10 +104,12 @@ struct keys {
     size_t count;
 };
 
-static int add_key(void *context, const struct match *m, enum plan_mark mark, struct error *e)
+static int add_key(void *context, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
+                   struct error *e)
 {
     struct keys *k = context;
     (void)mark;
+    (void)witness;
     (void)e;
     hash_hex(&m->key, k->hex[k->count++]);
     return 0;

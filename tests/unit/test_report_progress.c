@@ -155,11 +155,11 @@ static void check_json(const struct sweep_progress *p, const char *expected)
 static void json__all_and_little__one_object(void **state)
 {
     (void)state;
-    check_json(&half, "{\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"running\":4,\"pending\":329,"
+    check_json(&half, "{\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"pruned\":0,\"running\":4,\"pending\":329,"
                       "\"elapsed_ms\":90000,\"jobs_per_second\":12.34,\"eta_ms\":200000,"
                       "\"best\":{\"value\":45.25,\"unit\":\"samples/s\",\"label\":\"tiny zero_stage=1\"},"
                       "\"failures\":{\"oom\":2,\"signal\":0,\"timeout\":1}}");
-    check_json(&begun, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"running\":0,\"pending\":8,"
+    check_json(&begun, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"running\":0,\"pending\":8,"
                        "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,\"best\":null,\"failures\":{}}");
 }
 
@@ -170,7 +170,7 @@ static void json__best_not_finite_and_unnamed__string_and_nulls(void **state)
     p.has_best = true;
     p.best_value = -INFINITY;
     p.best_unit = "";
-    check_json(&p, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"running\":0,\"pending\":8,"
+    check_json(&p, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"running\":0,\"pending\":8,"
                    "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,"
                    "\"best\":{\"value\":\"-Infinity\",\"unit\":null,\"label\":null},\"failures\":{}}");
 }

@@ -26,6 +26,8 @@ static int open_database(void **state)
     struct db *db = NULL;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
     must(db, embedded_text("migrations/0001_initial.sql"));
+    must(db, embedded_text("migrations/0002_predictions.sql"));
+    must(db, embedded_text("migrations/0004_witnesses.sql"));
     must(db, embedded_text("sql/views.sql"));
     must(db,
          "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"

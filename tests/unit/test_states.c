@@ -110,6 +110,8 @@ static void job_table__every_cell__as_written(void **state)
     want[JOB_RUNNING][JOB_REPEAT] = (struct job_transition){JOB_PENDING, JOB_SET_RESULT};
     want[JOB_RUNNING][JOB_FAIL] = (struct job_transition){JOB_FAILED, JOB_SET_FAILURE};
     want[JOB_RUNNING][JOB_RETRY] = (struct job_transition){JOB_PENDING, JOB_SET_RESULT};
+    want[JOB_PENDING][JOB_PRUNE] = (struct job_transition){JOB_PENDING, JOB_SET_WITNESS};
+    want[JOB_PENDING][JOB_RESTORE] = (struct job_transition){JOB_PENDING, JOB_CLEAR_WITNESS};
     want[JOB_OK][JOB_REOPEN] = want[JOB_FAILED][JOB_REOPEN] =
         (struct job_transition){JOB_PENDING, JOB_CLEAR_FAILURE};
     for (int from = 1; from < JOB_STATE_COUNT; from++)

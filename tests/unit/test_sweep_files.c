@@ -276,7 +276,7 @@ static void profile__file_says_nothing__profile_in_force(void **state)
     put("d/s.toml", "profile = \"p.toml\"\n[model]\nids = [1, 2]\n");
     struct sweep *s = load("d/s.toml");
     assert_string_equal(s->profile_names[0], "p.toml");
-    assert_string_equal(s->profile_text, profile_text);
+    assert_memory_equal(s->profile_text, profile_text, strlen(profile_text));
     assert_string_equal(s->files[1], "d/p.toml");
     assert_string_equal(s->objectives[0].metric, "t");
     assert_true(sweep_is_label(s, "owner"));
@@ -379,7 +379,7 @@ static void profiles__carried_in_the_program__all_load(void **state)
         char *text = xasprintf("profile = \"%.*s\"\n", (int)(strlen(f->name) - strlen("profiles/.toml")),
                                f->name + strlen("profiles/"));
         struct sweep *s = parse(text);
-        assert_string_equal(s->profile_text, f->text);
+        assert_memory_equal(s->profile_text, f->text, strlen(f->text));
         sweep_free(s);
         free(text);
     }

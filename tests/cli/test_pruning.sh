@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# cli: what ran out of memory is the witness that what needs no less would too.
+. "$(dirname "$0")/lib.sh"
+
+# Out of memory above micro_batch x (3 - zero_stage) = 6; lr says nothing about memory.
+pruned_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "pruned"
+objective = "min:step_time"
+[job]
+command = ["/bin/sh", "job.sh", "{micro_batch}", "{zero_stage}", "{lr}"]
+[job.metrics.step_time]
+regex = 'step ([0-9.]+)'
+[predict.order]
+lr = "any"
+[training_spec]
+lr = [1, 2]
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 2
+[[parallel_spec]]
+micro_batch = [1, 2, 4, 8]
+zero_stage = [0, 1, 2]
+END
+    cat >job.sh <<'END'
+if [ $(($1 * (3 - $2))) -gt 6 ]; then
+    echo 'CUDA out of memory'
+    exit 1
+fi
+echo "step $1"
+END
+}
+
+run_it()
+{
+    run_meshsweep run --progress none "$@"
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+}
+
+expect_jobs() # OK|OOM|PRUNED|ALL
+{
+    expect_sql "$1" "SELECT sum(state = 'ok'), sum(failure = 'oom'), sum(witness_id IS NOT NULL), count(*) FROM job
+                     WHERE sweep_id = (SELECT id FROM current_sweep)"
+}
+
+# Of what does not fit, micro-batch 4 at stages 0 and 1 and micro-batch 8 at stage 2 need least: these run, once.
+run__out_of_memory__what_needs_no_less_is_not_tried()
+{
+    pruned_sweep
+    run_meshsweep run --progress plain
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need no less than what ran out of memory), 0 skipped'
+    expect_jobs '14|3|7|24'
+    expect_sql 17 'SELECT count(*) FROM attempt'
+    expect_sql 0 "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id
+                  WHERE w.failure IS NOT 'oom' OR r.micro_batch < w.micro_batch OR r.zero_stage > w.zero_stage
+                        OR r.micro_batch * (3 - r.zero_stage) <= 6"
+    # Nothing is left to do, and nothing changes.
+    run_it
+    expect_jobs '14|3|7|24'
+    expect_sql 17 'SELECT count(*) FROM attempt'
+}
+
+pruned__seen_everywhere__with_the_witness()
+{
+    pruned_sweep
+    run_it
+    expect_sql 'pruned|7' "SELECT state, jobs FROM progress WHERE state = 'pruned'"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_matches '^pruned +7 +29.2%'
+    expect_stdout_contains 'pruned: need no less device memory than a job that ran out of it'
+    expect_stdout_matches '^ +[0-9]+  witness: job 7$'
+    expect_no_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_stdout_matches '"witness":[[:space:]]*7'
+    expect_no_stderr
+    run_meshsweep results --where "state = 'pruned'" --columns micro_batch,error --format csv --limit 1
+    expect_status 0
+    expect_stdout_contains '"needs no less device memory than job 7, which ran out of it"'
+    expect_no_stderr
+    run_meshsweep why micro_batch=8 zero_stage=0 lr=1
+    expect_status 0
+    expect_stdout_contains 'zero_stage=0: pruned'
+    expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs no less'
+    expect_no_stderr
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_matches '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs no less than [0-9a-f]{16}, which ran out'
+    expect_stdout_contains '+ 0 new  = 14 done  ~ 0 retry  ! 3 failed  > 0 running  x 7 pruned'
+    expect_no_stderr
+}
+
+prune__off_and_on_again__brought_back()
+{
+    pruned_sweep
+    run_it
+    run_meshsweep plan --prune off
+    expect_status 0
+    expect_stdout_contains '+ 7 new  = 14 done'
+    expect_no_stderr
+    run_it --prune off --limit 1
+    expect_jobs '14|4|0|24'
+    run_it --prune sound
+    expect_jobs '14|4|6|24'
+    sed -i 's/^\[predict.order\]/[predict]\nprune = "off"\n&/' sweep.toml
+    run_it
+    expect_jobs '14|10|0|24'
+    run_meshsweep run --prune most
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '--prune: `most` is none of sound, estimate, off'
+}
+
+witness__deleted_or_tried_again__dependents_are_back()
+{
+    pruned_sweep
+    run_it
+    sql "UPDATE job SET witness_id = 7 WHERE witness_id IS NOT NULL"
+    sql "DELETE FROM job WHERE id = 7"
+    expect_sql 0 'SELECT count(*) FROM job WHERE witness_id IS NOT NULL'
+    # The others are witnesses enough: also of what was one itself.
+    run_it
+    expect_jobs '14|2|8|24'
+    # What fits in the end is no witness any more.
+    sed -i 's/-gt 6/-gt 8/' job.sh
+    run_it --retry-failed
+    expect_jobs '18|2|4|24'
+}
+
+order__other_failures_and_unequal_keys__prune_nothing()
+{
+    pruned_sweep
+    sed -i 's/CUDA out of memory/something else/' job.sh
+    run_it
+    expect_sql '14|10|0' "SELECT sum(state = 'ok'), sum(failure = 'exit'), sum(witness_id IS NOT NULL) FROM job"
+    # Nothing is said of lr now, and stages are not compared on one device.
+    pruned_sweep
+    sed -i '/^lr = "any"/d; s/^num_devices_per_host = 2/num_devices_per_host = 1/' sweep.toml
+    run_it
+    expect_jobs '14|6|4|24'
+    expect_sql 0 "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id
+                  WHERE w.lr <> r.lr OR w.zero_stage <> r.zero_stage"
+}
+
+order__wrong__all_at_once()
+{
+    pruned_sweep
+    sed -i 's/^lr = "any"/lr = "sideways"\nzero_stage = [1]/' sweep.toml
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:9:6: lr must be "rises", "falls", "equal" or "any"'
+    expect_stderr_contains 'sweep.toml:10:14: an order needs at least two values'
+    pruned_sweep
+    sed -i 's/^lr = "any"/nowhere = "rises"\nmicro_batch = { order = "rises", when = "nil" }/' sweep.toml
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '[predict.order] `nowhere`: unknown key `nowhere`'
+    expect_stderr_contains '[predict.order] `micro_batch`: unknown key `nil`'
+}
+
+run_cases "$@"

@@ -1,0 +1,153 @@
+/* space: the partial order of device memory, and what a witness says about others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/knowledge.h"
+#include "space_fixture.h"
+#include "util/memory.h"
+
+struct found {
+    int64_t ids[64], witnesses[64];
+    size_t count;
+};
+
+static int add(void *context, int64_t id, int64_t witness, struct error *e)
+{
+    struct found *f = context;
+    (void)e;
+    f->ids[f->count] = id;
+    f->witnesses[f->count++] = witness;
+    return 0;
+}
+
+/* "id id …" of the combinations (numbered from 1 by rank) that need no less than the witness. */
+static void expect_dependents(const char *toml, int64_t witness, const char *expected)
+{
+    struct built b = build_text(toml);
+    struct knowledge *k;
+    struct error e = ERROR_INIT;
+    struct found f = {.count = 0};
+    struct buffer got = BUFFER_INIT;
+    if (knowledge_create(b.space, &k, &e) < 0)
+        fail_msg("%s", e.text);
+    for (int64_t rank = 0; rank < space_combinations(b.space); rank++)
+        assert_int_equal(knowledge_add(k, rank + 1, rank, rank + 1 == witness, &e), 0);
+    assert_int_equal(knowledge_dependents(k, witness, add, &f, &e), 0);
+    for (size_t i = 0; i < f.count; i++) {
+        assert_int_equal(f.witnesses[i], witness);
+        buffer_printf(&got, "%s%d", i ? " " : "", (int)f.ids[i]);
+    }
+    assert_string_equal(buffer_text(&got), expected);
+    buffer_free(&got);
+    knowledge_free(k);
+    built_free(&b);
+}
+
+#define TWO_DEVICES "[predict]\n[[cluster_spec]]\nnum_devices_per_host = 2\n"
+#define EIGHT_DEVICES "[predict]\n[[cluster_spec]]\nnum_devices_per_host = 8\n"
+
+static void order__micro_batch_and_stage__both_at_once(void **state)
+{
+    (void)state;
+    const char *text = TWO_DEVICES "[[parallel_spec]]\nmicro_batch = [1, 2, 4]\nzero_stage = [0, 1, 2]\n";
+    expect_dependents(text, 5, "4 7 8"); /* 2 at stage 1 */
+    expect_dependents(text, 1, "4 7");
+    expect_dependents(text, 9, "7 8");
+    expect_dependents(text, 7, "");
+}
+
+static void order__stage_on_one_device__not_compared(void **state)
+{
+    (void)state;
+    expect_dependents("[predict]\n[[parallel_spec]]\nmicro_batch = [1, 2]\nzero_stage = [0, 1]\n", 2, "4");
+    expect_dependents(EIGHT_DEVICES "[[parallel_spec]]\ntp = 8\nzero_stage = [0, 1]\n", 2, "");
+    expect_dependents(EIGHT_DEVICES "[[parallel_spec]]\ntp = 4\nzero_stage = [0, 1]\n", 2, "1");
+}
+
+static void order__tensor_for_pipeline__at_an_equal_product_alone(void **state)
+{
+    (void)state;
+    const char *degrees = "[[parallel_spec]]\n\"(tp, pp)\" = [[4, 1], [2, 2], [1, 4], [1, 2], [2, 1]]\n";
+    char *text = xasprintf(EIGHT_DEVICES "%s", degrees);
+    expect_dependents(text, 1, "2 3");
+    expect_dependents(text, 4, "");
+    expect_dependents(text, 5, "4");
+    free(text);
+    /* Two micro-batches do not fill four stages: less of the model in each is less then. */
+    text = xasprintf(EIGHT_DEVICES "[training_spec]\ngradient_accumulation = 2\n%s", degrees);
+    expect_dependents(text, 1, "2");
+    free(text);
+}
+
+static void order__listed_values__in_their_order(void **state)
+{
+    (void)state;
+    const char *text = TWO_DEVICES "[[parallel_spec]]\nrecompute = [\"none\", \"full\", \"selective\", \"some\"]\n";
+    expect_dependents(text, 2, "1 3");
+    expect_dependents(text, 3, "1");
+    expect_dependents(text, 4, "");
+    expect_dependents(TWO_DEVICES "[[parallel_spec]]\nrecompute = [true, false]\n", 1, "2");
+    expect_dependents(TWO_DEVICES "[[parallel_spec]]\nrecompute = [true, false]\n", 2, "");
+}
+
+static void order__key_of_nobody__must_be_equal(void **state)
+{
+    (void)state;
+    expect_dependents(TWO_DEVICES "[[parallel_spec]]\nmicro_batch = [1, 2]\nkernel = [\"a\", \"b\"]\n", 1, "3");
+    /* Neither an absent value nor a text is more or less than a number. */
+    expect_dependents(TWO_DEVICES "[[parallel_spec]]\nmicro_batch = [1, 2]\n[[parallel_spec]]\nmicro_batch = [\"auto\", 4]\n"
+                                  "[[parallel_spec]]\nkernel = 1\n",
+                      1, "2 4");
+}
+
+static void order__of_the_file__adds_and_replaces(void **state)
+{
+    (void)state;
+    const char *keys = "[[parallel_spec]]\nmicro_batch = [1, 2]\nkernel = [\"a\", \"b\"]\n";
+    char *text = xasprintf("[predict.order]\nkernel = [\"b\", \"a\"]\nmicro_batch = \"equal\"\n%s", keys);
+    expect_dependents(text, 2, "1");
+    free(text);
+    text = xasprintf("[predict.order]\nkernel = \"any\"\n%s", keys);
+    expect_dependents(text, 2, "1 3 4");
+    free(text);
+}
+
+static void order__labels__differ_but_where_the_command_says_them(void **state)
+{
+    (void)state;
+    const char *specs = "[predict]\n[[model]]\nname = \"a\"\nh = 1\n[[model]]\nname = \"b\"\nh = 1\n"
+                        "[[parallel_spec]]\nmicro_batch = [1, 2]\n";
+    expect_dependents(specs, 1, "2 3 4");
+    char *text = xasprintf("[job]\ncommand = [\"run\", \"{name}\"]\n%s", specs);
+    expect_dependents(text, 1, "2");
+    free(text);
+}
+
+static void order__nothing_asked_or_off__none(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[parallel_spec]]\nmicro_batch = [1, 2]\n");
+    assert_null(b.space->order);
+    built_free(&b);
+    b = build_text("[predict]\nprune = \"off\"\n[[parallel_spec]]\nmicro_batch = [1, 2]\n");
+    assert_null(b.space->order);
+    built_free(&b);
+    b = build_text("[predict]\n[[parallel_spec]]\nkernel = [1, 2]\n");
+    assert_null(b.space->order);
+    built_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order__micro_batch_and_stage__both_at_once),
+        cmocka_unit_test(order__stage_on_one_device__not_compared),
+        cmocka_unit_test(order__tensor_for_pipeline__at_an_equal_product_alone),
+        cmocka_unit_test(order__listed_values__in_their_order),
+        cmocka_unit_test(order__key_of_nobody__must_be_equal),
+        cmocka_unit_test(order__of_the_file__adds_and_replaces),
+        cmocka_unit_test(order__labels__differ_but_where_the_command_says_them),
+        cmocka_unit_test(order__nothing_asked_or_off__none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
