@@ -20,6 +20,7 @@ const struct command *const commands[] = {
     &export_command,
     &import_command,
     &check_command,
+    &replay_command,
     &search_model_command,
     &selftest_command,
     NULL,

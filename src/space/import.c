@@ -285,7 +285,7 @@ static int write_all(struct import *m, struct error *e)
 
 static int transact(struct import *m, struct error *e)
 {
-    if (match_open_single(m->space, &m->cursor, e) < 0 || prepare_rule_check(m, e) < 0 || prepare_specs(m, e) < 0 ||
+    if (match_open_single(m->space, false, &m->cursor, e) < 0 || prepare_rule_check(m, e) < 0 || prepare_specs(m, e) < 0 ||
         db_begin(m->request->db, e) < 0)
         return -1;
     /* Nothing new: then nothing is to be seen of it either. */

@@ -208,12 +208,8 @@ static double seconds_of(double value, const char *unit)
     return value * factor;
 }
 
-struct measurement {
-    double bytes, seconds; /* NaN: none */
-};
-
-static int measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
-                   struct measurement *out, struct error *e)
+int learning_measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
+                     struct measurement *out, struct error *e)
 {
     const struct predict_config *c = &space->sweep->predict;
     const char *const memory_given[] = {c->memory_metric, NULL}, *const time_given[] = {c->time_metric, NULL};
@@ -225,7 +221,7 @@ static int measure(const struct space *space, struct db *db, int64_t attempt_id,
     if (find_metric(db, attempt_id, c->time_metric ? time_given : time_metrics, &name, &out->seconds, e) < 0)
         return -1;
     out->seconds = seconds_of(out->seconds, unit_of(space->sweep, name));
-    if (!isnan(out->seconds) || c->time_metric)
+    if (!isnan(out->seconds) || c->time_metric || !p)
         return 0;
     if (find_metric(db, attempt_id, rate_metrics, &name, &rate, e) < 0)
         return -1;
@@ -313,7 +309,7 @@ static int note(struct space *space, struct db *db, const struct lesson *lesson,
     if (lesson->failure) {
         row.kind = "at-least";
         m.bytes = p.usable_bytes;
-    } else if (measure(space, db, lesson->attempt_id, &p, &m, e) < 0)
+    } else if (learning_measure(space, db, lesson->attempt_id, &p, &m, e) < 0)
         return -1;
     row.quantity = "memory";
     row.measured = m.bytes;

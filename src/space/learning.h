@@ -14,6 +14,16 @@ struct lesson {
     const char *failure; /* NULL: ok */
 };
 
+/* What the summaries of an attempt say of memory and time; NAN: nothing. */
+struct measurement {
+    double bytes;   /* peak of a device */
+    double seconds; /* of a step; from a rate only where `p` says how much a step is */
+};
+
+/* By [predict] memory_metric and time_metric, else by the usual names, with their units. `p` may be NULL. */
+int learning_measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
+                     struct measurement *out, struct error *e);
+
 /* Records memory and time of an attempt whose summaries stand in `db`, the metric "mfu" where its step time and the
  * device's peak are known, and fits again. Only ok and out-of-memory attempts teach anything. Inside the caller's
  * write transaction. Nothing where no prediction is asked for or possible. */

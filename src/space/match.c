@@ -205,7 +205,7 @@ int match_open(struct space *space, const struct expression *filter, bool ordere
     return open_cursor(space, filter, space->rule_count, ordered, out, e);
 }
 
-int match_open_single(struct space *space, struct match_cursor **out, struct error *e)
+int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e)
 {
     struct buffer condition = BUFFER_INIT;
     buffer_add_text(&condition, "(true");
@@ -214,7 +214,7 @@ int match_open_single(struct space *space, struct match_cursor **out, struct err
             buffer_printf(&condition, " AND \"%s\".\"#id\" = ?%d", section_names[i], i + 1);
     buffer_add_char(&condition, ')');
     const struct expression filter = {.sql = condition.data};
-    int rc = open_cursor(space, &filter, 0, false, out, e);
+    int rc = open_cursor(space, &filter, ruled ? space->rule_count : 0, false, out, e);
     buffer_free(&condition);
     return rc;
 }

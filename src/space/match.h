@@ -44,9 +44,9 @@ struct match_cursor;
 int match_open(struct space *space, const struct expression *filter, bool ordered, struct match_cursor **out,
                struct error *e);
 
-/* A cursor over single combinations, whatever rules say of them: match_seek chooses one by the rows of its specs (as in
- * struct match; -1 for absent sections), and match_next gives it once. */
-int match_open_single(struct space *space, struct match_cursor **out, struct error *e);
+/* A cursor over single combinations: match_seek chooses one by the rows of its specs (as in struct match; -1 for absent
+ * sections), and match_next gives it once, unless `ruled` and a rule excludes it. */
+int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e);
 void match_seek(struct match_cursor *c, const int64_t *spec);
 
 int match_next(struct match_cursor *c, const struct match **out, struct error *e); /* 1, 0 at the end, -1 */

@@ -276,6 +276,7 @@ case_environment()
 {
     env -i PATH="$build_dir:$PATH" HOME="$PWD" LC_ALL=C TMPDIR="$PWD" abs_top_builddir="$build_dir" \
         MESHSWEEP_FULL="${MESHSWEEP_FULL-}" \
+        ${MESHSWEEP_SHARED_DATA:+MESHSWEEP_SHARED_DATA="$MESHSWEEP_SHARED_DATA"} \
         ASAN_OPTIONS="${ASAN_OPTIONS-}" UBSAN_OPTIONS="${UBSAN_OPTIONS-}" LSAN_OPTIONS="${LSAN_OPTIONS-}" "$@"
 }
 

@@ -1,0 +1,368 @@
+#include "search/replay_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/learning.h"
+#include "space/match.h"
+#include "space/row_space.h"
+#include "store/result_query.h"
+#include "util/memory.h"
+
+/* A job that has ended. */
+struct measured_job {
+    int64_t id, attempt_id;
+    int64_t specs[SECTION_COUNT]; /* in the row space; -1: none */
+    unsigned char key[16];
+    struct replay_outcome outcome;
+    size_t candidate; /* SIZE_MAX: none */
+};
+
+struct loading {
+    const struct replay_request *request;
+    struct replay_source *out;
+    int64_t sweep_id;
+    struct measured_job *jobs;
+    size_t count;
+    int64_t *spec_of; /* by id in results.db: number in the row space + 1; 0: not read */
+    size_t spec_room;
+};
+
+/* --- the sweep --- */
+
+static int read_sweep(struct loading *l, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(l->request->db, "SELECT id, path, text FROM sweep ORDER BY last_seen DESC LIMIT 1", &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc == 0)
+        rc = error_set(e, ERROR_NOTHING, "the database has no sweep: nothing was run or imported");
+    if (rc > 0) {
+        const char *text = stmt_text(s, 2);
+        l->sweep_id = stmt_int(s, 0);
+        rc = l->request->config ? sweep_load(l->request->config, &l->out->sweep, e)
+                                : sweep_parse(stmt_text(s, 1), text, strlen(text), &l->out->sweep, e);
+        if (rc < 0 && !l->request->config)
+            error_context(e, "the sweep file as the database has it (-c FILE takes another)");
+    }
+    stmt_free(s);
+    if (rc == 0 && l->out->sweep->objective_count == 0)
+        rc = error_set(e, ERROR_USAGE, "%s declares no objective ([sweep] objective = \"max:throughput\"): a search "
+                                       "would not know what to look for", l->out->sweep->path);
+    if (rc == 0)
+        l->out->objective = xstrdup(l->out->sweep->objectives[0].metric);
+    return rc;
+}
+
+/* --- specs --- */
+
+static struct value value_of(const struct stmt *s)
+{
+    const char *type = stmt_text(s, 1);
+    if (strcmp(type, "true") == 0 || strcmp(type, "false") == 0)
+        return (struct value){VALUE_BOOL, type[0] == 't', 0, NULL};
+    if (strcmp(type, "integer") == 0)
+        return (struct value){VALUE_INT, stmt_int(s, 2), 0, NULL};
+    if (strcmp(type, "real") == 0)
+        return (struct value){VALUE_FLOAT, 0, stmt_double(s, 2), NULL};
+    if (strcmp(type, "null") == 0)
+        return (struct value){VALUE_NULL, 0, 0, NULL};
+    return (struct value){strcmp(type, "text") == 0 ? VALUE_STRING : VALUE_JSON, 0, 0, xstrdup(stmt_text(s, 2))};
+}
+
+static int read_spec(struct loading *l, struct stmt *members, enum section_kind section, int64_t id, struct error *e)
+{
+    struct row_key *keys = NULL;
+    size_t count = 0;
+    int rc;
+    stmt_bind_int(members, 1, id);
+    while ((rc = stmt_next(members, e)) > 0) {
+        keys = array_grow(keys, count, sizeof *keys);
+        keys[count++] = (struct row_key){.name = xstrdup(stmt_text(members, 0)), .value = value_of(members)};
+    }
+    if (rc == 0)
+        l->spec_of[id] = row_space_add(l->out->rows, section, keys, count) + 1;
+    for (size_t i = 0; i < count; i++) {
+        free((char *)keys[i].name);
+        value_free(&keys[i].value);
+    }
+    free(keys);
+    return rc;
+}
+
+static int find_spec(struct loading *l, struct stmt *members, enum section_kind section, int64_t id, int64_t *out,
+                     struct error *e)
+{
+    *out = -1;
+    if (id <= 0)
+        return 0;
+    if ((size_t)id >= l->spec_room) {
+        size_t room = 2 * (size_t)id + 64;
+        l->spec_of = xreallocarray(l->spec_of, room, sizeof *l->spec_of);
+        memset(l->spec_of + l->spec_room, 0, (room - l->spec_room) * sizeof *l->spec_of);
+        l->spec_room = room;
+    }
+    if (l->spec_of[id] == 0 && read_spec(l, members, section, id, e) < 0)
+        return -1;
+    *out = l->spec_of[id] - 1;
+    return 0;
+}
+
+/* --- jobs --- */
+
+enum job_column { JOB_ID, JOB_KEY, JOB_FAILURE, JOB_ATTEMPT, JOB_DEVICES, JOB_DURATION, JOB_OBJECTIVE, JOB_FIRST_SPEC };
+
+static const char jobs_sql[] =
+    "SELECT j.id, j.key, j.failure, coalesce(j.attempt_id, 0), j.devices, a.duration_ms, s.value,"
+    " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
+    " LEFT JOIN attempt AS a ON a.id = j.attempt_id"
+    " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?2"
+    " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') ORDER BY j.rank, j.id";
+
+/* Classes of failures, so that outcomes may point to them. */
+static const char *failure_name(const char *failure)
+{
+    static const char *const names[] = {"oom", "oom-host", "timeout", "hang", "no-metric", "signal", "spawn", "lost"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], failure) == 0)
+            return names[i];
+    return "exit";
+}
+
+static struct replay_outcome read_outcome(const struct stmt *s)
+{
+    struct replay_outcome o = {.outcome = {OUTCOME_OK, NULL, NAN, NAN, NAN, NAN, NAN}, .device_seconds = NAN};
+    enum column_type type = stmt_type(s, JOB_OBJECTIVE);
+    if (type == COLUMN_INT || type == COLUMN_FLOAT)
+        o.outcome.objective = stmt_double(s, JOB_OBJECTIVE);
+    if (!stmt_is_null(s, JOB_DURATION))
+        o.device_seconds = (double)stmt_int(s, JOB_DURATION) / 1000 * (double)stmt_int(s, JOB_DEVICES);
+    o.outcome.device_seconds = o.device_seconds;
+    if (!stmt_is_null(s, JOB_FAILURE))
+        o.outcome.failure = failure_name(stmt_text(s, JOB_FAILURE));
+    else if (isnan(o.outcome.objective))
+        o.outcome.failure = "no-metric";
+    if (o.outcome.failure) {
+        o.outcome.kind = OUTCOME_FAILED;
+        o.outcome.objective = NAN;
+    }
+    return o;
+}
+
+static int read_job(struct loading *l, const struct stmt *s, struct stmt *members, struct error *e)
+{
+    struct measured_job job = {.id = stmt_int(s, JOB_ID), .attempt_id = stmt_int(s, JOB_ATTEMPT),
+                               .outcome = read_outcome(s), .candidate = SIZE_MAX};
+    memcpy(job.key, stmt_blob(s, JOB_KEY), sizeof job.key);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (find_spec(l, members, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
+            return -1;
+    l->jobs = array_grow(l->jobs, l->count, sizeof *l->jobs);
+    l->jobs[l->count++] = job;
+    return 0;
+}
+
+static int read_jobs(struct loading *l, struct error *e)
+{
+    struct stmt *s = NULL, *members = NULL;
+    int64_t all = 0;
+    int rc = db_prepare(l->request->db, jobs_sql, &s, e);
+    if (rc == 0)
+        rc = db_prepare(l->request->db, "SELECT m.key, m.type, m.value FROM spec, json_each(spec.json) AS m"
+                                        " WHERE spec.id = ?", &members, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, l->sweep_id);
+        stmt_bind_text(s, 2, l->out->objective);
+        while ((rc = stmt_next(s, e)) > 0)
+            if ((rc = read_job(l, s, members, e)) < 0)
+                break;
+    }
+    stmt_free(s);
+    stmt_free(members);
+    if (rc == 0)
+        rc = db_query_int(l->request->db,
+                          "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM sweep ORDER BY last_seen DESC LIMIT 1)",
+                          0, &all, e);
+    l->out->unmeasured = (size_t)all - l->count;
+    return rc;
+}
+
+/* --- candidates --- */
+
+/* Looks the job up: whether rules leave it, what it measured, and its place in the space of the jobs. */
+static int place_job(struct loading *l, struct match_cursor *cursor, struct stmt *insert, struct measured_job *job,
+                     struct error *e)
+{
+    const struct match *m;
+    struct measurement measured = {NAN, NAN};
+    int64_t specs[SECTION_COUNT];
+    for (int i = 0; i < SECTION_COUNT; i++)
+        specs[i] = row_space_find(l->out->rows, (enum section_kind)i, job->specs[i]);
+    match_seek(cursor, specs);
+    int rc = match_next(cursor, &m, e);
+    l->out->excluded += rc == 0;
+    if (rc <= 0)
+        return rc;
+    if (job->outcome.outcome.kind == OUTCOME_OK &&
+        learning_measure(l->out->space, l->request->db, job->attempt_id, m->prediction, &measured, e) < 0)
+        return -1;
+    job->outcome.outcome.bytes = measured.bytes;
+    job->outcome.outcome.seconds = measured.seconds;
+    stmt_bind_int(insert, 1, job->id);
+    stmt_bind_blob(insert, 2, job->key, sizeof job->key);
+    stmt_bind_int(insert, 3, m->rank);
+    return stmt_run(insert, e);
+}
+
+static int place_jobs(struct loading *l, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    struct stmt *insert = NULL;
+    struct db *db = l->out->space->db;
+    int rc = match_open_single(l->out->space, true, &cursor, e);
+    if (rc == 0)
+        rc = db_exec(db, "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER)", e);
+    if (rc == 0)
+        rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1)", &insert, e);
+    for (size_t i = 0; rc == 0 && i < l->count; i++)
+        rc = place_job(l, cursor, insert, &l->jobs[i], e);
+    stmt_free(insert);
+    match_close(cursor);
+    return rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct measured_job *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct measured_job *find_job(const struct loading *l, int64_t id)
+{
+    const struct measured_job wanted = {.id = id};
+    return bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
+}
+
+/* The space's own database has the jobs with their ranks in it. */
+static int load_candidates(struct loading *l, struct error *e)
+{
+    struct replay_source *out = l->out;
+    const struct candidate_request request = {.space = out->space, .db = out->space->db, .sweep_id = 1,
+                                              .equal_batch = true};
+    if (candidates_load(&request, &out->set, e) < 0)
+        return -1;
+    qsort(l->jobs, l->count, sizeof *l->jobs, by_id);
+    out->outcomes = xcalloc(out->set.space.count + 1, sizeof *out->outcomes);
+    for (size_t i = 0; i < out->set.space.count; i++) {
+        struct measured_job *job = find_job(l, out->set.job_ids[i]);
+        job->candidate = i;
+        out->outcomes[i] = job->outcome;
+    }
+    if (out->set.space.count == 0)
+        return error_set(e, ERROR_NOTHING, "no measured job is left to search among: %zu have not ended, %zu are "
+                                           "excluded by rules", out->unmeasured, out->excluded);
+    return 0;
+}
+
+/* --- groups --- */
+
+static void group_as_the_search_does(struct replay_source *out)
+{
+    out->group_count = out->set.space.group_count;
+    out->group_names = xcalloc(out->group_count + 1, sizeof *out->group_names);
+    for (size_t i = 0; i < out->group_count; i++)
+        out->group_names[i] = xstrdup("");
+    for (size_t i = 0; i < out->set.space.count; i++)
+        out->group_of[i] = out->set.space.candidates[i].group;
+}
+
+static size_t group_named(struct replay_source *out, const char *name)
+{
+    size_t g = 0;
+    while (g < out->group_count && strcmp(out->group_names[g], name) != 0)
+        g++;
+    if (g == out->group_count) {
+        out->group_names = array_grow(out->group_names, out->group_count++, sizeof *out->group_names);
+        out->group_names[g] = xstrdup(name);
+    }
+    return g;
+}
+
+/* "layers=16 num_hosts=1" from a row whose first column is the job. */
+static void describe_row(const struct stmt *s, struct buffer *out)
+{
+    buffer_clear(out);
+    for (int c = 1; c < stmt_column_count(s); c++)
+        buffer_printf(out, "%s%s=%s", c > 1 ? " " : "", stmt_column_name(s, c),
+                      stmt_is_null(s, c) ? "" : stmt_text(s, c));
+}
+
+static int group_by_columns(struct loading *l, struct error *e)
+{
+    struct replay_source *out = l->out;
+    struct stmt *s = NULL;
+    struct buffer name = BUFFER_INIT;
+    char *columns = xasprintf("job,%s", l->request->group_by);
+    const struct result_query query = {.columns = columns};
+    int rc = result_query_open(l->request->db, &query, &s, e);
+    if (rc < 0)
+        error_context(e, "--group-by");
+    while (rc >= 0 && (rc = stmt_next(s, e)) > 0) {
+        const struct measured_job *job = find_job(l, stmt_int(s, 0));
+        if (!job || job->candidate == SIZE_MAX)
+            continue;
+        describe_row(s, &name);
+        out->group_of[job->candidate] = group_named(out, buffer_text(&name));
+    }
+    stmt_free(s);
+    buffer_free(&name);
+    free(columns);
+    return rc;
+}
+
+int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e)
+{
+    static const struct space_options options = {0, NULL, NULL};
+    static const struct hash128 no_hash = {{0}};
+    struct loading l = {.request = request, .out = out};
+    *out = (struct replay_source){0};
+    int rc = read_sweep(&l, e);
+    if (rc == 0) {
+        out->rows = row_space_create(out->sweep, &no_hash);
+        rc = read_jobs(&l, e);
+    }
+    if (rc == 0 && l.count == 0)
+        rc = error_set(e, ERROR_NOTHING, "no job of the current sweep has ended: there is nothing to replay");
+    if (rc == 0)
+        rc = row_space_build(out->rows, &options, &out->space, e);
+    if (rc == 0)
+        rc = place_jobs(&l, e);
+    if (rc == 0)
+        rc = load_candidates(&l, e);
+    if (rc == 0) {
+        out->group_of = xcalloc(out->set.space.count + 1, sizeof *out->group_of);
+        if (request->group_by)
+            rc = group_by_columns(&l, e);
+        else
+            group_as_the_search_does(out);
+    }
+    free(l.jobs);
+    free(l.spec_of);
+    return rc;
+}
+
+void replay_source_free(struct replay_source *s)
+{
+    for (size_t i = 0; i < s->group_count; i++)
+        free(s->group_names[i]);
+    free(s->group_names);
+    free(s->group_of);
+    free(s->outcomes);
+    free(s->objective);
+    candidates_free(&s->set);
+    space_free(s->space);
+    row_space_free(s->rows);
+    sweep_free(s->sweep);
+    *s = (struct replay_source){0};
+}

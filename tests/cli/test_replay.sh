@@ -1,0 +1,241 @@
+#!/usr/bin/env bash
+# cli: search strategies against jobs that are measured.
+. "$(dirname "$0")/lib.sh"
+
+# Two models; throughput grows with the micro-batch until memory runs out above 4 (small) or 2 (large). kernel = 2 costs a
+# tenth. A third model never runs.
+measured_table()
+{
+    {
+        echo layers,kernel,mbs,state,rate,mem,secs
+        for layers in 2 4 8; do
+            for kernel in 1 2; do
+                for mbs in 1 2 4 8 16; do
+                    awk -v l=$layers -v t=$kernel -v m=$mbs 'BEGIN {
+                        most = l == 2 ? 4 : l == 4 ? 2 : 0
+                        rate = 100 / l * m / (m + 1) * (t == 2 ? 0.9 : 1)
+                        if (m > most) print l "," t "," m ",oom,,,7"
+                        else printf "%d,%d,%d,ok,%.4f,%d,%d\n", l, t, m, rate, l * m, 60
+                    }'
+                done
+            done
+        done
+    } >table.csv
+    cat >import.toml <<'END'
+[sweep]
+name = "measured"
+objective = "max:throughput"
+[job.metrics.throughput]
+unit = "samples/s"
+better = "max"
+[import]
+state = "state"
+duration = "secs"
+[import.cluster_spec]
+num_hosts = 1
+num_devices_per_host = 2
+[import.model]
+layers = "layers"
+[import.training_spec]
+global_batch = 64
+[import.parallel_spec]
+kernel = "kernel"
+micro_batch = "mbs"
+[import.metrics]
+throughput = "rate"
+END
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+replay__measured_table__counts_per_strategy_and_group()
+{
+    measured_table
+    run_meshsweep replay --strategy grid,random --group-by layers --groups --seeds 50
+    expect_status 0
+    expect_stdout_contains "3 groups, 30 jobs, 67 % of them failed; 1 group with no runnable job; 50 searches of each group by throughput"
+    # Grid asks for kernel = 1 first: micro-batches 1, 2, 4 of two layers, 1 and 2 of four.
+    expect_stdout_matches '^\| grid \| 2\.50 \(2\.00 to 3\.00\) \| 2 \| 3 \| 0\.00 \| 100 % \|'
+    expect_stdout_matches '^\| grid, layers=2 \| 3\.00 \| 3 \| 3 \| 0\.00 \|'
+    expect_stdout_matches '^\| grid, layers=4 \| 2\.00 \|.* 0\.07 \|$'
+    expect_stdout_lacks 'layers=8'
+    expect_stdout_matches '^\| random \| [3-7]\.[0-9]+ \('
+    expect_no_stderr
+}
+
+replay__json__the_same_for_programs()
+{
+    measured_table
+    run_meshsweep replay --strategy grid --group-by layers --seeds 3 --json
+    expect_status 0
+    expect_stdout_contains '"groups_without_runnable_job":	1'
+    expect_stdout_contains '"failed_jobs":	20'
+    expect_stdout_contains '"group":	"layers=4"'
+    expect_stdout_contains '"after_10":	{'
+    expect_no_stderr
+}
+
+replay__twice__same_answer()
+{
+    measured_table
+    run_meshsweep replay --group-by layers --seeds 5
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    cp .stdout first
+    run_meshsweep replay --group-by layers --seeds 5
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect 'cmp -s first .stdout'
+}
+
+replay__rows_in_another_order__same_answer()
+{
+    measured_table
+    run_meshsweep replay --strategy grid,random,model --group-by layers --seeds 5
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    cp .stdout first
+    { head -n 1 table.csv; tail -n +2 table.csv | tac; } >reversed.csv
+    run_meshsweep import -c import.toml -d reversed.db reversed.csv
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep replay -d reversed.db --strategy grid,random,model --group-by layers --seeds 5
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect 'cmp -s first .stdout'
+}
+
+replay__finished_sweep__like_a_table()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "run"
+objective = "max:throughput"
+[job]
+command = ["/bin/sh", "-c", "echo throughput $(( {micro_batch} * 10 )); test {micro_batch} -le 4"]
+[job.metrics.throughput]
+regex = 'throughput ([0-9]+)'
+unit = "samples/s"
+[model]
+layers = 2
+[parallel_spec]
+micro_batch = [1, 2, 4, 8]
+END
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_any_stdout
+    expect_any_stderr
+    run_meshsweep replay --strategy grid --seeds 1 --trace
+    expect_status 0
+    expect_stdout_matches '^  3\. job 3: throughput 40 \(100\.0 % of the best\); '
+    expect_stdout_matches '^  4\. job 4: exit; '
+    expect_stdout_matches '^\| grid \| 3\.00 '
+    expect_no_stderr
+}
+
+replay__rules_of_another_file__exclude_candidates()
+{
+    measured_table
+    cp import.toml narrow.toml
+    printf '[[rule]]\nname = "one"\nrequire = "kernel = 1"\n' >>narrow.toml
+    run_meshsweep replay -c narrow.toml --strategy grid --group-by layers --seeds 1
+    expect_status 0
+    expect_stdout_contains "3 groups, 15 jobs, 67 % of them failed; 1 group with no runnable job; 15 jobs excluded by rules;"
+    expect_no_stderr
+}
+
+replay__nothing_to_replay__said()
+{
+    measured_table
+    run_meshsweep replay --group-by layer
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '--group-by: '
+    run_meshsweep replay --strategy modle
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'there is no strategy `modle`'
+    run_meshsweep replay -d absent.db
+    expect_status 1
+    expect_no_stdout
+    expect_any_stderr
+    # No row is ok.
+    { head -n 1 table.csv; grep oom table.csv; } >failed.csv
+    run_meshsweep import -c import.toml -d failed.db failed.csv
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains "no row of failed.csv is ok"
+    run_meshsweep replay -d failed.db
+    expect_status 4
+    expect_no_stdout
+    expect_stderr "meshsweep: failed.db: no measured job is ok: there is nothing to find"
+    # An objective that no job reports.
+    sed 's/max:throughput/max:speed/' import.toml >speed.toml
+    run_meshsweep replay -c speed.toml
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains "no measured job is ok"
+    # No objective at all.
+    sed '/objective/d' import.toml >aimless.toml
+    run_meshsweep replay -c aimless.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "declares no objective"
+    # Rules leave nothing.
+    cp import.toml none.toml
+    printf '[[rule]]\nname = "none"\nrequire = "kernel = 3"\n' >>none.toml
+    run_meshsweep replay -c none.toml
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains "no measured job is left to search among: 0 have not ended, 30 are excluded by rules"
+}
+
+replay__one_row__found_at_once()
+{
+    measured_table
+    head -n 2 table.csv >one.csv
+    run_meshsweep import -c import.toml -d one.db one.csv
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep replay -d one.db --strategy grid,random,model --seeds 2
+    expect_status 0
+    expect_stdout_matches '^\| grid \| 1\.00 '
+    expect_stdout_matches '^\| model \| 1\.00 '
+    expect_no_stderr
+}
+
+# The figures that README.md states, as bounds; scripts/bench.sh search prints them all.
+replay__published_tables__model_needs_few_trials()
+{
+    data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
+    [ -d "$data" ] || skip "the measured tables are not here: $data"
+    while read -r name table groups most failed wrong; do
+        run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" "$data/$table"
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+        run_meshsweep replay -d "$name.db" --group-by "$groups" --strategy model
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+        expect "awk -v most=$most -v failed=$failed '/^\| model/ { exit !(\$4 <= most && \$13 <= failed) }' .stdout"
+        run_meshsweep replay -d "$name.db" --group-by "$groups" --strategy model --memory-error 1.5 --time-error 2.8
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+        expect "awk -v most=$wrong '/^\| model/ { exit !(\$4 <= most) }' .stdout"
+    done <<'END'
+ultrascale ultrascale-1B-8B.csv name,num_hosts 3.5 0.3 4.5
+vtrain vtrain-single-node.csv layers,hidden,num_devices_per_host,global_batch 3 0.3 4.5
+END
+}
+
+run_cases "$@"

@@ -1,0 +1,208 @@
+/* search: replaying strategies against outcomes that are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "search/replay.h"
+#include "util/memory.h"
+
+#define SIZE 12
+
+/* A table of SIZE candidates: key 0 is the configuration, key 1 the micro-batch; those of micro-batch 4 are out of
+ * memory. More is better; the best is micro-batch 2 of configuration 3. Given in descending order of the result. */
+struct table {
+    double values[SIZE][2];
+    struct candidate candidates[SIZE];
+    struct replay_outcome outcomes[SIZE];
+    size_t group_of[SIZE];
+    struct search_space space;
+};
+
+static void fill(struct table *t)
+{
+    static const char *const keys[] = {"configuration", "micro_batch"};
+    memset(t, 0, sizeof *t);
+    for (size_t i = 0; i < SIZE; i++) {
+        size_t configuration = 3 - i / 3, batch = i % 3 == 0 ? 2 : i % 3 == 1 ? 1 : 4;
+        t->values[i][0] = (double)configuration;
+        t->values[i][1] = (double)batch;
+        t->candidates[i] = (struct candidate){.values = t->values[i], .identity = 1000 + i, .configuration = configuration,
+                                              .memory_class = configuration, .micro_batch = (double)batch,
+                                              .zero_stage = NAN, .devices = 2, .bytes = NAN, .usable_bytes = NAN,
+                                              .oom_probability = NAN, .seconds = NAN, .work = 1, .run_seconds = NAN};
+        t->outcomes[i].outcome = (struct search_outcome){OUTCOME_OK, NULL, 10 * (double)configuration + (double)batch, NAN,
+                                                         NAN, NAN, NAN};
+        t->outcomes[i].device_seconds = 3600;
+        if (batch == 4)
+            t->outcomes[i].outcome = (struct search_outcome){OUTCOME_FAILED, "oom", NAN, NAN, NAN, NAN, NAN};
+        t->group_of[i] = 0;
+    }
+    t->space = (struct search_space){.keys = keys, .key_count = 2, .candidates = t->candidates, .count = SIZE,
+                                     .group_count = 1, .configuration_count = 4, .memory_class_count = 4,
+                                     .maximise = true, .full_steps = NAN};
+}
+
+static struct replay_result run(const struct replay_group *g, const char *strategy, size_t concurrent, uint64_t seed,
+                                uint64_t order_seed)
+{
+    struct search_options options = search_options_none();
+    struct replay_result result;
+    memset(&result, 0, sizeof result); /* padding too: results are compared whole */
+    struct error e = ERROR_INIT;
+    options.strategy = (char *)strategy;
+    options.numbers[SEARCH_MAX_TRIALS] = SEARCH_UNLIMITED;
+    const struct replay_task task = {.group = g, .options = &options, .concurrent = concurrent, .target_gap = 0.05,
+                                     .seed = seed, .order_seed = order_seed};
+    if (replay_run(&task, &result, &e) < 0)
+        fail_msg("%s", e.text);
+    return result;
+}
+
+static void replay_run__grid__counts_until_the_target(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t);
+    struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
+    assert_int_equal(g->ok, 8);
+    assert_int_equal(g->failed, 4);
+    assert_float_equal(g->best, 32, 0);
+    assert_float_equal(g->worst, 1, 0);
+    /* From the lowest values on, whatever the order of the table: micro-batches 1, 2, 4 of configuration 0, 1, 2, 3. 31
+     * is within 5 % of 32. */
+    struct replay_result r = run(g, "grid", 1, 1, 1);
+    assert_true(r.arrived);
+    assert_int_equal(r.trials, 10);
+    assert_int_equal(r.failed, 3);
+    assert_float_equal(r.device_hours, 10, 1e-9);
+    assert_float_equal(r.slowdown[0], 32, 1e-9);       /* 1 */
+    assert_float_equal(r.slowdown[1], 16, 1e-9);       /* 2 */
+    assert_float_equal(r.slowdown[2], 32.0 / 12, 1e-9); /* 12 */
+    assert_float_equal(r.slowdown[3], 32.0 / 31, 1e-9);
+    assert_int_equal(r.stop_trials, SIZE);
+    /* The whole round counts. */
+    assert_int_equal(run(g, "grid", 4, 1, 1).trials, 12);
+    replay_groups_free(g, 1);
+}
+
+static void replay_run__any_completion_order__same_result(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"grid", "random", "model"};
+    struct table t;
+    fill(&t);
+    struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
+    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+        for (size_t concurrent = 2; concurrent <= 5; concurrent++) {
+            struct replay_result first = run(g, strategies[s], concurrent, 7, 0);
+            for (uint64_t order = 1; order < 30; order++) {
+                struct replay_result other = run(g, strategies[s], concurrent, 7, order);
+                assert_memory_equal(&other, &first, sizeof other);
+            }
+        }
+    }
+    replay_groups_free(g, 1);
+}
+
+static void replay_run__less_is_better__reciprocal(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t);
+    t.space.maximise = false;
+    struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
+    assert_float_equal(g->best, 1, 0);
+    struct replay_result r = run(g, "grid", 1, 1, 1);
+    assert_int_equal(r.trials, 1);
+    assert_float_equal(r.slowdown[3], 1, 0);
+    replay_groups_free(g, 1);
+}
+
+static void replay_groups_make__groups__numbered_anew(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t);
+    for (size_t i = 0; i < SIZE; i++)
+        t.group_of[i] = i < 6 ? 1 : i < 9 ? 0 : 2;
+    for (size_t i = 9; i < SIZE; i++) /* nothing runs there */
+        t.outcomes[i].outcome = (struct search_outcome){OUTCOME_FAILED, "exit", NAN, NAN, NAN, NAN, NAN};
+    struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 3);
+    assert_int_equal(g[1].space.count, 6);
+    assert_int_equal(g[1].space.configuration_count, 2);
+    assert_int_equal(g[0].space.count, 3);
+    assert_int_equal(g[0].candidates[0].configuration, 0);
+    assert_int_equal(g[0].candidates[0].group, 0);
+    assert_int_equal(g[2].ok, 0);
+    assert_true(isnan(g[2].best));
+    replay_groups_free(g, 3);
+}
+
+static void replay_disturb__factors__within_their_range_and_undone(void **state)
+{
+    (void)state;
+    struct table t;
+    struct search_place place = {.has_memory = true, .has_time = true, .memory = {.terms = 1, .weights = {1}, .sigma = 0.1},
+                                 .time = {.terms = 2, .weights = {1, 1}}};
+    double memory[CALIBRATION_TERMS] = {100}, time[CALIBRATION_TERMS] = {1, 1};
+    fill(&t);
+    t.space.places = &place;
+    t.space.place_count = 1;
+    for (size_t i = 0; i < SIZE; i++) {
+        t.candidates[i].memory_terms = memory;
+        t.candidates[i].time_terms = time;
+        t.candidates[i].bytes = t.candidates[i].usable_bytes = 100;
+        t.candidates[i].seconds = 2;
+        t.candidates[i].run_seconds = 200;
+        t.candidates[i].oom_probability = 0.5;
+    }
+    struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
+    double lowest = INFINITY, highest = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        const struct replay_error wrong = {1.5, 2.8, seed, 0};
+        replay_disturb(g, &t.space, &wrong);
+        double factor = g->candidates[0].bytes / 100;
+        assert_true(factor > 1 / 1.5001 && factor < 1.5001);
+        assert_true((g->candidates[0].oom_probability > 0.5) == (factor > 1));
+        assert_true(g->candidates[0].seconds > 2 / 2.8001 && g->candidates[0].seconds < 2 * 2.8001);
+        assert_float_equal(g->candidates[0].run_seconds, 100 * g->candidates[0].seconds, 1e-9);
+        lowest = fmin(lowest, factor);
+        highest = fmax(highest, factor);
+    }
+    assert_true(lowest < 0.7 && highest > 1.4);
+    const struct replay_error right = {1, 1, 0, 0};
+    replay_disturb(g, &t.space, &right);
+    assert_float_equal(g->candidates[0].bytes, 100, 1e-9);
+    assert_float_equal(g->candidates[0].seconds, 2, 1e-9);
+    replay_groups_free(g, 1);
+}
+
+static void replay_summarise__groups_of_seeds__mean_interval_quantiles(void **state)
+{
+    (void)state;
+    const double values[] = {1, 3, 2, 2, NAN, NAN, 10, 30};
+    struct replay_statistics s = replay_summarise(values, 4, 2), again = replay_summarise(values, 4, 2);
+    assert_float_equal(s.mean, 8, 1e-12);
+    assert_float_equal(s.median, 2.5, 1e-12);
+    assert_float_equal(s.p90, 20, 1e-12);
+    assert_true(s.low >= 2 && s.low < s.mean && s.high > s.mean && s.high <= 20);
+    assert_float_equal(again.low, s.low, 0);
+    assert_true(isnan(replay_summarise(values + 4, 1, 2).mean));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replay_run__grid__counts_until_the_target),
+        cmocka_unit_test(replay_run__any_completion_order__same_result),
+        cmocka_unit_test(replay_run__less_is_better__reciprocal),
+        cmocka_unit_test(replay_groups_make__groups__numbered_anew),
+        cmocka_unit_test(replay_disturb__factors__within_their_range_and_undone),
+        cmocka_unit_test(replay_summarise__groups_of_seeds__mean_interval_quantiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
