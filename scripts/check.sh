@@ -209,6 +209,7 @@ full_parts()
     if have clang-tidy "clang-tidy"; then
         step "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
     fi
+    MESHSWEEP_BROWSER_TEST=1 run_tests build-check browser TESTS=tests/cli/test_report_browser.sh
     step "run.sh from elsewhere" run_from_elsewhere
     sanitized
     step "make distcheck" make -s -C build-check -j "$jobs" distcheck

@@ -34,6 +34,8 @@ check universal-ctags     command ctags
 full  clang               command clang
 full  clang-tidy          command clang-tidy
 full  libclang-rt-dev     sanitizer clang
+full  chromium            command chromium
+full  gnuplot-nox         command gnuplot
 full  parallel            command parallel
 full  ninja-build         command ninja
 full  python3             command python3

@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
-#include "cli/job_command.h"
+#include "report/job_command.h"
 #include "cli/output.h"
 #include "report/text.h"
 #include "store/best.h"

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
     &show_command,
     &tail_command,
     &compare_command,
+    &report_command,
     &why_command,
     &predict_command,
     &export_command,

@@ -167,19 +167,17 @@ static int by_value(const void *a, const void *b)
     return x_number != y_number ? y_number - x_number : strcmp(x, y);
 }
 
-/* The rows: value, what else there is, job, state, metric. Only the specs of the key's section are taken apart. */
+/* The rows: value, what else there is, job, state, metric. Specs are looked up job by job, by their ids: the other way
+ * round every spec would look through all jobs. */
 static char *rows_sql(const struct comparison *c)
 {
     struct buffer b = BUFFER_INIT;
     size_t own = section_of(c->section, strlen(c->section));
-    buffer_add_text(&b, "WITH part AS MATERIALIZED (SELECT id, ");
-    if (c->key)
-        buffer_add_text(&b, "CASE json_type(json, ?1) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN"
-                            " 'null' ELSE CAST(json_extract(json, ?1) AS TEXT) END AS value,"
-                            " json_remove(json, ?1, '$.name', '$.description') AS rest");
-    else
-        buffer_add_text(&b, "coalesce(name, json) AS value, ?1 AS rest");
-    buffer_printf(&b, " FROM spec WHERE kind = '%s') SELECT part.value, printf('", c->section);
+    buffer_add_text(&b, "SELECT * FROM (SELECT ");
+    buffer_add_text(&b, c->key ? "CASE json_type(s.json, ?1) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null'"
+                                 " THEN 'null' ELSE CAST(json_extract(s.json, ?1) AS TEXT) END AS value"
+                               : "coalesce(s.name, s.json, ?1) AS value");
+    buffer_add_text(&b, ", printf('");
     for (size_t i = 0; i < SECTION_COUNT; i++)
         buffer_add_text(&b, i == own ? "" : "%d ");
     buffer_add_text(&b, "%s %s'");
@@ -187,11 +185,11 @@ static char *rows_sql(const struct comparison *c)
         if (i != own)
             buffer_printf(&b, ", j.%s", sections[i].column);
     buffer_printf(&b, ", coalesce(json_extract(j.derived, '$.global_batch'), json_extract(j.derived,"
-                      " '$.train_batch_size')), part.rest) AS rest, j.id, j.state, m.value"
-                      " FROM job AS j JOIN part ON part.id = j.%s"
+                      " '$.train_batch_size')), %s) AS rest, j.id, j.state, m.value"
+                      " FROM job AS j CROSS JOIN spec AS s ON s.id = j.%s"
                       " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?2"
-                      " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND part.value IS NOT NULL"
-                      " ORDER BY rest, j.id", sections[own].column);
+                      " WHERE j.sweep_id = (SELECT id FROM current_sweep)) WHERE value IS NOT NULL ORDER BY 2, 3",
+                  c->key ? "json_remove(s.json, ?1, '$.name', '$.description')" : "''", sections[own].column);
     return buffer_take(&b);
 }
 

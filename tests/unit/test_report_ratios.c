@@ -91,6 +91,22 @@ static void summarise__many_samples__covers_about_95_percent(void **state)
     assert_in_range(covered, SAMPLES * 90 / 100, SAMPLES * 99 / 100);
 }
 
+/* On either side of the change from drawing to the limit the intervals are nearly the same. */
+static void summarise__around_the_limit__nearly_the_same_interval(void **state)
+{
+    (void)state;
+    double few[400], many[402];
+    for (int i = 0; i < 402; i++) {
+        many[i] = 0.8 + i * 0.001;
+        if (i > 0 && i < 401)
+            few[i - 1] = many[i];
+    }
+    struct ratio_summary drawn = ratios_summarise(few, 400, 3), limit = ratios_summarise(many, 402, 3);
+    assert_true(fabs(drawn.low - limit.low) < 0.004);
+    assert_true(fabs(drawn.high - limit.high) < 0.004);
+    assert_true(fabs(limit.low - (1.0005 - 0.0197)) < 0.001);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +118,7 @@ int main(void)
         cmocka_unit_test(summarise__all_one__cannot_be_told_apart),
         cmocka_unit_test(summarise__same_seed__same_interval),
         cmocka_unit_test(summarise__many_samples__covers_about_95_percent),
+        cmocka_unit_test(summarise__around_the_limit__nearly_the_same_interval),
     };
     return cmocka_run_group_tests_name("report_ratios", tests, NULL, NULL);
 }

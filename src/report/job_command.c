@@ -1,4 +1,4 @@
-#include "cli/job_command.h"
+#include "report/job_command.h"
 
 #include <stdlib.h>
 #include <string.h>

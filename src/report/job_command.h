@@ -1,6 +1,6 @@
 /* How a job was started, as a person types it. */
-#ifndef MESHSWEEP_CLI_JOB_COMMAND_H
-#define MESHSWEEP_CLI_JOB_COMMAND_H
+#ifndef MESHSWEEP_REPORT_JOB_COMMAND_H
+#define MESHSWEEP_REPORT_JOB_COMMAND_H
 
 #include "store/job_keys.h"
 

@@ -1,0 +1,249 @@
+/* What was swept, how it ended, and the winner. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html_page.h"
+#include "report/html_text.h"
+#include "report/job_command.h"
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+/* --- overview --- */
+
+struct totals {
+    int64_t attempts, wall_ms;
+    double device_hours; /* NaN: no attempt ended */
+};
+
+static int read_totals(struct html_page *p, struct totals *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(p->db, "SELECT count(*), coalesce(max(a.ended) - min(a.started), 0),"
+                          " sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+                          " WHERE j.sweep_id = ?1 AND a.ended IS NOT NULL", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, p->data->sweep_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = (struct totals){stmt_int(s, 0), stmt_int(s, 1), stmt_is_null(s, 2) ? NAN : stmt_double(s, 2)};
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static void add_card(struct buffer *out, const char *class, const char *label, const char *value)
+{
+    buffer_printf(out, "<div class=\"card %s\"><b>", class);
+    html_add(out, value, HTML_NAME_MOST);
+    buffer_add_text(out, "</b><span>");
+    html_add(out, label, HTML_NAME_MOST);
+    buffer_add_text(out, "</span></div>\n");
+}
+
+static void add_count_card(struct buffer *out, const char *class, const char *label, int64_t count)
+{
+    char *text = xasprintf("%lld", (long long)count);
+    add_card(out, class, label, text);
+    free(text);
+}
+
+static void add_cards(struct html_page *p, const struct totals *t)
+{
+    const struct html_data *d = p->data;
+    struct buffer *out = &p->out;
+    char duration[32];
+    buffer_add_text(out, "<div class=cards>\n");
+    if (d->combinations >= 0)
+        add_count_card(out, "", "combinations", d->combinations);
+    if (d->excluded >= 0)
+        add_count_card(out, "", "excluded by rules", d->excluded);
+    add_count_card(out, "", "jobs", d->jobs_in_all);
+    for (int i = HTML_STATE_COUNT - 1; i >= 0; i--)
+        if (d->counts[i])
+            add_count_card(out, html_state_names[i], html_state_names[i], d->counts[i]);
+    add_count_card(out, "", t->attempts == 1 ? "attempt" : "attempts", t->attempts);
+    add_card(out, "", "from first to last", format_duration_ms(t->wall_ms, duration, sizeof duration));
+    if (!isnan(t->device_hours)) {
+        char *hours = xasprintf("%.3g", t->device_hours);
+        add_card(out, "", "device-hours", hours);
+        free(hours);
+    }
+    buffer_add_text(out, "</div>\n");
+}
+
+/* One bar, a piece per state or failure class, and its legend in words. */
+static void add_bar(struct html_page *p)
+{
+    static const char *const classes[] = {"ok", "oom", "oom-host", "exit", "signal", "timeout", "hang", "no-metric",
+                                          "spawn", "lost", "cancelled", "running", "pending"};
+    const struct html_data *d = p->data;
+    struct buffer *out = &p->out;
+    struct buffer legend = BUFFER_INIT;
+    double x = 0;
+    if (d->job_count == 0)
+        return;
+    buffer_add_text(out, "<svg class=bar viewBox=\"0 0 1000 20\" preserveAspectRatio=none role=img "
+                         "aria-label=\"Jobs by how they ended\">");
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
+        size_t count = 0;
+        for (size_t i = 0; i < d->job_count; i++)
+            count += strcmp(d->jobs[i].state == HTML_FAILED ? d->jobs[i].failure : html_state_names[d->jobs[i].state],
+                            classes[c]) == 0;
+        if (count == 0)
+            continue;
+        double width = 1000.0 * (double)count / (double)d->job_count;
+        buffer_printf(out, "<rect class=\"x-%s\" x=%.2f y=0 width=%.2f height=20><title>%zu %s</title></rect>", classes[c], x,
+                      width, count, classes[c]);
+        buffer_printf(&legend, "<li><i class=\"x-%s\"></i>%s %zu", classes[c], classes[c], count);
+        x += width;
+    }
+    buffer_printf(out, "</svg>\n<ul class=legend>%s</ul>\n", buffer_text(&legend));
+    buffer_free(&legend);
+}
+
+static void add_values(struct buffer *out, const struct html_column *c)
+{
+    for (size_t i = 0; i < c->level_count && i < 12; i++) {
+        buffer_add_text(out, i ? ", " : "");
+        html_add(out, c->level_texts[i], HTML_NAME_MOST);
+    }
+    if (c->level_count > 12)
+        buffer_printf(out, " and %zu more", c->level_count - 12);
+}
+
+/* The keys that were swept with their values, then those that are the same everywhere. */
+static void add_keys(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    struct buffer *out = &p->out;
+    size_t same = 0;
+    buffer_add_text(out, "<div class=scroll tabindex=0><table class=plain><caption>Keys that were swept</caption><thead><tr>"
+                         "<th scope=col>key<th scope=col>values<th scope=col>how many<th scope=col></thead><tbody>\n");
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        if (c->role != HTML_KEY || !html_column_varies(c)) {
+            same += c->role == HTML_KEY && c->level_count == 1;
+            continue;
+        }
+        buffer_add_text(out, "<tr><th scope=row>");
+        html_add(out, c->title, HTML_NAME_MOST);
+        buffer_add_text(out, "<td>");
+        add_values(out, c);
+        buffer_printf(out, "<td class=n>%zu<td>", c->level_count);
+        buffer_add_text(out, c->twin ? "moves with " : c->derived ? "derived" : "");
+        html_add(out, c->twin ? c->twin->title : NULL, HTML_NAME_MOST);
+        buffer_add_char(out, '\n');
+    }
+    buffer_add_text(out, "</tbody></table></div>\n");
+    if (same == 0)
+        return;
+    buffer_add_text(out, "<details><summary>The same in all jobs</summary><dl class=keys>");
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        if (c->role != HTML_KEY || c->level_count != 1)
+            continue;
+        buffer_add_text(out, "<div><dt>");
+        html_add(out, c->title, HTML_NAME_MOST);
+        buffer_add_text(out, "</dt><dd>");
+        html_add(out, c->level_texts[0], HTML_NAME_MOST);
+        buffer_add_text(out, "</dd></div>");
+    }
+    buffer_add_text(out, "</dl></details>\n");
+}
+
+int html_overview(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    struct totals t = {0, 0, NAN};
+    char first[32], last[32];
+    if (read_totals(p, &t, e) < 0)
+        return -1;
+    buffer_add_text(&p->out, "<p>");
+    if (d->objective) {
+        buffer_printf(&p->out, "Sought: the %s <b>", d->maximise ? "highest" : "lowest");
+        html_add(&p->out, d->objective, HTML_NAME_MOST);
+        buffer_add_text(&p->out, "</b>");
+    } else {
+        buffer_add_text(&p->out, "No objective is declared, so nothing is best");
+    }
+    buffer_printf(&p->out, ". First asked for at %s, last at %s. Sweep file: <code>",
+                  clock_format_utc(d->first_ms, first), clock_format_utc(d->last_ms, last));
+    html_add(&p->out, d->path, HTML_TEXT_MOST);
+    buffer_add_text(&p->out, "</code></p>\n");
+    add_cards(p, &t);
+    add_bar(p);
+    if (d->job_count < (size_t)d->jobs_in_all)
+        buffer_printf(&p->out, "<p class=note>This page holds the first %zu of %lld jobs; <code>meshsweep export</code> has "
+                               "all.</p>\n", d->job_count, (long long)d->jobs_in_all);
+    if (d->job_count == 0)
+        html_add_none(&p->out, "No job is in the database: every combination was excluded, or none has been enumerated.");
+    else
+        add_keys(p);
+    return 0;
+}
+
+/* --- the winner --- */
+
+static void add_winner_keys(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    buffer_add_text(&p->out, "<dl class=keys>");
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        if (c->role != HTML_KEY || !c->values[d->best].text)
+            continue;
+        buffer_printf(&p->out, "<div%s><dt>", html_column_varies(c) ? " class=varies" : "");
+        html_add(&p->out, c->title, HTML_NAME_MOST);
+        buffer_add_text(&p->out, "</dt><dd>");
+        html_add(&p->out, c->values[d->best].text, HTML_NAME_MOST);
+        buffer_add_text(&p->out, "</dd></div>\n");
+    }
+    buffer_add_text(&p->out, "</dl>\n");
+}
+
+static void add_command(struct html_page *p, const struct job_launch *l)
+{
+    char *line = l->command[0] ? job_command_line(l) : NULL, *redacted = job_command_redacted(l);
+    if (line) {
+        buffer_add_text(&p->out, "<p>Its command, to be run again:</p>\n<div class=command><pre id=command tabindex=0>");
+        html_add_lines(&p->out, line, 0);
+        buffer_add_text(&p->out, "</pre><button type=button data-copy=command hidden>copy</button></div>\n");
+    }
+    if (redacted[0]) {
+        buffer_add_text(&p->out, "<p class=note>Not recorded, to be set: ");
+        html_add(&p->out, redacted, HTML_TEXT_MOST);
+        buffer_add_text(&p->out, "</p>\n");
+    }
+    free(line);
+    free(redacted);
+}
+
+int html_winner(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    struct job_launch launch;
+    if (!d->objective) {
+        html_add_none(&p->out, "The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under "
+                               "[sweep] and run it once more.");
+        return 0;
+    }
+    if (d->best < 0) {
+        html_add_none(&p->out, d->counts[HTML_OK] ? "Jobs are ok, but none has a finite objective." : "No job is ok yet.");
+        return 0;
+    }
+    const struct html_job *best = &d->jobs[d->best];
+    if (job_launch_read(p->db, best->id, &launch, e) < 0)
+        return -1;
+    buffer_add_text(&p->out, "<p class=best><b>");
+    html_add_number(&p->out, best->objective);
+    buffer_add_text(&p->out, " ");
+    html_add(&p->out, d->unit, HTML_NAME_MOST);
+    buffer_add_text(&p->out, "</b> ");
+    html_add(&p->out, d->objective, HTML_NAME_MOST);
+    buffer_printf(&p->out, ", <a href=\"#j%lld\">job %lld</a></p>\n", (long long)best->id, (long long)best->id);
+    add_winner_keys(p);
+    add_command(p, &launch);
+    job_launch_free(&launch);
+    return 0;
+}

@@ -1,0 +1,211 @@
+"""Opens a report in headless Chromium and uses it as a person does: check_report.py CHROMIUM REPORT [DIRECTORY]
+
+Speaks the browser's own protocol over a pipe, so that it needs no package. Prints one line per thing that is not as it
+should be; status 1 when there is any. With DIRECTORY, leaves screenshots at two widths there."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+class Browser:
+    def __init__(self, program, profile):
+        to_browser, ours_out = os.pipe()
+        ours_in, from_browser = os.pipe()
+
+        def place():
+            # Above what is to be replaced first: either may be 3 or 4 already.
+            a, b = os.dup2(to_browser, 60), os.dup2(from_browser, 61)
+            os.dup2(a, 3)
+            os.dup2(b, 4)
+
+        self.process = subprocess.Popen(
+            [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
+             "--disable-dev-shm-usage", "--disable-background-networking", "--hide-scrollbars",
+             "--user-data-dir=" + profile, "about:blank"],
+            preexec_fn=place, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            # Below a long directory its sockets would have names that are too long.
+            stderr=subprocess.DEVNULL, env=dict(os.environ, TMPDIR="/tmp", HOME=profile))
+        os.close(to_browser)
+        os.close(from_browser)
+        self.out, self.input = ours_out, ours_in
+        self.rest, self.number, self.events, self.session = b"", 0, [], None
+
+    def message(self):
+        while b"\0" not in self.rest:
+            more = os.read(self.input, 1 << 16)
+            if not more:
+                raise SystemExit("the browser ended")
+            self.rest += more
+        text, self.rest = self.rest.split(b"\0", 1)
+        return json.loads(text)
+
+    def ask(self, method, **parameters):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            request["sessionId"] = self.session
+        data = json.dumps(request).encode() + b"\0"
+        while data:
+            data = data[os.write(self.out, data):]
+        while True:
+            answer = self.message()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise SystemExit("%s: %s" % (method, answer["error"]))
+                return answer["result"]
+            self.events.append(answer)
+
+    def until(self, method):
+        while not any(e.get("method") == method for e in self.events):
+            self.events.append(self.message())
+
+    def value(self, expression):
+        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise SystemExit("%s: %s" % (expression, answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def open(self, url):
+        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in "Page", "Runtime", "Network", "Log":
+            self.ask(domain + ".enable")
+        self.ask("Page.navigate", url=url)
+        self.until("Page.loadEventFired")
+
+    def screenshot(self, path, width, height):
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        data = self.ask("Page.captureScreenshot", format="png")["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))
+
+
+wrong = []
+
+
+def expect(what, got, wanted=True):
+    if got != wanted:
+        wrong.append("%s: expected %r, got %r" % (what, wanted, got))
+
+
+# A row as the table shows it now: its cells by column title.
+ROWS = """(() => { const t = document.getElementById('table');
+  const names = [...t.tHead.rows[0].cells].map((c) => c.textContent.replace(/ \\(.*/, '').trim());
+  return [...t.tBodies[0].rows].map((r) => Object.fromEntries([...r.cells].map((c, i) => [names[i], c.textContent])));
+})()"""
+
+
+def press(page, selector):
+    page.value("document.querySelector(%s).click()" % json.dumps(selector))
+
+
+def sort_by(page, title):
+    page.value("[...document.querySelectorAll('#table thead button')].find((b) => b.textContent.startsWith(%s)).click()"
+               % json.dumps(title))
+
+
+def filter_by(page, words):
+    page.value("(() => { const w = document.getElementById('words'); w.value = %s;"
+               " w.dispatchEvent(new Event('input', { bubbles: true })); })()" % json.dumps(words))
+    page.value("new Promise((done) => setTimeout(done, 200))")
+    return page.value(ROWS)
+
+
+def numbers(rows, column):
+    return [float(r[column]) for r in rows if r[column] not in ("", "NaN")]
+
+
+def use_table(page):
+    rows = page.value(ROWS)
+    total = len(rows)
+    expect("rows are shown", total > 3)
+    sort_by(page, "throughput")
+    up = numbers(page.value(ROWS), "throughput")
+    expect("sorted upwards", up, sorted(up))
+    sort_by(page, "throughput")
+    down = numbers(page.value(ROWS), "throughput")
+    expect("sorted downwards", down, sorted(down, reverse=True))
+    expect("the sort is told", page.value("document.querySelector('th[aria-sort]').getAttribute('aria-sort')"), "descending")
+    expect("filtered by a condition", {r["zero_stage"] for r in filter_by(page, "zero_stage=3")}, {"3"})
+    expect("filtered by a bound", all(v > 60 for v in numbers(filter_by(page, "throughput>60"), "throughput")))
+    expect("nothing matches", filter_by(page, "nowhere-to-be-found"), [])
+    expect("all are back", len(filter_by(page, "")), total)
+    press(page, "input[name=state][value=failed]")
+    page.value("new Promise((done) => setTimeout(done, 200))")
+    expect("failed ones are hidden", {r["state"] for r in page.value(ROWS)} & {"failed"}, set())
+    expect("their marks too", page.value("[...document.querySelectorAll('path.m.f')].every((m) => m.style.display === 'none')"))
+    press(page, "input[name=state][value=failed]")
+    page.value("new Promise((done) => setTimeout(done, 200))")
+
+
+def use_plots(page):
+    expect("plots are there", page.value("document.querySelectorAll('svg[role=img]').length") > 5)
+    expect("plots have a title", page.value("[...document.querySelectorAll('.plot svg')].every((s) => s.querySelector('title')"
+                                            " && s.querySelector('desc'))"))
+    expect("one map is shown", page.value("[...document.querySelectorAll('.map')].filter((m) => !m.hidden).length"), 1)
+    before = page.value("document.querySelector('.map:not([hidden])').dataset.x")
+    page.value("(() => { const x = document.getElementById('heat-x'); x.value = [...x.options].map((o) => o.value)"
+               ".find((v) => v !== x.value && v !== document.getElementById('heat-y').value); x.dispatchEvent(new Event('change')); })()")
+    expect("another map is shown", page.value("document.querySelector('.map:not([hidden])').dataset.x") != before)
+    page.value("(() => { const m = document.querySelector('circle.m'), b = m.getBoundingClientRect();"
+               " m.dispatchEvent(new PointerEvent('pointerover', { bubbles: true, clientX: b.x, clientY: b.y })); })()")
+    expect("a point tells what it is", page.value("!document.getElementById('tip').hidden"
+                                                  " && document.getElementById('tip').textContent.includes('job')"))
+    page.value("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))")
+    expect("Escape ends it", page.value("document.getElementById('tip').hidden"))
+    page.value("document.querySelector('circle.m').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    expect("a click leads to the row", page.value("document.querySelectorAll('tr.lit').length"), 1)
+
+
+def use_theme(page):
+    colour = "getComputedStyle(document.body).backgroundColor"
+    before = page.value(colour)
+    press(page, "#theme")
+    expect("the theme changes", page.value(colour) != before)
+    press(page, "#theme")
+    expect("and back", page.value(colour), before)
+
+
+def check_events(page, url):
+    for event in page.events:
+        parameters = event.get("params", {})
+        if event.get("method") == "Network.requestWillBeSent":
+            asked = parameters["request"]["url"]
+            expect("requests", asked if not asked.startswith("data:") else url, url)
+        elif event.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"):
+            wrong.append("console: " + json.dumps(parameters))
+
+
+def main():
+    program, report = sys.argv[1], os.path.abspath(sys.argv[2])
+    shots = sys.argv[3] if len(sys.argv) > 3 else None
+    profile = tempfile.mkdtemp(dir="/tmp")
+    page = Browser(program, profile)
+    try:
+        url = "file://" + report
+        page.open(url)
+        use_table(page)
+        use_plots(page)
+        use_theme(page)
+        expect("nothing of the sweep became code", page.value("window.hostile"), None)
+        for width in 1200, 420:
+            page.ask("Emulation.setDeviceMetricsOverride", width=width, height=1400, deviceScaleFactor=1, mobile=width < 600)
+            expect("no scrolling sideways at %d" % width,
+                   page.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+            if shots:
+                page.screenshot("%s/report-%d.png" % (shots, width), width, 1400)
+        check_events(page, url)
+    finally:
+        page.process.kill()
+        page.process.wait()
+        shutil.rmtree(profile, ignore_errors=True)
+    print("\n".join(wrong) or "as it should be")
+    sys.exit(1 if wrong else 0)
+
+
+main()

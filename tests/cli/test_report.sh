@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# report: the page stands whatever the database holds, and says what is missing.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+write_report()
+{
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_stderr 'meshsweep: report in report.html'
+    sections_stand
+}
+
+# Every section, once, and nothing that the browser would fetch.
+sections_stand()
+{
+    local id
+    for id in overview winner front effects heat parallel predicted learning timeline failures excluded jobs; do
+        expect "[ \"\$(grep -c '<section id=\"$id\"' report.html)\" = 1 ]"
+    done
+    expect "! grep -qiE '(src|href)=\"?(https?:)?//|@import|url\\(' report.html"
+    expect "! grep -qE '(cx|cy|x|y|width|height|d)=\"?[^ >]*(nan|inf)' report.html"
+    expect "tail -n 1 report.html | grep -qx '</body></html>'"
+}
+
+report__run_in_progress__all_of_it()
+{
+    fixture_database
+    write_report
+    expect_file_contains report.html '<b>100 samples/s</b> throughput, <a href="#j1">job 1</a>'
+    expect_file_contains report.html "train --name &#39;it&#39;\\&#39;&#39;s tiny&#39; --tp=1"
+    expect_file_contains report.html '<i class="x-exit"></i> 2 jobs</b> exit'
+    expect_file_contains report.html '<th scope=row>world-size<td class=n>6<td class=n>7<td>the degrees must multiply'
+    expect_file_contains report.html 'throughput (samples/s)'
+    expect "[ \"\$(grep -c '^<tr id=j' report.html)\" = 8 ]"
+}
+
+report__standard_output__the_same_page()
+{
+    fixture_database
+    run_meshsweep report -o -
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '<!DOCTYPE html>'
+    cp .stdout report.html
+    sections_stand
+}
+
+report__hostile_names__stay_text()
+{
+    local bad="</script><script>window.hostile=1</script>\"''>&<img src=x onerror=window.hostile=1>"
+    fixture_database "UPDATE sweep SET name = '$bad', path = '$bad' WHERE id = 2" \
+        "UPDATE spec SET name = '$bad', json = json_object('layers', 2, 'name', '$bad', '$bad', '=cmd()' || char(8238)) WHERE id = 2" \
+        "UPDATE spec SET json = json_object('micro_batch', '$bad' || char(10), 'tp', printf('%.*c', 1000000, 'x')) WHERE id = 5" \
+        "UPDATE attempt SET message = '$bad' || char(27) || '[31m', log_tail = '$bad', command = json_array('$bad') WHERE id < 8" \
+        "UPDATE metric_definition SET unit = '$bad'" "UPDATE rule SET reason = '$bad', name = '$bad' || position" \
+        "UPDATE runner SET host = '$bad'" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, '$bad', 1.0, 1)" \
+        "INSERT INTO metric_definition (name, unit) VALUES ('$bad', '$bad')"
+    write_report
+    expect "! grep -qF '<script>window' report.html"
+    expect "! grep -qF '<img' report.html"
+    expect "! LC_ALL=C grep -q \$'\\x1b\\|\\xe2\\x80\\xae' report.html"
+    expect_file_contains report.html '&lt;/script&gt;&lt;script&gt;window.hostile=1'
+    expect "[ \"\$(wc -c <report.html)\" -lt 300000 ]"
+}
+
+report__infinite_and_nan_values__no_plot_breaks()
+{
+    fixture_database "UPDATE summary SET value = 9e999 WHERE attempt_id = 1 AND name = 'throughput'" \
+        "UPDATE summary SET value = 'NaN' WHERE attempt_id = 2 AND name = 'throughput'" \
+        "UPDATE summary SET value = -1.7e308 WHERE attempt_id = 3" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 9e999, 1), (3, 'peak_memory', 1.7e308, 1)"
+    write_report
+    fixture_database "UPDATE summary SET value = 'NaN'"
+    write_report
+    expect_file_contains report.html 'Jobs are ok, but none has a finite objective.'
+    fixture_database "UPDATE summary SET value = CASE attempt_id WHEN 1 THEN 1.7e308 ELSE -1.7e308 END"
+    write_report
+    fixture_database "UPDATE summary SET value = 0.0"
+    write_report
+    fixture_database "UPDATE summary SET value = 5e-324"
+    write_report
+}
+
+report__one_value_each__said()
+{
+    fixture_database "DELETE FROM job WHERE id > 1"
+    write_report
+    expect_file_contains report.html 'It takes two keys with 2 to 24 values each.'
+    expect_file_contains report.html 'No two jobs that are ok differ in one key alone.'
+    expect_file_contains report.html 'No job failed.'
+}
+
+report__no_objective__said()
+{
+    fixture_database "UPDATE sweep SET objective = NULL"
+    write_report
+    expect_file_contains report.html 'The sweep declares no objective: add objective'
+}
+
+report__nothing_ran__said()
+{
+    fixture_database "DELETE FROM summary" "DELETE FROM attempt" "UPDATE job SET state = 'pending', failure = NULL"
+    write_report
+    expect_file_contains report.html 'No job is ok yet.'
+    expect_file_contains report.html 'No attempt has ended yet.'
+    fixture_database "DELETE FROM job" "UPDATE rule SET excluded = 0"
+    write_report
+    expect_file_contains report.html 'No job is in the database'
+    expect_file_contains report.html 'No rule excluded a combination.'
+}
+
+report__no_sweep__says_so_and_writes_nothing()
+{
+    fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM exclusion" \
+        "DELETE FROM rule" "DELETE FROM sweep"
+    run_meshsweep report
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_no_file report.html
+}
+
+report__front__only_what_nothing_beats()
+{
+    fixture_database "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
+        (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)"
+    write_report
+    expect_file_contains report.html '3 jobs, 2 of them on the front'
+    expect "[ \"\$(grep -o 'on-front' report.html | wc -l)\" -ge 2 ]"
+    expect "! grep -q 'on-front\" data-j=3' report.html"
+}
+
+run_cases "$@"

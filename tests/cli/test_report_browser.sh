@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# report in a real browser: sorts, filters, toggles, no error, no request. Runs where MESHSWEEP_BROWSER_TEST is set
+# (scripts/check.sh --full), for a browser takes seconds to start.
+if [ -z "${MESHSWEEP_BROWSER_TEST-}" ] && [ "${1-}" != --case ]; then
+    echo "1..0 # SKIP MESHSWEEP_BROWSER_TEST is not set"
+    exit 77
+fi
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+browser()
+{
+    type -P chromium || type -P chromium-browser || type -P google-chrome
+}
+
+browser__report__used_as_a_person_does()
+{
+    local bad="</script><script>window.hostile=1</script><img src=x onerror=window.hostile=1>"
+    browser >/dev/null || skip "there is no chromium"
+    command -v python3 >/dev/null || skip "there is no python3"
+    fixture_database "UPDATE spec SET name = '$bad', json = json_object('layers', 2, 'name', '$bad') WHERE id = 2" \
+        "UPDATE sweep SET name = '$bad'" "UPDATE attempt SET message = '$bad', log_tail = '$bad'" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
+         (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)"
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_command timeout 50 python3 "$tests_source_dir/browser/check_report.py" "$(browser)" report.html .
+    expect_status 0
+    expect_stdout 'as it should be'
+    expect_any_stderr
+    expect_file report-1200.png
+    expect_file report-420.png
+}
+
+run_cases "$@"
