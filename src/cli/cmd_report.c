@@ -15,7 +15,7 @@ static const struct option options[] = {
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct report_options, db), .value = "FILE",
      .help = "the database", .fallback = "results.db"},
     {.name = "output", .letter = 'o', .kind = OPTION_STRING, .offset = offsetof(struct report_options, file),
-     .value = "FILE", .help = "into this file, whole or not at all; - for standard output", .fallback = "report.html"},
+     .value = "FILE", .help = "into this file; - for standard output", .fallback = "report.html"},
     {.name = NULL},
 };
 
