@@ -9,9 +9,11 @@
 #include "cli/progress_display.h"
 #include "cli/run_options.h"
 #include "cli/search_model.h"
+#include "cli/search_setup.h"
 #include "cli/session.h"
 #include "deepspeed/ds_preparation.h"
 #include "run/runner.h"
+#include "search/driver.h"
 #include "space/enumerate.h"
 #include "space/learning.h"
 #include "store/best.h"
@@ -63,6 +65,8 @@ struct execution {
     struct db *db;
     struct progress_display *display; /* NULL: silent */
     struct enumeration enumeration;
+    struct search_setup search;
+    struct search_driver *driver; /* NULL: every job in order */
     struct run_result result;
 };
 
@@ -97,7 +101,9 @@ static int start_runner(struct execution *x, const char *directory, const char *
     char **environment = with_own_directory(environ, &path);
     struct ds_preparation own = {x->session->sweep, x->session->ds_config};
     const struct preparation preparation = ds_preparation_of(&own);
+    const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
     const struct runner_options options = {
+        .source = x->driver ? &source : NULL,
         .preparation = own.config ? &preparation : NULL,
         .space = x->session->space,
         .db = x->db,
@@ -121,12 +127,43 @@ static int start_runner(struct execution *x, const char *directory, const char *
     return rc;
 }
 
+static int open_search(struct execution *x, struct error *e)
+{
+    if (!x->search.wanted || x->enumeration.counts.jobs == 0)
+        return 0;
+    struct search_options complete = x->search.options;
+    search_options_complete(&complete);
+    const struct search_driver_options options = {
+        .candidates = {.space = x->session->space, .db = x->db, .sweep_id = x->enumeration.sweep_id,
+                       .equal_batch = complete.equal_batch != 0, .only_selected = x->session->only.sql != NULL},
+        .search = &x->search.options,
+        .repeat = x->session->sweep->job.repeat,
+    };
+    if (search_driver_create(&options, &x->driver, e) < 0)
+        return -1;
+    if (search_driver_note(x->driver))
+        output_message("%s: `model` learns from what it measures alone", search_driver_note(x->driver));
+    return 0;
+}
+
+static void tell_search(const struct execution *x)
+{
+    struct search_counts c;
+    if (!x->driver)
+        return;
+    const char *reason = search_driver_reason(x->driver, &c);
+    output_message("search: %zu trials, %zu ok, %zu stopped early, %zu failed; %s", c.trials, c.ok, c.stopped, c.failed,
+                   reason);
+}
+
 static int execute(struct execution *x, struct error *e)
 {
     char *directory = store_directory(x->options->db), *identity = NULL;
     int rc = store_identity(x->db, &identity, e);
     if (rc == 0 && x->session->only.sql)
         rc = enumerate_select(x->session->space, x->db, &x->session->only, e);
+    if (rc == 0)
+        rc = open_search(x, e);
     if (rc == 0)
         rc = start_runner(x, directory, identity, e);
     free(directory);
@@ -163,10 +200,12 @@ static int run_sweep(struct execution *x, struct error *e)
         progress_display_enumerated(x->display, &x->enumeration);
         rc = execute(x, e);
     }
-    if (rc < 0)
-        return -1;
-    tell_end(x);
-    return status_of(x);
+    if (rc == 0) {
+        tell_search(x);
+        tell_end(x);
+    }
+    search_driver_free(x->driver);
+    return rc < 0 ? -1 : status_of(x);
 }
 
 static int run(const struct arguments *a, struct error *e)
@@ -176,6 +215,7 @@ static int run(const struct arguments *a, struct error *e)
     struct db *db = NULL;
     char *notice = NULL;
     bool printed = false;
+    struct search_setup search = {0};
     int status = o->search_model && !o->command && !a->program ? search_model_print_alone(o->config, &printed, e) : 0;
     if (status < 0 || printed)
         return status;
@@ -185,9 +225,11 @@ static int run(const struct arguments *a, struct error *e)
     if (status == 0)
         status = need_command(&s, e);
     if (status == 0)
+        status = search_setup_read(o, s.sweep, &search, e);
+    if (status == 0)
         status = store_open(o->db, &db, &notice, e);
     if (status == 0) {
-        struct execution x = {.session = &s, .options = o, .db = db};
+        struct execution x = {.session = &s, .options = o, .db = db, .search = search};
         x.display = progress_display_open((enum progress)o->progress, s.sweep);
         if (notice)
             output_message("%s", notice);

@@ -142,6 +142,25 @@ static int add_witness(struct answer *w, const struct hash128 *key, struct error
     return rc < 0 ? -1 : 0;
 }
 
+/* Which search chose it, and why then. */
+static int add_trials(struct answer *w, const struct hash128 *key, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (!w->db)
+        return 0;
+    if (db_prepare(w->db,
+                   "SELECT s.strategy, t.reason FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                   " JOIN job AS j ON j.id = t.job_id WHERE j.key = ? AND t.asked IS NOT NULL ORDER BY t.id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0)
+        buffer_printf(&w->out, "    chosen by %s: %s\n", stmt_text(s, 0), stmt_text(s, 1));
+    stmt_free(s);
+    return rc;
+}
+
 static int add_jobs(struct answer *w, struct error *e)
 {
     struct match_cursor *cursor = NULL;
@@ -155,8 +174,8 @@ static int add_jobs(struct answer *w, struct error *e)
         rc = describe_match(w->describer, m, &words, e);
         buffer_printf(&w->out, "  job %.16s  %s", hash_hex(&m->key, hex), buffer_text(&words));
         buffer_free(&words);
-        if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0 ||
-            (rc = add_witness(w, &m->key, e)) < 0)
+        if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0 || (rc = add_witness(w, &m->key, e)) < 0 ||
+            (rc = add_trials(w, &m->key, e)) < 0)
             break;
     }
     match_close(cursor);

@@ -8,7 +8,8 @@ static const char *const progress_words[] = {
     [PROGRESS_AUTO] = "auto", [PROGRESS_TTY] = "tty",   [PROGRESS_PLAIN] = "plain",
     [PROGRESS_JSON] = "json", [PROGRESS_NONE] = "none", NULL,
 };
-static const char *const strategy_words[] = {[STRATEGY_GRID] = "grid", NULL};
+static const char *const switch_words[] = {[SWITCH_NOT_GIVEN] = "as configured", [SWITCH_ON] = "on",
+                                          [SWITCH_OFF] = "off", NULL};
 static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", NULL};
 
 #define WHAT_TO_MATCH \
@@ -21,11 +22,9 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", NULL};
     {.name = "limit", .kind = OPTION_INT, .offset = AT(limit), .value = "N", \
      .help = "at most N jobs", .least = 1, .most = INFINITY}, \
     {.name = "retry-failed", .kind = OPTION_STRING, .offset = AT(retry_failed), .value = "CLASS,...", \
-     .help = "failed jobs too, or those of some classes (oom, timeout, ...)", .value_optional = true}, \
+     .help = "failed jobs too, or those of some classes: oom, timeout", .value_optional = true}, \
     {.name = "prune", .kind = OPTION_STRING, .offset = AT(prune), .value = "HOW", \
      .help = "leave out what cannot fit: sound, estimate or off"}, \
-    {.name = "strategy", .kind = OPTION_CHOICE, .offset = AT(strategy), .value = "NAME", \
-     .help = "what runs next: grid", .choices = strategy_words, .fallback = "grid"}, \
     {.name = "executor", .kind = OPTION_CHOICE, .offset = AT(executor), .value = "NAME", \
      .help = "where jobs run: local", .choices = executor_words, .fallback = "local"}, \
     {.name = "manual-job-timeout", .kind = OPTION_DURATION, .offset = AT(manual_timeout_ms), .value = "SECONDS", \
@@ -37,6 +36,50 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", NULL};
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "the plan as JSON"}, \
     {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "every job of the plan, not the first ones"}
 
+#define SEARCH_NUMBER(option, which, unit, text) \
+    {.name = option, .kind = OPTION_STRING, .offset = AT(search_numbers[which]), .value = unit, .help = text}
+
+/* The numbers stand in config/search_options.c with their bounds and defaults. */
+#define SEARCH_OPTIONS \
+    {.name = "strategy", .kind = OPTION_STRING, .offset = AT(strategy), .value = "NAME", \
+     .help = "what runs next: grid (default), random, model"}, \
+    SEARCH_NUMBER("max-trials", SEARCH_MAX_TRIALS, "N", "trials in all; 0: no limit (64; grid: none)"), \
+    SEARCH_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (16)"), \
+    SEARCH_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"), \
+    {.name = "metric", .kind = OPTION_STRING, .offset = AT(metric), .value = "NAME", \
+     .help = "the objective: a metric's name, max:NAME or min:NAME"}, \
+    {.name = "zero-stages", .kind = OPTION_STRING, .offset = AT(zero_stages), .value = "N,...", \
+     .help = "ZeRO stages to search (all; dsat-*: 1,2,3)"}, \
+    {.name = "order", .kind = OPTION_STRING, .offset = AT(order), .value = "HOW", \
+     .help = "of grid: declared (default), predicted, shuffled"}, \
+    SEARCH_NUMBER("early-stopping", SEARCH_EARLY_STOPPING, "N", "end after N trials without a better one"), \
+    SEARCH_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "of all draws (42)"), \
+    SEARCH_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N", "the first step that counts (3)"), \
+    SEARCH_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "the last one: {end_profile_step} (5)"), \
+    SEARCH_NUMBER("trials-per-random-config", SEARCH_TRIALS_PER_RANDOM_CONFIG, "N", \
+                  "dsat-random: trials of one configuration (5)"), \
+    SEARCH_NUMBER("search-range-factor", SEARCH_RANGE_FACTOR, "X", "times the estimated largest micro-batch (1)"), \
+    SEARCH_NUMBER("max-rungs", SEARCH_MAX_RUNGS, "N", "asha: rungs (5)"), \
+    SEARCH_NUMBER("divisor", SEARCH_DIVISOR, "N", "asha: one in N goes on (2)"), \
+    SEARCH_NUMBER("min-binary-search-trials", SEARCH_MIN_BINARY_SEARCH_TRIALS, "N", \
+                  "dsat-asha: trials of the lowest rung (3)"), \
+    SEARCH_NUMBER("asha-early-stopping", SEARCH_ASHA_EARLY_STOPPING, "N", "asha: rungs left out at the bottom (0)"), \
+    SEARCH_NUMBER("min-steps", SEARCH_MIN_STEPS, "N", "asha: measured steps of the lowest rung (4)"), \
+    SEARCH_NUMBER("num-tuning-micro-batch-sizes", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, "N", \
+                  "deepspeed-*: micro-batches per ZeRO stage (3)"), \
+    SEARCH_NUMBER("budget", SEARCH_BUDGET, "HOURS", "device-hours to spend"), \
+    SEARCH_NUMBER("deadline", SEARCH_DEADLINE, "DURATION", "start nothing new after this long"), \
+    SEARCH_NUMBER("target-gap", SEARCH_TARGET_GAP, "SHARE", \
+                  "model: end when no more than this is expected (0.02)"), \
+    SEARCH_NUMBER("confidence", SEARCH_CONFIDENCE, "SHARE", "of ending a beaten job rightly (0.95)"), \
+    {.name = "racing", .kind = OPTION_CHOICE, .offset = AT(racing), .value = "on|off", .choices = switch_words, \
+     .help = "end running jobs that cannot become the best"}, \
+    {.name = "equal-batch", .kind = OPTION_CHOICE, .offset = AT(equal_batch), .value = "on|off", \
+     .choices = switch_words, .help = "compare at equal global batch only (on)"}, \
+    SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each of the best whose intervals overlap"), \
+    {.name = "run-full-experiment", .kind = OPTION_FLAG, .offset = AT(run_full_experiment), \
+     .help = "then launch the winner"}
+
 const struct option run_option_table[] = {
     WHAT_TO_MATCH,
     {.name = "dry-run", .letter = 'D', .kind = OPTION_FLAG, .offset = AT(dry_run),
@@ -47,6 +90,7 @@ const struct option run_option_table[] = {
      .help = "start nothing new after N failed jobs", .least = 1, .most = INFINITY},
     {.name = "progress", .kind = OPTION_CHOICE, .offset = AT(progress), .value = "HOW",
      .help = "auto, tty, plain, json or none", .choices = progress_words, .fallback = "auto"},
+    SEARCH_OPTIONS,
     {.name = NULL},
 };
 

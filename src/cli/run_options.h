@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 #include "cli/options.h"
+#include "config/search_options.h"
 
 enum progress { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
-enum strategy_choice { STRATEGY_GRID };
+enum switch_choice { SWITCH_NOT_GIVEN, SWITCH_ON, SWITCH_OFF };
 enum executor_choice { EXECUTOR_LOCAL };
 
 struct run_options {
@@ -19,7 +20,10 @@ struct run_options {
     const char *only;          /* SQL condition, NULL: none */
     const char *prune;         /* NULL: as the file says; "sound", "estimate", "off" */
     const char *retry_failed;  /* NULL: not asked for; "": all classes; else classes with commas between them */
-    int strategy;              /* enum strategy_choice */
+    /* Of the search: they go over [search]. Texts as written, NULL: not given. */
+    const char *strategy, *search_numbers[SEARCH_NUMBER_COUNT], *zero_stages, *order, *metric;
+    int racing, equal_batch;   /* enum switch_choice */
+    bool run_full_experiment;
     int executor;              /* enum executor_choice */
     int64_t max_fail;          /* failed jobs after which nothing new starts; 0: no limit */
     int progress;              /* enum progress */

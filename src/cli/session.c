@@ -80,6 +80,8 @@ static int load(struct session *s, const struct run_options *o, struct error *e)
 {
     if (sweep_load(o->config, &s->sweep, e) < 0)
         return -1;
+    if (o->metric && sweep_set_objective(s->sweep, o->metric, e) < 0)
+        return error_context(e, "--metric");
     if (!o->search_model)
         return search_model_not_forgotten(s->sweep, e);
     return search_model_need(s->sweep, e) < 0 ? -1 : search_model_fill(s->sweep, e);

@@ -1,5 +1,5 @@
 /* The keys that a sweep file may have: one table for each kind of table in it. What is listed here and read nowhere
- * yet ([search], [slurm], …) is accepted as it stands: later work takes it over. */
+ * yet ([slurm], …) is accepted as it stands: later work takes it over. */
 #ifndef MESHSWEEP_CONFIG_SCHEMA_H
 #define MESHSWEEP_CONFIG_SCHEMA_H
 
@@ -54,9 +54,9 @@ enum top_key {
     TOP_MODEL_SPACE,
     TOP_PREDICT,
     TOP_IMPORT,
+    TOP_SEARCH,
     TOP_READ, /* below: accepted, not read */
-    TOP_SEARCH = TOP_READ,
-    TOP_SLURM,
+    TOP_SLURM = TOP_READ,
     TOP_LOCAL,
     TOP_COUNT
 };

@@ -55,6 +55,8 @@ bool check_outcome(const struct reading *r, const struct toml_node *node);
 /* [predict.order]. */
 void read_order(const struct reading *r, const struct toml_node *table);
 void order_entry_free(struct order_entry *o);
+/* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
+void read_search(const struct reading *r, const struct toml_node *table);
 
 /* A section: one table or a list of them; its blocks are appended. */
 void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node);
@@ -83,6 +85,7 @@ void metric_free(struct metric *m);
 void synonym_free(struct synonym *s);
 void inert_free(struct inert *i);
 void predict_free(struct predict_config *p);
+void search_config_free(struct search_config *s);
 void import_free(struct import_config *c);
 
 #endif

@@ -34,6 +34,7 @@ static void read_tables(const struct page *page)
         {TOP_DEEPSPEED, read_deepspeed},
         {TOP_SYNONYM, read_synonyms}, {TOP_INERT, read_inert},
         {TOP_PREDICT, read_predict},
+        {TOP_SEARCH, read_search},
         {TOP_IMPORT, read_import},
     };
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)

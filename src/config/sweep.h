@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/search_options.h"
 #include "config/value.h"
 #include "util/error.h"
 #include "util/hash.h"
@@ -244,6 +245,14 @@ struct import_config {
     size_t refusal_count;
 };
 
+/* [search]. */
+struct search_config {
+    bool given;
+    struct search_options options; /* nothing given: not set where `given` is false */
+    bool run_full_experiment; /* the winner once more at the end, with full_command */
+    char **full_command;      /* NULL-terminated; NULL: the job's own */
+};
+
 /* [deepspeed]: the ds_config.json that each job gets. */
 struct deepspeed_settings {
     bool given;
@@ -289,6 +298,7 @@ struct sweep {
     int64_t retry_backoff_ms, retry_backoff_max_ms; /* [retry] backoff, backoff_max; default 1 s, 5 min */
     struct model_space_table *model_space; /* NULL: the file has none */
     struct predict_config predict;
+    struct search_config search;
     struct import_config import;
 };
 
@@ -300,6 +310,10 @@ int sweep_load(const char *path, struct sweep **out, struct error *e);
 int sweep_parse(const char *path, const char *text, size_t length, struct sweep **out, struct error *e);
 
 void sweep_free(struct sweep *s);
+
+/* Makes "NAME", "max:NAME" or "min:NAME" the only objective, as if the file said so. -1 (ERROR_USAGE) with a hint: a bare
+ * name that no metric has, a direction that contradicts the metric's own. */
+int sweep_set_objective(struct sweep *s, const char *text, struct error *e);
 
 /* Whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are NULL. */
 bool sweep_in_profile(const struct sweep *s, const struct position *at);

@@ -4,6 +4,8 @@
 #include "config/schema.h"
 #include "config/sections.h"
 #include "config/template.h"
+#include "util/buffer.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -183,6 +185,25 @@ void finish_objectives(const struct reading *r)
     }
     for (size_t i = 0; i < objectives->count; i++)
         finish_objective(r, &objectives->items[i]);
+}
+
+int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    const struct reading r = {.sweep = s, .problems = &problems, .file = s->path};
+    const struct word word = {text, {NULL, 0, 0}};
+    struct buffer identity = BUFFER_INIT;
+    for (size_t i = 0; i < s->objective_count; i++)
+        free(s->objectives[i].metric);
+    s->objective_count = 0;
+    finish_objective(&r, &word);
+    buffer_add(&identity, s->hash.bytes, sizeof s->hash.bytes);
+    buffer_add_text(&identity, text);
+    s->hash = hash_bytes(identity.data, identity.length);
+    buffer_free(&identity);
+    int rc = problems_report(&problems, s->files, e);
+    problems_free(&problems);
+    return rc;
 }
 
 void finish_labels(const struct reading *r)

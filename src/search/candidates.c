@@ -407,7 +407,7 @@ static int read_jobs(struct loading *l, size_t most, struct error *e)
     const struct candidate_request *r = l->request;
     struct candidate_set *set = l->set;
     struct stmt *jobs = NULL;
-    char *sql = jobs_sql(r, "id, key, rank"), *ordered = xasprintf("%s ORDER BY rank", sql);
+    char *sql = jobs_sql(r, "id, key, rank"), *ordered = xasprintf("%s ORDER BY priority, rank", sql);
     int rc = db_prepare(r->db, ordered, &jobs, e);
     free(ordered);
     free(sql);

@@ -38,7 +38,7 @@ struct candidate_request {
     const char *only_sql; /* a further condition over table `job`, trusted; NULL: none */
 };
 
-/* In the order of rank. A sweep without jobs gives an empty space. */
+/* In the order of priority, then rank. A sweep without jobs gives an empty space. */
 int candidates_load(const struct candidate_request *request, struct candidate_set *out, struct error *e);
 void candidates_free(struct candidate_set *set);
 

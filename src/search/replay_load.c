@@ -222,9 +222,10 @@ static int place_jobs(struct loading *l, struct error *e)
     struct db *db = l->out->space->db;
     int rc = match_open_single(l->out->space, true, &cursor, e);
     if (rc == 0)
-        rc = db_exec(db, "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER)", e);
+        rc = db_exec(db, "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
+                         " priority INTEGER NOT NULL DEFAULT 0)", e);
     if (rc == 0)
-        rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1)", &insert, e);
+        rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &insert, e);
     for (size_t i = 0; rc == 0 && i < l->count; i++)
         rc = place_job(l, cursor, insert, &l->jobs[i], e);
     stmt_free(insert);

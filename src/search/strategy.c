@@ -199,6 +199,13 @@ static void begin_trial(struct search *s, const struct decision *d)
     s->devices_running += s->space->candidates[d->candidate].devices;
 }
 
+void search_begin(struct search *s, size_t candidate, double resource)
+{
+    const struct decision d = {.candidate = candidate, .resource = resource};
+    if (s->trials[candidate].state != TRIAL_RUNNING)
+        begin_trial(s, &d);
+}
+
 enum search_answer search_ask(struct search *s, struct decision *out)
 {
     *out = (struct decision){0};

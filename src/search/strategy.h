@@ -118,6 +118,9 @@ void search_free(struct search *s);
 /* With SEARCH_RUN the decision counts as a trial that runs until it is told about. */
 enum search_answer search_ask(struct search *s, struct decision *out);
 
+/* The candidate runs, whatever the strategy would have said: a trial of another time, or a person's wish. */
+void search_begin(struct search *s, size_t candidate, double resource);
+
 void search_tell(struct search *s, size_t candidate, const struct search_outcome *outcome);
 
 /* What was asked for and never came to an outcome: lost, cancelled. It may be asked for again and costs no trial. */

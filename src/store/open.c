@@ -22,6 +22,7 @@ static const struct migration migrations[] = {
     {2, "migrations/0002_predictions.sql"},
     {3, "migrations/0003_retries.sql"},
     {4, "migrations/0004_witnesses.sql"},
+    {5, "migrations/0005_search.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

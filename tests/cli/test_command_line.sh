@@ -29,7 +29,7 @@ help__of_every_command__usage_options_example_on_a_screen()
         expect_stdout_contains '  -h, --help'
         expect_stdout_contains "  meshsweep $command"
         expect_no_stderr
-        expect "[ \$(wc -l <.stdout) -le 40 ] && [ \$(wc -L <.stdout) -le 100 ]"
+        expect "[ \$(wc -l <.stdout) -le 72 ] && [ \$(wc -L <.stdout) -le 100 ]"
     done
 }
 

@@ -1,0 +1,105 @@
+#include "cli/search_setup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/suggest.h"
+
+static char *option_name(enum search_number which)
+{
+    char *name = xasprintf("--%s", search_numbers[which].key);
+    for (char *c = name; *c; c++)
+        if (*c == '_')
+            *c = '-';
+    return name;
+}
+
+static int read_number(const char *text, enum search_number which, double *out, struct error *e)
+{
+    int64_t ms;
+    bool known = parse_double(text, out);
+    if (which == SEARCH_DEADLINE && parse_duration_ms(text, &ms)) {
+        *out = (double)ms / 1000;
+        known = true;
+    }
+    char *name = option_name(which);
+    int rc = known ? search_number_check(which, *out, e) : error_set(e, ERROR_USAGE, "`%s` is no number", text);
+    if (rc < 0)
+        error_context(e, "%s", name);
+    free(name);
+    return rc;
+}
+
+/* "1,2,3", "1 2 3" or "all". */
+static int read_stages(const char *text, bool *stages, struct error *e)
+{
+    if (strcmp(text, "all") == 0)
+        text = "0,1,2,3";
+    char *copy = xstrdup(text), *rest = NULL;
+    int rc = 0, count = 0;
+    for (char *word = strtok_r(copy, ", ", &rest); rc == 0 && word; word = strtok_r(NULL, ", ", &rest), count++) {
+        if (word[0] < '0' || word[0] >= '0' + SEARCH_ZERO_STAGES || word[1])
+            rc = error_set(e, ERROR_USAGE, "--zero-stages: `%s` is no ZeRO stage (0, 1, 2, 3 or all)", word);
+        else
+            stages[word[0] - '0'] = true;
+    }
+    if (rc == 0 && count == 0)
+        rc = error_set(e, ERROR_USAGE, "--zero-stages: no stage is left to search");
+    free(copy);
+    return rc;
+}
+
+/* The place of `text` in the NULL-terminated `words`; -1 with a hint. */
+static int read_word(const char *option, const char *text, const char *const *words, struct error *e)
+{
+    int count = 0;
+    for (; words[count]; count++)
+        if (strcmp(words[count], text) == 0)
+            return count;
+    const char *near = suggest_nearest(text, words, (size_t)count);
+    return error_set(e, ERROR_USAGE, "%s: there is no `%s`%s%s%s", option, text, near ? " (did you mean `" : "",
+                     near ? near : "", near ? "`?)" : "");
+}
+
+static int read_options(const struct run_options *o, struct search_options *out, struct error *e)
+{
+    int strategy = o->strategy ? read_word("--strategy", o->strategy, search_strategy_names, e) : 0;
+    out->order = o->order ? read_word("--order", o->order, search_order_names, e) : -1;
+    if (strategy < 0 || (o->order && out->order < 0))
+        return -1;
+    out->strategy = o->strategy ? (char *)(uintptr_t)search_strategy_names[strategy] : NULL;
+    for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
+        if (o->search_numbers[i] &&
+            read_number(o->search_numbers[i], (enum search_number)i, &out->numbers[i], e) < 0)
+            return -1;
+    out->racing = o->racing == SWITCH_NOT_GIVEN ? -1 : o->racing == SWITCH_ON;
+    out->equal_batch = o->equal_batch == SWITCH_NOT_GIVEN ? -1 : o->equal_batch == SWITCH_ON;
+    return o->zero_stages ? read_stages(o->zero_stages, out->zero_stages, e) : 0;
+}
+
+static bool asks_for_anything(const struct search_options *o)
+{
+    bool any = o->order > 0 || o->racing > 0 || (o->strategy && strcmp(o->strategy, "grid") != 0);
+    for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
+        any |= o->numbers[i] != SEARCH_NOT_GIVEN && i != SEARCH_CONFIRM;
+    for (int i = 0; i < SEARCH_ZERO_STAGES; i++)
+        any |= o->zero_stages[i];
+    return any;
+}
+
+int search_setup_read(const struct run_options *o, const struct sweep *sweep, struct search_setup *out, struct error *e)
+{
+    struct search_options given = search_options_none();
+    if (read_options(o, &given, e) < 0)
+        return -1;
+    out->options = sweep->search.given ? search_options_overlay(&sweep->search.options, &given) : given;
+    out->wanted = asks_for_anything(&out->options);
+    if (out->wanted && sweep->objective_count == 0 && out->options.strategy && strcmp(out->options.strategy, "grid") != 0)
+        return error_set(e, ERROR_USAGE,
+                         "%s: a search needs to know what is better; add objective = \"max:METRIC\" to [sweep], or give "
+                         "--metric max:METRIC",
+                         sweep->path);
+    return 0;
+}

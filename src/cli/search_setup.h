@@ -1,0 +1,16 @@
+/* The search of a run: [search] under the command line's options, and whether there is one to speak of. */
+#ifndef MESHSWEEP_CLI_SEARCH_SETUP_H
+#define MESHSWEEP_CLI_SEARCH_SETUP_H
+
+#include "cli/run_options.h"
+#include "config/sweep.h"
+
+struct search_setup {
+    struct search_options options; /* not completed; texts are borrowed from the sweep, argv and static storage */
+    bool wanted;                   /* anything but every job in the order of the file */
+};
+
+/* -1 (ERROR_USAGE) names the option that is wrong. */
+int search_setup_read(const struct run_options *o, const struct sweep *sweep, struct search_setup *out, struct error *e);
+
+#endif

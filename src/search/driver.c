@@ -1,0 +1,456 @@
+#include "search/driver.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/trials.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+/* What stands of a candidate beside the strategy's own state. */
+struct standing {
+    int64_t trial_id; /* of its open trial; 0: none */
+    bool done;        /* its job is ok or failed */
+    bool queued;      /* in `again` */
+};
+
+struct by_job {
+    int64_t job_id;
+    size_t candidate;
+};
+
+struct search_driver {
+    struct candidate_request request;
+    const char *objective; /* NULL: none */
+    struct candidate_set set;
+    struct search *search;
+    struct by_job *by_job; /* by job id */
+    struct standing *standings;
+    size_t *again; /* candidates whose trials are open and whose jobs are pending, first in first out */
+    size_t again_first, again_count;
+    int64_t search_id; /* 0: not begun */
+    int64_t sequence;  /* events so far */
+    int64_t opened_ms;
+    char reason[SEARCH_REASON_BYTES];
+};
+
+/* --- making --- */
+
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct by_job *x = a, *y = b;
+    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+static void index_jobs(struct search_driver *d)
+{
+    d->by_job = xcalloc(d->set.space.count + 1, sizeof *d->by_job);
+    for (size_t i = 0; i < d->set.space.count; i++)
+        d->by_job[i] = (struct by_job){d->set.job_ids[i], i};
+    qsort(d->by_job, d->set.space.count, sizeof *d->by_job, compare_jobs);
+}
+
+/* SIZE_MAX: it is no candidate. */
+static size_t candidate_of(const struct search_driver *d, int64_t job_id)
+{
+    const struct by_job key = {job_id, 0};
+    const struct by_job *found = bsearch(&key, d->by_job, d->set.space.count, sizeof key, compare_jobs);
+    return found ? found->candidate : SIZE_MAX;
+}
+
+int search_driver_create(const struct search_driver_options *options, struct search_driver **out, struct error *e)
+{
+    struct search_driver *d = xcalloc(1, sizeof *d);
+    const struct sweep *sweep = options->candidates.space->sweep;
+    d->request = options->candidates;
+    d->objective = sweep->objective_count ? sweep->objectives[0].metric : NULL;
+    d->opened_ms = clock_monotonic_ms();
+    if (candidates_load(&d->request, &d->set, e) < 0 ||
+        search_create(&d->set.space, options->search, &d->search, e) < 0) {
+        search_driver_free(d);
+        return -1;
+    }
+    index_jobs(d);
+    d->standings = xcalloc(d->set.space.count + 1, sizeof *d->standings);
+    *out = d;
+    return 0;
+}
+
+void search_driver_free(struct search_driver *d)
+{
+    if (!d)
+        return;
+    search_free(d->search);
+    candidates_free(&d->set);
+    free(d->by_job);
+    free(d->standings);
+    free(d->again);
+    free(d);
+}
+
+const char *search_driver_note(const struct search_driver *d)
+{
+    return strcmp(search_options(d->search)->strategy, "model") == 0 ? d->set.unknown : NULL;
+}
+
+const char *search_driver_reason(const struct search_driver *d, struct search_counts *counts)
+{
+    if (counts)
+        *counts = search_counts(d->search);
+    return d->reason;
+}
+
+/* --- outcomes --- */
+
+static struct search_outcome outcome_of(const struct job_outcome *o)
+{
+    bool failed = strcmp(o->state, "failed") == 0;
+    return (struct search_outcome){
+        .kind = failed ? OUTCOME_FAILED : o->stopped || strcmp(o->state, "stopped") == 0 ? OUTCOME_STOPPED : OUTCOME_OK,
+        .failure = failed ? o->failure : NULL,
+        .objective = failed ? NAN : o->objective,
+        .steps = o->steps,
+        .seconds = o->seconds,
+        .bytes = o->bytes,
+        .device_seconds = o->device_seconds,
+    };
+}
+
+static const char *const outcome_names[] = {
+    [OUTCOME_OK] = "ok", [OUTCOME_STOPPED] = "stopped", [OUTCOME_FAILED] = "failed"};
+
+/* Tells the strategy and writes the row: that of the open trial, or a new one for what was known before. */
+static int take_outcome(struct search_driver *d, size_t candidate, const struct job_outcome *o, struct error *e)
+{
+    struct standing *standing = &d->standings[candidate];
+    const struct search_outcome outcome = outcome_of(o);
+    struct job_outcome row = *o;
+    row.state = outcome_names[outcome.kind];
+    int rc;
+    if (standing->trial_id) {
+        rc = trial_record_outcome(d->request.db, standing->trial_id, ++d->sequence, &row, e);
+    } else {
+        int64_t id;
+        const struct trial_row known = {.told = ++d->sequence, .resource = NAN, .reason = "known without a trial", .outcome = row};
+        rc = trial_record(d->request.db, d->search_id, &known, &id, e);
+    }
+    standing->trial_id = 0;
+    standing->done = true;
+    search_tell(d->search, candidate, &outcome);
+    return rc;
+}
+
+struct finding {
+    struct search_driver *driver;
+    bool done;
+};
+
+static int take_if_done(void *context, const struct job_outcome *o, struct error *e)
+{
+    struct finding *f = context;
+    size_t candidate = candidate_of(f->driver, o->job_id);
+    f->done = strcmp(o->state, "ok") == 0 || strcmp(o->state, "failed") == 0;
+    return f->done && candidate != SIZE_MAX ? take_outcome(f->driver, candidate, o, e) : 0;
+}
+
+/* Takes what the job has come to, where it has; `*done` says whether. */
+static int take_job(struct search_driver *d, int64_t job_id, bool *done, struct error *e)
+{
+    struct finding f = {d, false};
+    const struct job_outcome_query query = {d->request.sweep_id, job_id, d->objective};
+    int rc = job_outcomes_read(d->request.db, &query, take_if_done, &f, e);
+    *done = f.done;
+    return rc;
+}
+
+/* --- the search's own rows --- */
+
+static void add_options(const struct search_options *o, struct buffer *json)
+{
+    buffer_add_char(json, '{');
+    for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++) {
+        buffer_printf(json, "\"%s\":", search_numbers[i].key);
+        buffer_add_double(json, o->numbers[i]);
+        buffer_add_char(json, ',');
+    }
+    buffer_add_text(json, "\"zero_stages\":[");
+    const char *between = "";
+    for (int i = 0; i < SEARCH_ZERO_STAGES; i++)
+        if (o->zero_stages[i]) {
+            buffer_printf(json, "%s%d", between, i);
+            between = ",";
+        }
+    buffer_printf(json, "],\"order\":\"%s\",\"racing\":%s,\"equal_batch\":%s}", search_order_names[o->order],
+                  o->racing ? "true" : "false", o->equal_batch ? "true" : "false");
+}
+
+/* An event of a search that is repeated. */
+struct event {
+    int64_t sequence;
+    bool asks;
+    size_t row;
+};
+
+struct past_trial {
+    int64_t id, asked, told;
+    size_t candidate;
+    double resource;
+    struct search_outcome outcome;
+    char failure[32];
+};
+
+struct past {
+    struct search_driver *driver;
+    struct past_trial *trials;
+    struct event *events;
+    size_t trial_count, event_count;
+};
+
+static void add_event(struct past *p, int64_t sequence, bool asks)
+{
+    if (!sequence)
+        return;
+    p->events = array_grow(p->events, p->event_count, sizeof *p->events);
+    p->events[p->event_count++] = (struct event){sequence, asks, p->trial_count};
+}
+
+static int keep_trial(void *context, const struct trial_row *row, struct error *e)
+{
+    struct past *p = context;
+    (void)e;
+    struct past_trial t = {row->id, row->asked, row->told, candidate_of(p->driver, row->outcome.job_id),
+                           isnan(row->resource) ? 0 : row->resource, {0}, ""};
+    if (row->told) {
+        t.outcome = outcome_of(&row->outcome);
+        snprintf(t.failure, sizeof t.failure, "%s", row->outcome.failure ? row->outcome.failure : "");
+        t.outcome.failure = NULL;
+    }
+    if (row->asked > p->driver->sequence)
+        p->driver->sequence = row->asked;
+    if (row->told > p->driver->sequence)
+        p->driver->sequence = row->told;
+    if (t.candidate == SIZE_MAX)
+        return 0; /* not selected this time */
+    add_event(p, row->asked, true);
+    add_event(p, row->told, false);
+    p->trials = array_grow(p->trials, p->trial_count, sizeof *p->trials);
+    p->trials[p->trial_count++] = t;
+    return 0;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+/* The strategy decides again as it did; where it would not (rows were deleted, say), what was done counts. */
+static void repeat_decision(struct search_driver *d, const struct past_trial *t)
+{
+    struct decision again;
+    if (search_ask(d->search, &again) == SEARCH_RUN) {
+        if (again.candidate == t->candidate)
+            return;
+        search_forget(d->search, again.candidate);
+    }
+    search_begin(d->search, t->candidate, t->resource);
+}
+
+static void repeat_events(struct past *p)
+{
+    struct search_driver *d = p->driver;
+    qsort(p->events, p->event_count, sizeof *p->events, compare_events);
+    for (size_t i = 0; i < p->event_count; i++) {
+        struct past_trial *t = &p->trials[p->events[i].row];
+        struct standing *standing = &d->standings[t->candidate];
+        if (p->events[i].asks) {
+            repeat_decision(d, t);
+            standing->trial_id = t->id;
+            continue;
+        }
+        t->outcome.failure = t->failure[0] ? t->failure : NULL;
+        search_tell(d->search, t->candidate, &t->outcome);
+        standing->trial_id = 0;
+        standing->done = true;
+    }
+}
+
+static void queue_again(struct search_driver *d, size_t candidate)
+{
+    if (d->standings[candidate].queued)
+        return;
+    if (d->again_first > 0)
+        memmove(d->again, d->again + d->again_first, d->again_count * sizeof *d->again);
+    d->again_first = 0;
+    d->again = array_grow(d->again, d->again_count, sizeof *d->again);
+    d->again[d->again_count++] = candidate;
+    d->standings[candidate].queued = true;
+}
+
+/* --- beginning --- */
+
+static int note_done(void *context, const struct job_outcome *o, struct error *e)
+{
+    struct search_driver *d = context;
+    size_t candidate = candidate_of(d, o->job_id);
+    if (candidate == SIZE_MAX)
+        return 0;
+    struct standing *standing = &d->standings[candidate];
+    bool known = standing->done && !standing->trial_id;
+    standing->done = true;
+    standing->queued = true; /* for the moment: its job is not pending */
+    return known ? 0 : take_outcome(d, candidate, o, e);
+}
+
+/* A trial of a job that a person asked for again. */
+static int reopen(struct search_driver *d, size_t candidate, struct error *e)
+{
+    const struct trial_row row = {.asked = ++d->sequence, .resource = NAN, .reason = "asked for again",
+                                  .outcome = {.job_id = d->set.job_ids[candidate]}};
+    search_begin(d->search, candidate, 0);
+    d->standings[candidate].done = false;
+    return trial_record(d->request.db, d->search_id, &row, &d->standings[candidate].trial_id, e);
+}
+
+/* Open trials whose jobs are pending come first, and jobs that are pending again though their trials ended. */
+static int queue_open(struct search_driver *d, struct error *e)
+{
+    for (size_t i = 0; i < d->set.space.count; i++) {
+        struct standing *s = &d->standings[i];
+        bool job_done = s->queued;
+        s->queued = false;
+        if (job_done)
+            continue;
+        if (s->done && !s->trial_id && reopen(d, i, e) < 0)
+            return -1;
+        if (s->trial_id)
+            queue_again(d, i);
+    }
+    return 0;
+}
+
+static int repeat_past(struct search_driver *d, struct error *e)
+{
+    struct past past = {.driver = d};
+    int rc = trials_read(d->request.db, d->search_id, keep_trial, &past, e);
+    if (rc == 0)
+        repeat_events(&past);
+    free(past.trials);
+    free(past.events);
+    return rc;
+}
+
+/* Within the transaction of the first claims, when what a dead runner left has been put right. */
+static int begin(struct search_driver *d, struct error *e)
+{
+    const struct search_options *o = search_options(d->search);
+    const struct job_outcome_query every = {d->request.sweep_id, 0, d->objective};
+    struct buffer json = BUFFER_INIT;
+    int64_t id = 0;
+    add_options(o, &json);
+    int rc = search_find(d->request.db, d->request.sweep_id, o->strategy, buffer_text(&json), &id, e);
+    if (rc == 0 && id == 0)
+        rc = search_record(d->request.db, d->request.sweep_id, o->strategy, buffer_text(&json), &id, e);
+    buffer_free(&json);
+    d->search_id = id;
+    if (rc < 0 || repeat_past(d, e) < 0 || job_outcomes_read(d->request.db, &every, note_done, d, e) < 0)
+        return -1;
+    return queue_open(d, e);
+}
+
+/* --- claims --- */
+
+static bool is_late(struct search_driver *d)
+{
+    double deadline = search_options(d->search)->numbers[SEARCH_DEADLINE];
+    if (!(deadline > 0) || (double)(clock_monotonic_ms() - d->opened_ms) < 1000 * deadline)
+        return false;
+    snprintf(d->reason, sizeof d->reason, "deadline: %g s are over", deadline);
+    return true;
+}
+
+/* One more job to start; SEARCH_RUN with *job_id. */
+static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer *answer, struct error *e)
+{
+    struct decision decision;
+    for (bool done = true; done;) {
+        *answer = search_ask(d->search, &decision);
+        snprintf(d->reason, sizeof d->reason, "%s", decision.reason);
+        if (*answer != SEARCH_RUN)
+            return 0;
+        *job_id = d->set.job_ids[decision.candidate];
+        if (take_job(d, *job_id, &done, e) < 0)
+            return -1;
+    }
+    char lineage[24];
+    snprintf(lineage, sizeof lineage, "%" PRIu64, decision.lineage);
+    const struct trial_row row = {.asked = ++d->sequence, .resource = decision.resource > 0 ? decision.resource : NAN,
+                                  .lineage = lineage, .draw = (int64_t)decision.index, .reason = decision.reason,
+                                  .outcome = {.job_id = *job_id}};
+    return trial_record(d->request.db, d->search_id, &row, &d->standings[decision.candidate].trial_id, e);
+}
+
+static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
+                  struct error *e)
+{
+    struct search_driver *d = context;
+    enum search_answer said = SEARCH_RUN;
+    *count = 0;
+    if (!d->search_id && begin(d, e) < 0)
+        return -1;
+    for (; d->again_count > 0 && *count < room; d->again_count--) {
+        size_t candidate = d->again[d->again_first++];
+        d->standings[candidate].queued = false;
+        job_ids[(*count)++] = d->set.job_ids[candidate];
+    }
+    bool late = is_late(d);
+    while (!late && *count < room && said == SEARCH_RUN) {
+        if (next_job(d, &job_ids[*count], &said, e) < 0)
+            return -1;
+        *count += said == SEARCH_RUN;
+    }
+    bool over = late || said == SEARCH_FINISHED;
+    *answer = over ? CLAIM_FINISHED : said == SEARCH_WAIT ? CLAIM_WAIT : CLAIM_MORE;
+    return search_record_end(d->request.db, d->search_id, over ? d->reason : NULL, e);
+}
+
+static int claimed(void *context, const struct claim *claim, struct error *e)
+{
+    struct search_driver *d = context;
+    size_t candidate = candidate_of(d, claim->job_id);
+    return trial_attach(d->request.db, d->standings[candidate].trial_id, claim->attempt_id, e);
+}
+
+static int released(void *context, const struct claim *claim, struct error *e)
+{
+    struct search_driver *d = context;
+    return trial_attach(d->request.db, d->standings[candidate_of(d, claim->job_id)].trial_id, 0, e);
+}
+
+static int ended(void *context, const struct claim_end *end, struct error *e)
+{
+    struct search_driver *d = context;
+    size_t candidate = candidate_of(d, end->claim.job_id);
+    bool done;
+    if (candidate == SIZE_MAX || !d->search_id)
+        return 0;
+    if (end->fate == FATE_AGAIN) {
+        queue_again(d, candidate);
+        return 0;
+    }
+    if (end->fate == FATE_GONE) {
+        search_forget(d->search, candidate);
+        d->standings[candidate].trial_id = 0;
+        return 0;
+    }
+    return take_job(d, end->claim.job_id, &done, e);
+}
+
+struct claim_source search_driver_source(struct search_driver *d)
+{
+    return (struct claim_source){
+        .ahead = 0, .choose = choose, .claimed = claimed, .released = released, .ended = ended, .context = d};
+}

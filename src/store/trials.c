@@ -1,0 +1,203 @@
+#include "store/trials.h"
+
+#include <math.h>
+
+#include "util/clock.h"
+
+/* --- searches --- */
+
+int search_find(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
+                struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT max(id) FROM search WHERE sweep_id = ? AND strategy = ? AND options = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, sweep_id);
+    stmt_bind_text(s, 2, strategy);
+    stmt_bind_text(s, 3, options_json);
+    int rc = stmt_next(s, e);
+    *id = rc > 0 ? stmt_int(s, 0) : 0;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int search_record(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
+                  struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "INSERT INTO search (sweep_id, strategy, options, started) VALUES (?, ?, ?, ?)", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, sweep_id);
+    stmt_bind_text(s, 2, strategy);
+    stmt_bind_text(s, 3, options_json);
+    stmt_bind_int(s, 4, clock_wall_ms());
+    int rc = stmt_run(s, e);
+    *id = db_last_id(db);
+    stmt_free(s);
+    return rc;
+}
+
+int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "UPDATE search SET finished = ?2 WHERE id = ?1 AND finished IS NOT ?2", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_text(s, 2, reason);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+/* --- columns --- */
+
+/* NAN for NULL and for the text 'NaN'. */
+static double number(const struct stmt *s, int column)
+{
+    enum column_type type = stmt_type(s, column);
+    return type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(s, column) : NAN;
+}
+
+static void bind_number(struct stmt *s, int index, double value)
+{
+    if (isnan(value))
+        stmt_bind_null(s, index);
+    else
+        stmt_bind_double(s, index, value);
+}
+
+static void bind_id(struct stmt *s, int index, int64_t id)
+{
+    if (id)
+        stmt_bind_int(s, index, id);
+    else
+        stmt_bind_null(s, index);
+}
+
+/* --- trials --- */
+
+int trials_read(struct db *db, int64_t search_id, trial_each each, void *context, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id, outcome, failure,"
+                   " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, search_id);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct trial_row row = {
+            stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), number(s, 3), stmt_text(s, 4), stmt_int(s, 5), stmt_text(s, 6),
+            {stmt_int(s, 7), stmt_int(s, 8), stmt_text(s, 9), stmt_text(s, 10), false, number(s, 11), number(s, 12),
+             number(s, 13), number(s, 14), number(s, 15)}};
+        if (each(context, &row, e) < 0) {
+            rc = -1;
+            break;
+        }
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, int64_t *id, struct error *e)
+{
+    const struct job_outcome *o = &row->outcome;
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "INSERT INTO trial (search_id, job_id, attempt_id, asked, told, resource, lineage, draw, reason, outcome,"
+                   " failure, objective, steps, seconds, bytes, device_seconds)"
+                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, search_id);
+    stmt_bind_int(s, 2, o->job_id);
+    bind_id(s, 3, o->attempt_id);
+    bind_id(s, 4, row->asked);
+    bind_id(s, 5, row->told);
+    bind_number(s, 6, row->resource);
+    stmt_bind_text(s, 7, row->lineage);
+    stmt_bind_int(s, 8, row->draw);
+    stmt_bind_text(s, 9, row->reason);
+    stmt_bind_text(s, 10, row->told ? o->state : NULL);
+    stmt_bind_text(s, 11, row->told ? o->failure : NULL);
+    bind_number(s, 12, row->told ? o->objective : NAN);
+    bind_number(s, 13, row->told ? o->steps : NAN);
+    bind_number(s, 14, row->told ? o->seconds : NAN);
+    bind_number(s, 15, row->told ? o->bytes : NAN);
+    bind_number(s, 16, row->told ? o->device_seconds : NAN);
+    int rc = stmt_run(s, e);
+    *id = db_last_id(db);
+    stmt_free(s);
+    return rc;
+}
+
+int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "UPDATE trial SET attempt_id = ?2 WHERE id = ?1", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    bind_id(s, 2, attempt_id);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct job_outcome *o, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "UPDATE trial SET told = ?2, outcome = ?3, failure = ?4, objective = ?5, steps = ?6, seconds = ?7,"
+                   " bytes = ?8, device_seconds = ?9, attempt_id = ?10 WHERE id = ?1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_int(s, 2, told);
+    stmt_bind_text(s, 3, o->state);
+    stmt_bind_text(s, 4, o->failure);
+    bind_number(s, 5, o->objective);
+    bind_number(s, 6, o->steps);
+    bind_number(s, 7, o->seconds);
+    bind_number(s, 8, o->bytes);
+    bind_number(s, 9, o->device_seconds);
+    bind_id(s, 10, o->attempt_id);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+/* --- outcomes of jobs --- */
+
+#define JOB_OUTCOMES \
+    "SELECT j.id, j.attempt_id, iif(j.witness_id IS NULL, j.state, 'failed')," \
+    " iif(j.witness_id IS NULL, j.failure, 'oom'), a.stopped_steps IS NOT NULL, m.value, a.stopped_steps, t.measured," \
+    " b.measured, j.devices * a.duration_ms / 1000.0" \
+    " FROM job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id" \
+    " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?2" \
+    " LEFT JOIN observation AS t ON t.attempt_id = j.attempt_id AND t.quantity = 'time' AND t.kind = 'measured'" \
+    " LEFT JOIN observation AS b ON b.attempt_id = j.attempt_id AND b.quantity = 'memory' AND b.kind = 'measured'" \
+    " WHERE "
+
+int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_outcome_each each, void *context,
+                      struct error *e)
+{
+    struct stmt *s = NULL;
+    const char *sql = query->job_id ? JOB_OUTCOMES "j.id = ?1"
+                                    : JOB_OUTCOMES "j.sweep_id = ?1 AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL) ORDER BY j.id";
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, query->job_id ? query->job_id : query->sweep_id);
+    stmt_bind_text(s, 2, query->objective);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct job_outcome o = {stmt_int(s, 0), stmt_int(s, 1), stmt_text(s, 2), stmt_text(s, 3), stmt_int(s, 4) != 0,
+                                      number(s, 5),   number(s, 6),   number(s, 7),    number(s, 8),    number(s, 9)};
+        if (each(context, &o, e) < 0) {
+            rc = -1;
+            break;
+        }
+    }
+    stmt_free(s);
+    return rc;
+}

@@ -1,0 +1,51 @@
+/* Searches and their trials (sql/migrations/0005_search.sql), and what jobs have come to, in a search's words. Inside
+ * the caller's write transaction; numbers that are not known are NAN, ids and sequence numbers 0. */
+#ifndef MESHSWEEP_STORE_TRIALS_H
+#define MESHSWEEP_STORE_TRIALS_H
+
+#include "store/db.h"
+
+/* The last search of the sweep with that strategy and those options; 0: none. */
+int search_find(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
+                struct error *e);
+int search_record(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
+                  struct error *e);
+/* NULL: it goes on. */
+int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e);
+
+/* What a job came to: its attempt, where it is ok or failed. Texts are borrowed. */
+struct job_outcome {
+    int64_t job_id, attempt_id;
+    const char *state;   /* "pending", "running", "ok", "failed" */
+    const char *failure; /* NULL: none */
+    bool stopped;        /* ended early, with a partial measurement */
+    double objective, steps, seconds, bytes, device_seconds;
+};
+
+struct trial_row {
+    int64_t id, asked, told;
+    double resource;     /* NAN: all */
+    const char *lineage; /* decimal, unsigned */
+    int64_t draw;
+    const char *reason;
+    struct job_outcome outcome; /* state: "ok", "stopped", "failed"; NULL: not told */
+};
+
+typedef int (*trial_each)(void *context, const struct trial_row *row, struct error *e);
+int trials_read(struct db *db, int64_t search_id, trial_each each, void *context, struct error *e);
+
+int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, int64_t *id, struct error *e);
+int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e);
+int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct job_outcome *outcome, struct error *e);
+
+/* One job, or with job_id 0 every one of the sweep that is ok or failed, in the order of ids; what has a witness
+ * (store/witnesses.h) counts as failed for want of memory. `objective` NULL: none. */
+typedef int (*job_outcome_each)(void *context, const struct job_outcome *outcome, struct error *e);
+struct job_outcome_query {
+    int64_t sweep_id, job_id;
+    const char *objective;
+};
+int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_outcome_each each, void *context,
+                      struct error *e);
+
+#endif

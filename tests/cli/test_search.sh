@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# cli: searches: what runs, what is recorded, and that a search that was stopped or killed decides as one that was not.
+. "$(dirname "$0")/lib.sh"
+
+# 40 jobs; a larger micro-batch is faster up to 8, and from 16 on it does not fit.
+search_sweep() # [LINE OF [search]...]
+{
+    {
+        echo '[search]'
+        [ $# -eq 0 ] || printf '%s\n' "$@"
+        cat <<'END'
+[sweep]
+name = "search"
+objective = "max:throughput"
+[job]
+command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}"]
+[job.metrics.throughput]
+regex = 'throughput: ([0-9.]+)'
+unit = "samples/s"
+better = "max"
+[retry]
+lost = 1000
+[training_spec]
+global_batch = 64
+[[parallel_spec]]
+zero_stage = [0, 1, 2, 3]
+bucket = [1, 2]
+micro_batch = [1, 2, 4, 8, 16]
+END
+    } >sweep.toml
+    cat >job.sh <<'END'
+if [ "$1" -ge 16 ]; then
+    echo "CUDA out of memory. Tried to allocate 20.00 GiB"
+    exit 1
+fi
+[ ! -e slow ] || sleep 1
+echo "throughput: $(($1 * 10 + $2))"
+END
+}
+
+# Whether some of the jobs failed depends on which were chosen.
+expect_finished()
+{
+    if [ "$status" -eq 0 ]; then
+        expect_status 0
+    else
+        expect_status 3
+    fi
+}
+
+decisions() # DATABASE
+{
+    sql "SELECT t.asked, t.told, hex(j.key), t.lineage, t.draw, t.reason, t.outcome, t.failure, t.objective
+         FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" "$1"
+}
+
+random__max_trials__so_many_and_each_a_row()
+{
+    search_sweep 'strategy = "random"' 'max_trials = 7'
+    run_meshsweep run --progress none
+    expect_finished
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: search: 7 trials, [0-9]+ ok, 0 stopped early, [0-9]+ failed; max_trials: 7 trials were made$'
+    expect_sql "7|7|7" "SELECT count(*), count(DISTINCT job_id), (SELECT count(*) FROM attempt) FROM trial"
+    expect_sql "random|max_trials: 7 trials were made" "SELECT strategy, finished FROM search"
+    expect_sql "33" "SELECT count(*) FROM job WHERE state = 'pending'"
+    decisions results.db >first
+    run_meshsweep run --progress none
+    expect_finished
+    expect_no_stdout
+    expect_any_stderr
+    decisions results.db | cmp first - || fail "a finished search went on"
+    run_meshsweep run --progress none --max-trials 9
+    expect_finished
+    expect_no_stdout
+    expect_stderr_contains "search: 9 trials"
+    expect_sql "16" "SELECT count(DISTINCT attempt.job_id) FROM attempt"
+    expect_sql "0" "SELECT count(*) FROM (SELECT job_id FROM attempt GROUP BY 1 HAVING count(*) > 1)"
+}
+
+# In pieces, and killed with a job running: the decisions of an undisturbed search.
+stopped_and_killed__resumed__same_decisions()
+{
+    local strategy
+    for strategy in random model; do
+        search_sweep "strategy = \"$strategy\"" 'max_trials = 12'
+        rm -f slow
+        run_meshsweep run --progress none -d "$strategy-whole.db"
+        expect_finished
+        expect_no_stdout
+        expect_any_stderr
+        for _ in 1 2 3; do
+            run_meshsweep run --progress none -d "$strategy-pieces.db" --limit 2
+            expect_finished
+            expect_no_stdout
+            expect_any_stderr
+        done
+        touch slow
+        start_meshsweep run --progress none -d "$strategy-pieces.db"
+        for _ in $(seq 200); do
+            [ "$(sql "SELECT count(*) FROM attempt WHERE state = 'running'" "$strategy-pieces.db")" = 0 ] || break
+            sleep 0.02
+        done
+        signal_command KILL
+        wait_command
+        expect_status 137
+        expect_any_stdout
+        expect_any_stderr
+        rm -f slow
+        run_meshsweep run --progress none -d "$strategy-pieces.db"
+        expect_finished
+        expect_no_stdout
+        expect_any_stderr
+        decisions "$strategy-whole.db" >whole
+        decisions "$strategy-pieces.db" >pieces
+        diff -u whole pieces >difference || fail "$strategy: $(cat difference)"
+        expect_sql 1 "SELECT count(*) FROM search" "$strategy-pieces.db"
+    done
+}
+
+model__known_micro_batches__no_larger_one_after_out_of_memory()
+{
+    search_sweep 'strategy = "model"'
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains "no step time is predicted for any candidate: \`model\` learns from what it measures alone"
+    expect_sql "82.0" "SELECT max(objective) FROM trial"
+    expect_sql "1" "SELECT count(*) < 30 FROM trial"
+}
+
+retry_failed__after_a_search__tried_again()
+{
+    search_sweep 'strategy = "grid"' 'max_trials = 5'
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "1" "SELECT count(*) FROM trial WHERE failure = 'oom'"
+    run_meshsweep run --progress none --retry-failed
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "asked for again|failed|oom" "SELECT reason, outcome, failure FROM trial WHERE id = 6"
+    expect_sql "2" "SELECT count(*) FROM attempt WHERE failure = 'oom'"
+}
+
+deadline__over__starts_nothing_new()
+{
+    search_sweep 'strategy = "random"' 'deadline = 0.001'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "deadline: 0.001 s are over"
+    expect_sql "1" "SELECT count(*) < 40 FROM attempt"
+}
+
+bad_values__file_and_command_line__status_2_at_once()
+{
+    search_sweep 'strategy = "modle"' 'divisor = 1' 'max_slot = 3' 'zero_stages = [4]' 'racing = 1'
+    run_meshsweep run --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:2:12: strategy must be'
+    expect_stderr_contains "divisor: 1 is less than 2"
+    expect_stderr_contains "[search] has no key \`max_slot\` (did you mean \`max_slots\`?)"
+    expect_stderr_contains "zero_stages: a ZeRO stage is 0, 1, 2 or 3"
+    expect_stderr_contains "racing must be"
+    search_sweep
+    local -a wrong=("--strategy gird" "--max-slots 0" "--divisor x" "--zero-stages 4" "--metric latncy" "--budget -1")
+    local -a said=("did you mean \`grid\`?" "max_slots: 0 is less than 1" "\`x\` is no number" "no ZeRO stage"
+        "latncy" "budget: -1 is less than 0")
+    for i in "${!wrong[@]}"; do
+        # shellcheck disable=SC2086 # an option and its value
+        run_meshsweep run --progress none ${wrong[i]}
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "${said[i]}"
+    done
+    cat >>sweep.toml <<'END'
+[[cluster_spec]]
+num_hosts = 1
+num_devices_per_host = 4
+END
+    run_meshsweep run --progress none --strategy random --max-slots 2
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "max_slots: a trial needs 4 devices, and at most 2 may be in use"
+    expect_sql 0 "SELECT count(*) FROM attempt"
+}
+
+nothing_to_search__said()
+{
+    search_sweep 'strategy = "random"' 'zero_stages = [1]'
+    sed -i '/^zero_stage = /s/.*/zero_stage = [0]/' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "no candidate has one of the ZeRO stages asked for"
+    search_sweep 'strategy = "random"'
+    sed -i '/^objective/d' sweep.toml
+    run_meshsweep run --progress none -d other.db
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "a search needs to know what is better"
+    run_meshsweep run --progress none -d other.db --metric max:throughput --max-trials 1
+    expect_finished
+    expect_no_stdout
+    expect_any_stderr
+}
+
+why__a_trial__its_reason()
+{
+    search_sweep 'strategy = "random"' 'max_trials = 40'
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep why zero_stage=2 bucket=1 micro_batch=8
+    expect_status 0
+    expect_stdout_matches 'chosen by random: draw [0-9]+ of 40 with seed 42'
+    expect_no_stderr
+}
+
+run_cases "$@"
