@@ -24,7 +24,19 @@ const struct command *const commands[] = {
     &replay_command,
     &search_model_command,
     &selftest_command,
+    &completion_command,
+    &manual_command,
     NULL,
+};
+
+const struct exit_status_text exit_status_texts[] = {
+    {"0", "all well"},
+    {"1", "an operation failed"},
+    {"2", "wrong use or a wrong sweep file"},
+    {"3", "finished, some jobs failed"},
+    {"4", "nothing matched"},
+    {"128+n", "ended by signal n"},
+    {NULL, NULL},
 };
 
 void command_add_help(const struct command *c, struct buffer *out)

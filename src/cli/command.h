@@ -46,7 +46,14 @@ extern const struct command *const commands[];
 
 extern const struct command run_command, plan_command, status_command, results_command, best_command, why_command,
     export_command, check_command, search_model_command, selftest_command, predict_command, compare_command, show_command,
-    tail_command, import_command, replay_command, report_command;
+    tail_command, import_command, replay_command, report_command, manual_command, completion_command;
+
+/* What the exit statuses mean; the last one has a NULL status. */
+struct exit_status_text {
+    const char *status; /* "0", "128+n" */
+    const char *meaning;
+};
+extern const struct exit_status_text exit_status_texts[];
 
 /* Appends the help of a command: usage, summary, options, example. */
 void command_add_help(const struct command *c, struct buffer *out);

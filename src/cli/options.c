@@ -10,7 +10,7 @@
 #include "util/parse.h"
 #include "util/suggest.h"
 
-static const struct option common_options[] = {
+const struct option common_option_table[] = {
     {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = offsetof(struct option_words, help),
      .help = "this text"},
     {.name = "version", .kind = OPTION_FLAG, .offset = offsetof(struct option_words, version),
@@ -60,9 +60,9 @@ bool option_takes_next_word(const struct option *table, const char *word)
 bool option_is_known(const struct option *table, const char *word)
 {
     if (word[1] != '-')
-        return find_short(table, word[1]) || find_short(common_options, word[1]);
+        return find_short(table, word[1]) || find_short(common_option_table, word[1]);
     size_t length = strcspn(word + 2, "=");
-    return find_long(table, word + 2, length) || find_long(common_options, word + 2, length);
+    return find_long(table, word + 2, length) || find_long(common_option_table, word + 2, length);
 }
 
 static size_t count_options(const struct option *table)
@@ -75,10 +75,10 @@ static size_t count_options(const struct option *table)
 
 static int unknown_long(const struct option *table, const char *name, size_t length, struct error *e)
 {
-    size_t own = count_options(table), common = count_options(common_options);
+    size_t own = count_options(table), common = count_options(common_option_table);
     const char **names = xmalloc((own + common) * sizeof *names);
     for (size_t i = 0; i < own + common; i++)
-        names[i] = i < own ? table[i].name : common_options[i - own].name;
+        names[i] = i < own ? table[i].name : common_option_table[i - own].name;
     char *word = xstrndup(name, length);
     const char *near = suggest_nearest(word, names, own + common);
     if (near)
@@ -204,7 +204,7 @@ static int read_long(struct cursor *c, const char *word, struct error *e)
     const struct option *o = find_long(c->table, name, length);
     if (!o) {
         target = c->words;
-        o = find_long(common_options, name, length);
+        o = find_long(common_option_table, name, length);
     }
     if (!o)
         return unknown_long(c->table, name, length, e);
@@ -222,7 +222,7 @@ static int read_short(struct cursor *c, const char *letters, struct error *e)
         const struct option *o = find_short(c->table, *l);
         if (!o) {
             target = c->words;
-            o = find_short(common_options, *l);
+            o = find_short(common_option_table, *l);
         }
         if (!o)
             return error_set(e, ERROR_USAGE, "unknown option -%c", *l);
@@ -317,8 +317,8 @@ static void add_lines(const struct option *table, size_t width, struct buffer *o
 
 void options_add_help(const struct option *table, struct buffer *out)
 {
-    size_t own = names_width(table), common = names_width(common_options);
+    size_t own = names_width(table), common = names_width(common_option_table);
     size_t width = own > common ? own : common;
     add_lines(table, width, out);
-    add_lines(common_options, width, out);
+    add_lines(common_option_table, width, out);
 }

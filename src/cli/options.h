@@ -32,6 +32,9 @@ struct option {
     bool value_optional;   /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
 };
 
+/* -h, --help and --version, which every table has. */
+extern const struct option common_option_table[];
+
 /* How words that are no options are taken. */
 struct option_rules {
     const struct option *table;
