@@ -219,6 +219,7 @@ static void load_profile(struct gathering *g, const char *name, struct position 
         if (tree)
             add_document(g, (struct document){.file = kept,
                                               .role = FILE_PROFILE,
+                                              .is_carried = !is_path(name),
                                               .source = xasprintf("profile %s", name),
                                               .tree = tree});
         free(file);

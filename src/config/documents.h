@@ -10,6 +10,7 @@
 struct document {
     const char *file; /* as in positions; borrowed from the sweep */
     enum file_role role;
+    bool is_carried; /* a profile that the program carries with it */
     char *source; /* for rules that name none */
     struct toml_node *tree;
 };

@@ -36,6 +36,7 @@ struct reading {
     const char *file;   /* as in positions; borrowed from the sweep */
     const char *source; /* for rules that name none: "sweep file", "profile zhen" */
     enum file_role role;
+    bool is_carried; /* a profile that the program carries with it */
 };
 
 /* How many derived keys, rules, metrics, settings, … one sweep may have: they are searched one by one. */

@@ -71,7 +71,8 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
                                             .gathered = &gathered,
                                             .file = d->items[i].file,
                                             .source = d->items[i].source,
-                                            .role = d->items[i].role};
+                                            .role = d->items[i].role,
+                                            .is_carried = d->items[i].is_carried};
         schema_match(&schema_top, &pages[i].reading, d->items[i].tree, pages[i].found);
         read_tables(&pages[i]);
     }

@@ -124,7 +124,8 @@ static void read_children(const struct reading *r, const struct toml_node *const
     if (keys && check_entry_count(r, keys, p->key_count, "inputs of predictions"))
         for (size_t i = 0; i < keys->child_count; i++)
             read_key(r, &keys->children[i]);
-    for (int t = 0; t < 2; t++)
+    /* Those of a carried profile are its framework's alone (predict/coefficients.h). */
+    for (int t = 0; t < 2 && !r->is_carried; t++)
         if (coefficients[t] && check_entry_count(r, coefficients[t], p->number_count, "coefficients"))
             for (size_t i = 0; i < coefficients[t]->child_count; i++)
                 read_coefficient(r, &coefficients[t]->children[i], t == 1);

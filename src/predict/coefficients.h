@@ -1,16 +1,18 @@
-/* What differs between frameworks in the models of memory and time: bytes per parameter, activation
- * constants, bucket sizes, and the weights of the terms. Data, one row per framework, with where each row
- * comes from and whether measurements of that framework were compared with it. A row without such a
- * comparison has a wider interval. Calibration makes a row of its own from a row and measurements
- * (calibration.h).
+/* What differs between frameworks in the models of memory and time: bytes per parameter, activation constants, bucket
+ * sizes, and the weights of the terms. They are data: the tables [predict.memory] and [predict.time] of the profiles
+ * (configs/profiles/NAME.toml, a framework each), over those of configs/profiles/predict.toml, which hold for all; each
+ * number there has where it comes from. A framework whose profile gives no `sigma` of its own was not compared with
+ * measurements: it is uncalibrated, and has the wider interval of predict.toml. Calibration makes coefficients of its own
+ * from these and measurements (calibration.h).
  *
- * A weight multiplies a term of the model: 1 where the term is in bytes, or in seconds at the peak rate.
- * Static, never changed; copy a row to change it. */
+ * A weight multiplies a term of the model: 1 where the term is in bytes, or in seconds at the peak rate. */
 #ifndef MESHSWEEP_PREDICT_COEFFICIENTS_H
 #define MESHSWEEP_PREDICT_COEFFICIENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "util/error.h"
 
 enum memory_term {
     MEMORY_BASE = 0,
@@ -72,23 +74,36 @@ struct memory_coefficients {
 struct time_coefficients {
     double weights[TIME_TERM_COUNT]; /* LAUNCH and TENSOR_STEPS in seconds each, STEP in seconds */
     double gradient_bytes;           /* per gradient sent */
-    bool reduce_each_micro_batch;    /* stage 2 reduces after every micro-batch */
+    double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
     double sigma, spread;            /* as above */
     bool calibrated;
 };
 
 struct framework {
     const char *name;
-    const char *memory_source, *time_source;
     struct memory_coefficients memory;
     struct time_coefficients time;
 };
 
-/* "deepspeed", "megatron", "megatron-distopt", "nanotron", "fsdp", "torch-ddp", "trainer"; NULL for another.
- */
-const struct framework *framework_find(const char *name);
+/* Changes a coefficient by the name of a member (parameter, base_bytes, accumulation_2, sigma, …) or of a term, for its
+ * weight. A sigma says that there were measurements: calibrated. False when there is none of that name. */
+bool memory_coefficient_set(struct memory_coefficients *c, const char *name, double value);
+bool time_coefficient_set(struct time_coefficients *c, const char *name, double value);
 
-/* All of them, `*count` in number. */
-const struct framework *framework_table(size_t *count);
+/* The names that these take; at most `most` of them, the number is returned. */
+size_t coefficient_names(bool is_time, const char **out, size_t most);
+
+/* The frameworks of the profiles that the program carries, in byte order of their files: deepspeed, fsdp,
+ * megatron-distopt, megatron, nanotron, torch-ddp, trainer. */
+struct framework_set {
+    struct framework *items;
+    size_t count;
+    struct framework base; /* of predict.toml alone: a framework of which nothing is known */
+};
+int framework_set_read(struct framework_set *out, struct error *e);
+void framework_set_free(struct framework_set *s);
+
+/* NULL for another. */
+const struct framework *framework_set_find(const struct framework_set *s, const char *name);
 
 #endif

@@ -22,8 +22,7 @@ struct calibrated {
 
 struct predictor {
     struct predictor_options options;
-    struct framework *priors;
-    size_t prior_count;
+    struct framework_set priors;
     struct calibrated *calibrated;
     size_t calibrated_count;
     struct device stated; /* a device as the file states it */
@@ -34,9 +33,9 @@ struct predictor {
 
 static struct framework *find_prior(const struct predictor *p, const char *name)
 {
-    for (size_t i = 0; i < p->prior_count; i++)
-        if (strcmp(p->priors[i].name, name) == 0)
-            return &p->priors[i];
+    for (size_t i = 0; i < p->priors.count; i++)
+        if (strcmp(p->priors.items[i].name, name) == 0)
+            return &p->priors.items[i];
     return NULL;
 }
 
@@ -49,11 +48,11 @@ static int no_framework(const struct predictor *p, const char *name, struct erro
 {
     const char *names[32];
     struct buffer list = BUFFER_INIT;
-    for (size_t i = 0; i < p->prior_count && i < LENGTH(names); i++) {
-        names[i] = p->priors[i].name;
+    for (size_t i = 0; i < p->priors.count && i < LENGTH(names); i++) {
+        names[i] = p->priors.items[i].name;
         buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = suggest_nearest(name, names, p->prior_count);
+    const char *near = suggest_nearest(name, names, p->priors.count);
     if (near)
         error_set(e, ERROR_USAGE, "no framework \"%s\" is known; did you mean \"%s\"?", name, near);
     else
@@ -62,17 +61,37 @@ static int no_framework(const struct predictor *p, const char *name, struct erro
     return -1;
 }
 
+static const char *default_framework(const struct predictor *p)
+{
+    for (char *const *name = p->options.profiles; name && *name; name++)
+        if (find_prior(p, *name))
+            return *name;
+    return "torch-ddp";
+}
+
+/* A framework that only the file knows begins with what holds for all. */
+static void add_own(struct predictor *p, const char *name)
+{
+    struct framework own = p->priors.base;
+    own.name = xstrdup(name);
+    p->priors.items = array_grow(p->priors.items, p->priors.count, sizeof *p->priors.items);
+    p->priors.items[p->priors.count++] = own;
+}
+
 int predictor_create(const struct predictor_options *options, struct predictor **out, struct error *e)
 {
+    struct framework_set priors;
+    if (framework_set_read(&priors, e) < 0)
+        return -1;
     struct predictor *p = xcalloc(1, sizeof *p);
-    const struct framework *table = framework_table(&p->prior_count);
+    p->priors = priors;
     p->options = *options;
     if (!p->options.framework)
-        p->options.framework = "torch-ddp";
+        p->options.framework = default_framework(p);
     p->options.certain = options->certain > 0 ? options->certain : OOM_CERTAIN_SHARE;
     p->options.risky = options->risky > 0 ? options->risky : OOM_SKIP_SHARE;
-    p->priors = xreallocarray(NULL, p->prior_count, sizeof *p->priors);
-    memcpy(p->priors, table, p->prior_count * sizeof *p->priors);
+    if (!find_prior(p, p->options.framework) && options->is_own)
+        add_own(p, options->framework);
     if (!find_prior(p, p->options.framework)) {
         no_framework(p, p->options.framework, e);
         predictor_free(p);
@@ -96,71 +115,16 @@ void predictor_free(struct predictor *p)
     for (size_t i = 0; i < p->calibrated_count; i++)
         release(&p->calibrated[i]);
     free(p->calibrated);
-    free(p->priors);
+    framework_set_free(&p->priors);
     free(p);
 }
 
 /* --- coefficients by name --- */
 
-#define M(name) {#name, offsetof(struct memory_coefficients, name)}
-static const struct {
-    const char *name;
-    size_t offset;
-} memory_members[] = {
-    M(parameter), M(gradient), M(master), M(base_bytes), M(fragmentation), M(gated_mlp_bytes), M(logit_bytes),
-    M(hidden_bytes), M(expert_imbalance), M(reduce_elements), M(prefetch_elements), M(gathered_layers),
-    M(context_bytes), M(communicator_bytes), M(sigma), M(spread),
-    {"accumulation_0", offsetof(struct memory_coefficients, accumulation)},
-    {"accumulation_1", offsetof(struct memory_coefficients, accumulation) + sizeof(double)},
-    {"accumulation_2", offsetof(struct memory_coefficients, accumulation) + 2 * sizeof(double)},
-    {"accumulation_3", offsetof(struct memory_coefficients, accumulation) + 3 * sizeof(double)},
-};
-#define T(name) {#name, offsetof(struct time_coefficients, name)}
-static const struct {
-    const char *name;
-    size_t offset;
-} time_members[] = {T(gradient_bytes), T(sigma), T(spread)};
-
-static bool set_memory(struct memory_coefficients *c, const char *name, double value)
-{
-    for (size_t i = 0; i < LENGTH(memory_members); i++)
-        if (strcmp(memory_members[i].name, name) == 0) {
-            memcpy((char *)c + memory_members[i].offset, &value, sizeof value);
-            return true;
-        }
-    for (int t = 0; t < MEMORY_TERM_COUNT; t++)
-        if (strcmp(memory_term_names[t], name) == 0) {
-            c->weights[t] = value;
-            return true;
-        }
-    return false;
-}
-
-static bool set_time(struct time_coefficients *c, const char *name, double value)
-{
-    for (size_t i = 0; i < LENGTH(time_members); i++)
-        if (strcmp(time_members[i].name, name) == 0) {
-            memcpy((char *)c + time_members[i].offset, &value, sizeof value);
-            return true;
-        }
-    for (int t = 0; t < TIME_TERM_COUNT; t++)
-        if (strcmp(time_term_names[t], name) == 0) {
-            c->weights[t] = value;
-            return true;
-        }
-    return false;
-}
-
 static int no_coefficient(const char *name, bool is_time, struct error *e)
 {
     const char *names[64];
-    size_t count = 0;
-    for (size_t i = 0; !is_time && i < LENGTH(memory_members); i++)
-        names[count++] = memory_members[i].name;
-    for (size_t i = 0; is_time && i < LENGTH(time_members); i++)
-        names[count++] = time_members[i].name;
-    for (int t = 0; t < (is_time ? (int)TIME_TERM_COUNT : (int)MEMORY_TERM_COUNT); t++)
-        names[count++] = is_time ? time_term_names[t] : memory_term_names[t];
+    size_t count = coefficient_names(is_time, names, LENGTH(names));
     const char *near = suggest_nearest(name, names, count);
     return error_set(e, ERROR_USAGE, "there is no coefficient \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
                      near ? near : "", near ? "\"?" : "");
@@ -172,8 +136,9 @@ int predictor_set(struct predictor *p, const char *name, bool is_time, double va
     if (is_sigma && !(value > 0))
         return error_set(e, ERROR_USAGE, "%s must be above 0", name);
     p->have_last = false;
-    for (size_t i = 0; i < p->prior_count; i++)
-        if (!(is_time ? set_time(&p->priors[i].time, name, value) : set_memory(&p->priors[i].memory, name, value)))
+    for (size_t i = 0; i < p->priors.count; i++)
+        if (!(is_time ? time_coefficient_set(&p->priors.items[i].time, name, value)
+                      : memory_coefficient_set(&p->priors.items[i].memory, name, value)))
             return no_coefficient(name, is_time, e);
     return 0;
 }

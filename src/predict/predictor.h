@@ -18,7 +18,9 @@
 
 /* What holds where the inputs say nothing. Texts borrowed; NULL, 0: nothing. */
 struct predictor_options {
-    const char *framework; /* NULL: "torch-ddp" */
+    const char *framework; /* NULL: the first of `profiles` that is one, else "torch-ddp" */
+    char *const *profiles; /* names, NULL-terminated; NULL: none */
+    bool is_own;           /* `framework` may be unknown: then it is what holds for all, uncalibrated */
     const char *device, *cluster;
     double certain, risky;                                                  /* 0: those of oom.h */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* go over the device's own */

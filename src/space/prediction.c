@@ -227,11 +227,22 @@ static void map_inputs(struct mapping *m)
 
 /* --- setting up --- */
 
+/* A framework of the file's own needs to say what a parameter takes. */
+static bool states_parameters(const struct predict_config *c)
+{
+    for (size_t i = 0; i < c->number_count; i++)
+        if (!c->numbers[i].is_time && strcmp(c->numbers[i].name, "parameter") == 0)
+            return true;
+    return false;
+}
+
 static void create_predictor(struct space *space, struct error *problems)
 {
     const struct predict_config *c = &space->sweep->predict;
     struct error why = ERROR_INIT;
     const struct predictor_options options = {.framework = c->framework,
+                                              .profiles = space->sweep->profile_names,
+                                              .is_own = states_parameters(c),
                                               .device = c->device,
                                               .cluster = c->cluster,
                                               .certain = c->certain,

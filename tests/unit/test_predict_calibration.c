@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "frameworks.h"
 #include "mpt.h"
 #include "predict/calibration.h"
 #include "ultrascale.h"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "frameworks.h"
 #include "predict/memory.h"
 #include "predict/oom.h"
 #include "shared_data.h"
@@ -288,18 +289,24 @@ static void memory_predict__absurd_batch__refused(void **state)
     assert_true(m.sigma == 42 && e.kind == ERROR_USAGE);
 }
 
-static void framework_find__uncalibrated_rows__wider_interval(void **state)
+static void frameworks__uncalibrated_ones__wider_interval(void **state)
 {
     (void)state;
-    size_t count;
-    const struct framework *table = framework_table(&count);
-    assert_int_equal(count, 7);
+    static const struct {
+        const char *name;
+        bool memory, time; /* compared with measurements */
+    } want[] = {{"deepspeed", false, false}, {"fsdp", false, true},
+                {"megatron-distopt", true, false}, {"megatron", true, false},
+                {"nanotron", true, false}, {"torch-ddp", false, false},
+                {"trainer", true, false}};
+    const struct framework_set *set = frameworks();
+    assert_int_equal(set->count, sizeof want / sizeof *want);
     assert_null(framework_find("jax"));
-    for (size_t i = 0; i < count; i++) {
-        assert_ptr_equal(framework_find(table[i].name), &table[i]);
-        assert_true(table[i].memory.calibrated == (table[i].memory.sigma < 0.2));
-        assert_true(table[i].memory.calibrated == !strstr(table[i].memory_source, "uncalibrated"));
-        assert_true(table[i].time.calibrated == !strstr(table[i].time_source, "uncalibrated"));
+    for (size_t i = 0; i < set->count; i++) {
+        assert_string_equal(set->items[i].name, want[i].name);
+        assert_ptr_equal(framework_find(want[i].name), &set->items[i]);
+        assert_true(set->items[i].memory.calibrated == want[i].memory && set->items[i].time.calibrated == want[i].time);
+        assert_true(want[i].memory == (set->items[i].memory.sigma < 0.2) && want[i].time == (set->items[i].time.sigma < 0.2));
     }
     struct memory_prediction sure =
         predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "megatron");
@@ -431,7 +438,7 @@ int main(void)
         cmocka_unit_test(memory_predict__offload__host_bytes_of_a_node),
         cmocka_unit_test(memory_predict__experts_over_ranks__states_by_their_own_group),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
-        cmocka_unit_test(framework_find__uncalibrated_rows__wider_interval),
+        cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
         cmocka_unit_test(oom_probability__at_capacity__a_half_and_rising),
         cmocka_unit_test(oom_probability__senseless__refused),
         cmocka_unit_test(memory_predict__ultrascale_runs__within_a_tenth),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "frameworks.h"
 #include "predict/memory.h"
 #include "predict/step_time.h"
 #include "shared_data.h"

@@ -4,6 +4,7 @@
 #include "space/compile.h"
 #include "space/join.h"
 #include "space_fixture.h"
+#include "util/memory.h"
 
 #define MODEL "[[model]]\nnum_layers = 24\nhidden_size = 2048\nheads = 16\nvocab_size = 50257\nseq = 2048\n"
 #define CLUSTER "[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 8\ndevice_memory = \"40GiB\"\n"
@@ -66,6 +67,30 @@ static void predict_memory__keys_of_the_file__mapped(void **state)
     built_free(&same);
     struct error e = build_error("[predict.keys]\nlayer = 2\n[[model]]\na = 1\n");
     assert_non_null(strstr(e.text, "test.toml:2:1: [predict.keys] has no input `layer`"));
+}
+
+static double memory_under(const char *predict)
+{
+    char *text = xasprintf("%s%s%s[[parallel_spec]]\nmicro_batch = 1\n", predict, MODEL, CLUSTER);
+    struct built b = build_text(text);
+    double bytes = value_of(&b, "predicted_memory");
+    built_free(&b);
+    free(text);
+    return bytes;
+}
+
+static void framework__of_the_profile_or_the_file__found(void **state)
+{
+    (void)state;
+    double megatron = memory_under("[predict]\nframework = \"megatron\"\n");
+    assert_float_equal(memory_under("profile = [\"torch\", \"megatron\"]\n[predict]\n"), megatron, 0);
+    assert_true(memory_under("[predict]\n") != megatron); /* torch-ddp */
+    /* One of the file's own: fp32 as nothing else is said, half a byte more of each of 1.3e9 parameters. */
+    double own = memory_under("[predict]\nframework = \"mine\"\n[predict.memory]\nparameter = 4\n");
+    assert_float_equal(memory_under("[predict]\nframework = \"mine\"\n[predict.memory]\nparameter = 4.5\n") - own,
+                       0.5 * 1.3153e9, 3e6);
+    struct error e = build_error("[predict]\nframework = \"megatorn\"\n[predict.memory]\nbase_bytes = 1\n");
+    assert_non_null(strstr(e.text, "no framework \"megatorn\" is known; did you mean \"megatron\"?"));
 }
 
 static void memory_fits__not_asked__not_in_force(void **state)
@@ -155,6 +180,7 @@ int main(void)
         cmocka_unit_test(predict_memory__synonyms__key_and_function_agree),
         cmocka_unit_test(predict_memory__missing_keys__null_and_a_note),
         cmocka_unit_test(predict_memory__keys_of_the_file__mapped),
+        cmocka_unit_test(framework__of_the_profile_or_the_file__found),
         cmocka_unit_test(memory_fits__not_asked__not_in_force),
         cmocka_unit_test(memory_fits__prune__certain_risky_off),
         cmocka_unit_test(memory_fits__audit_of_all__nothing_excluded_but_told),

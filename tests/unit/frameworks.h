@@ -1,0 +1,21 @@
+/* The frameworks of the carried profiles, read once per test program. */
+#ifndef MESHSWEEP_TESTS_FRAMEWORKS_H
+#define MESHSWEEP_TESTS_FRAMEWORKS_H
+
+#include "predict/coefficients.h"
+
+static const struct framework_set *frameworks(void)
+{
+    static struct framework_set set;
+    struct error e = ERROR_INIT;
+    if (set.count == 0 && framework_set_read(&set, &e) < 0)
+        fail_msg("%s", e.text);
+    return &set;
+}
+
+static const struct framework *framework_find(const char *name)
+{
+    return framework_set_find(frameworks(), name);
+}
+
+#endif
