@@ -12,6 +12,7 @@
 
 struct line_reader {
     int fd;
+    int error;                /* errno of a read that failed */
     int64_t at;               /* offset of what is read next */
     int64_t gap_from, gap_to; /* not read; empty when equal */
     size_t begin, end;        /* what of `block` is unread; nothing when begin is not below end */
@@ -26,6 +27,7 @@ static struct line_reader *reader_of(int fd, int64_t size, int64_t bytes_most)
 {
     struct line_reader *r = xmalloc(sizeof *r);
     r->fd = fd;
+    r->error = 0;
     r->at = 0;
     r->gap_from = r->gap_to = INT64_MAX;
     r->begin = r->end = r->length = 0;
@@ -40,11 +42,13 @@ static struct line_reader *reader_of(int fd, int64_t size, int64_t bytes_most)
 struct line_reader *line_reader_open(const char *path, int64_t bytes_most)
 {
     struct stat status;
+    errno = ENOENT;
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (fd < 0)
         return NULL;
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
         close(fd);
+        errno = EINVAL;
         return NULL;
     }
     return reader_of(fd, status.st_size, bytes_most);
@@ -77,6 +81,8 @@ static bool fill(struct line_reader *r)
     do
         n = pread(r->fd, r->block, room, r->at);
     while (n < 0 && errno == EINTR);
+    if (n < 0)
+        r->error = errno;
     if (n <= 0)
         return false;
     r->at += n;
@@ -122,4 +128,18 @@ char *line_reader_next(struct line_reader *r)
     }
     r->line[r->length] = '\0';
     return any ? r->line : NULL;
+}
+
+int line_reader_error(const struct line_reader *r)
+{
+    return r->error;
+}
+
+bool is_machine_error(int error)
+{
+    static const int errors[] = {EIO, EMFILE, ENFILE, ENOMEM, ESTALE, EREMOTEIO, ETIMEDOUT, ENODEV, EUCLEAN};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i] == error)
+            return true;
+    return false;
 }

@@ -1,5 +1,6 @@
 #include "run/readers.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <math.h>
 #include <stdbool.h>
@@ -267,13 +268,34 @@ static void read_metrics_line(struct collector *c, const char *line)
     cJSON_Delete(object);
 }
 
+static void note_error(struct collector *c, int error)
+{
+    if (!c->list.read_error && is_machine_error(error))
+        c->list.read_error = error;
+}
+
+static struct line_reader *open_lines(const char *path, int64_t bytes_most, struct collector *c)
+{
+    struct line_reader *r = line_reader_open(path, bytes_most);
+    if (!r)
+        note_error(c, errno);
+    return r;
+}
+
+static void close_lines(struct line_reader *r, struct collector *c)
+{
+    if (r)
+        note_error(c, line_reader_error(r));
+    line_reader_close(r);
+}
+
 static void read_metrics_file(const char *path, struct collector *c)
 {
-    struct line_reader *r = line_reader_open(path, 0);
+    struct line_reader *r = open_lines(path, 0, c);
     const char *line;
     while (r && (line = line_reader_next(r)))
         read_metrics_line(c, line);
-    line_reader_close(r);
+    close_lines(r, c);
 }
 
 static void read_json_file(const struct reader *r, const char *path, struct collector *c)
@@ -281,18 +303,21 @@ static void read_json_file(const struct reader *r, const char *path, struct coll
     struct buffer text = BUFFER_INIT;
     struct stat status;
     bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    errno = 0;
     if (regular && file_read(path, JSON_FILE_BYTES_MOST, &text, NULL) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (root)
             add_from_json(c, r, root, -1);
         cJSON_Delete(root);
+    } else {
+        note_error(c, errno);
     }
     buffer_free(&text);
 }
 
 static void read_jsonl_file(const struct reader *r, const char *path, struct collector *c)
 {
-    struct line_reader *lines = line_reader_open(path, 0);
+    struct line_reader *lines = open_lines(path, 0, c);
     const char *line;
     while (lines && (line = line_reader_next(lines))) {
         cJSON *object = parse_object(line, &c->list.malformed_lines);
@@ -300,7 +325,7 @@ static void read_jsonl_file(const struct reader *r, const char *path, struct col
             add_from_json(c, r, object, step_of(object));
         cJSON_Delete(object);
     }
-    line_reader_close(lines);
+    close_lines(lines, c);
 }
 
 static bool is_newer(const struct timespec *a, const struct timespec *b)
@@ -456,11 +481,11 @@ static bool any_reads_log(const struct reader_set *set)
 
 static void read_log(const struct reader_set *set, const char *path, struct collector *c)
 {
-    struct line_reader *r = any_reads_log(set) ? line_reader_open(path, 0) : NULL;
+    struct line_reader *r = any_reads_log(set) ? open_lines(path, 0, c) : NULL;
     const char *line;
     while (r && (line = line_reader_next(r)))
         read_line(set, line, c);
-    line_reader_close(r);
+    close_lines(r, c);
 }
 
 void readers_read(const struct reader_set *set, const char *log_path, const char *metrics_path, const char *job_dir,

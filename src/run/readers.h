@@ -20,6 +20,7 @@ struct sample_list {
     size_t name_count;
     struct sample *samples;
     size_t count;
+    int read_error;         /* errno when the machine could not read all that was there; 0: it could */
     size_t malformed_lines; /* of $MESHSWEEP_METRICS and JSON-lines readers: torn or not an object */
 };
 
@@ -33,7 +34,7 @@ int reader_set_create(const struct metric *metrics, size_t count, struct reader_
 void reader_set_free(struct reader_set *r);
 
 /* Reads the log (NULL: none), the metrics file (NULL: none) and files in `job_dir` (NULL: none) that readers name.
- * A file that is missing, binary or torn yields fewer samples, never an error. A metric has the samples of the first of
+ * A file that is missing, binary or torn yields fewer samples, never an error (see read_error). A metric has the samples of the first of
  * its readers (its own, then its fallbacks) that found any; what the job itself wrote to the metrics file under its name
  * goes with the first. Memory is bounded whatever the size: lines over 64 KiB are cut, at most 1,000,000 samples of
  * 1,000 names are kept, the first ones. A regular expression's group must catch a number, "nan" or "inf" and nothing

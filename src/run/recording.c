@@ -67,12 +67,23 @@ static void redact(struct recording *r, const struct secrets *secrets)
     free(tail);
 }
 
+/* What a job reported and cannot be read is lost, and no verdict on the job. */
+static void judge_unread(struct recording *r)
+{
+    if (!r->samples.read_error || (r->verdict.failure && r->verdict.failure != FAILURE_NO_METRIC))
+        return;
+    free(r->verdict.message);
+    r->verdict = (struct verdict){FAILURE_LOST, xasprintf("what it reported cannot be read: %s",
+                                                          strerror(r->samples.read_error))};
+}
+
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
     struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
     readers_read(context->readers, o->log_path, o->metrics_path, context->job_dir, &r.samples);
     find_objective(&r);
     r.verdict = classify(context->classifier, o, o->log_path, context->sweep->objective_count > 0, r.has_objective);
+    judge_unread(&r);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = (struct attempt_end){

@@ -1,0 +1,135 @@
+/* Preloaded into the tool by black-box tests (LD_PRELOAD): makes calls on files fail, and sets the clocks.
+ *
+ *   DISTURB_CALL=write     of write, pwrite, read, pread, sync (fsync, fdatasync), open
+ *   DISTURB_ERRNO=5        fails with this errno
+ *   DISTURB_PATH=TEXT      on files in whose path TEXT occurs
+ *   DISTURB_WHILE=FILE     while FILE exists
+ *   DISTURB_CLOCK=FILE     "REALTIME MONOTONIC" in FILE: milliseconds added to these clocks (boot time goes with the former)
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int is_path_meant(const char *path)
+{
+    const char *part = getenv("DISTURB_PATH"), *until = getenv("DISTURB_WHILE");
+    return part && strstr(path, part) && until && access(until, F_OK) == 0;
+}
+
+static int is_call_meant(const char *call)
+{
+    const char *meant = getenv("DISTURB_CALL");
+    return meant && strcmp(meant, call) == 0;
+}
+
+static int error_meant(void)
+{
+    const char *number = getenv("DISTURB_ERRNO");
+    return number ? atoi(number) : EIO;
+}
+
+/* Whether the call is to fail; errno is set then. */
+static int fails(const char *call, int fd)
+{
+    char link[64], path[4096];
+    int error = errno;
+    if (!is_call_meant(call))
+        return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    int meant = n > 0 && is_path_meant(path);
+    errno = meant ? error_meant() : error;
+    return meant;
+}
+
+#define REAL(type, name, ...) \
+    static type (*real)(__VA_ARGS__); \
+    if (!real) \
+    *(void **)&real = dlsym(RTLD_NEXT, name)
+
+ssize_t write(int fd, const void *bytes, size_t n)
+{
+    REAL(ssize_t, "write", int, const void *, size_t);
+    return fails("write", fd) ? -1 : real(fd, bytes, n);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
+{
+    REAL(ssize_t, "pwrite", int, const void *, size_t, off_t);
+    return fails("pwrite", fd) ? -1 : real(fd, bytes, n, at);
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at)
+{
+    REAL(ssize_t, "pwrite64", int, const void *, size_t, off64_t);
+    return fails("pwrite", fd) ? -1 : real(fd, bytes, n, at);
+}
+
+ssize_t read(int fd, void *bytes, size_t n)
+{
+    REAL(ssize_t, "read", int, void *, size_t);
+    return fails("read", fd) ? -1 : real(fd, bytes, n);
+}
+
+ssize_t pread(int fd, void *bytes, size_t n, off_t at)
+{
+    REAL(ssize_t, "pread", int, void *, size_t, off_t);
+    return fails("pread", fd) ? -1 : real(fd, bytes, n, at);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t n, off64_t at)
+{
+    REAL(ssize_t, "pread64", int, void *, size_t, off64_t);
+    return fails("pread", fd) ? -1 : real(fd, bytes, n, at);
+}
+
+int fsync(int fd)
+{
+    REAL(int, "fsync", int);
+    return fails("sync", fd) ? -1 : real(fd);
+}
+
+int fdatasync(int fd)
+{
+    REAL(int, "fdatasync", int);
+    return fails("sync", fd) ? -1 : real(fd);
+}
+
+int open(const char *path, int flags, ...)
+{
+    REAL(int, "open", const char *, int, ...);
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    if (!is_call_meant("open") || !is_path_meant(path))
+        return real(path, flags, mode);
+    errno = error_meant();
+    return -1;
+}
+
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+    const char *name = getenv("DISTURB_CLOCK");
+    int rc = (int)syscall(SYS_clock_gettime, id, out);
+    long long wall = 0, monotonic = 0;
+    FILE *file = rc == 0 && name ? fopen(name, "re") : NULL;
+    if (!file)
+        return rc;
+    if (fscanf(file, "%lld %lld", &wall, &monotonic) != 2)
+        wall = monotonic = 0;
+    fclose(file);
+    long long add = id == CLOCK_MONOTONIC ? monotonic : wall;
+    long long ns = out->tv_nsec + add % 1000 * 1000000;
+    out->tv_sec += add / 1000 + (ns < 0 ? -1 : ns / 1000000000);
+    out->tv_nsec = ns < 0 ? ns + 1000000000 : ns % 1000000000;
+    return rc;
+}

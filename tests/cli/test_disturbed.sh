@@ -1,0 +1,214 @@
+#!/usr/bin/env bash
+# What the machine does to a run: errors of the disk, no descriptors, no processes, clocks that are set. disturb.c is
+# preloaded into the tool; jobs know nothing of it.
+. "$(dirname "$0")/lib.sh"
+
+disturb=$build_dir/tests/cli/disturb.so
+
+# Runs the tool so that CALL fails with ERRNO on files in whose path TEXT occurs.
+run_disturbed() # CALL ERRNO TEXT ARGS
+{
+    [ -f "$disturb" ] || skip "there is no $disturb"
+    touch broken
+    run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" DISTURB_CALL="$1" \
+        DISTURB_ERRNO="$2" DISTURB_PATH="$3" DISTURB_WHILE="$PWD/broken" "$meshsweep" "${@:4}"
+}
+
+EIO=5 EMFILE=24 ENOSPC=28
+
+# The disturbance is over: the same command ends well, and each job has one result.
+expect_recovered() # ARGS
+{
+    run_meshsweep run --progress none "$@"
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok
+4|4" "PRAGMA integrity_check; SELECT count(*), (SELECT count(*) FROM attempt WHERE state = 'ok') FROM job WHERE state = 'ok'"
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+}
+
+begun_sweep()
+{
+    small_sweep
+    printf '[retry]\nbackoff = "1ms"\n' >>sweep.toml
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+database__disk_error__said_and_gone_on_from()
+{
+    local call file
+    for call in pwrite pread sync; do
+        for file in results.db results.db-wal; do
+            [ "$call-$file" != pread-results.db-wal ] || continue # nothing is in it yet
+            rm -rf results.db*
+            begun_sweep
+            run_disturbed "$call" "$EIO" "$file" run --progress none
+            expect_status 1
+            expect_no_stdout
+            expect_stderr 'meshsweep: database results.db: disk I/O error: the disk reported an error; check the file system and start again: nothing recorded is lost'
+            expect_recovered
+        done
+    done
+}
+
+database__disk_full__said_and_gone_on_from()
+{
+    begun_sweep
+    run_disturbed pwrite "$ENOSPC" results.db-wal run --progress none
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database results.db: database or disk is full: the disk is full; free some space and start again: nothing recorded is lost'
+    expect_recovered
+}
+
+# A log that the machine cannot read says nothing about its job.
+log__disk_error_or_no_descriptors__is_lost_and_no_verdict()
+{
+    begun_sweep
+    run_disturbed pread "$EIO" output.log run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "lost|what it reported cannot be read: Input/output error|9" \
+        "SELECT failure, message, count(*) FROM attempt WHERE state = 'failed' GROUP BY 1, 2"
+    run_disturbed open "$EMFILE" output.log run --progress none --retry-failed
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "lost|what it reported cannot be read: Too many open files|3" \
+        "SELECT failure, message, count(*) FROM attempt WHERE state = 'failed' AND number > 3 GROUP BY 1, 2"
+    expect_recovered --retry-failed
+}
+
+log__that_cannot_be_made__job_is_not_started()
+{
+    begun_sweep
+    run_disturbed open "$EMFILE" /slots/ run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "spawn|could not be started (log): Too many open files|6" \
+        "SELECT failure, message, count(*) FROM attempt WHERE state = 'failed' GROUP BY 1, 2"
+    expect_recovered --retry-failed
+}
+
+export__disk_error_or_full__said_and_the_old_file_stays()
+{
+    begun_sweep
+    mkdir place
+    echo old >place/out.csv
+    run_disturbed write "$ENOSPC" /place/ export -o place/out.csv
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: place/out.csv: cannot write: No space left on device$'
+    run_disturbed sync "$EIO" /place/ export -o place/out.csv
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: place/out.csv: cannot write: Input/output error$'
+    expect "[ \"\$(ls place; cat place/out.csv)\" = \$'out.csv\nold' ]"
+}
+
+descriptors__too_few__how_many_it_takes_is_said()
+{
+    small_sweep
+    run_command bash -c 'ulimit -n 20; exec "$@"' run "$meshsweep" run --progress none -j 4
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: 4 slots need [0-9]+ open files, and 20 are allowed; raise it with: ulimit -n [0-9]+$'
+    expect_recovered
+}
+
+# The limit does not hold for root.
+processes__none_left__jobs_are_not_started()
+{
+    local as=()
+    if [ "$(id -u)" = 0 ]; then
+        type -P setpriv >/dev/null || skip "setpriv is not installed"
+        as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+        chmod 777 . && chmod 755 ..
+        "${as[@]}" test -x "$meshsweep" || skip "nobody may not run $meshsweep"
+        "${as[@]}" test -w . || skip "nobody may not write here"
+    fi
+    small_sweep
+    printf '[retry]\nbackoff = "1ms"\n' >>sweep.toml
+    run_command "${as[@]}" prlimit --nproc=1 "$meshsweep" run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "spawn|could not be started (fork): Resource temporarily unavailable|8" \
+        "SELECT failure, message, count(*) FROM attempt GROUP BY 1, 2"
+    run_command "${as[@]}" "$meshsweep" run --progress none --retry-failed
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 4 "SELECT count(*) FROM job WHERE state = 'ok'"
+}
+
+# A suspended machine is one whose wall clock jumps ahead while the monotonic one stands still.
+clocks__set_either_way__no_limit_fires_and_durations_stay()
+{
+    [ -f "$disturb" ] || skip "there is no $disturb"
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:score"
+[job]
+command = ["/bin/sh", "./job.sh", "{x}"]
+timeout = "40s"
+idle_timeout = "30s"
+startup_timeout = "30s"
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+[training_spec]
+x = [1, 2, 3]
+END
+    cat >job.sh <<'END'
+touch "started$1"
+until [ -e "go$1" ]; do sleep 0.02; done
+echo "score: $1"
+END
+    echo "0 0" >clock
+    start_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
+        DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
+    wait_until "[ -e started1 ]" 20
+    echo "28800000 0" >clock # eight hours asleep
+    touch go1
+    wait_until "[ -e started2 ]" 20
+    echo "-31536000000 0" >clock # a year back
+    touch go2
+    wait_until "[ -e started3 ]" 20
+    touch go3
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok|1|1.0
+ok|1|2.0
+ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job AS j JOIN attempt AS a ON a.job_id = j.id
+        JOIN summary AS s ON s.attempt_id = a.id ORDER BY j.id"
+    expect_sql 1 "SELECT ended < started FROM attempt WHERE job_id = 2"
+    # Later runs are the current ones whatever the clock says.
+    sed -i 's/^x = .*/x = [4]/; s/^objective.*/objective = "min:score"/' sweep.toml
+    touch go4
+    run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
+        DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep results --columns x --format csv
+    expect_status 0
+    expect_stdout $'x\r\n4\r'
+    expect_no_stderr
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+}
+
+run_cases "$@"
