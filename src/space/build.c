@@ -10,6 +10,7 @@
 #include "space/limits.h"
 #include "space/order.h"
 #include "space/rules.h"
+#include "store/guard.h"
 #include "util/memory.h"
 
 #define MOST_COMBINATIONS 1000000000000000000 /* ranks are 64 bits */
@@ -157,6 +158,7 @@ int space_build(const struct sweep *s, const struct space_options *options, stru
     inert_mark(space);
     if (expand_sections(space, &view, e) < 0)
         goto fail;
+    guard_limit_values(space->db);
     derive_declared(space, &problems);
     inert_compile(space, &problems);
     if (prediction_compile(space, &problems, e) < 0)

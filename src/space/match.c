@@ -7,13 +7,20 @@
 #include "space/identity.h"
 #include "space/inert.h"
 #include "space/join.h"
+#include "store/guard.h"
 #include "util/memory.h"
 
 /* Counting a rule by itself looks at every combination of the sections that it reads: up to this many. */
 #define CHEAP_ROWS 4000000
 
+/* What walking the product may take: this, and so much for each combination. The slowest real sweep takes a thousandth. */
+#define PATIENCE_MS 10000
+#define PATIENCE_PER_COMBINATION_US 100
+#define MOST_PATIENCE_MS (INT64_C(86400000) * 365)
+
 struct match_cursor {
     struct space *space;
+    bool is_limited; /* in time */
     struct stmt *select;
     struct match current;
     struct value *values;
@@ -63,6 +70,30 @@ static void add_census(const struct space *space, const struct census *c, const 
         buffer_printf(sql, " AND %s IS FALSE", c->violated->sql);
 }
 
+static int query_int(struct db *db, const char *sql, int64_t *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    int rc = guard_next(s, e);
+    *out = rc > 0 ? stmt_int(s, 0) : 0;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* An expression without end, or one that is hostile, must end; one that is merely large, must not. */
+static void allow_time(struct space *space)
+{
+    int64_t combinations = space_combinations(space);
+    int64_t ms = PATIENCE_MS + combinations / (1000 / PATIENCE_PER_COMBINATION_US);
+    ms = ms < MOST_PATIENCE_MS ? ms : MOST_PATIENCE_MS;
+    char *sentence = xasprintf("%s: the rules and expressions take too long for %lld combinations, more than %lld s;"
+                               " make them simpler or the product smaller",
+                               space->sweep->path, (long long)combinations, (long long)ms / 1000);
+    guard_limit_time(space->db, ms, sentence);
+    free(sentence);
+}
+
 static int take_census(struct space *space, const struct census *c, int64_t *out, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
@@ -74,7 +105,7 @@ static int take_census(struct space *space, const struct census *c, int64_t *out
     note_keys(c->filter, keys, &sections);
     note_keys(c->violated, keys, &sections);
     add_census(space, c, keys, sections, &sql);
-    int rc = db_query_int(space->db, buffer_text(&sql), 0, out, e);
+    int rc = query_int(space->db, buffer_text(&sql), out, e);
     /* Sections that no predicate reads multiply: they need not be walked. */
     *out *= space_combinations(space) / rows_of(space, sections);
     buffer_free(&sql);
@@ -96,6 +127,7 @@ int match_count(struct space *space, const struct expression *filter, struct mat
 {
     struct match_counts c = {space_combinations(space), 0, xcalloc(space->rule_count, sizeof *c.rules)};
     const struct census all = {0, filter, NULL};
+    allow_time(space);
     int rc = filter ? take_census(space, &all, &c.combinations, e) : 0;
     int64_t left = c.combinations;
     for (size_t i = 0; rc == 0 && i < space->rule_count; i++) {
@@ -202,7 +234,11 @@ static int open_cursor(struct space *space, const struct expression *filter, siz
 int match_open(struct space *space, const struct expression *filter, bool ordered, struct match_cursor **out,
                struct error *e)
 {
-    return open_cursor(space, filter, space->rule_count, ordered, out, e);
+    if (open_cursor(space, filter, space->rule_count, ordered, out, e) < 0)
+        return -1;
+    allow_time(space);
+    (*out)->is_limited = true;
+    return 0;
 }
 
 int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e)
@@ -328,7 +364,7 @@ static void read_row(struct match_cursor *c)
 
 int match_next(struct match_cursor *c, const struct match **out, struct error *e)
 {
-    int rc = stmt_next(c->select, e);
+    int rc = c->is_limited ? guard_next(c->select, e) : stmt_next(c->select, e);
     if (rc > 0) {
         read_row(c);
         *out = &c->current;
@@ -408,7 +444,7 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
     if (rc < 0)
         return -1;
     stmt_bind_int(s, 1, q->limit);
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = guard_next(s, e)) > 0)
         if ((rc = q->each(q->context, stmt_int(s, 0), stmt_text(s, 1), e)) < 0)
             break;
     stmt_free(s);

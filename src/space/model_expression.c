@@ -89,6 +89,7 @@ int model_evaluator_open(const struct model_scope *scope, struct model_evaluator
         model_evaluator_close(evaluator);
         return -1;
     }
+    guard_limit_values(evaluator->db);
     *out = evaluator;
     return 0;
 }

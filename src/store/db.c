@@ -25,6 +25,7 @@ static const struct {
     {SQLITE_BUSY, "another program holds it locked; close it and start again"},
     {SQLITE_IOERR, "the disk reported an error; check the file system and start again: nothing recorded is lost"},
     {SQLITE_INTERRUPT, "it would take too long; ask for less"},
+    {SQLITE_TOOBIG, "an expression works on texts of 256 KiB at most"},
     {SQLITE_SCHEMA, "its tables were changed by another program"},
 };
 
@@ -35,10 +36,10 @@ int db_error(struct db *db, struct error *e)
     for (size_t i = 0; i < sizeof advice_table / sizeof *advice_table; i++)
         if (advice_table[i].code == code)
             advice = advice_table[i].advice;
-    const char *name = db->path ? db->path : "in memory";
-    if (advice)
-        return error_set(e, ERROR_FAILED, "database %s: %s: %s", name, sqlite3_errmsg(db->handle), advice);
-    return error_set(e, ERROR_FAILED, "database %s: %s", name, sqlite3_errmsg(db->handle));
+    /* One in memory is there for the expressions of a sweep file. */
+    const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
+    return error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "",
+                     advice ? advice : "");
 }
 
 static void configure(sqlite3 *handle)
@@ -105,6 +106,7 @@ void db_close(struct db *db)
         return;
     sqlite3_close_v2(db->handle);
     free(db->step_limit);
+    allowance_free(db->allowance);
     free(db->path);
     free(db);
 }

@@ -6,7 +6,10 @@
 
 #include "store/sqlite.h"
 #include "util/buffer.h"
+#include "util/clock.h"
 #include "util/memory.h"
+
+#define STEPS_BETWEEN_LOOKS 200
 
 /* Pure, total functions of SQLite 3.40 with the math extension, and model_elements of space/model_expression.c;
  * deterministic ones of ours register themselves under names that begin with "predict_". */
@@ -156,4 +159,57 @@ void guard_limit_steps(struct db *db, int millions)
     db->step_limit = xrealloc(db->step_limit, sizeof(struct step_limit));
     db->step_limit->millions_left = millions;
     sqlite3_progress_handler(db->handle, 1000000, count_down, db->step_limit);
+}
+
+void guard_limit_values(struct db *db)
+{
+    sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, 256 << 10);
+    sqlite3_limit(db->handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
+}
+
+struct allowance {
+    int64_t left_ms;  /* when the running statement began */
+    int64_t began_ms; /* of the running step */
+    char *sentence;
+};
+
+static int is_used_up(void *context)
+{
+    const struct allowance *a = context;
+    return clock_monotonic_ms() - a->began_ms > a->left_ms;
+}
+
+void guard_limit_time(struct db *db, int64_t ms, const char *sentence)
+{
+    allowance_free(db->allowance);
+    db->allowance = xmalloc(sizeof *db->allowance);
+    *db->allowance = (struct allowance){ms, 0, xstrdup(sentence)};
+}
+
+void allowance_free(struct allowance *a)
+{
+    if (a)
+        free(a->sentence);
+    free(a);
+}
+
+int guard_next(struct stmt *s, struct error *e)
+{
+    struct allowance *a = s->db->allowance;
+    if (!a)
+        return stmt_next(s, e);
+    a->began_ms = clock_monotonic_ms();
+    sqlite3_progress_handler(s->db->handle, STEPS_BETWEEN_LOOKS, is_used_up, a);
+    int rc = sqlite3_step(s->handle);
+    bool interrupted = rc == SQLITE_INTERRUPT;
+    sqlite3_progress_handler(s->db->handle, 0, NULL, NULL);
+    a->left_ms -= clock_monotonic_ms() - a->began_ms;
+    if (rc == SQLITE_ROW)
+        return 1;
+    if (interrupted)
+        error_set(e, ERROR_USAGE, "%s", a->sentence);
+    else if (rc != SQLITE_DONE)
+        db_error(s->db, e);
+    sqlite3_reset(s->handle);
+    return rc == SQLITE_DONE ? 0 : -1;
 }

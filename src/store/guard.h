@@ -35,4 +35,15 @@ int guard_check_where(const char *expression, const char *const *columns, size_t
  * 0: no limit. For --where and the like, where a silly expression should stop. */
 void guard_limit_steps(struct db *db, int millions);
 
+/* Bounds what one call of a function can cost, which nothing can interrupt: from now on `db` refuses texts of more than
+ * 256 KiB and patterns of LIKE and GLOB of more than 1,000 bytes. */
+void guard_limit_values(struct db *db);
+
+/* Gives the statements of `db` that guard_next runs `ms` in all from now on; what was left of an earlier allowance is
+ * gone. `sentence` is what the error says once it is used up; copied. */
+void guard_limit_time(struct db *db, int64_t ms, const char *sentence);
+
+/* As stmt_next, within the allowance. ERROR_USAGE when that is used up. */
+int guard_next(struct stmt *s, struct error *e);
+
 #endif

@@ -228,6 +228,13 @@ static int write_statement(const struct result_query *q, const struct titles *al
     return 0;
 }
 
+/* --where is anybody's. */
+static void limit_work(struct db *db)
+{
+    guard_limit_steps(db, STEPS_MOST_MILLIONS);
+    guard_limit_values(db);
+}
+
 int result_query_open(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
 {
     struct titles all = {NULL, 0}, chosen = {NULL, 0};
@@ -241,7 +248,7 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
     stmt_bind_text(s, 2, q->state);
     stmt_bind_int(s, 3, q->limit > 0 ? q->limit : -1);
     if (q->where)
-        guard_limit_steps(db, STEPS_MOST_MILLIONS);
+        limit_work(db);
     *out = s;
     rc = 0;
 out:
@@ -272,7 +279,7 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
         stmt_bind_int(s, 1, q->every_sweep);
         stmt_bind_text(s, 2, q->state);
         if (q->where)
-            guard_limit_steps(db, STEPS_MOST_MILLIONS);
+            limit_work(db);
         *out = s;
     }
     titles_free(&all);

@@ -8,11 +8,13 @@
 #include "store/db.h"
 
 struct step_limit;
+struct allowance;
 
 struct db {
     sqlite3 *handle;
     char *path;                    /* NULL in memory */
     struct step_limit *step_limit; /* see guard_limit_steps; NULL: none */
+    struct allowance *allowance;   /* see guard_limit_time; NULL: none */
     int lock;                      /* writer_lock_take's descriptor; -1: not a writer's */
     dev_t device;                  /* with inode, the file that a writer opened; inode 0: not a writer's */
     ino_t inode;
@@ -26,6 +28,9 @@ struct stmt {
 
 /* Turns SQLite's last error into one sentence with what to do. Returns -1. */
 int db_error(struct db *db, struct error *e);
+
+/* Of guard_limit_time. NULL is none. */
+void allowance_free(struct allowance *a);
 
 /* --- rescue.c --- */
 

@@ -122,6 +122,30 @@ END
     expect_no_stderr
 }
 
+rule__hostile__refused_or_stopped_with_a_sentence()
+{
+    small_sweep sweep.toml
+    cp sweep.toml plain.toml
+    printf '[[rule]]\nname = "r"\nrequire = "%s"\n' 'EXISTS (WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT 1)' >>sweep.toml
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:[0-9]+:[0-9]+: rule .r.: '
+    cp plain.toml sweep.toml
+    printf '[[rule]]\nname = "r"\nrequire = "%s"\n' "x GLOB printf('%*d', 2000, y)" >>sweep.toml
+    run_meshsweep plan
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: an expression failed: LIKE or GLOB pattern too complex'
+    cp plain.toml sweep.toml
+    printf '[derive]\nlong = "%s"\n' "replace(printf('%*d', 1000, y), ' ', printf('%*d', 1000, x)) || ''" >>sweep.toml
+    sed -i 's/"{y}"/"{y}", "{long}"/' sweep.toml
+    run_meshsweep plan
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: an expression failed: string or blob too big: an expression works on texts of 256 KiB at most'
+}
+
 exit_statuses__each_for_its_cause()
 {
     small_sweep sweep.toml

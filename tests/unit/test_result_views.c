@@ -220,7 +220,7 @@ static void guard_limit_steps__endless_statement__ended_with_an_error(void **sta
     assert_int_equal(db_prepare(db, "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
                                     " SELECT count(*) FROM n", &s, NULL), 0);
     assert_int_equal(stmt_next(s, &e), -1);
-    assert_string_equal(e.text, "database in memory: interrupted: it would take too long; ask for less");
+    assert_string_equal(e.text, "an expression failed: interrupted: it would take too long; ask for less");
     stmt_free(s);
     guard_limit_steps(db, 0);
     expect_row(db, "SELECT count(*) FROM job", false, "2");

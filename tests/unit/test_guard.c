@@ -1,0 +1,115 @@
+/* store/guard: expressions end, and say so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/guard.h"
+
+static const char without_end[] =
+    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < ?1";
+
+static struct stmt *prepare(struct db *db, const char *sql)
+{
+    struct error e = ERROR_INIT;
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static int open_memory(void **state)
+{
+    struct error e = ERROR_INIT;
+    return db_open(NULL, DB_TEMPORARY, (struct db **)state, &e);
+}
+
+static int close_memory(void **state)
+{
+    db_close(*state);
+    return 0;
+}
+
+static void guard_next__without_end__stopped_with_the_sentence(void **state)
+{
+    struct db *db = *state;
+    struct error e = ERROR_INIT;
+    struct stmt *s = prepare(db, without_end);
+    guard_limit_time(db, 20, "that takes too long");
+    stmt_bind_int(s, 1, 0); /* no row ever */
+    assert_int_equal(guard_next(s, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_string_equal(e.text, "that takes too long");
+    stmt_free(s);
+    /* What is not guarded goes on. */
+    int64_t n = 0;
+    assert_int_equal(db_query_int(db, "SELECT 7", 0, &n, &e), 0);
+    assert_int_equal(n, 7);
+}
+
+static void guard_next__many_rows__share_the_allowance(void **state)
+{
+    struct db *db = *state;
+    struct error e = ERROR_INIT;
+    struct stmt *s = prepare(db, without_end);
+    guard_limit_time(db, 20, "that takes too long");
+    stmt_bind_int(s, 1, INT64_MAX);
+    int64_t rows = 0;
+    int rc;
+    while ((rc = guard_next(s, &e)) > 0)
+        rows++;
+    assert_int_equal(rc, -1);
+    assert_true(rows > 0);
+    assert_string_equal(e.text, "that takes too long");
+    /* A new allowance is for what comes then. */
+    guard_limit_time(db, 100000, "never");
+    assert_int_equal(guard_next(s, &e), 1);
+    stmt_free(s);
+}
+
+static void guard_next__other_errors__as_stmt_next_says_them(void **state)
+{
+    struct db *db = *state;
+    struct error e = ERROR_INIT;
+    struct stmt *s = prepare(db, "SELECT abs(-9223372036854775807 - 1)");
+    guard_limit_time(db, 100000, "never");
+    assert_int_equal(guard_next(s, &e), -1);
+    assert_non_null(strstr(e.text, "integer overflow"));
+    stmt_free(s);
+}
+
+static void limit_values__long_texts_and_patterns__refused(void **state)
+{
+    struct db *db = *state;
+    static const char *const statements[] = {
+        "SELECT length(replace(printf('%*d', 1000, 1), ' ', printf('%*d', 1000, 1)))",
+        "SELECT 'a' LIKE printf('%*d', 1001, 1)",
+        "SELECT 'a' GLOB printf('%*d', 1001, 1)",
+    };
+    guard_limit_values(db);
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+        struct error e = ERROR_INIT;
+        struct stmt *s = prepare(db, statements[i]);
+        assert_int_equal(stmt_next(s, &e), -1);
+        assert_non_null(strstr(e.text, i == 0 ? "256 KiB" : "pattern too complex"));
+        stmt_free(s);
+    }
+    int64_t yes = 0;
+    struct error e = ERROR_INIT;
+    assert_int_equal(db_query_int(db, "SELECT 'abc' LIKE 'a%' AND length(printf('%*d', 200000, 1)) = 200000", 0, &yes, &e), 0);
+    assert_int_equal(yes, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(guard_next__without_end__stopped_with_the_sentence, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(guard_next__many_rows__share_the_allowance, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(guard_next__other_errors__as_stmt_next_says_them, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(limit_values__long_texts_and_patterns__refused, open_memory, close_memory),
+    };
+    return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
+}
