@@ -319,8 +319,8 @@ database__deleted_during_a_run__is_saved()
 {
     waiting_sweep
     start_first_job
-    rm results.db
     echo "taken" >results.db.saved
+    rm results.db
     touch go
     expect_saved results.db.saved-2
     expect_file_contains results.db.saved taken
