@@ -11,6 +11,8 @@
 #   accuracy   predictions against published measurements, where their tables are (MESHSWEEP_SHARED_DATA); only when
 #              it is asked for
 #
+#   search     search strategies against published measurements, where their tables are; only when it is asked for
+#
 # Without a PART, all others. Prints a Markdown table: the median of BENCH_RUNS (3) runs, the tool and its peers in
 # turns, and how many times longer than the tool each peer took. Figures of other days or machines cannot be compared;
 # the ratios can. BENCH_JOBS and BENCH_SLOTS set the size of the part `jobs`, BENCH_DIR where files are made (its file
@@ -448,13 +450,143 @@ part_accuracy()
     accuracy_of flops | sed -nE 's/^MFU (within .*) in ([0-9]+) rows/| MFU against \2 published values | \1 |/p'
 }
 
+# --- search ---
+
+# Name of the file in configs/import, the table, what a group is, how it is called.
+search_tables()
+{
+    cat <<'END'
+ultrascale ultrascale-1B-8B.csv name,num_hosts nanotron, 1B and 8B on 1 to 64 nodes: by model and nodes
+vtrain vtrain-single-node.csv layers,hidden,num_devices_per_host,global_batch vTrain, GPT on 2 to 8 A100: by model, devices and global batch
+mpt llm-foundry-mpt.csv params,num_hosts,device,seq,precision MPT, FSDP on 8 to 512 A100 and H100: by model, devices, sequence and precision
+END
+}
+
+# The number in the Nth column of the strategy's row; nothing where it has none.
+search_figure() # FILE STRATEGY COLUMN
+{
+    awk -F '|' -v name=" $2 " -v column="$3" '$2 == name { split($column, word, " "); print word[1] }' "$1"
+}
+
+search_target() # WHAT FIGURE MOST
+{
+    awk -v what="$1" -v figure="$2" -v most="$3" \
+        'BEGIN { printf "| %s | %s | at most %s | %s |\n", what, figure, most, figure <= most ? "yes" : "**no**" }'
+}
+
+# Mean trials of `model` against those of every other strategy.
+search_rivals() # FILE LABEL
+{
+    awk -F '|' -v label="$2" '
+        $2 ~ /^ [a-z-]+ $/ && $2 !~ /strategy/ { split($3, word, " "); if ($2 == " model ") model = word[1]; else if (best == "" || word[1] < best) { best = word[1]; name = $2 } }
+        END { gsub(/ /, "", name); printf "| %s: trials of `model`, of the next best (%s) | %s, %s | fewer | %s |\n", label, name, model, best, model < best ? "yes" : "**no**" }' "$1"
+}
+
+# `own` has no more trials than `rival`, and no more failures.
+search_pair() # FILE LABEL OWN RIVAL
+{
+    local own rival
+    own="$(search_figure "$1" "$3" 3) $(search_figure "$1" "$3" 6)"
+    rival="$(search_figure "$1" "$4" 3) $(search_figure "$1" "$4" 6)"
+    [ "$own" != " " ] && [ "$rival" != " " ] || return 0
+    awk -v label="$2" -v a="$3" -v b="$4" -v own="$own" -v rival="$rival" 'BEGIN {
+        split(own, x, " "); split(rival, y, " ")
+        printf "| %s: trials and failures of `%s`, of `%s` | %s and %s, %s and %s | no more | %s |\n", label, a, b, x[1], x[2],
+            y[1], y[2], x[1] <= y[1] && x[2] <= y[2] ? "yes" : "**no**" }'
+}
+
+# 100,000 candidates in one group, all measured: by a formula, it does not matter which.
+search_decision() # DIRECTORY
+{
+    awk 'BEGIN {
+        print "layers,tp,dp,mbs,ga,zero,bucket,rate"
+        for (l = 0; l < 2; l++) for (t = 1; t <= 8; t *= 2) for (m = 1; m <= 16; m *= 2) for (g = 1; g <= 16; g *= 2)
+            for (z = 0; z < 4; z++) for (b = 0; b < 125; b++)
+                printf "32,%d,%d,%d,%d,%d,%d,%.4f\n", t, 8 / t, m, g, z, 250 * l + b, 1000 * m * g / (m * g + 4) / (1 + z * t / 9) + b
+    }' >"$1/large.csv"
+    cat >"$1/large.toml" <<'END'
+[sweep]
+objective = "max:throughput"
+[job.metrics.throughput]
+unit = "samples/s"
+better = "max"
+[import]
+[import.cluster_spec]
+num_hosts = 1
+num_devices_per_host = 8
+device = "'H100'"
+[import.model]
+layers = "layers"
+hidden = 4096
+heads = 32
+vocab = 50000
+seq = 2048
+[import.parallel_spec]
+tp = "tp"
+dp = "dp"
+micro_batch = "mbs"
+gradient_accumulation = "ga"
+zero_stage = "zero"
+bucket = "bucket"
+[import.metrics]
+throughput = "rate"
+[predict]
+framework = "megatron"
+prune = "off"
+END
+    "$meshsweep" import -c "$1/large.toml" -d "$1/large.db" "$1/large.csv" >&2
+    "$meshsweep" replay -d "$1/large.db" --group-by layers --strategy model --seeds 1 --max-trials 20 --json |
+        sed -n 's/.*"slowest_decision_ms":[^0-9]*\([0-9]*\).*/\1/p'
+}
+
+part_search()
+{
+    local data=${MESHSWEEP_SHARED_DATA:-$root/../shared/data} directory name table groups label wrong
+    if [ ! -d "$data" ]; then
+        echo "bench.sh: search is left out: no tables in $data" >&2
+        return
+    fi
+    directory=$(mktemp -d "$BENCH_DIR/search.XXXXXX")
+    printf '| target | reached | wanted | |\n|---|---|---|---|\n' >"$directory/targets"
+    while read -r name table groups label; do
+        "$meshsweep" import -c "$root/configs/import/$name.toml" -d "$directory/$name.db" "$data/$table" >&2
+        "$meshsweep" replay -d "$directory/$name.db" --group-by "$groups" --strategy all >"$directory/$name"
+        "$meshsweep" replay -d "$directory/$name.db" --group-by "$groups" --strategy model --memory-error 1.5 \
+            --time-error 2.8 --seeds 100 >"$directory/$name.wrong"
+        wrong=$(search_figure "$directory/$name.wrong" model 3)
+        printf '\n### %s\n\n' "$label"
+        cat "$directory/$name"
+        sed -n 's/^| model /| model, wrong predictions /p' "$directory/$name.wrong"
+        {
+            case $name in
+            ultrascale)
+                search_target "nanotron: mean trials of \`model\`" "$(search_figure "$directory/$name" model 3)" 3.5
+                search_target "nanotron: failed runs" "$(search_figure "$directory/$name" model 6)" 0.3
+                search_target "nanotron: mean trials with wrong predictions" "$wrong" 4.5
+                ;;
+            vtrain)
+                search_target "vTrain: mean trials of \`model\`" "$(search_figure "$directory/$name" model 3)" 3
+                search_target "vTrain: mean trials with wrong predictions" "$wrong" 4.5
+                ;;
+            esac
+            search_rivals "$directory/$name" "${label%%,*}"
+            search_pair "$directory/$name" "${label%%,*}" binary dsat-binary
+            search_pair "$directory/$name" "${label%%,*}" asha dsat-asha
+        } >>"$directory/targets"
+    done < <(search_tables)
+    search_target "slowest decision among 100,000 candidates, ms" "$(search_decision "$directory")" 50 >>"$directory/targets"
+    printf '\n### Targets\n\n'
+    cat "$directory/targets"
+    rm -rf "$directory"
+}
+
 # --- the whole ---
 
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models memory)
 for part in "${parts[@]}"; do
     declare -F "part_$part" >/dev/null || {
-        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [memory] [accuracy]" >&2
+        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [memory] [accuracy] [search]" >&2
         exit 2
     }
 done

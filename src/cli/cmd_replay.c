@@ -14,7 +14,7 @@
 
 struct replay_options {
     const char *db, *config, *group_by, *strategy;
-    int64_t seeds, jobs;
+    int64_t seeds, jobs, max_trials;
     double target_gap, memory_error, time_error;
     bool groups, trace, json;
 };
@@ -34,6 +34,8 @@ static const struct option options[] = {
      .fallback = "20", .least = 1, .most = 100000},
     {.name = "jobs", .letter = 'j', .kind = OPTION_INT, .offset = AT(jobs), .value = "N", .help = "trials at a time",
      .fallback = "1", .least = 1, .most = 65536},
+    {.name = "max-trials", .kind = OPTION_INT, .offset = AT(max_trials), .value = "N",
+     .help = "after which a strategy is ended; 0: no limit", .fallback = "0", .least = 0, .most = INFINITY},
     {.name = "target-gap", .kind = OPTION_DOUBLE, .offset = AT(target_gap), .value = "SHARE",
      .help = "how far from the best is good enough", .fallback = "0.05", .least = 0, .most = 0.999999},
     {.name = "memory-error", .kind = OPTION_DOUBLE, .offset = AT(memory_error), .value = "X",
@@ -61,7 +63,7 @@ struct trace {
     const struct contest *contest;
     const struct replay_group *group;
     size_t made;
-    int64_t last_ms; /* when the decision before was told of; 0: there is none */
+    int64_t last_us; /* when what came before was told of; 0: nothing did */
     bool is_wanted;
     struct buffer text;
 };
@@ -70,11 +72,11 @@ static void trace_decision(void *context, const struct decision *d, const struct
 {
     struct trace *t = context;
     const struct replay_source *s = t->contest->source;
-    int64_t now = clock_monotonic_ms();
-    if (t->last_ms)
-        replay_report_decision(t->contest->report, now - t->last_ms);
-    t->last_ms = now;
-    if (!t->is_wanted)
+    int64_t now = clock_processor_us();
+    if (d && t->last_us)
+        replay_report_decision(t->contest->report, now - t->last_us);
+    t->last_us = now;
+    if (!d || !t->is_wanted)
         return;
     buffer_printf(&t->text, "  %zu. job %lld: ", ++t->made,
                   (long long)s->set.job_ids[t->group->members[d->candidate]]);
@@ -97,7 +99,7 @@ static int run_one(struct contest *c, size_t group, uint64_t seed, struct replay
                                .target_gap = o->target_gap, .seed = seed, .order_seed = seed,
                                .watch = trace_decision, .context = &trace};
     search.strategy = (char *)c->strategy;
-    search.numbers[SEARCH_MAX_TRIALS] = SEARCH_UNLIMITED;
+    search.numbers[SEARCH_MAX_TRIALS] = (double)o->max_trials;
     if (o->memory_error > 1 || o->time_error > 1)
         replay_disturb(&c->groups[group], &c->source->set.space, &wrong);
     if (trace.is_wanted)

@@ -14,7 +14,7 @@ struct strategy_results {
     const char *name;
     double *values[MEASURE_COUNT]; /* groups × seeds; NAN: no such search */
     size_t arrived, searches;
-    int64_t slowest_ms; /* decision */
+    int64_t slowest_us; /* decision */
 };
 
 struct replay_report {
@@ -90,10 +90,10 @@ void replay_report_add(struct replay_report *r, size_t group, size_t seed, const
     s->searches++;
 }
 
-void replay_report_decision(struct replay_report *r, int64_t ms)
+void replay_report_decision(struct replay_report *r, int64_t us)
 {
     struct strategy_results *s = &r->strategies[r->count - 1];
-    s->slowest_ms = ms > s->slowest_ms ? ms : s->slowest_ms;
+    s->slowest_us = us > s->slowest_us ? us : s->slowest_us;
 }
 
 void replay_report_withdraw(struct replay_report *r)
@@ -209,7 +209,7 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
     cJSON_AddStringToObject(o, "strategy", s->name);
     cJSON_AddNumberToObject(o, "searches", (double)s->searches);
     cJSON_AddNumberToObject(o, "arrived", (double)s->arrived);
-    cJSON_AddNumberToObject(o, "slowest_decision_ms", (double)s->slowest_ms);
+    cJSON_AddNumberToObject(o, "slowest_decision_ms", (double)s->slowest_us / 1000);
     add_measures(o, r, s, SIZE_MAX);
     cJSON *groups = cJSON_AddArrayToObject(o, "groups");
     for (size_t g = 0; g < r->source->group_count; g++) {

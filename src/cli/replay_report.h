@@ -18,8 +18,8 @@ bool replay_report_any_runnable(const struct replay_report *r);
 void replay_report_begin(struct replay_report *r, const char *strategy);
 void replay_report_add(struct replay_report *r, size_t group, size_t seed, const struct replay_result *result);
 
-/* How long one decision took, with what had to be learned from the outcome before it. */
-void replay_report_decision(struct replay_report *r, int64_t ms);
+/* Processor time that one decision took, with what had to be learned from the outcome before it. */
+void replay_report_decision(struct replay_report *r, int64_t us);
 
 /* The strategy begun last is left out. */
 void replay_report_withdraw(struct replay_report *r);

@@ -383,6 +383,14 @@ static void take_residuals(const struct belief *b, struct residuals *r)
     }
 }
 
+static void add_kernel(const float *kernels, float weight, size_t count, float *sums, float *nearest)
+{
+    for (size_t c = 0; c < count; c++) {
+        sums[c] += weight * kernels[c];
+        nearest[c] = kernels[c] > nearest[c] ? kernels[c] : nearest[c];
+    }
+}
+
 static void correct(struct belief *b, const struct residuals *r, double spread)
 {
     size_t n = r->count, count = b->s->space->count;
@@ -394,18 +402,17 @@ static void correct(struct belief *b, const struct residuals *r, double spread)
             k[i * n + j] = (double)b->kernels[r->at[i]][b->told[r->at[j]]] + (i == j ? noise : 0);
     }
     solve(k, weights, n);
+    /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
+    float *sums = xcalloc(count + 1, sizeof *sums), *nearest = xcalloc(count + 1, sizeof *nearest);
+    for (size_t i = 0; i < n; i++)
+        add_kernel(b->kernels[r->at[i]], (float)weights[i], count, sums, nearest);
     for (size_t c = 0; c < count; c++) {
-        double sum = 0;
-        float nearest = 0;
-        for (size_t i = 0; i < n; i++) {
-            float to = b->kernels[r->at[i]][c];
-            sum += weights[i] * (double)to;
-            nearest = to > nearest ? to : nearest;
-        }
-        b->all[c].mean += r->level + sum;
-        double left = 1 - (double)nearest * (double)nearest;
+        double left = 1 - (double)nearest[c] * (double)nearest[c];
+        b->all[c].mean += r->level + (double)sums[c];
         b->all[c].deviation = sqrt(spread * spread * (left > 0 ? left : 0) + NOISE * NOISE);
     }
+    free(sums);
+    free(nearest);
     free(k);
     free(weights);
 }
@@ -438,21 +445,23 @@ static bool some_failed(const struct belief *b)
 
 static void fill_failures(struct belief *b, const struct fitted *fits)
 {
-    size_t told_count = some_failed(b) ? b->told_count : 0;
-    for (size_t c = 0; c < b->s->space->count; c++) {
-        double failed = FAILURE_PRIOR * FAILURE_WEIGHT, all = FAILURE_WEIGHT;
-        for (size_t i = 0; i < told_count; i++) {
-            const struct trial *t = &b->s->trials[b->told[i]];
-            double weight = (double)b->kernels[i][c];
-            weight *= weight; /* nearer than what is said of speed */
-            if (t->out_of_memory)
-                continue;
-            all += weight;
-            failed += t->state == TRIAL_FAILED ? weight : 0;
+    size_t told_count = some_failed(b) ? b->told_count : 0, count = b->s->space->count;
+    float *failed = xcalloc(count + 1, sizeof *failed), *all = xcalloc(count + 1, sizeof *all);
+    for (size_t i = 0; i < told_count; i++) {
+        const struct trial *t = &b->s->trials[b->told[i]];
+        float counts = t->state == TRIAL_FAILED ? 1 : 0;
+        for (size_t c = 0; c < count && !t->out_of_memory; c++) {
+            float weight = b->kernels[i][c] * b->kernels[i][c]; /* nearer than what is said of speed */
+            all[c] += weight;
+            failed[c] += counts * weight;
         }
-        b->all[c].out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c]);
-        b->all[c].other_failure = failed / all;
     }
+    for (size_t c = 0; c < count; c++) {
+        b->all[c].out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c]);
+        b->all[c].other_failure = (FAILURE_PRIOR * FAILURE_WEIGHT + (double)failed[c]) / (FAILURE_WEIGHT + (double)all[c]);
+    }
+    free(failed);
+    free(all);
 }
 
 const struct belief_of *belief_all(struct belief *b)

@@ -308,6 +308,8 @@ static int run_search(struct replay *r, const struct search_options *options, bo
     for (size_t i = 0; i < g->space.count; i++)
         if (r->tried[i])
             search_tell(r->search, i, &g->outcomes[i].outcome);
+    if (r->task->watch)
+        r->task->watch(r->task->context, NULL, NULL);
     while (!(enough && is_done(r)) && ask_round(r))
         tell_round(r);
     search_free(r->search);

@@ -61,7 +61,7 @@ struct replay_task {
     size_t concurrent;
     double target_gap;
     uint64_t seed, order_seed;
-    /* Told of every decision; NULL: nobody is. */
+    /* Told of every decision, and with NULL when a search begins; NULL: nobody is. */
     void (*watch)(void *context, const struct decision *decision, const struct replay_outcome *outcome);
     void *context;
 };

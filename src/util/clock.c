@@ -15,6 +15,13 @@ int64_t clock_monotonic_ms(void)
     return read_ms(CLOCK_MONOTONIC);
 }
 
+int64_t clock_processor_us(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
 int64_t clock_wall_ms(void)
 {
     return read_ms(CLOCK_REALTIME);

@@ -8,6 +8,9 @@
 /* Milliseconds that only go forward and stand still while the machine is suspended: for deadlines and durations. */
 int64_t clock_monotonic_ms(void);
 
+/* Microseconds of processor time that this process has used: what other work on the machine does not stretch. */
+int64_t clock_processor_us(void);
+
 /* Milliseconds since 1970-01-01 UTC: for people; may jump either way. */
 int64_t clock_wall_ms(void);
 

@@ -11,7 +11,7 @@ measured_table()
         for layers in 2 4 8; do
             for kernel in 1 2; do
                 for mbs in 1 2 4 8 16; do
-                    awk -v l=$layers -v t=$kernel -v m=$mbs 'BEGIN {
+                    awk -v l="$layers" -v t="$kernel" -v m="$mbs" 'BEGIN {
                         most = l == 2 ? 4 : l == 4 ? 2 : 0
                         rate = 100 / l * m / (m + 1) * (t == 2 ? 0.9 : 1)
                         if (m > most) print l "," t "," m ",oom,,,7"
