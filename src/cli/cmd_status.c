@@ -184,7 +184,9 @@ static void add_failures(const struct view *v, struct buffer *b)
     const struct sweep_status *s = &v->status;
     /* The first one is the most frequent. */
     int digits = s->failure_count ? digits_of(s->failures[0].jobs) : 0;
-    if (s->failure_count)
+    if (s->failure_count && s->failed > STATUS_FAILURES_MOST)
+        buffer_printf(b, "\nfailures, of the newest %d\n", STATUS_FAILURES_MOST);
+    else if (s->failure_count)
         buffer_add_text(b, "\nfailures\n");
     for (size_t i = 0; i < s->failure_count; i++) {
         const struct status_failure *f = &s->failures[i];

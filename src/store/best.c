@@ -62,19 +62,22 @@ static bool is_close(const struct best *b, double value)
     return b->count == 0 || fabs(value - b->jobs[0].value) <= BEST_TOLERANCE * fabs(b->jobs[0].value);
 }
 
+#define RANKED_SQL(order) \
+    "SELECT j.id, m.value FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id" \
+    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" \
+    " WHERE m.name = ?1 AND m.value > -9e999 AND m.value < 9e999 AND j.state = 'ok'" \
+    " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY " order ", j.id LIMIT ?2"
+
 static int read_ranked(struct db *db, struct best *out, struct error *e)
 {
-    static const char sql[] =
-        "SELECT j.id, m.value FROM job AS j CROSS JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1"
-        " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok' AND m.value > -9e999 AND m.value < 9e999"
-        " ORDER BY iif(?2, -m.value, m.value), j.id LIMIT ?3";
+    /* Down or up the index of values, as far as is wanted. */
+    static const char *const sql[] = {RANKED_SQL("m.value"), RANKED_SQL("m.value DESC")};
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_prepare(db, sql[out->maximise], &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, out->objective);
-    stmt_bind_int(s, 2, out->maximise);
-    stmt_bind_int(s, 3, BEST_LISTED + 1);
+    stmt_bind_int(s, 2, BEST_LISTED + 1);
     while ((rc = stmt_next(s, e)) > 0 && is_close(out, stmt_double(s, 1))) {
         if (out->count == BEST_LISTED) {
             out->more = true;

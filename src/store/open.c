@@ -23,6 +23,7 @@ static const struct migration migrations[] = {
     {3, "migrations/0003_retries.sql"},
     {4, "migrations/0004_witnesses.sql"},
     {5, "migrations/0005_search.sql"},
+    {6, "migrations/0006_ranked_summaries.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

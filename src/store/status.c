@@ -113,8 +113,23 @@ static void read_best(const struct stmt *s, struct sweep_status *out)
     out->best = stmt_double(s, 1);
 }
 
+#define BEST_SQL(order, never) \
+    "SELECT j.id, m.value FROM sweep AS s CROSS JOIN summary AS m ON m.name = s.objective" \
+    " CROSS JOIN attempt AS a ON a.id = m.attempt_id CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" \
+    " WHERE s.id = ?1 AND " never "s.maximise AND j.sweep_id = ?1 AND j.state = 'ok' AND m.value > -9e999" \
+    " AND m.value < 9e999 ORDER BY " order ", j.id LIMIT 1"
+
 static const struct part parts[] = {
-    {"SELECT iif(witness_id IS NULL, state, 'pruned'), failure, count(*) FROM job WHERE sweep_id = ?1 GROUP BY 1, 2",
+    /* All but ok from their partial indexes; ok is the rest, of a number that is known once all jobs stand in the table
+     * (the table's triggers watch). Counting a million rows would take a second. */
+    {"WITH open (state, failure, jobs) AS MATERIALIZED ("
+     " SELECT 'pending', NULL, count(*) FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL"
+     " UNION ALL SELECT 'pruned', NULL, count(*) FROM job WHERE sweep_id = ?1 AND witness_id IS NOT NULL"
+     " UNION ALL SELECT 'running', NULL, count(*) FROM job WHERE sweep_id = ?1 AND state = 'running'"
+     " UNION ALL SELECT 'failed', failure, count(*) FROM job WHERE sweep_id = ?1 AND state = 'failed' GROUP BY failure)"
+     " SELECT * FROM open WHERE jobs > 0 UNION ALL SELECT 'ok', NULL,"
+     " coalesce((SELECT jobs FROM sweep WHERE id = ?1 AND enumerated), (SELECT count(*) FROM job WHERE sweep_id = ?1))"
+     " - (SELECT sum(jobs) FROM open)",
      read_state},
     {"SELECT witness_id, count(*) FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1 GROUP BY 1 ORDER BY 2 DESC, 1",
      read_witness},
@@ -122,8 +137,8 @@ static const struct part parts[] = {
      " WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND j.state = 'running' AND j.sweep_id = ?1",
      read_claimed},
     {"SELECT j.failure, coalesce(a.message, ''), count(*) AS jobs, min(j.id)"
-     " FROM job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id"
-     " WHERE j.sweep_id = ?1 AND j.state = 'failed' GROUP BY 1, 2 ORDER BY jobs DESC, 4",
+     " FROM (SELECT id, failure, attempt_id FROM job WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT "
+     LITERAL(STATUS_FAILURES_MOST) ") AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id GROUP BY 1, 2 ORDER BY jobs DESC, 4",
      read_failure},
     /* Of any sweep: a runner that was started with an older file still occupies the machine. */
     {"WITH same AS MATERIALIZED (SELECT s.kind, k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
@@ -143,17 +158,15 @@ static const struct part parts[] = {
     {"SELECT (count(*) - 1) * 1000.0 / nullif(max(ended) - min(ended), 0) FROM (SELECT ended FROM attempt"
      " WHERE ended IS NOT NULL AND ?1 ORDER BY id DESC LIMIT " LITERAL(RATE_WINDOW) ")",
      read_rate},
-    {"SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-     " WHERE (SELECT max(id) FROM attempt) <= " LITERAL(DEVICE_HOURS_MOST) " AND ?1",
+    {"SELECT CASE WHEN (SELECT max(id) FROM attempt) <= " LITERAL(DEVICE_HOURS_MOST) " AND ?1 THEN"
+     " (SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id) END",
      read_device_hours},
     {"SELECT s.objective, s.maximise, m.unit FROM sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective"
      " WHERE s.id = ?1 AND s.objective IS NOT NULL",
      read_objective},
-    {"SELECT j.id, m.value FROM job AS j CROSS JOIN summary AS m ON m.attempt_id = j.attempt_id"
-     " AND m.name = (SELECT objective FROM sweep WHERE id = ?1)"
-     " WHERE j.sweep_id = ?1 AND j.state = 'ok' AND m.value > -9e999 AND m.value < 9e999"
-     " ORDER BY iif((SELECT maximise FROM sweep WHERE id = ?1), -m.value, m.value), j.id LIMIT 1",
-     read_best},
+    /* Down or up the index of values, to the first job of the sweep: one of the two gives a row. */
+    {BEST_SQL("m.value DESC", ""), read_best},
+    {BEST_SQL("m.value", "NOT "), read_best},
 };
 
 static int read_part(struct db *db, const struct part *p, struct sweep_status *out, struct error *e)

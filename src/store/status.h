@@ -7,6 +7,9 @@
 /* Lists hold at most this many items; their totals count all. */
 #define STATUS_LISTED 10
 
+/* Failures are grouped of the newest failed jobs, so many at most. */
+#define STATUS_FAILURES_MOST 10000
+
 #define RATE_WINDOW 200
 
 /* Attempts of which device-hours are added up: a tenth of a second. */
