@@ -13,6 +13,7 @@
 #include "cli/session.h"
 #include "deepspeed/ds_preparation.h"
 #include "run/runner.h"
+#include "run/slurm_executor.h"
 #include "search/driver.h"
 #include "space/enumerate.h"
 #include "space/learning.h"
@@ -52,8 +53,10 @@ static int need_command(const struct session *s, struct error *e)
                      s->sweep->path);
 }
 
-static size_t slots_of(const struct run_options *o)
+static size_t slots_of(const struct run_options *o, const struct sweep *sweep)
 {
+    if (o->executor == EXECUTOR_SLURM)
+        return o->jobs ? (size_t)o->jobs : (size_t)sweep->slurm.max_jobs;
     /* One at a time unless told otherwise: two jobs that share a device would spoil both measurements. */
     return o->jobs ? (size_t)o->jobs : 1;
 }
@@ -108,7 +111,9 @@ static int start_runner(struct execution *x, const char *directory, const char *
         .space = x->session->space,
         .db = x->db,
         .sweep_id = x->enumeration.sweep_id,
-        .slots = slots_of(x->options),
+        .slots = slots_of(x->options, x->session->sweep),
+        .executor = x->options->executor == EXECUTOR_SLURM ? slurm_executor_create : NULL,
+        .detach = x->options->detach,
         .directory = directory,
         .identity = identity,
         .environment = environment,

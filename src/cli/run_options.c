@@ -10,7 +10,7 @@ static const char *const progress_words[] = {
 };
 static const char *const switch_words[] = {[SWITCH_NOT_GIVEN] = "as configured", [SWITCH_ON] = "on",
                                           [SWITCH_OFF] = "off", NULL};
-static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", NULL};
+static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_SLURM] = "slurm", NULL};
 
 #define WHAT_TO_MATCH \
     {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = AT(config), .value = "FILE", \
@@ -26,7 +26,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", NULL};
     {.name = "prune", .kind = OPTION_STRING, .offset = AT(prune), .value = "HOW", \
      .help = "leave out what cannot fit: sound, estimate or off"}, \
     {.name = "executor", .kind = OPTION_CHOICE, .offset = AT(executor), .value = "NAME", \
-     .help = "where jobs run: local", .choices = executor_words, .fallback = "local"}, \
+     .help = "where jobs run: local or slurm", .choices = executor_words, .fallback = "local"}, \
     {.name = "manual-job-timeout", .kind = OPTION_DURATION, .offset = AT(manual_timeout_ms), .value = "SECONDS", \
      .help = "limit of jobs whose plan is given (600)"}, \
     {.name = "command", .kind = OPTION_STRING, .offset = AT(command), .value = "LINE", \
@@ -88,6 +88,8 @@ const struct option run_option_table[] = {
      .help = "jobs at a time", .least = 1, .most = 65536},
     {.name = "max-fail", .kind = OPTION_INT, .offset = AT(max_fail), .value = "N",
      .help = "start nothing new after N failed jobs", .least = 1, .most = INFINITY},
+    {.name = "detach", .kind = OPTION_FLAG, .offset = AT(detach),
+     .help = "with Slurm: submit and leave; the next run collects"},
     {.name = "progress", .kind = OPTION_CHOICE, .offset = AT(progress), .value = "HOW",
      .help = "auto, tty, plain, json or none", .choices = progress_words, .fallback = "auto"},
     SEARCH_OPTIONS,

@@ -10,7 +10,7 @@
 
 enum progress { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 enum switch_choice { SWITCH_NOT_GIVEN, SWITCH_ON, SWITCH_OFF };
-enum executor_choice { EXECUTOR_LOCAL };
+enum executor_choice { EXECUTOR_LOCAL, EXECUTOR_SLURM };
 
 struct run_options {
     const char *config, *db;
@@ -29,6 +29,7 @@ struct run_options {
     int progress;              /* enum progress */
     int64_t manual_timeout_ms; /* 0: not given */
     const char *command;       /* a line for the shell in place of the file's command; NULL: none */
+    bool detach;               /* leave what Slurm runs to it */
     bool search_model;
     bool json; /* of a plan */
     bool all;  /* of a plan: every job, not the first ones */

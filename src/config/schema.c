@@ -201,6 +201,38 @@ static const struct schema_key refuse_keys[] = {
     [REFUSE_WHY] = {"why", TYPE_STRING, DEFAULTS, true},
 };
 const struct schema schema_refuse = {"[[import.refuse]]", refuse_keys, LENGTH(refuse_keys)};
+static const struct schema_key slurm_keys[] = {
+    [SLURM_KEY_PARTITION] = {"partition", TYPE_STRING, DEFAULTS, false},
+    [SLURM_KEY_ACCOUNT] = {"account", TYPE_STRING, DEFAULTS, false},
+    [SLURM_KEY_QOS] = {"qos", TYPE_STRING, DEFAULTS, false},
+    [SLURM_KEY_CONSTRAINT] = {"constraint", TYPE_STRING, DEFAULTS, false},
+    [SLURM_KEY_RESERVATION] = {"reservation", TYPE_STRING, DEFAULTS, false},
+    [SLURM_KEY_MEMORY] = {"memory", TYPE_STRING, DEFAULTS, false},
+    [SLURM_KEY_GPU_TYPE] = {"gpu_type", TYPE_STRING, DEFAULTS, false},
+    [SLURM_KEY_GPUS] = {"gpus", TYPE_BOOL, DEFAULTS, false},
+    [SLURM_KEY_OPTIONS] = {"options", TYPE_STRINGS, DEFAULTS, false},
+    [SLURM_KEY_LAUNCHER] = {"launcher", TYPE_STRINGS, DEFAULTS, false},
+    [SLURM_KEY_TASKS_PER_NODE] = {"tasks_per_node", TYPE_INT, DEFAULTS, false},
+    [SLURM_KEY_CPUS_PER_TASK] = {"cpus_per_task", TYPE_INT, DEFAULTS, false},
+    [SLURM_KEY_ARRAY_SIZE] = {"array_size", TYPE_INT, DEFAULTS, false},
+    [SLURM_KEY_MAX_JOBS] = {"max_jobs", TYPE_INT, DEFAULTS, false},
+    [SLURM_KEY_POLL] = {"poll", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+    [SLURM_KEY_ABSENCE] = {"absence", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+    [SLURM_KEY_MARGIN] = {"margin", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+    [SLURM_KEY_HEARTBEAT] = {"heartbeat", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+    [SLURM_KEY_TIMEOUT_FACTOR] = {"timeout_factor", TYPE_NUMBER, DEFAULTS, false},
+};
+const struct schema schema_slurm = {"[slurm]", slurm_keys, LENGTH(slurm_keys)};
+
+static const struct schema_key local_keys[] = {
+    [LOCAL_DEVICES] = {"devices", TYPE_INT | TYPE_LIST, DEFAULTS, false},
+    [LOCAL_EXCLUSIVE] = {"exclusive", TYPE_BOOL, DEFAULTS, false},
+    [LOCAL_BIND_CPUS] = {"bind_cpus", TYPE_BOOL, DEFAULTS, false},
+    [LOCAL_WAIT_CLEAN] = {"wait_clean", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+    [LOCAL_DIRTY_MEMORY] = {"dirty_memory", TYPE_STRING, DEFAULTS, false},
+    [LOCAL_SAMPLE] = {"sample", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+};
+const struct schema schema_local = {"[local]", local_keys, LENGTH(local_keys)};
 
 static const struct schema_key order_keys[] = {
     [ORDER_KEY_ORDER] = {"order", TYPE_STRING | TYPE_LIST, DEFAULTS, true},
@@ -210,7 +242,7 @@ const struct schema schema_order = {"[predict.order]", order_keys, LENGTH(order_
 
 static const struct schema *const all[] = {&schema_top,    &schema_sweep, &schema_job,
                                            &schema_metric, &schema_deepspeed, &schema_rule,  &schema_failure,
-                                           &schema_model_space, &schema_predict};
+                                           &schema_model_space, &schema_predict, &schema_slurm, &schema_local};
 
 static const struct {
     unsigned type;

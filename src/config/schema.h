@@ -1,5 +1,4 @@
-/* The keys that a sweep file may have: one table for each kind of table in it. What is listed here and read nowhere
- * yet ([slurm], …) is accepted as it stands: later work takes it over. */
+/* The keys that a sweep file may have: one table for each kind of table in it. */
 #ifndef MESHSWEEP_CONFIG_SCHEMA_H
 #define MESHSWEEP_CONFIG_SCHEMA_H
 
@@ -55,8 +54,7 @@ enum top_key {
     TOP_PREDICT,
     TOP_IMPORT,
     TOP_SEARCH,
-    TOP_READ, /* below: accepted, not read */
-    TOP_SLURM = TOP_READ,
+    TOP_SLURM,
     TOP_LOCAL,
     TOP_COUNT
 };
@@ -143,6 +141,38 @@ enum import_key {
     IMPORT_COUNT
 };
 enum refuse_key { REFUSE_WHEN, REFUSE_WHY, REFUSE_COUNT };
+enum slurm_key {
+    SLURM_KEY_PARTITION,
+    SLURM_KEY_ACCOUNT,
+    SLURM_KEY_QOS,
+    SLURM_KEY_CONSTRAINT,
+    SLURM_KEY_RESERVATION,
+    SLURM_KEY_MEMORY,
+    SLURM_KEY_GPU_TYPE,
+    SLURM_KEY_GPUS,
+    SLURM_KEY_OPTIONS,
+    SLURM_KEY_LAUNCHER,
+    SLURM_KEY_TASKS_PER_NODE,
+    SLURM_KEY_CPUS_PER_TASK,
+    SLURM_KEY_ARRAY_SIZE,
+    SLURM_KEY_MAX_JOBS,
+    SLURM_KEY_POLL,
+    SLURM_KEY_ABSENCE,
+    SLURM_KEY_MARGIN,
+    SLURM_KEY_HEARTBEAT,
+    SLURM_KEY_TIMEOUT_FACTOR,
+    SLURM_KEY_COUNT
+};
+enum local_key {
+    LOCAL_DEVICES,
+    LOCAL_EXCLUSIVE,
+    LOCAL_BIND_CPUS,
+    LOCAL_WAIT_CLEAN,
+    LOCAL_DIRTY_MEMORY,
+    LOCAL_SAMPLE,
+    LOCAL_COUNT
+};
+
 enum pattern_key { PATTERN_CLASS, PATTERN_REGEX, PATTERN_SOURCE, PATTERN_COUNT };
 
 /* An entry of [predict.order] that is a table. */
@@ -181,7 +211,7 @@ enum sample_key { SAMPLE_TAKE, SAMPLE_EACH, SAMPLE_WHERE, SAMPLE_COUNT };
 extern const struct schema schema_deepspeed;
 extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_fallback, schema_rule, schema_failure;
 extern const struct schema schema_model_space, schema_range, schema_multiset, schema_filter, schema_sample;
-extern const struct schema schema_predict, schema_order, schema_import, schema_refuse;
+extern const struct schema schema_predict, schema_order, schema_import, schema_refuse, schema_slurm, schema_local;
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys are problems. `found[i]` becomes the value of the i-th key, NULL where it is

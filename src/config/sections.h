@@ -51,6 +51,10 @@ void read_import(const struct reading *r, const struct toml_node *table);
 
 /* Whether `node`, a string, is "ok" or a failure class. */
 bool check_outcome(const struct reading *r, const struct toml_node *node);
+/* [slurm], [local]; first of all their defaults. */
+void read_slurm(const struct reading *r, const struct toml_node *table);
+void read_local(const struct reading *r, const struct toml_node *table);
+void executors_set_defaults(struct sweep *s);
 
 /* [predict.order]. */
 void read_order(const struct reading *r, const struct toml_node *table);

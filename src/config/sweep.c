@@ -36,6 +36,7 @@ static void read_tables(const struct page *page)
         {TOP_PREDICT, read_predict},
         {TOP_SEARCH, read_search},
         {TOP_IMPORT, read_import},
+        {TOP_SLURM, read_slurm},      {TOP_LOCAL, read_local},
     };
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
         if (page->found[readers[i].key])
@@ -125,6 +126,7 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
     s->retry_backoff_ms = DEFAULT_BACKOFF_MS;
     s->retry_backoff_max_ms = DEFAULT_BACKOFF_MAX_MS;
     s->job.repeat = 1;
+    executors_set_defaults(s);
     s->disabled_rules = xcalloc(1, sizeof *s->disabled_rules);
     s->rule_sets = xcalloc(1, sizeof *s->rule_sets);
     s->job.pass_environment = xcalloc(1, sizeof *s->job.pass_environment);

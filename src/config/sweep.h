@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/executors.h"
 #include "config/search_options.h"
 #include "config/value.h"
 #include "util/error.h"
@@ -300,6 +301,8 @@ struct sweep {
     struct predict_config predict;
     struct search_config search;
     struct import_config import;
+    struct slurm_config slurm;
+    struct local_config local;
 };
 
 /* Reads and checks. On failure `e` (ERROR_USAGE) holds every problem found, one line each:

@@ -157,5 +157,7 @@ void sweep_free(struct sweep *s)
     predict_free(&s->predict);
     search_config_free(&s->search);
     import_free(&s->import);
+    slurm_config_free(&s->slurm);
+    local_config_free(&s->local);
     free(s);
 }

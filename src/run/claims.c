@@ -58,6 +58,8 @@ static int claim(struct claims *c, int64_t job_id, struct error *e)
     *f = (struct flight){.claim = made};
     if (starter_load(c->starter, f, e) < 0)
         return -1;
+    if (made.number > 1 && attempts_count_timeouts(c->store, job_id, &f->timeouts, e) < 0)
+        return -1;
     return c->source->claimed ? c->source->claimed(c->source->context, &made, e) : 0;
 }
 

@@ -242,6 +242,8 @@ static struct verdict say(enum failure failure, char *message)
 static struct verdict not_started(const struct outcome *o)
 {
     const char *subject = o->spawn_subject;
+    if (o->note)
+        return say(FAILURE_SPAWN, xasprintf("could not be started: %s", o->note));
     return say(FAILURE_SPAWN, xasprintf("could not be started (%s%s%s): %s", o->spawn_stage, subject ? " " : "",
                                         subject ? subject : "", strerror(o->error_number)));
 }
@@ -256,11 +258,15 @@ static const struct {
     [ENDING_TIMEOUT] = {FAILURE_TIMEOUT, "timeout", "still running after"},
     [ENDING_IDLE_TIMEOUT] = {FAILURE_HANG, "idle_timeout", "no output and no metric for"},
     [ENDING_STARTUP_TIMEOUT] = {FAILURE_TIMEOUT, "startup_timeout", "no first metric within"},
+    [ENDING_LOST] = {FAILURE_LOST, NULL, NULL},
+    [ENDING_ABORTED] = {FAILURE_CANCELLED, NULL, NULL},
 };
 
 static char *ending_text(const struct outcome *o)
 {
     char duration[32];
+    if (o->note)
+        return xstrdup(o->note);
     if (o->ending == ENDING_EXITED)
         return xasprintf("exit status %d", o->exit_code);
     if (o->ending == ENDING_SIGNALED) {
@@ -316,6 +322,8 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
     /* Words like "out of memory" in the output of a job that went well are no failure. */
     if (o->ending == ENDING_EXITED && o->exit_code == 0)
         return exit_zero(objective_wanted, objective_found);
+    if (o->ending == ENDING_LOST || o->ending == ENDING_ABORTED)
+        return say(endings[o->ending].failure, ending_text(o));
     struct evidence e = gather(c, log_path);
     return from_ending(o, &e);
 }

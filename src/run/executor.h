@@ -29,6 +29,10 @@ struct wake {
 struct executor;
 struct executor_methods {
     const char *name; /* "local": as in attempt.executor */
+    bool jobs_survive; /* the end of their runner: asked to end, it leaves them, and the next one takes them over */
+
+    /* Whether all that was started has been handed over, so that it survives. NULL: always. */
+    bool (*settled)(const struct executor *x);
 
     /* Takes over what it still knows of: sets `taken` of those whose outcomes `wait` will tell, and their `reference` and
      * `directory` where it knows better; the rest is lost. Called before anything is started, outside of transactions. -1:
@@ -73,7 +77,10 @@ struct executor_options {
     const struct sweep *sweep;
     /* See supervisor_options. */
     bool (*first_metric)(void *context, const char *log_path);
+    /* To be called, from `wait`, when an attempt has got its reference only after its start. */
+    void (*referred)(void *context, int64_t attempt, const char *reference);
     void *context;
+    char *const *environment; /* the runner's own */
 };
 typedef int executor_create(const struct executor_options *options, struct executor **out, struct error *e);
 

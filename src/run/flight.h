@@ -10,12 +10,14 @@
 struct flight {
     struct claim claim;
     struct job_details job;
+    int64_t timeouts; /* attempts of the job that ran out of time */
     char key_hex[HASH_HEX_BYTES];
     char *directory; /* relative: "<key>/<number>", with "-2" and so on where that was there already */
     char *job_dir;   /* absolute */
     struct places failed; /* where attempts of the job failed: to be avoided where there is a choice */
     struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
     bool start_recorded;
+    bool reference_due; /* start.reference came later than the start */
     int64_t watched_ms; /* when its claim source was last asked about it */
 };
 

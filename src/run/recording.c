@@ -100,6 +100,9 @@ void recording_make(const struct recording_context *context, const struct outcom
         .max_rss_bytes = (int64_t)o->usage.ru_maxrss * 1024,
         .leftovers = o->leftover_count,
         .log_bytes = o->log_bytes,
+        .reference = o->reference ? xstrdup(o->reference) : NULL,
+        .host = o->host ? xstrdup(o->host) : NULL,
+        .cancelled_elsewhere = o->ending == ENDING_ABORTED,
     };
     redact(&r, context->secrets);
     *out = r;
@@ -151,5 +154,7 @@ void recording_free(struct recording *r)
 {
     free(r->verdict.message);
     free((char *)r->end.log_tail);
+    free((char *)r->end.reference);
+    free((char *)r->end.host);
     sample_list_free(&r->samples);
 }

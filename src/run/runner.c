@@ -44,6 +44,7 @@ struct runner {
     struct landings landings;
     bool unrecorded_starts;
     bool draining, cancelling;
+    bool leaving; /* what runs goes on without this runner */
     bool after_death; /* the runner before this one did not come to its end */
     int interrupts;
     int64_t started_count;
@@ -59,6 +60,22 @@ static bool log_has_metric(void *context, const char *log_path)
     return readers_any(r->readers, log_path);
 }
 
+/* Where jobs outlive their runner the name of one is worth a record of its own: whoever looks at Slurm's queue finds
+ * the row. */
+static void note_reference(void *context, int64_t attempt, const char *reference)
+{
+    struct runner *r = context;
+    for (size_t i = 0; i < r->flight_count; i++) {
+        struct flight *f = &r->flights[i];
+        if (f->claim.attempt_id != attempt)
+            continue;
+        free((char *)f->start.reference);
+        f->start.reference = xstrdup(reference);
+        f->reference_due = f->start_recorded;
+        r->unrecorded_starts |= f->reference_due;
+    }
+}
+
 static int create_executor(struct runner *r, struct error *e)
 {
     const struct runner_options *o = r->options;
@@ -70,6 +87,8 @@ static int create_executor(struct runner *r, struct error *e)
         .token_prefix = r->token,
         .sweep = o->space->sweep,
         .first_metric = log_has_metric,
+        .referred = note_reference,
+        .environment = o->environment,
         .context = r,
     };
     executor_create *create = o->executor ? o->executor : local_executor_create;
@@ -85,8 +104,11 @@ static int recover(struct runner *r, struct error *e)
         recovery_record_runner(r->options, &r->runner_id, e) < 0 || create_executor(r, e) < 0)
         return -1;
     const struct executor_methods *m = r->executor->methods;
-    if (m->reattach && (left_attempts_read(r->db, m->name, &r->left, e) < 0 ||
-                        (r->left.count > 0 && m->reattach(r->executor, &r->left, e) < 0)))
+    if (left_attempts_none_elsewhere(r->db, m->name, e) < 0)
+        return -1;
+    if (m->reattach && left_attempts_read(r->db, m->name, &r->left, e) < 0)
+        return -1;
+    if (m->reattach && m->reattach(r->executor, &r->left, e) < 0)
         return -1;
     return recovery_rows(r->options, r->runner_id, &r->left, &r->result, e);
 }
@@ -227,11 +249,13 @@ static void land(struct runner *r, struct outcome *outcome)
 static int record_starts(struct runner *r, struct error *e)
 {
     for (size_t i = 0; i < r->flight_count; i++) {
-        if (r->flights[i].start_recorded)
-            continue;
-        if (attempt_record_start(r->store, &r->flights[i].start, e) < 0)
+        struct flight *f = &r->flights[i];
+        if (!f->start_recorded && attempt_record_start(r->store, &f->start, e) < 0)
             return -1;
-        r->flights[i].start_recorded = true;
+        if (f->reference_due && attempt_record_reference(r->store, f->start.attempt_id, f->start.reference, e) < 0)
+            return -1;
+        f->start_recorded = true;
+        f->reference_due = false;
     }
     FAULT(START_WRITTEN);
     r->unrecorded_starts = false;
@@ -326,6 +350,12 @@ static void heed_signal(struct runner *r, struct wake wake)
     r->draining = true;
     if (wake.bits & WAKE_INTERRUPT)
         r->interrupts++;
+    if ((wake.bits & WAKE_TERMINATE) && r->executor->methods->jobs_survive) {
+        r->leaving = true;
+        if (r->options->on_notice)
+            r->options->on_notice(r->options->context, "leaving; what was submitted goes on, and the next run collects it");
+        return;
+    }
     bool now = (wake.bits & WAKE_TERMINATE) || r->interrupts > 1;
     if (now)
         r->executor->methods->cancel_all(r->executor);
@@ -383,8 +413,21 @@ static void wait_for_news(struct runner *r, int64_t timeout_ms)
     tell_counts(r, false);
 }
 
+/* Whether everything that may start now has been handed to an executor that keeps it. */
+static bool may_leave(const struct runner *r)
+{
+    const struct executor_methods *m = r->executor->methods;
+    bool nothing_to_start = !may_start_more(r) || free_slots(r) == 0 ||
+                            (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
+    if (!m->jobs_survive || r->landings.count > 0 || r->unrecorded_starts)
+        return false;
+    return r->leaving || (r->options->detach && nothing_to_start && m->settled(r->executor));
+}
+
 static bool is_finished(const struct runner *r)
 {
+    if (may_leave(r))
+        return true;
     if (r->flight_count > 0 || r->landings.count > 0)
         return false;
     return !may_start_more(r) ||

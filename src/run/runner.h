@@ -53,6 +53,7 @@ struct runner_options {
     int64_t job_limit;        /* attempts to start at most; 0: no limit */
     int64_t max_fail;         /* stop starting after this many failed jobs; 0: never */
     bool only_selected;       /* see store/attempts.h */
+    bool detach;              /* leave once all is handed over, where jobs survive their runner */
     char *const *forced_classes; /* --retry-failed; see jobs_requeue */
     void (*on_event)(void *context, const struct run_event *event);
     void (*on_counts)(void *context, const struct run_counts *counts); /* a few times a second */

@@ -13,6 +13,7 @@ static const struct {
     size_t offset;
 } numbers[] = {
     {"attempt", offsetof(struct slurm_report, attempt)},   {"job", offsetof(struct slurm_report, job)},
+    {"array", offsetof(struct slurm_report, array)},
     {"restart", offsetof(struct slurm_report, restart)},   {"started", offsetof(struct slurm_report, started_ms)},
     {"ended", offsetof(struct slurm_report, ended_ms)},
 };
@@ -60,7 +61,7 @@ static void take_line(const char *line, struct slurm_report *r)
 
 bool slurm_report_parse(const char *text, struct slurm_report *out)
 {
-    struct slurm_report r = {.attempt = -1, .job = -1, .started_ms = -1, .ended_ms = -1, .user_ms = -1,
+    struct slurm_report r = {.attempt = -1, .job = -1, .array = -1, .started_ms = -1, .ended_ms = -1, .user_ms = -1,
                              .system_ms = -1, .exit_code = -1};
     char *copy = xstrdup(text), *rest = NULL;
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))

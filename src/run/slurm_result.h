@@ -8,6 +8,7 @@
 struct slurm_report {
     int64_t attempt;              /* whose it is */
     int64_t job;                  /* Slurm's own id of the task; -1: not told */
+    int64_t array;                /* and that of its array; -1: not told */
     int64_t restart;              /* times that Slurm started it again */
     int64_t started_ms, ended_ms; /* by the node's clock; -1: not told */
     int64_t user_ms, system_ms;   /* of the command and what it waited for; -1: not told */

@@ -55,7 +55,8 @@ static const char supervision[] =
     "exec >>output.log 2>&1 </dev/null\n"
     "say() {\n"
     "    {\n"
-    "        printf '%s\\n' \"attempt=$attempt\" \"job=${SLURM_JOB_ID-}\" \"restart=${SLURM_RESTART_COUNT:-0}\" \\\n"
+    "        printf '%s\\n' \"attempt=$attempt\" \"job=${SLURM_JOB_ID-}\" \"array=${SLURM_ARRAY_JOB_ID-}\" \\\n"
+    "            \"restart=${SLURM_RESTART_COUNT:-0}\" \\\n"
     "            \"nodes=${SLURM_JOB_NODELIST-}\" \"started=$started\" \"$@\"\n"
     "        times\n"
     "    } >" SLURM_RESULT_FILE ".tmp && mv -f " SLURM_RESULT_FILE ".tmp " SLURM_RESULT_FILE "\n"
@@ -83,10 +84,11 @@ static const char supervision[] =
     "    /bin/sh ./" SLURM_JOB_FILE " &\n"
     "fi\n"
     "command=$!\n"
-    "wait \"$command\"\n"
+    /* The shell's own word about a command that was killed is no output of it. */
+    "wait \"$command\" 2>/dev/null\n"
     "code=$?\n"
     "while kill -0 \"$command\" 2>/dev/null; do\n"
-    "    wait \"$command\"\n"
+    "    wait \"$command\" 2>/dev/null\n"
     "    code=$?\n"
     "done\n"
     "command=\n"
@@ -121,7 +123,7 @@ void slurm_batch_add(const struct slurm_batch *batch, struct buffer *b)
     buffer_printf(b, "#SBATCH --array=0-%zu\n", batch->task_count - 1);
     /* The attempt's own output goes into its directory; a job that starts again is another attempt. */
     buffer_add_text(b, "#SBATCH --output=/dev/null\n#SBATCH --no-requeue\n");
-    slurm_request_add(batch->request, b);
+    buffer_add_text(b, batch->options);
     buffer_add_text(b, "root=");
     shell_add_word(b, batch->root);
     buffer_printf(b, " heartbeat=%" PRId64 "\ncase ${SLURM_ARRAY_TASK_ID-} in\n", batch->heartbeat_s);

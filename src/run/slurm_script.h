@@ -16,7 +16,7 @@
 #define SLURM_ALIVE_FILE "slurm.alive"
 #define SLURM_JOB_FILE "job.sh"
 
-/* What is asked of Slurm. Texts are borrowed; NULL or 0: not asked for. Equal requests may share an array. */
+/* What is asked of Slurm. Texts are borrowed; NULL or 0: not asked for. Jobs of equal requests may share an array. */
 struct slurm_request {
     const char *partition, *account, *qos, *constraint, *reservation;
     const char *memory; /* per node, as Slurm writes it: "80G" */
@@ -37,7 +37,7 @@ struct slurm_task {
 };
 
 struct slurm_batch {
-    const struct slurm_request *request;
+    const char *options; /* of slurm_request_add */
     const char *name, *comment;
     const char *root; /* absolute */
     int64_t heartbeat_s;

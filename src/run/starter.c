@@ -81,7 +81,7 @@ static struct attempt_start describe_start(const struct starter *s, const struct
         .started_ms = clock_wall_ms(),
         .command_json = redacted(s->secrets, strings_json(texts->command)),
         .environment_json = redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
-        .directory = s->space->needs_job_dir ? f->directory : NULL,
+        .directory = s->space->needs_job_dir || s->executor->methods->jobs_survive ? f->directory : NULL,
     };
 }
 

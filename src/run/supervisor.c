@@ -29,6 +29,9 @@ void outcome_free(struct outcome *o)
     free(o->spawn_subject);
     free(o->log_path);
     free(o->metrics_path);
+    free(o->note);
+    free(o->reference);
+    free(o->host);
     *o = (struct outcome)OUTCOME_INIT;
 }
 

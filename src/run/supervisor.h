@@ -52,6 +52,8 @@ enum ending {
     ENDING_STARTUP_TIMEOUT, /* startup_timeout_ms passed */
     ENDING_CANCELLED,       /* supervisor_cancel_all */
     ENDING_STOPPED,         /* supervisor_stop: whoever chose it wants no more of it */
+    ENDING_LOST,            /* its machine failed, or nobody knows any more: no fault of its own */
+    ENDING_ABORTED,         /* cancelled past this program, by a person */
 };
 
 struct outcome {
@@ -72,6 +74,10 @@ struct outcome {
     char *log_path;      /* the caller's; NULL when nothing was written */
     int64_t log_bytes;   /* as written by the job, before any cut */
     char *metrics_path;  /* the caller's; NULL when the job wrote none */
+    /* Of executors that know better than the runner; the caller's, NULL when there is none. */
+    char *note;      /* what became of it, for people */
+    char *reference; /* their name for it */
+    char *host;      /* where it ran */
 };
 
 #define OUTCOME_INIT {0}

@@ -21,6 +21,8 @@ enum statement {
     SET_PENDING,
     RECORD_START,
     RECORD_END,
+    RECORD_REFERENCE,
+    COUNT_TIMEOUTS,
     IS_RUNNING,
     COUNT_FAILURES,
     COUNT_OK,
@@ -52,7 +54,10 @@ static const char *const statements[STATEMENT_COUNT] = {
     [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
                    " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
                    " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-                   " host = coalesce(?17, host) WHERE id = ?1 AND state = 'running'",
+                   " host = coalesce(?17, host), reference = coalesce(?18, reference)"
+                   " WHERE id = ?1 AND state = 'running'",
+    [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
+    [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
     [COUNT_FAILURES] = "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ?",
     [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok'",
@@ -342,6 +347,13 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
     return stmt_run(q, e);
 }
 
+int attempt_record_reference(struct attempt_store *s, int64_t attempt_id, const char *reference, struct error *e)
+{
+    stmt_bind_int(s->statements[RECORD_REFERENCE], 1, attempt_id);
+    stmt_bind_text(s->statements[RECORD_REFERENCE], 2, reference);
+    return stmt_run(s->statements[RECORD_REFERENCE], e);
+}
+
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)
 {
     struct stmt *q = s->statements[RECORD_END];
@@ -365,6 +377,7 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
     stmt_bind_int(q, 15, end->log_bytes);
     stmt_bind_text(q, 16, end->log_tail);
     stmt_bind_text(q, 17, end->host);
+    stmt_bind_text(q, 18, end->reference);
     return stmt_run(q, e);
 }
 
@@ -404,6 +417,13 @@ int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct e
     return n < 0 ? -1 : 0;
 }
 
+int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *out, struct error *e)
+{
+    stmt_bind_int(s->statements[COUNT_TIMEOUTS], 1, job_id);
+    *out = count_of(s->statements[COUNT_TIMEOUTS], e);
+    return *out < 0 ? -1 : 0;
+}
+
 /* `due_ms` 0: at any time. */
 static int finish_job(struct attempt_store *s, const struct attempt_end *end, enum job_event event,
                       int64_t attempt_id, int64_t due_ms, struct error *e)
@@ -426,8 +446,8 @@ static int after_failure(struct attempt_store *s, const struct attempt_end *end,
     int64_t tried = count_of(q, e);
     if (tried < 0)
         return -1;
-    /* What a person stopped was not tried to its end: it is due again. */
-    bool cancelled = strcmp(end->failure, "cancelled") == 0;
+    /* What was stopped with the whole run was not tried to its end: it is due again. */
+    bool cancelled = strcmp(end->failure, "cancelled") == 0 && !end->cancelled_elsewhere;
     bool again = cancelled || tried < retry_allowed(&s->options.policy, end->failure);
     int64_t delay_ms = again && !cancelled ? retry_delay_ms(&s->options.policy, tried) : 0;
     *fate = again ? FATE_AGAIN : FATE_FAILED;

@@ -76,11 +76,18 @@ struct attempt_start {
 };
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
 
+/* The executor's own name for an open attempt, where it became known after the start. */
+int attempt_record_reference(struct attempt_store *s, int64_t attempt_id, const char *reference, struct error *e);
+
+/* How many attempts of the job ran out of time. */
+int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *out, struct error *e);
+
 struct attempt_end {
     int64_t attempt_id, job_id;
     const char *failure; /* NULL: ok */
     const char *message, *log_tail; /* NULL: none */
-    const char *directory, *host;   /* NULL: as at the start */
+    const char *directory, *host, *reference; /* NULL: as at the start */
+    bool cancelled_elsewhere; /* by a person, past this program: not tried again by itself */
     int64_t ended_ms, duration_ms;
     int64_t exit_code;           /* -1: none */
     int64_t signal, limit_ms;    /* 0: none */

@@ -47,6 +47,24 @@ int left_attempts_read(struct db *db, const char *executor, struct left_attempts
     return rc;
 }
 
+int left_attempts_none_elsewhere(struct db *db, const char *executor, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
+                   " AND executor NOT IN ('local', ?) GROUP BY executor",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, executor);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        rc = error_set(e, ERROR_FAILED,
+                       "%lld attempts are with %s: `meshsweep run --executor %s` collects them; then start again",
+                       (long long)stmt_int(s, 1), stmt_text(s, 0), stmt_text(s, 0));
+    stmt_free(s);
+    return rc;
+}
+
 int left_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id, struct error *e)
 {
     struct stmt *s = NULL;

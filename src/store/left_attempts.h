@@ -23,6 +23,9 @@ void left_attempts_free(struct left_attempts *l);
 /* Every open attempt of `executor` in the order of their ids. */
 int left_attempts_read(struct db *db, const char *executor, struct left_attempts *out, struct error *e);
 
+/* Fails when attempts are open that another executor's jobs may still be at work on: those only it can collect. */
+int left_attempts_none_elsewhere(struct db *db, const char *executor, struct error *e);
+
 /* Makes an attempt that of `runner_id`: attempts_recover leaves it alone. Inside the caller's write transaction. */
 int left_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id, struct error *e);
 

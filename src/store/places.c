@@ -19,7 +19,8 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
     struct stmt *s = NULL;
     int rc;
     if (db_prepare(db,
-                   "SELECT coalesce(a.host, r.host), a.devices FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
+                   "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure = 'lost')"
+                   " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
                    " WHERE a.job_id = ? AND a.state = 'failed' AND a.failure <> 'cancelled'"
                    " GROUP BY 1, 2 ORDER BY max(a.number) DESC",
                    &s, e) < 0)
@@ -28,7 +29,8 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
     while ((rc = stmt_next(s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] = (struct place){
-            xstrdup(stmt_text(s, 0)), stmt_is_null(s, 1) ? NULL : xstrdup(stmt_text(s, 1))};
+            xstrdup(stmt_text(s, 0)), stmt_is_null(s, 1) ? NULL : xstrdup(stmt_text(s, 1)), stmt_int(s, 2) != 0,
+            stmt_int(s, 3) != 0};
     }
     stmt_free(s);
     return rc;

@@ -2,11 +2,15 @@
 #ifndef MESHSWEEP_STORE_PLACES_H
 #define MESHSWEEP_STORE_PLACES_H
 
+#include <stdbool.h>
+
 #include "store/db.h"
 
 struct place {
     char *host;
     char *devices; /* "0,2", as CUDA_VISIBLE_DEVICES has them; NULL: none were given */
+    bool is_named; /* the host is the attempt's own, not its runner's */
+    bool lost;     /* some attempt was lost there */
 };
 
 struct places {

@@ -35,6 +35,10 @@
     X(JOB_CLAIMED, "job-claimed") \
     X(SPAWNED, "spawned") \
     X(START_WRITTEN, "start-written") \
+    /* run/slurm_submit.c: a batch's directory, sbatch, its answer */ \
+    X(SUBMISSION_WRITTEN, "submission-written") \
+    X(SUBMITTED, "submitted") \
+    X(SUBMISSION_RECORDED, "submission-recorded") \
     /* the end of a job's processes, and its files */ \
     X(TREE_TERMINATED, "tree-terminated") \
     X(LOG_KEPT, "log-kept") \

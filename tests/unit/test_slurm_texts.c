@@ -238,8 +238,7 @@ static void bench_make(struct bench *b, char *const *command)
 static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix)
 {
     const struct slurm_task tasks[] = {{"none/1", 6, 0, 0}, {"key $1/1", 7, limit_ms, 100}};
-    const struct slurm_request none = {.nodes = 0};
-    const struct slurm_batch batch = {&none, "name", "com\"ment", b->root, 1, tasks, 2};
+    const struct slurm_batch batch = {"#SBATCH --time=1\n", "name", "com\"ment", b->root, 1, tasks, 2};
     struct buffer text = BUFFER_INIT;
     slurm_batch_add(&batch, &text);
     char *path = xasprintf("%s/batch", b->directory);

@@ -331,10 +331,22 @@ static void failures_and_retries__all_keys__kept(void **state)
     sweep_free(s);
 }
 
-static void reserved_tables__any_content__accepted(void **state)
+static void executors__all_keys__kept(void **state)
 {
     (void)state;
-    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\n[slurm]\nx = [1, {a = 2}]\n[local]\n");
+    struct sweep *s = read_sweep("[slurm]\npartition = \"gpu\"\noptions = [\"--exclusive\", \"-L a\"]\npoll = \"5s\"\n"
+                                 "gpus = false\ntimeout_factor = 1.5\narray_size = 7\nlauncher = [\"srun\"]\n"
+                                 "[local]\ndevices = [0, \"GPU-1\"]\nexclusive = true\ndirty_memory = \"2GiB\"\n");
+    assert_string_equal(s->slurm.partition, "gpu");
+    assert_string_equal(s->slurm.options[1], "-L a");
+    assert_string_equal(s->slurm.launcher[0], "srun");
+    assert_int_equal(s->slurm.poll_ms, 5000);
+    assert_int_equal(s->slurm.array_size, 7);
+    assert_true(s->slurm.no_gpus && s->slurm.timeout_factor == 1.5);
+    assert_int_equal(s->slurm.max_jobs, 500);
+    assert_int_equal(s->local.devices, 2);
+    assert_string_equal(s->local.device_names, "0,GPU-1");
+    assert_true(s->local.exclusive && s->local.dirty_bytes == INT64_C(2) << 30);
     sweep_free(s);
 }
 
@@ -368,7 +380,7 @@ int main(void)
         cmocka_unit_test(metrics__every_reader__kept),
         cmocka_unit_test(rules_and_derived__all_keys__kept),
         cmocka_unit_test(failures_and_retries__all_keys__kept),
-        cmocka_unit_test(reserved_tables__any_content__accepted),
+        cmocka_unit_test(executors__all_keys__kept),
         cmocka_unit_test(hash__text_or_profile_changes__other_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -409,7 +409,7 @@ static void readme__its_examples__load(void **state)
         p = end + 3;
         count++;
     }
-    assert_int_equal(count, 9);
+    assert_int_equal(count, 10);
     buffer_free(&text);
     free(path);
 }

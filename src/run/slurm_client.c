@@ -1,0 +1,129 @@
+#include "run/slurm_client.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/command.h"
+#include "run/environment.h"
+#include "run/process.h"
+#include "util/memory.h"
+
+enum {
+    QUESTION_MS = 60000, /* squeue itself waits some ten seconds for a controller that does not answer */
+    ANSWER_BYTES = 64 << 20
+};
+
+char **slurm_environment(char *const *runner, char *const *pass)
+{
+    static const char *const own[] = {"SLURM_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SCANCEL_",
+                                      "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES="};
+    const char *conf = environment_value(runner, "SLURM_CONF");
+    char **base = environment_base(runner, pass);
+    size_t kept = 0;
+    for (size_t i = 0; base[i]; i++) {
+        bool drop = false;
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+            drop |= strncmp(base[i], own[k], strlen(own[k])) == 0;
+        if (drop)
+            free(base[i]);
+        else
+            base[kept++] = base[i];
+    }
+    base[kept] = NULL;
+    char *setting = conf ? xasprintf("SLURM_CONF=%s", conf) : NULL, *settings[] = {setting, NULL};
+    char **environment = environment_with(base, settings, NULL);
+    environment_free(base);
+    free(setting);
+    return environment;
+}
+
+static int ask(char *const *environment, char *const *argv, struct command_result *answer, struct error *e)
+{
+    const struct command question = {argv, environment, NULL, QUESTION_MS, ANSWER_BYTES};
+    return command_run(&question, answer, e);
+}
+
+/* The last line that says something, without its end. */
+static char *last_line(const char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && strchr("\n\r ", text[length - 1]))
+        length--;
+    const char *line = length > 0 ? memrchr(text, '\n', length) : NULL;
+    line = line ? line + 1 : text;
+    return xstrndup(line, (size_t)(text + length - line));
+}
+
+int64_t slurm_submit(char *const *environment, const char *script, enum slurm_refusal *refusal, char **why)
+{
+    char *argv[] = {(char *)"sbatch", (char *)"--parsable", (char *)script, NULL};
+    struct command_result answer = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    int64_t id = -1;
+    *why = NULL;
+    if (ask(environment, argv, &answer, &e) < 0) {
+        /* What was never started has submitted nothing. */
+        *refusal = strstr(e.text, "cannot be started") ? REFUSAL_FINAL : REFUSAL_UNKNOWN;
+        *why = xstrdup(e.text);
+    } else if (answer.exit_code != 0) {
+        *refusal = answer.exit_code < 0 ? REFUSAL_UNKNOWN : slurm_refusal_of(answer.errors);
+        *why = last_line(answer.errors);
+    } else if ((id = slurm_submitted_id(answer.output)) < 0) {
+        *refusal = REFUSAL_UNKNOWN;
+        *why = xasprintf("sbatch: its answer is no job id: %.100s", answer.output);
+    }
+    command_result_free(&answer);
+    return id;
+}
+
+int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *context)
+{
+    char *argv[] = {(char *)"squeue", (char *)"--me",           (char *)"-h", (char *)"-r",
+                    (char *)"-t",     (char *)"all",            (char *)"-o", (char *)SLURM_QUEUE_FORMAT,
+                    NULL};
+    struct command_result answer = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    int rc = ask(environment, argv, &answer, &e);
+    if (rc == 0 && answer.exit_code != 0)
+        rc = -1;
+    if (rc == 0 && slurm_queue_parse(answer.output, each, context) < 0)
+        rc = -1;
+    command_result_free(&answer);
+    return rc;
+}
+
+int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry_function *each, void *context)
+{
+    char *argv[] = {(char *)"sacct", (char *)"-n", (char *)"-P",  (char *)"-X", (char *)"-o", (char *)SLURM_ACCOUNT_FORMAT,
+                    (char *)"-j",    (char *)jobs, NULL};
+    struct command_result answer = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    int rc = ask(environment, argv, &answer, &e);
+    bool none = rc < 0 ? strstr(e.text, "cannot be started") != NULL
+                       : answer.exit_code != 0 && strstr(answer.errors, "is disabled") != NULL;
+    if (none)
+        rc = 1;
+    else if (rc == 0 && answer.exit_code != 0)
+        rc = -1;
+    else if (rc == 0)
+        slurm_account_parse(answer.output, each, context);
+    command_result_free(&answer);
+    return rc;
+}
+
+int slurm_cancel(char *const *environment, const char *jobs)
+{
+    char *copy = xstrdup(jobs), *rest = NULL, **argv = xcalloc(strlen(jobs) + 4, sizeof *argv);
+    size_t n = 0;
+    argv[n++] = (char *)"scancel";
+    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+        argv[n++] = word;
+    struct command_result answer = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    int rc = ask(environment, argv, &answer, &e);
+    command_result_free(&answer);
+    free(argv);
+    free(copy);
+    return rc;
+}

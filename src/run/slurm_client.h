@@ -1,0 +1,28 @@
+/* Slurm's commands as questions. Each is one process that is waited for, with a limit: a controller that is down lets
+ * them hang. */
+#ifndef MESHSWEEP_RUN_SLURM_CLIENT_H
+#define MESHSWEEP_RUN_SLURM_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/slurm_text.h"
+
+/* The environment for sbatch and the others, from the runner's: what jobs get besides their own settings. Of SLURM_…
+ * and the like only SLURM_CONF is left: a runner may itself be a job, and its limits are none of theirs. Neither are the
+ * devices that it sees. NULL-terminated; the caller's (environment_free). */
+char **slurm_environment(char *const *runner, char *const *pass);
+
+/* sbatch. Returns the job's id; -1 with `*refusal` and a sentence in `*why` (the caller's). */
+int64_t slurm_submit(char *const *environment, const char *script, enum slurm_refusal *refusal, char **why);
+
+/* squeue: all jobs of the user. -1 when there is no answer. */
+int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *context);
+
+/* sacct for the jobs "9_4,14,…". 1: it has no accounting, now and later; -1: no answer. */
+int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry_function *each, void *context);
+
+/* scancel for the same. -1: no answer. That a job has ended already is none. */
+int slurm_cancel(char *const *environment, const char *jobs);
+
+#endif

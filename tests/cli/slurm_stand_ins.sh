@@ -1,0 +1,119 @@
+# shellcheck shell=bash
+# sbatch, squeue, sacct and scancel that keep a Slurm of a few files in ./slurm, for black-box tests. Sourced after
+# lib.sh. What is submitted runs at once, in the background, unless there is a file "hold".
+#
+#   stand_ins                 makes them, first in PATH
+#   slurm/job.N               the script of job N (from 1); slurm/rc.N.I what its task I exited with
+#   slurm/state               "STATE|REASON|NODES" for every task, in place of what it does; slurm/state.N for one job's
+#   slurm/absent              the queue knows no job; slurm/silent: the controller does not answer
+#   slurm/account             "STATE|CODE" for every task, told by sacct; without it accounting is disabled
+#   slurm/refuse              sbatch says this and fails; slurm/refuse-more-than: N, for larger arrays
+#   slurm/kill-before, kill-after   sbatch kills the runner before or after it has taken the job, once
+#   slurm/polls, slurm/cancelled    a line for each question, each cancelled job
+
+stand_ins()
+{
+    mkdir -p slurm bin
+    echo 1 >slurm/next
+    touch slurm/polls
+    stand_in sbatch <<'END'
+for script; do :; done
+kill_runner() { if [ -f "$1" ]; then rm "$1"; kill -KILL "$PPID"; fi; }
+last=$(sed -n 's/^#SBATCH --array=0-//p' "$script")
+if [ -f refuse ] && [ "$last" -ge "$(cat refuse-more-than 2>/dev/null || echo 0)" ]; then
+    cat refuse >&2
+    exit 1
+fi
+kill_runner kill-before && [ ! -f stop-before ] || exit 1
+n=$(cat next)
+echo $((n + 1)) >next
+cp "$script" "job.$n"
+if [ ! -f hold ]; then
+    for i in $(seq 0 "$last"); do
+        (
+            SLURM_JOB_ID=$((n * 1000 + i)) SLURM_ARRAY_JOB_ID=$n SLURM_ARRAY_TASK_ID=$i SLURM_JOB_NODELIST=n$i \
+                sh "job.$n"
+            echo $? >"rc.$n.$i"
+        ) >/dev/null 2>&1 &
+    done
+fi
+kill_runner kill-after
+echo "$n"
+END
+    stand_in squeue <<'END'
+echo >>polls
+if [ -f silent ]; then
+    echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2
+    exit 1
+fi
+[ ! -f absent ] || exit 0
+for job in job.*; do
+    [ -f "$job" ] || continue
+    n=${job#job.}
+    comment=$(sed -n 's/^#SBATCH --comment="\(.*\)"$/\1/p' "$job")
+    for i in $(seq 0 "$(sed -n 's/^#SBATCH --array=0-//p' "$job")"); do
+        state="RUNNING|None|n$i"
+        if [ -f "state.$n" ]; then
+            state=$(cat "state.$n")
+        elif [ -f state ]; then
+            state=$(cat state)
+        elif grep -qx "$n" cancelled 2>/dev/null || grep -qx "${n}_$i" cancelled 2>/dev/null; then
+            state="CANCELLED|None|n$i"
+        elif [ -f "rc.$n.$i" ]; then
+            [ "$(cat "rc.$n.$i")" = 0 ] && state="COMPLETED|None|n$i" || state="FAILED|NonZeroExitCode|n$i"
+        fi
+        echo "$n|$i|$state|$comment"
+    done
+done
+END
+    stand_in sacct <<'END'
+if [ ! -f account ]; then
+    echo "Slurm accounting storage is disabled" >&2
+    exit 1
+fi
+for jobs; do :; done
+for job in $(echo "$jobs" | tr , ' '); do
+    echo "$job|$(cat account)|n1"
+done
+END
+    stand_in scancel <<'END'
+for job; do
+    echo "$job" >>cancelled
+done
+END
+    PATH=$PWD/bin:$PATH
+}
+
+stand_in() # NAME: the script, which runs in the directory of the files, from standard input
+{
+    {
+        echo '#!/bin/sh'
+        echo 'cd "$(dirname "$0")/../slurm" || exit 1'
+        cat
+    } >"bin/$1"
+    chmod +x "bin/$1"
+}
+
+# A sweep of N jobs that print a score, for Slurm; lines for [slurm] and more follow it on standard input.
+slurm_sweep() # N [COMMAND]
+{
+    {
+        cat <<END
+[sweep]
+name = "at slurm"
+objective = "max:score"
+[job]
+command = ["/bin/sh", "-c", '${2-echo "score: {n}"}']
+timeout = "60s"
+[job.metrics.score]
+regex = 'score: ([0-9]+)'
+[training_spec]
+n = [$(seq -s ', ' 1 "$1")]
+[slurm]
+poll = "100ms"
+absence = "300ms"
+gpus = false
+END
+        cat
+    } >sweep.toml
+}

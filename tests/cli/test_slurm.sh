@@ -1,0 +1,418 @@
+#!/usr/bin/env bash
+# Jobs at Slurm, with stand-ins for its commands (tests/cli/slurm_stand_ins.sh): what is submitted, what becomes of each
+# state, and what survives the runner. tests/cli/test_slurm_cluster.sh does it with a real one.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_stand_ins.sh"
+
+run_at_slurm()
+{
+    run_meshsweep run --executor slurm --progress none "$@"
+}
+
+# How the attempts ended: "class|message" each.
+ends="SELECT coalesce(failure, state), message FROM attempt ORDER BY id"
+
+jobs_submitted()
+{
+    find slurm -name 'job.*' | wc -l
+}
+
+sweep__run__recorded_with_places()
+{
+    stand_ins
+    slurm_sweep 5 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate" >&2; exit 1 ;; 4) exit 0 ;; 5) kill -KILL $$ ;; esac; echo "score: {n}"' </dev/null
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok||1_0|n0|0
+exit|exit status 7|1_1|n1|7
+oom|exit status 1: CUDA out of memory. Tried to allocate|1_2|n2|1
+no-metric|exit status 0, but the objective was not reported|1_3|n3|0
+signal|killed by signal 9 (SIGKILL)|1_4|n4|" \
+        "SELECT coalesce(failure, state), message, reference, host, exit_code FROM attempt ORDER BY id"
+    expect_sql "slurm|5|0" "SELECT DISTINCT executor, count(*) OVER (), min(duration_ms) OVER () < 0 FROM attempt"
+    expect "[ $(jobs_submitted) = 1 ]"
+    expect_sql 1.0 "SELECT value FROM summary"
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ $(jobs_submitted) = 1 ]"
+}
+
+environment__of_the_runner__does_not_leak()
+{
+    stand_ins
+    slurm_sweep 1 'env | grep -E "^(SLURM_CPUS|SBATCH|CUDA)" | sort | tr "\n" " "; echo "$MASTER_PORT $OWN $MESHSWEEP_NUMBER"; pwd; echo "score: 1"' <<'END'
+[job.env]
+OWN = "it's $x"
+END
+    SLURM_CPUS_ON_NODE=3 SBATCH_PARTITION=x CUDA_VISIBLE_DEVICES=5 run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    # shellcheck disable=SC2016 # the job's own
+    expect_sql "21000 it's \$x 1
+$PWD
+score: 1" "SELECT log_tail FROM attempt"
+}
+
+script__from_specs__options()
+{
+    stand_ins
+    slurm_sweep 1 <<'END'
+partition = "gpu"
+account = "me"
+memory = "80G"
+options = ["--licenses=a:1", "--exclusive"]
+margin = "2m"
+[[cluster_spec]]
+num_hosts = 2
+num_devices_per_host = 4
+constraint = "a100&big"
+tasks_per_node = 4
+END
+    sed -i 's/gpus = false//' sweep.toml
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    sed -n 's/^#SBATCH //p' slurm/job.1 | grep -v '^--comment' >options
+    expect_file_contains options '--job-name="meshsweep-at_slurm"
+--array=0-0
+--output=/dev/null
+--no-requeue
+--partition="gpu"
+--account="me"
+--constraint="a100&big"
+--nodes=2
+--ntasks-per-node=4
+--gpus-per-node=4
+--mem="80G"
+--time=4
+--licenses=a:1
+--exclusive'
+    expect "grep -q '^#SBATCH --comment=\"meshsweep:$(sql "SELECT value FROM meta WHERE name = 'identity'"):1-1 attempts 1 to 1 of' slurm/job.1"
+}
+
+# What Slurm says of a job that never wrote a word, and what that comes to.
+states__of_a_silent_job__as_the_table_says()
+{
+    local state class message
+    while IFS='/' read -r state class message; do
+        rm -rf results.db* slurm bin
+        stand_ins
+        touch slurm/hold
+        echo "$state" >slurm/state
+        slurm_sweep 1 <<'END'
+[retry]
+lost = 1
+spawn = 1
+END
+        run_at_slurm
+        expect_status 3
+        expect_no_stdout
+        expect_no_stderr
+        expect_sql "$class|$message" "$ends"
+    done <<'END'
+TIMEOUT|TimeLimit|n1/timeout/Slurm job 1_0: TIMEOUT (TimeLimit) on n1
+OUT_OF_MEMORY|OutOfMemory|n1/oom-host/killed by signal 9 (SIGKILL): the kernel ended it, the host's memory was exhausted
+NODE_FAIL|NodeDown|n1/lost/Slurm job 1_0: NODE_FAIL (NodeDown) on n1
+BOOT_FAIL|None|n1/lost/Slurm job 1_0: BOOT_FAIL on n1
+PREEMPTED|None|n1/lost/Slurm job 1_0: PREEMPTED on n1
+CANCELLED|None|/cancelled/Slurm job 1_0: CANCELLED; it was cancelled past this program
+DEADLINE|DeadLine|/timeout/Slurm job 1_0: DEADLINE (DeadLine); it could not have ended before its deadline
+FAILED|JobLaunchFailure|n1/spawn/could not be started: Slurm job 1_0: FAILED (JobLaunchFailure) on n1
+COMPLETED|None|n1/lost/Slurm job 1_0: COMPLETED on n1; nothing was heard of it for too long
+END
+}
+
+states__that_pass__waited_for()
+{
+    local state
+    for state in 'PENDING|Priority|' 'CONFIGURING|None|' 'REQUEUED|None|' 'SUSPENDED|None|n1' 'COMPLETING|None|n1' 'A_NEW_STATE|None|n1'; do
+        rm -rf results.db* slurm bin
+        stand_ins
+        touch slurm/hold
+        echo "$state" >slurm/state
+        slurm_sweep 1 </dev/null
+        start_meshsweep run --executor slurm --progress none
+        wait_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10
+        expect_sql "running" "SELECT state FROM attempt"
+        SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=0 sh slurm/job.1 || true
+        wait_command
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+        expect_sql "ok" "SELECT state FROM attempt"
+    done
+}
+
+job__unknown_for_a_moment__not_lost()
+{
+    stand_ins
+    slurm_sweep 1 'while [ ! -f go ]; do sleep 0.05; done; echo "score: 1"' </dev/null
+    sed -i 's/absence = "300ms"/absence = "30s"/' sweep.toml
+    touch slurm/absent
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10
+    rm slurm/absent
+    touch slurm/silent
+    wait_until '[ "$(wc -l <slurm/polls)" -ge 10 ]' 10
+    rm slurm/silent
+    touch go
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok|1" "SELECT state, number FROM attempt"
+}
+
+job__unknown_for_good__lost_and_tried_again()
+{
+    stand_ins
+    touch slurm/hold slurm/absent
+    slurm_sweep 1 <<'END'
+[retry]
+lost = 2
+END
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "lost|Slurm job 1_0: unknown to Slurm; nothing was heard of it for too long
+lost|Slurm job 2_0: unknown to Slurm; nothing was heard of it for too long" "$ends"
+}
+
+accounting__where_the_queue_has_forgotten__believed()
+{
+    stand_ins
+    touch slurm/hold slurm/absent
+    echo 'TIMEOUT|0:15' >slurm/account
+    slurm_sweep 1 </dev/null
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "timeout|Slurm job 1_0: TIMEOUT on n1" "$ends"
+}
+
+node__that_failed__excluded_from_the_next_attempt()
+{
+    stand_ins
+    touch slurm/hold
+    echo 'NODE_FAIL|NodeDown|n1' >slurm/state.1
+    slurm_sweep 1 </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ -f slurm/job.2 ]' 20
+    expect_file_contains slurm/job.2 '#SBATCH --exclude="n1"'
+    SLURM_ARRAY_JOB_ID=2 SLURM_ARRAY_TASK_ID=0 sh slurm/job.2
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "failed|lost|n1
+ok||n0" "SELECT state, failure, host FROM attempt ORDER BY id"
+}
+
+job__out_of_time__once_more_with_a_longer_limit()
+{
+    stand_ins
+    touch slurm/hold
+    echo 'TIMEOUT|TimeLimit|n1' >slurm/state
+    slurm_sweep 1 <<'END'
+timeout_factor = 3
+margin = 0
+[retry]
+timeout = 2
+END
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "timeout|120000
+timeout|240000" "SELECT failure, limit_ms FROM attempt ORDER BY id"
+    expect_file_contains slurm/job.1 'limit=60 '
+    expect_file_contains slurm/job.2 'limit=180 '
+    expect "[ $(jobs_submitted) = 2 ]"
+}
+
+limit__of_the_job__kept_on_the_node()
+{
+    stand_ins
+    slurm_sweep 1 'sleep 30' </dev/null
+    sed -i 's/timeout = "60s"/timeout = "300ms"/' sweep.toml
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "timeout|timeout: still running after 300ms" "$ends"
+}
+
+job__without_output__cancelled_as_hanging()
+{
+    stand_ins
+    slurm_sweep 1 'echo begun; sleep 3' </dev/null
+    sed -i 's/timeout = "60s"/idle_timeout = "600ms"/' sweep.toml
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "hang|idle_timeout: no output and no metric for 600ms" "$ends"
+    expect_file_contains slurm/cancelled 1_0
+}
+
+arrays__bounded__by_options()
+{
+    stand_ins
+    slurm_sweep 7 <<'END'
+array_size = 3
+END
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ $(jobs_submitted) = 3 ]"
+    expect_sql 7 "SELECT count(*) FROM attempt WHERE state = 'ok'"
+}
+
+submit_limit__reached__smaller_arrays_later()
+{
+    stand_ins
+    echo 'sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, users size)' >slurm/refuse
+    echo 2 >slurm/refuse-more-than
+    slurm_sweep 4 </dev/null
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ $(jobs_submitted) = 2 ]"
+    expect_sql "4|4" "SELECT count(*), count(DISTINCT reference) FROM attempt WHERE state = 'ok'"
+}
+
+submission__refused__told_with_the_reason()
+{
+    stand_ins
+    echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' >slurm/refuse
+    slurm_sweep 1 </dev/null
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "spawn|could not be started: sbatch: error: Batch job submission failed: Invalid partition name specified|2" \
+        "SELECT failure, message, count(*) FROM attempt"
+}
+
+runner__killed_before_or_after_the_submission__submitted_once()
+{
+    local moment
+    for moment in kill-before kill-after; do
+        rm -rf results.db* slurm bin
+        stand_ins
+        touch "slurm/$moment"
+        [ "$moment" = kill-after ] || touch slurm/stop-before
+        slurm_sweep 3 </dev/null
+        run_at_slurm
+        expect_status 137
+        expect_no_stdout
+        expect_any_stderr
+        rm -f slurm/stop-before
+        run_at_slurm
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+        expect "[ $(jobs_submitted) = 1 ]"
+        expect_sql "ok|1|3|3" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
+    done
+}
+
+runner__killed_while_jobs_run__collected_by_the_next()
+{
+    stand_ins
+    slurm_sweep 3 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 3 ]' 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep run --progress none
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: 3 attempts are with slurm: `meshsweep run --executor slurm` collects them; then start again'
+    touch go
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ $(jobs_submitted) = 1 ]"
+    expect_sql "ok|1|3" "SELECT state, max(number), count(*) FROM attempt GROUP BY state"
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ -z \"\$(ls results.db.d/slurm)\" ]"
+}
+
+run__detached__collected_later()
+{
+    stand_ins
+    slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    run_at_slurm --detach
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep status
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql "running|1_0
+running|1_1" "SELECT state, reference FROM attempt ORDER BY id"
+    touch go
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok|2" "SELECT state, count(*) FROM attempt GROUP BY state"
+}
+
+runner__told_to_end__leaves_its_jobs()
+{
+    stand_ins
+    slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_any_stderr
+    expect_no_file slurm/cancelled
+    touch go
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+runner__interrupted_twice__cancels_its_jobs()
+{
+    stand_ins
+    slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
+    signal_command INT
+    sleep 0.3
+    signal_command INT
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains slurm/cancelled 1
+    expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY state"
+    touch go
+}
+
+run_cases "$@"

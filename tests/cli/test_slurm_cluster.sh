@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# Jobs at a real Slurm of four emulated nodes (tests/cli/slurm_cluster.sh): what the stand-ins of test_slurm.sh cannot know.
+# Part of scripts/check.sh --full; by hand: MESHSWEEP_FULL=1 tests/cli/test_slurm_cluster.sh.
+CASE_SECONDS=150
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/slurm_stand_ins.sh"
+. "$(dirname "$0")/slurm_cluster.sh"
+
+cluster()
+{
+    [ "${MESHSWEEP_FULL-}" ] || skip "a real Slurm is started by scripts/check.sh --full"
+    need_slurm
+    start_slurm
+}
+
+run_at_slurm()
+{
+    run_meshsweep run --executor slurm --progress none "$@"
+    [ "$status" = 0 ] || [ "$status" = 3 ] || tail -n 20 "$slurm_dir"/log/slurmctld.log
+}
+
+# A sweep for a real queue: asked once a second, which knows a job for 300 s after its end.
+cluster_sweep() # N COMMAND
+{
+    slurm_sweep "$@"
+    sed -i 's/poll = "100ms"/poll = "1s"/; s/absence = "300ms"/absence = "20s"/' sweep.toml
+}
+
+wait_for_references() # N
+{
+    wait_until "[ \"\$(sql 'SELECT count(*) FROM attempt WHERE reference GLOB \"[0-9]*_*\"' 2>/dev/null)\" = $1 ]" 30
+}
+
+expect_each_once()
+{
+    expect_sql "ok|1|$1|$1" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
+}
+
+quickstart__through_slurm__as_at_home()
+{
+    cluster
+    cp "$source_dir"/configs/quickstart.toml sweep.toml
+    printf '\n[slurm]\ngpus = false\npoll = "1s"\n' >>sweep.toml
+    run_at_slurm --only 'micro_batch <= 2' --limit 12
+    expect "[ $status = 0 ] || [ $status = 3 ]"
+    stated_status=1
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "12|12|0" "SELECT count(*), sum(coalesce(failure, state) IN ('ok', 'oom')), count(*) - count(host) FROM attempt"
+    expect_sql 1 "SELECT count(*) > 0 FROM attempt WHERE state = 'ok' AND user_ms + system_ms > 0 AND duration_ms > 0"
+}
+
+two_nodes__srun__one_task_on_each()
+{
+    cluster
+    cluster_sweep 1 'srun hostname >hosts; srun printenv SLURMD_NODENAME | sort; echo "score: 1"' <<'END'
+[[cluster_spec]]
+num_hosts = 2
+num_devices_per_host = 1
+tasks_per_node = 1
+END
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "n[1-2]|n1
+n2
+score: 1" "SELECT host, log_tail FROM attempt"
+}
+
+many_jobs__in_arrays__each_once()
+{
+    cluster
+    cluster_sweep 200 <<'END'
+array_size = 50
+END
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_each_once 200
+    expect_sql 4 "SELECT count(DISTINCT substr(reference, 1, instr(reference, '_') - 1)) FROM attempt"
+}
+
+node__killed__tried_again_elsewhere()
+{
+    local node
+    cluster
+    cluster_sweep 1 'echo begun; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 100; echo "score: 1"' </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_until 'grep -qs begun results.db.d/*/1/output.log' 30
+    node=$(squeue -h -o %N)
+    kill_node "${node#n}"
+    scontrol update nodename="$node" state=down reason=power
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "lost|$node|NODE_FAIL
+ok|1|" "SELECT coalesce(failure, state), iif(failure IS NULL, host <> '$node', host), substr(message, instr(message, ': ') + 2, 9)
+            FROM attempt ORDER BY id"
+}
+
+controller__away_for_a_while__nothing_lost()
+{
+    cluster
+    cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ "$(ls results.db.d/*/1/slurm.result 2>/dev/null | wc -l)" = 4 ]' 30
+    stop_controller
+    touch go
+    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE state = '"'ok'"'")" = 4 ] || ! kill -0 $command_pid' 60
+    start_controller
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_each_once 4
+}
+
+job__cancelled_by_hand__not_tried_again()
+{
+    cluster
+    cluster_sweep 2 'echo begun; [ {n} = 1 ] && sleep 100; echo "score: {n}"' </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 30
+    wait_for_references 2
+    scancel "$(sql "SELECT reference FROM attempt ORDER BY id LIMIT 1")"
+    wait_command
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "cancelled|1
+ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
+}
+
+time_limit__of_slurm__a_timeout()
+{
+    cluster
+    cluster_sweep 1 'sleep 200' <<'END'
+options = ["--time=1"]
+END
+    sed -i '/^timeout/d' sweep.toml
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "timeout|1" "SELECT failure, message LIKE 'Slurm job 1_0: TIMEOUT (TimeLimit) on n_%' FROM attempt"
+}
+
+# sbatch that kills the runner before or after it has done its work, once.
+deadly_sbatch() # before|after
+{
+    local real=/usr/bin/sbatch
+    mkdir -p bin
+    cat >bin/sbatch <<END
+#!/bin/sh
+[ ! -f $PWD/before ] || { rm $PWD/before; kill -KILL \$PPID; sleep 1; exit 1; }
+id=\$($real "\$@") || exit
+[ ! -f $PWD/after ] || { rm $PWD/after; kill -KILL \$PPID; }
+echo "\$id"
+END
+    chmod +x bin/sbatch
+    touch "$1"
+    case $PATH in "$PWD"/bin:*) ;; *) PATH=$PWD/bin:$PATH ;; esac
+}
+
+runner__killed_around_the_submission__submitted_once()
+{
+    local moment
+    cluster
+    for moment in before after; do
+        rm -rf results.db* sweep.toml
+        cluster_sweep 3 </dev/null
+        deadly_sbatch "$moment"
+        run_at_slurm
+        expect_status 137
+        expect_no_stdout
+        expect_any_stderr
+        run_at_slurm
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+        expect_each_once 3
+    done
+    # Two arrays in all: one for each moment.
+    expect "[ \"\$(squeue -h -t all -r -o %F | sort -u | wc -l)\" = 2 ]"
+}
+
+runner__killed_while_jobs_run__collected()
+{
+    cluster
+    cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
+    run_at_slurm --detach
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ "$(ls results.db.d/*/1/slurm.result 2>/dev/null | wc -l)" = 4 ]' 30
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    touch go
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_each_once 4
+}
+
+run_cases "$@"
