@@ -98,7 +98,7 @@ static int run_one(struct contest *c, size_t group, uint64_t seed, struct replay
     struct replay_task task = {.group = &c->groups[group], .options = &search, .concurrent = (size_t)o->jobs,
                                .target_gap = o->target_gap, .seed = seed, .order_seed = seed,
                                .watch = trace_decision, .context = &trace};
-    search.strategy = (char *)c->strategy;
+    search.strategy = c->strategy;
     search.numbers[SEARCH_MAX_TRIALS] = (double)o->max_trials;
     if (o->memory_error > 1 || o->time_error > 1)
         replay_disturb(&c->groups[group], &c->source->set.space, &wrong);

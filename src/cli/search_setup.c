@@ -69,7 +69,7 @@ static int read_options(const struct run_options *o, struct search_options *out,
     out->order = o->order ? read_word("--order", o->order, search_order_names, e) : -1;
     if (strategy < 0 || (o->order && out->order < 0))
         return -1;
-    out->strategy = o->strategy ? (char *)(uintptr_t)search_strategy_names[strategy] : NULL;
+    out->strategy = o->strategy ? search_strategy_names[strategy] : NULL;
     for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
         if (o->search_numbers[i] &&
             read_number(o->search_numbers[i], (enum search_number)i, &out->numbers[i], e) < 0)

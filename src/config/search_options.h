@@ -44,7 +44,7 @@ extern const char *const search_order_names[]; /* by order, NULL at the end: "de
 #define SEARCH_ZERO_STAGES 4
 
 struct search_options {
-    char *strategy; /* NULL: grid. The owner of the struct releases it */
+    const char *strategy; /* one of search_strategy_names; NULL: grid */
     double numbers[SEARCH_NUMBER_COUNT];
     bool zero_stages[SEARCH_ZERO_STAGES]; /* none set: not given */
     int order;             /* enum search_order; -1: not given. Of grid */
@@ -71,7 +71,7 @@ extern const char *const search_strategy_names[];
 /* 0, or -1 (ERROR_USAGE): no such number, too small or large, not whole. */
 int search_number_check(enum search_number which, double value, struct error *e);
 
-/* What `over` gives goes over `under`. `strategy` is borrowed from either. */
+/* What `over` gives goes over `under`. */
 struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over);
 
 /* Fills what is not given with the strategy's defaults: grid has no limit of trials, dsat-* search the ZeRO stages 1 to

@@ -18,8 +18,7 @@ static void read_strategy(const struct reading *r, const struct toml_node *node)
     int at = check_choice(r, node, search_strategy_names, count);
     if (at < 0)
         return;
-    free(r->sweep->search.options.strategy);
-    r->sweep->search.options.strategy = xstrdup(search_strategy_names[at]);
+    r->sweep->search.options.strategy = search_strategy_names[at];
 }
 
 static void read_walk_order(const struct reading *r, const struct toml_node *node)
@@ -157,7 +156,6 @@ void read_search(const struct reading *r, const struct toml_node *table)
 
 void search_config_free(struct search_config *s)
 {
-    free(s->options.strategy);
     for (char **word = s->full_command; word && *word; word++)
         free(*word);
     free(s->full_command);

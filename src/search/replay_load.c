@@ -253,7 +253,8 @@ static int load_candidates(struct loading *l, struct error *e)
                                               .equal_batch = true};
     if (candidates_load(&request, &out->set, e) < 0)
         return -1;
-    qsort(l->jobs, l->count, sizeof *l->jobs, by_id);
+    if (l->count > 0)
+        qsort(l->jobs, l->count, sizeof *l->jobs, by_id);
     out->outcomes = xcalloc(out->set.space.count + 1, sizeof *out->outcomes);
     for (size_t i = 0; i < out->set.space.count; i++) {
         struct measured_job *job = find_job(l, out->set.job_ids[i]);

@@ -111,7 +111,7 @@ static void load__search__runs_over_it(void **state)
     (void)state;
     struct loaded l = load(HEAD MODEL PLANS, true);
     struct search_options o = search_options_none();
-    o.strategy = (char *)(uintptr_t) "model";
+    o.strategy = "model";
     struct search *s = NULL;
     struct error e = ERROR_INIT;
     if (search_create(&l.set.space, &o, &s, &e) < 0)

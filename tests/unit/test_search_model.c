@@ -12,7 +12,7 @@
 static struct search *open_model(struct search_fixture *f, double gap)
 {
     struct search_options o = search_options_none();
-    o.strategy = (char *)(uintptr_t) "model";
+    o.strategy = "model";
     o.numbers[SEARCH_TARGET_GAP] = gap;
     o.numbers[SEARCH_MAX_TRIALS] = 0;
     struct search *s = NULL;

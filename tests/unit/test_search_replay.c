@@ -53,7 +53,7 @@ static struct replay_result run(const struct replay_group *g, const char *strate
     struct replay_result result;
     memset(&result, 0, sizeof result); /* padding too: results are compared whole */
     struct error e = ERROR_INIT;
-    options.strategy = (char *)strategy;
+    options.strategy = strategy;
     options.numbers[SEARCH_MAX_TRIALS] = SEARCH_UNLIMITED;
     const struct replay_task task = {.group = g, .options = &options, .concurrent = concurrent, .target_gap = 0.05,
                                      .seed = seed, .order_seed = order_seed};

@@ -13,7 +13,7 @@ static struct search *open_search(struct search_fixture *f, const char *strategy
                                   double value)
 {
     struct search_options o = search_options_none();
-    o.strategy = (char *)(uintptr_t)strategy;
+    o.strategy = strategy;
     o.numbers[number] = value;
     struct search *s = NULL;
     struct error e = ERROR_INIT;
@@ -69,7 +69,7 @@ static void random__other_candidates_missing__same_order(void **state)
     search_free(s);
     f.space.count -= 8;
     struct search_options o = search_options_none();
-    o.strategy = (char *)(uintptr_t) "random";
+    o.strategy = "random";
     o.numbers[SEARCH_RANDOM_SEED] = 7;
     assert_int_equal(search_create(&f.space, &o, &s, NULL), 0);
     struct fixture_result fewer = fixture_run(&f, s, 1, 0);
@@ -250,7 +250,7 @@ static void create__unknown_strategy__hint(void **state)
     struct search_fixture f;
     fixture_open(&f, 4, true);
     struct search_options o = search_options_none();
-    o.strategy = (char *)(uintptr_t) "randon";
+    o.strategy = "randon";
     struct search *s = NULL;
     struct error e = ERROR_INIT;
     assert_int_equal(search_create(&f.space, &o, &s, &e), -1);

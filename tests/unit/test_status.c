@@ -11,7 +11,11 @@
 #include "store/lock.h"
 #include "store/status.h"
 
-static struct status_attempt attempts[] = {{1, 1, 1000}, {2, 1, 4000}, {3, 1, 5000}};
+static struct status_attempt attempts[] = {
+    {.job_id = 1, .number = 1, .started_ms = 1000},
+    {.job_id = 2, .number = 1, .started_ms = 4000},
+    {.job_id = 3, .number = 1, .started_ms = 5000},
+};
 
 static void status_eta_ms__nothing_left__zero(void **state)
 {
