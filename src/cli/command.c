@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &report_command,
     &why_command,
     &predict_command,
+    &deepspeed_command,
     &export_command,
     &import_command,
     &check_command,

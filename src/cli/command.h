@@ -36,7 +36,7 @@ struct command {
     const struct option *options;
     size_t options_bytes; /* of the struct that `options` fills */
     size_t words_most;
-    bool takes_program;
+    bool takes_program, first_word_is_program; /* as in struct option_rules */
     /* Returns an exit status, or -1 with `e` filled: then the error is printed and its kind says the status. */
     int (*run)(const struct arguments *a, struct error *e);
 };
@@ -45,8 +45,8 @@ struct command {
 extern const struct command *const commands[];
 
 extern const struct command run_command, plan_command, status_command, results_command, best_command, why_command,
-    export_command, check_command, search_model_command, selftest_command, predict_command, compare_command, show_command,
-    tail_command, import_command, replay_command, report_command, manual_command, completion_command;
+    export_command, check_command, search_model_command, selftest_command, predict_command, deepspeed_command, compare_command,
+    show_command, tail_command, import_command, replay_command, report_command, manual_command, completion_command;
 
 /* What the exit statuses mean; the last one has a NULL status. */
 struct exit_status_text {

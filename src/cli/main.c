@@ -48,7 +48,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
     struct error e = ERROR_INIT;
     struct option_words words = {0};
     void *options = xcalloc(1, c->options_bytes);
-    const struct option_rules rules = {c->options, c->words_most, c->takes_program};
+    const struct option_rules rules = {c->options, c->words_most, c->takes_program, c->first_word_is_program};
     int status = STATUS_OK;
     if (options_parse(&rules, argv, options, &words, &e) < 0) {
         char *hint = xasprintf("; see meshsweep %s --help", c->name);

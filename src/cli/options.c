@@ -266,6 +266,10 @@ int options_parse(const struct option_rules *rules, char *const *argv, void *tar
     bool options_ended = false;
     set_fallbacks(rules->table, target);
     while (argv[c.next] && !words.help && !words.version) {
+        if (rules->first_word_is_program && argv[c.next][0] != '-') {
+            words.program = argv + c.next;
+            break;
+        }
         if (read_one(rules, &c, &options_ended, e) < 0) {
             free(words.items);
             return -1;

@@ -40,13 +40,14 @@ struct option_rules {
     const struct option *table;
     size_t words_most;    /* words that are no options; more are an error */
     bool takes_program;   /* words after "--" are a program's, kept apart; else "--" only ends the options */
+    bool first_word_is_program; /* with takes_program: so are those from the first one that is no option on */
 };
 
 /* What the arguments say besides the members that were set. Words are borrowed from argv. */
 struct option_words {
     char **items;     /* in order, NULL-terminated; the caller's to free(), the words are not */
     size_t count;
-    char *const *program; /* after "--", NULL-terminated as argv is; NULL when there is no "--" */
+    char *const *program; /* NULL-terminated as argv is; NULL when there is none */
     bool help;        /* -h or --help: nothing else was looked at */
     bool version;     /* --version: likewise */
 };

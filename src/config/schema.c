@@ -88,6 +88,7 @@ static const struct schema_key deepspeed_keys[] = {
     [DEEPSPEED_AUTO] = {"auto", TYPE_STRING, DEFAULTS, false},
     [DEEPSPEED_SECTIONS] = {"sections", TYPE_STRINGS, DEFAULTS, false},
     [DEEPSPEED_ARGUMENTS] = {"arg_mappings", TYPE_TABLE, DEFAULTS, false},
+    [DEEPSPEED_PROFILE_STEPS] = {"profile_steps", TYPE_LIST, DEFAULTS, false},
 };
 const struct schema schema_deepspeed = {"[deepspeed]", deepspeed_keys, LENGTH(deepspeed_keys)};
 

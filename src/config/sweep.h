@@ -261,6 +261,7 @@ struct deepspeed_settings {
     struct position at, config_at;
     bool resolve_auto; /* auto = "resolve": no "auto" is left in what a job gets */
     char **sections;   /* sections of the user's own; NULL-terminated */
+    int64_t profile_steps[2]; /* from which to which step DeepSpeed measures for metrics.json; 0 and 0: it is not asked to */
     struct setting *arguments; /* [deepspeed.arg_mappings]: dotted key of the ds_config, flag of the script */
     size_t argument_count;
 };

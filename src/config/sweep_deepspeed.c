@@ -6,6 +6,8 @@
 #include "config/template.h"
 #include "util/memory.h"
 
+#define STEPS_MOST 1000000000
+
 static const char *const auto_modes[] = {"keep", "resolve"};
 
 static void read_sections_of_user(const struct reading *r, const struct toml_node *list, struct deepspeed_settings *d)
@@ -56,6 +58,20 @@ static void read_argument(const struct reading *r, const struct toml_node *node,
     slot->at = reading_at_key(r, node);
 }
 
+static void read_profile_steps(const struct reading *r, const struct toml_node *list, int64_t out[2])
+{
+    bool good = list->child_count == 2;
+    for (size_t i = 0; good && i < 2; i++)
+        good = list->children[i].kind == NODE_INT && list->children[i].integer >= 0 &&
+               list->children[i].integer <= STEPS_MOST;
+    if (!good || list->children[0].integer > list->children[1].integer || list->children[1].integer == 0) {
+        problem_at_value(r, list, "profile_steps is the first and the last step that is measured: [3, 5]");
+        return;
+    }
+    out[0] = list->children[0].integer;
+    out[1] = list->children[1].integer;
+}
+
 void read_deepspeed(const struct reading *r, const struct toml_node *table)
 {
     struct deepspeed_settings *d = &r->sweep->deepspeed;
@@ -73,6 +89,8 @@ void read_deepspeed(const struct reading *r, const struct toml_node *table)
     }
     if (found[DEEPSPEED_AUTO])
         d->resolve_auto = check_choice(r, found[DEEPSPEED_AUTO], auto_modes, 2) == 1;
+    if (found[DEEPSPEED_PROFILE_STEPS])
+        read_profile_steps(r, found[DEEPSPEED_PROFILE_STEPS], d->profile_steps);
     if (found[DEEPSPEED_SECTIONS])
         read_sections_of_user(r, found[DEEPSPEED_SECTIONS], d);
     if (found[DEEPSPEED_ARGUMENTS] && check_entry_count(r, found[DEEPSPEED_ARGUMENTS], d->argument_count, "arguments"))

@@ -132,6 +132,8 @@ static void hash_base(struct ds_config *c)
     buffer_add_text(&b, d->resolve_auto ? "resolve" : "keep");
     for (size_t i = 0; i < d->argument_count; i++)
         buffer_printf(&b, "\n%s=%s", d->arguments[i].name, d->arguments[i].value);
+    if (d->profile_steps[1])
+        buffer_printf(&b, "\nprofile %lld %lld", (long long)d->profile_steps[0], (long long)d->profile_steps[1]);
     c->base.hash = hash_bytes(b.data, b.length);
     buffer_free(&b);
 }
@@ -207,6 +209,8 @@ int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *
         ds_config_free(c);
         return -1;
     }
+    if (s->deepspeed.profile_steps[1])
+        json_text_remove(&c->root, "autotuning");
     add_constants(&c->base, &c->root, "");
     hash_base(c);
     *out = c;
@@ -324,6 +328,33 @@ int ds_config_render(const struct ds_config *c, const char *spec_json, struct bu
     json_text_free(&specs);
     json_text_free(&config);
     return rc;
+}
+
+int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, struct buffer *text, struct error *e)
+{
+    const int64_t *steps = c->sweep->deepspeed.profile_steps;
+    struct json config = {0};
+    struct buffer path = BUFFER_INIT;
+    if (!steps[1])
+        return 0;
+    if (json_text_parse("the ds_config", buffer_text(text), &config, e) < 0)
+        return -1;
+    char *metrics = xasprintf("%s/metrics.json", job_dir), *first = xasprintf("%lld", (long long)steps[0]);
+    char *last = xasprintf("%lld", (long long)steps[1]);
+    buffer_add_json_string(&path, metrics, strlen(metrics));
+    json_text_set(&config, "autotuning.enabled", "true");
+    json_text_set(&config, "autotuning.start_profile_step", first);
+    json_text_set(&config, "autotuning.end_profile_step", last);
+    json_text_set(&config, "autotuning.metric_path", buffer_text(&path));
+    buffer_clear(text);
+    json_text_add(&config, 2, text);
+    buffer_add_char(text, '\n');
+    json_text_free(&config);
+    buffer_free(&path);
+    free(metrics);
+    free(first);
+    free(last);
+    return 0;
 }
 
 void ds_config_add_base64(const char *text, struct buffer *out)

@@ -14,6 +14,8 @@ static int make(void *context, const char *spec_json, const char *job_dir, char 
     char *path = xasprintf("%s/ds_config.json", directory);
     int rc = ds_config_render(p->config, spec_json, &text, e);
     if (rc == 0)
+        rc = ds_config_add_profiling(p->config, directory, &text, e);
+    if (rc == 0)
         rc = file_make_directories(directory, e);
     if (rc == 0)
         rc = file_write_atomic(path, text.data, text.length, e);

@@ -45,7 +45,7 @@ static const struct option table[] = {
 
 static int parse(char *const *argv, struct target *t, struct option_words *w, struct error *e)
 {
-    const struct option_rules rules = {table, 2, false};
+    const struct option_rules rules = {table, 2, false, false};
     memset(t, 0, sizeof *t);
     return options_parse(&rules, argv, t, w, e);
 }
@@ -136,7 +136,7 @@ static void options_parse__program_after_dashes__kept_apart(void **state)
     (void)state;
     struct target t = {0};
     struct option_words w;
-    const struct option_rules rules = {table, 0, true};
+    const struct option_rules rules = {table, 0, true, false};
     char **argv = ARGV("-D", "--", "train", "-l", "--");
     assert_int_equal(options_parse(&rules, argv, &t, &w, NULL), 0);
     assert_ptr_equal(w.program, argv + 2);
@@ -229,7 +229,7 @@ static void commands__all__tables_agree(void **state)
     for (size_t i = 0; commands[i]; i++) {
         void *target = calloc(1, commands[i]->options_bytes);
         struct option_words w;
-        const struct option_rules rules = {commands[i]->options, 0, false};
+        const struct option_rules rules = {commands[i]->options, 0, false, false};
         assert_int_equal(options_parse(&rules, ARGV(), target, &w, NULL), 0);
         free(w.items);
         free(target);

@@ -1,0 +1,229 @@
+#include "deepspeed/autotuning.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+enum knob_kind { KNOB_IGNORED = 1, KNOB_BOOL, KNOB_NUMBER, KNOB_NUMBERS, KNOB_TEXT, KNOB_OBJECT, KNOB_METRIC, KNOB_TUNER };
+
+#define AT(member) offsetof(struct autotuning, member)
+
+/* Those that are KNOB_IGNORED are known and change nothing here: where model information and metrics are written to is
+ * seen to, and a least train batch is used by no version of the tuner. */
+static const struct knob {
+    const char *name;
+    enum knob_kind kind;
+    size_t offset;
+    long long least;
+} knobs[] = {
+    {"enabled", KNOB_IGNORED, 0, 0},
+    {"fast", KNOB_BOOL, AT(fast), 0},
+    {"start_profile_step", KNOB_NUMBER, AT(start_step), 0},
+    {"start_step", KNOB_NUMBER, AT(start_step), 0},
+    {"end_profile_step", KNOB_NUMBER, AT(end_step), 0},
+    {"end_step", KNOB_NUMBER, AT(end_step), 0},
+    {"num_nodes", KNOB_NUMBERS, AT(num_nodes), 1},
+    {"num_gpus", KNOB_NUMBERS, AT(num_gpus), 1},
+    {"metric", KNOB_METRIC, 0, 0},
+    {"metric_path", KNOB_IGNORED, 0, 0},
+    {"arg_mappings", KNOB_OBJECT, AT(arg_mappings), 0},
+    {"tuner_type", KNOB_TUNER, 0, 0},
+    {"tuner_early_stopping", KNOB_NUMBER, AT(early_stopping), 1},
+    {"tuner_num_trials", KNOB_NUMBER, AT(num_trials), 1},
+    {"max_train_batch_size", KNOB_NUMBER, AT(max_train_batch_size), 1},
+    {"min_train_batch_size", KNOB_IGNORED, 0, 0},
+    {"max_train_micro_batch_size_per_gpu", KNOB_NUMBER, AT(max_micro_batch), 1},
+    {"min_train_micro_batch_size_per_gpu", KNOB_NUMBER, AT(min_micro_batch), 1},
+    {"num_tuning_micro_batch_sizes", KNOB_NUMBER, AT(micro_batch_sizes), 1},
+    {"mp_size", KNOB_NUMBER, AT(mp_size), 1},
+    {"model_info", KNOB_OBJECT, AT(model_info), 0},
+    {"model_info_path", KNOB_IGNORED, 0, 0},
+    {"exps_dir", KNOB_TEXT, AT(exps_dir), 0},
+    {"results_dir", KNOB_TEXT, AT(results_dir), 0},
+    {"overwrite", KNOB_BOOL, AT(overwrite), 0},
+};
+
+/* Old and new names of each; which way is better is the metric's own. */
+static const struct {
+    const char *name, *metric;
+    bool maximise;
+} metrics[] = {
+    {"throughput", "throughput", true}, {"latency", "latency", false},
+    {"FLOPS", "flops_per_gpu", true},   {"FLOPS_per_gpu", "flops_per_gpu", true}, {"flops", "flops_per_gpu", true},
+    {"forward", "fwd", false},          {"fwd", "fwd", false},
+    {"backward", "bwd", false},         {"bwd", "bwd", false},
+    {"step", "step", false},
+};
+
+static const char *const tuners[TUNER_COUNT] = {
+    [TUNER_GRID] = "gridsearch", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model_based"};
+
+struct place {
+    const char *file;
+    const struct json *member;
+    struct error *problems;
+};
+
+static void wrong(const struct place *p, const char *wanted)
+{
+    error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: autotuning.%s must be %s", p->file, p->member->line,
+                   p->member->column, p->member->name, wanted);
+}
+
+static bool is_number_from(const struct json *j, long long least)
+{
+    long long n;
+    return json_text_integer(j, &n) && n >= least && n <= INT_MAX;
+}
+
+static void set_numbers(const struct place *p, const struct knob *k, const struct json **out)
+{
+    const struct json *j = p->member;
+    bool good = j->kind == JSON_LIST ? j->count > 0 : is_number_from(j, k->least);
+    for (size_t i = 0; j->kind == JSON_LIST && i < j->count; i++)
+        good &= is_number_from(&j->children[i], k->least);
+    *out = j;
+    if (!good)
+        wrong(p, "a whole number above 0, or a list of such");
+}
+
+static char *string_of(const struct json *j)
+{
+    return j->kind == JSON_SCALAR && j->text[0] == '"' ? xstrndup(j->text + 1, strlen(j->text) - 2) : NULL;
+}
+
+static void set_choice(const struct place *p, struct autotuning *a, enum knob_kind kind)
+{
+    char *text = string_of(p->member);
+    for (size_t i = 0; text && kind == KNOB_METRIC && i < LENGTH(metrics); i++) {
+        if (strcmp(metrics[i].name, text) == 0) {
+            a->metric = metrics[i].metric;
+            a->maximise = metrics[i].maximise;
+            kind = 0;
+        }
+    }
+    for (size_t i = 0; text && kind == KNOB_TUNER && i < TUNER_COUNT; i++) {
+        if (strcmp(tuners[i], text) == 0) {
+            a->tuner = (enum tuner)i;
+            kind = 0;
+        }
+    }
+    free(text);
+    if (kind == KNOB_METRIC)
+        wrong(p, "\"throughput\", \"latency\", \"FLOPS\", \"FLOPS_per_gpu\", \"forward\", \"fwd\", \"backward\", \"bwd\" "
+                 "or \"step\"");
+    else if (kind == KNOB_TUNER)
+        wrong(p, "\"gridsearch\", \"random\" or \"model_based\"");
+}
+
+static void set_number(const struct place *p, const struct knob *k, long long *out)
+{
+    if (!is_number_from(p->member, k->least))
+        wrong(p, k->least ? "a whole number above 0" : "a whole number");
+    else
+        json_text_integer(p->member, out);
+}
+
+static void set_text(const struct place *p, char **out)
+{
+    char *text = string_of(p->member);
+    if (!text || !*text || strchr(text, '\\')) {
+        wrong(p, "the name of a directory");
+        free(text);
+        return;
+    }
+    free(*out);
+    *out = text;
+}
+
+static void set_knob(const struct place *p, const struct knob *k, struct autotuning *a)
+{
+    void *member = (char *)a + k->offset;
+    const struct json *j = p->member;
+    switch (k->kind) {
+    case KNOB_IGNORED:
+        break;
+    case KNOB_BOOL:
+        if (j->kind != JSON_SCALAR || (strcmp(j->text, "true") != 0 && strcmp(j->text, "false") != 0))
+            wrong(p, "true or false");
+        else
+            *(bool *)member = j->text[0] == 't';
+        break;
+    case KNOB_NUMBER:
+        set_number(p, k, member);
+        break;
+    case KNOB_NUMBERS:
+        set_numbers(p, k, member);
+        break;
+    case KNOB_TEXT:
+        set_text(p, member);
+        break;
+    case KNOB_OBJECT:
+        if (j->kind != JSON_OBJECT)
+            wrong(p, "an object");
+        else
+            *(const struct json **)member = j;
+        break;
+    case KNOB_METRIC:
+    case KNOB_TUNER:
+        set_choice(p, a, k->kind);
+        break;
+    }
+}
+
+static void read_member(const struct place *p, struct autotuning *a)
+{
+    const char *names[LENGTH(knobs)];
+    const struct json *j = p->member;
+    for (size_t i = 0; i < LENGTH(knobs); i++) {
+        names[i] = knobs[i].name;
+        if (strcmp(knobs[i].name, j->name) != 0)
+            continue;
+        /* null is "not given" to DeepSpeed. */
+        if (j->kind != JSON_SCALAR || strcmp(j->text, "null") != 0)
+            set_knob(p, &knobs[i], a);
+        return;
+    }
+    const char *near = suggest_nearest(j->name, names, LENGTH(knobs));
+    error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: DeepSpeed's autotuning knows no \"%s\"%s%s%s", p->file, j->line,
+                   j->column, j->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+int autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct error *e)
+{
+    struct error problems = ERROR_INIT;
+    struct autotuning a = {.fast = true, .start_step = 3, .end_step = 5, .metric = "throughput", .maximise = true,
+                           .min_micro_batch = 1, .max_micro_batch = 1024, .mp_size = 1,
+                           .exps_dir = xstrdup("autotuning_exps"), .results_dir = xstrdup("autotuning_results")};
+    if (section && section->kind != JSON_OBJECT)
+        error_add_line(&problems, ERROR_USAGE, "%s:%d:%d: autotuning must be an object", file, section->line,
+                       section->column);
+    for (size_t i = 0; section && section->kind == JSON_OBJECT && i < section->count; i++)
+        read_member(&(struct place){file, &section->children[i], &problems}, &a);
+    if (!problems.kind && a.end_step < a.start_step)
+        error_add_line(&problems, ERROR_USAGE, "%s:%d:%d: autotuning: profiling ends at step %lld, before it starts at %lld",
+                       file, section->line, section->column, a.end_step, a.start_step);
+    if (!problems.kind && a.max_micro_batch < a.min_micro_batch)
+        error_add_line(&problems, ERROR_USAGE, "%s:%d:%d: autotuning: the largest micro-batch, %lld, is below the smallest, "
+                       "%lld", file, section->line, section->column, a.max_micro_batch, a.min_micro_batch);
+    if (problems.kind) {
+        autotuning_free(&a);
+        *e = problems;
+        return -1;
+    }
+    *out = a;
+    return 0;
+}
+
+void autotuning_free(struct autotuning *a)
+{
+    free(a->exps_dir);
+    free(a->results_dir);
+    a->exps_dir = a->results_dir = NULL;
+}

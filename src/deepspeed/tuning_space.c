@@ -1,0 +1,419 @@
+#include "deepspeed/tuning_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "deepspeed/ds_keys.h"
+#include "util/memory.h"
+
+#define STAGES_MOST 4
+
+struct writing {
+    const struct tuning_request *r;
+    struct buffer *out;
+    struct error problems;
+};
+
+/* --- the ds_config among the script's arguments --- */
+
+int tuning_find_config(char *const *program, size_t *at, struct error *e)
+{
+    static const char *const flags[] = {"--deepspeed_config", "--deepspeed-config", "--deepspeed"};
+    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+        size_t n = strlen(flags[f]);
+        for (size_t i = 1; program[0] && program[i]; i++) {
+            bool attached = strncmp(program[i], flags[f], n) == 0 && program[i][n] == '=';
+            bool apart = strcmp(program[i], flags[f]) == 0 && program[i + 1] && program[i + 1][0] != '-';
+            if (!attached && !apart)
+                continue;
+            *at = attached ? i : i + 1;
+            return 0;
+        }
+    }
+    return error_set(e, ERROR_USAGE, "no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script's "
+                     "arguments");
+}
+
+char *tuning_config_path(const char *word)
+{
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    return xstrdup(equals ? equals + 1 : word);
+}
+
+/* --- pieces of TOML --- */
+
+static void add_text(struct writing *w, const char *text)
+{
+    buffer_add_json_string(w->out, text, strlen(text));
+}
+
+/* A word of the command that is no template: braces stand for themselves. */
+static void add_word(struct writing *w, const char *word)
+{
+    struct buffer b = BUFFER_INIT;
+    for (const char *p = word; *p; p++) {
+        if (*p == '{')
+            buffer_add_char(&b, '{');
+        buffer_add_char(&b, *p);
+    }
+    add_text(w, buffer_text(&b));
+    buffer_free(&b);
+}
+
+/* JSON's scalars are TOML's but for null and "\/"; whole numbers are written as such where DeepSpeed wants them. */
+static bool add_scalar(struct writing *w, const char *key, const struct json *j)
+{
+    long long whole;
+    if (j->kind != JSON_SCALAR || strcmp(j->text, "null") == 0)
+        return false;
+    if (ds_wants_integer(key) && json_text_integer(j, &whole)) {
+        buffer_printf(w->out, "%lld", whole);
+        return true;
+    }
+    for (const char *p = j->text; *p; p++) {
+        if (p[0] == '\\' && p[1] == '/')
+            continue;
+        if (p[0] == '\\' && p[1])
+            buffer_add_char(w->out, *p++);
+        buffer_add_char(w->out, *p);
+    }
+    return true;
+}
+
+static void add_key(struct writing *w, const char *key)
+{
+    add_text(w, key);
+    buffer_add_text(w->out, " = ");
+}
+
+/* One value or a list of them. */
+static void add_axis(struct writing *w, const char *key, const struct json *j)
+{
+    const struct json *items = j->kind == JSON_LIST ? j->children : j;
+    size_t count = j->kind == JSON_LIST ? j->count : 1;
+    add_key(w, key);
+    buffer_add_char(w->out, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            buffer_add_text(w->out, ", ");
+        if (!add_scalar(w, key, &items[i]))
+            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": a list to be tuned over holds numbers, texts, true "
+                           "and false only", w->r->ds_file, j->line, j->column, key);
+    }
+    if (count == 0)
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": there is nothing in the list", w->r->ds_file, j->line,
+                       j->column, key);
+    buffer_add_text(w->out, "]\n");
+}
+
+static const struct json *at(const struct writing *w, const char *path)
+{
+    return json_text_find(w->r->root, path);
+}
+
+static bool number_at(const struct writing *w, const char *path, long long *n)
+{
+    const struct json *j = at(w, path);
+    return j && json_text_integer(j, n) && *n > 0;
+}
+
+/* --- lists of the user's own --- */
+
+static bool may_hold_axes(const char *name)
+{
+    static const char *const sections[] = {"zero_optimization", "fp16", "bf16", "bfloat16", "optimizer", "scheduler",
+                                           "activation_checkpointing", "aio"};
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (strcmp(sections[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Keys that are seen to elsewhere, and those whose value is a list. */
+static bool is_own_matter(const char *path)
+{
+    static const char *const paths[] = {"zero_optimization.stage", "train_micro_batch_size_per_gpu", "optimizer.params.betas"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (strcmp(paths[i], path) == 0)
+            return true;
+    return false;
+}
+
+static void add_lists(struct writing *w, const struct json *object, const char *prefix)
+{
+    for (size_t i = 0; i < object->count; i++) {
+        const struct json *m = &object->children[i];
+        char *path = *prefix ? xasprintf("%s.%s", prefix, m->name) : xstrdup(m->name);
+        if (m->kind == JSON_LIST && !is_own_matter(path))
+            add_axis(w, path, m);
+        else if (m->kind == JSON_OBJECT && (*prefix || may_hold_axes(m->name)))
+            add_lists(w, m, path);
+        free(path);
+    }
+}
+
+/* --- default spaces --- */
+
+static const struct {
+    const char *key, *values;
+    unsigned stages; /* bits */
+} defaults[] = {
+    {"overlap_comm", "[true, false]", 1 << 2 | 1 << 3},
+    {"reduce_scatter", "[false, true]", 1 << 2 | 1 << 3},
+    {"reduce_bucket_size", "[50000000, 500000000, 1000000000]", 1 << 1 | 1 << 2 | 1 << 3},
+    {"allgather_partitions", "[true, false]", 1 << 3},
+    {"allgather_bucket_size", "[50000000, 500000000, 1000000000]", 1 << 1 | 1 << 2 | 1 << 3},
+    {"contiguous_gradients", "[false, true]", 1 << 2 | 1 << 3},
+};
+
+static void add_defaults(struct writing *w, int stage)
+{
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        char *path = xasprintf("zero_optimization.%s", defaults[i].key);
+        if ((defaults[i].stages & 1u << stage) && !at(w, path)) {
+            add_key(w, path);
+            buffer_printf(w->out, "%s\n", defaults[i].values);
+        }
+        free(path);
+    }
+}
+
+/* --- batches --- */
+
+/* The global batch that all are compared at; 0: none is said. */
+static long long global_batch(const struct writing *w)
+{
+    long long n;
+    if (number_at(w, "train_batch_size", &n))
+        return n;
+    return w->r->knobs->max_train_batch_size;
+}
+
+/* "[1, 2, 4, 8]": as far as the global batch goes on the fewest devices. */
+static void add_powers(struct writing *w, long long first)
+{
+    const struct autotuning *k = w->r->knobs;
+    long long most = k->max_micro_batch, batch = global_batch(w), n = first;
+    if (batch > 0 && batch < most)
+        most = batch;
+    add_key(w, "train_micro_batch_size_per_gpu");
+    buffer_printf(w->out, "[%lld", n);
+    for (n *= 2; n <= most; n *= 2)
+        buffer_printf(w->out, ", %lld", n);
+    buffer_add_text(w->out, "]\n");
+}
+
+static void add_micro_batches(struct writing *w)
+{
+    const struct json *j = at(w, "train_micro_batch_size_per_gpu");
+    long long first = w->r->knobs->min_micro_batch;
+    if (j && j->kind == JSON_LIST)
+        add_axis(w, "train_micro_batch_size_per_gpu", j);
+    else if (j && !json_text_is(j, "auto") && (!json_text_integer(j, &first) || first < 1))
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: train_micro_batch_size_per_gpu must be a whole number above 0, a "
+                       "list of such, or \"auto\"", w->r->ds_file, j->line, j->column);
+    else
+        add_powers(w, first);
+}
+
+static bool is_fixed(const struct json *j)
+{
+    return j && (j->kind == JSON_LIST || !json_text_is(j, "auto"));
+}
+
+/* Whether micro-batch, accumulation and devices leave the global batch what it is. */
+static bool has_one_batch(const struct writing *w)
+{
+    const struct json *micro = at(w, "train_micro_batch_size_per_gpu"), *steps = at(w, "gradient_accumulation_steps");
+    const struct json *nodes = w->r->knobs->num_nodes, *gpus = w->r->knobs->num_gpus;
+    bool one_micro = micro && micro->kind == JSON_LIST && micro->count == 1;
+    bool one_cluster = (!nodes || nodes->kind != JSON_LIST || nodes->count == 1) &&
+                       (!gpus || gpus->kind != JSON_LIST || gpus->count == 1);
+    return global_batch(w) > 0 || (one_micro && one_cluster && (!steps || steps->kind != JSON_LIST || steps->count == 1));
+}
+
+/* --- stages --- */
+
+static size_t read_stages(struct writing *w, int *stages)
+{
+    const struct json *zero = at(w, "zero_optimization"), *stage = at(w, "zero_optimization.stage");
+    const struct json *items = stage && stage->kind == JSON_LIST ? stage->children : stage;
+    size_t count = !stage ? 0 : stage->kind == JSON_LIST ? stage->count : 1, n = 0;
+    bool all = !stage || json_text_is(stage, "all") || (zero && json_text_is(zero, "all"));
+    for (int s = 0; all && s < STAGES_MOST; s++)
+        stages[n++] = s;
+    for (size_t i = 0; !all && i < count; i++) {
+        long long s;
+        if (n < STAGES_MOST && json_text_integer(&items[i], &s) && s >= 0 && s < STAGES_MOST)
+            stages[n++] = (int)s;
+        else
+            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage must be 0, 1, 2 or 3, a list of "
+                           "such, or \"all\"", w->r->ds_file, stage->line, stage->column);
+    }
+    return n;
+}
+
+static void add_block(struct writing *w, const char *stages, int stage)
+{
+    buffer_add_text(w->out, "\n[[parallel_spec]]\n");
+    add_key(w, "zero_optimization.stage");
+    buffer_printf(w->out, "%s\n", stages);
+    add_micro_batches(w);
+    if (w->r->knobs->mp_size > 1)
+        buffer_printf(w->out, "tp = %lld\n", w->r->knobs->mp_size);
+    add_lists(w, w->r->root, "");
+    if (stage >= 0)
+        add_defaults(w, stage);
+}
+
+static void add_blocks(struct writing *w)
+{
+    int stages[STAGES_MOST];
+    size_t count = read_stages(w, stages);
+    struct buffer list = BUFFER_INIT;
+    for (size_t i = 0; i < count; i++) {
+        char digit[2] = {(char)('0' + stages[i]), '\0'};
+        if (!w->r->knobs->fast)
+            add_block(w, digit, stages[i]);
+        buffer_printf(&list, "%s%d", i ? ", " : "", stages[i]);
+    }
+    if (w->r->knobs->fast && count > 0) {
+        char *all = xasprintf("[%s]", buffer_text(&list));
+        add_block(w, all, -1);
+        free(all);
+    }
+    buffer_free(&list);
+}
+
+/* --- the rest of the file --- */
+
+static void add_counts(struct writing *w, const char *key, const struct json *j, long long otherwise)
+{
+    if (j)
+        add_axis(w, key, j);
+    else
+        buffer_printf(w->out, "\"%s\" = %lld\n", key, otherwise);
+}
+
+static void add_command(struct writing *w)
+{
+    const struct tuning_request *r = w->r;
+    buffer_add_text(w->out, "\n[job]\ncommand = [");
+    for (size_t i = 0; r->launcher[i]; i++) {
+        add_text(w, r->launcher[i]);
+        buffer_add_text(w->out, ", ");
+    }
+    for (size_t i = 0; r->program[i]; i++) {
+        const char *equals = strchr(r->program[i], '=');
+        buffer_add_text(w->out, i ? ", " : "");
+        if (i != r->config_at) {
+            add_word(w, r->program[i]);
+        } else if (strncmp(r->program[i], "--", 2) == 0 && equals) {
+            char *word = xasprintf("%.*s={ds_config}", (int)(equals - r->program[i]), r->program[i]);
+            add_text(w, word);
+            free(word);
+        } else {
+            add_text(w, "{ds_config}");
+        }
+    }
+    buffer_add_text(w->out, "]\npass_env = [\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"]\njob_dir = true\n");
+    buffer_printf(w->out, "timeout = ");
+    add_text(w, r->timeout);
+    buffer_add_text(w->out, "\n\n# Samples of steps before profiling starts are warming up.\n");
+    buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, r->knobs->start_step);
+}
+
+static void add_deepspeed(struct writing *w)
+{
+    const struct json *m = w->r->knobs->arg_mappings;
+    char *path = w->r->ds_file[0] == '/' ? xstrdup(w->r->ds_file) : xasprintf("./%s", w->r->ds_file);
+    buffer_add_text(w->out, "\n[deepspeed]\nconfig = ");
+    add_text(w, path);
+    buffer_printf(w->out, "\nprofile_steps = [%lld, %lld]\n", w->r->knobs->start_step, w->r->knobs->end_step);
+    for (size_t i = 0; m && i < m->count; i++) {
+        const struct json *flag = &m->children[i];
+        char *key = xstrndup(flag->name + strspn(flag->name, " "), strcspn(flag->name + strspn(flag->name, " "), " "));
+        if (i == 0)
+            buffer_add_text(w->out, "\n[deepspeed.arg_mappings]\n");
+        add_key(w, key);
+        char *text = flag->kind == JSON_SCALAR && flag->text[0] == '"' ? xstrndup(flag->text + 1, strlen(flag->text) - 2) : NULL;
+        char *trimmed = text ? xstrndup(text + strspn(text, " "), strcspn(text + strspn(text, " "), " ")) : xstrdup("");
+        if (!*trimmed)
+            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: autotuning.arg_mappings.%s must be a flag of the script",
+                           w->r->ds_file, flag->line, flag->column, key);
+        add_text(w, trimmed);
+        buffer_add_char(w->out, '\n');
+        free(key);
+        free(text);
+        free(trimmed);
+    }
+    free(path);
+}
+
+static void add_search(struct writing *w)
+{
+    static const char *const strategies[TUNER_COUNT] = {
+        [TUNER_GRID] = "grid", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model"};
+    const struct autotuning *k = w->r->knobs;
+    buffer_printf(w->out, "\n[search]\nstrategy = \"%s\"\n", strategies[k->tuner]);
+    if (k->num_trials)
+        buffer_printf(w->out, "max_trials = %lld\n", k->num_trials);
+    if (k->early_stopping)
+        buffer_printf(w->out, "early_stopping = %lld\n", k->early_stopping);
+    if (k->micro_batch_sizes)
+        buffer_printf(w->out, "num_tuning_micro_batch_sizes = %lld\n", k->micro_batch_sizes);
+}
+
+static void add_model(struct writing *w)
+{
+    static const char *const names[][2] = {{"num_params", "params"}, {"hidden_size", "hidden"}, {"num_layers", "layers"}};
+    const struct json *info = w->r->knobs->model_info;
+    const char *slash = strrchr(w->r->program[0], '/');
+    buffer_add_text(w->out, "\n[model]\nname = ");
+    add_text(w, slash ? slash + 1 : w->r->program[0]);
+    buffer_add_char(w->out, '\n');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct json *j = info ? json_text_find(info, names[i][0]) : NULL;
+        long long n;
+        if (j && json_text_integer(j, &n))
+            buffer_printf(w->out, "%s = %lld\n", names[i][1], n);
+    }
+}
+
+static void add_training(struct writing *w)
+{
+    long long batch = global_batch(w);
+    buffer_add_text(w->out, "\n[training_spec]\n");
+    if (batch > 0)
+        buffer_printf(w->out, "train_batch_size = %lld\n", batch);
+    if (!at(w, "steps_per_print"))
+        buffer_add_text(w->out, "steps_per_print = 1\n");
+    if (strlen(w->r->knobs->metric) <= 4 && !at(w, "wall_clock_breakdown")) /* fwd, bwd, step */
+        buffer_add_text(w->out, "wall_clock_breakdown = true\n");
+    if (batch > 0 && !is_fixed(at(w, "gradient_accumulation_steps")))
+        buffer_add_text(w->out, "\n[derive]\ngradient_accumulation = \"train_batch_size / (train_micro_batch_size_per_gpu * "
+                                "dp)\"\n");
+}
+
+int tuning_space_write(const struct tuning_request *r, struct buffer *out, bool *equal_batch, struct error *e)
+{
+    struct writing w = {.r = r, .out = out, .problems = ERROR_INIT};
+    const char *slash = strrchr(r->program[0], '/');
+    buffer_add_text(out, "# Made by meshsweep deepspeed: `meshsweep run -c` this file does the same, and it can be changed.\n\n"
+                         "profile = \"deepspeed\"\n\n[sweep]\nname = ");
+    add_text(&w, slash ? slash + 1 : r->program[0]);
+    buffer_printf(out, "\nobjective = \"%s:%s\"\n", r->knobs->maximise ? "max" : "min", r->knobs->metric);
+    add_command(&w);
+    add_deepspeed(&w);
+    add_search(&w);
+    add_model(&w);
+    buffer_add_text(out, "\n[cluster_spec]\n");
+    add_counts(&w, "num_hosts", r->knobs->num_nodes, r->nodes);
+    add_counts(&w, "num_devices_per_host", r->knobs->num_gpus, r->devices);
+    add_training(&w);
+    add_blocks(&w);
+    *equal_batch = has_one_batch(&w);
+    if (w.problems.kind)
+        *e = w.problems;
+    return w.problems.kind ? -1 : 0;
+}

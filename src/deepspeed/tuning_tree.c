@@ -1,0 +1,410 @@
+#include "deepspeed/tuning_tree.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "store/best.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/shell_words.h"
+
+enum { LOG_BYTES_MOST = 64 << 20, STAGES = 4 };
+
+struct experiment {
+    int64_t job_id, nodes, gpus, duration_ms;
+    char *key, *directory, *command, *message, *metrics; /* message and metrics may be NULL */
+    char *config;         /* ds_config.json; NULL: there is none */
+    int stage;            /* -1: not known */
+    char *name;
+    bool measured;
+    double value;
+};
+
+struct tuning {
+    const struct tuning_tree *tree;
+    struct experiment *items;
+    size_t count;
+    struct best best;
+    int64_t first_ms, last_ms;
+};
+
+/* --- what there is --- */
+
+static char *text_or_null(const struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? NULL : xstrdup(stmt_text(s, column));
+}
+
+/* The text between quotes, or the number. */
+static char *plain(const struct json *j)
+{
+    size_t n = strlen(j->text);
+    return j->text[0] == '"' ? xstrndup(j->text + 1, n - 2) : xstrdup(j->text);
+}
+
+static void add_part(struct buffer *b, const struct json *config, const char *path, const char *title)
+{
+    const struct json *j = json_text_find(config, path);
+    if (!j || j->kind != JSON_SCALAR || json_text_is(j, "auto"))
+        return;
+    char *text = plain(j);
+    buffer_printf(b, "%s%s%s", b->length ? "_" : "", title, text);
+    free(text);
+}
+
+/* Its ds_config, and the name that this gives it. */
+static void read_config(const struct tuning *t, struct experiment *x)
+{
+    struct buffer text = BUFFER_INIT, name = BUFFER_INIT;
+    struct json config = {0};
+    struct error ignored = ERROR_INIT;
+    long long stage = -1;
+    char *path = xasprintf("%s/%s/ds_config.json", t->tree->job_files, x->directory);
+    if (file_read(path, LOG_BYTES_MOST, &text, NULL) == 0 &&
+        json_text_parse(path, buffer_text(&text), &config, &ignored) == 0) {
+        const struct json *j = json_text_find(&config, "zero_optimization.stage");
+        if (j && json_text_integer(j, &stage) && stage >= 0 && stage < STAGES)
+            x->stage = (int)stage;
+        add_part(&name, &config, "zero_optimization.stage", "z");
+        add_part(&name, &config, "gradient_accumulation_steps", "gas");
+        add_part(&name, &config, "train_micro_batch_size_per_gpu", "tmbspg");
+        x->config = buffer_take(&text);
+    }
+    x->name = name.length ? buffer_take(&name) : xasprintf("job%lld", (long long)x->job_id);
+    json_text_free(&config);
+    buffer_free(&name);
+    buffer_free(&text);
+    free(path);
+}
+
+static const char experiments_sql[] =
+    "SELECT j.id, lower(hex(j.key)), coalesce(json_extract(c.json, '$.num_hosts'), 1),"
+    " coalesce(json_extract(c.json, '$.num_devices_per_host'), 1), a.number, a.directory, a.command, a.message,"
+    " iif(m.value > -9e999 AND m.value < 9e999 AND j.state = 'ok', m.value, NULL), a.duration_ms, a.started, a.ended,"
+    " (SELECT json_group_object(s.name, s.value) FROM summary AS s WHERE s.attempt_id = a.id AND s.value < 9e999"
+    "  AND s.value > -9e999)"
+    " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
+    " LEFT JOIN summary AS m ON m.attempt_id = a.id AND m.name = ?1"
+    " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.rank, j.id";
+
+static void read_row(struct tuning *t, const struct stmt *s)
+{
+    t->items = array_grow(t->items, t->count, sizeof *t->items);
+    struct experiment *x = &t->items[t->count++];
+    *x = (struct experiment){.job_id = stmt_int(s, 0),
+                             .key = xstrdup(stmt_text(s, 1)),
+                             .nodes = stmt_int(s, 2),
+                             .gpus = stmt_int(s, 3),
+                             .command = text_or_null(s, 6),
+                             .message = text_or_null(s, 7),
+                             .measured = !stmt_is_null(s, 8),
+                             .value = stmt_double(s, 8),
+                             .duration_ms = stmt_int(s, 9),
+                             .metrics = text_or_null(s, 12),
+                             .stage = -1};
+    x->directory = text_or_null(s, 5);
+    if (!x->directory)
+        x->directory = xasprintf("%.16s/%lld", x->key, (long long)stmt_int(s, 4));
+    if (t->count == 1 || stmt_int(s, 10) < t->first_ms)
+        t->first_ms = stmt_int(s, 10);
+    if (t->count == 1 || stmt_int(s, 11) > t->last_ms)
+        t->last_ms = stmt_int(s, 11);
+    read_config(t, x);
+}
+
+static int read_experiments(struct tuning *t, struct db *db, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, experiments_sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, t->best.objective);
+    while ((rc = stmt_next(s, e)) > 0)
+        read_row(t, s);
+    stmt_free(s);
+    return rc;
+}
+
+static void rename_to(struct experiment *x, char *name)
+{
+    free(x->name);
+    x->name = name;
+}
+
+static bool has_namesake(const struct tuning *t, size_t at)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (i != at && strcmp(t->items[i].name, t->items[at].name) == 0)
+            return true;
+    return false;
+}
+
+static void make_names_differ(struct tuning *t)
+{
+    bool clusters = false;
+    for (size_t i = 1; i < t->count; i++)
+        clusters |= t->items[i].nodes != t->items[0].nodes || t->items[i].gpus != t->items[0].gpus;
+    for (size_t i = 0; clusters && i < t->count; i++)
+        rename_to(&t->items[i], xasprintf("%s_n%lldg%lld", t->items[i].name, (long long)t->items[i].nodes,
+                                          (long long)t->items[i].gpus));
+    bool *twice = xcalloc(t->count + 1, sizeof *twice);
+    for (size_t i = 0; i < t->count; i++)
+        twice[i] = has_namesake(t, i);
+    for (size_t i = 0; i < t->count; i++)
+        if (twice[i])
+            rename_to(&t->items[i], xasprintf("%s_%.8s", t->items[i].name, t->items[i].key));
+    free(twice);
+}
+
+/* --- files --- */
+
+static int put(const char *directory, const char *name, const char *text, struct error *e)
+{
+    char *path = xasprintf("%s/%s", directory, name);
+    int rc = file_write_atomic(path, text, strlen(text), e);
+    free(path);
+    return rc;
+}
+
+static char **words_of(const char *json)
+{
+    cJSON *list = json ? cJSON_Parse(json) : NULL;
+    const cJSON *item;
+    char **words = xcalloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *words);
+    size_t n = 0;
+    cJSON_ArrayForEach(item, list)
+        words[n++] = xstrdup(cJSON_IsString(item) ? item->valuestring : "");
+    cJSON_Delete(list);
+    return words;
+}
+
+static void free_words(char **words)
+{
+    for (char **w = words; w && *w; w++)
+        free(*w);
+    free(words);
+}
+
+static char *command_text(char *const *words)
+{
+    struct buffer b = BUFFER_INIT;
+    char *none[] = {NULL};
+    shell_add_command(&b, none, words);
+    buffer_add_char(&b, '\n');
+    return buffer_take(&b);
+}
+
+static char *experiment_json(const struct experiment *x, const char *result_dir)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, "{\n  \"name\": ");
+    buffer_add_json_string(&b, x->name, strlen(x->name));
+    buffer_printf(&b, ",\n  \"num_gpus\": %lld,\n  \"num_nodes\": %lld", (long long)x->gpus, (long long)x->nodes);
+    if (result_dir) {
+        buffer_printf(&b, ",\n  \"exp_id\": %lld,\n  \"job_id\": \"%s\",\n  \"result_dir\": ", (long long)x->job_id, x->key);
+        buffer_add_json_string(&b, result_dir, strlen(result_dir));
+    }
+    buffer_printf(&b, ",\n  \"ds_config\": %s}\n", x->config ? x->config : "null");
+    return buffer_take(&b);
+}
+
+/* A file that the job left, else nothing. */
+static char *left_by_job(const struct tuning *t, const struct experiment *x, const char *name)
+{
+    struct buffer text = BUFFER_INIT;
+    char *path = xasprintf("%s/%s/%s", t->tree->job_files, x->directory, name);
+    bool found = file_read(path, LOG_BYTES_MOST, &text, NULL) == 0;
+    free(path);
+    if (found)
+        return buffer_take(&text);
+    buffer_free(&text);
+    return NULL;
+}
+
+static int write_metrics(const struct tuning *t, const struct experiment *x, const char *directory, struct error *e)
+{
+    if (!x->measured)
+        return 0;
+    char *own = left_by_job(t, x, "metrics.json");
+    int rc = put(directory, "metrics.json", own ? own : x->metrics, e);
+    free(own);
+    return rc;
+}
+
+static int write_experiment(const struct tuning *t, const struct experiment *x, struct error *e)
+{
+    char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name), *stale = xasprintf("%s/metrics.json", directory);
+    char *described = experiment_json(x, NULL), *done = experiment_json(x, directory);
+    char *file = xasprintf("%s.json", x->name), *log = left_by_job(t, x, "output.log");
+    char **words = words_of(x->command);
+    char *command = command_text(words), *message = xasprintf("%s%s", x->message ? x->message : "", x->message ? "\n" : "");
+    int rc = file_make_directories(directory, e);
+    unlink(stale);
+    rc = rc < 0 ? rc : put(t->tree->exps_dir, file, described, e);
+    rc = rc < 0 ? rc : put(directory, "exp.json", done, e);
+    rc = rc < 0 ? rc : put(directory, "ds_config.json", x->config ? x->config : "", e);
+    rc = rc < 0 ? rc : put(directory, "cmd.txt", command, e);
+    rc = rc < 0 ? rc : put(directory, "stdout.log", log ? log : "", e);
+    rc = rc < 0 ? rc : put(directory, "stderr.log", message, e);
+    rc = rc < 0 ? rc : write_metrics(t, x, directory, e);
+    char *const all[] = {directory, stale, described, done, file, log, command, message};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+    free_words(words);
+    return rc;
+}
+
+/* --- the summary --- */
+
+static const struct experiment *best_of(const struct tuning *t, int stage)
+{
+    const struct experiment *best = NULL;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct experiment *x = &t->items[i];
+        if ((stage >= 0 && x->stage != stage) || !x->measured)
+            continue;
+        if (!best || (t->best.maximise ? x->value > best->value : x->value < best->value))
+            best = x;
+    }
+    return best;
+}
+
+static void add_row(const struct tuning *t, const char *title, int stage, struct buffer *out)
+{
+    const struct experiment *best = best_of(t, stage);
+    size_t count = 0;
+    for (size_t i = 0; i < t->count; i++)
+        count += stage < 0 || t->items[i].stage == stage;
+    if (count == 0)
+        return;
+    buffer_printf(out, "| %-12s | %15zu | ", title, count);
+    if (best)
+        buffer_printf(out, "%15.6g | %s |\n", best->value, best->name);
+    else
+        buffer_printf(out, "%15s | none was measured |\n", "-");
+}
+
+static int write_summary(const struct tuning *t, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    long long ms = t->last_ms > t->first_ms ? (long long)(t->last_ms - t->first_ms) : 0;
+    buffer_printf(&b, "| tuning_space | num_experiments | best_metric_val | best_exp_name |\n|---|---|---|---|\n");
+    for (int stage = 0; stage < STAGES; stage++) {
+        char title[] = {'z', (char)('0' + stage), '\0'};
+        add_row(t, title, stage, &b);
+    }
+    add_row(t, "global", -1, &b);
+    buffer_printf(&b, "\nMetric: %s%s%s. Tuning completed in %lld:%02lld:%02lld.%06lld. Total number of experiments: %zu.\n",
+                  t->best.objective, t->best.unit[0] ? ", " : "", t->best.unit, ms / 3600000, ms / 60000 % 60,
+                  ms / 1000 % 60, ms % 1000 * 1000, t->count);
+    int rc = put(t->tree->results_dir, "summary.txt", buffer_text(&b), e);
+    buffer_free(&b);
+    return rc;
+}
+
+/* --- the winner --- */
+
+/* The winner's words with another path for its ds_config, which is a word or the end of one. */
+static char **with_config(const struct experiment *x, const char *from, const char *to)
+{
+    char **words = words_of(x->command);
+    size_t n = strlen(from);
+    for (char **w = words; *w; w++) {
+        size_t length = strlen(*w);
+        if (length < n || strcmp(*w + length - n, from) != 0)
+            continue;
+        char *changed = xasprintf("%.*s%s", (int)(length - n), *w, to);
+        free(*w);
+        *w = changed;
+    }
+    return words;
+}
+
+static void drop_instruments(const struct tuning *t, struct json *config)
+{
+    static const char *const names[] = {"steps_per_print", "wall_clock_breakdown"};
+    json_text_remove(config, "autotuning");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!json_text_find(t->tree->base, names[i]))
+            json_text_remove(config, names[i]);
+}
+
+static int write_optimal(const struct tuning *t, const struct experiment *x, const char *path, char ***winner,
+                         struct error *e)
+{
+    struct json config = {0};
+    struct buffer text = BUFFER_INIT;
+    char *job_dir = xasprintf("%s/%s/ds_config.json", t->tree->job_files, x->directory);
+    char *from = path_absolute(job_dir), *to = path_absolute(path), *command = NULL;
+    int rc = json_text_parse(job_dir, x->config, &config, e);
+    if (rc == 0) {
+        drop_instruments(t, &config);
+        json_text_add(&config, 2, &text);
+        buffer_add_char(&text, '\n');
+        *winner = with_config(x, from, to);
+        command = command_text(*winner);
+        rc = put(t->tree->results_dir, "ds_config_optimal.json", buffer_text(&text), e);
+        rc = rc < 0 ? rc : put(t->tree->results_dir, "cmd_optimal.txt", command, e);
+    }
+    json_text_free(&config);
+    buffer_free(&text);
+    free(job_dir);
+    free(from);
+    free(to);
+    free(command);
+    return rc;
+}
+
+/* What an earlier call found best is best no longer. */
+static int settle_winner(const struct tuning *t, char ***winner, struct error *e)
+{
+    char *config = xasprintf("%s/ds_config_optimal.json", t->tree->results_dir);
+    char *command = xasprintf("%s/cmd_optimal.txt", t->tree->results_dir);
+    const struct experiment *x = NULL;
+    int rc = 0;
+    unlink(config);
+    unlink(command);
+    for (size_t i = 0; t->best.count && i < t->count; i++)
+        if (t->items[i].job_id == t->best.jobs[0].job_id)
+            x = &t->items[i];
+    if (x && x->config)
+        rc = write_optimal(t, x, config, winner, e);
+    free(config);
+    free(command);
+    return rc;
+}
+
+static void release(struct tuning *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct experiment *x = &t->items[i];
+        char *const all[] = {x->key, x->directory, x->command, x->message, x->metrics, x->config, x->name};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            free(all[k]);
+    }
+    free(t->items);
+    best_free(&t->best);
+}
+
+int tuning_tree_write(const struct tuning_tree *tree, struct db *db, char ***winner, struct error *e)
+{
+    struct tuning t = {.tree = tree};
+    *winner = NULL;
+    if (best_read(db, &t.best, e) < 0)
+        return -1;
+    int rc = read_experiments(&t, db, e);
+    make_names_differ(&t);
+    rc = rc < 0 ? rc : file_make_directories(tree->exps_dir, e);
+    rc = rc < 0 ? rc : file_make_directories(tree->results_dir, e);
+    for (size_t i = 0; rc == 0 && i < t.count; i++)
+        rc = write_experiment(&t, &t.items[i], e);
+    rc = rc < 0 ? rc : write_summary(&t, e);
+    rc = rc < 0 ? rc : settle_winner(&t, winner, e);
+    release(&t);
+    return rc;
+}

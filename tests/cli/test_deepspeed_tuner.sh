@@ -1,0 +1,341 @@
+#!/usr/bin/env bash
+# meshsweep deepspeed: DeepSpeed's autotuning, on a stand-in for DeepSpeed (tests/standin/deepspeed).
+. "$(dirname "$0")/lib.sh"
+
+PATH=$source_dir/tests/standin:$PATH
+export PATH
+
+# The DeBERTa example.
+deberta()
+{
+    cat >ds_config.json <<'END'
+{
+  "train_micro_batch_size_per_gpu": [8],
+  "gradient_accumulation_steps": "auto",
+  "gradient_clipping": "auto",
+  "zero_optimization": {
+    "stage": 2,
+    "allgather_partitions": true,
+    "allgather_bucket_size": 2e8,
+    "overlap_comm": true,
+    "reduce_scatter": true,
+    "reduce_bucket_size": 2e8,
+    "contiguous_gradients": true,
+    "cpu_offload": true
+  },
+  "optimizer": { "type": "AdamW", "params": { "lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto" } },
+  "scheduler": { "type": "WarmupLR",
+    "params": { "warmup_min_lr": "auto", "warmup_max_lr": "auto", "warmup_num_steps": "auto" } },
+  "autotuning": { "enabled": true, "start_step": 5, "end_step": 10, "num_nodes": 1, "num_gpus": [2, 4], "metric": "latency",
+    "arg_mappings": { "train_micro_batch_size_per_gpu": "per_device_train_batch_size" } }
+}
+END
+    : >run_glue.py
+}
+
+# A smaller ds_config.
+plain() # AUTOTUNING-MEMBERS MEMBERS
+{
+    echo "{ $2, \"autotuning\": { \"enabled\": true${1:+, $1} } }" >ds_config.json
+    : >train.py
+}
+
+tune() # ARGUMENT...
+{
+    run_meshsweep deepspeed --autotuning=tune --progress none "$@"
+}
+
+optimal() # PATH
+{
+    sqlite3 :memory: "SELECT json_extract(cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT), '$.$1')"
+}
+
+deberta_example__two_and_four_gpus__latency_made_small()
+{
+    deberta
+    run_meshsweep deepspeed --autotuning tune --progress none run_glue.py --deepspeed_config ds_config.json \
+        --model_name_or_path microsoft/deberta-v2-xxlarge --task_name mrpc --do_train --max_seq_length 256 \
+        --per_device_train_batch_size 4 --learning_rate 13e-6 --output_dir "/tmp/mrpc out" --save_steps 0
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'the global batch differs between configurations'
+    expect_sql '2|0.03325
+4|0.03625' "SELECT num_devices_per_host, latency FROM results ORDER BY 1"
+    expect_file_contains autotuning_results/summary.txt '| global       |               2 |         0.03325 | z2_tmbspg8_n1g2 |'
+    # Nothing of the user's is lost, numbers keep their spelling, and the tuner's own section is gone.
+    expect_sql 1 "SELECT json(cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT)) =
+        json_set(json_remove(cast(readfile('ds_config.json') AS TEXT), '$.autotuning'),
+                 '$.train_micro_batch_size_per_gpu', 8)" :memory:
+    expect_file_contains autotuning_results/ds_config_optimal.json '"reduce_bucket_size": 2e8'
+    # Both sides agree, and an argument with a blank stays one.
+    expect_file_contains autotuning_results/cmd_optimal.txt "run_glue.py --deepspeed_config $PWD/autotuning_results/ds_config_optimal.json"
+    expect_file_contains autotuning_results/cmd_optimal.txt "--per_device_train_batch_size 8 --learning_rate 13e-6 --output_dir '/tmp/mrpc out'"
+    for file in cmd.txt ds_config.json exp.json metrics.json stdout.log stderr.log; do
+        expect_file "autotuning_results/z2_tmbspg8_n1g4/$file"
+    done
+    expect_file_contains autotuning_exps/z2_tmbspg8_n1g4.json '"num_gpus": 4'
+    # Again: nothing runs twice, and with another model everything is new (DeepSpeed would take the first one's results).
+    run_meshsweep deepspeed --progress none run_glue.py --deepspeed_config ds_config.json \
+        --model_name_or_path microsoft/deberta-v2-xxlarge --task_name mrpc --do_train --max_seq_length 256 \
+        --per_device_train_batch_size 4 --learning_rate 13e-6 --output_dir "/tmp/mrpc out" --save_steps 0
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 2 'SELECT count(*) FROM attempt'
+    tune run_glue.py --deepspeed_config ds_config.json --model_name_or_path gpt2
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 4 'SELECT count(*) FROM attempt'
+}
+
+print_config__run_as_a_sweep__the_same_jobs()
+{
+    deberta
+    run_meshsweep deepspeed --print-config run_glue.py --deepspeed=ds_config.json
+    expect_status 0
+    expect_stdout_contains '"num_devices_per_host" = [2, 4]'
+    expect_no_stderr
+    expect_no_file results.db
+    cp .stdout sweep.toml
+    tune run_glue.py --deepspeed=ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep plan -c sweep.toml
+    expect_status 0
+    expect_stdout_contains '2 jobs: + 0 new  = 2 done'
+    expect_any_stderr
+}
+
+run__winner__launched_with_its_status()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
+    run_meshsweep deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --mode exit-7
+    expect_status 7
+    expect_stdout 'training with stage 1, micro-batch 2 on 2 devices'
+    expect_stderr_contains 'the best configuration is'
+    expect_sql 4 'SELECT count(*) FROM attempt'
+    # At one global batch: the accumulation follows.
+    [ "$(optimal gradient_accumulation_steps)" = 2 ] || fail "accumulation $(optimal gradient_accumulation_steps)"
+}
+
+all_out_of_memory__nothing_is_optimal_any_more()
+{
+    plain '"num_gpus": 1' '"train_micro_batch_size_per_gpu": [1, 4], "zero_optimization": {"stage": "all"}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file autotuning_results/ds_config_optimal.json
+    run_meshsweep deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --gpu-gib 1
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'no configuration could be run and measured, so there is no best one and nothing to launch'
+    expect_no_file autotuning_results/ds_config_optimal.json
+    expect_no_file autotuning_results/cmd_optimal.txt
+    expect_sql 'oom|8' "SELECT failure, count(*) FROM job WHERE sweep_id = (SELECT id FROM current_sweep) GROUP BY 1"
+    expect_file_contains autotuning_results/summary.txt 'none was measured'
+    grep -q 'out of memory' autotuning_results/z3_*/stderr.log || fail "the reason is not in stderr.log"
+}
+
+metrics__each_by_old_and_new_name__in_its_direction()
+{
+    local metric
+    for metric in FLOPS FLOPS_per_gpu throughput forward fwd backward bwd latency step; do
+        plain "\"num_gpus\": 2, \"metric\": \"$metric\"" \
+            '"train_micro_batch_size_per_gpu": [1, 8], "zero_optimization": {"stage": 1}'
+        tune -d "$metric/results.db" train.py --deepspeed ds_config.json
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        case $metric in
+        FLOPS* | throughput) best=8 ;;
+        step) continue ;; # the same of both
+        *) best=1 ;;
+        esac
+        expect_file_contains "$metric/autotuning_results/ds_config_optimal.json" "\"train_micro_batch_size_per_gpu\": $best"
+    done
+}
+
+failures__by_how_they_ended__not_by_the_word_error()
+{
+    local mode
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json --mode warn
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    for mode in kill silent fail; do
+        tune train.py --deepspeed ds_config.json --mode "$mode"
+        expect_status 3
+        expect_no_stdout
+        expect_any_stderr
+    done
+    tune --timeout 300ms train.py --deepspeed ds_config.json --mode hang
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '|
+signal|
+no-metric|
+exit|exit status 1: RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x512 and 768x768)
+timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt ORDER BY id"
+    # A failure is tried again when one asks for it.
+    tune --timeout 300ms --retry-failed train.py --deepspeed ds_config.json --mode silent
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 6 'SELECT count(*) FROM attempt'
+}
+
+full_mode__default_spaces__what_changes_nothing_is_one_job()
+{
+    plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 3}'
+    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_stdout_contains '144 combinations, 144 matched, 120 duplicates'
+    expect_any_stderr
+    # What the ds_config says stays, lists of its own are axes, and the knobs make a difference.
+    plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
+        {"stage": 1, "allgather_bucket_size": 3e8, "reduce_bucket_size": [1e7, 9e8], "offload_optimizer": {"device": ["none", "cpu"]}}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 4 'SELECT count(*) FROM job'
+    [ "$(optimal zero_optimization.reduce_bucket_size)" = 900000000 ] || fail "another bucket is best"
+    [ "$(optimal zero_optimization.allgather_bucket_size)" = 300000000.0 ] || fail "the user's bucket is lost"
+}
+
+global_batch__largest_given__compared_at_it()
+{
+    plain '"num_gpus": [1, 2], "max_train_batch_size": 16' '"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_lacks 'global batch differs'
+    expect_sql '1|1,2,4,8,16
+2|1,2,4,8' "SELECT n, group_concat(m) FROM (SELECT num_devices_per_host AS n, train_micro_batch_size_per_gpu AS m
+        FROM results ORDER BY 1, 2) GROUP BY 1"
+}
+
+arg_mappings__blanks_and_spellings__both_sides_agree()
+{
+    plain '"num_gpus": 2, "arg_mappings": {"train_micro_batch_size_per_gpu ": " --per-device-train-batch-size ", "gradient_accumulation_steps": "gas"}' \
+        '"train_micro_batch_size_per_gpu": [2], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
+    tune train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 '
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --gas 4'
+}
+
+launchers__their_words__and_one_of_ones_own()
+{
+    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
+    local launcher
+    for launcher in 'torchrun|"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}", "train.py"' \
+        'accelerate|"accelerate", "launch", "--num_machines={nodes}"' 'srun|"srun", "--nodes={nodes}"' \
+        'mpirun -np {gpus} python3|"mpirun", "-np", "{gpus}", "python3", "train.py"'; do
+        run_meshsweep deepspeed --print-config --launcher "${launcher%%|*}" train.py --deepspeed ds_config.json
+        expect_status 0
+        expect_stdout_contains "command = [${launcher#*|}"
+        expect_no_stderr
+    done
+}
+
+hostfile__with_filters__as_many_as_are_left()
+{
+    plain '' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    printf '# two hosts\nw0 slots=4\n\nw1 slots=8\n' >hosts
+    tune -H hosts -i 'w0:0,1@w1:4,5' train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '2|2' 'SELECT num_hosts, num_devices_per_host FROM results'
+    tune -H hosts -e w1:9 train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --exclude w1:9: host w1 has no slot 9'
+}
+
+bad_input__each__one_sentence_with_its_place()
+{
+    plain '"num_gpus": 2, "tuner_typ": "random", "metric": "speed", "fast": 1' '"train_batch_size": 8'
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: ds_config.json:1:74: DeepSpeed'"'"'s autotuning knows no "tuner_typ"; did you mean "tuner_type"?
+meshsweep: ds_config.json:1:97: autotuning.metric must be "throughput", "latency", "FLOPS", "FLOPS_per_gpu", "forward", "fwd", "backward", "bwd" or "step"
+meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
+    plain '"num_gpus": 2' '"train_batch_size": 8'
+    tune nowhere.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: nowhere.py: there is no such script'
+    tune train.py --lr 1
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script'"'"'s arguments'
+    tune train.py --deepspeed nowhere.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: nowhere.json: cannot open: No such file or directory'
+    tune
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'no script is named'
+    plain '' '"train_batch_size": 8'
+    CUDA_VISIBLE_DEVICES='' tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'this machine has no devices: say how many each host has with --num_gpus N'
+    printf '{ // comment\n}' >ds_config.json
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'ds_config.json:1:3: '
+    echo '{"train_batch_size": 8,}' >ds_config.json
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'ds_config.json:1:24: '
+    plain '"num_gpus": 2' '"zero_optimisation": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'knows no section "zero_optimisation"; did you mean "zero_optimization"?'
+    plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, or "all"'
+}
+
+# The stand-in itself says what DeepSpeed says.
+standin__what_deepspeed_refuses__in_its_words()
+{
+    echo '{"train_batch_size": 9, "train_micro_batch_size_per_gpu": 2}' >ds.json
+    run_command deepspeed --num_gpus=2 train.py --deepspeed ds.json
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 9 != 2 * 1 * 2'
+    echo '{"fp16": {"enabled": true}, "bf16": {"enabled": true}}' >ds.json
+    run_command deepspeed train.py --deepspeed ds.json
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'bfloat16 and fp16 modes cannot be simultaneously enabled'
+    run_command deepspeed --include=a:0 --num_gpus=2 train.py --deepspeed ds.json
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'Cannot specify num_nodes/gpus with include/exclude'
+    echo 'w0 slot=2' >hosts
+    run_command deepspeed --hostfile=hosts train.py --deepspeed ds.json
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'Hostfile contains a bad entry: w0 slot=2, unable to proceed with launching'
+}
+
+run_cases "$@"

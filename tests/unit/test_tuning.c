@@ -1,0 +1,266 @@
+/* deepspeed: hosts, the section "autotuning", and the sweep file that is made of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/sweep.h"
+#include "deepspeed/hosts.h"
+#include "deepspeed/tuning_space.h"
+
+/* --- hosts --- */
+
+static void hosts__filters__what_is_left(void **state)
+{
+    static const struct {
+        const char *include, *exclude;
+        size_t hosts;
+        long long devices;
+    } cases[] = {
+        {NULL, NULL, 2, 4},       {"w1", NULL, 1, 8},  {"w0:1,3@w1:0,5", NULL, 2, 2}, {"w1:7", NULL, 1, 1},
+        {NULL, "w0", 1, 8},       {NULL, "w1:0,1,2,3,4,5", 2, 2}, {NULL, "w0:0,1,2,3@w1:0", 1, 7},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ds_hosts h = DS_HOSTS_INIT;
+        struct error e = ERROR_INIT;
+        assert_int_equal(ds_hosts_parse("f", "# c\nw0 slots=4 # four\n\n  w1\tslots=8\r\n", &h, &e), 0);
+        assert_int_equal(ds_hosts_filter(&h, cases[i].include, cases[i].exclude, &e), 0);
+        assert_int_equal(h.count, cases[i].hosts);
+        assert_int_equal(ds_hosts_devices(&h), cases[i].devices);
+        ds_hosts_free(&h);
+    }
+}
+
+static void hosts__bad__said(void **state)
+{
+    static const struct {
+        const char *text, *include, *exclude, *message;
+    } cases[] = {
+        {"w0 slots=x", NULL, NULL, "f:1: a line of a hostfile is \"NAME slots=N\""},
+        {"\nw0", NULL, NULL, "f:2: a line of a hostfile is \"NAME slots=N\""},
+        {"w0 slots=2 x", NULL, NULL, "f:1: a line of a hostfile is \"NAME slots=N\""},
+        {"w0 slots=1\nw0 slots=1", NULL, NULL, "f:2: host w0 is given twice"},
+        {"# none", NULL, NULL, "f: no host stands in it; a line is \"NAME slots=N\""},
+        {"w0 slots=1", "w1", NULL, "--include w1: there is no host w1"},
+        {"w0 slots=1", "w0:1", NULL, "--include w0:1: host w0 has no slot 1"},
+        {"w0 slots=1", "w0@w0", NULL, "--include w0@w0: host w0 is named twice"},
+        {"w0 slots=1", NULL, "w0", "--exclude w0: no device is left"},
+        {"w0 slots=1", "w0", "w0", "--include and --exclude do not go together"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ds_hosts h = DS_HOSTS_INIT;
+        struct error e = ERROR_INIT;
+        int rc = ds_hosts_parse("f", cases[i].text, &h, &e);
+        rc = rc < 0 ? rc : ds_hosts_filter(&h, cases[i].include, cases[i].exclude, &e);
+        assert_int_equal(rc, -1);
+        assert_string_equal(e.text, cases[i].message);
+        ds_hosts_free(&h);
+    }
+}
+
+/* --- the section --- */
+
+static int read_section(const char *text, struct json *root, struct autotuning *a, struct error *e)
+{
+    assert_int_equal(json_text_parse("d", text, root, e), 0);
+    return autotuning_read("d", root, a, e);
+}
+
+static void autotuning__nothing_said__defaults(void **state)
+{
+    struct autotuning a;
+    struct error e = ERROR_INIT;
+    (void)state;
+    assert_int_equal(autotuning_read("d", NULL, &a, &e), 0);
+    assert_true(a.fast && a.maximise && !a.overwrite);
+    assert_string_equal(a.metric, "throughput");
+    assert_int_equal(a.start_step, 3);
+    assert_int_equal(a.end_step, 5);
+    assert_int_equal(a.max_micro_batch, 1024);
+    assert_string_equal(a.results_dir, "autotuning_results");
+    autotuning_free(&a);
+}
+
+static void autotuning__every_knob__known(void **state)
+{
+    static const char text[] =
+        "{\"enabled\": true, \"fast\": false, \"start_profile_step\": 4, \"end_profile_step\": 6, \"num_nodes\": [1, 2],"
+        " \"num_gpus\": 8, \"metric\": \"forward\", \"metric_path\": null, \"arg_mappings\": {}, \"tuner_type\": \"model_based\","
+        " \"tuner_early_stopping\": 7, \"tuner_num_trials\": 20, \"max_train_batch_size\": 64, \"min_train_batch_size\": 1,"
+        " \"max_train_micro_batch_size_per_gpu\": 32, \"min_train_micro_batch_size_per_gpu\": 2,"
+        " \"num_tuning_micro_batch_sizes\": 4, \"mp_size\": 2, \"model_info\": {\"num_params\": 10}, \"model_info_path\": \"x\","
+        " \"exps_dir\": \"e\", \"results_dir\": \"r\", \"overwrite\": true}";
+    struct json root = {0};
+    struct autotuning a;
+    struct error e = ERROR_INIT;
+    (void)state;
+    assert_int_equal(read_section(text, &root, &a, &e), 0);
+    assert_true(!a.fast && !a.maximise && a.overwrite);
+    assert_string_equal(a.metric, "fwd");
+    assert_int_equal(a.tuner, TUNER_MODEL);
+    assert_int_equal(a.start_step + a.end_step, 10);
+    assert_int_equal(a.early_stopping + a.num_trials, 27);
+    assert_int_equal(a.min_micro_batch + a.max_micro_batch + a.max_train_batch_size, 98);
+    assert_int_equal(a.micro_batch_sizes + a.mp_size, 6);
+    assert_int_equal(a.num_nodes->count, 2);
+    assert_string_equal(a.exps_dir, "e");
+    autotuning_free(&a);
+    json_text_free(&root);
+}
+
+static void autotuning__wrong__all_at_once(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"{\"start_steps\": 1}", "d:1:2: DeepSpeed's autotuning knows no \"start_steps\"; did you mean \"start_step\"?"},
+        {"{\"num_gpus\": [2, 0]}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such"},
+        {"{\"num_gpus\": []}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such"},
+        {"{\"mp_size\": 0.5,\n\"fast\": \"no\"}", "d:1:2: autotuning.mp_size must be a whole number above 0\n"
+                                                   "d:2:1: autotuning.fast must be true or false"},
+        {"{\"tuner_type\": \"grid\"}", "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
+        {"{\"exps_dir\": 3}", "d:1:2: autotuning.exps_dir must be the name of a directory"},
+        {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be an object"},
+        {"{\"start_step\": 9}", "d:0:0: autotuning: profiling ends at step 5, before it starts at 9"},
+        {"[]", "d:0:0: autotuning must be an object"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct json root = {0};
+        struct autotuning a = {0};
+        struct error e = ERROR_INIT;
+        assert_int_equal(read_section(cases[i].text, &root, &a, &e), -1);
+        assert_string_equal(e.text, cases[i].message);
+        json_text_free(&root);
+    }
+}
+
+/* --- the script's arguments --- */
+
+static void find_config__each_spelling__its_word(void **state)
+{
+    static const struct {
+        const char *words[8];
+        size_t at;
+        const char *path;
+    } cases[] = {
+        {{"t.py", "--deepspeed", "d.json", NULL}, 2, "d.json"},
+        {{"t.py", "--deepspeed=d.json", "--lr", "1", NULL}, 1, "d.json"},
+        {{"t.py", "--deepspeed", "--deepspeed_config", "d.json", NULL}, 3, "d.json"},
+        {{"t.py", "--deepspeed_config=a=b.json", NULL}, 1, "a=b.json"},
+        {{"t.py", "--deepspeed-config", "d.json", NULL}, 2, "d.json"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t at = 0;
+        struct error e = ERROR_INIT;
+        assert_int_equal(tuning_find_config((char *const *)cases[i].words, &at, &e), 0);
+        assert_int_equal(at, cases[i].at);
+        char *path = tuning_config_path(cases[i].words[at]);
+        assert_string_equal(path, cases[i].path);
+        free(path);
+    }
+    const char *none[] = {"t.py", "--deepspeed", "--lr", NULL};
+    size_t at;
+    struct error e = ERROR_INIT;
+    assert_int_equal(tuning_find_config((char *const *)none, &at, &e), -1);
+}
+
+/* --- the sweep file --- */
+
+static char *space_of(const char *config, bool *equal_batch, struct error *e)
+{
+    char *launcher[] = {(char *)"deepspeed", NULL};
+    char *program[] = {(char *)"a\"b{c}.py", (char *)"--deepspeed=d.json", NULL};
+    struct json root = {0};
+    struct autotuning knobs;
+    struct buffer toml = BUFFER_INIT;
+    assert_int_equal(json_text_parse("d.json", config, &root, e), 0);
+    assert_int_equal(autotuning_read("d.json", json_text_find(&root, "autotuning"), &knobs, e), 0);
+    const struct tuning_request r = {"/x/d.json", &root, &knobs, launcher, program, 1, 1, 4, "30m"};
+    int rc = tuning_space_write(&r, &toml, equal_batch, e);
+    autotuning_free(&knobs);
+    json_text_free(&root);
+    char *text = buffer_take(&toml);
+    if (rc == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void space__any_config__a_sweep_file_that_loads(void **state)
+{
+    static const struct {
+        const char *config, *wanted;
+        bool equal_batch;
+    } cases[] = {
+        {"{}", "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = [1, 2, 4, 8, 16, 32, 64, 128, "
+               "256, 512, 1024]\n", false},
+        {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}", "\"train_micro_batch_size_per_gpu\" = [3, 6, 12]\n",
+         true},
+        {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}", "\"train_micro_batch_size_per_gpu\" = [1, 2, 4]\n",
+         false},
+        {"{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": [\"none\", \"cpu\"]}}}",
+         "\"zero_optimization.offload_optimizer.device\" = [\"none\", \"cpu\"]\n", false},
+        {"{\"optimizer\": {\"params\": {\"lr\": [1e-4, 2E-4], \"betas\": [0.9, 0.99]}}}",
+         "\"optimizer.params.lr\" = [1e-4, 2E-4]\n", false},
+        {"{\"zero_optimization\": {\"stage\": [1, 3]}, \"autotuning\": {\"fast\": false}}",
+         "\"zero_optimization.stage\" = 3\n", false},
+        {"{}", "command = [\"deepspeed\", \"a\\\"b{{c}.py\", \"--deepspeed={ds_config}\"]\n", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = ERROR_INIT;
+        bool equal_batch;
+        struct sweep *sweep = NULL;
+        char *toml = space_of(cases[i].config, &equal_batch, &e);
+        assert_non_null(toml);
+        assert_non_null(strstr(toml, cases[i].wanted));
+        assert_null(strstr(toml, "betas"));
+        assert_int_equal(equal_batch, cases[i].equal_batch);
+        assert_int_equal(sweep_parse("s.toml", toml, strlen(toml), &sweep, &e), 0);
+        sweep_free(sweep);
+        free(toml);
+    }
+}
+
+static void space__what_cannot_be_an_axis__said_with_its_place(void **state)
+{
+    static const char *const configs[][2] = {
+        {"{\"zero_optimization\": {\"stage\": 4}}", "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of such, "
+                                                    "or \"all\""},
+        {"{\"fp16\": {\"enabled\": [true, null]}}", "/x/d.json:1:11: \"fp16.enabled\": a list to be tuned over holds numbers, "
+                                                    "texts, true and false only"},
+        {"{\"gradient_accumulation_steps\": []}", "/x/d.json:1:2: \"gradient_accumulation_steps\": there is nothing in the list"},
+        {"{\"train_micro_batch_size_per_gpu\": 0}", "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a whole number above "
+                                                    "0, a list of such, or \"auto\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        struct error e = ERROR_INIT;
+        bool equal_batch;
+        assert_null(space_of(configs[i][0], &equal_batch, &e));
+        assert_string_equal(e.text, configs[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts__filters__what_is_left),
+        cmocka_unit_test(hosts__bad__said),
+        cmocka_unit_test(autotuning__nothing_said__defaults),
+        cmocka_unit_test(autotuning__every_knob__known),
+        cmocka_unit_test(autotuning__wrong__all_at_once),
+        cmocka_unit_test(find_config__each_spelling__its_word),
+        cmocka_unit_test(space__any_config__a_sweep_file_that_loads),
+        cmocka_unit_test(space__what_cannot_be_an_axis__said_with_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
