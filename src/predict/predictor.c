@@ -89,7 +89,7 @@ int predictor_create(const struct predictor_options *options, struct predictor *
     if (!p->options.framework)
         p->options.framework = default_framework(p);
     p->options.certain = options->certain > 0 ? options->certain : OOM_CERTAIN_SHARE;
-    p->options.risky = options->risky > 0 ? options->risky : OOM_SKIP_SHARE;
+    p->options.risky = options->risky > 0 ? options->risky : OOM_RISK_SHARE;
     if (!find_prior(p, p->options.framework) && options->is_own)
         add_own(p, options->framework);
     if (!find_prior(p, p->options.framework)) {
@@ -216,12 +216,18 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
     return true;
 }
 
+/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less. */
+static double share_for(double share, double sigma)
+{
+    double pivot = sigma > PREDICTOR_SIGMA ? OOM_RISK_SHARE : 1;
+    return pivot * pow(share / pivot, sigma / PREDICTOR_SIGMA);
+}
+
 static enum oom_verdict verdict_of(const struct predictor *p, double bytes, double sigma, double usable)
 {
-    double power = sigma / PREDICTOR_SIGMA;
-    if (bytes > pow(p->options.certain, power) * usable)
+    if (bytes > share_for(p->options.certain, sigma) * usable)
         return OOM_CERTAIN;
-    return bytes > pow(p->options.risky, power) * usable ? OOM_RISK : OOM_FITS;
+    return bytes > share_for(p->options.risky, sigma) * usable ? OOM_RISK : OOM_FITS;
 }
 
 static void add_memory(struct predictor *p, const struct subject *s, const struct cluster *cluster,

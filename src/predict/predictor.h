@@ -1,10 +1,11 @@
 /* Predictions of combinations: inputs in, memory, time, FLOPs and the risk of running out of memory out, with the
  * coefficients of the framework as a profile, a file and measurements have made them.
  *
- * Verdicts compare the prediction with the device's memory times a share. The shares (OOM_SKIP_SHARE,
- * OOM_CERTAIN_SHARE of oom.h, or the file's) are meant for a prediction that is off by PREDICTOR_SIGMA; they are
- * raised to the power sigma / PREDICTOR_SIGMA, so that an uncalibrated framework excludes at the same probability and
- * not at the same distance. */
+ * Verdicts compare the prediction with the device's memory times a share. The shares (OOM_RISK_SHARE, OOM_CERTAIN_SHARE of
+ * oom.h, or the file's) are meant for a prediction that is off by PREDICTOR_SIGMA. A better one is compared nearer to what
+ * there is: the share to the power sigma / PREDICTOR_SIGMA, the same probability. A worse one must not exclude more of what
+ * fits: the same power of share / OOM_RISK_SHARE, times OOM_RISK_SHARE, so that a run that takes that share is lost as
+ * seldom. */
 #ifndef MESHSWEEP_PREDICT_PREDICTOR_H
 #define MESHSWEEP_PREDICT_PREDICTOR_H
 
