@@ -214,8 +214,9 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
     }
     if (!(p.most.bytes > 0 && p.most.bytes <= BYTES_MOST))
         return error_set(e, ERROR_USAGE, "%.3g bytes on one device cannot be meant", p.most.bytes);
-    p.low_bytes = p.most.bytes * exp(-INTERVAL_90 * p.sigma);
-    p.high_bytes = p.most.bytes * exp(INTERVAL_90 * p.sigma);
+    double factor = exp(INTERVAL_90 * p.sigma);
+    p.low_bytes = p.most.bytes / factor;
+    p.high_bytes = p.most.bytes * factor;
     p.reserve_bytes = reserve_bytes(plan, coefficients);
     p.host_bytes = host_bytes(&m, cluster);
     *out = p;

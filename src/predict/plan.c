@@ -151,8 +151,10 @@ static double first_layer(const struct training_plan *plan, const struct archite
 double plan_stage_layers(const struct training_plan *plan, const struct architecture *a, int64_t stage)
 {
     double layers = architecture_layers(a), p = (double)plan->pipeline;
-    if (plan->split == SPLIT_UNIFORM)
-        return floor(layers / p) + ((double)stage < fmod(layers, p) ? 1 : 0);
+    if (plan->split == SPLIT_UNIFORM) {
+        double each = floor(layers / p);
+        return each + ((double)stage < layers - each * p ? 1 : 0);
+    }
     double end = stage + 1 < plan->pipeline ? first_layer(plan, a, stage + 1) : layers;
     return end - first_layer(plan, a, stage);
 }

@@ -19,6 +19,9 @@ struct plan_time {
     const struct cluster *cluster;
     const struct framework *framework;
     struct layer_parameters layer;
+    struct token_flops token; /* ATTENTION_CAUSAL */
+    double vocab;             /* padded */
+    double replicas, shards;
     double tensor, tokens, hidden, layers;
     double passes;         /* forward passes' worth of a layer: 3, or 4 */
     double between_layers; /* bytes of the hidden state of a micro-batch */
@@ -32,7 +35,11 @@ static void set_up(struct plan_time *t)
     t->layers = architecture_layers(t->a);
     t->passes = t->plan->recompute == RECOMPUTE_FULL ? 4 : 3;
     t->between_layers = (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden;
+    t->vocab = architecture_padded_vocab(t->a, t->plan->tensor);
+    t->replicas = plan_replicas(t->plan);
+    t->shards = plan_shards(t->plan, t->replicas);
     architecture_layer(t->a, &t->layer);
+    flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &t->token);
 }
 
 static double matrix_peak(const struct plan_time *t)
@@ -52,14 +59,13 @@ static double link_speed(const struct plan_time *t, double ranks)
 
 static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
-    struct token_flops token;
     double share = t->tokens / (t->layers * t->tensor);
-    flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &token);
-    out->x[TIME_MATRICES] = t->passes * share * token.matrices / matrix_peak(t);
+    out->x[TIME_MATRICES] = t->passes * share * t->token.matrices / matrix_peak(t);
     if (t->plan->flash_attention) {
-        out->x[TIME_ATTENTION] = t->passes * share * token.attention / t->cluster->device->attention_flops;
+        out->x[TIME_ATTENTION] = t->passes * share * t->token.attention / t->cluster->device->attention_flops;
         return;
     }
+    struct token_flops token;
     double again = t->plan->recompute == RECOMPUTE_SELECTIVE ? 1 : 0;
     flops_per_token(t->a, t->plan, ATTENTION_FULL, &token);
     out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / matrix_peak(t);
@@ -97,10 +103,8 @@ static struct terms layer_terms(const struct plan_time *t)
 static struct terms head_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
-    struct token_flops token;
-    double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : architecture_padded_vocab(t->a, t->plan->tensor);
-    flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &token);
-    out.x[TIME_MATRICES] = 3 * t->tokens * token.head / (t->tensor * t->cluster->device->peak_flops);
+    double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
+    out.x[TIME_MATRICES] = 3 * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
     out.x[TIME_LOGITS] = 4 * t->tokens * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
     return out;
 }
@@ -123,46 +127,37 @@ static double weighted(const struct plan_time *t, const struct terms *terms)
     return sum;
 }
 
-/* layers · layer + head · (1 or 0) + transfers. */
-static struct terms stage_terms(const struct plan_time *t, double layers, const struct terms *layer,
-                                const struct terms *head)
+/* The slowest stage is one with most layers, or the one with the head: its layers, and whether it has the head. What
+ * stages send each other is the same for all. */
+static double slowest_stage(const struct plan_time *t, double layer_s, double head_s, bool *has_head)
 {
-    struct terms out;
-    for (int i = 0; i < TIME_TERM_COUNT; i++)
-        out.x[i] = layers * layer->x[i] + (head ? head->x[i] : 0);
-    out.x[TIME_PIPELINE] += stage_transfers(t);
-    return out;
-}
-
-/* The slowest stage is one with most layers, or the one with the head. */
-static struct terms slowest_stage(const struct plan_time *t, const struct terms *layer,
-                                  const struct terms *head)
-{
-    int64_t head_stage = plan_head_stage(t->plan, t->a);
     double most = 0;
     for (int64_t k = 0; k < t->plan->pipeline; k++) {
         most = fmax(most, plan_stage_layers(t->plan, t->a, k));
         if (t->plan->split == SPLIT_UNIFORM)
             break; /* the first has as many as any */
     }
-    struct terms with_head = stage_terms(t, plan_stage_layers(t->plan, t->a, head_stage), layer, head);
-    struct terms without = stage_terms(t, most, layer, NULL);
-    return weighted(t, &with_head) >= weighted(t, &without) ? with_head : without;
+    double with_head = plan_stage_layers(t->plan, t->a, plan_head_stage(t->plan, t->a));
+    *has_head = with_head * layer_s + head_s >= most * layer_s;
+    return *has_head ? with_head : most;
 }
 
-/* Returns the seconds of waiting in what it adds. */
+/* m · slowest + (all - slowest) / v; returns the seconds of waiting in what it adds, the second of these. */
 static double add_stages(const struct plan_time *t, struct terms *out)
 {
-    struct terms layer = layer_terms(t), head = head_terms(t), waiting;
-    struct terms slowest = slowest_stage(t, &layer, &head);
-    struct terms all = stage_terms(t, t->layers, &layer, &head);
+    struct terms layer = layer_terms(t), head = head_terms(t);
+    double layer_s = weighted(t, &layer), head_s = weighted(t, &head), transfers = stage_transfers(t);
+    bool has_head;
+    double slowest = slowest_stage(t, layer_s, head_s, &has_head), heads = has_head ? 1 : 0;
     double m = (double)t->plan->micro_batches, v = (double)t->plan->virtual_stages;
-    all.x[TIME_PIPELINE] = (double)t->plan->pipeline * stage_transfers(t);
-    for (int i = 0; i < TIME_TERM_COUNT; i++) {
-        waiting.x[i] = (all.x[i] - slowest.x[i]) / v;
-        out->x[i] += m * slowest.x[i] + waiting.x[i];
-    }
-    return weighted(t, &waiting);
+    double waiting_layers = (t->layers - slowest) / v, waiting_heads = (1 - heads) / v;
+    double waiting_transfers = ((double)t->plan->pipeline - 1) * transfers / v;
+    double layers = m * slowest + waiting_layers, head_passes = m * heads + waiting_heads;
+    for (int i = 0; i < TIME_TERM_COUNT; i++)
+        out->x[i] += layers * layer.x[i] + head_passes * head.x[i];
+    out->x[TIME_PIPELINE] += m * transfers + waiting_transfers;
+    return waiting_layers * layer_s + waiting_heads * head_s +
+           waiting_transfers * t->framework->time.weights[TIME_PIPELINE];
 }
 
 /* Bytes that a rank sends in a step for `parameters` whose states are over `ranks`. */
@@ -191,9 +186,10 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
     out->x[TIME_DATA_INTER] += volume / speed;
 }
 
-static void add_data(const struct plan_time *t, double parameters, double replicas, struct terms *out)
+/* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */
+static void add_data(const struct plan_time *t, double parameters, double replicas, double shard, struct terms *out)
 {
-    double shard = plan_shards(t->plan, replicas), gradient = t->framework->time.gradient_bytes;
+    double gradient = t->framework->time.gradient_bytes;
     add_data_group(t, data_volume(t, parameters, shard), shard, t->tensor, out);
     if (shard < replicas) {
         double copies = replicas / shard;
@@ -217,16 +213,16 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
 
 static void add_step(const struct plan_time *t, struct terms *out)
 {
-    double p = (double)t->plan->pipeline, vocab = architecture_padded_vocab(t->a, t->plan->tensor);
+    double p = (double)t->plan->pipeline;
     double dense = t->layers / p * ((t->layer.attention + t->layer.mlp) / t->tensor + t->layer.norms) +
-                   vocab * t->hidden / t->tensor;
+                   t->vocab * t->hidden / t->tensor;
     double experts =
         t->layers / p * t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
-    double replicas = plan_replicas(t->plan),
-           shards = t->plan->zero_stage >= 1 ? plan_shards(t->plan, replicas) : 1;
-    add_data(t, dense, replicas, out);
+    double shards = t->plan->zero_stage >= 1 ? t->shards : 1;
+    add_data(t, dense, t->replicas, t->shards, out);
+    double expert_replicas = plan_expert_replicas(t->plan);
     if (experts > 0)
-        add_data(t, experts, plan_expert_replicas(t->plan), out);
+        add_data(t, experts, expert_replicas, plan_shards(t->plan, expert_replicas), out);
     if (t->plan->offload == OFFLOAD_NONE)
         out->x[TIME_OPTIMIZER] +=
             OPTIMIZER_TRAFFIC * (dense + experts) / shards / t->cluster->device->memory_bytes_per_s;
@@ -251,13 +247,13 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
     set_up(&t);
     double waiting = add_stages(&t, &terms);
     add_step(&t, &terms);
-    double seconds = weighted(&t, &terms), sigma = framework->time.sigma;
+    double seconds = weighted(&t, &terms), sigma = framework->time.sigma, factor = exp(INTERVAL_90 * sigma);
     if (!(seconds > 0 && seconds < SECONDS_MOST))
         return error_set(e, ERROR_USAGE, "a step of %.3g s cannot be meant", seconds);
     *out = (struct step_prediction){
         .seconds = seconds,
-        .low_s = seconds * exp(-INTERVAL_90 * sigma),
-        .high_s = seconds * exp(INTERVAL_90 * sigma),
+        .low_s = seconds / factor,
+        .high_s = seconds * factor,
         .sigma = sigma,
         .bubble_s = waiting,
         .tokens_per_s = plan_global_batch(plan) * (double)plan->sequence / seconds,
