@@ -156,6 +156,21 @@ static const char *place_of(const struct sweep *s, const char *key, bool is_tabl
     return ds_is_section_key(key) ? key : NULL;
 }
 
+/* DeepSpeed refuses a key of zero_optimization that it does not know: it would cost every job its start. */
+static void check_zero_key(const struct axis *axis, const char *key, const char *place, struct error *problems)
+{
+    static const char section[] = "zero_optimization.";
+    if (strncmp(place, section, sizeof section - 1) != 0)
+        return;
+    char *name = xstrndup(place + sizeof section - 1, strcspn(place + sizeof section - 1, "."));
+    const char *near = suggest_nearest(name, ds_zero_keys, length_of(ds_zero_keys));
+    if (!near || strcmp(near, name) != 0)
+        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: `%s`: DeepSpeed knows no key of zero_optimization \"%s\"%s%s%s",
+                       axis->at.file, axis->at.line, axis->at.column, key, name, near ? "; did you mean \"" : "",
+                       near ? near : "", near ? "\"?" : "");
+    free(name);
+}
+
 static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct error *problems)
 {
     const struct value *value = &axis->values[k];
@@ -164,6 +179,8 @@ static void check_spec_key(const struct ds_config *c, const struct axis *axis, s
     struct buffer text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     json_text_add(&c->root, 0, &text);
+    if (place)
+        check_zero_key(axis, axis->keys[k], place, problems);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
         error_add_line(problems, ERROR_USAGE, "%s:%d:%d: `%s` lies below something in %s that is no object",
                        axis->at.file, axis->at.line, axis->at.column, axis->keys[k], c->path ? c->path : "the ds_config");

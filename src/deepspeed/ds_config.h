@@ -10,9 +10,9 @@
 struct ds_config;
 
 /* Reads and checks the base file. ERROR_USAGE, each with file, line and column: a file that cannot be read or is no JSON
- * object, a name given twice, an unknown section or key of zero_optimization (with what may have been meant), a key of
- * the specs that goes below something in the file that is no object, and arg_mappings with a command for the shell. `s`
- * is borrowed. Without [deepspeed] `*out` is NULL. */
+ * object, a name given twice, an unknown section or key of zero_optimization, in the specs too (with what may have been
+ * meant), a key of the specs that goes below something in the file that is no object, and arg_mappings with a command for
+ * the shell. `s` is borrowed. Without [deepspeed] `*out` is NULL. */
 int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *e);
 void ds_config_free(struct ds_config *c);
 

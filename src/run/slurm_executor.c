@@ -179,7 +179,7 @@ static void start(struct executor *base, const struct launch *launch, const stru
     *out = (struct whereabouts){.slot = -1};
     x->running++;
     if (launch->not_prepared)
-        tell_not_started(x, launch->attempt, strerror(launch->not_prepared));
+        tell_not_started(x, launch->attempt, launch->not_prepared);
     else if (write_job(x, launch, &e) < 0)
         tell_not_started(x, launch->attempt, e.text);
     else

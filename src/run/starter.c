@@ -1,6 +1,5 @@
 #include "run/starter.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +84,8 @@ static struct attempt_start describe_start(const struct starter *s, const struct
     };
 }
 
-static void start_process(struct starter *s, struct flight *f, const struct launch_texts *texts, int not_prepared)
+static void start_process(struct starter *s, struct flight *f, const struct launch_texts *texts,
+                          const char *not_prepared)
 {
     const struct job_details *job = &f->job;
     char **own = own_settings(f, job);
@@ -168,14 +168,14 @@ int starter_resume(struct starter *s, const struct left_attempt *left, struct fl
     return 0;
 }
 
-/* What stands for errors that have no number: contents that contradict themselves. */
-static int prepare(const struct starter *s, const struct flight *f, char **made)
+/* NULL, or why not: the caller's. */
+static char *prepare(const struct starter *s, const struct flight *f, char **made)
 {
     struct error e = ERROR_INIT;
     if (!s->preparation ||
         s->preparation->make(s->preparation->context, f->job.spec_json, f->job_dir, made, &e) == 0)
-        return 0;
-    return e.kind == ERROR_USAGE ? EINVAL : EIO;
+        return NULL;
+    return xasprintf("its files cannot be made: %s", e.text);
 }
 
 static void replace_command(const struct starter *s, const struct flight *f, struct launch_texts *texts)
@@ -195,7 +195,7 @@ void starter_start(struct starter *s, struct flight *f)
     char *made[RUNTIME_COUNT] = {NULL};
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)f->claim.number);
-    int not_prepared = prepare(s, f, made);
+    char *not_prepared = prepare(s, f, made);
     const char *const runtime[RUNTIME_COUNT] = {[RUNTIME_JOB_DIR] = f->job_dir,
                                                 [RUNTIME_JOB_KEY] = f->key_hex,
                                                 [RUNTIME_ATTEMPT] = number,
@@ -206,6 +206,7 @@ void starter_start(struct starter *s, struct flight *f)
     replace_command(s, f, &texts);
     start_process(s, f, &texts, not_prepared);
     launch_texts_free(&texts);
+    free(not_prepared);
     for (int i = 0; i < RUNTIME_COUNT; i++)
         free(made[i]);
 }

@@ -230,6 +230,7 @@ static void set_not_started(struct slot *slot, const struct launch *launch, cons
     slot->outcome.error_number = failure->error_number;
     slot->outcome.spawn_stage = failure->stage;
     slot->outcome.spawn_subject = subject ? xstrdup(subject) : NULL;
+    slot->outcome.note = launch->not_prepared ? xstrdup(launch->not_prepared) : NULL;
     slot->outcome.ended_wall_ms = clock_wall_ms();
 }
 
@@ -253,7 +254,7 @@ void supervisor_start(struct supervisor *s, const struct launch *launch, struct 
     if (output_fd < 0)
         failure.error_number = errno;
     else if (launch->not_prepared)
-        failure = (struct process_failure){launch->not_prepared, "job files"};
+        failure = (struct process_failure){0, "job files"};
     else
         pid = start_process(s, launch, &slot->capture, output_fd, &failure);
     if (output_fd >= 0)

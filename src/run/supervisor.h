@@ -33,7 +33,7 @@ struct launch {
     const char *job_dir;     /* directory that will hold the attempt's files: <job_dir>/output.log, metrics.jsonl.
                                 Made (0700) before the start when make_job_dir, else only when there is something to keep */
     bool make_job_dir;
-    int not_prepared; /* errno of what could not be written for the job: it is not started; 0: all is there */
+    const char *not_prepared; /* why its files could not be made, a sentence: it is not started; NULL: all is there */
     int64_t timeout_ms;         /* from start to end; 0: none. These three and grace count on the monotonic clock */
     int64_t idle_timeout_ms;    /* without output and without a write to the metrics file (noticed at most an eighth of
                                    it, or a second, late); 0: none */

@@ -364,6 +364,20 @@ static void base64__padding_and_both_odd_digits__as_deepspeed_takes_it(void **st
 
 #define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
+static void specs__key_that_zero_optimization_lacks__said_with_a_hint(void **state)
+{
+    (void)state;
+    put_base("{}");
+    char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.reduce_bucket_sise\" = [1, 2]\n"
+                                  "\"zero_optimization.offload_param.device\" = \"cpu\"\n"));
+    const char *expected = "`zero_optimization.reduce_bucket_sise`: DeepSpeed knows no key of zero_optimization "
+                           "\"reduce_bucket_sise\"; did you mean \"reduce_bucket_size\"?";
+    assert_non_null(strstr(text, expected));
+    assert_null(strstr(text, "offload_param"));
+    free(text);
+    unlink("ds.json");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +392,7 @@ int main(void)
         cmocka_unit_test(arguments__command_is_a_line__refused),
         cmocka_unit_test(arguments__every_spelling__replaced_or_appended),
         cmocka_unit_test(huggingface__profile__maps_the_trainers_arguments),
+        cmocka_unit_test(specs__key_that_zero_optimization_lacks__said_with_a_hint),
         cmocka_unit_test(base64__padding_and_both_odd_digits__as_deepspeed_takes_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
