@@ -11,6 +11,7 @@
 #include "cli/search_model.h"
 #include "cli/search_setup.h"
 #include "cli/session.h"
+#include "cli/stale_results.h"
 #include "deepspeed/ds_preparation.h"
 #include "run/runner.h"
 #include "run/slurm_executor.h"
@@ -161,12 +162,29 @@ static void tell_search(const struct execution *x)
                    reason);
 }
 
+/* Results of other surroundings are due again. */
+static int reopen_stale(struct execution *x, struct error *e)
+{
+    struct stale_list list = {0};
+    if (!x->options->stale)
+        return 0;
+    int rc = stale_results_read(x->db, &list, e);
+    if (rc == 0)
+        rc = stale_reopen(x->db, &list, e);
+    if (rc == 0)
+        output_message("%zu of %lld results are stale and run again", list.jobs, (long long)list.ended);
+    stale_free(&list);
+    return rc;
+}
+
 static int execute(struct execution *x, struct error *e)
 {
     char *directory = store_directory(x->options->db), *identity = NULL;
     int rc = store_identity(x->db, &identity, e);
     if (rc == 0 && x->session->only.sql)
         rc = enumerate_select(x->session->space, x->db, &x->session->only, e);
+    if (rc == 0)
+        rc = reopen_stale(x, e);
     if (rc == 0)
         rc = open_search(x, e);
     if (rc == 0)

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
     &status_command,
     &results_command,
     &best_command,
+    &stale_command,
     &show_command,
     &tail_command,
     &compare_command,

@@ -93,6 +93,8 @@ const struct option run_option_table[] = {
     {.name = "progress", .kind = OPTION_CHOICE, .offset = AT(progress), .value = "HOW",
      .help = "auto, tty, plain, json or none", .choices = progress_words, .fallback = "auto"},
     SEARCH_OPTIONS,
+    {.name = "stale", .kind = OPTION_FLAG, .offset = AT(stale),
+     .help = "results of other surroundings again, too"},
     {.name = NULL},
 };
 

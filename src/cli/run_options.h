@@ -31,6 +31,7 @@ struct run_options {
     const char *command;       /* a line for the shell in place of the file's command; NULL: none */
     bool detach;               /* leave what Slurm runs to it */
     bool search_model;
+    bool stale;                /* reopen results of other surroundings first */
     bool json; /* of a plan */
     bool all;  /* of a plan: every job, not the first ones */
 };

@@ -38,7 +38,7 @@ _meshsweep
 echo "${COMPREPLY[*]}"
 END
     expect "[ \"\$(bash ask.sh meshsweep exp)\" = export ]"
-    expect "[ \"\$(bash ask.sh meshsweep sta)\" = status ]"
+    expect "[ \"\$(bash ask.sh meshsweep stat)\" = status ]"
     expect "[ \"\$(bash ask.sh meshsweep compare --me)\" = --metric ]"
     expect "[ \"\$(bash ask.sh meshsweep --dry)\" = --dry-run ]"
     reply=$(bash ask.sh meshsweep run --progress p)

@@ -1,0 +1,119 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/stale_results.h"
+#include "report/text.h"
+#include "store/open.h"
+#include "util/memory.h"
+
+struct stale_options {
+    const char *db;
+    bool json;
+};
+
+static const struct option options[] = {
+    {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct stale_options, db), .value = "FILE",
+     .help = "the database", .fallback = "results.db"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct stale_options, json), .help = "as JSON"},
+    {.name = NULL},
+};
+
+/* A difference and how many jobs have it. */
+struct group {
+    const struct stale_job *first;
+    size_t jobs;
+};
+
+static size_t group_alike(const struct stale_list *l, struct group *groups)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct stale_job *j = &l->items[i];
+        size_t g = 0;
+        while (g < count && (strcmp(groups[g].first->what, j->what) != 0 || strcmp(groups[g].first->was, j->was) != 0))
+            g++;
+        if (g == count)
+            groups[count++] = (struct group){j, 0};
+        groups[g].jobs++;
+    }
+    return count;
+}
+
+static void add_group(const struct group *g, struct buffer *out)
+{
+    buffer_printf(out, "  %zu: ", g->jobs);
+    text_add_printable(out, g->first->what, strlen(g->first->what), 0, false);
+    if (g->first->was[0]) {
+        buffer_add_text(out, " was ");
+        text_add_printable(out, g->first->was, strlen(g->first->was), 60, false);
+        buffer_add_text(out, ", is ");
+        text_add_printable(out, g->first->is, strlen(g->first->is), 60, false);
+    } else {
+        buffer_add_text(out, " was changed after they began");
+    }
+    buffer_printf(out, " (job %lld)\n", (long long)g->first->job_id);
+}
+
+static int print_text(const struct stale_list *l, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    struct group *groups = xcalloc(l->count + 1, sizeof *groups);
+    size_t count = group_alike(l, groups);
+    buffer_printf(&out, "%zu of %lld results are stale\n", l->jobs, (long long)l->ended);
+    for (size_t i = 0; i < count; i++)
+        add_group(&groups[i], &out);
+    if (l->jobs)
+        buffer_add_text(&out, "`meshsweep run --stale` runs them again\n");
+    int rc = output_write(out.data, out.length, e);
+    buffer_free(&out);
+    free(groups);
+    return rc;
+}
+
+static int print_json(const struct stale_list *l, struct error *e)
+{
+    cJSON *root = cJSON_CreateObject(), *list = NULL;
+    cJSON_AddNumberToObject(root, "results", (double)l->ended);
+    cJSON_AddNumberToObject(root, "stale", (double)l->jobs);
+    list = cJSON_AddArrayToObject(root, "differences");
+    for (size_t i = 0; i < l->count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "job", (double)l->items[i].job_id);
+        cJSON_AddStringToObject(item, "what", l->items[i].what);
+        cJSON_AddStringToObject(item, "was", l->items[i].was);
+        cJSON_AddStringToObject(item, "is", l->items[i].is);
+        cJSON_AddItemToArray(list, item);
+    }
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
+
+static int stale(const struct arguments *a, struct error *e)
+{
+    const struct stale_options *o = a->options;
+    struct stale_list list = {0};
+    struct db *db = NULL;
+    if (store_open_read_only(o->db, &db, e) < 0)
+        return -1;
+    int rc = stale_results_read(db, &list, e);
+    if (rc == 0)
+        rc = o->json ? print_json(&list, e) : print_text(&list, e);
+    stale_free(&list);
+    store_close(db);
+    return rc;
+}
+
+const struct command stale_command = {
+    .name = "stale",
+    .summary = "Tell which results come from another commit, machine, driver or script",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep stale && meshsweep run --stale",
+    .options = options,
+    .options_bytes = sizeof(struct stale_options),
+    .run = stale,
+};

@@ -1,0 +1,172 @@
+#include "store/stale.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/states.h"
+#include "util/memory.h"
+
+void stale_free(struct stale_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->items[i].what);
+        free(l->items[i].was);
+        free(l->items[i].is);
+    }
+    free(l->items);
+    *l = (struct stale_list){0};
+}
+
+static void add(struct stale_list *l, int64_t job, const char *what, const char *was, const char *is)
+{
+    l->items = array_grow(l->items, l->count, sizeof *l->items);
+    l->items[l->count++] = (struct stale_job){job, xstrdup(what), xstrdup(was), xstrdup(is)};
+}
+
+/* --- the runner's surroundings --- */
+
+/* Runners are few: what differs is found of them, then their jobs. */
+static int read_surroundings(struct db *db, const char *provenance, struct stale_list *out, struct error *e)
+{
+    static const char sql[] =
+        "WITH field (path, name) AS (VALUES ('$.git.commit', 'git commit'), ('$.cpu', 'processor'),"
+        "  ('$.gpus.models', 'devices'), ('$.gpus.driver', 'driver')),"
+        " other AS MATERIALIZED (SELECT r.id, f.name, json_extract(r.provenance, f.path) AS was,"
+        "  json_extract(?1, f.path) AS is_now FROM runner AS r CROSS JOIN field AS f WHERE was <> is_now)"
+        " SELECT j.id, o.name, o.was, o.is_now FROM other AS o CROSS JOIN attempt AS a ON a.runner_id = o.id"
+        " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"
+        " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed')";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, provenance);
+    while ((rc = stmt_next(s, e)) > 0)
+        add(out, stmt_int(s, 0), stmt_text(s, 1), stmt_text(s, 2), stmt_text(s, 3));
+    stmt_free(s);
+    return rc;
+}
+
+/* --- the command's files --- */
+
+/* When a file was last changed, asked once while the path stays the same. */
+struct asked {
+    char *path;
+    int64_t changed_ms;
+};
+
+struct files {
+    struct asked *items; /* few: the scripts of a sweep */
+    size_t count;
+    int64_t (*changed_ms)(const char *path);
+};
+
+static int64_t ask(struct files *f, const char *path)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(f->items[i].path, path) == 0)
+            return f->items[i].changed_ms;
+    int64_t changed = f->changed_ms(path);
+    if (f->count < 256) {
+        f->items = array_grow(f->items, f->count, sizeof *f->items);
+        f->items[f->count++] = (struct asked){xstrdup(path), changed};
+    }
+    return changed;
+}
+
+static void look_at_word(struct files *f, const struct stmt *row, struct stale_list *out)
+{
+    const char *word = stmt_text(row, 3), *equals = strchr(word, '='), *directory = stmt_text(row, 2);
+    if (word[0] == '-' && equals)
+        word = equals + 1;
+    /* A bare word may be anything; a script has a directory or a suffix. */
+    if (!strpbrk(word, "/.") || word[0] == '-')
+        return;
+    char *path = word[0] == '/' ? xstrdup(word) : xasprintf("%s/%s", directory, word);
+    if (ask(f, path) > stmt_int(row, 1))
+        add(out, stmt_int(row, 0), path, "", "");
+    free(path);
+}
+
+static int read_files(struct db *db, int64_t (*changed_ms)(const char *path), struct stale_list *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT j.id, a.started, json_extract(r.provenance, '$.directory') AS directory, k.value FROM job AS j"
+        " CROSS JOIN attempt AS a ON a.id = j.attempt_id CROSS JOIN runner AS r ON r.id = a.runner_id, json_each(a.command) AS k"
+        " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed') AND directory IS NOT NULL"
+        " AND a.started IS NOT NULL";
+    struct files f = {.changed_ms = changed_ms};
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        look_at_word(&f, s, out);
+    stmt_free(s);
+    for (size_t i = 0; i < f.count; i++)
+        free(f.items[i].path);
+    free(f.items);
+    return rc;
+}
+
+/* --- all of it --- */
+
+static int by_job(const void *a, const void *b)
+{
+    const struct stale_job *x = a, *y = b;
+    if (x->job_id != y->job_id)
+        return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+    return strcmp(x->what, y->what);
+}
+
+static void count_jobs(struct stale_list *l)
+{
+    if (l->count)
+        qsort(l->items, l->count, sizeof *l->items, by_job);
+    for (size_t i = 0; i < l->count; i++)
+        l->jobs += i == 0 || l->items[i].job_id != l->items[i - 1].job_id;
+}
+
+int stale_read(struct db *db, const char *provenance, int64_t (*changed_ms)(const char *path), struct stale_list *out,
+               struct error *e)
+{
+    struct stale_list list = {0};
+    if (db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM current_sweep)"
+                         " AND state IN ('ok', 'failed')", 0, &list.ended, e) < 0)
+        return -1;
+    if (read_surroundings(db, provenance, &list, e) < 0 || read_files(db, changed_ms, &list, e) < 0) {
+        stale_free(&list);
+        return -1;
+    }
+    count_jobs(&list);
+    *out = list;
+    return 0;
+}
+
+static int reopen(struct db *db, const struct stale_list *l, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "UPDATE job SET state = ?2, failure = NULL, due = NULL WHERE id = ?1 AND state IN ('ok', 'failed')", &s,
+                   e) < 0)
+        return -1;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < l->count; i++) {
+        stmt_bind_int(s, 1, l->items[i].job_id);
+        stmt_bind_text(s, 2, job_state_names[job_transition(JOB_OK, JOB_REOPEN).next]);
+        rc = stmt_run(s, e);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int stale_reopen(struct db *db, const struct stale_list *l, struct error *e)
+{
+    if (l->count == 0)
+        return 0;
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (reopen(db, l, e) == 0)
+        return db_commit(db, e);
+    db_rollback(db);
+    return -1;
+}
