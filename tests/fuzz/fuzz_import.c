@@ -1,0 +1,85 @@
+/* Fuzzing: any bytes as a measured table that [import] reads. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/csv.h"
+#include "space/import_table.h"
+#include "util/memory.h"
+
+static const char sweep_text[] =
+    "[sweep]\nobjective = \"max:throughput\"\n[job.metrics.throughput]\nunit = \"tokens/s\"\n"
+    "[import]\nstate = \"result\"\nduration = \"seconds\"\n[import.states]\ndone = \"ok\"\n\"CUDA OOM\" = \"oom\"\n"
+    "[import.cluster_spec]\nnum_hosts = \"gpus / 8\"\n[import.model]\nname = \"model\"\n"
+    "[import.parallel_spec]\nmicro_batch = \"mbs\"\n[import.metrics]\nthroughput = \"tok_s\"\n"
+    "[[import.refuse]]\nwhen = \"gpus > 4096\"\nwhy = \"too large\"\n";
+
+static struct sweep *the_sweep(void)
+{
+    static struct sweep *sweep;
+    struct error e = ERROR_INIT;
+    if (!sweep && sweep_parse("fuzz.toml", sweep_text, strlen(sweep_text), &sweep, &e) < 0)
+        abort();
+    return sweep;
+}
+
+struct source {
+    const uint8_t *data;
+    size_t left;
+    struct import_table *table;
+};
+
+static long give(void *context, void *bytes, size_t room, struct error *e)
+{
+    (void)e;
+    struct source *s = context;
+    size_t n = s->left < room ? s->left : room;
+    if (n > 0)
+        memcpy(bytes, s->data, n);
+    s->data += n;
+    s->left -= n;
+    return (long)n;
+}
+
+static int take(void *context, const struct csv_record *record, struct error *e)
+{
+    struct source *s = context;
+    const char **texts = xcalloc(record->count + 1, sizeof *texts);
+    for (size_t i = 0; i < record->count; i++)
+        texts[i] = record->cells[i].kind == CELL_TEXT ? xstrndup(record->cells[i].text, record->cells[i].length) : NULL;
+    int rc;
+    if (s->table) {
+        rc = import_table_add(s->table, record->line, texts, e);
+    } else {
+        for (size_t i = 0; i < record->count; i++)
+            texts[i] = texts[i] ? texts[i] : xstrdup("");
+        rc = import_table_create(the_sweep(), "table.csv", texts, record->count, &s->table, e);
+    }
+    for (size_t i = 0; i < record->count; i++)
+        free((char *)texts[i]);
+    free(texts);
+    return rc;
+}
+
+static int look(void *context, const struct import_row *row, struct error *e)
+{
+    (void)e;
+    size_t *lines = context;
+    *lines += row->line;
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct error e = ERROR_INIT;
+    struct source source = {data, size, NULL};
+    const struct csv_input input = {give, &source};
+    size_t lines = 0;
+    if (csv_read_rows(&input, take, &source, &e) == 0 && source.table)
+        import_table_read(source.table, look, &lines, &e);
+    import_table_free(source.table);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* Fuzzing: any text as what Slurm prints, as a job's report of itself, as a hostfile and as names of devices. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/devices.h"
+#include "run/hosts.h"
+#include "run/slurm_result.h"
+#include "run/slurm_text.h"
+#include "util/memory.h"
+
+static void look(void *context, const struct slurm_entry *entry)
+{
+    size_t *bytes = context;
+    *bytes += strlen(entry->reason) + strlen(entry->nodes) + strlen(entry->comment);
+}
+
+static void read_hosts(const char *text)
+{
+    struct host_list hosts = {0};
+    struct error e = ERROR_INIT;
+    if (hosts_parse("hostfile", text, &hosts, &e) == 0) {
+        hosts_filter(&hosts, text, NULL, &e);
+        hosts_capacity(&hosts, 2, 4);
+    }
+    host_list_free(&hosts);
+}
+
+static void read_devices(const char *text)
+{
+    struct device_list devices = DEVICE_LIST_INIT;
+    device_list_add_names(&devices, text);
+    device_list_add_smi(&devices, text);
+    device_list_free(&devices);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t bytes = 0;
+    struct slurm_report report;
+    char *text = xstrndup((const char *)data, size);
+    slurm_queue_parse(text, look, &bytes);
+    slurm_account_parse(text, look, &bytes);
+    slurm_submitted_id(text);
+    slurm_refusal_of(text);
+    slurm_report_parse(text, &report);
+    read_hosts(text);
+    read_devices(text);
+    free(text);
+    return 0;
+}
