@@ -40,6 +40,7 @@ full  parallel            command parallel
 full  ninja-build         command ninja
 full  python3             command python3
 full  python3-torch       module torch
+full  gcovr               command gcovr
 full  time                command time
 full  xz-utils            command xz
 END

@@ -33,7 +33,7 @@ expect_recovered() # ARGS
 
 begun_sweep()
 {
-    small_sweep
+    small_sweep sweep.toml
     printf '[retry]\nbackoff = "1ms"\n' >>sweep.toml
     run_meshsweep run --progress none --limit 1
     expect_status 0
@@ -117,7 +117,7 @@ export__disk_error_or_full__said_and_the_old_file_stays()
 
 descriptors__too_few__how_many_it_takes_is_said()
 {
-    small_sweep
+    small_sweep sweep.toml
     run_command bash -c 'ulimit -n 20; exec "$@"' run "$meshsweep" run --progress none -j 4
     expect_status 1
     expect_no_stdout
@@ -136,7 +136,7 @@ processes__none_left__jobs_are_not_started()
         "${as[@]}" test -x "$meshsweep" || skip "nobody may not run $meshsweep"
         "${as[@]}" test -w . || skip "nobody may not write here"
     fi
-    small_sweep
+    small_sweep sweep.toml
     printf '[retry]\nbackoff = "1ms"\n' >>sweep.toml
     run_command "${as[@]}" prlimit --nproc=1 "$meshsweep" run --progress none
     expect_status 3

@@ -40,7 +40,7 @@ schema()
 every_version__run__becomes_the_schema_of_a_fresh_file()
 {
     local version
-    small_sweep
+    small_sweep sweep.toml
     run_meshsweep run --progress none -d fresh.db
     expect_status 0
     expect_no_stdout
@@ -92,7 +92,7 @@ older_version__read__says_what_to_do_and_changes_nothing()
 migration__that_fails__leaves_the_version_before()
 {
     [ "$newest" -gt 1 ] || skip "there is one version"
-    small_sweep
+    small_sweep sweep.toml
     old_database 1
     sqlite3 -batch results.db 'CREATE TABLE observation (x); INSERT INTO observation VALUES (7)'
     schema results.db >before
@@ -117,7 +117,7 @@ migration__killed_in_the_middle__leaves_the_version_before()
     local step
     [ "$(MESHSWEEP_FAULT=list "$meshsweep" 2>/dev/null | head -n 1)" = locked ] ||
         skip "this build has no fault points (configure --enable-faults)"
-    small_sweep
+    small_sweep sweep.toml
     for ((step = 1; step < newest; step++)); do
         old_database 1
         run_command env MESHSWEEP_FAULT="migration-applied:$step" bash -c '"$@"; exit $?' run "$meshsweep" run
