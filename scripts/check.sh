@@ -3,9 +3,9 @@
 #
 #   (none)      warnings as errors, unit, black-box and style tests, a kill at every fault point, shellcheck, unit
 #               tests under valgrind
-#   --full      and a clang build, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, ten
-#               seconds of each fuzz target and `make distcheck`; a part whose tool is missing then counts as failed, else
-#               as skipped
+#   --full      and a clang build, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
+#               selftest of 1,000 jobs and 100 kills, ten seconds of each fuzz target and `make distcheck`; a part whose
+#               tool is missing then counts as failed, else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -213,6 +213,7 @@ full_parts()
     MESHSWEEP_BROWSER_TEST=1 run_tests build-check browser TESTS=tests/cli/test_report_browser.sh
     step "run.sh from elsewhere" run_from_elsewhere
     sanitized
+    step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
     if have clang "fuzzing"; then
         step "fuzzing" scripts/fuzz.sh 10
     fi

@@ -65,12 +65,11 @@ static int claim(struct claims *c, int64_t job_id, struct error *e)
 
 static int plan_to_ask_again(struct claims *c, struct error *e)
 {
-    int64_t due_ms;
-    if (attempts_next_due(c->store, &due_ms, e) < 0)
+    if (attempts_next_due(c->store, &c->due_ms, e) < 0)
         return -1;
-    if (due_ms == 0)
+    if (c->due_ms == 0)
         return 0;
-    int64_t left_ms = due_ms - clock_wall_ms();
+    int64_t left_ms = c->due_ms - clock_wall_ms();
     left_ms = left_ms < 1 ? 1 : left_ms;
     c->wake_ms = clock_monotonic_ms() + (left_ms < LOOK_EVERY_MS ? left_ms : LOOK_EVERY_MS);
     return 0;

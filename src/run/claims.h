@@ -15,6 +15,7 @@ struct claims {
     size_t first, count;
     enum claim_answer answer; /* the source's last; CLAIM_MORE at the beginning */
     int64_t wake_ms;          /* when to ask again because a job that failed is due; monotonic; 0: none waits */
+    int64_t due_ms;           /* with wake_ms: when it is due, wall-clock */
 };
 
 /* How many the next commit should bring: `room` attempts could start now, at most `limit` (-1: any number) more may ever.

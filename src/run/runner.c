@@ -16,11 +16,13 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 #define COMMIT_WITHIN_MS 5    /* what has ended waits at most this long for others to share its commit */
 #define COUNTS_EVERY_MS 200
 #define WATCH_EVERY_MS 1000   /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
+#define TELL_WAITS_OF_MS 3000
 
 struct runner {
     const struct runner_options *options;
@@ -49,6 +51,7 @@ struct runner {
     int interrupts;
     int64_t started_count;
     int64_t began_ms, counts_told_ms;
+    int64_t told_due_ms; /* the last wait for a job that failed that was told */
     struct run_result result;
 };
 
@@ -445,6 +448,19 @@ static int64_t patience_ms(const struct runner *r, int64_t due_ms)
     return due_ms >= 0 && (ms < 0 || due_ms < ms) ? due_ms : ms;
 }
 
+/* A run that does nothing for long says why. */
+static void tell_wait(struct runner *r)
+{
+    char duration[32], text[128];
+    int64_t left_ms = r->claims.due_ms - clock_wall_ms();
+    if (r->told_due_ms == r->claims.due_ms || left_ms < TELL_WAITS_OF_MS || !r->options->on_notice)
+        return;
+    r->told_due_ms = r->claims.due_ms;
+    snprintf(text, sizeof text, "nothing else is due: a job that failed is tried again in %s",
+             format_duration_ms(left_ms, duration, sizeof duration));
+    r->options->on_notice(r->options->context, text);
+}
+
 static int run_loop(struct runner *r, struct error *e)
 {
     while (!is_finished(r)) {
@@ -456,6 +472,8 @@ static int run_loop(struct runner *r, struct error *e)
         int64_t due_ms = claims_wait_ms(&r->claims);
         if (r->flight_count == 0 && due_ms <= 0)
             continue;
+        if (r->flight_count == 0)
+            tell_wait(r);
         size_t landed = r->landings.count;
         wait_for_news(r, patience_ms(r, due_ms));
         if (r->landings.count == landed && r->unrecorded_starts && commit_turn(r, e) < 0)
