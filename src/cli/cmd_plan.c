@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
+#include "cli/match_words.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
@@ -33,20 +34,6 @@ struct listing {
     int64_t shown, most;
 };
 
-/* "  ~ 18.2 MiB (may not fit), 0.12 s a step" */
-static void add_prediction(const struct match *m, struct buffer *out)
-{
-    static const char *const words[] = {[OOM_FITS] = "", [OOM_RISK] = " (may not fit)",
-                                        [OOM_CERTAIN] = " (does not fit)"};
-    char size[32];
-    if (!isnan(m->predicted_memory))
-        buffer_printf(out, "  predicted %s%s%s",
-                      format_size_bytes((int64_t)m->predicted_memory, size, sizeof size), words[m->risk] ? words[m->risk] : "",
-                      m->is_audit ? " run as an audit" : "");
-    if (!isnan(m->predicted_time))
-        buffer_printf(out, "%s %.3g s a step", isnan(m->predicted_memory) ? "  predicted" : ",", m->predicted_time);
-}
-
 static int list_job(void *context, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
                     struct error *e)
 {
@@ -57,7 +44,7 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
         return 0;
     int rc = describe_match(l->describer, m, &words, e);
     buffer_printf(&l->lines, "%s %.16s  %s", mark_signs[mark], hash_hex(&m->key, hex), buffer_text(&words));
-    add_prediction(m, &l->lines);
+    match_add_prediction(m, &l->lines);
     if (witness)
         buffer_printf(&l->lines, "  needs no less than %.16s, which ran out of memory", hash_hex(witness, hex));
     buffer_add_char(&l->lines, '\n');

@@ -3,13 +3,17 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/match_words.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
 #include "space/compile.h"
 #include "space/describe.h"
+#include "space/learning.h"
 #include "space/match.h"
+#include "store/job_record.h"
 #include "store/open.h"
+#include "store/subset.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -55,12 +59,30 @@ static int add_word(struct buffer *sql, const char *word, struct error *e)
     return 0;
 }
 
-static int compile_filter(struct session *s, const struct arguments *a, struct expression *out, struct error *e)
+/* The combination of a job that the database has. */
+static int add_job(struct db *db, const char *word, struct buffer *sql, struct error *e)
+{
+    int64_t job;
+    char *condition = NULL;
+    if (!db)
+        return error_set(e, ERROR_NOTHING, "why: there is no database yet in which job %s could be", word);
+    if (job_named(db, word, &job, e) < 0 || subset_condition(db, job, &condition, e) < 0)
+        return -1;
+    buffer_add_text(sql, condition);
+    free(condition);
+    return 0;
+}
+
+static int compile_filter(struct session *s, const struct arguments *a, struct db *db, struct expression *out,
+                          struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
     struct error problems = ERROR_INIT;
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < a->word_count; i++)
+    bool is_job = a->word_count == 1 && !strchr(a->words[0], '=');
+    if (is_job)
+        rc = add_job(db, a->words[0], &sql, e);
+    for (size_t i = 0; rc == 0 && !is_job && i < a->word_count; i++)
         rc = add_word(&sql, a->words[i], e);
     if (rc == 0 && a->word_count == 0)
         buffer_add_text(&sql, "true");
@@ -81,6 +103,18 @@ struct answer {
     struct buffer out;
 };
 
+/* What would have another answer. Of a pruned one its witness tells. */
+static void add_change(const char *state, const char *failure, struct buffer *out)
+{
+    if (strcmp(state, "ok") == 0)
+        buffer_add_text(out, "    it runs again when its keys or the command change, when it is stale (run --stale), or when its"
+                             " row is deleted\n");
+    else if (strcmp(state, "failed") == 0)
+        buffer_printf(out, "    `run --retry-failed=%s` tries it again; [retry] %s = N allows N attempts\n", failure, failure);
+    else if (strcmp(state, "pending") == 0)
+        buffer_add_text(out, "    it waits for its turn: `run` starts it\n");
+}
+
 /* What the database knows about a job. */
 static int add_history(struct answer *w, const struct hash128 *key, struct error *e)
 {
@@ -97,8 +131,11 @@ static int add_history(struct answer *w, const struct hash128 *key, struct error
     stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
     int rc;
     bool known = false;
+    struct buffer change = BUFFER_INIT;
     while ((rc = stmt_next(s, e)) > 0) {
         char duration[32];
+        if (!known)
+            add_change(stmt_text(s, 0), stmt_text(s, 1), &change);
         if (!known)
             buffer_printf(&w->out, ": %s%s%s\n", stmt_text(s, 0), stmt_is_null(s, 1) ? "" : "/",
                           stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
@@ -111,6 +148,8 @@ static int add_history(struct answer *w, const struct hash128 *key, struct error
     }
     if (!known)
         buffer_add_text(&w->out, ": new, it would run\n");
+    buffer_add(&w->out, change.data, change.length);
+    buffer_free(&change);
     stmt_free(s);
     return rc;
 }
@@ -177,6 +216,13 @@ static int add_jobs(struct answer *w, struct error *e)
         if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0 || (rc = add_witness(w, &m->key, e)) < 0 ||
             (rc = add_trials(w, &m->key, e)) < 0)
             break;
+        size_t before = w->out.length;
+        buffer_add_text(&w->out, "  ");
+        match_add_prediction(m, &w->out);
+        if (w->out.length > before + 2)
+            buffer_add_char(&w->out, '\n');
+        else
+            w->out.length = before;
     }
     match_close(cursor);
     return rc < 0 ? -1 : 0;
@@ -198,6 +244,8 @@ static int add_rule(struct answer *w, size_t i, const struct match_counts *count
     buffer_printf(&w->out, "  %s %" PRId64 " by the rule %s: %s\n    require: %s\n    source: %s\n",
                   r->warning ? "warned" : "excluded", counts->rules[i].excluded, r->name,
                   r->reason[0] ? r->reason : "(no reason given)", r->require, r->source);
+    if (!r->warning)
+        buffer_printf(&w->out, "    disable_rules = [\"%s\"] under [sweep] would let them run\n", r->name);
     const struct exclusion_query query = {i, w->filter, SHOWN, add_excluded, w};
     return r->warning ? 0 : match_excluded(w->session->space, &query, e);
 }
@@ -227,10 +275,12 @@ static int why(const struct arguments *a, struct error *e)
     struct expression filter = EXPRESSION_INIT;
     struct answer w = {.session = &s, .filter = &filter};
     int status = session_open(&s, &o->match, a, e);
-    if (status == 0)
-        status = compile_filter(&s, a, &filter, e);
     if (status == 0 && store_exists(o->match.db))
         status = store_open_read_only(o->match.db, &w.db, e);
+    if (status == 0 && w.db)
+        status = learning_load(s.space, w.db, e);
+    if (status == 0)
+        status = compile_filter(&s, a, w.db, &filter, e);
     if (status == 0)
         status = answer(&w, e);
     if (status >= 0 && output_write(buffer_text(&w.out), w.out.length, e) < 0)
@@ -246,8 +296,8 @@ static int why(const struct arguments *a, struct error *e)
 const struct command why_command = {
     .name = "why",
     .summary = "Say why a combination ran, was skipped or was excluded",
-    .usage = "[OPTIONS] KEY=VALUE...",
-    .example = "meshsweep why zero_stage=3 pp=2",
+    .usage = "[OPTIONS] JOB|KEY=VALUE...",
+    .example = "meshsweep why 24\nmeshsweep why zero_stage=3 pp=2",
     .options = options,
     .options_bytes = sizeof(struct why_options),
     .words_most = 256,

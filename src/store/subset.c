@@ -49,6 +49,19 @@ static int read_conditions(struct db *db, struct stmt *jobs, struct conditions *
     return rc;
 }
 
+int subset_condition(struct db *db, int64_t job_id, char **out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, condition_sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    int rc = stmt_next(s, e);
+    if (rc >= 0)
+        *out = xstrdup(rc == 0 || stmt_is_null(s, 0) ? "true" : stmt_text(s, 0));
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
 /* Halved again and again: SQLite takes no deeper expressions than 1,000. */
 static void add_any(char *const *conditions, size_t count, struct buffer *out)
 {

@@ -164,6 +164,46 @@ tail__nothing_to_print__says_why()
     expect_no_stderr
 }
 
+why__of_a_job__its_end_and_what_would_change_it()
+{
+    small_sweep sweep.toml
+    echo '[ "$2" = 10 ] && echo "score: 1"' >job.sh
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_any_stdout
+    expect_any_stderr
+    run_meshsweep why 1
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '1 of 4 combinations have these values; 1 of them matched'
+    expect_stdout_contains 'x=1 y=10: ok'
+    expect_stdout_contains '    it runs again when its keys or the command change'
+    run_meshsweep why 2
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'x=1 y=20: failed/exit'
+    expect_stdout_contains '    `run --retry-failed=exit` tries it again; [retry] exit = N allows N attempts'
+    run_meshsweep why 77
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'there is no job 77'
+}
+
+why__excluded__what_would_let_it_run()
+{
+    small_sweep sweep.toml
+    printf '[[rule]]\nname = "small"\nrequire = "x * y < 40"\nwhy = "too large"\n' >>sweep.toml
+    run_meshsweep why x=2 y=20
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'excluded 1 by the rule small: too large'
+    expect_stdout_contains '    disable_rules = ["small"] under [sweep] would let them run'
+    run_meshsweep why 1
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: why: there is no database yet in which job 1 could be'
+}
+
 export_toml__subset__the_same_jobs_and_no_other()
 {
     small_sweep sweep.toml
