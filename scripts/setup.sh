@@ -43,6 +43,8 @@ full  python3-torch       module torch
 full  gcovr               command gcovr
 full  time                command time
 full  xz-utils            command xz
+full  slurm-wlm           command sbatch
+full  munge               command munge
 END
 }
 

@@ -54,12 +54,15 @@ static int need_command(const struct session *s, struct error *e)
                      s->sweep->path);
 }
 
-static size_t slots_of(const struct run_options *o, const struct sweep *sweep)
+static size_t slots_of(const struct run_options *o, const struct session *s)
 {
+    if (o->jobs)
+        return (size_t)o->jobs;
     if (o->executor == EXECUTOR_SLURM)
-        return o->jobs ? (size_t)o->jobs : (size_t)sweep->slurm.max_jobs;
-    /* One at a time unless told otherwise: two jobs that share a device would spoil both measurements. */
-    return o->jobs ? (size_t)o->jobs : 1;
+        return (size_t)s->sweep->slurm.max_jobs;
+    /* As many as can have devices of their own. Where there are none, one at a time: two jobs that share a processor
+     * would spoil both measurements. */
+    return s->devices.count > 0 ? s->devices.count : 1;
 }
 
 /* A run in the making. */
@@ -112,9 +115,10 @@ static int start_runner(struct execution *x, const char *directory, const char *
         .space = x->session->space,
         .db = x->db,
         .sweep_id = x->enumeration.sweep_id,
-        .slots = slots_of(x->options, x->session->sweep),
+        .slots = slots_of(x->options, x->session),
         .executor = x->options->executor == EXECUTOR_SLURM ? slurm_executor_create : NULL,
         .detach = x->options->detach,
+        .devices = {.devices = &x->session->devices},
         .directory = directory,
         .identity = identity,
         .environment = environment,

@@ -5,8 +5,11 @@
 
 #include "cli/search_model.h"
 #include "run/classify.h"
+#include "run/hosts.h"
 #include "space/build.h"
 #include "space/compile.h"
+#include "util/buffer.h"
+#include "util/file.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -87,6 +90,76 @@ static int load(struct session *s, const struct run_options *o, struct error *e)
     return search_model_need(s->sweep, e) < 0 ? -1 : search_model_fill(s->sweep, e);
 }
 
+extern char **environ;
+
+static void find_devices(struct session *s)
+{
+    const struct local_config *c = &s->sweep->local;
+    if (c->devices < 0) {
+        devices_discover(environ, "", &s->devices);
+        return;
+    }
+    s->devices = (struct device_list){.source = "[local] devices"};
+    if (c->device_names)
+        device_list_add_names(&s->devices, c->device_names);
+    else
+        device_list_add_count(&s->devices, c->devices);
+}
+
+static void add_rule(struct sweep *sweep, char *require, char *why, const char *source)
+{
+    sweep->rules = array_grow(sweep->rules, sweep->rule_count, sizeof *sweep->rules);
+    sweep->rules[sweep->rule_count++] = (struct rule){
+        .name = xstrdup("devices.exist"), .require = require, .why = why, .source = xstrdup(source),
+        .at = {sweep->files[0], 0, 0}};
+}
+
+static int read_hosts(const struct sweep *sweep, struct host_list *out, struct error *e)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    struct buffer text = BUFFER_INIT;
+    char *path = path_beside(sweep->path, sweep->local.hostfile);
+    int rc = file_read(path, MOST_BYTES, &text, e);
+    if (rc == 0)
+        rc = hosts_parse(path, buffer_text(&text), out, e);
+    if (rc == 0)
+        rc = hosts_filter(out, sweep->local.include, sweep->local.exclude, e);
+    buffer_free(&text);
+    free(path);
+    return rc;
+}
+
+/* With a hostfile as many hosts as have the devices that a node is to have. */
+static int exclude_by_hosts(struct session *s, struct error *e)
+{
+    struct host_list hosts = HOST_LIST_INIT;
+    struct buffer require = BUFFER_INIT;
+    if (read_hosts(s->sweep, &hosts, e) < 0)
+        return -1;
+    buffer_add_text(&require, "nodes <= 0");
+    for (size_t i = 0; i < hosts.count; i++)
+        buffer_printf(&require, " + (gpus_per_node <= %zu)", hosts.hosts[i].device_count);
+    add_rule(s->sweep, buffer_take(&require),
+             xasprintf("the hostfile has %zu hosts, %lld devices in all", hosts.count,
+                       (long long)hosts_device_count(&hosts)),
+             s->sweep->local.hostfile);
+    host_list_free(&hosts);
+    return 0;
+}
+
+/* What needs more devices than there are would wait for ever: it is excluded, and said. Which other hosts a launcher
+ * reaches is not known here without a hostfile. */
+static int exclude_larger(struct session *s, struct error *e)
+{
+    if (s->sweep->local.hostfile)
+        return exclude_by_hosts(s, e);
+    if (s->devices.count > 0)
+        add_rule(s->sweep, xasprintf("nodes > 1 OR gpus_per_node <= %zu", s->devices.count),
+                 xasprintf("this machine has %zu devices (%s)", s->devices.count, s->devices.source),
+                 s->devices.source);
+    return 0;
+}
+
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
 {
     *s = (struct session){0};
@@ -97,6 +170,11 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
         return -1;
     if (o->prune && set_prune(s, o->prune, e) < 0)
         return -1;
+    if (o->executor == EXECUTOR_LOCAL) {
+        find_devices(s);
+        if (exclude_larger(s, e) < 0)
+            return -1;
+    }
     options.base = ds_config_base(s->ds_config);
     if (space_build(s->sweep, &options, &s->space, e) < 0)
         return -1;
@@ -106,6 +184,7 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
 void session_close(struct session *s)
 {
     expression_free(&s->only);
+    device_list_free(&s->devices);
     space_free(s->space);
     ds_config_free(s->ds_config);
     sweep_free(s->sweep);

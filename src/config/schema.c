@@ -227,6 +227,9 @@ const struct schema schema_slurm = {"[slurm]", slurm_keys, LENGTH(slurm_keys)};
 
 static const struct schema_key local_keys[] = {
     [LOCAL_DEVICES] = {"devices", TYPE_INT | TYPE_LIST, DEFAULTS, false},
+    [LOCAL_HOSTFILE] = {"hostfile", TYPE_STRING, DEFAULTS, false},
+    [LOCAL_INCLUDE] = {"include", TYPE_STRING, DEFAULTS, false},
+    [LOCAL_EXCLUDE] = {"exclude", TYPE_STRING, DEFAULTS, false},
     [LOCAL_EXCLUSIVE] = {"exclusive", TYPE_BOOL, DEFAULTS, false},
     [LOCAL_BIND_CPUS] = {"bind_cpus", TYPE_BOOL, DEFAULTS, false},
     [LOCAL_WAIT_CLEAN] = {"wait_clean", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},

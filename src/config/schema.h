@@ -166,6 +166,9 @@ enum slurm_key {
 };
 enum local_key {
     LOCAL_DEVICES,
+    LOCAL_HOSTFILE,
+    LOCAL_INCLUDE,
+    LOCAL_EXCLUDE,
     LOCAL_EXCLUSIVE,
     LOCAL_BIND_CPUS,
     LOCAL_WAIT_CLEAN,

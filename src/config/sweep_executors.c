@@ -156,6 +156,12 @@ void read_local(const struct reading *r, const struct toml_node *table)
     schema_match(&schema_local, r, table, found);
     if (found[LOCAL_DEVICES])
         read_devices(r, found[LOCAL_DEVICES], c);
+    if (found[LOCAL_HOSTFILE])
+        read_text(r, found[LOCAL_HOSTFILE], &c->hostfile);
+    if (found[LOCAL_INCLUDE])
+        read_text(r, found[LOCAL_INCLUDE], &c->include);
+    if (found[LOCAL_EXCLUDE])
+        read_text(r, found[LOCAL_EXCLUDE], &c->exclude);
     if (found[LOCAL_EXCLUSIVE])
         c->exclusive = found[LOCAL_EXCLUSIVE]->integer != 0;
     if (found[LOCAL_BIND_CPUS])
@@ -197,4 +203,7 @@ void slurm_config_free(struct slurm_config *c)
 void local_config_free(struct local_config *c)
 {
     free(c->device_names);
+    free(c->hostfile);
+    free(c->include);
+    free(c->exclude);
 }

@@ -10,6 +10,8 @@
 struct flight {
     struct claim claim;
     struct job_details job;
+    char *devices, *cpus; /* that it was given, "0,2"; NULL: none in particular */
+    int64_t passed_over;  /* while it was claimed: how often another was started before it */
     int64_t timeouts; /* attempts of the job that ran out of time */
     char key_hex[HASH_HEX_BYTES];
     char *directory; /* relative: "<key>/<number>", with "-2" and so on where that was there already */

@@ -112,6 +112,20 @@ static size_t add_name(struct sample_list *l, const char *name)
     return l->name_count++;
 }
 
+void sample_list_add(struct sample_list *l, const char *name, double value)
+{
+    size_t metric = 0;
+    int64_t step = 0;
+    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
+        metric++;
+    if (metric == l->name_count)
+        add_name(l, name);
+    for (size_t i = 0; i < l->count; i++)
+        step += l->samples[i].metric == metric;
+    l->samples = array_grow(l->samples, l->count, sizeof *l->samples);
+    l->samples[l->count++] = (struct sample){metric, step, value};
+}
+
 /* Index of `name`, made when there is room; NAMES_MOST when there is none. */
 static size_t name_index(struct collector *c, const char *name)
 {

@@ -27,6 +27,9 @@ struct sample_list {
 #define SAMPLE_LIST_INIT {0}
 void sample_list_free(struct sample_list *l);
 
+/* Adds a sample that was not read but seen, as the last of its name. */
+void sample_list_add(struct sample_list *l, const char *name, double value);
+
 /* Compiled readers of one sweep; regular expressions are compiled once. `metrics` is borrowed until
  * reader_set_free. */
 struct reader_set;

@@ -81,6 +81,8 @@ void recording_make(const struct recording_context *context, const struct outcom
 {
     struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
     readers_read(context->readers, o->log_path, o->metrics_path, context->job_dir, &r.samples);
+    if (o->device_bytes > 0)
+        sample_list_add(&r.samples, "device_memory_peak", (double)o->device_bytes);
     find_objective(&r);
     r.verdict = classify(context->classifier, o, o->log_path, context->sweep->objective_count > 0, r.has_objective);
     judge_unread(&r);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "run/claims.h"
+#include "run/device_keeper.h"
 #include "run/landings.h"
 #include "run/local_executor.h"
 #include "run/recovery.h"
@@ -43,6 +44,7 @@ struct runner {
     struct claims claims;
     struct flight *flights;
     size_t flight_count;
+    struct device_keeper *keeper; /* NULL: there are no devices to give */
     struct landings landings;
     bool unrecorded_starts;
     bool draining, cancelling;
@@ -204,17 +206,22 @@ static size_t free_slots(const struct runner *r)
     return taken < r->options->slots ? r->options->slots - taken : 0;
 }
 
-/* The one place that decides whether a claim may start now; one that may not is passed over for a later one. */
-static bool fits_now(void *context, const struct flight *f)
+static bool is_chosen(void *context, const struct flight *f)
 {
-    (void)f;
-    return free_slots(context) > 0;
+    return f->claim.attempt_id == *(const int64_t *)context;
+}
+
+/* The one place that decides whether a claim may start now, and which; others are passed over. */
+static bool take_next(struct runner *r, struct flight *out)
+{
+    int64_t chosen = free_slots(r) > 0 ? device_keeper_choose(r->keeper, &r->claims) : 0;
+    return chosen > 0 && claims_take(&r->claims, is_chosen, &chosen, out) && device_keeper_give(r->keeper, out);
 }
 
 static void start_claimed(struct runner *r)
 {
     struct flight f;
-    while (may_start_more(r) && claims_take(&r->claims, fits_now, r, &f)) {
+    while (may_start_more(r) && take_next(r, &f)) {
         starter_start(&r->starter, &f);
         FAULT(SPAWNED);
         add_flight(r, f);
@@ -243,6 +250,7 @@ static void land(struct runner *r, struct outcome *outcome)
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets};
     struct flight f = take_flight(r, outcome->attempt);
+    outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
     FAULT(OUTCOME_TAKEN);
     landings_add(&r->landings, f, outcome, &context);
 }
@@ -412,6 +420,7 @@ static void wait_for_news(struct runner *r, int64_t timeout_ms)
     for (size_t i = 0; i < n; i++)
         land(r, &outcomes[i]);
     heed_signal(r, wake);
+    device_keeper_sample(r->keeper);
     watch_all(r);
     tell_counts(r, false);
 }
@@ -470,11 +479,13 @@ static int run_loop(struct runner *r, struct error *e)
         /* A commit may have brought the first claims: start them before waiting. */
         start_claimed(r);
         int64_t due_ms = claims_wait_ms(&r->claims);
-        if (r->flight_count == 0 && due_ms <= 0)
+        if (r->flight_count == 0 && due_ms <= 0 && device_keeper_due_ms(r->keeper) <= 0)
             continue;
         if (r->flight_count == 0)
             tell_wait(r);
         size_t landed = r->landings.count;
+        int64_t look_ms = device_keeper_due_ms(r->keeper);
+        due_ms = look_ms >= 0 && (due_ms < 0 || look_ms < due_ms) ? look_ms : due_ms;
         wait_for_news(r, patience_ms(r, due_ms));
         if (r->landings.count == landed && r->unrecorded_starts && commit_turn(r, e) < 0)
             return -1;
@@ -506,6 +517,7 @@ static void runner_close(struct runner *r)
     secrets_free(&r->secrets);
     free(r->scratch);
     free(r->token);
+    device_keeper_free(r->keeper);
 }
 
 /* Attempts may have brought metrics that no view has yet: these, or those of a runner that died before it came to
@@ -531,6 +543,8 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
                                  .secrets = &r.secrets};
     secrets_add_declared(&r.secrets, sweep);
     secrets_add_settings(&r.secrets, options->environment, sweep->job.secrets);
+    r.keeper = device_keeper_create(&options->devices, &sweep->local, options->environment, options->on_notice,
+                                    options->context);
     r.began_ms = clock_monotonic_ms();
     int rc = set_up(&r, e);
     if (rc == 0)

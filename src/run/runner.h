@@ -7,6 +7,7 @@
 
 #include "run/claim_source.h"
 #include "run/classify.h"
+#include "run/device_keeper.h"
 #include "run/executor.h"
 #include "run/preparation.h"
 #include "space/space.h"
@@ -44,6 +45,7 @@ struct runner_options {
     struct db *db; /* results.db, open for writing */
     int64_t sweep_id;
     size_t slots;
+    struct device_options devices; /* of this machine */
     const char *directory;    /* for job files: store_directory() */
     const char *identity;     /* store_identity() */
     char *const *environment; /* the runner's own */

@@ -19,6 +19,8 @@ void flight_free(struct flight *f)
     free((char *)f->start.reference);
     free((char *)f->start.host);
     free((char *)f->start.devices);
+    free(f->devices);
+    free(f->cpus);
     places_free(&f->failed);
 }
 
@@ -63,12 +65,22 @@ static char *strings_json(char *const *strings)
 
 static char **own_settings(const struct flight *f, const struct job_details *job)
 {
-    char **settings = xcalloc(6, sizeof *settings);
+    enum { PORT_FIRST = 10000, PORTS = 22000 }; /* below those that the kernel gives to clients */
+    char **settings = xcalloc(11, sizeof *settings);
+    size_t n = 5;
     settings[0] = xasprintf("MESHSWEEP_JOB=%lld", (long long)f->claim.job_id);
     settings[1] = xasprintf("MESHSWEEP_JOB_KEY=%s", f->key_hex);
     settings[2] = xasprintf("MESHSWEEP_JOB_DIR=%s", f->job_dir);
     settings[3] = xasprintf("MESHSWEEP_NUMBER=%lld", (long long)f->claim.number);
     settings[4] = xasprintf("MESHSWEEP_SPEC=%s", job->spec_json);
+    if (!f->devices)
+        return settings;
+    settings[n++] = xasprintf("MESHSWEEP_DEVICES=%s", f->devices);
+    settings[n++] = xasprintf("CUDA_VISIBLE_DEVICES=%s", f->devices);
+    settings[n++] = xasprintf("HIP_VISIBLE_DEVICES=%s", f->devices);
+    /* Jobs beside each other must not meet at one port: those of one runner are consecutive attempts. */
+    settings[n++] = xstrdup("MASTER_ADDR=127.0.0.1");
+    settings[n++] = xasprintf("MASTER_PORT=%lld", (long long)(PORT_FIRST + (getpid() * 64LL + f->claim.attempt_id) % PORTS));
     return settings;
 }
 
@@ -84,15 +96,33 @@ static struct attempt_start describe_start(const struct starter *s, const struct
     };
 }
 
+/* The command with what binds it to its processors; words borrowed, the array the caller's. */
+static char **bound(const struct flight *f, char **command)
+{
+    size_t count = 0;
+    while (command[count])
+        count++;
+    char **words = xcalloc(count + 5, sizeof *words);
+    size_t n = 0;
+    if (f->cpus) {
+        words[n++] = (char *)"taskset";
+        words[n++] = (char *)"-c";
+        words[n++] = f->cpus;
+    }
+    memcpy(words + n, command, count * sizeof *words);
+    return words;
+}
+
 static void start_process(struct starter *s, struct flight *f, const struct launch_texts *texts,
                           const char *not_prepared)
 {
     const struct job_details *job = &f->job;
     char **own = own_settings(f, job);
     char **environment = environment_with(s->base_environment, texts->environment, own);
+    char **command = bound(f, texts->command);
     const struct launch launch = {
         .attempt = f->claim.attempt_id,
-        .argv = texts->command,
+        .argv = command,
         .environment = environment,
         .directory = texts->directory,
         .job_dir = f->job_dir,
@@ -111,7 +141,8 @@ static void start_process(struct starter *s, struct flight *f, const struct laun
     f->start.start_ticks = where.process.start_ticks;
     f->start.reference = where.reference;
     f->start.host = where.host;
-    f->start.devices = where.devices;
+    f->start.devices = where.devices ? where.devices : f->devices ? xstrdup(f->devices) : NULL;
+    free(command);
     environment_free(environment);
     environment_free(own);
 }

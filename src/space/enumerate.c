@@ -44,6 +44,8 @@ struct hash128 space_hash(const struct space *space)
     for (int i = 0; i < LIMIT_COUNT; i++)
         if (space->limits[i].given)
             buffer_add_text(&b, space->limits[i].expression.sql);
+    for (size_t i = 0; i < space->rule_count; i++)
+        buffer_add_text(&b, space->rules[i].require);
     for (size_t i = 0; i < space->names.derived_count; i++)
         buffer_add_text(&b, space->names.derived[i].sql);
     struct hash128 hash = hash_bytes(b.data, b.length);

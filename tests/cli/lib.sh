@@ -271,11 +271,14 @@ end_case()
     [ -z "$left" ] || kill -KILL $left 2>/dev/null || true
 }
 
-# The environment of a case: nothing of the caller's that could change what the tool does.
+# The environment of a case: nothing of the caller's that could change what the tool does, and no device.
 case_environment()
 {
+    local hidden=''
+    ! type -P nvidia-smi >/dev/null || hidden=CUDA_VISIBLE_DEVICES=
+    # shellcheck disable=SC2086 # one word or none
     env -i PATH="$build_dir:$PATH" HOME="$PWD" LC_ALL=C TMPDIR="$PWD" abs_top_builddir="$build_dir" \
-        MESHSWEEP_FULL="${MESHSWEEP_FULL-}" \
+        MESHSWEEP_FULL="${MESHSWEEP_FULL-}" $hidden \
         ${MESHSWEEP_SHARED_DATA:+MESHSWEEP_SHARED_DATA="$MESHSWEEP_SHARED_DATA"} \
         ASAN_OPTIONS="${ASAN_OPTIONS-}" UBSAN_OPTIONS="${UBSAN_OPTIONS-}" LSAN_OPTIONS="${LSAN_OPTIONS-}" "$@"
 }

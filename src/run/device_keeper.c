@@ -1,0 +1,248 @@
+#include "run/device_keeper.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/device_usage.h"
+#include "util/buffer.h"
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+enum {
+    PATIENCE = 16,        /* starts of others that the first of the queue puts up with */
+    LOOK_AGAIN_MS = 5000, /* at a device that was not clean */
+    FRESH_MS = 1000       /* an answer that old still counts */
+};
+
+/* Devices of an attempt in flight. */
+struct holding {
+    int64_t attempt;
+    struct device_set set;
+    int64_t peak_bytes; /* -1: not seen yet */
+};
+
+struct device_keeper {
+    const struct device_list *names;
+    const struct local_config *config;
+    char *const *environment;
+    void (*notice)(void *context, const char *text);
+    void *context;
+    struct device_pool pool;
+    struct holding *holdings;
+    size_t holding_count;
+    int64_t *bytes;       /* in use, by device; -1: not told */
+    int64_t *dirty_since; /* by device; 0: clean */
+    bool *told;
+    int64_t asked_ms;     /* when the devices were last asked about; 0: never */
+    bool silent;          /* they cannot be asked about */
+};
+
+struct device_keeper *device_keeper_create(const struct device_options *options, const struct local_config *config,
+                                           char *const *environment, void (*notice)(void *context, const char *text),
+                                           void *context)
+{
+    size_t count = options->devices ? options->devices->count : 0;
+    if (count == 0)
+        return NULL;
+    struct device_keeper *k = xcalloc(1, sizeof *k);
+    *k = (struct device_keeper){.names = options->devices,
+                                .config = config,
+                                .environment = environment,
+                                .notice = notice,
+                                .context = context,
+                                .bytes = xcalloc(count, sizeof *k->bytes),
+                                .dirty_since = xcalloc(count, sizeof *k->dirty_since),
+                                .told = xcalloc(count, sizeof *k->told)};
+    device_pool_init(&k->pool, count, (size_t)options->most);
+    return k;
+}
+
+void device_keeper_free(struct device_keeper *k)
+{
+    if (!k)
+        return;
+    free(k->holdings);
+    free(k->bytes);
+    free(k->dirty_since);
+    free(k->told);
+    free(k);
+}
+
+/* --- memory in use --- */
+
+static void ask(struct device_keeper *k, int64_t age_ms)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    if (k->silent || (k->asked_ms && now_ms - k->asked_ms < age_ms))
+        return;
+    k->silent = device_usage_read(k->environment, k->names, k->bytes) < 0;
+    k->asked_ms = clock_monotonic_ms();
+}
+
+void device_keeper_sample(struct device_keeper *k)
+{
+    if (!k || k->config->sample_ms == 0 || k->holding_count == 0 || k->silent)
+        return;
+    int64_t before = k->asked_ms;
+    ask(k, k->config->sample_ms);
+    if (k->silent || k->asked_ms == before)
+        return;
+    for (size_t i = 0; i < k->holding_count; i++) {
+        struct holding *h = &k->holdings[i];
+        for (size_t d = 0; d < h->set.count; d++)
+            if (k->bytes[h->set.items[d]] > h->peak_bytes)
+                h->peak_bytes = k->bytes[h->set.items[d]];
+    }
+}
+
+int64_t device_keeper_due_ms(const struct device_keeper *k)
+{
+    bool dirty = false;
+    if (!k || k->silent)
+        return -1;
+    for (size_t i = 0; i < k->pool.count; i++)
+        dirty |= k->dirty_since[i] != 0;
+    bool sampling = k->config->sample_ms > 0 && k->holding_count > 0;
+    int64_t left_ms = k->asked_ms + (dirty && !sampling ? FRESH_MS : k->config->sample_ms) - clock_monotonic_ms();
+    return !sampling && !dirty ? -1 : left_ms > 0 ? left_ms : 0;
+}
+
+/* --- clean devices --- */
+
+static void tell(struct device_keeper *k, size_t device, const char *what)
+{
+    char size[32];
+    char *text = xasprintf("device %s is not clean (%s in use by others): %s", k->names->names[device],
+                           format_size_bytes(k->bytes[device], size, sizeof size), what);
+    if (k->notice)
+        k->notice(k->context, text);
+    free(text);
+}
+
+/* A free device on which something of others lies is waited for, then passed over until it is clean. */
+static void judge(struct device_keeper *k, size_t device, int64_t now_ms)
+{
+    bool dirty = k->bytes[device] >= k->config->dirty_bytes;
+    if (k->pool.state[device] == DEVICE_BUSY)
+        return;
+    if (!dirty) {
+        k->dirty_since[device] = 0;
+        k->told[device] = false;
+        device_pool_restore(&k->pool, device);
+        return;
+    }
+    if (k->dirty_since[device] == 0) {
+        k->dirty_since[device] = now_ms;
+        tell(k, device, "it is waited for");
+    }
+    device_pool_skip(&k->pool, device);
+    if (!k->told[device] && now_ms - k->dirty_since[device] >= k->config->clean_ms) {
+        k->told[device] = true;
+        tell(k, device, "it is passed over");
+    }
+}
+
+static void judge_all(struct device_keeper *k)
+{
+    if (k->config->clean_ms == 0)
+        return;
+    ask(k, FRESH_MS);
+    int64_t now_ms = clock_monotonic_ms();
+    for (size_t i = 0; !k->silent && i < k->pool.count; i++)
+        judge(k, i, now_ms);
+}
+
+/* --- who gets which --- */
+
+static size_t wanted(const struct device_keeper *k, const struct flight *f)
+{
+    if (k->config->exclusive)
+        return k->pool.most;
+    /* Of a job on several hosts some are elsewhere: here it has what is here, at most. */
+    size_t devices = f->job.devices > 0 ? (size_t)f->job.devices : 1;
+    return devices < k->pool.most ? devices : k->pool.most;
+}
+
+int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
+{
+    struct flight *queue = claims->items + claims->first;
+    if (claims->count == 0)
+        return 0;
+    if (!k)
+        return queue[0].claim.attempt_id;
+    judge_all(k);
+    struct device_wish *wishes = xcalloc(claims->count, sizeof *wishes);
+    for (size_t i = 0; i < claims->count; i++)
+        wishes[i] = (struct device_wish){wanted(k, &queue[i]), queue[i].passed_over};
+    int64_t chosen = devices_choose(&k->pool, wishes, claims->count, PATIENCE);
+    free(wishes);
+    for (int64_t i = 0; i < chosen; i++)
+        queue[i].passed_over++;
+    return chosen < 0 ? 0 : queue[chosen].claim.attempt_id;
+}
+
+/* Those on which the job failed before, on whatever host: their names say little, and cost little. */
+static struct device_set failed_devices(const struct device_keeper *k, const struct flight *f)
+{
+    struct device_set set = {.count = 0};
+    for (size_t i = 0; i < f->failed.count; i++) {
+        char *copy = xstrdup(f->failed.items[i].devices ? f->failed.items[i].devices : ""), *rest = NULL;
+        for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+            for (size_t d = 0; d < k->names->count && set.count < DEVICES_MOST; d++)
+                if (strcmp(k->names->names[d], name) == 0)
+                    set.items[set.count++] = (uint16_t)d;
+        free(copy);
+    }
+    return set;
+}
+
+/* The processors that belong to the devices when all are shared out evenly: "0-3,8". */
+static char *cpus_of(const struct device_keeper *k, const struct device_set *set)
+{
+    cpu_set_t all;
+    struct buffer b = BUFFER_INIT;
+    if (!k->config->bind_cpus || sched_getaffinity(0, sizeof all, &all) < 0)
+        return NULL;
+    size_t count = (size_t)CPU_COUNT(&all), rank = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &all))
+            continue;
+        size_t device = rank++ * k->pool.count / count;
+        for (size_t i = 0; i < set->count; i++)
+            if (set->items[i] == device)
+                buffer_printf(&b, "%s%d", b.length ? "," : "", cpu);
+    }
+    /* Fewer processors than devices: they share all. */
+    return b.length ? buffer_take(&b) : NULL;
+}
+
+bool device_keeper_give(struct device_keeper *k, struct flight *f)
+{
+    if (!k)
+        return true;
+    const struct device_set failed = failed_devices(k, f);
+    struct holding h = {.attempt = f->claim.attempt_id, .peak_bytes = -1};
+    if (!device_pool_take(&k->pool, wanted(k, f), &failed, &h.set))
+        return false;
+    k->holdings = array_grow(k->holdings, k->holding_count, sizeof *k->holdings);
+    k->holdings[k->holding_count++] = h;
+    f->devices = device_set_names(&h.set, k->names);
+    f->cpus = cpus_of(k, &h.set);
+    return true;
+}
+
+int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt)
+{
+    for (size_t i = 0; k && i < k->holding_count; i++) {
+        struct holding *h = &k->holdings[i];
+        if (h->attempt != attempt)
+            continue;
+        int64_t peak = h->peak_bytes;
+        device_pool_give(&k->pool, &h->set);
+        k->holdings[i] = k->holdings[--k->holding_count];
+        return peak;
+    }
+    return -1;
+}

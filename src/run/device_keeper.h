@@ -1,0 +1,40 @@
+/* The devices of this machine in the hands of a runner: which flight has which, which are fit for use, and how much of
+ * their memory is in use. Nothing is ever killed by its device. */
+#ifndef MESHSWEEP_RUN_DEVICE_KEEPER_H
+#define MESHSWEEP_RUN_DEVICE_KEEPER_H
+
+#include "config/executors.h"
+#include "run/claims.h"
+#include "run/devices.h"
+
+/* What the runner is given. */
+struct device_options {
+    const struct device_list *devices; /* borrowed; none: jobs are not given any */
+    int64_t most;                      /* in use at once; 0: all */
+};
+
+struct device_keeper;
+
+/* NULL where there are no devices: the functions below take that, and let everything pass. `notice` tells of devices that
+ * are passed over. */
+struct device_keeper *device_keeper_create(const struct device_options *options, const struct local_config *config,
+                                           char *const *environment, void (*notice)(void *context, const char *text),
+                                           void *context);
+void device_keeper_free(struct device_keeper *k);
+
+/* Chooses which of the waiting claims may start now (see devices_choose): its attempt; 0: none. */
+int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims);
+
+/* Gives the flight its devices: sets `devices` and `cpus`. False when they are not to be had: the flight waits. */
+bool device_keeper_give(struct device_keeper *k, struct flight *f);
+
+/* The attempt has ended. Returns the most memory that was seen in use on one of its devices, in bytes; -1: not known. */
+int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt);
+
+/* Looks at the devices' memory when that is due. */
+void device_keeper_sample(struct device_keeper *k);
+
+/* Until the next look, or until a device that was passed over is looked at again; -1: none is due. */
+int64_t device_keeper_due_ms(const struct device_keeper *k);
+
+#endif

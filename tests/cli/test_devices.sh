@@ -1,0 +1,241 @@
+#!/usr/bin/env bash
+# Devices of this machine: who gets which, what is excluded, what waits. They are declared, or those of a stand-in for
+# nvidia-smi.
+. "$(dirname "$0")/lib.sh"
+
+# Jobs of 1, 2 and 4 devices that leave what they were given in a file of their own.
+device_sweep() # LINES OF [local] on standard input
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", 'echo "$MESHSWEEP_DEVICES" "$CUDA_VISIBLE_DEVICES" "$MASTER_PORT" >got.{n}; echo "+ {n} $MESHSWEEP_DEVICES" >>order; sleep 0.2; echo "- {n} $MESHSWEEP_DEVICES" >>order']
+[training_spec]
+n = [1, 2, 3, 4, 5, 6]
+[[cluster_spec]]
+num_devices_per_host = 1
+[local]
+END
+    cat >>sweep.toml
+}
+
+# No device is with two jobs at a time, by what the jobs noted in `order`.
+expect_devices_apart()
+{
+    awk '{
+        n = split($3, d, ",")
+        for (i = 1; i <= n; i++) {
+            if ($1 == "+" && held[d[i]]++) { print "device " d[i] " is shared: " $0; exit 1 }
+            if ($1 == "-") held[d[i]]--
+        }
+    }' order || fail "$(cat order)"
+}
+
+jobs__beside_each_other__have_their_own_devices_and_ports()
+{
+    device_sweep <<<'devices = 4'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_devices_apart
+    expect "[ \"\$(awk '{ print (\$1 == \$2) }' got.* | sort -u)\" = 1 ]"
+    expect "[ \"\$(awk '{ print \$3 }' got.* | sort -u | wc -l)\" = 6 ]"
+    expect "[ \"\$(awk '{ print \$1 }' got.* | sort -u | wc -l)\" -ge 2 ]"
+    expect_sql "6|0" "SELECT count(*), sum(devices IS NULL) FROM attempt"
+}
+
+gang__of_its_size__whole_or_not_at_all()
+{
+    device_sweep <<<'devices = ["0", "2", "5", "GPU-9"]'
+    sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [1, 2, 4]/' sweep.toml
+    run_meshsweep run --progress none --only 'n <= 3'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_devices_apart
+    expect_sql "1|3|1
+2|3|2
+4|3|4" "SELECT j.devices, count(*), max(length(a.devices) - length(replace(a.devices, ',', '')) + 1) FROM attempt AS a
+            JOIN job AS j ON j.id = job_id GROUP BY 1"
+    expect_sql "0,2,5,GPU-9" "SELECT DISTINCT a.devices FROM attempt AS a JOIN job AS j ON j.id = job_id WHERE j.devices = 4"
+}
+
+more_than_there_are__excluded_by_a_rule()
+{
+    device_sweep <<<'devices = 2'
+    sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [2, 3]/' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "devices.exist|6|this machine has 2 devices ([local] devices)" "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
+    # Elsewhere they are not.
+    sed -i 's/^devices = 2/devices = 3/' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 12 "SELECT count(*) FROM attempt WHERE state = 'ok'"
+}
+
+hostfile__uneven__excludes_what_it_cannot_hold()
+{
+    printf 'big slots=4\nsmall slots=2 # old\nother slots=4\n' >hosts
+    device_sweep <<'END'
+devices = 0
+hostfile = "hosts"
+exclude = "other:0,1"
+END
+    sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [2, 4]\nnum_hosts = [1, 2, 3]/' sweep.toml
+    run_meshsweep run --progress none --only 'n = 1'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "1|2
+1|4
+2|2
+3|2" "SELECT num_hosts, num_devices_per_host FROM results WHERE state = 'ok' ORDER BY 1, 2"
+    expect_sql "the hostfile has 3 hosts, 8 devices in all" "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
+    sed -i 's/other:0,1/elsewhere/' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: exclude: there is no host `elsewhere` in the hostfile'
+}
+
+exclusive__one_job_at_a_time__with_all_devices()
+{
+    device_sweep <<'END'
+devices = 2
+exclusive = true
+END
+    run_meshsweep run --progress none -j 4 --limit 3
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_devices_apart
+    expect_sql "0,1" "SELECT DISTINCT devices FROM attempt"
+}
+
+devices__none__nothing_given()
+{
+    device_sweep <<<'devices = 0'
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ \"\$(cat got.1)\" = '  ' ]"
+    expect_sql 1 "SELECT devices IS NULL FROM attempt"
+}
+
+visible_devices__of_the_runner__those_alone()
+{
+    device_sweep </dev/null
+    CUDA_VISIBLE_DEVICES=3,7 run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_devices_apart
+    expect_sql "3
+7" "SELECT DISTINCT devices FROM attempt ORDER BY 1"
+}
+
+retry__of_a_failed_job__on_other_devices()
+{
+    device_sweep <<'END'
+devices = 2
+[retry]
+exit = 2
+backoff = 0
+END
+    sed -i 's/^command.*/command = ["\/bin\/sh", "-c", "exit 1"]/' sweep.toml
+    run_meshsweep run --progress none --limit 2 --only 'n = 1'
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "0
+1" "SELECT devices FROM attempt ORDER BY id"
+}
+
+cpus__bound__shared_out_evenly()
+{
+    [ "$(nproc)" -ge 2 ] || skip "one processor"
+    device_sweep <<'END'
+devices = 2
+bind_cpus = true
+END
+    sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'nproc >cpus.{n}; sleep 0.1']/" sweep.toml
+    run_meshsweep run --progress none --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ $(($(cat cpus.1) + $(cat cpus.2))) = $(nproc) ]"
+}
+
+# An nvidia-smi that lists two devices, whose memory in use stands in the files used.0 and used.1, in MiB.
+stand_in_smi()
+{
+    mkdir bin
+    cat >bin/nvidia-smi <<END
+#!/bin/sh
+cd "$PWD" || exit
+if [ "\$1" = -L ]; then
+    echo "GPU 0: one"
+    echo "GPU 1: other"
+    exit
+fi
+echo "0, GPU-a, \$(cat used.0)"
+echo "1, GPU-b, \$(cat used.1)"
+END
+    chmod +x bin/nvidia-smi
+    echo 3 >used.0
+    echo 3 >used.1
+    PATH=$PWD/bin:$PATH
+}
+
+memory__in_use_while_a_job_runs__its_metric()
+{
+    stand_in_smi
+    device_sweep <<<'sample = "50ms"'
+    sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo 2048 >used.0; sleep 0.6; echo 3 >used.0']/" sweep.toml
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "device_memory_peak|$((2048 << 20))" "SELECT name, CAST(value AS INTEGER) FROM summary"
+}
+
+dirty_device__passed_over__and_told()
+{
+    stand_in_smi
+    echo 40000 >used.0
+    device_sweep <<'END'
+wait_clean = "1ms"
+sample = 0
+END
+    run_meshsweep run --progress plain --limit 3
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'device 0 is not clean (39.1 GiB in use by others): it is waited for'
+    expect_stderr_contains 'device 0 is not clean (39.1 GiB in use by others): it is passed over'
+    expect_sql "1|3" "SELECT devices, count(*) FROM attempt WHERE state = 'ok' GROUP BY 1"
+}
+
+dirty_device__clean_again__waited_for()
+{
+    stand_in_smi
+    echo 40000 >used.0
+    echo 40000 >used.1
+    device_sweep <<<'sample = 0'
+    start_meshsweep run --progress plain --limit 1
+    wait_until 'grep -q "waited for" .stderr' 20
+    expect "[ ! -f got.1 ]"
+    echo 3 >used.1
+    wait_command
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql "ok|1" "SELECT state, devices FROM attempt"
+}
+
+run_cases "$@"
