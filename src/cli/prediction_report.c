@@ -21,12 +21,16 @@ struct residual {
     int64_t byte_count, second_count;
 };
 
+struct points {
+    double *sizes, *bytes;
+    size_t count;
+};
+
 struct frontier {
     char *rest; /* the combination without the key */
     double largest_ok, smallest_oom; /* NaN: none */
     double usable, bytes_at_largest;
-    double *sizes, *bytes; /* predicted */
-    size_t count;
+    struct points predicted, measured; /* memory by size */
 };
 
 struct prediction_report {
@@ -56,8 +60,10 @@ void prediction_report_free(struct prediction_report *r)
         free(r->residuals[i].word);
     for (size_t i = 0; i < r->frontier_count; i++) {
         free(r->frontiers[i].rest);
-        free(r->frontiers[i].sizes);
-        free(r->frontiers[i].bytes);
+        free(r->frontiers[i].predicted.sizes);
+        free(r->frontiers[i].predicted.bytes);
+        free(r->frontiers[i].measured.sizes);
+        free(r->frontiers[i].measured.bytes);
     }
     free(r->residuals);
     free(r->frontiers);
@@ -325,6 +331,14 @@ static struct frontier *find_frontier(struct prediction_report *r, const char *r
     return &r->frontiers[r->frontier_count++];
 }
 
+static void add_point(struct points *p, double size, double bytes)
+{
+    p->sizes = array_grow(p->sizes, p->count, sizeof *p->sizes);
+    p->bytes = array_grow(p->bytes, p->count, sizeof *p->bytes);
+    p->sizes[p->count] = size;
+    p->bytes[p->count++] = bytes;
+}
+
 static void note_frontier(struct prediction_report *r, const struct predicted_row *row)
 {
     struct buffer rest = BUFFER_INIT;
@@ -339,15 +353,14 @@ static void note_frontier(struct prediction_report *r, const struct predicted_ro
         f->largest_ok = value;
         f->bytes_at_largest = row->measured_bytes;
     }
+    if (strcmp(row->state, "ok") == 0 && row->measured_bytes > 0)
+        add_point(&f->measured, value, row->measured_bytes);
     if (strcmp(row->failure, "oom") == 0 && !(f->smallest_oom <= value))
         f->smallest_oom = value;
     if (!row->prediction || !row->prediction->has_memory)
         return;
     f->usable = row->prediction->usable_bytes;
-    f->sizes = array_grow(f->sizes, f->count, sizeof *f->sizes);
-    f->bytes = array_grow(f->bytes, f->count, sizeof *f->bytes);
-    f->sizes[f->count] = value;
-    f->bytes[f->count++] = row->prediction->memory.most.bytes;
+    add_point(&f->predicted, value, row->prediction->memory.most.bytes);
 }
 
 static void add_size(struct buffer *out, double value)
@@ -358,6 +371,14 @@ static void add_size(struct buffer *out, double value)
         buffer_printf(out, "  %9g", value);
 }
 
+/* a + b · size through what was measured, where that is two points or more, else through what is predicted. */
+static bool find_line(const struct frontier *f, struct memory_line *line)
+{
+    const struct points *p = f->measured.count >= 2 ? &f->measured : &f->predicted;
+    struct error ignored;
+    return memory_line_fit(p->sizes, p->bytes, p->count, line, &ignored) == 0;
+}
+
 static int add_frontier(const struct prediction_report *r, struct buffer *out, struct error *e)
 {
     if (r->frontier_count == 0)
@@ -366,8 +387,7 @@ static int add_frontier(const struct prediction_report *r, struct buffer *out, s
     for (size_t i = 0; i < r->frontier_count; i++) {
         const struct frontier *f = &r->frontiers[i];
         struct memory_line line;
-        struct error ignored;
-        bool has_line = f->usable > 0 && memory_line_fit(f->sizes, f->bytes, f->count, &line, &ignored) == 0;
+        bool has_line = f->usable > 0 && find_line(f, &line);
         add_size(out, f->largest_ok);
         add_size(out, f->smallest_oom);
         add_size(out, has_line ? memory_line_largest(&line, f->usable) : NAN);

@@ -6,6 +6,7 @@
 #include "space/job_texts.h"
 #include "store/attempts.h"
 #include "store/jobs.h"
+#include "store/observations.h"
 #include "store/result_views.h"
 #include "util/embedded.h"
 #include "util/fault.h"
@@ -185,12 +186,30 @@ static int enumerate_all(struct space *space, struct db *db, enumerate_progress 
     if (rc == 0)
         rc = loader_open(&l, e);
     if (rc == 0)
+        rc = jobs_set_aside(db, out->sweep_id, e);
+    if (rc == 0)
         rc = load_jobs(&l, progress, context, &matched, e);
+    if (rc == 0)
+        rc = jobs_drop_aside(db, out->sweep_id, e);
+    if (rc == 0 && space->prediction.asked)
+        rc = calibrations_note(db, out->sweep_id, e);
     if (rc == 0)
         rc = sweep_set_enumerated(db, out->sweep_id, counts.combinations, matched, &out->counts, e);
     loader_close(&l);
     free(counts.rules);
     return rc;
+}
+
+/* Whether every job stands there with what is predicted now. */
+static int is_up_to_date(struct space *space, struct db *db, struct enumeration *n, struct error *e)
+{
+    bool stale = false;
+    if (sweep_is_enumerated(db, n->sweep_id, &n->was_there, &n->counts, e) < 0)
+        return -1;
+    if (n->was_there && space->prediction.asked && calibrations_are_new(db, n->sweep_id, &stale, e) < 0)
+        return -1;
+    n->was_there &= !stale;
+    return 0;
 }
 
 int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
@@ -201,7 +220,7 @@ int enumerate_into(struct space *space, struct db *db, enumerate_progress progre
     if (db_begin(db, e) < 0)
         return -1;
     if (sweep_record(db, space->sweep, &hash, &n.sweep_id, e) < 0 ||
-        sweep_is_enumerated(db, n.sweep_id, &n.was_there, &n.counts, e) < 0 ||
+        is_up_to_date(space, db, &n, e) < 0 ||
         (!n.was_there && enumerate_all(space, db, progress, context, &n, e) < 0) ||
         (!n.was_there && result_views_refresh(db, e) < 0)) {
         db_rollback(db);

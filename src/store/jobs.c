@@ -30,11 +30,14 @@ int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, 
                    " ?17) ON CONFLICT (key) DO NOTHING",
                    &w->insert, e) < 0 ||
         db_prepare(db,
+                   /* What has run keeps what was predicted before. */
                    /* Of combinations with one identity the first in rank stands for all. */
                    "UPDATE job SET sweep_id = ?2, rank = ?3, cluster_id = ?4, model_id = ?5, training_id = ?6,"
                    " parallel_id = ?7, derived = ?8, devices = ?9, timeout_ms = ?10, idle_timeout_ms = ?11,"
-                   " startup_timeout_ms = ?12, predicted_memory = ?13, predicted_time = ?14, risk = ?15,"
-                   " priority = ?16, audit = ?17 WHERE key = ?1 AND (sweep_id <> ?2 OR rank >= ?3)",
+                   " startup_timeout_ms = ?12, predicted_memory = iif(state = 'pending', ?13, predicted_memory),"
+                   " predicted_time = iif(state = 'pending', ?14, predicted_time),"
+                   " risk = iif(state = 'pending', ?15, risk), audit = iif(state = 'pending', ?17, audit),"
+                   " priority = ?16 WHERE key = ?1 AND (sweep_id <> ?2 OR rank >= ?3 OR rank < 0)",
                    &w->take_over, e) < 0) {
         job_writer_free(w);
         return -1;
@@ -111,6 +114,30 @@ int job_writer_put(struct job_writer *w, const struct job_row *row, bool *is_new
         return 0;
     bind_row(w->take_over, w->sweep_id, row);
     return stmt_run(w->take_over, e);
+}
+
+static int run_for_sweep(struct db *db, const char *sql, int64_t sweep_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, sweep_id);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e)
+{
+    return run_for_sweep(db,
+                         "UPDATE job SET rank = -1 - rank WHERE sweep_id = ? AND state = 'pending' AND rank >= 0"
+                         " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
+                         sweep_id, e);
+}
+
+int jobs_drop_aside(struct db *db, int64_t sweep_id, struct error *e)
+{
+    return run_for_sweep(db, "DELETE FROM job WHERE sweep_id = ? AND rank < 0 AND state = 'pending'", sweep_id, e);
 }
 
 int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error *e)

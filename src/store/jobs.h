@@ -32,6 +32,11 @@ struct job_row {
 /* Makes the job, or takes the one with that key over into the sweep: its state stays. `*is_new` says which. */
 int job_writer_put(struct job_writer *w, const struct job_row *row, bool *is_new, struct error *e);
 
+/* Before a sweep is enumerated again: what has never been tried is set aside, job_writer_put takes back what is still
+ * asked for, and what is left after that is dropped. */
+int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e);
+int jobs_drop_aside(struct db *db, int64_t sweep_id, struct error *e);
+
 /* The id of the job with that key; 0 when there is none. */
 int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error *e);
 

@@ -114,3 +114,34 @@ int calibrations_read(struct db *db, calibration_each each, void *context, struc
     stmt_free(s);
     return rc;
 }
+
+#define STATE_OF_CALIBRATIONS \
+    "(SELECT coalesce(group_concat(updated || ':' || measured || ':' || censored), '')" \
+    " FROM (SELECT * FROM calibration ORDER BY framework, device, cluster, quantity))"
+
+int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT coalesce((SELECT value FROM meta WHERE name = 'calibrations of sweep ' || ?1), '') <> "
+                   STATE_OF_CALIBRATIONS,
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, sweep_id);
+    int rc = stmt_next(s, e);
+    *yes = rc > 0 && stmt_int(s, 0);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int calibrations_note(struct db *db, int64_t sweep_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, sweep_id);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}

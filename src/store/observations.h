@@ -35,4 +35,8 @@ int calibration_record(struct db *db, const struct calibration_row *row, struct 
 typedef int (*calibration_each)(void *context, const struct calibration_row *row, struct error *e);
 int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e);
 
+/* Whether there are calibrations that the sweep's stored predictions were not made with; and that now they are. */
+int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
+int calibrations_note(struct db *db, int64_t sweep_id, struct error *e);
+
 #endif

@@ -90,7 +90,8 @@ predict__frontier__largest_and_smallest()
     expect_any_stderr
     run_meshsweep predict --frontier micro_batch
     expect_status 0
-    expect_stdout_matches '^ +4 +8 +[56] '
+    # Through what was measured: 8.6 and 2.09 MB for each of the micro-batch, of 20 MiB.
+    expect_stdout_matches '^ +4 +8 +5 '
     expect_no_stderr
     run_meshsweep predict --frontier nothing
     expect_status 4
@@ -147,6 +148,72 @@ predict__pruning__excluded_with_audit()
     expect_status 0
     expect_stdout_contains 'audit of pruning: 0 of 2 would have run: wrong in 0 % (0 to 66 %)'
     expect_no_stderr
+}
+
+timed_sweep()
+{
+    predicted_sweep
+    sed -i 's/^layers = .*/layers = [2, 8]/; s/^micro_batch = .*/micro_batch = [1, 2, 3, 4, 5, 6, 7, 8]/
+            s/"{micro_batch}"/"{layers}", "{micro_batch}", "{predicted_flops}"/' sweep.toml
+}
+
+predict__time_in_proportion_to_flops__constant_mfu_takes_over()
+{
+    timed_sweep
+    cat >job.sh <<'END'
+awk -v flops="$3" 'BEGIN { printf "step %.6f\n", flops / 1e7 }'
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep predict
+    expect_status 0
+    expect_stdout_matches 'a constant MFU does better over the last runs \(off by 0\.0 %, the model by [0-9.]+ %\): it is used'
+    expect_stdout_matches 'by a constant MFU\), MFU 50\.0 %; measured [0-9.]+ s \([-+]0\.0 %\), MFU 50\.0 %'
+    expect_no_stderr
+}
+
+predict__one_run_ten_times_slower__left_out_and_told()
+{
+    timed_sweep
+    cat >job.sh <<'END'
+ms=$(($1 * $2 * 7 + $2 * 4))
+[ "$1 $2" != '8 6' ] || ms=$((ms * 10))
+echo "step $ms"
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep predict
+    expect_status 0
+    expect_stdout_contains 'time of trainer on cpu: calibrated, from 15 measured, 0 out of memory, 1 broken runs left out'
+    expect_no_stderr
+}
+
+# The job's memory depends on its layers less than is predicted.
+predict__calibrated__next_run_brings_predictions_up_to_date()
+{
+    predicted_sweep
+    sed -i 's/^prune = .*/prune = "certain"\naudit = 0/; s/^micro_batch = .*/micro_batch = [1, 2, 3, 4, 5, 6]/
+            s/^layers = .*/layers = [1, 2, 3, 4]/' sweep.toml
+    sed -i 's/^bytes=.*/bytes=$((6000000 + $1 * 2400000))/' job.sh
+    run_meshsweep run --progress none --limit 8
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    sql "CREATE TABLE before AS SELECT key, state, predicted_memory AS bytes FROM job" results.db
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    # What had run keeps what was predicted before; all that had not is predicted anew.
+    expect_sql '8|0' "SELECT count(*), sum(j.predicted_memory <> b.bytes) FROM before AS b JOIN job AS j USING (key)
+                      WHERE b.state = 'ok'"
+    expect_sql 0 "SELECT count(*) FROM before AS b JOIN job AS j USING (key) WHERE b.state = 'pending'
+                  AND j.predicted_memory = b.bytes"
+    expect_sql '' "SELECT 'rank' FROM job WHERE rank < 0"
 }
 
 # Of 20 MiB, micro-batch 4 is predicted to take 80 %, and 3 70 %; predictions off by 5 % are compared at 0.5^(5/12), 75 %.
