@@ -181,6 +181,9 @@ signal|
 no-metric|
 exit|exit status 1: RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x512 and 768x768)
 timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt ORDER BY id"
+    # The tuner's files say it in a sentence.
+    grep -q 'still running after' \
+        autotuning_results/*/stderr.log || fail "no reason in stderr.log"
     # A failure is tried again when one asks for it.
     tune --timeout 300ms --retry-failed train.py --deepspeed ds_config.json --mode silent
     expect_status 3
@@ -218,6 +221,26 @@ global_batch__largest_given__compared_at_it()
     expect_sql '1|1,2,4,8,16
 2|1,2,4,8' "SELECT n, group_concat(m) FROM (SELECT num_devices_per_host AS n, train_micro_batch_size_per_gpu AS m
         FROM results ORDER BY 1, 2) GROUP BY 1"
+}
+
+tuners__fewer_trials__the_same_files()
+{
+    local config='"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "train_batch_size": 16, "zero_optimization": {"stage": "all"}'
+    plain '"num_gpus": 2, "tuner_type": "random", "tuner_num_trials": 3' "$config"
+    tune train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 3 'SELECT count(*) FROM attempt'
+    expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 3.'
+    plain '"num_gpus": 2, "tuner_type": "model_based", "tuner_early_stopping": 5, "exps_dir": "e", "results_dir": "r"' "$config"
+    tune -d model.db train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 1 'SELECT count(*) BETWEEN 5 AND 15 FROM attempt' model.db
+    expect_file r/cmd_optimal.txt
+    expect_file e/sweep.toml
 }
 
 arg_mappings__blanks_and_spellings__both_sides_agree()
