@@ -3,8 +3,8 @@
  * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
  * terms of the objective; times the probability of not failing, over devices × predicted time. Before a group has a
  * result, its highest mean goes first. Candidates that fail with more than RISKY wait until no other is expected to
- * improve by the target gap; then they are tried when they are, and when nothing is, the search is over. What runs
- * counts as if it had come out as believed. */
+ * improve by the target gap; then they are tried when they are, and when nothing is and the last
+ * PATIENCE trials brought nothing better, the search is over. What runs counts as if it had come out as believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,10 +13,14 @@
 
 #define RISKY 0.20 /* what a prediction of 90 % of the memory comes to (predict/oom.h) */
 #define HOPELESS 0.95
+/* Trials without a better one before "nothing more is expected" is believed: predictions may be worse than they seem. */
+#define PATIENCE 3
 
 struct model {
     struct belief *belief;
     double *best; /* by group: merit that has to be beaten; -INFINITY: none */
+    size_t *winner; /* by group, when last asked: candidate with the best outcome; SIZE_MAX: none */
+    size_t trials_at_gain; /* that had been asked for when one was seen to be another */
 };
 
 struct choice {
@@ -31,6 +35,9 @@ static int create(struct search *s, void **own, struct error *e)
     struct model *m = xcalloc(1, sizeof *m);
     m->belief = belief_create(s);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
+    m->winner = xcalloc(s->space->group_count + 1, sizeof *m->winner);
+    for (size_t g = 0; g < s->space->group_count; g++)
+        m->winner[g] = SIZE_MAX;
     *own = m;
     return 0;
 }
@@ -42,6 +49,7 @@ static void destroy(void *own)
         return;
     belief_free(m->belief);
     free(m->best);
+    free(m->winner);
     free(m);
 }
 
@@ -107,10 +115,10 @@ static size_t first_empty_group(const struct search *s, const double *best, cons
     return group;
 }
 
-static struct choice choose(const struct search *s, const struct belief_of *all, const double *best, double risk)
+static struct choice choose(const struct search *s, const struct belief_of *all, const double *best, double risk,
+                            double gap)
 {
     struct choice c = {0};
-    double gap = search_number(s, SEARCH_TARGET_GAP);
     size_t empty = first_empty_group(s, best, all, risk);
     for (size_t i = 0; i < s->space->count; i++) {
         const struct candidate *x = &s->space->candidates[i];
@@ -146,14 +154,27 @@ static bool anything_open(const struct search *s)
     return false;
 }
 
+/* Seen when asked, and not when told: what ran at the same time may end in any order. */
+static size_t trials_since_gain(const struct search *s, struct model *m)
+{
+    for (size_t g = 0; g < s->space->group_count; g++) {
+        size_t winner = s->best[g].any ? s->best[g].candidate : SIZE_MAX;
+        if (winner != m->winner[g])
+            m->trials_at_gain = s->counts.trials;
+        m->winner[g] = winner;
+    }
+    return s->counts.trials - m->trials_at_gain;
+}
+
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
     struct model *m = own;
     const struct belief_of *all = belief_all(m->belief);
     find_bests(s, all, m->best);
+    double gap = trials_since_gain(s, m) < PATIENCE ? 0 : search_number(s, SEARCH_TARGET_GAP);
     static const double risks[] = {RISKY, HOPELESS, 1};
     for (size_t i = 0; i < sizeof risks / sizeof *risks; i++) {
-        struct choice c = choose(s, all, m->best, risks[i]);
+        struct choice c = choose(s, all, m->best, risks[i], gap);
         /* What will all but certainly fail is tried only where nothing has ever run. */
         if (!c.any || (risks[i] >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
             continue;
