@@ -39,7 +39,7 @@ static char *files_of(const struct best *b, const char *db)
     if (!b->directory)
         return NULL;
     char *directory = store_directory(db);
-    char *path = xasprintf("%s/%s", directory, b->directory);
+    char *path = b->directory[0] == '/' ? xstrdup(b->directory) : xasprintf("%s/%s", directory, b->directory);
     free(directory);
     return path;
 }

@@ -47,7 +47,8 @@ struct follower {
 static char *log_path(const struct follower *f)
 {
     if (f->log.directory) {
-        char *path = xasprintf("%s/%s/output.log", f->directory, f->log.directory);
+        char *path = f->log.directory[0] == '/' ? xasprintf("%s/output.log", f->log.directory)
+                                                : xasprintf("%s/%s/output.log", f->directory, f->log.directory);
         if (f->log.ended || access(path, R_OK) == 0)
             return path;
         free(path);

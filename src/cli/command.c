@@ -22,6 +22,7 @@ const struct command *const commands[] = {
     &deepspeed_command,
     &export_command,
     &import_command,
+    &merge_command,
     &check_command,
     &replay_command,
     &search_model_command,

@@ -24,6 +24,7 @@ static const struct migration migrations[] = {
     {4, "migrations/0004_witnesses.sql"},
     {5, "migrations/0005_search.sql"},
     {6, "migrations/0006_ranked_summaries.sql"},
+    {7, "migrations/0007_origins.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

@@ -1,0 +1,64 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "store/merge.h"
+#include "store/open.h"
+#include "store/result_views.h"
+#include "util/buffer.h"
+
+struct merge_options {
+    const char *output;
+};
+
+static const struct option option_table[] = {
+    {.name = "output", .letter = 'o', .kind = OPTION_STRING, .offset = offsetof(struct merge_options, output),
+     .value = "FILE", .help = "the database that gets it all; made when it is not there"},
+    {.name = NULL},
+};
+
+static int merge_all(struct db *db, const struct arguments *a, struct merge_counts *counts, struct error *e)
+{
+    for (size_t i = 0; i < a->word_count; i++)
+        if (merge_database(db, a->words[i], counts, e) < 0)
+            return -1;
+    return result_views_refresh(db, e);
+}
+
+static int run(const struct arguments *a, struct error *e)
+{
+    const struct merge_options *o = a->options;
+    struct merge_counts counts = {0, 0};
+    struct db *db = NULL;
+    char *notice = NULL;
+    if (!o->output)
+        return error_set(e, ERROR_USAGE, "merge: name the database that gets it all with -o FILE");
+    if (a->word_count == 0)
+        return error_set(e, ERROR_USAGE, "merge: name the databases to merge");
+    if (store_open(o->output, &db, &notice, e) < 0)
+        return -1;
+    if (notice)
+        output_message("%s", notice);
+    int rc = merge_all(db, a, &counts, e);
+    store_close(db);
+    free(notice);
+    if (rc < 0)
+        return -1;
+    struct buffer b = BUFFER_INIT;
+    buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
+    rc = output_write(b.data, b.length, e);
+    buffer_free(&b);
+    return rc < 0 ? -1 : STATUS_OK;
+}
+
+const struct command merge_command = {
+    .name = "merge",
+    .summary = "Several databases into one, by content; merging again adds nothing",
+    .usage = "DATABASE... -o FILE",
+    .example = "meshsweep merge node1.db node2.db -o all.db",
+    .options = option_table,
+    .options_bytes = sizeof(struct merge_options),
+    .words_most = 10000,
+    .run = run,
+};

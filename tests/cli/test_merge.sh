@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Databases merged by content: each job and each attempt once, however often and in whatever order.
+. "$(dirname "$0")/lib.sh"
+
+shared_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:score"
+[job]
+command = ["/bin/sh", "-c", '[ {n} -ne 3 ] || exit 1; [ "{n}$FAIL" != 2yes ] || exit 1; echo "score: {n}"']
+pass_env = ["FAIL"]
+[job.metrics.score]
+regex = 'score: ([0-9]+)'
+[training_spec]
+n = [1, 2, 3, 4, 5, 6]
+END
+}
+
+part() # DATABASE CONDITION STATUS
+{
+    run_meshsweep run -d "$1" --only "$2" --progress none
+    expect_status "$3"
+    expect_no_stdout
+    expect_no_stderr
+}
+
+parts()
+{
+    shared_sweep
+    part a.db 'n <= 3' 3
+    FAIL=yes part b.db 'n = 2 OR n >= 4' 3
+}
+
+merged="SELECT n, state, failure, score, attempts FROM results ORDER BY n"
+expected="1|ok||1.0|1
+2|ok||2.0|2
+3|failed|exit||1
+4|ok||4.0|1
+5|ok||5.0|1
+6|ok||6.0|1"
+
+parts__merged__each_job_and_attempt_once()
+{
+    parts
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_stdout 'all.db: 6 new jobs, 7 new attempts'
+    expect_no_stderr
+    expect_sql "$expected" "$merged" all.db
+    run_meshsweep merge b.db a.db b.db -o all.db
+    expect_status 0
+    expect_stdout 'all.db: 0 new jobs, 0 new attempts'
+    expect_no_stderr
+    expect_sql "$expected" "$merged" all.db
+    run_meshsweep check -d all.db
+    expect_status 0
+    expect_stdout 'all.db: all well'
+    expect_no_stderr
+}
+
+parts__in_another_order__the_same_results()
+{
+    parts
+    run_meshsweep merge b.db -o first.db
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep merge first.db a.db -o all.db
+    expect_status 0
+    expect_stdout 'all.db: 6 new jobs, 7 new attempts'
+    expect_no_stderr
+    expect_sql "$expected" "$merged" all.db
+    # What came by another way is not new.
+    run_meshsweep merge b.db -o all.db
+    expect_status 0
+    expect_stdout 'all.db: 0 new jobs, 0 new attempts'
+    expect_no_stderr
+}
+
+merged__run_goes_on_where_the_parts_are()
+{
+    parts
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep run -d all.db --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 7 "SELECT count(*) FROM attempt" all.db
+    run_meshsweep best -d all.db
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    # Its own are new elsewhere, and those of the parts are not.
+    run_meshsweep run -d all.db --progress none --retry-failed
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep merge all.db -o a.db
+    expect_status 0
+    expect_stdout 'a.db: 0 new jobs, 5 new attempts'
+    expect_no_stderr
+}
+
+sources__wrong__refused_and_nothing_changed()
+{
+    parts
+    echo nonsense >text.db
+    run_meshsweep merge a.db text.db -o all.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: merging text.db: '
+    run_meshsweep merge a.db
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: merge: name the database that gets it all with -o FILE'
+    run_meshsweep merge a.db missing.db -o all.db
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches 'missing.db: there is none'
+}
+
+run_cases "$@"
