@@ -42,7 +42,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
 /* The numbers stand in config/search_options.c with their bounds and defaults. */
 #define SEARCH_OPTIONS \
     {.name = "strategy", .kind = OPTION_STRING, .offset = AT(strategy), .value = "NAME", \
-     .help = "what runs next: grid (default), random, model"}, \
+     .help = "grid (default), random, binary, asha, model, dsat-*, ..."}, \
     SEARCH_NUMBER("max-trials", SEARCH_MAX_TRIALS, "N", "trials in all; 0: no limit (64; grid: none)"), \
     SEARCH_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (16)"), \
     SEARCH_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"), \

@@ -22,6 +22,7 @@ struct search;
 /* One row per strategy, in strategies.c. */
 struct strategy {
     const char *name;
+    bool has_own_patience; /* early_stopping means something else to it */
     /* -1 (ERROR_USAGE) where the space has nothing for it. `*own` may stay NULL. */
     int (*create)(struct search *s, void **own, struct error *e);
     void (*free)(void *own); /* NULL: nothing to free */
@@ -32,7 +33,9 @@ struct strategy {
     void (*tell)(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome);
 };
 
-extern const struct strategy strategy_grid, strategy_random, strategy_model;
+extern const struct strategy strategy_grid, strategy_random, strategy_model, strategy_binary, strategy_asha;
+extern const struct strategy strategy_dsat_random, strategy_dsat_binary, strategy_dsat_asha;
+extern const struct strategy strategy_deepspeed_grid, strategy_deepspeed_random, strategy_deepspeed_model;
 
 struct search {
     const struct search_space *space;

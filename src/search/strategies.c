@@ -4,7 +4,11 @@
 
 #include "util/suggest.h"
 
-static const struct strategy *const strategies[] = {&strategy_grid, &strategy_random, &strategy_model};
+static const struct strategy *const strategies[] = {
+    &strategy_grid,        &strategy_random,      &strategy_binary,    &strategy_asha,
+    &strategy_model,       &strategy_dsat_random, &strategy_dsat_binary, &strategy_dsat_asha,
+    &strategy_deepspeed_grid, &strategy_deepspeed_random, &strategy_deepspeed_model,
+};
 
 #define STRATEGY_COUNT (sizeof strategies / sizeof *strategies)
 

@@ -148,7 +148,7 @@ static bool is_over(const struct search *s, struct decision *out)
     double budget = search_number(s, SEARCH_BUDGET);
     if (trials > 0 && (double)c->trials >= trials)
         explain(out, "max_trials: %zu trials were made", c->trials);
-    else if (patience > 0 && (double)c->since_best >= patience)
+    else if (patience > 0 && !s->strategy->has_own_patience && (double)c->since_best >= patience)
         explain(out, "early_stopping: %zu trials without a better one", c->since_best);
     else if (budget > 0 && c->device_hours >= budget)
         explain(out, "budget: %.3g of %.3g device-hours are spent", c->device_hours, budget);
@@ -213,8 +213,12 @@ enum search_answer search_ask(struct search *s, struct decision *out)
         return s->counts.running > 0 ? SEARCH_WAIT : SEARCH_FINISHED;
     if (is_full(s, out))
         return SEARCH_WAIT;
-    for (;;) {
+    for (size_t proposals = 0;; proposals++) {
         *out = (struct decision){0};
+        if (proposals > 4 * s->space->count + 1000) {
+            explain(out, "it asks for nothing but what is known");
+            return s->counts.running > 0 ? SEARCH_WAIT : SEARCH_FINISHED;
+        }
         enum search_answer answer = s->strategy->ask(s, s->own, out);
         if (answer == SEARCH_FINISHED && s->counts.running > 0)
             answer = SEARCH_WAIT;

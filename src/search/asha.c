@@ -1,0 +1,155 @@
+/* Asynchronous successive halving (Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020) over
+ * measured steps. Rung i of max_rungs runs for min_steps · divisor^(asha_early_stopping + i) steps, the last one the
+ * whole job. Of the candidates measured in a rung, across configurations, the best 1/divisor go on, best first, from the
+ * highest rung that has one to promote; otherwise a new candidate begins in the lowest. What failed or ran to its end
+ * before the rung's steps is not promoted; a micro-batch that is known not to fit its memory class is not begun. New ones
+ * come by prediction, those that may not fit last, else by hash(seed, candidate). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "search/families.h"
+#include "search/order.h"
+#include "util/memory.h"
+
+#define RISKY 0.20 /* as of model */
+
+struct asha {
+    struct families families; /* for their memory classes; may be empty */
+    bool has_families;
+    size_t *order;  /* candidates, as they begin */
+    int *reached;   /* by candidate: rungs measured; 0: none */
+};
+
+static int rung_count(const struct search *s)
+{
+    return (int)search_number(s, SEARCH_MAX_RUNGS);
+}
+
+/* Steps of a rung from 0; 0: the whole job. */
+static double rung_steps(const struct search *s, int rung)
+{
+    double steps = search_number(s, SEARCH_MIN_STEPS) *
+                   pow(search_number(s, SEARCH_DIVISOR), search_number(s, SEARCH_ASHA_EARLY_STOPPING) + rung);
+    return rung + 1 >= rung_count(s) || steps >= s->space->full_steps ? 0 : steps;
+}
+
+static bool by_prediction(const struct search *s)
+{
+    for (size_t i = 0; i < s->space->count; i++)
+        if (!isnan(search_predicted_log(s->space, &s->space->candidates[i])))
+            return true;
+    return false;
+}
+
+static int create(struct search *s, void **own, struct error *e)
+{
+    struct asha *a = xcalloc(1, sizeof *a);
+    struct error none = ERROR_INIT;
+    (void)e;
+    *own = a;
+    a->has_families = families_create(s, &a->families, &none) == 0;
+    a->order = search_order(s, by_prediction(s) ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED);
+    a->reached = xcalloc(s->space->count + 1, sizeof *a->reached);
+    return 0;
+}
+
+static void destroy(void *own)
+{
+    struct asha *a = own;
+    if (!a)
+        return;
+    if (a->has_families)
+        families_free(&a->families);
+    free(a->order);
+    free(a->reached);
+    free(a);
+}
+
+static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+{
+    struct asha *a = own;
+    const struct trial *t = &s->trials[candidate];
+    if (a->has_families)
+        families_tell(&a->families, s, candidate);
+    if (outcome->kind == OUTCOME_FAILED)
+        a->reached[candidate] = 0;
+    else if (outcome->kind == OUTCOME_OK)
+        a->reached[candidate] = rung_count(s); /* there is no more of it */
+    else
+        for (int rung = 0; rung < rung_count(s); rung++)
+            if (rung_steps(s, rung) > 0 && t->steps >= rung_steps(s, rung) && a->reached[candidate] < rung + 1)
+                a->reached[candidate] = rung + 1;
+}
+
+/* The best candidate of the rung that is among its best 1/divisor and has not gone on; SIZE_MAX: none. */
+static size_t promotable(const struct asha *a, const struct search *s, int rung)
+{
+    size_t in_rung = 0, best = SIZE_MAX, better = 0;
+    for (size_t i = 0; i < s->space->count; i++) {
+        if (a->reached[i] <= rung || s->trials[i].state == TRIAL_FAILED)
+            continue;
+        in_rung++;
+        bool goes_on = a->reached[i] == rung + 1 && s->trials[i].state == TRIAL_STOPPED;
+        if (goes_on && (best == SIZE_MAX ||
+                        search_better(s->space, s->trials[i].objective, s->trials[best].objective)))
+            best = i;
+    }
+    if (best == SIZE_MAX)
+        return SIZE_MAX;
+    for (size_t i = 0; i < s->space->count; i++)
+        better += a->reached[i] > rung && i != best &&
+                  search_better(s->space, s->trials[i].objective, s->trials[best].objective);
+    return better < in_rung / (size_t)search_number(s, SEARCH_DIVISOR) ? best : SIZE_MAX;
+}
+
+static bool may_begin(const struct asha *a, const struct search *s, size_t candidate, double risk)
+{
+    return search_is_open(s, candidate) && !(s->space->candidates[candidate].oom_probability > risk) &&
+           !(a->has_families && families_too_large(&a->families, s, candidate));
+}
+
+static size_t next_new(const struct asha *a, const struct search *s)
+{
+    static const double risks[] = {RISKY, 0.95};
+    for (size_t r = 0; r < sizeof risks / sizeof *risks; r++)
+        for (size_t i = 0; i < s->space->count; i++)
+            if (may_begin(a, s, a->order[i], risks[r]))
+                return a->order[i];
+    return SIZE_MAX;
+}
+
+static enum search_answer decide(const struct search *s, size_t candidate, int rung, struct decision *out)
+{
+    double steps = rung_steps(s, rung);
+    out->candidate = candidate;
+    out->resource = steps;
+    out->lineage = s->space->candidates[candidate].identity;
+    out->index = (uint64_t)rung;
+    int at = snprintf(out->reason, sizeof out->reason, "rung %d of %d, ", rung + 1, rung_count(s));
+    if (steps > 0)
+        at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "%g steps: ", steps);
+    else
+        at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "the whole job: ");
+    snprintf(out->reason + at, sizeof out->reason - (size_t)at, "%s",
+             rung ? "among the best of the rung below" : "no rung has one to promote");
+    return SEARCH_RUN;
+}
+
+static enum search_answer ask(struct search *s, void *own, struct decision *out)
+{
+    const struct asha *a = own;
+    for (int rung = rung_count(s) - 2; rung >= 0; rung--) {
+        if (rung_steps(s, rung) <= 0)
+            continue;
+        size_t candidate = promotable(a, s, rung);
+        if (candidate != SIZE_MAX)
+            return decide(s, candidate, rung + 1, out);
+    }
+    size_t candidate = next_new(a, s);
+    if (candidate != SIZE_MAX)
+        return decide(s, candidate, 0, out);
+    snprintf(out->reason, sizeof out->reason, "every rung is complete");
+    return SEARCH_FINISHED;
+}
+
+const struct strategy strategy_asha = {.name = "asha", .create = create, .free = destroy, .ask = ask, .tell = tell};

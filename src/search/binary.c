@@ -1,0 +1,235 @@
+/* Per configuration the largest micro-batch that runs, then the best one, which may be smaller.
+ *
+ * Largest: from the largest that is predicted to fit (times search_range_factor; without predictions the middle) upwards
+ * by doubling while it runs, downwards by halving while it does not, then by bisection. What ran and what ran out of memory
+ * holds for every configuration of the memory class; another failure for its own configuration only.
+ *
+ * Best: the fastest known and its nearest known neighbours on both sides; the wider gap is halved while it is wider than a
+ * factor of NEAR_ENOUGH and something may lie in it, on the assumption that speed has one peak over the micro-batch.
+ *
+ * Configurations come in the order of what is predicted for the largest that fits, else by hash(seed, configuration); one
+ * is finished before the next is begun, as far as it does not wait for a trial of its own. What is next follows from
+ * the states of the candidates alone. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "search/families.h"
+#include "util/memory.h"
+#include "util/rng.h"
+
+#define NEAR_ENOUGH 1.34
+
+struct binary {
+    struct families families;
+    size_t *order; /* families */
+    size_t done;   /* so many of them, from the first, have nothing left */
+};
+
+struct place {
+    size_t family;
+    double predicted;
+    uint64_t draw;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->predicted != y->predicted)
+        return x->predicted > y->predicted ? -1 : 1;
+    return (x->draw > y->draw) - (x->draw < y->draw);
+}
+
+static double predicted_best(const struct families *f, const struct search *s, size_t family)
+{
+    double best = -INFINITY;
+    size_t last = families_estimate(f, s, family, 1);
+    for (size_t i = 0; i <= last; i++) {
+        const struct candidate *c = &s->space->candidates[families_member(f, family, i)];
+        double predicted = c->oom_probability > 0.5 ? NAN : search_predicted_log(s->space, c);
+        if (predicted > best)
+            best = predicted;
+    }
+    return best;
+}
+
+static void sort_families(struct binary *b, const struct search *s)
+{
+    struct place *places = xcalloc(b->families.count + 1, sizeof *places);
+    uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
+    b->order = xcalloc(b->families.count + 1, sizeof *b->order);
+    for (size_t f = 0; f < b->families.count; f++)
+        places[f] = (struct place){f, predicted_best(&b->families, s, f),
+                                   rng_at(seed, s->space->candidates[families_member(&b->families, f, 0)].identity)};
+    qsort(places, b->families.count, sizeof *places, compare_places);
+    for (size_t i = 0; i < b->families.count; i++)
+        b->order[i] = places[i].family;
+    free(places);
+}
+
+static int create(struct search *s, void **own, struct error *e)
+{
+    struct binary *b = xcalloc(1, sizeof *b);
+    *own = b;
+    if (families_create(s, &b->families, e) < 0)
+        return -1;
+    sort_families(b, s);
+    return 0;
+}
+
+static void destroy(void *own)
+{
+    struct binary *b = own;
+    if (!b)
+        return;
+    families_free(&b->families);
+    free(b->order);
+    free(b);
+}
+
+static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+{
+    struct binary *b = own;
+    (void)outcome;
+    families_tell(&b->families, s, candidate);
+    b->done = 0; /* a bracket may have moved for any of them */
+}
+
+/* --- one configuration --- */
+
+struct view {
+    const struct binary *b;
+    const struct search *s;
+    size_t family, size;
+};
+
+static size_t candidate_at(const struct view *v, size_t at)
+{
+    return families_member(&v->b->families, v->family, at);
+}
+
+static double micro_batch_at(const struct view *v, size_t at)
+{
+    return v->s->space->candidates[candidate_at(v, at)].micro_batch;
+}
+
+/* Members below `*low` run, those from `*high` on do not; between them nothing is known. */
+static void bracket(const struct view *v, size_t *low, size_t *high)
+{
+    const struct families *f = &v->b->families;
+    *low = 0;
+    *high = v->size;
+    for (size_t i = 0; i < v->size; i++) {
+        size_t c = candidate_at(v, i);
+        const struct candidate *x = &v->s->space->candidates[c];
+        bool failed = v->s->trials[c].state == TRIAL_FAILED || families_too_large(f, v->s, c);
+        if (failed && i < *high)
+            *high = i;
+        if (!failed && x->micro_batch <= f->largest_fit[x->memory_class])
+            *low = i + 1;
+    }
+    /* A failure of another kind below what fits: what lies beyond it is not tried. */
+    if (*low > *high)
+        *low = *high;
+}
+
+static size_t next_for_largest(const struct view *v, size_t low, size_t high)
+{
+    size_t estimate = families_estimate(&v->b->families, v->s, v->family, search_number(v->s, SEARCH_RANGE_FACTOR));
+    if (low == 0 && high == v->size)
+        return isnan(v->s->space->candidates[candidate_at(v, 0)].oom_probability) ? (v->size - 1) / 2 : estimate;
+    if (high == v->size) { /* all ran so far */
+        size_t twice = families_at_most(&v->b->families, v->s, v->family, 2 * micro_batch_at(v, low - 1));
+        return twice > low ? twice : low;
+    }
+    if (low == 0) { /* none ran so far */
+        size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, high) / 2);
+        return half == SIZE_MAX || half >= high ? 0 : half;
+    }
+    return (low + high) / 2;
+}
+
+static bool is_measured(const struct view *v, size_t at)
+{
+    enum trial_state state = v->s->trials[candidate_at(v, at)].state;
+    return state == TRIAL_OK || state == TRIAL_STOPPED;
+}
+
+/* The member to try beside the best known below `low`; SIZE_MAX: none is left. */
+static size_t next_for_best(const struct view *v, size_t low)
+{
+    size_t best = SIZE_MAX, below = SIZE_MAX, above = low;
+    for (size_t i = 0; i < low; i++)
+        if (is_measured(v, i) &&
+            (best == SIZE_MAX || search_better(v->s->space, v->s->trials[candidate_at(v, i)].objective,
+                                               v->s->trials[candidate_at(v, best)].objective)))
+            best = i;
+    if (best == SIZE_MAX)
+        return low - 1;
+    for (size_t i = 0; i < best; i++)
+        if (is_measured(v, i))
+            below = i;
+    for (size_t i = low; i-- > best + 1;)
+        if (is_measured(v, i))
+            above = i;
+    if (above == low && best + 1 < low) /* the largest is known to fit by another configuration's run */
+        return low - 1;
+    if (below == SIZE_MAX && best > 0) {
+        size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, best) / 2);
+        return half == SIZE_MAX ? 0 : half;
+    }
+    double gap_below = below == SIZE_MAX || best - below < 2 ? 1 : micro_batch_at(v, best) / micro_batch_at(v, below);
+    double gap_above = above == low || above - best < 2 ? 1 : micro_batch_at(v, above) / micro_batch_at(v, best);
+    if (gap_below < NEAR_ENOUGH && gap_above < NEAR_ENOUGH)
+        return SIZE_MAX;
+    return gap_below >= gap_above ? (below + best + 1) / 2 : (best + above) / 2;
+}
+
+/* SIZE_MAX: nothing is left. */
+static size_t next_of(const struct view *v, const char **why)
+{
+    size_t low, high;
+    bracket(v, &low, &high);
+    if (low < high) {
+        *why = low == 0 && high == v->size ? "the estimate of the largest micro-batch"
+               : high == v->size           ? "twice what ran"
+               : low == 0                  ? "half of what did not run"
+                                           : "between what ran and what did not";
+        return next_for_largest(v, low, high);
+    }
+    *why = "beside the best micro-batch of the configuration";
+    return low == 0 ? SIZE_MAX : next_for_best(v, low);
+}
+
+static bool is_waiting(const struct view *v)
+{
+    for (size_t i = 0; i < v->size; i++)
+        if (v->s->trials[candidate_at(v, i)].state == TRIAL_RUNNING)
+            return true;
+    return false;
+}
+
+static enum search_answer ask(struct search *s, void *own, struct decision *out)
+{
+    struct binary *b = own;
+    for (size_t i = b->done; i < b->families.count; i++) {
+        const struct view v = {b, s, b->order[i], families_size(&b->families, b->order[i])};
+        const char *why;
+        if (is_waiting(&v))
+            continue;
+        size_t at = next_of(&v, &why);
+        if (at == SIZE_MAX || !search_is_open(s, candidate_at(&v, at))) {
+            b->done += i == b->done;
+            continue;
+        }
+        out->candidate = candidate_at(&v, at);
+        out->lineage = s->space->candidates[candidate_at(&v, 0)].identity;
+        out->index = at;
+        snprintf(out->reason, sizeof out->reason, "micro-batch %g: %s", micro_batch_at(&v, at), why);
+        return SEARCH_RUN;
+    }
+    snprintf(out->reason, sizeof out->reason, "every configuration's best micro-batch is known");
+    return SEARCH_FINISHED;
+}
+
+const struct strategy strategy_binary = {
+    .name = "binary", .create = create, .free = destroy, .ask = ask, .tell = tell};

@@ -1,0 +1,304 @@
+/* DeepSpeed's autotuning (0.16, deepspeed/autotuning) as a procedure over what is known: it is gone through from the
+ * beginning at every question, until it needs a result that is not there. One trial at a time.
+ *
+ * Stage by stage: the smallest micro-batch that runs (that which the stage before reached), the largest (5 % above the
+ * estimate, the estimate, 5 % below, else bisection that ends when it gains less than 5 %), a few between half of that and
+ * it, all with one configuration of the stage, which is drawn; then, where the stage improved on the one before, a tuner over all its
+ * configurations with these micro-batches, which ends after early_stopping trials without a better one or after 50.
+ *
+ * Kept: a stage is skipped when its estimate is below what the stage before reached, smaller micro-batches are not tried
+ * again in later stages, comparisons are by the metric alone. Left out: what crashed, the profile run (estimates are
+ * predictions, or the largest micro-batch there is), refinement, which could not win. Stage 0 is tuned too, since here it
+ * may have configurations; a metric's direction is heeded. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "search/deepspeed_tuner.h"
+#include "search/families.h"
+#include "util/memory.h"
+
+#define STAGES 5 /* 0 to 3, and what says none */
+#define TUNER_TRIALS 50
+#define LEAST_GAIN 0.05
+
+struct deepspeed {
+    struct families families;
+    enum deepspeed_tuner tuner;
+};
+
+/* One going through. */
+struct flow {
+    const struct search *s;
+    const struct deepspeed *d;
+    size_t needed; /* the candidate whose result is missing; SIZE_MAX: none */
+    const char *why;
+    double last_max, last_micro_batch, last_metric; /* of the stage before; NAN: none */
+};
+
+struct stage {
+    size_t base; /* the family that it begins with */
+    int number;
+    double largest, best_micro_batch, best_metric;
+    double sizes[64];
+    size_t size_count;
+};
+
+/* Whether the result is there: *metric is NAN for a failure. */
+static bool result(struct flow *f, size_t candidate, const char *why, double *metric)
+{
+    const struct trial *t = &f->s->trials[candidate];
+    if (t->state == TRIAL_NONE || t->state == TRIAL_RUNNING) {
+        f->needed = candidate;
+        f->why = why;
+        return false;
+    }
+    *metric = t->objective;
+    return true;
+}
+
+static int stage_of(const struct flow *f, size_t family)
+{
+    double stage = f->s->space->candidates[families_member(&f->d->families, family, 0)].zero_stage;
+    return stage >= 0 && stage < STAGES - 1 ? (int)stage : STAGES - 1;
+}
+
+static double micro_batch_of(const struct flow *f, size_t candidate)
+{
+    return f->s->space->candidates[candidate].micro_batch;
+}
+
+/* The member of the family with the largest micro-batch up to that; its first where all are larger. */
+static size_t member_at(const struct flow *f, size_t family, double micro_batch)
+{
+    size_t at = families_at_most(&f->d->families, f->s, family, micro_batch);
+    return families_member(&f->d->families, family, at == SIZE_MAX ? 0 : at);
+}
+
+static bool gains(const struct flow *f, double metric, double over)
+{
+    if (isnan(over))
+        return !isnan(metric);
+    return f->s->space->maximise ? metric > over * (1 + LEAST_GAIN) : metric < over * (1 - LEAST_GAIN);
+}
+
+/* --- one stage --- */
+
+static bool bisect(struct flow *f, struct stage *g, double low, double high)
+{
+    double last = NAN, metric;
+    while (low <= high) {
+        double middle = floor((low + high) / 2);
+        size_t c = member_at(f, g->base, middle);
+        if (!result(f, c, "bisection for the largest micro-batch", &metric))
+            return false;
+        if (isnan(metric)) {
+            high = middle - 1;
+            continue;
+        }
+        if (micro_batch_of(f, c) > g->largest)
+            g->largest = micro_batch_of(f, c);
+        if (!isnan(last) && !gains(f, metric, last))
+            break;
+        last = metric;
+        low = middle + 1;
+    }
+    return true;
+}
+
+static bool find_largest(struct flow *f, struct stage *g, double least, double estimate)
+{
+    const double tries[] = {ceil(1.05 * estimate), estimate, floor(0.95 * estimate)};
+    double metric;
+    g->largest = least;
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        size_t c = member_at(f, g->base, tries[i]);
+        if (!result(f, c, "near the estimated largest micro-batch", &metric))
+            return false;
+        if (!isnan(metric)) {
+            g->largest = fmax(least, micro_batch_of(f, c));
+            return true;
+        }
+    }
+    return bisect(f, g, least, estimate);
+}
+
+static void add_size(struct flow *f, struct stage *g, double micro_batch)
+{
+    double size = micro_batch_of(f, member_at(f, g->base, micro_batch));
+    for (size_t i = 0; i < g->size_count; i++)
+        if (g->sizes[i] == size)
+            return;
+    if (g->size_count < sizeof g->sizes / sizeof *g->sizes)
+        g->sizes[g->size_count++] = size;
+}
+
+static bool sweep_sizes(struct flow *f, struct stage *g, double least)
+{
+    double half = floor(g->largest / 2), from = least < half ? half : least;
+    double stride = floor((g->largest - from) / search_number(f->s, SEARCH_NUM_TUNING_MICRO_BATCH_SIZES));
+    for (double m = from; m < g->largest; m += stride < 1 ? 1 : stride)
+        add_size(f, g, m);
+    add_size(f, g, g->largest);
+    g->best_metric = NAN;
+    for (size_t i = 0; i < g->size_count; i++) {
+        double metric;
+        if (!result(f, member_at(f, g->base, g->sizes[i]), "micro-batches up to the largest", &metric))
+            return false;
+        if (search_better(f->s->space, metric, g->best_metric)) {
+            g->best_metric = metric;
+            g->best_micro_batch = g->sizes[i];
+        }
+    }
+    return true;
+}
+
+/* Every configuration of the stage with every micro-batch of the list. The caller's. */
+static size_t *experiments(const struct flow *f, const struct stage *g, size_t *count)
+{
+    size_t *list = xcalloc(f->d->families.count * (g->size_count + 1) + 1, sizeof *list);
+    *count = 0;
+    for (size_t family = 0; family < f->d->families.count; family++) {
+        if (stage_of(f, family) != g->number)
+            continue;
+        for (size_t i = 0; i < g->size_count; i++) {
+            size_t c = member_at(f, family, g->sizes[i]);
+            if (*count == 0 || list[*count - 1] != c)
+                list[(*count)++] = c;
+        }
+    }
+    return list;
+}
+
+static bool tune(struct flow *f, struct stage *g)
+{
+    size_t count, best_at = 0;
+    size_t *list = experiments(f, g, &count);
+    double best = NAN, patience = search_number(f->s, SEARCH_EARLY_STOPPING);
+    bool known = true;
+    tuner_order(f->s, f->d->tuner, list, count);
+    for (size_t i = 0; known && i < count && i < TUNER_TRIALS; i++) {
+        double metric;
+        if (patience > 0 && (double)i >= (double)best_at + patience)
+            break;
+        if (f->d->tuner == TUNER_MODEL)
+            tuner_rank(f->s, list, count, i);
+        known = result(f, list[i], "a tuner's experiment", &metric);
+        if (known && search_better(f->s->space, metric, best)) {
+            best = metric;
+            best_at = i;
+        }
+    }
+    if (known && search_better(f->s->space, best, g->best_metric))
+        g->best_metric = best;
+    free(list);
+    return known;
+}
+
+/* False: a result is missing. */
+static bool go_through_stage(struct flow *f, struct stage *g)
+{
+    const struct candidate *all = f->s->space->candidates;
+    size_t estimated = families_estimate(&f->d->families, f->s, g->base, 1);
+    double estimate = all[families_member(&f->d->families, g->base, estimated)].micro_batch;
+    size_t first = families_member(&f->d->families, g->base, 0);
+    double metric;
+    if (estimate < f->last_max)
+        return true;
+    size_t least = isnan(f->last_max) ? first : member_at(f, g->base, f->last_max);
+    if (!result(f, least, "the smallest micro-batch of the stage", &metric))
+        return false;
+    if (isnan(metric))
+        return true;
+    if (!find_largest(f, g, micro_batch_of(f, least), estimate) || !sweep_sizes(f, g, micro_batch_of(f, least)))
+        return false;
+    bool better = isnan(f->last_metric) || (g->best_micro_batch > f->last_micro_batch &&
+                                            search_better(f->s->space, g->best_metric, f->last_metric));
+    if (better && !tune(f, g))
+        return false;
+    f->last_max = g->largest;
+    if (better) {
+        f->last_micro_batch = g->best_micro_batch;
+        f->last_metric = g->best_metric;
+    }
+    return true;
+}
+
+/* Which configuration a person would have begun with is not known: drawn. SIZE_MAX: the stage has none. */
+static size_t draw_base(const struct flow *f, int stage)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->d->families.count; i++)
+        count += stage_of(f, i) == stage;
+    size_t chosen = count ? search_draw(f->s, (uint64_t)stage, 0, count) : 0;
+    for (size_t i = 0; i < f->d->families.count; i++)
+        if (stage_of(f, i) == stage && chosen-- == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static bool go_through(struct flow *f)
+{
+    for (int stage = 0; stage < STAGES; stage++) {
+        struct stage g = {.base = draw_base(f, stage), .number = stage};
+        if (g.base != SIZE_MAX && !go_through_stage(f, &g))
+            return false;
+    }
+    return true;
+}
+
+static enum search_answer ask(struct search *s, void *own, struct decision *out)
+{
+    struct flow f = {.s = s, .d = own, .needed = SIZE_MAX, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
+    if (go_through(&f)) {
+        snprintf(out->reason, sizeof out->reason, "every stage was gone through");
+        return SEARCH_FINISHED;
+    }
+    const struct candidate *c = &s->space->candidates[f.needed];
+    if (s->trials[f.needed].state == TRIAL_RUNNING) {
+        snprintf(out->reason, sizeof out->reason, "one trial at a time");
+        return SEARCH_WAIT;
+    }
+    out->candidate = f.needed;
+    out->lineage = c->identity;
+    snprintf(out->reason, sizeof out->reason, "ZeRO stage %g, micro-batch %g: %s", isnan(c->zero_stage) ? 0 : c->zero_stage,
+             c->micro_batch, f.why);
+    return SEARCH_RUN;
+}
+
+static void destroy(void *own)
+{
+    struct deepspeed *d = own;
+    if (d)
+        families_free(&d->families);
+    free(d);
+}
+
+static int create_with(struct search *s, void **own, enum deepspeed_tuner tuner, struct error *e)
+{
+    struct deepspeed *d = xcalloc(1, sizeof *d);
+    *own = d;
+    d->tuner = tuner;
+    return families_create(s, &d->families, e);
+}
+
+static int create_grid(struct search *s, void **own, struct error *e)
+{
+    return create_with(s, own, TUNER_GRID, e);
+}
+
+static int create_random(struct search *s, void **own, struct error *e)
+{
+    return create_with(s, own, TUNER_RANDOM, e);
+}
+
+static int create_model(struct search *s, void **own, struct error *e)
+{
+    return create_with(s, own, TUNER_MODEL, e);
+}
+
+const struct strategy strategy_deepspeed_grid = {
+    .name = "deepspeed-grid", .create = create_grid, .free = destroy, .ask = ask, .has_own_patience = true};
+const struct strategy strategy_deepspeed_random = {
+    .name = "deepspeed-random", .create = create_random, .free = destroy, .ask = ask, .has_own_patience = true};
+const struct strategy strategy_deepspeed_model = {
+    .name = "deepspeed-model", .create = create_model, .free = destroy, .ask = ask, .has_own_patience = true};

@@ -1,0 +1,163 @@
+#include "search/dsat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+#define DRAWS_MOST 64 /* lineages begun in vain before it is said that nothing is left */
+
+size_t dsat_stage(const struct search *s, const struct dsat *d, size_t family)
+{
+    double stage = s->space->candidates[families_member(&d->families, family, 0)].zero_stage;
+    return stage >= 0 && stage < DSAT_STAGES - 1 ? (size_t)stage : DSAT_STAGES - 1;
+}
+
+int dsat_create(struct search *s, struct dsat *d, struct error *e)
+{
+    if (families_create(s, &d->families, e) < 0)
+        return -1;
+    for (size_t f = 0; f < d->families.count; f++) {
+        size_t at = families_estimate(&d->families, s, f, 1), stage = dsat_stage(s, d, f);
+        double largest = s->space->candidates[families_member(&d->families, f, at)].micro_batch;
+        if (largest > d->estimate[stage])
+            d->estimate[stage] = largest;
+    }
+    return 0;
+}
+
+void dsat_destroy(void *own)
+{
+    struct dsat *d = own;
+    if (!d)
+        return;
+    families_free(&d->families);
+    free(d->trials);
+    free(d);
+}
+
+size_t dsat_draw_family(const struct search *s, const struct dsat *d, size_t stage)
+{
+    size_t stages[DSAT_STAGES], stage_count = 0, in_stage = 0;
+    for (size_t i = 0; i < DSAT_STAGES; i++)
+        if (d->estimate[i] > 0 && (stage == SIZE_MAX || stage == i))
+            stages[stage_count++] = i;
+    if (stage_count == 0)
+        return SIZE_MAX;
+    stage = stages[search_draw(s, d->lineages, 0, stage_count)];
+    for (size_t f = 0; f < d->families.count; f++)
+        in_stage += dsat_stage(s, d, f) == stage;
+    size_t chosen = search_draw(s, d->lineages, 1, in_stage);
+    for (size_t f = 0; f < d->families.count; f++)
+        if (dsat_stage(s, d, f) == stage && chosen-- == 0)
+            return f;
+    return SIZE_MAX;
+}
+
+bool dsat_queue(struct search *s, struct dsat *d, const struct dsat_trial *trial)
+{
+    const struct families *f = &d->families;
+    size_t at = families_at_most(f, s, trial->family, trial->micro_batch);
+    const struct candidate *all = s->space->candidates;
+    if (at == SIZE_MAX || all[families_member(f, trial->family, at)].micro_batch < trial->low)
+        at = at == SIZE_MAX ? 0 : at + 1;
+    if (at >= families_size(f, trial->family) ||
+        all[families_member(f, trial->family, at)].micro_batch > fmax(trial->high, trial->low))
+        return false;
+    d->trials = array_grow(d->trials, d->count, sizeof *d->trials);
+    struct dsat_trial *t = &d->trials[d->count++];
+    *t = *trial;
+    t->candidate = families_member(f, trial->family, at);
+    t->micro_batch = all[t->candidate].micro_batch;
+    t->objective = NAN;
+    t->started = t->told = t->failed = false;
+    return true;
+}
+
+void dsat_begin_bisection(struct search *s, struct dsat *d)
+{
+    size_t family = dsat_draw_family(s, d, SIZE_MAX);
+    double high = floor(search_number(s, SEARCH_RANGE_FACTOR) * d->estimate[dsat_stage(s, d, family)]);
+    high = high < 1 ? 1 : high;
+    const struct dsat_trial t = {.family = family, .lineage = d->lineages++, .parent = SIZE_MAX, .low = 1, .high = high,
+                                 .micro_batch = floor((1 + high) / 2)};
+    dsat_queue(s, d, &t);
+}
+
+size_t dsat_completed(const struct dsat *d, uint64_t lineage)
+{
+    size_t completed = 0;
+    for (size_t i = 0; i < d->count; i++)
+        completed += d->trials[i].lineage == lineage && d->trials[i].told;
+    return completed;
+}
+
+static size_t lineages_at_once(const struct search *s)
+{
+    double most = search_number(s, SEARCH_MAX_CONCURRENT_TRIALS), slots = search_number(s, SEARCH_MAX_SLOTS);
+    if (slots > 0 && slots / s->devices_most < most)
+        most = floor(slots / s->devices_most);
+    return most < 1 ? 1 : (size_t)most;
+}
+
+static size_t first_queued(const struct search *s, const struct dsat *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (!d->trials[i].started && s->trials[d->trials[i].candidate].state != TRIAL_RUNNING)
+            return i;
+    return SIZE_MAX;
+}
+
+static bool any_open(const struct search *s)
+{
+    for (size_t i = 0; i < s->space->count; i++)
+        if (search_is_open(s, i))
+            return true;
+    return false;
+}
+
+static size_t pick(struct search *s, struct dsat *d)
+{
+    size_t at = first_queued(s, d);
+    while (d->lineages < lineages_at_once(s)) {
+        d->begin(s, d);
+        at = first_queued(s, d);
+    }
+    return at != SIZE_MAX && d->pick ? d->pick(s, d) : at;
+}
+
+enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
+{
+    struct dsat *d = own;
+    size_t at = pick(s, d);
+    for (int draws = 0; at == SIZE_MAX && s->counts.running == 0 && draws < DRAWS_MOST && any_open(s); draws++) {
+        d->begin(s, d);
+        at = pick(s, d);
+    }
+    if (at == SIZE_MAX) {
+        snprintf(out->reason, sizeof out->reason, "no more trials are queued");
+        return SEARCH_FINISHED;
+    }
+    struct dsat_trial *t = &d->trials[at];
+    t->started = true;
+    *out = (struct decision){.candidate = t->candidate, .lineage = t->lineage, .index = t->index};
+    snprintf(out->reason, sizeof out->reason, "lineage %llu, trial %llu: micro-batch %g of %g to %g",
+             (unsigned long long)t->lineage, (unsigned long long)t->index + 1, t->micro_batch, t->low, t->high);
+    return SEARCH_RUN;
+}
+
+void dsat_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+{
+    struct dsat *d = own;
+    families_tell(&d->families, s, candidate);
+    size_t count = d->count; /* what follows is not told of this */
+    for (size_t i = 0; i < count; i++) {
+        struct dsat_trial *t = &d->trials[i];
+        if (t->candidate != candidate || !t->started || t->told)
+            continue;
+        t->told = true;
+        t->failed = outcome->kind == OUTCOME_FAILED;
+        t->objective = t->failed ? NAN : outcome->objective;
+        d->next(s, d, i);
+    }
+}

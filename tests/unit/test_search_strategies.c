@@ -1,0 +1,197 @@
+/* search: every strategy on a space whose outcomes are known, and what each promises. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "search_fixture.h"
+
+static struct search *open_search(struct search_fixture *f, const char *strategy, double seed)
+{
+    struct search_options o = search_options_none();
+    o.strategy = (char *)(uintptr_t)strategy;
+    o.numbers[SEARCH_RANDOM_SEED] = seed;
+    for (size_t i = 0; i < SEARCH_ZERO_STAGES; i++)
+        o.zero_stages[i] = true;
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    if (search_create(&f->space, &o, &s, &e) < 0)
+        fail_msg("%s: %s", strategy, e.text);
+    return s;
+}
+
+static void every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice(void **state)
+{
+    (void)state;
+    for (size_t i = 0; search_strategy_names[i]; i++)
+        for (size_t width = 1; width <= 4; width += 3) {
+            struct search_fixture f;
+            fixture_open(&f, 16, false);
+            struct search *s = open_search(&f, search_strategy_names[i], 1);
+            struct fixture_result r = fixture_run(&f, s, width, width);
+            struct decision d;
+            assert_int_equal(search_ask(s, &d), SEARCH_FINISHED);
+            assert_true(d.reason[0]);
+            assert_true(r.trials > 0);
+            if (r.best < 0.8)
+                fail_msg("%s, %zu at a time: %g of the best", search_strategy_names[i], width, r.best);
+            bool asked[4096] = {false};
+            for (size_t t = 0; t < r.trials && strcmp(search_strategy_names[i], "asha") != 0; t++) {
+                assert_false(asked[r.asked[t]]);
+                asked[r.asked[t]] = true;
+            }
+            search_free(s);
+            fixture_close(&f);
+        }
+}
+
+/* Told in one order or the other, what ran together leads to the same next decisions. */
+static void every_strategy__outcomes_in_another_order__same_decisions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; search_strategy_names[i]; i++) {
+        struct search_fixture f;
+        fixture_open(&f, 16, false);
+        /* Lineages of dsat are numbered as they begin. */
+        bool ordered = strncmp(search_strategy_names[i], "dsat-", 5) == 0;
+        struct search *a = open_search(&f, search_strategy_names[i], 3), *b = open_search(&f, search_strategy_names[i], 3);
+        for (int round = 0; round < 8 && !ordered; round++) {
+            struct decision x[3], y[3];
+            size_t n = 0;
+            while (n < 3 && search_ask(a, &x[n]) == SEARCH_RUN) {
+                assert_int_equal(search_ask(b, &y[n]), SEARCH_RUN);
+                assert_int_equal(x[n].candidate, y[n].candidate);
+                n++;
+            }
+            for (size_t t = 0; t < n; t++) {
+                struct search_outcome first = fixture_outcome(&f, &x[t]), last = fixture_outcome(&f, &x[n - 1 - t]);
+                search_tell(a, x[t].candidate, &first);
+                search_tell(b, x[n - 1 - t].candidate, &last);
+            }
+        }
+        search_free(a);
+        search_free(b);
+        fixture_close(&f);
+    }
+}
+
+static void every_strategy__same_again__same_trials(void **state)
+{
+    (void)state;
+    for (size_t i = 0; search_strategy_names[i]; i++) {
+        struct search_fixture f;
+        fixture_open(&f, 16, false);
+        struct search *a = open_search(&f, search_strategy_names[i], 9), *b = open_search(&f, search_strategy_names[i], 9);
+        struct fixture_result x = fixture_run(&f, a, 3, 5), y = fixture_run(&f, b, 3, 5);
+        assert_int_equal(x.trials, y.trials);
+        assert_memory_equal(x.asked, y.asked, x.trials * sizeof *x.asked);
+        search_free(a);
+        search_free(b);
+        fixture_close(&f);
+    }
+}
+
+static void binary__no_predictions__largest_and_best_of_every_configuration(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_search(&f, "binary", 1);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    assert_float_equal(r.best, 1, 0.01);
+    assert_true(r.trials < f.space.count / 3);
+    assert_true(r.failures <= 3 * FIXTURE_STAGES); /* brackets are shared by the buckets */
+    search_free(s);
+    fixture_close(&f);
+}
+
+/* The estimate is half of what fits: doubling goes on beyond it. */
+static void binary__estimate_too_small__looks_above(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    f.peak = 12;
+    fixture_predict(&f, 2.5);
+    struct search *s = open_search(&f, "binary", 1);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    assert_float_equal(r.best, 1, 0.02);
+    search_free(s);
+    fixture_close(&f);
+}
+
+static void dsat_binary__estimate_too_small__never_above(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    fixture_predict(&f, 2.5);
+    double largest[FIXTURE_STAGES] = {0};
+    for (size_t i = 0; i < f.space.count; i++) {
+        const struct candidate *c = &f.candidates[i];
+        if (c->oom_probability <= 0.5 && c->micro_batch > largest[(size_t)c->zero_stage])
+            largest[(size_t)c->zero_stage] = c->micro_batch;
+    }
+    struct search *s = open_search(&f, "dsat-binary", 1);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    for (size_t t = 0; t < r.trials; t++) {
+        const struct candidate *c = &f.candidates[r.asked[t]];
+        assert_true(c->micro_batch <= fmax(1, largest[(size_t)c->zero_stage]));
+    }
+    search_free(s);
+    fixture_close(&f);
+}
+
+static void asha__rungs__the_best_go_on_and_only_they_run_whole(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 8, false);
+    struct search *s = open_search(&f, "asha", 1);
+    struct decision d;
+    size_t whole = 0, lowest = 0;
+    while (search_ask(s, &d) == SEARCH_RUN) {
+        struct search_outcome o = fixture_outcome(&f, &d);
+        whole += d.resource == 0;
+        lowest += d.resource == 4; /* min_steps */
+        search_tell(s, d.candidate, &o);
+    }
+    assert_true(whole > 0);
+    assert_true(lowest >= 8 * whole);
+    search_free(s);
+    fixture_close(&f);
+}
+
+static void strategies__no_micro_batch__said_by_those_that_bisect(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 4, true);
+    for (size_t i = 0; i < f.space.count; i++)
+        f.candidates[i].micro_batch = NAN;
+    struct search_options o = search_options_none();
+    o.strategy = (char *)(uintptr_t) "binary";
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_non_null(strstr(e.text, "strategy binary: it bisects the micro-batch"));
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice),
+        cmocka_unit_test(every_strategy__outcomes_in_another_order__same_decisions),
+        cmocka_unit_test(every_strategy__same_again__same_trials),
+        cmocka_unit_test(binary__no_predictions__largest_and_best_of_every_configuration),
+        cmocka_unit_test(binary__estimate_too_small__looks_above),
+        cmocka_unit_test(dsat_binary__estimate_too_small__never_above),
+        cmocka_unit_test(asha__rungs__the_best_go_on_and_only_they_run_whole),
+        cmocka_unit_test(strategies__no_micro_batch__said_by_those_that_bisect),
+    };
+    return cmocka_run_group_tests_name("search_strategies", tests, NULL, NULL);
+}
