@@ -318,7 +318,8 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
     if (o->ending == ENDING_CANCELLED)
         return say(FAILURE_CANCELLED, xstrdup("stopped by the person or program that ran the sweep"));
     if (o->ending == ENDING_STOPPED)
-        return say(FAILURE_CANCELLED, xstrdup("stopped early: it could not have become the best any more"));
+        return objective_found ? say(FAILURE_NONE, xstrdup("stopped early: nothing more was to be learned from it"))
+                               : say(FAILURE_CANCELLED, xstrdup("stopped early, before it measured anything"));
     /* Words like "out of memory" in the output of a job that went well are no failure. */
     if (o->ending == ENDING_EXITED && o->exit_code == 0)
         return exit_zero(objective_wanted, objective_found);

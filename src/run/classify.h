@@ -44,7 +44,7 @@ struct verdict {
 };
 
 /* Decides from the outcome, the log (searched as a whole, in bounded memory; NULL: none) and whether the objective
- * was measured. Order: spawn, cancelled, stopped; device out-of-memory in the output of anything that did not exit 0;
+ * was measured. Order: spawn, cancelled, stopped (no failure where the objective was measured); device out-of-memory in the output of anything that did not exit 0;
  * host out-of-memory (SIGKILL not ours with evidence); timeout and startup limits (timeout), idle limit (hang);
  * signal; exit; then, with exit 0, no-metric when `objective_wanted` and not `objective_found`. */
 struct verdict classify(const struct classifier *c, const struct outcome *o, const char *log_path,

@@ -48,6 +48,7 @@ static void find_objective(struct recording *r)
         struct summary s = summary_of(r, i);
         r->has_objective = s.count > 0;
         r->objective = s.value;
+        r->counted_steps = s.count;
     }
 }
 
@@ -106,6 +107,8 @@ void recording_make(const struct recording_context *context, const struct outcom
         .host = o->host ? xstrdup(o->host) : NULL,
         .cancelled_elsewhere = o->ending == ENDING_ABORTED,
     };
+    if (o->ending == ENDING_STOPPED && !r.failure)
+        r.end.stopped_steps = r.counted_steps;
     redact(&r, context->secrets);
     *out = r;
 }

@@ -27,6 +27,7 @@ struct recording {
     bool kept_files;
     bool has_objective;
     double objective;
+    int64_t counted_steps; /* samples of the objective behind it */
     int64_t duration_ms;
     const struct sweep *sweep;
     enum job_fate fate; /* after recording_store */

@@ -31,7 +31,7 @@ void tally_start(struct run_counts *c)
 static void note_best(struct run_counts *c, const struct sweep *s, const struct landing *l)
 {
     const struct recording *rec = &l->recording;
-    if (rec->failure || !rec->has_objective || !isfinite(rec->objective))
+    if (rec->failure || rec->end.stopped_steps || !rec->has_objective || !isfinite(rec->objective))
         return;
     bool better = !c->has_best || (s->objectives[0].maximise ? rec->objective > c->best : rec->objective < c->best);
     if (!better)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "search/race.h"
 #include "store/trials.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -14,6 +15,9 @@
 struct standing {
     int64_t trial_id; /* of its open trial; 0: none */
     bool done;        /* its job is ok or failed */
+    double resource;  /* of its open trial: measured steps; 0: the whole job */
+    size_t looks, looked_at; /* of racing: how often, and at how many steps the last time */
+    bool complete;    /* it was ended after all the steps that count */
     bool queued;      /* in `again` */
 };
 
@@ -27,6 +31,7 @@ struct search_driver {
     const char *objective; /* NULL: none */
     struct candidate_set set;
     struct search *search;
+    double last_step; /* after which a job is ended, where it was asked for; 0: none */
     struct by_job *by_job; /* by job id */
     struct standing *standings;
     size_t *again; /* candidates whose trials are open and whose jobs are pending, first in first out */
@@ -68,6 +73,8 @@ int search_driver_create(const struct search_driver_options *options, struct sea
     d->request = options->candidates;
     d->objective = sweep->objective_count ? sweep->objectives[0].metric : NULL;
     d->opened_ms = clock_monotonic_ms();
+    if (options->search->numbers[SEARCH_END_PROFILE_STEP] != SEARCH_NOT_GIVEN)
+        d->last_step = options->search->numbers[SEARCH_END_PROFILE_STEP];
     if (candidates_load(&d->request, &d->set, e) < 0 ||
         search_create(&d->set.space, options->search, &d->search, e) < 0) {
         search_driver_free(d);
@@ -126,8 +133,10 @@ static const char *const outcome_names[] = {
 static int take_outcome(struct search_driver *d, size_t candidate, const struct job_outcome *o, struct error *e)
 {
     struct standing *standing = &d->standings[candidate];
-    const struct search_outcome outcome = outcome_of(o);
+    struct search_outcome outcome = outcome_of(o);
     struct job_outcome row = *o;
+    if (outcome.kind == OUTCOME_STOPPED && standing->complete)
+        outcome.kind = OUTCOME_OK;
     row.state = outcome_names[outcome.kind];
     int rc;
     if (standing->trial_id) {
@@ -145,8 +154,28 @@ static int take_outcome(struct search_driver *d, size_t candidate, const struct 
 
 struct finding {
     struct search_driver *driver;
-    bool done;
+    bool done, partial;
 };
+
+static int look_at(void *context, const struct job_outcome *o, struct error *e)
+{
+    struct finding *f = context;
+    (void)e;
+    f->done = strcmp(o->state, "ok") == 0 || strcmp(o->state, "failed") == 0;
+    f->partial = f->done && o->stopped;
+    return 0;
+}
+
+/* A job that was ended early and is to run for longer is due again. `*partial` says whether it is one. */
+static int reopen_partial(struct search_driver *d, int64_t job_id, bool *partial, struct error *e)
+{
+    struct finding f = {d, false, false};
+    const struct job_outcome_query query = {d->request.sweep_id, job_id, d->objective};
+    if (job_outcomes_read(d->request.db, &query, look_at, &f, e) < 0)
+        return -1;
+    *partial = f.partial;
+    return f.partial ? trial_reopen_job(d->request.db, job_id, e) : 0;
+}
 
 static int take_if_done(void *context, const struct job_outcome *o, struct error *e)
 {
@@ -159,7 +188,7 @@ static int take_if_done(void *context, const struct job_outcome *o, struct error
 /* Takes what the job has come to, where it has; `*done` says whether. */
 static int take_job(struct search_driver *d, int64_t job_id, bool *done, struct error *e)
 {
-    struct finding f = {d, false};
+    struct finding f = {d, false, false};
     const struct job_outcome_query query = {d->request.sweep_id, job_id, d->objective};
     int rc = job_outcomes_read(d->request.db, &query, take_if_done, &f, e);
     *done = f.done;
@@ -269,6 +298,7 @@ static void repeat_events(struct past *p)
         if (p->events[i].asks) {
             repeat_decision(d, t);
             standing->trial_id = t->id;
+            standing->resource = t->resource;
             continue;
         }
         t->outcome.failure = t->failure[0] ? t->failure : NULL;
@@ -382,9 +412,11 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
         if (*answer != SEARCH_RUN)
             return 0;
         *job_id = d->set.job_ids[decision.candidate];
-        if (take_job(d, *job_id, &done, e) < 0)
+        bool partial;
+        if (reopen_partial(d, *job_id, &partial, e) < 0 || take_job(d, *job_id, &done, e) < 0)
             return -1;
     }
+    d->standings[decision.candidate].resource = decision.resource;
     char lineage[24];
     snprintf(lineage, sizeof lineage, "%" PRIu64, decision.lineage);
     const struct trial_row row = {.asked = ++d->sequence, .resource = decision.resource > 0 ? decision.resource : NAN,
@@ -420,8 +452,10 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
 static int claimed(void *context, const struct claim *claim, struct error *e)
 {
     struct search_driver *d = context;
-    size_t candidate = candidate_of(d, claim->job_id);
-    return trial_attach(d->request.db, d->standings[candidate].trial_id, claim->attempt_id, e);
+    struct standing *s = &d->standings[candidate_of(d, claim->job_id)];
+    s->looks = s->looked_at = 0;
+    s->complete = false;
+    return trial_attach(d->request.db, s->trial_id, claim->attempt_id, e);
 }
 
 static int released(void *context, const struct claim *claim, struct error *e)
@@ -449,8 +483,74 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
     return take_job(d, end->claim.job_id, &done, e);
 }
 
+/* --- ending early --- */
+
+static const struct metric *objective_metric(const struct search_driver *d)
+{
+    const struct job_config *job = &d->request.space->sweep->job;
+    for (size_t i = 0; i < job->metric_count; i++)
+        if (d->objective && strcmp(job->metrics[i].name, d->objective) == 0)
+            return &job->metrics[i];
+    return NULL;
+}
+
+/* The counted steps of the objective, warm-up dropped; the caller's. *last is the last step of all that was reported. */
+static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *last)
+{
+    const struct metric *m = objective_metric(d);
+    double *values = xcalloc(l->count + 1, sizeof *values);
+    int64_t warmup = m ? m->warmup : 0;
+    *count = 0;
+    *last = -1;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!d->objective || strcmp(l->names[l->samples[i].metric], d->objective) != 0)
+            continue;
+        *last = l->samples[i].step;
+        if (warmup-- <= 0)
+            values[(*count)++] = l->samples[i].value;
+    }
+    return values;
+}
+
+/* Of the median and the mean one can say before the end what they are not going to be. */
+static bool can_race(const struct search_driver *d)
+{
+    const struct metric *m = objective_metric(d);
+    return search_options(d->search)->racing && (!m || m->take == TAKE_MEDIAN || m->take == TAKE_MEAN);
+}
+
+static bool is_lost(struct search_driver *d, size_t candidate, const double *values, size_t count)
+{
+    struct standing *s = &d->standings[candidate];
+    struct race race = {.maximise = d->set.space.maximise,
+                        .confidence = search_options(d->search)->numbers[SEARCH_CONFIDENCE]};
+    size_t best;
+    if (!can_race(d) || count <= s->looked_at ||
+        !search_best(d->search, d->set.space.candidates[candidate].group, &best, &race.incumbent))
+        return false;
+    s->looked_at = count;
+    race.look = ++s->looks;
+    return race_is_lost(&race, values, count);
+}
+
+static bool is_beaten(void *context, const struct claim *claim, const struct sample_list *so_far)
+{
+    struct search_driver *d = context;
+    size_t candidate = candidate_of(d, claim->job_id), count;
+    int64_t last;
+    if (candidate == SIZE_MAX || !d->standings[candidate].trial_id)
+        return false;
+    struct standing *s = &d->standings[candidate];
+    double *values = counted_steps(d, so_far, &count, &last);
+    s->complete = d->last_step > 0 && (double)last >= d->last_step && count > 0;
+    bool enough = s->complete || (s->resource > 0 && (double)count >= s->resource);
+    bool beaten = enough || is_lost(d, candidate, values, count);
+    free(values);
+    return beaten;
+}
+
 struct claim_source search_driver_source(struct search_driver *d)
 {
-    return (struct claim_source){
-        .ahead = 0, .choose = choose, .claimed = claimed, .released = released, .ended = ended, .context = d};
+    return (struct claim_source){.ahead = 0, .choose = choose, .claimed = claimed, .released = released, .ended = ended,
+                                 .is_beaten = is_beaten, .context = d};
 }

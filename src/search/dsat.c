@@ -134,7 +134,7 @@ enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
         d->begin(s, d);
         at = pick(s, d);
     }
-    if (at == SIZE_MAX) {
+    if (at == SIZE_MAX || !any_open(s)) {
         snprintf(out->reason, sizeof out->reason, "no more trials are queued");
         return SEARCH_FINISHED;
     }

@@ -12,6 +12,7 @@
 #include "util/rng.h"
 
 #define SECONDS_PER_HOUR 3600.0
+#define KNOWN_MOST 64 /* and as many as there are candidates: what is known may be asked for so often in a row */
 
 bool search_is_open(const struct search *s, size_t candidate)
 {
@@ -215,7 +216,7 @@ enum search_answer search_ask(struct search *s, struct decision *out)
         return SEARCH_WAIT;
     for (size_t proposals = 0;; proposals++) {
         *out = (struct decision){0};
-        if (proposals > 4 * s->space->count + 1000) {
+        if (proposals > s->space->count + KNOWN_MOST) {
             explain(out, "it asks for nothing but what is known");
             return s->counts.running > 0 ? SEARCH_WAIT : SEARCH_FINISHED;
         }

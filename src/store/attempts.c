@@ -54,7 +54,7 @@ static const char *const statements[STATEMENT_COUNT] = {
     [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
                    " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
                    " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-                   " host = coalesce(?17, host), reference = coalesce(?18, reference)"
+                   " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19"
                    " WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout'",
@@ -369,6 +369,7 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
         stmt_bind_null(q, 7);
     bind_positive(q, 8, end->signal);
     bind_positive(q, 9, end->limit_ms);
+    bind_positive(q, 19, end->stopped_steps);
     stmt_bind_int(q, 10, end->user_ms);
     stmt_bind_int(q, 11, end->system_ms);
     bind_positive(q, 12, end->max_rss_bytes);

@@ -91,6 +91,7 @@ struct attempt_end {
     int64_t ended_ms, duration_ms;
     int64_t exit_code;           /* -1: none */
     int64_t signal, limit_ms;    /* 0: none */
+    int64_t stopped_steps;       /* measured steps after which whoever chose it had it ended; 0: it was not */
     int64_t user_ms, system_ms, max_rss_bytes, leftovers, log_bytes;
 };
 

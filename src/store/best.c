@@ -65,7 +65,7 @@ static bool is_close(const struct best *b, double value)
 #define RANKED_SQL(order) \
     "SELECT j.id, m.value FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id" \
     " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" \
-    " WHERE m.name = ?1 AND m.value > -9e999 AND m.value < 9e999 AND j.state = 'ok'" \
+    " WHERE m.name = ?1 AND m.value > -9e999 AND m.value < 9e999 AND j.state = 'ok' AND a.stopped_steps IS NULL" \
     " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY " order ", j.id LIMIT ?2"
 
 static int read_ranked(struct db *db, struct best *out, struct error *e)

@@ -300,6 +300,7 @@ static void add_ranking(const struct shape *s, struct buffer *b)
     buffer_printf(b,
                   "\n    WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok'\n"
                   "          AND m.value > -9e999 AND m.value < 9e999\n"
+                  "          AND (SELECT stopped_steps FROM attempt WHERE id = j.attempt_id) IS NULL\n"
                   "    ORDER BY m.value %s, j.id)\n"
                   "SELECT o.place AS rank, o.value AS ",
                   order);

@@ -116,7 +116,7 @@ static void read_best(const struct stmt *s, struct sweep_status *out)
 #define BEST_SQL(order, never) \
     "SELECT j.id, m.value FROM sweep AS s CROSS JOIN summary AS m ON m.name = s.objective" \
     " CROSS JOIN attempt AS a ON a.id = m.attempt_id CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" \
-    " WHERE s.id = ?1 AND " never "s.maximise AND j.sweep_id = ?1 AND j.state = 'ok' AND m.value > -9e999" \
+    " WHERE s.id = ?1 AND " never "s.maximise AND j.sweep_id = ?1 AND j.state = 'ok' AND a.stopped_steps IS NULL AND m.value > -9e999" \
     " AND m.value < 9e999 ORDER BY " order ", j.id LIMIT 1"
 
 static const struct part parts[] = {

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "store/states.h"
 #include "util/clock.h"
 
 /* --- searches --- */
@@ -162,6 +163,19 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
     bind_number(s, 8, o->bytes);
     bind_number(s, 9, o->device_seconds);
     bind_id(s, 10, o->attempt_id);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "UPDATE job SET state = ?2 WHERE id = ?1 AND state = ?3", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    stmt_bind_text(s, 2, job_state_names[job_transition(JOB_OK, JOB_REOPEN).next]);
+    stmt_bind_text(s, 3, job_state_names[JOB_OK]);
     int rc = stmt_run(s, e);
     stmt_free(s);
     return rc;

@@ -209,6 +209,54 @@ nothing_to_search__said()
     expect_any_stderr
 }
 
+# Jobs report a step every 50 ms; the first is the fastest, so the others are over before they are done.
+racing__slower_than_the_best__ended_early_with_what_it_measured()
+{
+    search_sweep 'strategy = "grid"' 'racing = true'
+    sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^bucket/s/=.*/= [9, 1]/' -e '/^micro_batch/s/=.*/= [1]/' sweep.toml
+    cat >job.sh <<'END'
+steps=3
+[ "$2" -eq 9 ] || steps=1000
+for _ in $(seq "$steps"); do
+    echo "throughput: $2$2"
+    sleep 0.05
+done
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "search: 2 trials, 1 ok, 1 stopped early, 0 failed"
+    expect_sql "ok|99.0|
+stopped|11.0|1" "SELECT outcome, objective, steps > 5 AND steps < 1000 FROM trial ORDER BY id"
+    expect_sql "ok|2" "SELECT state, count(*) FROM job GROUP BY 1"
+    expect_sql "1|99.0" "SELECT count(*), max(throughput) FROM ranking"
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 2 "SELECT count(*) FROM attempt"
+}
+
+asha__rungs_of_steps__the_best_run_whole()
+{
+    search_sweep 'strategy = "asha"' 'min_steps = 2' 'max_rungs = 2'
+    sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^bucket/s/=.*/= [1, 2, 3, 4]/' -e '/^micro_batch/s/=.*/= [1]/' sweep.toml
+    cat >job.sh <<'END'
+for _ in $(seq 40); do
+    echo "throughput: $2"
+    sleep 0.05
+done
+END
+    run_meshsweep run -j 4 --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "1|4|2" "SELECT min(steps >= 2 AND steps < 40), count(*), (SELECT count(*) FROM trial WHERE resource IS NULL)
+                        FROM trial WHERE outcome = 'stopped' AND resource = 2"
+    expect_sql "4.0" "SELECT max(throughput) FROM ranking"
+    expect_sql "0" "SELECT count(*) FROM job WHERE state <> 'ok'"
+}
+
 why__a_trial__its_reason()
 {
     search_sweep 'strategy = "random"' 'max_trials = 40'

@@ -26,6 +26,7 @@ static int open_database(void **state)
     struct db *db = NULL;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
     must(db, embedded_text("migrations/0001_initial.sql"));
+    must(db, "ALTER TABLE attempt ADD COLUMN stopped_steps INTEGER");
     must(db, embedded_text("migrations/0002_predictions.sql"));
     must(db, embedded_text("migrations/0004_witnesses.sql"));
     must(db, embedded_text("sql/views.sql"));

@@ -12,7 +12,7 @@
 static struct search *open_search(struct search_fixture *f, const char *strategy, double seed)
 {
     struct search_options o = search_options_none();
-    o.strategy = (char *)(uintptr_t)strategy;
+    o.strategy = strategy;
     o.numbers[SEARCH_RANDOM_SEED] = seed;
     for (size_t i = 0; i < SEARCH_ZERO_STAGES; i++)
         o.zero_stages[i] = true;
@@ -173,7 +173,7 @@ static void strategies__no_micro_batch__said_by_those_that_bisect(void **state)
     for (size_t i = 0; i < f.space.count; i++)
         f.candidates[i].micro_batch = NAN;
     struct search_options o = search_options_none();
-    o.strategy = (char *)(uintptr_t) "binary";
+    o.strategy = "binary";
     struct search *s = NULL;
     struct error e = ERROR_INIT;
     assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
