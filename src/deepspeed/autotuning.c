@@ -15,7 +15,8 @@ enum knob_kind { KNOB_IGNORED = 1, KNOB_BOOL, KNOB_NUMBER, KNOB_NUMBERS, KNOB_TE
 #define AT(member) offsetof(struct autotuning, member)
 
 /* Those that are KNOB_IGNORED are known and change nothing here: where model information and metrics are written to is
- * seen to, and a least train batch is used by no version of the tuner. */
+ * seen to, a least train batch is used by no version of the tuner, and results are known by their content, so that none
+ * need be thrown away (the files of the tuner's tree are written anew each time). */
 static const struct knob {
     const char *name;
     enum knob_kind kind;
@@ -46,7 +47,7 @@ static const struct knob {
     {"model_info_path", KNOB_IGNORED, 0, 0},
     {"exps_dir", KNOB_TEXT, AT(exps_dir), 0},
     {"results_dir", KNOB_TEXT, AT(results_dir), 0},
-    {"overwrite", KNOB_BOOL, AT(overwrite), 0},
+    {"overwrite", KNOB_IGNORED, 0, 0},
 };
 
 /* Old and new names of each; which way is better is the metric's own. */

@@ -21,7 +21,6 @@ struct autotuning {
     long long min_micro_batch, max_micro_batch; /* 1 and 1024 */
     long long micro_batch_sizes;     /* 0: not given */
     long long mp_size;               /* 1 */
-    bool overwrite;
     char *exps_dir, *results_dir;    /* "autotuning_exps", "autotuning_results" */
     /* Borrowed from the ds_config; NULL: not given. */
     const struct json *num_nodes, *num_gpus; /* a number or a list of numbers */

@@ -78,7 +78,7 @@ static void autotuning__nothing_said__defaults(void **state)
     struct error e = ERROR_INIT;
     (void)state;
     assert_int_equal(autotuning_read("d", NULL, &a, &e), 0);
-    assert_true(a.fast && a.maximise && !a.overwrite);
+    assert_true(a.fast && a.maximise);
     assert_string_equal(a.metric, "throughput");
     assert_int_equal(a.start_step, 3);
     assert_int_equal(a.end_step, 5);
@@ -101,7 +101,7 @@ static void autotuning__every_knob__known(void **state)
     struct error e = ERROR_INIT;
     (void)state;
     assert_int_equal(read_section(text, &root, &a, &e), 0);
-    assert_true(!a.fast && !a.maximise && a.overwrite);
+    assert_true(!a.fast && !a.maximise);
     assert_string_equal(a.metric, "fwd");
     assert_int_equal(a.tuner, TUNER_MODEL);
     assert_int_equal(a.start_step + a.end_step, 10);
