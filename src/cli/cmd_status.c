@@ -141,6 +141,17 @@ static void add_running(const struct view *v, struct buffer *b)
         buffer_printf(b, "  and %zu more\n", s->attempt_total - s->attempt_count);
 }
 
+static void add_slow_nodes(const struct view *v, struct buffer *b)
+{
+    for (size_t i = 0; i < v->status.slow_node_count; i++) {
+        const struct status_node *n = &v->status.slow_nodes[i];
+        buffer_add_text(b, i ? "" : "\n");
+        buffer_add_text(b, "slow node ");
+        add_printable(v, n->host, 20, b);
+        buffer_printf(b, ": %.2f times as long as the same jobs elsewhere (%lld pairs)\n", n->ratio, (long long)n->compared);
+    }
+}
+
 /* "so far: 12.3 jobs/min, 1.2 device-hours". */
 static void add_spent(const struct view *v, struct buffer *b)
 {
@@ -150,6 +161,8 @@ static void add_spent(const struct view *v, struct buffer *b)
         buffer_printf(b, "\nrate: %.3g jobs/%s", s->rate >= 1 ? s->rate : s->rate * 60, s->rate >= 1 ? "s" : "min");
     if (hours)
         buffer_printf(b, "%s%.3g device-hours so far", rate ? ", " : "\n", s->device_hours);
+    if (hours && isfinite(s->device_hours_left))
+        buffer_printf(b, ", about %.3g more", s->device_hours_left);
     if (rate || hours)
         buffer_add_char(b, '\n');
 }
@@ -238,6 +251,7 @@ static int print_text(const struct view *v, struct error *e)
     add_counts(v, &b);
     add_running(v, &b);
     add_spent(v, &b);
+    add_slow_nodes(v, &b);
     add_best(v, &b);
     add_failures(v, &b);
     add_pruned(v, &b);
@@ -312,6 +326,19 @@ static cJSON *best_json(const struct sweep_status *s)
     return best;
 }
 
+static cJSON *slow_nodes_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->slow_node_count; i++) {
+        cJSON *node = cJSON_CreateObject();
+        cJSON_AddStringToObject(node, "host", s->slow_nodes[i].host);
+        cJSON_AddNumberToObject(node, "ratio", s->slow_nodes[i].ratio);
+        cJSON_AddNumberToObject(node, "pairs", (double)s->slow_nodes[i].compared);
+        cJSON_AddItemToArray(list, node);
+    }
+    return list;
+}
+
 static cJSON *failures_json(const struct sweep_status *s)
 {
     cJSON *list = cJSON_CreateArray();
@@ -369,6 +396,8 @@ static int print_json(const struct view *v, struct error *e)
     add_number_or_null(root, "mean_duration_ms", s->mean_ms);
     add_real_or_null(root, "jobs_per_second", s->rate);
     add_real_or_null(root, "device_hours", s->device_hours);
+    add_real_or_null(root, "device_hours_left", s->device_hours_left);
+    cJSON_AddItemToObject(root, "slow_nodes", slow_nodes_json(s));
     add_number_or_null(root, "eta_ms", v->eta_ms);
     cJSON_AddItemToObject(root, "best", best_json(s));
     cJSON_AddItemToObject(root, "failures", failures_json(s));

@@ -99,6 +99,19 @@ static void read_device_hours(const struct stmt *s, struct sweep_status *out)
     out->device_hours = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
 }
 
+/* Of one attempt: times the jobs that are left, once those are known. */
+static void read_device_hours_each(const struct stmt *s, struct sweep_status *out)
+{
+    out->device_hours_left = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
+}
+
+static void read_slow_node(const struct stmt *s, struct sweep_status *out)
+{
+    out->slow_nodes = array_grow(out->slow_nodes, out->slow_node_count, sizeof *out->slow_nodes);
+    out->slow_nodes[out->slow_node_count++] =
+        (struct status_node){text_or(s, 0, ""), stmt_double(s, 1), stmt_int(s, 2)};
+}
+
 static void read_objective(const struct stmt *s, struct sweep_status *out)
 {
     out->objective = text_or(s, 0, "");
@@ -161,6 +174,17 @@ static const struct part parts[] = {
     {"SELECT CASE WHEN (SELECT max(id) FROM attempt) <= " LITERAL(DEVICE_HOURS_MOST) " AND ?1 THEN"
      " (SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id) END",
      read_device_hours},
+    {"SELECT avg(1.0 * a.duration_ms * j.devices) / 3600000 FROM (SELECT job_id, duration_ms FROM attempt"
+     " WHERE duration_ms IS NOT NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND ?1"
+     " ORDER BY id DESC LIMIT 1000) AS a JOIN job AS j ON j.id = a.job_id",
+     read_device_hours_each},
+    {"WITH recent AS (SELECT a.job_id, coalesce(a.host, r.host) AS host, a.duration_ms FROM attempt AS a"
+     " JOIN runner AS r ON r.id = a.runner_id WHERE a.state = 'ok' AND a.duration_ms > 0 AND ?1"
+     " ORDER BY a.id DESC LIMIT 10000),"
+     " mean AS MATERIALIZED (SELECT job_id, host, avg(duration_ms) AS ms FROM recent GROUP BY job_id, host)"
+     " SELECT m.host, avg(m.ms / o.ms), count(*) FROM mean AS m JOIN mean AS o ON o.job_id = m.job_id AND o.host <> m.host"
+     " GROUP BY m.host HAVING count(*) >= 3 AND avg(m.ms / o.ms) >= 1.2 ORDER BY 2 DESC LIMIT 5",
+     read_slow_node},
     {"SELECT s.objective, s.maximise, m.unit FROM sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective"
      " WHERE s.id = ?1 AND s.objective IS NOT NULL",
      read_objective},
@@ -219,6 +243,8 @@ int status_read(struct db *db, struct sweep_status *out, struct error *e)
         status_free(&status);
         return -1;
     }
+    int64_t left = status.pending + status.running;
+    status.device_hours_left = left > 0 ? status.device_hours_left * (double)left : NAN;
     *out = status;
     return 0;
 }
@@ -237,6 +263,9 @@ void status_free(struct sweep_status *s)
         free(s->rules[i].name);
         free(s->rules[i].reason);
     }
+    for (size_t i = 0; i < s->slow_node_count; i++)
+        free(s->slow_nodes[i].host);
+    free(s->slow_nodes);
     free(s->classes);
     free(s->failures);
     free(s->attempts);

@@ -38,6 +38,13 @@ struct status_witness {
     int64_t job_id, jobs;
 };
 
+/* A node on which jobs take longer than attempts of the same jobs do on others. */
+struct status_node {
+    char *host;
+    double ratio;     /* of its times to theirs, mean over pairs */
+    int64_t compared; /* pairs */
+};
+
 struct status_rule {
     char *name, *reason;
     bool warning;     /* excludes nothing: `combinations` is how many matched ones it is false for */
@@ -62,6 +69,9 @@ struct sweep_status {
     size_t rule_count;
     double rate;          /* attempts that ended per second, over the last RATE_WINDOW of them; NaN: unknown */
     double device_hours;  /* of all attempts in the database that ended; NaN: too many to add up at each look */
+    double device_hours_left; /* for jobs that are not done, each like the mean of the last 1,000; NaN: unknown, or none is left */
+    struct status_node *slow_nodes; /* slower by a fifth or more in at least three pairs of the last 10,000 attempts */
+    size_t slow_node_count;
     int64_t mean_ms; /* of the last 1,000 attempts that ended with their jobs ok or failed; -1: none */
     char *objective, *unit; /* NULL: none */
     bool has_best, maximise;

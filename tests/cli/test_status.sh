@@ -23,7 +23,7 @@ total    8
 no runner is at work; `meshsweep run` goes on from here
   slot 0: job 7, attempt 1, started LONG ago, not known to have ended  layers=4 name=small micro_batch=4 tp=2 zero_stage=1
 
-0.0758 device-hours so far
+0.0758 device-hours so far, about 0.021 more
 
 best so far: throughput 100 samples/s, job 1 (see meshsweep best)
 
@@ -234,6 +234,31 @@ END
     expect_status 2
     expect_no_stdout
     expect_stderr 'meshsweep: --watch never: must be a duration from 0.1 s to 1 h'
+}
+
+node__slower_than_others_with_the_same_jobs__named()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["true"]
+repeat = 2
+[training_spec]
+n = [1, 2, 3]
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    sqlite3 results.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'slow node node-2: 2.00 times as long as the same jobs elsewhere (3 pairs)'
+    expect_stdout_lacks 'slow node node-1'
+    expect_no_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_stdout_matches '"pairs":[[:space:]]*3'
+    expect_no_stderr
 }
 
 run_cases "$@"
