@@ -475,11 +475,15 @@ search_target() # WHAT FIGURE MOST
         'BEGIN { printf "| %s | %s | at most %s | %s |\n", what, figure, most, figure <= most ? "yes" : "**no**" }'
 }
 
-# Mean trials of `model` against those of every other strategy.
+# Mean trials of `model` against those of random and of the methods of dsat and DeepSpeed.
 search_rivals() # FILE LABEL
 {
     awk -F '|' -v label="$2" '
-        $2 ~ /^ [a-z-]+ $/ && $2 !~ /strategy/ { split($3, word, " "); if ($2 == " model ") model = word[1]; else if (best == "" || word[1] < best) { best = word[1]; name = $2 } }
+        $2 == " model " { split($3, word, " "); model = word[1] }
+        $2 ~ /^ (random|dsat-[a-z]+|deepspeed-[a-z]+) $/ {
+            split($3, word, " ")
+            if (best == "" || word[1] + 0 < best + 0) { best = word[1]; name = $2 }
+        }
         END { gsub(/ /, "", name); printf "| %s: trials of `model`, of the next best (%s) | %s, %s | fewer | %s |\n", label, name, model, best, model < best ? "yes" : "**no**" }' "$1"
 }
 
