@@ -279,7 +279,8 @@ static int record_ends(struct runner *r, struct error *e)
     const struct landing_place place = {r->db, r->options->space, r->store, r->source, &r->claims, &pruned};
     if (landings_record(&r->landings, &place, e) < 0)
         return -1;
-    tally_prune(&r->result.counts, pruned);
+    if (tally_prune(&r->result.counts, r->options, pruned, e) < 0)
+        return -1;
     if (r->landings.count > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
     return 0;

@@ -16,10 +16,18 @@ int tally_load(struct run_counts *c, const struct runner_options *options, struc
     return 0;
 }
 
-void tally_prune(struct run_counts *c, int64_t jobs)
+int tally_prune(struct run_counts *c, const struct runner_options *options, int64_t jobs, struct error *e)
 {
+    struct job_state_counts counts;
+    /* Of what is selected fewer may have been pruned. */
+    if (jobs > 0 && options->only_selected) {
+        if (jobs_count(options->db, options->sweep_id, true, &counts, e) < 0)
+            return -1;
+        jobs = counts.pruned - c->pruned;
+    }
     c->pruned += jobs;
     c->pending -= jobs;
+    return 0;
 }
 
 void tally_start(struct run_counts *c)

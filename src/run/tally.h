@@ -9,7 +9,7 @@
 int tally_load(struct run_counts *c, const struct runner_options *options, struct error *e);
 
 /* Jobs of which it turned out that they need no less device memory than one that ran out of it. */
-void tally_prune(struct run_counts *c, int64_t jobs);
+int tally_prune(struct run_counts *c, const struct runner_options *options, int64_t jobs, struct error *e);
 
 void tally_start(struct run_counts *c);
 

@@ -60,7 +60,12 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
     expect_sql 0 "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id
                   WHERE w.failure IS NOT 'oom' OR r.micro_batch < w.micro_batch OR r.zero_stage > w.zero_stage
                         OR r.micro_batch * (3 - r.zero_stage) <= 6"
-    # Nothing is left to do, and nothing changes.
+    rm -rf results.db*
+    run_meshsweep run --progress plain --only 'lr = 1'
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need no less than what ran out of memory), 0 skipped, 0 running, 0 pending'
+    # The rest brings no further witness.
     run_it
     expect_jobs '14|3|7|24'
     expect_sql 17 'SELECT count(*) FROM attempt'
