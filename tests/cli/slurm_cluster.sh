@@ -139,11 +139,12 @@ step_pids() # [NODE]
     done
 }
 
-# Stopped first, so that none of them can tell of the end of another.
+# It is declared down between the end of its daemon and that of its jobs: the daemons of the steps would tell of those.
 kill_node() # N
 {
     local pids
     end_process "$slurm_dir/slurmd.n$1.pid" KILL
+    scontrol update nodename="n$1" state=down reason=power
     pids=$(step_pids "n$1")
     # shellcheck disable=SC2086 # numbers
     kill -STOP $pids 2>/dev/null || true

@@ -92,7 +92,6 @@ node__killed__tried_again_elsewhere()
     wait_until 'grep -qs begun results.db.d/*/1/output.log' 30
     node=$(squeue -h -o %N)
     kill_node "${node#n}"
-    scontrol update nodename="$node" state=down reason=power
     wait_command
     expect_status 0
     expect_no_stdout
