@@ -134,8 +134,10 @@ static int exclude_by_hosts(struct session *s, struct error *e)
 {
     struct host_list hosts = HOST_LIST_INIT;
     struct buffer require = BUFFER_INIT;
-    if (read_hosts(s->sweep, &hosts, e) < 0)
+    if (read_hosts(s->sweep, &hosts, e) < 0) {
+        host_list_free(&hosts);
         return -1;
+    }
     buffer_add_text(&require, "nodes <= 0");
     for (size_t i = 0; i < hosts.count; i++)
         buffer_printf(&require, " + (gpus_per_node <= %zu)", hosts.hosts[i].device_count);
