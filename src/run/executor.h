@@ -11,15 +11,6 @@
 #include "run/supervisor.h"
 #include "store/left_attempts.h"
 
-/* Where an attempt runs, as recorded with its start. */
-struct whereabouts {
-    int64_t slot; /* -1: none */
-    struct process_identity process; /* pid 0: none on this machine */
-    char *reference; /* the executor's own name for it; the caller's; NULL: none */
-    char *host;      /* the caller's; NULL: this one */
-    char *devices;   /* "0,2", as CUDA_VISIBLE_DEVICES has them; the caller's; NULL: none were given to it */
-};
-
 /* What woke a wait, besides outcomes. */
 struct wake {
     int bits;   /* WAKE_ of run/supervisor.h */
@@ -39,9 +30,14 @@ struct executor_methods {
      * it cannot be known now, and the run does not start. NULL: jobs die with their runner. */
     int (*reattach)(struct executor *x, struct left_attempts *left, struct error *e);
 
-    /* Starts one. Cannot fail: what could not be started is an outcome (ENDING_SPAWN_FAILED). The claim is durable by
-     * now, so that a crash at any moment leaves an open attempt. Both are borrowed for the length of the call. */
-    void (*start)(struct executor *x, const struct launch *launch, const struct flight *flight, struct whereabouts *out);
+    /* Starts one, now or with others in the next `wait`. Cannot fail: what could not be started is an outcome
+     * (ENDING_SPAWN_FAILED). The claim is durable by now, so that a crash at any moment leaves an open attempt. Both are
+     * borrowed for the length of the call. */
+    void (*start)(struct executor *x, const struct launch *launch, const struct flight *flight);
+
+    /* Where an attempt in flight runs, to be recorded as its start: asked before every commit until it is known. False as
+     * long as it is not; an outcome says it once more. NULL: there is nothing to tell but the reference. */
+    bool (*where)(struct executor *x, int64_t attempt, struct whereabouts *out);
 
     /* Blocks until an attempt ended, a signal for the runner arrived or `timeout_ms` passed (-1: no limit; 0: only
      * look). Moves at most `room` outcomes to `out`, each the caller's; returns their number. */

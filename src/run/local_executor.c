@@ -21,13 +21,15 @@ static const struct local_executor *local_const(const struct executor *x)
     return (const struct local_executor *)x;
 }
 
-static void start(struct executor *x, const struct launch *launch, const struct flight *flight, struct whereabouts *out)
+static void start(struct executor *x, const struct launch *launch, const struct flight *flight)
 {
-    struct supervisor *s = local(x)->supervisor;
     (void)flight;
-    *out = (struct whereabouts){0};
-    supervisor_start(s, launch, &out->process);
-    out->slot = supervisor_slot(s, launch->attempt);
+    supervisor_start(local(x)->supervisor, launch);
+}
+
+static bool where(struct executor *x, int64_t attempt, struct whereabouts *out)
+{
+    return supervisor_where(local(x)->supervisor, attempt, out);
 }
 
 static size_t wait_for_ends(struct executor *x, int64_t timeout_ms, struct outcome *out, size_t room, struct wake *wake)
@@ -67,6 +69,7 @@ static void local_executor_free(struct executor *x)
 static const struct executor_methods methods = {
     .name = "local",
     .start = start,
+    .where = where,
     .wait = wait_for_ends,
     .running = running,
     .files = files,

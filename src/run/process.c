@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "run/process_table.h"
+#include "util/clock.h"
 #include "util/memory.h"
 
 /* What parent and child share while the parent is suspended in vfork. */
 struct handover {
     const struct process_start *start;
     pid_t parent;
+    int64_t alive_ns; /* when it first ran; 0: this is a fork under a checker's hands, and nothing is shared */
     struct process_failure failure;
 };
 
@@ -32,7 +34,7 @@ static void reset_signals(void)
         sigaction(signal_number, &plain, NULL);
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 static void close_inherited(void)
@@ -48,6 +50,7 @@ static void close_inherited(void)
 __attribute__((noinline, noreturn)) static void become_job(volatile struct handover *shared)
 {
     const struct process_start *start = shared->start;
+    shared->alive_ns = clock_boot_ns();
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != shared->parent)
@@ -78,24 +81,40 @@ __attribute__((noinline)) static pid_t vfork_job(volatile struct handover *share
     return pid;
 }
 
-pid_t process_spawn(const struct process_start *start, struct process_failure *failure)
+/* The kernel dates a process by the boot clock when it copies its parent: between two readings of the same tick there
+ * is nothing to look up. */
+static int64_t ticks_between(int64_t before_ns, int64_t after_ns, pid_t pid)
 {
-    volatile struct handover shared = {start, getpid(), {0, NULL}};
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    if (before_ns / tick_ns == after_ns / tick_ns)
+        return before_ns / tick_ns;
+    int64_t read = process_start_ticks(pid);
+    return read >= 0 ? read : before_ns / tick_ns; /* it has been reaped already */
+}
+
+pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure)
+{
+    volatile struct handover shared = {start, getpid(), 0, {0, NULL, 0}};
+    int64_t before_ns = clock_boot_ns();
     sigset_t all, old;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &old);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
     pid_t pid = vfork_job(&shared);
     int fork_error = errno;
-    sigprocmask(SIG_SETMASK, &old, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (pid < 0) {
-        *failure = (struct process_failure){fork_error, "fork"};
+        *failure = (struct process_failure){fork_error, "fork", 0};
         return -1;
     }
-    if (shared.failure.error_number == 0)
+    if (shared.failure.error_number == 0) {
+        if (start_ticks)
+            *start_ticks = ticks_between(before_ns, shared.alive_ns, pid);
         return pid;
+    }
+    /* Somebody else of this process may be waiting for any child, and be first: then there is none. */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
-    *failure = (struct process_failure){shared.failure.error_number, shared.failure.stage};
+    *failure = (struct process_failure){shared.failure.error_number, shared.failure.stage, pid};
     return -1;
 }
 

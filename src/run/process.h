@@ -19,12 +19,13 @@ struct process_start {
 struct process_failure {
     int error_number;
     const char *stage; /* "fork", "chdir" or "exec"; static */
+    pid_t pid;         /* of the child that could not become the program, reaped by now; 0: none */
 };
 
 /* Starts a child in a session of its own, with default signal handling, nothing blocked, descriptors 0 to 2 only, and
- * SIGKILL at the death of the thread that called. Returns its pid, or -1 with `failure` filled and nothing left
- * to be reaped. */
-pid_t process_spawn(const struct process_start *start, struct process_failure *failure);
+ * SIGKILL at the death of the thread that called. Returns its pid, with `start_ticks` (as process_start_ticks tells;
+ * NULL: not asked for), or -1 with `failure` filled and nothing left to be reaped. Any thread may call it. */
+pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure);
 
 /* Where execve will find `name`: itself when it holds a slash, else the first executable file along the PATH in
  * `environment` (entries that are relative count from `directory`, as they will for the child). The caller's; NULL

@@ -223,7 +223,6 @@ static void start_claimed(struct runner *r)
     struct flight f;
     while (may_start_more(r) && take_next(r, &f)) {
         starter_start(&r->starter, &f);
-        FAULT(SPAWNED);
         add_flight(r, f);
         r->started_count++;
         tally_start(&r->result.counts);
@@ -252,15 +251,33 @@ static void land(struct runner *r, struct outcome *outcome)
     struct flight f = take_flight(r, outcome->attempt);
     outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
     FAULT(OUTCOME_TAKEN);
+    if (r->executor->methods->where && !f.start_known) {
+        flight_set_where(&f, &outcome->where);
+        outcome->where = WHEREABOUTS_NONE;
+    }
     landings_add(&r->landings, f, outcome, &context);
 }
 
 /* --- committing --- */
 
+static bool learn_where(struct runner *r, struct flight *f)
+{
+    const struct executor_methods *m = r->executor->methods;
+    struct whereabouts where = WHEREABOUTS_NONE;
+    if (m->where && !f->start_known && m->where(r->executor, f->claim.attempt_id, &where))
+        flight_set_where(f, &where);
+    return f->start_known || !m->where;
+}
+
 static int record_starts(struct runner *r, struct error *e)
 {
+    r->unrecorded_starts = false;
     for (size_t i = 0; i < r->flight_count; i++) {
         struct flight *f = &r->flights[i];
+        if (!learn_where(r, f)) {
+            r->unrecorded_starts = true;
+            continue;
+        }
         if (!f->start_recorded && attempt_record_start(r->store, &f->start, e) < 0)
             return -1;
         if (f->reference_due && attempt_record_reference(r->store, f->start.attempt_id, f->start.reference, e) < 0)
@@ -269,7 +286,6 @@ static int record_starts(struct runner *r, struct error *e)
         f->reference_due = false;
     }
     FAULT(START_WRITTEN);
-    r->unrecorded_starts = false;
     return 0;
 }
 

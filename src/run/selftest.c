@@ -150,7 +150,7 @@ static pid_t start_runner(const struct selftest *t, const struct round *r, struc
     const struct process_start start = {t->options->program, argv, t->options->environment, r->directory, t->null_fd,
                                         r->log_fd, r->log_fd};
     struct process_failure failure;
-    pid_t pid = process_spawn(&start, &failure);
+    pid_t pid = process_spawn(&start, NULL, &failure);
     if (pid < 0)
         error_errno(e, failure.error_number, "%s: cannot start (%s)", t->options->program, failure.stage);
     return pid;

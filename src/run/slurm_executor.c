@@ -171,12 +171,10 @@ static void add_member(struct slurm_executor *x, const struct launch *launch, co
                                           .watched = {0, launch->idle_timeout_ms, launch->startup_timeout_ms}});
 }
 
-static void start(struct executor *base, const struct launch *launch, const struct flight *flight,
-                  struct whereabouts *out)
+static void start(struct executor *base, const struct launch *launch, const struct flight *flight)
 {
     struct slurm_executor *x = slurm(base);
     struct error e = ERROR_INIT;
-    *out = (struct whereabouts){.slot = -1};
     x->running++;
     if (launch->not_prepared)
         tell_not_started(x, launch->attempt, launch->not_prepared);

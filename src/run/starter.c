@@ -24,6 +24,22 @@ void flight_free(struct flight *f)
     places_free(&f->failed);
 }
 
+void flight_set_where(struct flight *f, const struct whereabouts *where)
+{
+    f->start.slot = where->slot;
+    f->start.pid = where->process.pid;
+    f->start.start_ticks = where->process.start_ticks;
+    free((char *)f->start.reference);
+    free((char *)f->start.host);
+    f->start.reference = where->reference;
+    f->start.host = where->host;
+    if (where->devices) {
+        free((char *)f->start.devices);
+        f->start.devices = where->devices;
+    }
+    f->start_known = true;
+}
+
 int starter_open(struct starter *s, struct db *db, struct error *e)
 {
     const struct sweep *sweep = s->space->sweep;
@@ -89,6 +105,7 @@ static struct attempt_start describe_start(const struct starter *s, const struct
 {
     return (struct attempt_start){
         .attempt_id = f->claim.attempt_id,
+        .slot = -1,
         .started_ms = clock_wall_ms(),
         .command_json = redacted(s->secrets, strings_json(texts->command)),
         .environment_json = redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
@@ -133,15 +150,9 @@ static void start_process(struct starter *s, struct flight *f, const struct laun
         .startup_timeout_ms = job->limit_ms[LIMIT_STARTUP],
         .grace_ms = s->space->sweep->job.grace_ms,
     };
-    struct whereabouts where;
-    s->executor->methods->start(s->executor, &launch, f, &where);
+    s->executor->methods->start(s->executor, &launch, f);
     f->start = describe_start(s, f, texts);
-    f->start.slot = where.slot;
-    f->start.pid = where.process.pid;
-    f->start.start_ticks = where.process.start_ticks;
-    f->start.reference = where.reference;
-    f->start.host = where.host;
-    f->start.devices = where.devices ? where.devices : f->devices ? xstrdup(f->devices) : NULL;
+    f->start.devices = f->devices ? xstrdup(f->devices) : NULL;
     free(command);
     environment_free(environment);
     environment_free(own);

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,13 +18,15 @@
 #include "util/memory.h"
 
 enum {
-    OOM_COUNT_AGE_MS = 100, /* a reading this old serves as "before": one per job would cost more than it tells */
     DESCRIPTORS_BESIDE = 64,
     FAREWELL_MS = 5000      /* how long supervisor_free waits for strays */
 };
 
 void outcome_free(struct outcome *o)
 {
+    free(o->where.reference);
+    free(o->where.host);
+    free(o->where.devices);
     free(o->spawn_subject);
     free(o->log_path);
     free(o->metrics_path);
@@ -124,150 +125,9 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
         s->roots[i] = NO_ROOT;
     }
     take_over_signals(s);
+    s->spawner = spawner_create(s->slot_count);
     *out = s;
     return 0;
-}
-
-/* --- start --- */
-
-static bool names(const char *setting, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(setting, name, length) == 0 && setting[length] == '=';
-}
-
-/* The launch's environment under our two variables. The array and its first two strings are the caller's. */
-static char **job_environment(const struct supervisor *s, const struct launch *launch, const char *metrics_path)
-{
-    size_t count = 0;
-    while (launch->environment[count])
-        count++;
-    char **environment = xcalloc(count + 3, sizeof *environment);
-    environment[0] = xasprintf("MESHSWEEP_ATTEMPT=%s:%" PRId64, s->token_prefix, launch->attempt);
-    environment[1] = xasprintf("MESHSWEEP_METRICS=%s", metrics_path);
-    size_t filled = 2;
-    for (size_t i = 0; i < count; i++)
-        if (!names(launch->environment[i], "MESHSWEEP_ATTEMPT") && !names(launch->environment[i], "MESHSWEEP_METRICS"))
-            environment[filled++] = launch->environment[i];
-    return environment;
-}
-
-static void job_environment_free(char **environment)
-{
-    free(environment[0]);
-    free(environment[1]);
-    free(environment);
-}
-
-static pid_t start_process(const struct supervisor *s, const struct launch *launch, const struct capture *capture,
-                           int output_fd, struct process_failure *failure)
-{
-    pid_t pid = -1;
-    char **environment = job_environment(s, launch, capture->metrics_path);
-    *failure = (struct process_failure){ENOENT, "exec"};
-    char *program = launch->argv[0] ? process_find_program(launch->argv[0], environment, launch->directory,
-                                                           &failure->error_number)
-                                    : NULL;
-    struct process_start start = {program, launch->argv, environment, launch->directory, s->null_fd,
-                                  output_fd, output_fd};
-    if (program)
-        pid = process_spawn(&start, failure);
-    free(program);
-    job_environment_free(environment);
-    return pid;
-}
-
-static int64_t oom_count_before(struct supervisor *s, int64_t now_ms)
-{
-    if (now_ms - s->oom_read_ms >= OOM_COUNT_AGE_MS) {
-        s->oom_count = oom_counter_read(s->oom_fd);
-        s->oom_read_ms = now_ms;
-    }
-    return s->oom_count;
-}
-
-static size_t free_slot(const struct supervisor *s)
-{
-    size_t index = 0;
-    while (index < s->slot_count && s->slots[index].state != SLOT_FREE)
-        index++;
-    assert(index < s->slot_count);
-    return index;
-}
-
-static void set_running(struct supervisor *s, size_t index, const struct launch *launch, pid_t pid, int64_t now_ms)
-{
-    struct slot *slot = &s->slots[index];
-    slot->state = SLOT_RUNNING;
-    slot->pid = pid;
-    slot->start_ticks = process_start_ticks(pid);
-    slot->leader_gone = false;
-    slot->grace_ms = launch->grace_ms;
-    slot->limits = (struct deadline_limits){launch->timeout_ms, launch->idle_timeout_ms, launch->startup_timeout_ms};
-    slot->progress = (struct deadline_state){now_ms, now_ms, false};
-    slot->seen = (struct capture_activity){0};
-    slot->until_ms = INT64_MAX;
-    slot->job_dir = xstrdup(launch->job_dir);
-    struct deadline_answer answer = deadline_check(&slot->limits, &slot->progress, now_ms);
-    int64_t tick_ms = now_ms + deadline_tick_ms(&slot->limits, false);
-    slot->look_ms = answer.due_ms < tick_ms ? answer.due_ms : tick_ms;
-    s->roots[index] = (struct tree_root){pid, slot->start_ticks, false, launch->attempt};
-}
-
-static const char *subject_of(const struct launch *launch, const char *stage)
-{
-    if (strcmp(stage, "exec") == 0)
-        return launch->argv[0];
-    return strcmp(stage, "chdir") == 0 ? launch->directory : NULL;
-}
-
-static void set_not_started(struct slot *slot, const struct launch *launch, const struct process_failure *failure)
-{
-    const char *subject = subject_of(launch, failure->stage);
-    slot->state = SLOT_ENDED;
-    slot->leader_gone = true;
-    slot->outcome.ending = ENDING_SPAWN_FAILED;
-    slot->outcome.error_number = failure->error_number;
-    slot->outcome.spawn_stage = failure->stage;
-    slot->outcome.spawn_subject = subject ? xstrdup(subject) : NULL;
-    slot->outcome.note = launch->not_prepared ? xstrdup(launch->not_prepared) : NULL;
-    slot->outcome.ended_wall_ms = clock_wall_ms();
-}
-
-void supervisor_start(struct supervisor *s, const struct launch *launch, struct process_identity *who)
-{
-    size_t index = free_slot(s);
-    struct slot *slot = &s->slots[index];
-    int64_t now_ms = clock_monotonic_ms();
-    slot->oom_before = oom_count_before(s, now_ms);
-    slot->cancelled = false;
-    slot->alone = s->in_flight == 0;
-    slot->outcome = (struct outcome){.attempt = launch->attempt, .exit_code = -1, .started_wall_ms = clock_wall_ms()};
-    for (size_t i = 0; !slot->alone && i < s->slot_count; i++)
-        s->slots[i].alone = false;
-    s->in_flight++;
-
-    struct process_failure failure = {0, "log"};
-    pid_t pid = -1;
-    char *own_dir = launch->make_job_dir ? path_absolute(launch->job_dir) : NULL;
-    int output_fd = capture_begin(&slot->capture, launch->attempt, own_dir);
-    if (output_fd < 0)
-        failure.error_number = errno;
-    else if (launch->not_prepared)
-        failure = (struct process_failure){0, "job files"};
-    else
-        pid = start_process(s, launch, &slot->capture, output_fd, &failure);
-    if (output_fd >= 0)
-        close(output_fd);
-    if (pid >= 0)
-        set_running(s, index, launch, pid, now_ms);
-    else
-        set_not_started(slot, launch, &failure);
-    if (pid < 0 && output_fd >= 0)
-        capture_abandon(&slot->capture);
-    free(own_dir);
-    s->table_fresh = false;
-    *who = pid >= 0 ? (struct process_identity){pid, slot->start_ticks} : (struct process_identity){0, 0};
 }
 
 size_t supervisor_running(const struct supervisor *s)
@@ -281,6 +141,16 @@ int supervisor_slot(const struct supervisor *s, int64_t attempt)
         if (s->slots[i].state != SLOT_FREE && s->slots[i].outcome.attempt == attempt)
             return (int)i;
     return -1;
+}
+
+bool supervisor_where(struct supervisor *s, int64_t attempt, struct whereabouts *out)
+{
+    supervisor_take_starts(s);
+    int index = supervisor_slot(s, attempt);
+    if (index < 0 || s->slots[index].state == SLOT_STARTING)
+        return false;
+    *out = s->slots[index].outcome.where;
+    return true;
 }
 
 bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path)
@@ -322,6 +192,8 @@ static void sleep_until(struct supervisor *s, int64_t until_ms)
     int64_t wait_ms = until_ms - clock_monotonic_ms();
     if (wait_ms < 0)
         return;
+    if (s->early_count > 0)
+        spawner_alert(s->spawner);
     note_signal(s, next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS));
 }
 
@@ -381,6 +253,7 @@ static void end_early(struct supervisor *s, size_t index, enum ending ending, en
 
 void supervisor_cancel_all(struct supervisor *s)
 {
+    supervisor_settle(s);
     supervisor_turn(s); /* what has already ended was not cancelled */
     for (size_t i = 0; i < s->slot_count; i++) {
         end_early(s, i, ENDING_CANCELLED, s->slots[i].cancelled ? EVENT_HURRY : EVENT_STOP);
@@ -390,6 +263,7 @@ void supervisor_cancel_all(struct supervisor *s)
 
 void supervisor_stop(struct supervisor *s, int64_t attempt)
 {
+    supervisor_settle(s);
     supervisor_turn(s);
     int index = supervisor_slot(s, attempt);
     if (index >= 0)
@@ -430,6 +304,7 @@ void supervisor_free(struct supervisor *s)
     if (!s)
         return;
     end_everything(s);
+    spawner_free(s->spawner);
     give_back_signals(s);
     for (size_t i = 0; i < s->slot_count; i++)
         capture_free(&s->slots[i].capture);
@@ -439,6 +314,7 @@ void supervisor_free(struct supervisor *s)
         close(s->oom_fd);
     if (s->owners_fd >= 0)
         close(s->owners_fd);
+    free(s->early);
     free(s->strays);
     free(s->slots);
     free(s->roots);

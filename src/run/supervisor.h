@@ -56,14 +56,33 @@ enum ending {
     ENDING_ABORTED,         /* cancelled past this program, by a person */
 };
 
+/* Identity of a process that survives pid reuse, for the database. */
+struct process_identity {
+    int64_t pid;
+    int64_t start_ticks; /* field 22 of /proc/PID/stat */
+};
+
+/* Where an attempt runs, or ran. */
+struct whereabouts {
+    int64_t slot;                    /* -1: none */
+    struct process_identity process; /* pid 0: none on this machine */
+    /* The caller's: */
+    char *reference; /* the executor's own name for it; NULL: none */
+    char *host;      /* NULL: this one */
+    char *devices;   /* "0,2", as CUDA_VISIBLE_DEVICES has them; NULL: none were given to it */
+};
+
+#define WHEREABOUTS_NONE ((struct whereabouts){-1, {0, 0}, NULL, NULL, NULL})
+
 struct outcome {
     int64_t attempt;
+    struct whereabouts where;
     enum ending ending;
     int exit_code;     /* -1 when a signal ended it or it never ran */
     int signal_number; /* of the leader, whoever sent it; 0 when none */
     bool core_dumped;
     int error_number;        /* ENDING_SPAWN_FAILED */
-    const char *spawn_stage; /* ENDING_SPAWN_FAILED: "exec", "chdir", "fork", "log", static */
+    const char *spawn_stage; /* ENDING_SPAWN_FAILED: "exec", "chdir", "fork", "log", "job files"; static */
     char *spawn_subject;     /* the program of an "exec", the directory of a "chdir"; else NULL; the caller's */
     int64_t limit_ms;        /* the limit that fired; 0 when none */
     int64_t started_wall_ms, ended_wall_ms, duration_ms;
@@ -84,12 +103,6 @@ struct outcome {
 #define OUTCOME_INIT {0}
 void outcome_free(struct outcome *o);
 
-/* Identity of a process that survives pid reuse, for the database: recorded after a start. */
-struct process_identity {
-    int64_t pid;
-    int64_t start_ticks; /* field 22 of /proc/PID/stat */
-};
-
 struct supervisor_options {
     size_t slots;
     const char *scratch_dir; /* slot files live here (made, 0700); same file system as the job directories */
@@ -102,16 +115,22 @@ struct supervisor_options {
 };
 
 /* Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP (of the last three those that were not ignored: nohup is heeded), ignores
- * SIGPIPE and becomes a subreaper; supervisor_free undoes all three. Call it before any thread is made (they inherit the
- * mask), and always from the thread that outlives the jobs: the kernel kills them at its death. While one exists,
- * nobody else in the program may wait for children of its own in another thread. Fails when the scratch directory
- * cannot be made or the slots need more open files than are allowed. */
+ * SIGPIPE, becomes a subreaper and makes a thread that starts the jobs; supervisor_free undoes all four. Call it before
+ * any other thread is made (they inherit the mask). While one exists, nobody else in the program may wait for children
+ * of its own in another thread. Fails when the scratch directory cannot be made or the slots need more open files than
+ * are allowed. */
 int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e);
 void supervisor_free(struct supervisor *s);
 
-/* Starts one. A process that cannot be started is no error: it comes back as an outcome (ENDING_SPAWN_FAILED) from
- * the next supervisor_wait. Asserts that a slot is free. `who` is filled (pid 0 when it did not start). */
-void supervisor_start(struct supervisor *s, const struct launch *launch, struct process_identity *who);
+/* Has one started, in the order of the calls, and does not wait for it. A process that cannot be started is no error: it
+ * comes back as an outcome (ENDING_SPAWN_FAILED). Asserts that a slot is free. */
+void supervisor_start(struct supervisor *s, const struct launch *launch);
+
+/* Blocks until everything is started, as far as it can be: about a millisecond. */
+void supervisor_settle(struct supervisor *s);
+
+/* Where an attempt in flight runs; false when it is not in flight or its process is not there yet. */
+bool supervisor_where(struct supervisor *s, int64_t attempt, struct whereabouts *out);
 
 size_t supervisor_running(const struct supervisor *s);
 

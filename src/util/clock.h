@@ -11,6 +11,10 @@ int64_t clock_monotonic_ms(void);
 /* Microseconds of processor time that this process has used: what other work on the machine does not stretch. */
 int64_t clock_processor_us(void);
 
+/* Nanoseconds since the machine started, suspensions included: what the kernel dates processes by. Safe between vfork
+ * and execve. */
+int64_t clock_boot_ns(void);
+
 /* Milliseconds since 1970-01-01 UTC: for people; may jump either way. */
 int64_t clock_wall_ms(void);
 

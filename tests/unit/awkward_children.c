@@ -244,9 +244,8 @@ static int run_a_supervisor(void)
                             .environment = environment, .job_dir = options.scratch_dir};
     struct launch daemon = {.attempt = 2, .argv = (char *[]){self, "child", "leave-daemon-later", NULL},
                             .environment = environment, .job_dir = options.scratch_dir};
-    struct process_identity who;
-    supervisor_start(s, &launch, &who);
-    supervisor_start(s, &daemon, &who);
+    supervisor_start(s, &launch);
+    supervisor_start(s, &daemon);
     wait_ms(75); /* the daemon is there now, or nearly; neither job has ended */
     raise(SIGKILL);
     return 0;

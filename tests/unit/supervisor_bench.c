@@ -78,8 +78,7 @@ struct outcome wait_for_one(struct bench *b)
 
 struct outcome run_launch(struct bench *b, const struct launch *launch)
 {
-    struct process_identity who;
-    supervisor_start(b->supervisor, launch, &who);
+    supervisor_start(b->supervisor, launch);
     struct outcome outcome = wait_for_one(b);
     assert_int_equal(outcome.attempt, launch->attempt);
     return outcome;

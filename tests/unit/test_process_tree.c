@@ -138,13 +138,16 @@ static void cancel__once_then_twice__terminated_then_killed_at_once(void **state
 {
     (void)state;
     struct bench *b = bench_open(2, 0, NULL);
-    struct process_identity who;
+    struct whereabouts where;
     struct launch deaf = launch_of(b, (char *[]){b->self, "child", "ignore-term", NULL});
     struct launch mild = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     deaf.grace_ms = 10 * PATIENCE_MS;
-    supervisor_start(b->supervisor, &deaf, &who);
-    assert_int_equal(who.start_ticks, process_start_ticks((pid_t)who.pid));
-    supervisor_start(b->supervisor, &mild, &who);
+    supervisor_start(b->supervisor, &deaf);
+    supervisor_settle(b->supervisor);
+    assert_true(supervisor_where(b->supervisor, deaf.attempt, &where));
+    assert_int_equal(where.process.start_ticks, process_start_ticks((pid_t)where.process.pid));
+    assert_int_equal(where.slot, 0);
+    supervisor_start(b->supervisor, &mild);
     assert_int_equal(supervisor_running(b->supervisor), 2);
     assert_int_equal(supervisor_slot(b->supervisor, mild.attempt), 1);
     assert_int_equal(supervisor_slot(b->supervisor, 4711), -1);
@@ -178,10 +181,9 @@ static void free__jobs_in_flight__nothing_left_and_signals_given_back(void **sta
     sigprocmask(SIG_SETMASK, NULL, &before);
     struct bench *b = bench_open(4, 0, NULL);
     static const char *const names[] = {"sleep", "ignore-term", "stop-itself", "leave-daemon-later"};
-    struct process_identity who;
     for (size_t i = 0; i < 4; i++) {
         struct launch launch = launch_of(b, (char *[]){b->self, "child", (char *)names[i], NULL});
-        supervisor_start(b->supervisor, &launch, &who);
+        supervisor_start(b->supervisor, &launch);
     }
     bench_close(b);
     sigprocmask(SIG_SETMASK, NULL, &after);
@@ -219,11 +221,13 @@ static void end_strays__another_prefix__not_touched(void **state)
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
-    struct process_identity who;
-    supervisor_start(b->supervisor, &launch, &who);
+    struct whereabouts where;
+    supervisor_start(b->supervisor, &launch);
+    supervisor_settle(b->supervisor);
+    assert_true(supervisor_where(b->supervisor, launch.attempt, &where));
     struct error e = ERROR_INIT;
     assert_int_equal(supervisor_end_strays("another", 0, &e), 0);
-    assert_int_equal(process_start_ticks((pid_t)who.pid), who.start_ticks);
+    assert_int_equal(process_start_ticks((pid_t)where.process.pid), where.process.start_ticks);
     bench_close(b);
 }
 

@@ -206,10 +206,9 @@ static void assert_not_started(struct bench *b, char *const *argv, const char *d
 {
     struct launch launch = launch_of(b, argv);
     launch.directory = directory;
-    struct process_identity who = {-1, -1};
-    supervisor_start(b->supervisor, &launch, &who);
-    assert_int_equal(who.pid, 0);
+    supervisor_start(b->supervisor, &launch);
     struct outcome o = wait_for_one(b);
+    assert_int_equal(o.where.process.pid, 0);
     assert_int_equal(o.ending, ENDING_SPAWN_FAILED);
     assert_int_equal(o.error_number, error_number);
     assert_string_equal(o.spawn_stage, stage);
@@ -440,12 +439,11 @@ static void wait__many_quick_jobs__each_told_once(void **state)
     enum { JOBS = 300, SLOTS = 4 };
     struct bench *b = bench_open(SLOTS, 0, NULL);
     char told[JOBS + 1] = {0};
-    struct process_identity who;
     int started = 0, done = 0;
     while (done < JOBS) {
         while (started < JOBS && supervisor_running(b->supervisor) < SLOTS) {
             struct launch launch = launch_of(b, (char *[]){"true", NULL});
-            supervisor_start(b->supervisor, &launch, &who);
+            supervisor_start(b->supervisor, &launch);
             started++;
         }
         struct outcome o = wait_for_one(b);
@@ -462,8 +460,7 @@ static void wait__nothing_ends__returns_at_its_own_limit(void **state)
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
-    struct process_identity who;
-    supervisor_start(b->supervisor, &launch, &who);
+    supervisor_start(b->supervisor, &launch);
     struct outcome none;
     int wake = -1, wake_signal = -1;
     int64_t before_ms = clock_monotonic_ms();
