@@ -27,7 +27,7 @@ fi
 kill_runner kill-before && [ ! -f stop-before ] || exit 1
 n=$(cat next)
 echo $((n + 1)) >next
-cp "$script" "job.$n"
+cp "$script" taken && mv taken "job.$n" # whole at once: tests wait for it
 if [ ! -f hold ]; then
     for i in $(seq 0 "$last"); do
         (
