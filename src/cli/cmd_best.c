@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -12,6 +14,7 @@
 #include "store/best.h"
 #include "store/open.h"
 #include "store/status.h"
+#include "store/subset.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
@@ -27,7 +30,7 @@ static const struct option options[] = {
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = AT(db), .value = "FILE", .help = "the database",
      .fallback = "results.db"},
     {.name = "out", .kind = OPTION_STRING, .offset = AT(out), .value = "DIR",
-     .help = "write command.sh, job.json and metrics.json there"},
+     .help = "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json there"},
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -203,6 +206,35 @@ static void add_script(const struct best *b, struct buffer *out)
     free(redacted);
 }
 
+/* The ds_config.json that the winner had, where it had one. */
+static int copy_ds_config(const struct best *b, const char *db, const char *directory, struct error *e)
+{
+    char *files = files_of(b, db);
+    char *path = files ? xasprintf("%s/ds_config.json", files) : NULL;
+    struct buffer text = BUFFER_INIT;
+    int rc = 0;
+    if (path && access(path, R_OK) == 0 && (rc = file_read(path, SIZE_MAX / 2, &text, e)) == 0)
+        rc = write_file(directory, "ds_config.json", &text, e);
+    free(path);
+    free(files);
+    return rc;
+}
+
+/* The sweep file of the winner alone. */
+static int write_sweep(struct db *db, const struct best *b, const char *directory, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    char *where = xasprintf("job = %lld", (long long)b->jobs[0].job_id);
+    const struct result_query q = {.where = where};
+    int rc = subset_add_toml(db, &q, &text, e);
+    if (rc == 0)
+        rc = write_file(directory, "sweep.toml", &text, e);
+    else
+        buffer_free(&text);
+    free(where);
+    return rc;
+}
+
 static int write_files(const struct best *b, const char *directory, struct error *e)
 {
     struct buffer script = BUFFER_INIT, job = BUFFER_INIT, metrics = BUFFER_INIT;
@@ -236,9 +268,10 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     return STATUS_JOBS_FAILED;
 }
 
-static int print(const struct best *b, const struct best_options *o, struct error *e)
+static int print(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
 {
-    if (o->out && write_files(b, o->out, e) < 0)
+    if (o->out && (write_files(b, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
+                   copy_ds_config(b, o->db, o->out, e) < 0))
         return -1;
     return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
 }
@@ -252,7 +285,7 @@ static int best(const struct arguments *a, struct error *e)
         return -1;
     int rc = best_read(db, &b, e);
     if (rc == 0)
-        rc = b.count ? print(&b, o, e) : say_nothing_ok(db, &b, e);
+        rc = b.count ? print(db, &b, o, e) : say_nothing_ok(db, &b, e);
     best_free(&b);
     store_close(db);
     return rc;

@@ -18,6 +18,7 @@
 #include "search/driver.h"
 #include "space/enumerate.h"
 #include "space/learning.h"
+#include "store/attempts.h"
 #include "store/best.h"
 #include "store/open.h"
 #include "util/memory.h"
@@ -74,6 +75,7 @@ struct execution {
     struct enumeration enumeration;
     struct search_setup search;
     struct search_driver *driver; /* NULL: every job in order */
+    int64_t repeats;              /* while the best are run again: ok attempts wanted of each; else 0 */
     struct run_result result;
 };
 
@@ -108,9 +110,10 @@ static int start_runner(struct execution *x, const char *directory, const char *
     char **environment = with_own_directory(environ, &path);
     struct ds_preparation own = {x->session->sweep, x->session->ds_config};
     const struct preparation preparation = ds_preparation_of(&own);
+    const bool again = x->repeats > 0;
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
     const struct runner_options options = {
-        .source = x->driver ? &source : NULL,
+        .source = x->driver && !again ? &source : NULL,
         .preparation = own.config ? &preparation : NULL,
         .space = x->session->space,
         .db = x->db,
@@ -124,14 +127,15 @@ static int start_runner(struct execution *x, const char *directory, const char *
         .environment = environment,
         .job_limit = x->options->limit,
         .max_fail = x->options->max_fail,
-        .only_selected = x->session->only.sql != NULL,
+        .only_selected = again || x->session->only.sql != NULL,
         .forced_classes = x->session->forced,
         .on_event = tell_event,
         .on_counts = x->display ? tell_counts : NULL,
         .on_notice = tell_notice,
         .context = x->display,
     };
-    int rc = runner_run(&options, &x->result, e);
+    struct run_result repeated;
+    int rc = runner_run(&options, again ? &repeated : &x->result, e);
     free(environment);
     free(path);
     return rc;
@@ -181,6 +185,65 @@ static int reopen_stale(struct execution *x, struct error *e)
     return rc;
 }
 
+/* Selects the winner and, for a confirmation, those that are as good within the tolerance. */
+static int select_best(struct execution *x, bool winner_alone, bool *any, struct error *e)
+{
+    struct best best = {0};
+    if (best_read(x->db, &best, e) < 0)
+        return -1;
+    size_t count = winner_alone && best.count > 1 ? 1 : best.count;
+    /* Nothing to confirm about one that has no rival. */
+    *any = winner_alone ? count > 0 : count > 1;
+    int rc = *any ? attempts_select_begin(x->db, e) : 0;
+    for (size_t i = 0; rc == 0 && *any && i < count; i++)
+        rc = attempts_select(x->db, best.jobs[i].job_id, e);
+    best_free(&best);
+    return rc;
+}
+
+/* Runs the selected jobs until each has so many ok attempts; the one with the median objective then stands for it. */
+static int run_again(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    int64_t before = x->session->sweep->job.repeat;
+    x->session->sweep->job.repeat = x->repeats;
+    int rc = start_runner(x, directory, identity, e);
+    x->session->sweep->job.repeat = before;
+    x->repeats = 0;
+    return rc;
+}
+
+static int winner_attempts(struct execution *x, int64_t *count, struct error *e)
+{
+    return db_query_int(x->db, "SELECT count(*) FROM attempt AS a JOIN temp.selected AS s USING (job_id)"
+                               " WHERE a.state = 'ok'", 0, count, e);
+}
+
+/* --confirm and --run-full-experiment, when the search is over. */
+static int run_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    double confirm = x->search.options.numbers[SEARCH_CONFIRM];
+    bool any = false;
+    if (x->result.signal || x->session->sweep->objective_count == 0)
+        return 0;
+    if (confirm > 1) {
+        x->repeats = (int64_t)confirm;
+        if (select_best(x, false, &any, e) < 0 || (any && run_again(x, directory, identity, e) < 0))
+            return -1;
+        x->repeats = 0;
+    }
+    if (!x->options->run_full_experiment && !x->session->sweep->search.run_full_experiment)
+        return 0;
+    if (select_best(x, true, &any, e) < 0)
+        return -1;
+    if (!any)
+        return 0;
+    if (winner_attempts(x, &x->repeats, e) < 0)
+        return -1;
+    x->repeats++;
+    output_message("launching the winner");
+    return run_again(x, directory, identity, e);
+}
+
 static int execute(struct execution *x, struct error *e)
 {
     char *directory = store_directory(x->options->db), *identity = NULL;
@@ -193,6 +256,8 @@ static int execute(struct execution *x, struct error *e)
         rc = open_search(x, e);
     if (rc == 0)
         rc = start_runner(x, directory, identity, e);
+    if (rc == 0)
+        rc = run_the_best(x, directory, identity, e);
     free(directory);
     free(identity);
     return rc;

@@ -54,8 +54,8 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .help = "of grid: declared (default), predicted, shuffled"}, \
     SEARCH_NUMBER("early-stopping", SEARCH_EARLY_STOPPING, "N", "end after N trials without a better one"), \
     SEARCH_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "of all draws (42)"), \
-    SEARCH_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N", "the first step that counts (3)"), \
-    SEARCH_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "the last one: {end_profile_step} (5)"), \
+    SEARCH_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N", "for dsat's scripts; warmup says it here"), \
+    SEARCH_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "end a job after this step"), \
     SEARCH_NUMBER("trials-per-random-config", SEARCH_TRIALS_PER_RANDOM_CONFIG, "N", \
                   "dsat-random: trials of one configuration (5)"), \
     SEARCH_NUMBER("search-range-factor", SEARCH_RANGE_FACTOR, "X", "times the estimated largest micro-batch (1)"), \
@@ -76,7 +76,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .help = "end running jobs that cannot become the best"}, \
     {.name = "equal-batch", .kind = OPTION_CHOICE, .offset = AT(equal_batch), .value = "on|off", \
      .choices = switch_words, .help = "compare at equal global batch only (on)"}, \
-    SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each of the best whose intervals overlap"), \
+    SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each that is within 2 % of the best"), \
     {.name = "run-full-experiment", .kind = OPTION_FLAG, .offset = AT(run_full_experiment), \
      .help = "then launch the winner"}
 

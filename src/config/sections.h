@@ -89,7 +89,6 @@ void metric_free(struct metric *m);
 void synonym_free(struct synonym *s);
 void inert_free(struct inert *i);
 void predict_free(struct predict_config *p);
-void search_config_free(struct search_config *s);
 void import_free(struct import_config *c);
 
 #endif

@@ -250,8 +250,7 @@ struct import_config {
 struct search_config {
     bool given;
     struct search_options options; /* nothing given: not set where `given` is false */
-    bool run_full_experiment; /* the winner once more at the end, with full_command */
-    char **full_command;      /* NULL-terminated; NULL: the job's own */
+    bool run_full_experiment; /* the winner once more at the end */
 };
 
 /* [deepspeed]: the ds_config.json that each job gets. */

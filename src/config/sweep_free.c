@@ -155,7 +155,6 @@ void sweep_free(struct sweep *s)
     free_deepspeed(&s->deepspeed);
     model_space_table_free(s->model_space);
     predict_free(&s->predict);
-    search_config_free(&s->search);
     import_free(&s->import);
     slurm_config_free(&s->slurm);
     local_config_free(&s->local);

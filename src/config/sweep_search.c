@@ -66,17 +66,6 @@ static void read_run_full(const struct reading *r, const struct toml_node *node)
     r->sweep->search.run_full_experiment = node->integer != 0;
 }
 
-static void read_full_command(const struct reading *r, const struct toml_node *node)
-{
-    char ***list = &r->sweep->search.full_command;
-    for (char **word = *list; word && *word; word++)
-        free(*word);
-    free(*list);
-    *list = xcalloc(node->child_count + 1, sizeof **list);
-    for (size_t i = 0; i < node->child_count; i++)
-        (*list)[i] = xstrdup(node->children[i].text);
-}
-
 /* What is no number of search_numbers. */
 static const struct {
     const char *key;
@@ -90,7 +79,6 @@ static const struct {
     {"equal_batch", TYPE_BOOL, read_equal_batch},
     {"metric", TYPE_STRING, read_metric},
     {"run_full_experiment", TYPE_BOOL, read_run_full},
-    {"full_command", TYPE_STRINGS, read_full_command},
 };
 
 static void read_number(const struct reading *r, const struct toml_node *node, enum search_number which)
@@ -152,11 +140,4 @@ void read_search(const struct reading *r, const struct toml_node *table)
     r->sweep->search.given = true;
     for (size_t i = 0; i < table->child_count; i++)
         read_child(r, &table->children[i]);
-}
-
-void search_config_free(struct search_config *s)
-{
-    for (char **word = s->full_command; word && *word; word++)
-        free(*word);
-    free(s->full_command);
 }

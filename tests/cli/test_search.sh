@@ -257,6 +257,29 @@ END
     expect_sql "0" "SELECT count(*) FROM job WHERE state <> 'ok'"
 }
 
+best_again__confirmed_and_launched__attempts_of_the_best_alone()
+{
+    search_sweep 'strategy = "grid"' 'max_trials = 40'
+    sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^micro_batch/s/=.*/= [4, 8]/' sweep.toml
+    run_meshsweep run --progress none --confirm 3 --run-full-experiment
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "launching the winner"
+    # 81 and 82 are within 2 %: three runs each, and one more of the winner.
+    expect_sql "1|41.0
+1|42.0
+3|81.0
+4|82.0" "SELECT count(*), r.throughput FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id ORDER BY 2"
+    run_meshsweep best --out winner
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep plan -c winner/sweep.toml -d none.db
+    expect_status 0
+    expect_stdout_matches '.*1 job'
+    expect_any_stderr
+}
+
 why__a_trial__its_reason()
 {
     search_sweep 'strategy = "random"' 'max_trials = 40'
