@@ -94,7 +94,7 @@ static void add_foot(struct html_page *p, int64_t now_ms)
     char time[32];
     buffer_printf(&p->out, "</main>\n<footer>Made by meshsweep " MESHSWEEP_VERSION " at %s from ",
                   clock_format_utc(now_ms, time));
-    html_add(&p->out, p->data->path, HTML_TEXT_MOST);
+    html_add(&p->out, p->data->file, HTML_TEXT_MOST);
     buffer_add_text(&p->out, ". Plots are readable without scripts; with them tables sort and filter, and points tell what "
                              "they are.</footer>\n<div id=tip role=status hidden></div>\n<script>\n");
     buffer_add_text(&p->out, embedded_text("src/report/report.js"));

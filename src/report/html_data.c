@@ -18,6 +18,12 @@ static char *copy(const struct stmt *s, int column)
 
 /* --- the sweep --- */
 
+static char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return xstrdup(slash ? slash + 1 : path);
+}
+
 static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -31,7 +37,7 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
     if (rc > 0) {
         out->sweep_id = stmt_int(s, 0);
         out->sweep = copy(s, 1);
-        out->path = copy(s, 2);
+        out->file = file_name(stmt_text(s, 2));
         out->objective = copy(s, 3);
         out->unit = copy(s, 4);
         out->tool = copy(s, 5);
@@ -358,7 +364,7 @@ void html_data_free(struct html_data *d)
     free(d->columns);
     free(d->jobs);
     free(d->sweep);
-    free(d->path);
+    free(d->file);
     free(d->objective);
     free(d->unit);
     free(d->tool);

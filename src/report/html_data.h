@@ -45,7 +45,8 @@ struct html_job {
 };
 
 struct html_data {
-    char *sweep, *path, *objective, *unit, *tool; /* objective NULL: none is declared */
+    char *sweep, *objective, *unit, *tool; /* objective NULL: none is declared */
+    char *file; /* the sweep file's name alone: a page is sent to others, who need not know of directories */
     bool maximise;
     int64_t sweep_id, combinations, excluded, duplicates; /* -1: not recorded */
     int64_t first_ms, last_ms;

@@ -169,7 +169,7 @@ int html_overview(struct html_page *p, struct error *e)
     }
     buffer_printf(&p->out, ". First asked for at %s, last at %s. Sweep file: <code>",
                   clock_format_utc(d->first_ms, first), clock_format_utc(d->last_ms, last));
-    html_add(&p->out, d->path, HTML_TEXT_MOST);
+    html_add(&p->out, d->file, HTML_TEXT_MOST);
     buffer_add_text(&p->out, "</code></p>\n");
     add_cards(p, &t);
     add_bar(p);

@@ -19,7 +19,7 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-#define COMMIT_WITHIN_MS 5    /* what has ended waits at most this long for others to share its commit */
+#define COMMIT_WITHIN_MS 20   /* what has ended waits at most this long for others to share its commit */
 #define COUNTS_EVERY_MS 200
 #define WATCH_EVERY_MS 1000   /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64

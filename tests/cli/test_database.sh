@@ -308,7 +308,7 @@ expect_saved() # FILE
     expect_no_stdout
     expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; what it held is saved in $1: put that in its place and start again"
     expect_sql "ok" "PRAGMA integrity_check" "$1"
-    expect_sql 1 "SELECT count(*) > 0 FROM job" "$1"
+    expect_sql 4 "SELECT count(*) FROM job" "$1"
     mv "$1" results.db
     run_silently 0
     expect_sql "ok" "PRAGMA integrity_check"
