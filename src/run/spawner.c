@@ -193,18 +193,19 @@ void spawner_free(struct spawner *s)
 void spawner_start(struct spawner *s, size_t tag, const struct process_start *start)
 {
     struct request r = request_of(tag, start);
-    struct spawned made;
-    if (!s->has_thread)
-        made = spawn(&r);
-    pthread_mutex_lock(&s->mutex);
-    if (s->has_thread)
-        s->requests[last(s, &s->asks)] = r;
-    else
+    s->pending++;
+    if (!s->has_thread) {
+        struct spawned made = spawn(&r);
+        pthread_mutex_lock(&s->mutex);
         answer(s, &made);
-    if (s->has_thread && !s->at_work)
+        pthread_mutex_unlock(&s->mutex);
+        return;
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->requests[last(s, &s->asks)] = r;
+    if (!s->at_work)
         pthread_cond_signal(&s->asked);
     pthread_mutex_unlock(&s->mutex);
-    s->pending++;
 }
 
 bool spawner_take(struct spawner *s, struct spawned *out)

@@ -136,8 +136,11 @@ static bool sweep_sizes(struct flow *f, struct stage *g, double least)
 {
     double half = floor(g->largest / 2), from = least < half ? half : least;
     double stride = floor((g->largest - from) / search_number(f->s, SEARCH_NUM_TUNING_MICRO_BATCH_SIZES));
-    for (double m = from; m < g->largest; m += stride < 1 ? 1 : stride)
+    double m = from;
+    while (m < g->largest) {
         add_size(f, g, m);
+        m += stride < 1 ? 1 : stride;
+    }
     add_size(f, g, g->largest);
     g->best_metric = NAN;
     for (size_t i = 0; i < g->size_count; i++) {

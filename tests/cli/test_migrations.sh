@@ -32,9 +32,9 @@ dump_of() # VERSION
 }
 
 # Tables SQLite makes for itself come and go with what it has seen.
-schema()
+schema() # FILE [CONDITION]
 {
-    sql "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2" "$1"
+    sql "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND ${2-true} ORDER BY 1, 2" "$1"
 }
 
 every_version__run__becomes_the_schema_of_a_fresh_file()
@@ -125,9 +125,10 @@ migration__killed_in_the_middle__leaves_the_version_before()
         expect_no_stdout
         expect_any_stderr
         expect_sql "$step" "PRAGMA user_version"
-        schema results.db >before
+        # Views come with the program, after the last step.
+        schema results.db "type <> 'view'" >before
         old_database "$step"
-        expect "schema results.db | cmp - before"
+        schema results.db "type <> 'view'" | cmp - before || fail "version $step differs from what wrote it"
         run_meshsweep run --progress none
         expect_status 0
         expect_no_stdout

@@ -5,7 +5,7 @@
 # Four jobs that are done; the recorded start lies in the future of job.sh, so that nothing is stale but what a case makes.
 done_sweep()
 {
-    small_sweep
+    small_sweep sweep.toml
     touch -d '2001-01-01' job.sh
     run_meshsweep run --progress none
     expect_status 0
