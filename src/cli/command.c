@@ -126,7 +126,7 @@ const struct command *command_find(char *const *argv, size_t *at, struct error *
     *at = command_position(argv);
     const char *word = argv[*at];
     if (!word)
-        return commands[0];
+        return &run_command;
     for (const struct command *const *c = commands; *c; c++)
         if (strcmp((*c)->name, word) == 0)
             return *c;
@@ -134,5 +134,5 @@ const struct command *command_find(char *const *argv, size_t *at, struct error *
         return unknown_command(word, e);
     while (argv[*at])
         (*at)++;
-    return commands[0];
+    return &run_command;
 }

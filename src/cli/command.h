@@ -41,7 +41,7 @@ struct command {
     int (*run)(const struct arguments *a, struct error *e);
 };
 
-/* In the order of the help text; NULL-terminated. The first one is run when no command is named. */
+/* In the order of the help text; NULL-terminated. `run_command` is meant when none is named. */
 extern const struct command *const commands[];
 
 extern const struct command run_command, plan_command, status_command, results_command, best_command, why_command,

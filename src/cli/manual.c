@@ -70,7 +70,7 @@ void manual_add(struct buffer *out)
                          "meshsweep enumerates the combinations that fit together under named rules, runs each as a job\n"
                          "(local or Slurm), records everything in a SQLite database, and goes on where it was stopped.\n"
                          ".PP\nWithout a command it is \\fB");
-    add_troff(out, commands[0]->name);
+    add_troff(out, run_command.name);
     buffer_add_text(out, "\\fR.\n.SH COMMANDS\n");
     for (const struct command *const *c = commands; *c; c++)
         add_command(out, *c);
@@ -148,10 +148,10 @@ void completion_add_bash(struct buffer *out)
     for (const struct command *const *c = commands; *c; c++)
         buffer_printf(out, "%s%s", c == commands ? "" : "|", (*c)->name);
     buffer_add_text(out, ") command=$word; break ;;\n        esac\n    done\n");
-    buffer_printf(out, "    case ${command:-%s}:$before in\n", commands[0]->name);
+    buffer_printf(out, "    case ${command:-%s}:$before in\n", run_command.name);
     for (const struct command *const *c = commands; *c; c++)
         add_bash_values(out, *c);
-    buffer_printf(out, "    esac\n    case $current in\n    -*) case ${command:-%s} in\n", commands[0]->name);
+    buffer_printf(out, "    esac\n    case $current in\n    -*) case ${command:-%s} in\n", run_command.name);
     for (const struct command *const *c = commands; *c; c++) {
         buffer_printf(out, "        %s) word='", (*c)->name);
         add_bash_options(out, (*c)->options);
@@ -213,7 +213,7 @@ void completion_add_zsh(struct buffer *out)
         buffer_add_text(out, "'\n");
     }
     buffer_printf(out, ")\nif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n    _describe command commands\n    return\nfi\n"
-                       "local name=$words[2]\n[[ $name != -* ]] || name=%s\ncase $name in\n", commands[0]->name);
+                       "local name=$words[2]\n[[ $name != -* ]] || name=%s\ncase $name in\n", run_command.name);
     for (const struct command *const *c = commands; *c; c++) {
         buffer_printf(out, "%s)\n    _arguments", (*c)->name);
         for (const struct option *o = (*c)->options; o->name; o++)
