@@ -19,6 +19,8 @@
 #include "util/memory.h"
 #include "util/shell_words.h"
 
+#define PARETO_LISTED 20
+
 struct best_options {
     const char *db, *out;
     bool json;
@@ -92,20 +94,60 @@ static void add_keys(const struct best_job *job, struct buffer *out)
     }
 }
 
-static void add_runner_up(const struct best *b, const struct best_job *job, struct buffer *out)
+/* ", zero_stage 1, …": what the winner has not, or has otherwise. */
+static void add_differences(const struct best *b, const struct job_keys *keys, struct buffer *out)
 {
-    buffer_printf(out, "  job %lld: ", (long long)job->job_id);
-    add_value(b, job->value, out);
-    for (size_t i = 0; i < job->keys.count; i++) {
-        const struct job_key *key = &job->keys.items[i];
+    for (size_t i = 0; i < keys->count; i++) {
+        const struct job_key *key = &keys->items[i];
         if (!is_difference(&b->jobs[0], key))
             continue;
-        char *title = job_key_title(&job->keys, key);
+        char *title = job_key_title(keys, key);
         buffer_printf(out, ", %s ", title);
         text_add_printable(out, key->text, strlen(key->text), 40, false);
         free(title);
     }
+}
+
+static void add_runner_up(const struct best *b, const struct best_job *job, struct buffer *out)
+{
+    buffer_printf(out, "  job %lld: ", (long long)job->job_id);
+    add_value(b, job->value, out);
+    add_differences(b, &job->keys, out);
     buffer_add_char(out, '\n');
+}
+
+static void add_unbeaten(const struct best *b, const struct pareto_job *job, struct buffer *out)
+{
+    buffer_printf(out, "  job %lld: ", (long long)job->job_id);
+    for (size_t i = 0; i < b->pareto.objective_count; i++) {
+        const struct pareto_objective *o = &b->pareto.objectives[i];
+        buffer_printf(out, "%s%s ", i ? ", " : "", o->metric);
+        text_add_rounded(out, job->values[i]);
+        buffer_printf(out, "%s%s", o->unit[0] ? " " : "", o->unit);
+    }
+    if (job->tie)
+        buffer_printf(out, ", a tie with job %lld", (long long)job->tie);
+    add_differences(b, &job->keys, out);
+    buffer_add_char(out, '\n');
+}
+
+/* Of several objectives. */
+static void add_pareto(const struct best *b, struct buffer *out)
+{
+    const struct pareto *p = &b->pareto;
+    if (p->objective_count < 2)
+        return;
+    buffer_add_text(out, "\nno job is better in one of these and as good in the others (Pareto set):");
+    for (size_t i = 0; i < p->objective_count; i++)
+        buffer_printf(out, "%s %s %s", i ? "," : "", p->objectives[i].maximise ? "highest" : "lowest",
+                      p->objectives[i].metric);
+    buffer_add_char(out, '\n');
+    for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
+        add_unbeaten(b, &p->jobs[i], out);
+    if (p->count > PARETO_LISTED)
+        buffer_printf(out, "  and %zu more: --json lists all\n", p->count - PARETO_LISTED);
+    if (p->incomplete)
+        buffer_printf(out, "  %zu ok %s one of these\n", p->incomplete, p->incomplete == 1 ? "job lacks" : "jobs lack");
 }
 
 static int print_text(const struct best *b, const char *db, struct error *e)
@@ -126,6 +168,7 @@ static int print_text(const struct best *b, const char *db, struct error *e)
         add_runner_up(b, &b->jobs[i], &out);
     if (b->more)
         buffer_add_text(&out, "  and more: meshsweep results --sort shows them\n");
+    add_pareto(b, &out);
     free(line);
     free(files);
     free(redacted);
@@ -136,20 +179,47 @@ static int print_text(const struct best *b, const char *db, struct error *e)
 
 /* --- as JSON --- */
 
-static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
+static void json_add_differences(cJSON *item, const struct best *b, const struct job_keys *keys)
 {
-    cJSON *item = cJSON_CreateObject(), *differs = cJSON_CreateObject();
-    cJSON_AddNumberToObject(item, "job", (double)job->job_id);
-    cJSON_AddNumberToObject(item, "value", job->value);
-    for (size_t i = 0; i < job->keys.count; i++) {
-        if (!is_difference(&b->jobs[0], &job->keys.items[i]))
+    cJSON *differs = cJSON_AddObjectToObject(item, "differs");
+    for (size_t i = 0; i < keys->count; i++) {
+        if (!is_difference(&b->jobs[0], &keys->items[i]))
             continue;
-        char *title = xasprintf("%s.%s", job->keys.items[i].section, job->keys.items[i].name);
-        cJSON_AddStringToObject(differs, title, job->keys.items[i].text);
+        char *title = xasprintf("%s.%s", keys->items[i].section, keys->items[i].name);
+        cJSON_AddStringToObject(differs, title, keys->items[i].text);
         free(title);
     }
-    cJSON_AddItemToObject(item, "differs", differs);
+}
+
+static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
+{
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddNumberToObject(item, "job", (double)job->job_id);
+    cJSON_AddNumberToObject(item, "value", job->value);
+    json_add_differences(item, b, &job->keys);
     return item;
+}
+
+/* Of several objectives: "pareto": [{"job": …, "tie": …, "values": {…}, "differs": {…}}, …]. */
+static void json_add_pareto(cJSON *root, const struct best *b)
+{
+    const struct pareto *p = &b->pareto;
+    if (p->objective_count < 2)
+        return;
+    cJSON *set = cJSON_AddArrayToObject(root, "pareto");
+    for (size_t i = 0; i < p->count; i++) {
+        cJSON *item = cJSON_CreateObject(), *values;
+        cJSON_AddItemToArray(set, item);
+        cJSON_AddNumberToObject(item, "job", (double)p->jobs[i].job_id);
+        if (p->jobs[i].tie)
+            cJSON_AddNumberToObject(item, "tie", (double)p->jobs[i].tie);
+        else
+            cJSON_AddNullToObject(item, "tie");
+        values = cJSON_AddObjectToObject(item, "values");
+        for (size_t k = 0; k < p->objective_count; k++)
+            cJSON_AddNumberToObject(values, p->objectives[k].metric, p->jobs[i].values[k]);
+        json_add_differences(item, b, &p->jobs[i].keys);
+    }
 }
 
 static int print_json(const struct best *b, const char *db, struct error *e)
@@ -170,6 +240,7 @@ static int print_json(const struct best *b, const char *db, struct error *e)
     cJSON *close = cJSON_AddArrayToObject(root, "close");
     for (size_t i = 1; i < b->count; i++)
         cJSON_AddItemToArray(close, runner_up_json(b, &b->jobs[i]));
+    json_add_pareto(root, b);
     int rc = output_json(root, e);
     cJSON_Delete(root);
     free(line);
@@ -268,11 +339,24 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     return STATUS_JOBS_FAILED;
 }
 
+/* A step of a larger batch does more: who wins across batches may not win at an equal one. */
+static void say_batches(const struct batch_spread *s)
+{
+    if (s->others == 1)
+        output_message("the winner's global batch is %lld, and other jobs have %lld: compare at an equal one with"
+                       " meshsweep results", (long long)s->winner, (long long)s->least);
+    else if (s->others > 1)
+        output_message("the winner's global batch is %lld, and other jobs have %lld others from %lld to %lld: compare at"
+                       " an equal one with meshsweep results", (long long)s->winner, (long long)s->others,
+                       (long long)s->least, (long long)s->most);
+}
+
 static int print(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
 {
     if (o->out && (write_files(b, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
                    copy_ds_config(b, o->db, o->out, e) < 0))
         return -1;
+    say_batches(&b->batches);
     return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
 }
 

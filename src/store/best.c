@@ -90,6 +90,45 @@ static int read_ranked(struct db *db, struct best *out, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+/* Of equal ones under the first objective, the other objectives choose. */
+static void prefer_unbeaten(struct best *out)
+{
+    const struct pareto *p = &out->pareto;
+    if (p->count == 0 || p->jobs[0].values[0] != out->jobs[0].value)
+        return;
+    size_t i = 0;
+    while (i + 1 < out->count && out->jobs[i].job_id != p->jobs[0].job_id)
+        i++;
+    out->jobs[i].job_id = out->jobs[0].job_id;
+    out->jobs[0].job_id = p->jobs[0].job_id;
+}
+
+#define BATCH_OF(json) "json_extract(" json ", '$.global_batch'), json_extract(" json ", '$.train_batch_size')"
+#define BATCH_SQL \
+    "(SELECT CAST(coalesce(" BATCH_OF("j.derived") ", " BATCH_OF("t.json") ", " BATCH_OF("p.json") ") AS INTEGER)" \
+    " FROM (SELECT 1) LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id)"
+
+static int read_batches(struct db *db, struct best *out, struct error *e)
+{
+    static const char sql[] =
+        "WITH b (batch) AS MATERIALIZED (SELECT DISTINCT " BATCH_SQL " FROM summary AS m"
+        " JOIN attempt AS a ON a.id = m.attempt_id JOIN job AS j ON j.attempt_id = a.id"
+        " WHERE m.name = ?1 AND m.value > -9e999 AND m.value < 9e999 AND j.state = 'ok' AND a.stopped_steps IS NULL"
+        " AND j.sweep_id = (SELECT id FROM current_sweep)),"
+        " w (batch) AS (SELECT " BATCH_SQL " FROM job AS j WHERE j.id = ?2)"
+        " SELECT w.batch, count(b.batch), min(b.batch), max(b.batch) FROM w LEFT JOIN b ON b.batch <> w.batch";
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, out->objective);
+    stmt_bind_int(s, 2, out->jobs[0].job_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0 && !stmt_is_null(s, 0))
+        out->batches = (struct batch_spread){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
 /* --- the winner's attempt --- */
 
 /* Infinities are no JSON. */
@@ -148,6 +187,10 @@ int best_read(struct db *db, struct best *out, struct error *e)
     int rc = read_objective(db, &best, e);
     if (rc == 0)
         rc = read_ranked(db, &best, e);
+    if (rc == 0 && best.count && (rc = pareto_read(db, &best.pareto, e)) == 0) {
+        prefer_unbeaten(&best);
+        rc = read_batches(db, &best, e);
+    }
     if (rc == 0 && best.count)
         rc = read_winner(db, &best, e);
     db_rollback(db);
@@ -167,6 +210,7 @@ void best_free(struct best *b)
     free(b->objective);
     free(b->unit);
     free(b->sweep);
+    pareto_free(&b->pareto);
     job_launch_free(&b->launch);
     free(b->directory);
     free(b->job_json);

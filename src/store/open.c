@@ -25,6 +25,7 @@ static const struct migration migrations[] = {
     {5, "migrations/0005_search.sql"},
     {6, "migrations/0006_ranked_summaries.sql"},
     {7, "migrations/0007_origins.sql"},
+    {8, "migrations/0008_objectives.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

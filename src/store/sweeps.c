@@ -54,6 +54,21 @@ static int insert_sweep(struct db *db, const struct sweep *sweep, const struct h
     return rc;
 }
 
+static int insert_further_objectives(struct db *db, const struct sweep *sweep, int64_t id, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = db_prepare(db, "INSERT INTO further_objective VALUES (?, ?, ?, ?)", &s, e);
+    for (size_t i = 1; rc == 0 && i < sweep->objective_count; i++) {
+        stmt_bind_int(s, 1, id);
+        stmt_bind_int(s, 2, (int64_t)i);
+        stmt_bind_text(s, 3, sweep->objectives[i].metric);
+        stmt_bind_int(s, 4, sweep->objectives[i].maximise);
+        rc = stmt_run(s, e);
+    }
+    stmt_free(s);
+    return rc;
+}
+
 /* last_seen only goes forward, so that a clock set back does not bring an old sweep to the front. */
 static int touch_sweep(struct db *db, int64_t id, struct error *e)
 {
@@ -94,7 +109,7 @@ int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *has
 {
     if (find_sweep(db, hash, id, e) < 0)
         return -1;
-    if (*id == 0 && insert_sweep(db, s, hash, id, e) < 0)
+    if (*id == 0 && (insert_sweep(db, s, hash, id, e) < 0 || insert_further_objectives(db, s, *id, e) < 0))
         return -1;
     if (touch_sweep(db, *id, e) < 0)
         return -1;

@@ -280,6 +280,86 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
     expect_any_stderr
 }
 
+# Five jobs: 2 and 3 measure the same, 1 is as fast and larger, 4 slower and smaller, 5 slower and larger.
+several_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "several"
+objective = ["max:speed", "min:memory"]
+[job]
+command = ["/bin/sh", "./job.sh", "{x}"]
+[job.metrics.speed]
+regex = 'speed: ([0-9.]+)'
+unit = "samples/s"
+[job.metrics.memory]
+regex = 'memory: ([0-9.]+)'
+unit = "GiB"
+[training_spec]
+global_batch = 64
+[[parallel_spec]]
+x = [1, 2, 3, 4, 5]
+END
+    cat >job.sh <<'END'
+set -- $(echo "100 30,100 20,100 20,60 10,50 40" | cut -d , -f "$1")
+echo "speed: $1"
+echo "memory: $2"
+END
+}
+
+best__several_objectives__the_pareto_set_with_ties()
+{
+    several_sweep
+    run_meshsweep run -j 1 --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep best
+    expect_status 0
+    # As fast as job 1 and smaller.
+    expect_stdout_contains 'highest speed 100 samples/s, job 2 of sweep several'
+    expect_stdout_contains 'as good in the others (Pareto set): highest speed, lowest memory
+  job 2: speed 100 samples/s, memory 20 GiB
+  job 3: speed 100 samples/s, memory 20 GiB, a tie with job 2, x 3
+  job 4: speed 60 samples/s, memory 10 GiB, x 4'
+    expect_stdout_lacks 'job 5'
+    expect_no_stderr
+    run_meshsweep best --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout best.json
+    expect_sql '2||100|20
+3|2|100|20
+4||60|10' "SELECT value ->> 'job', value ->> 'tie', value ->> '\$.values.speed', value ->> '\$.values.memory'
+               FROM json_each(readfile('best.json'), '\$.pareto')"
+    # A job that did not say its memory takes no part.
+    sql "DELETE FROM summary WHERE name = 'memory' AND attempt_id <= 2"
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains 'highest speed 100 samples/s, job 3 of sweep several'
+    expect_stdout_contains '2 ok jobs lack one of these'
+    expect_no_stderr
+}
+
+best__several_global_batches__said()
+{
+    several_sweep
+    sed -i -e '/^global_batch/s/=.*/= [32, 64]/' -e '/^objective/s/=.*/= "max:speed"/' sweep.toml
+    run_meshsweep run -j 1 --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_lacks 'Pareto'
+    expect_stderr "meshsweep: the winner's global batch is 32, and other jobs have 64: compare at an equal one with meshsweep results"
+    run_meshsweep best --json
+    expect_status 0
+    expect_stdout_lacks 'pareto'
+    expect_any_stderr
+}
+
 why__a_trial__its_reason()
 {
     search_sweep 'strategy = "random"' 'max_trials = 40'
