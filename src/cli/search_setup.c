@@ -83,18 +83,20 @@ static bool asks_for_anything(const struct search_options *o)
 {
     bool any = o->order > 0 || o->racing > 0 || (o->strategy && strcmp(o->strategy, "grid") != 0);
     for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
-        any |= o->numbers[i] != SEARCH_NOT_GIVEN && i != SEARCH_CONFIRM;
+        any |= o->numbers[i] != SEARCH_NOT_GIVEN && i != SEARCH_CONFIRM && i != SEARCH_START_PROFILE_STEP;
     for (int i = 0; i < SEARCH_ZERO_STAGES; i++)
         any |= o->zero_stages[i];
     return any;
 }
 
-int search_setup_read(const struct run_options *o, const struct sweep *sweep, struct search_setup *out, struct error *e)
+int search_setup_read(const struct run_options *o, struct sweep *sweep, struct search_setup *out, struct error *e)
 {
     struct search_options given = search_options_none();
     if (read_options(o, &given, e) < 0)
         return -1;
     out->options = sweep->search.given ? search_options_overlay(&sweep->search.options, &given) : given;
+    if (out->options.numbers[SEARCH_START_PROFILE_STEP] != SEARCH_NOT_GIVEN)
+        sweep->job.first_step = (int64_t)out->options.numbers[SEARCH_START_PROFILE_STEP];
     out->wanted = asks_for_anything(&out->options);
     if (out->wanted && sweep->objective_count == 0 && out->options.strategy && strcmp(out->options.strategy, "grid") != 0)
         return error_set(e, ERROR_USAGE,

@@ -11,6 +11,6 @@ struct search_setup {
 };
 
 /* -1 (ERROR_USAGE) names the option that is wrong. */
-int search_setup_read(const struct run_options *o, const struct sweep *sweep, struct search_setup *out, struct error *e);
+int search_setup_read(const struct run_options *o, struct sweep *sweep, struct search_setup *out, struct error *e);
 
 #endif

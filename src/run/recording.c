@@ -17,14 +17,25 @@ static const struct metric *declared(const struct sweep *s, const char *name)
     return &undeclared;
 }
 
-/* The values of one metric in the order in which they came. The caller's. */
-static double *values_of(const struct sample_list *l, size_t metric, size_t *count)
+/* The values of one metric in the order in which they came, without those of steps before `first`; if there are no
+ * others, the last of them alone. *early is how many steps came before. The caller's. */
+static double *values_of(const struct sample_list *l, size_t metric, int64_t first, size_t *count, int64_t *early)
 {
-    double *values = xcalloc(l->count, sizeof *values);
+    double *values = xcalloc(l->count + 1, sizeof *values), last = 0;
     *count = 0;
-    for (size_t i = 0; i < l->count; i++)
-        if (l->samples[i].metric == metric)
+    *early = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->samples[i].metric != metric)
+            continue;
+        if (l->samples[i].step >= first) {
             values[(*count)++] = l->samples[i].value;
+        } else {
+            last = l->samples[i].value;
+            (*early)++;
+        }
+    }
+    if (*count == 0 && *early > 0)
+        values[(*count)++] = last;
     return values;
 }
 
@@ -32,8 +43,9 @@ static struct summary summary_of(const struct recording *r, size_t metric)
 {
     const struct metric *m = declared(r->sweep, r->samples.names[metric]);
     size_t count;
-    double *values = values_of(&r->samples, metric, &count);
-    struct summary s = summarise(values, count, m->warmup, m->take);
+    int64_t early;
+    double *values = values_of(&r->samples, metric, r->sweep->job.first_step, &count, &early);
+    struct summary s = summarise(values, count, m->warmup - early, m->take);
     free(values);
     return s;
 }

@@ -494,7 +494,7 @@ static const struct metric *objective_metric(const struct search_driver *d)
     return NULL;
 }
 
-/* The counted steps of the objective, warm-up dropped; the caller's. *last is the last step of all that was reported. */
+/* The counted steps of the objective, without warm-up and steps before the first that counts; the caller's. *last is the last step of all that was reported. */
 static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *last)
 {
     const struct metric *m = objective_metric(d);
@@ -506,7 +506,7 @@ static double *counted_steps(const struct search_driver *d, const struct sample_
         if (!d->objective || strcmp(l->names[l->samples[i].metric], d->objective) != 0)
             continue;
         *last = l->samples[i].step;
-        if (warmup-- <= 0)
+        if (warmup-- <= 0 && l->samples[i].step >= d->request.space->sweep->job.first_step)
             values[(*count)++] = l->samples[i].value;
     }
     return values;

@@ -360,6 +360,38 @@ best__several_global_batches__said()
     expect_any_stderr
 }
 
+start_profile_step__samples_before__do_not_count()
+{
+    search_sweep
+    sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^bucket/s/=.*/= [1]/' -e '/^micro_batch/s/=.*/= [1]/' \
+        -e '/^better/a take = "mean"\nwarmup = 1' sweep.toml
+    cat >job.sh <<'END'
+for value in 1000 100 3 5; do
+    echo "throughput: $value"
+done
+END
+    run_meshsweep run --progress none -d none.db
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "36.0|3" "SELECT value, count FROM summary" none.db
+    # Two of them, and the last alone where the first that counts never comes; all are kept as samples.
+    run_meshsweep run --progress none --start-profile-step 2 -d two.db
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "4.0|2|4|0" "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM summary" \
+        two.db
+    sed -i '1i start_profile_step = 9' sweep.toml
+    sed -i '1i [search]' sweep.toml
+    sed -i '3{/^\[search\]$/d}' sweep.toml
+    run_meshsweep run --progress none -d nine.db
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "5.0|1" "SELECT value, count FROM summary" nine.db
+}
+
 why__a_trial__its_reason()
 {
     search_sweep 'strategy = "random"' 'max_trials = 40'
