@@ -306,10 +306,8 @@ static int group_by_columns(struct loading *l, struct error *e)
     struct stmt *s = NULL;
     struct buffer name = BUFFER_INIT;
     char *columns = xasprintf("job,%s", l->request->group_by);
-    const struct result_query query = {.columns = columns};
+    const struct result_query query = {.columns = columns, .columns_option = "--group-by"};
     int rc = result_query_open(l->request->db, &query, &s, e);
-    if (rc < 0)
-        error_context(e, "--group-by");
     while (rc >= 0 && (rc = stmt_next(s, e)) > 0) {
         const struct measured_job *job = find_job(l, stmt_int(s, 0));
         if (!job || job->candidate == SIZE_MAX)

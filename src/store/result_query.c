@@ -10,6 +10,7 @@
 #include "util/suggest.h"
 
 #define STEPS_MOST_MILLIONS 20000 /* a minute or two */
+#define TITLES_LISTED 40
 
 struct titles {
     char **items;
@@ -75,10 +76,25 @@ static char *hint(const struct titles *t, const char *name, const char *quote)
     return buffer_take(&b);
 }
 
+/* " (columns: …)", where nothing comes near. The caller's. */
+static char *list(const struct titles *t)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, " (columns: ");
+    for (size_t i = 0; i < t->count && i < TITLES_LISTED; i++)
+        buffer_printf(&b, "%s%s", i ? ", " : "", t->items[i]);
+    buffer_add_text(&b, t->count > TITLES_LISTED ? ", …)" : ")");
+    return buffer_take(&b);
+}
+
 static int unknown_column(const struct titles *t, const char *option, const char *name, size_t length, struct error *e)
 {
     char *word = xstrndup(name, length);
     char *suggestion = hint(t, word, "");
+    if (!suggestion[0]) {
+        free(suggestion);
+        suggestion = list(t);
+    }
     error_set(e, ERROR_USAGE, "%s: there is no column %s%s", option, word, suggestion);
     free(suggestion);
     free(word);
@@ -151,13 +167,13 @@ static int choose_brief(struct db *db, const struct result_query *q, const struc
     return rc;
 }
 
-static int choose_named(const struct titles *all, const char *columns, struct titles *out, struct error *e)
+static int choose_named(const struct titles *all, const struct result_query *q, struct titles *out, struct error *e)
 {
-    for (const char *name = columns;; name++) {
+    for (const char *name = q->columns;; name++) {
         size_t length = strcspn(name, ",");
         const char *title = titles_find(all, name, length);
         if (!title)
-            return unknown_column(all, "--columns", name, length, e);
+            return unknown_column(all, q->columns_option ? q->columns_option : "--columns", name, length, e);
         titles_add(out, title, strlen(title));
         name += length;
         if (!*name)
@@ -169,7 +185,7 @@ static int choose_columns(struct db *db, const struct result_query *q, const str
                           struct error *e)
 {
     if (q->columns)
-        return choose_named(all, q->columns, out, e);
+        return choose_named(all, q, out, e);
     if (q->brief)
         return choose_brief(db, q, all, out, e);
     for (size_t i = 0; i < all->count; i++)

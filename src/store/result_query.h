@@ -9,6 +9,7 @@ struct result_query {
     const char *where;     /* an SQL condition over the columns, somebody's; NULL: none */
     const char *sort;      /* a column, by default ascending, or "COLUMN:desc" or "COLUMN:asc"; NULL: by job */
     const char *columns;   /* names with commas between them; NULL: all */
+    const char *columns_option; /* what messages call `columns`; NULL: "--columns" */
     const char *state;     /* jobs in this state; NULL: any */
     int64_t limit;         /* rows at most; 0: all */
     bool every_sweep;      /* not only jobs of the current one */

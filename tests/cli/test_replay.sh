@@ -157,7 +157,11 @@ replay__nothing_to_replay__said()
     run_meshsweep replay --group-by layer
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains '--group-by: '
+    expect_stderr 'meshsweep: --group-by: there is no column layer (did you mean layers?)'
+    run_meshsweep replay --group-by nothing_like_it
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: --group-by: there is no column nothing_like_it \(columns: .*layers.*\)$'
     run_meshsweep replay --strategy modle
     expect_status 2
     expect_no_stdout
