@@ -20,6 +20,7 @@
 #include "space/learning.h"
 #include "store/attempts.h"
 #include "store/best.h"
+#include "store/contenders.h"
 #include "store/open.h"
 #include "util/memory.h"
 
@@ -185,18 +186,23 @@ static int reopen_stale(struct execution *x, struct error *e)
     return rc;
 }
 
-/* Selects the winner and, for a confirmation, those that are as good within the tolerance. */
+/* Selects the winner and, for a confirmation, those that may be as good. */
 static int select_best(struct execution *x, bool winner_alone, bool *any, struct error *e)
 {
     struct best best = {0};
+    int64_t ids[BEST_LISTED];
+    size_t count = 0;
     if (best_read(x->db, &best, e) < 0)
         return -1;
-    size_t count = winner_alone && best.count > 1 ? 1 : best.count;
+    int rc = contenders_read(x->db, &best, ids, &count, e);
+    if (winner_alone && count > 1)
+        count = 1;
     /* Nothing to confirm about one that has no rival. */
     *any = winner_alone ? count > 0 : count > 1;
-    int rc = *any ? attempts_select_begin(x->db, e) : 0;
+    if (rc == 0 && *any)
+        rc = attempts_select_begin(x->db, e);
     for (size_t i = 0; rc == 0 && *any && i < count; i++)
-        rc = attempts_select(x->db, best.jobs[i].job_id, e);
+        rc = attempts_select(x->db, ids[i], e);
     best_free(&best);
     return rc;
 }

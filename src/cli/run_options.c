@@ -76,7 +76,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .help = "end running jobs that cannot become the best"}, \
     {.name = "equal-batch", .kind = OPTION_CHOICE, .offset = AT(equal_batch), .value = "on|off", \
      .choices = switch_words, .help = "compare at equal global batch only (on)"}, \
-    SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each that is within 2 % of the best"), \
+    SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each whose interval overlaps the best's"), \
     {.name = "run-full-experiment", .kind = OPTION_FLAG, .offset = AT(run_full_experiment), \
      .help = "then launch the winner"}
 

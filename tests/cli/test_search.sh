@@ -392,6 +392,24 @@ END
     expect_sql "5.0|1" "SELECT value, count FROM summary" nine.db
 }
 
+confirm__intervals_of_the_samples__those_that_overlap_run_again()
+{
+    search_sweep
+    sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^bucket/s/=.*/= [1, 2, 3, 4]/' -e '/^micro_batch/s/=.*/= [1]/' sweep.toml
+    # The second is within 2 % and surely slower; the third is slower and may well be as fast; the fourth is slower.
+    cat >job.sh <<'END'
+echo "90 90.01 89.99,89 89.01 88.99,60 100 80,70 70.1 69.9" | cut -d , -f "$2" | tr ' ' '\n' | sed 's/^/throughput: /'
+END
+    run_meshsweep run --progress none --confirm 3
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "90.0|3
+89.0|1
+80.0|3
+70.0|1" "SELECT r.throughput, count(*) FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id ORDER BY a.job_id"
+}
+
 why__a_trial__its_reason()
 {
     search_sweep 'strategy = "random"' 'max_trials = 40'
