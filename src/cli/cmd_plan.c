@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cjson/cJSON.h>
 
@@ -9,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "report/text.h"
 #include "space/describe.h"
 #include "space/learning.h"
 #include "space/plan.h"
@@ -16,7 +18,8 @@
 #include "store/open.h"
 #include "util/parse.h"
 
-#define JOBS_SHOWN 100 /* without --all or --limit */
+#define JOBS_SHOWN 100  /* without --all or --limit */
+#define REASONS_SHOWN 8 /* per mark; --all and --json tell more */
 
 static const char *const mark_signs[PLAN_MARK_COUNT] = {
     [PLAN_NEW] = "+", [PLAN_DONE] = "=", [PLAN_RETRY] = "~", [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">",
@@ -74,6 +77,29 @@ static void add_marks(const struct plan *plan, struct buffer *out)
     buffer_printf(out, " - %" PRId64 " no longer in the file\n", plan->gone);
 }
 
+static void add_reason(const struct plan_reason *r, struct buffer *out)
+{
+    buffer_printf(out, "  %s %" PRId64 " %s: ", r->mark ? mark_signs[r->mark] : "-", r->jobs,
+                  r->mark ? mark_names[r->mark] : "gone");
+    text_add_printable(out, r->why, strlen(r->why), 0, false);
+    buffer_add_char(out, '\n');
+}
+
+static void add_reasons(const struct plan *plan, bool all, struct buffer *out)
+{
+    size_t shown = 0, hidden = 0;
+    for (size_t i = 0; i < plan->reason_count; i++) {
+        if (i == 0 || plan->reasons[i].mark != plan->reasons[i - 1].mark)
+            shown = 0;
+        if (shown++ < REASONS_SHOWN || all)
+            add_reason(&plan->reasons[i], out);
+        else
+            hidden++;
+    }
+    if (hidden > 0)
+        buffer_printf(out, "  … and %zu more reasons; --all shows them\n", hidden);
+}
+
 static void add_predicted_cost(const struct space *space, const struct plan *plan, struct buffer *out)
 {
     if (space->prediction.note[0])
@@ -106,6 +132,7 @@ static void add_text(const struct space *space, const struct plan *plan, const s
     if (plan->jobs > l->shown)
         buffer_printf(out, "… and %" PRId64 " more; --all shows them\n", plan->jobs - l->shown);
     add_marks(plan, out);
+    add_reasons(plan, l->most == INT64_MAX, out);
     if (isnan(plan->device_hours_max))
         buffer_add_text(out, "no bound on the time: some job has no time limit\n");
     else
@@ -130,6 +157,19 @@ static void add_predicted_json(const struct space *space, const struct plan *pla
     cJSON_AddStringToObject(p, "note", space->prediction.note);
 }
 
+static void add_reasons_json(const struct plan *plan, cJSON *o)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, "reasons");
+    for (size_t i = 0; i < plan->reason_count; i++) {
+        const struct plan_reason *r = &plan->reasons[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "mark", r->mark ? mark_names[r->mark] : "gone");
+        cJSON_AddStringToObject(item, "why", r->why);
+        cJSON_AddNumberToObject(item, "jobs", (double)r->jobs);
+        cJSON_AddItemToArray(list, item);
+    }
+}
+
 static void add_json(const struct space *space, const struct plan *plan, struct buffer *out)
 {
     cJSON *o = cJSON_CreateObject();
@@ -145,6 +185,7 @@ static void add_json(const struct space *space, const struct plan *plan, struct 
     for (int i = 1; i < PLAN_MARK_COUNT; i++)
         cJSON_AddNumberToObject(o, mark_names[i], (double)plan->marks[i]);
     cJSON_AddNumberToObject(o, "gone", (double)plan->gone);
+    add_reasons_json(plan, o);
     if (isnan(plan->device_hours_max))
         cJSON_AddNullToObject(o, "device_hours_max");
     else

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "space/knowledge.h"
+#include "space/migration.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 
@@ -17,12 +18,67 @@ struct planner {
     struct knowledge *knowledge; /* NULL: no job of the plan ran out of memory, or that is not to count */
     struct hash128 *witnesses;   /* their keys; in `knowledge` they are numbered from 1 */
     size_t witness_count;
+    struct migration *migration; /* NULL: there is no database */
+    struct buffer why;           /* of the job that was looked up; empty: it is not in the database */
+    size_t last_reason;
 };
 
 void plan_free(struct plan *p)
 {
+    for (size_t i = 0; i < p->reason_count; i++)
+        free(p->reasons[i].why);
+    free(p->reasons);
     free(p->match.rules);
     p->match.rules = NULL;
+    p->reasons = NULL;
+    p->reason_count = 0;
+}
+
+/* --- why --- */
+
+static bool is_reason(const struct plan_reason *r, enum plan_mark mark, const char *why)
+{
+    return r->mark == mark && strcmp(r->why, why) == 0;
+}
+
+static size_t find_reason(const struct planner *p, enum plan_mark mark, const char *why)
+{
+    const struct plan *plan = p->plan;
+    /* Jobs that follow each other mostly share their reason. */
+    if (p->last_reason < plan->reason_count && is_reason(&plan->reasons[p->last_reason], mark, why))
+        return p->last_reason;
+    size_t i = 0;
+    while (i < plan->reason_count && !is_reason(&plan->reasons[i], mark, why))
+        i++;
+    return i;
+}
+
+static void count_reason(struct planner *p, enum plan_mark mark, const char *why)
+{
+    struct plan *plan = p->plan;
+    size_t i = find_reason(p, mark, why);
+    if (i >= PLAN_REASONS_MOST && i == plan->reason_count) {
+        why = "other reasons";
+        i = find_reason(p, mark, why);
+    }
+    if (i == plan->reason_count) {
+        plan->reasons = array_grow(plan->reasons, i, sizeof *plan->reasons);
+        plan->reasons[plan->reason_count++] = (struct plan_reason){mark, xstrdup(why), 0};
+    }
+    plan->reasons[i].jobs++;
+    p->last_reason = i;
+}
+
+static int by_mark_and_jobs(const void *a, const void *b)
+{
+    const struct plan_reason *x = a, *y = b;
+    /* What is gone stands last. */
+    int mark_x = x->mark ? (int)x->mark : PLAN_MARK_COUNT, mark_y = y->mark ? (int)y->mark : PLAN_MARK_COUNT;
+    if (mark_x != mark_y)
+        return mark_x - mark_y;
+    if (x->jobs != y->jobs)
+        return x->jobs < y->jobs ? 1 : -1;
+    return strcmp(x->why, y->why);
 }
 
 static bool is_forced(char *const *forced, const char *failure)
@@ -62,9 +118,29 @@ static enum plan_mark mark_row(const struct plan_request *r, const struct stmt *
     return r->runner_alive ? PLAN_RUNNING : mark_failed(r, "lost", stmt_int(row, 2) + 1);
 }
 
+static void explain_row(struct planner *p, enum plan_mark mark)
+{
+    const struct plan_request *r = p->request;
+    const struct stmt *row = p->lookup;
+    const char *state = stmt_text(row, 0), *failure = strcmp(state, "failed") == 0 ? stmt_text(row, 1) : "lost";
+    /* The attempt of a dead runner is not yet recorded as lost. */
+    int64_t tried = stmt_int(row, 2) + (strcmp(state, "running") == 0);
+    buffer_clear(&p->why);
+    if (mark == PLAN_NEW)
+        buffer_add_text(&p->why, "recorded, not run to an end yet");
+    else if (strcmp(state, "ok") == 0)
+        buffer_printf(&p->why, "ok %lld of %lld times", (long long)tried, (long long)r->space->sweep->job.repeat);
+    else if (mark == PLAN_RETRY && is_forced(r->forced, failure))
+        buffer_printf(&p->why, "%s, asked for again", failure);
+    else
+        buffer_printf(&p->why, "%s, %lld of %lld attempts", failure, (long long)tried,
+                      (long long)retry_allowed(r->policy, failure));
+}
+
 static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark *mark, struct error *e)
 {
     *mark = PLAN_NEW;
+    buffer_clear(&p->why);
     if (!p->lookup)
         return 0;
     stmt_bind_blob(p->lookup, 1, key->bytes, sizeof key->bytes);
@@ -72,6 +148,7 @@ static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark
     int rc = stmt_next(p->lookup, e);
     if (rc > 0) {
         *mark = mark_row(p->request, p->lookup);
+        explain_row(p, *mark);
         p->known++;
     }
     stmt_reset(p->lookup);
@@ -153,6 +230,17 @@ static int find_witness(struct planner *p, const struct match *m, enum plan_mark
     return 0;
 }
 
+static int give_reason(struct planner *p, const struct match *m, enum plan_mark mark, struct error *e)
+{
+    const char *why = buffer_text(&p->why);
+    if (!p->migration || (mark != PLAN_NEW && mark != PLAN_RETRY && mark != PLAN_FAILED))
+        return 0;
+    if (!why[0] && migration_why_new(p->migration, m, &why, e) < 0)
+        return -1;
+    count_reason(p, mark, why);
+    return 0;
+}
+
 static int take_match(struct planner *p, const struct match *m, struct error *e)
 {
     enum plan_mark mark;
@@ -161,7 +249,8 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
         p->plan->duplicates++;
         return 0;
     }
-    if (mark_job(p, &m->key, &mark, e) < 0 || find_witness(p, m, &mark, &witness, e) < 0)
+    if (mark_job(p, &m->key, &mark, e) < 0 || find_witness(p, m, &mark, &witness, e) < 0 ||
+        give_reason(p, m, mark, e) < 0)
         return -1;
     p->plan->jobs++;
     p->plan->marks[mark]++;
@@ -187,13 +276,18 @@ static int walk(struct planner *p, struct error *e)
     return rc;
 }
 
+static void take_gone(void *context, const char *why)
+{
+    count_reason(context, (enum plan_mark)0, why);
+}
+
 static int count_gone(struct planner *p, struct error *e)
 {
     int64_t all = 0;
     if (p->request->db && db_query_int(p->request->db, "SELECT count(*) FROM job", 0, &all, e) < 0)
         return -1;
     p->plan->gone = p->request->only ? 0 : all - p->known;
-    return 0;
+    return p->plan->gone > 0 ? migration_list_gone(p->migration, &p->seen, take_gone, p, e) : 0;
 }
 
 int plan_make(const struct plan_request *request, struct plan *out, struct error *e)
@@ -203,12 +297,18 @@ int plan_make(const struct plan_request *request, struct plan *out, struct error
     int rc = match_count(request->space, request->only, &plan.match, e);
     if (rc == 0 && request->db)
         rc = db_prepare(request->db, lookup, &p.lookup, e);
+    if (rc == 0 && request->db)
+        rc = migration_open(request->space, request->db, &p.migration, e);
     if (rc == 0)
         rc = find_witnesses(&p, e);
     if (rc == 0)
         rc = walk(&p, e);
     if (rc == 0)
         rc = count_gone(&p, e);
+    if (plan.reason_count)
+        qsort(plan.reasons, plan.reason_count, sizeof *plan.reasons, by_mark_and_jobs);
+    migration_close(p.migration);
+    buffer_free(&p.why);
     stmt_free(p.lookup);
     knowledge_free(p.knowledge);
     free(p.witnesses);

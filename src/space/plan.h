@@ -15,6 +15,16 @@ enum plan_mark {
     PLAN_MARK_COUNT
 };
 
+/* Jobs with one mark for one reason. */
+struct plan_reason {
+    enum plan_mark mark; /* PLAN_NEW, PLAN_RETRY or PLAN_FAILED; 0: no longer in the file */
+    char *why;           /* "layers=8 not seen before", "lost, 1 of 3 attempts" */
+    int64_t jobs;
+};
+
+/* Reasons beyond these are counted together. */
+#define PLAN_REASONS_MOST 100
+
 struct plan {
     struct match_counts match;
     int64_t jobs, duplicates;
@@ -26,6 +36,8 @@ struct plan {
     double device_hours;          /* of those whose number of steps is known too */
     int64_t risks[OOM_CERTAIN + 1]; /* by verdict; [0]: none */
     int64_t audits;
+    struct plan_reason *reasons; /* by mark, most jobs first; none without a database */
+    size_t reason_count;
     double device_hours_max;   /* of new and retry, from their time limits; NaN when one has none */
 };
 

@@ -530,4 +530,51 @@ repeat__not_a_number__is_the_worst_of_them()
     expect_sql "20.0" "SELECT score FROM results"
 }
 
+plan__values_come_and_go__grouped_with_why()
+{
+    small_sweep
+    # shellcheck disable=SC2016
+    echo '[ "$1 $2" != "2 20" ]' >>job.sh
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"reasons":[[:space:]]*\[\]'
+    expect_no_stderr
+    run_silently 3
+    sed -i 's/^x = .*/x = [2, 3]/' sweep.toml
+    printf '[retry]\nexit = 2\n' >>sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '  + 2 new: x=3 not seen before'
+    expect_stdout_contains '  ~ 1 retry: exit, 1 of 2 attempts'
+    expect_stdout_contains '  - 2 gone: x=1 is no longer in the file'
+    expect_no_stderr
+    run_meshsweep plan --json --retry-failed=exit
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout plan.json
+    expect_sql 'new|2|x=3 not seen before
+retry|1|exit, asked for again
+gone|2|x=1 is no longer in the file' "SELECT value->>'mark', value->>'jobs', value->>'why'
+        FROM json_each(readfile('plan.json'), '\$.reasons')"
+}
+
+plan__same_values_other_command_or_rule__says_so()
+{
+    small_sweep
+    run_silently 0
+    sed -i 's/"{y}"\]/"{y}", "more"]/' sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '  + 4 new: known values in a new combination, or with another command'
+    expect_stdout_contains '  - 4 gone: excluded by a rule now, or run with another command'
+    expect_no_stderr
+    sed -i 's/", "more"\]/"]/' sweep.toml
+    printf '[[rule]]\nname = "no"\nrequire = "x <> 1"\n' >>sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '  - 2 gone: excluded by a rule now, or run with another command'
+    expect_no_stderr
+}
+
 run_cases "$@"
