@@ -394,6 +394,7 @@ static int print_json(const struct view *v, struct error *e)
     cJSON_AddBoolToObject(root, "runner_alive", v->runner_alive);
     cJSON_AddItemToObject(root, "running", running_json(v));
     add_number_or_null(root, "mean_duration_ms", s->mean_ms);
+    add_number_or_null(root, "waiting_duration_ms", s->waiting_ms);
     add_real_or_null(root, "jobs_per_second", s->rate);
     add_real_or_null(root, "device_hours", s->device_hours);
     add_real_or_null(root, "device_hours_left", s->device_hours_left);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/durations.h"
 #include "util/memory.h"
 
 #define LITERAL_(x) #x
@@ -74,7 +75,8 @@ static void read_attempt(const struct stmt *s, struct sweep_status *out)
         return;
     out->attempts = array_grow(out->attempts, out->attempt_count, sizeof *out->attempts);
     out->attempts[out->attempt_count++] =
-        (struct status_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), int_or(s, 3, -1), text_or(s, 4, "")};
+        (struct status_attempt){.job_id = stmt_int(s, 0), .number = stmt_int(s, 1), .started_ms = stmt_int(s, 2),
+                                .slot = int_or(s, 3, -1), .expected_ms = -1, .keys = text_or(s, 4, "")};
 }
 
 static void read_rule(const struct stmt *s, struct sweep_status *out)
@@ -222,11 +224,30 @@ static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
             .excluded = int_or(s, 4, -1),
             .duplicates = int_or(s, 5, -1),
             .mean_ms = -1,
+            .waiting_ms = -1,
         };
     else if (rc == 0)
         rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
     stmt_free(s);
     return rc < 0 ? -1 : 0;
+}
+
+static void take_expected(void *context, int64_t job_id, double ms)
+{
+    struct sweep_status *s = context;
+    for (size_t i = 0; i < s->attempt_count; i++)
+        if (s->attempts[i].job_id == job_id)
+            s->attempts[i].expected_ms = (int64_t)ms;
+}
+
+static int read_durations(struct db *db, struct sweep_status *out, struct error *e)
+{
+    double mean_ms;
+    if (durations_of_waiting(db, out->sweep_id, out->pending, &mean_ms, e) < 0 ||
+        (out->attempt_count > 0 && durations_of_running(db, take_expected, out, e) < 0))
+        return -1;
+    out->waiting_ms = isfinite(mean_ms) ? (int64_t)mean_ms : -1;
+    return 0;
 }
 
 int status_read(struct db *db, struct sweep_status *out, struct error *e)
@@ -238,6 +259,8 @@ int status_read(struct db *db, struct sweep_status *out, struct error *e)
     int rc = read_sweep(db, &status, e);
     for (size_t i = 0; rc == 0 && i < sizeof parts / sizeof *parts; i++)
         rc = read_part(db, &parts[i], &status, e);
+    if (rc == 0)
+        rc = read_durations(db, &status, e);
     db_rollback(db);
     if (rc < 0) {
         status_free(&status);
@@ -284,11 +307,14 @@ int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms)
         return 0;
     if (s->mean_ms < 0 || s->attempt_total == 0)
         return -1;
-    double work = (double)s->mean_ms * (double)(s->pending + (int64_t)(s->attempt_total - s->attempt_count));
+    double waiting_ms = (double)(s->waiting_ms >= 0 ? s->waiting_ms : s->mean_ms);
+    double work = waiting_ms * (double)(s->pending + (int64_t)(s->attempt_total - s->attempt_count));
     for (size_t i = 0; i < s->attempt_count; i++) {
-        int64_t elapsed = now_ms - s->attempts[i].started_ms;
-        if (elapsed < s->mean_ms)
-            work += (double)(s->mean_ms - (elapsed > 0 ? elapsed : 0));
+        const struct status_attempt *a = &s->attempts[i];
+        int64_t expected_ms = a->expected_ms >= 0 ? a->expected_ms : s->mean_ms;
+        int64_t elapsed_ms = now_ms > a->started_ms ? now_ms - a->started_ms : 0;
+        if (elapsed_ms < expected_ms)
+            work += (double)(expected_ms - elapsed_ms);
     }
     return (int64_t)(work / (double)s->attempt_total);
 }

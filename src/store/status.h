@@ -30,6 +30,7 @@ struct status_attempt {
     int64_t job_id, number;
     int64_t started_ms;
     int64_t slot;     /* -1: none */
+    int64_t expected_ms; /* from beginning to end (store/durations.h); -1: unknown */
     char *keys;       /* "zero_stage=3 micro_batch=4": those that are not the same in all specs */
 };
 
@@ -73,6 +74,7 @@ struct sweep_status {
     struct status_node *slow_nodes; /* slower by a fifth or more in at least three pairs of the last 10,000 attempts */
     size_t slow_node_count;
     int64_t mean_ms; /* of the last 1,000 attempts that ended with their jobs ok or failed; -1: none */
+    int64_t waiting_ms; /* how long a job that waits will take, on average (store/durations.h); -1: unknown */
     char *objective, *unit; /* NULL: none */
     bool has_best, maximise;
     double best;
@@ -83,7 +85,8 @@ struct sweep_status {
 int status_read(struct db *db, struct sweep_status *out, struct error *e);
 void status_free(struct sweep_status *s);
 
-/* Time until all is done with as many jobs at a time as run now, each as long as the mean; -1: unknown. */
+/* Time until all is done with as many jobs at a time as run now, each as long as jobs like it took
+ * (store/durations.h), or as the mean where that is not known; -1: unknown. */
 int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms);
 
 #endif

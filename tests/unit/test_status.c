@@ -1,4 +1,5 @@
 /* store: the time that is left, and who holds the writer's lock. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,13 +9,14 @@
 
 #include <cmocka.h>
 
+#include "store/durations.h"
 #include "store/lock.h"
 #include "store/status.h"
 
 static struct status_attempt attempts[] = {
-    {.job_id = 1, .number = 1, .started_ms = 1000},
-    {.job_id = 2, .number = 1, .started_ms = 4000},
-    {.job_id = 3, .number = 1, .started_ms = 5000},
+    {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = -1},
+    {.job_id = 2, .number = 1, .started_ms = 4000, .expected_ms = -1},
+    {.job_id = 3, .number = 1, .started_ms = 5000, .expected_ms = -1},
 };
 
 static void status_eta_ms__nothing_left__zero(void **state)
@@ -37,7 +39,7 @@ static void status_eta_ms__some_run__rest_of_these_and_the_waiting(void **state)
 {
     (void)state;
     struct sweep_status s = {
-        .pending = 4, .running = 3, .mean_ms = 3000, .attempts = attempts, .attempt_count = 3, .attempt_total = 3};
+        .pending = 4, .running = 3, .mean_ms = 3000, .waiting_ms = -1, .attempts = attempts, .attempt_count = 3, .attempt_total = 3};
     /* Of those that run 0 (it is overdue), 2000 and 3000 are left, and four times 3000 wait. */
     assert_int_equal(status_eta_ms(&s, 5000), (0 + 2000 + 3000 + 4 * 3000) / 3);
     /* A clock that went back makes nothing longer than the mean. */
@@ -45,6 +47,89 @@ static void status_eta_ms__some_run__rest_of_these_and_the_waiting(void **state)
     /* Those that are not listed have all before them. */
     s.attempt_total = 4;
     assert_int_equal(status_eta_ms(&s, 5000), (0 + 2000 + 3000 + 5 * 3000) / 4);
+}
+
+static void status_eta_ms__like_ones_known__they_count_instead_of_the_mean(void **state)
+{
+    (void)state;
+    struct status_attempt two[] = {
+        {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = 10000},
+        {.job_id = 2, .number = 1, .started_ms = 4000, .expected_ms = -1},
+    };
+    struct sweep_status s = {.pending = 4, .running = 3, .mean_ms = 3000, .waiting_ms = 500, .attempts = two,
+                             .attempt_count = 2, .attempt_total = 3};
+    /* 6000 and (by the mean) 2000 are left of those listed; one more runs, of which no more is known than of the waiting. */
+    assert_int_equal(status_eta_ms(&s, 5000), (6000 + 2000 + 5 * 500) / 3);
+}
+
+/* Model 1 takes 100 ms, or 300 ms with training 2; model 2 takes 1000 ms. */
+static const char like_ones[] =
+    "CREATE TABLE job (id INTEGER PRIMARY KEY, sweep_id, cluster_id, model_id, training_id, state, witness_id);"
+    "CREATE TABLE attempt (id INTEGER PRIMARY KEY, job_id, state, failure, duration_ms);"
+    "INSERT INTO job VALUES (1, 1, 1, 1, 1, 'ok', NULL), (2, 1, 1, 1, 2, 'ok', NULL), (3, 1, 1, 2, NULL, 'ok', NULL),"
+    " (4, 1, 1, 1, 1, 'failed', NULL);"
+    "INSERT INTO attempt VALUES (1, 1, 'ok', NULL, 100), (2, 2, 'ok', NULL, 300), (3, 3, 'ok', NULL, 1000),"
+    " (4, 4, 'failed', 'lost', 77777), (5, 4, 'failed', 'cancelled', 77777);";
+
+static void assert_waiting(const char *sql, int64_t waiting, double expected_ms)
+{
+    struct db *db = NULL;
+    double ms;
+    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
+    assert_int_equal(db_exec(db, like_ones, NULL), 0);
+    assert_int_equal(db_exec(db, sql, NULL), 0);
+    assert_int_equal(durations_of_waiting(db, 1, waiting, &ms, NULL), 0);
+    if (isnan(expected_ms))
+        assert_true(isnan(ms));
+    else
+        assert_float_equal(ms, expected_ms, 1e-6);
+    db_close(db);
+}
+
+#define WAITS(id, specs) "INSERT INTO job VALUES (" #id ", 1, " specs ", 'pending', NULL);"
+
+static void durations_of_waiting__nearest_match_counts(void **state)
+{
+    (void)state;
+    assert_waiting(WAITS(10, "1, 1, 2"), 1, 300);
+    assert_waiting(WAITS(10, "1, 1, 9"), 1, 200); /* the model's */
+    assert_waiting(WAITS(10, "1, 2, NULL"), 1, 1000);
+    assert_waiting(WAITS(10, "1, 7, 1"), 1, 1400.0 / 3); /* nothing like it */
+    assert_waiting(WAITS(10, "1, 1, 2") WAITS(11, "1, 1, 2") WAITS(12, "1, 2, NULL"), 3, 1600.0 / 3);
+    assert_waiting(WAITS(10, "1, 1, 1") "INSERT INTO job VALUES (11, 2, 1, 2, NULL, 'pending', NULL),"
+                   " (12, 1, 1, 2, NULL, 'pending', 4);", 1, 100);
+    assert_waiting("", 0, (double)NAN);
+    assert_waiting("DELETE FROM attempt;" WAITS(10, "1, 1, 2"), 1, (double)NAN);
+}
+
+static void durations_of_waiting__too_many_to_look_at__sampled(void **state)
+{
+    (void)state;
+    /* Every other job is of model 2: an odd distance between the ids meets both. */
+    assert_waiting("WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 49975)"
+                   " INSERT INTO job SELECT i, 1, 1, 1 + i % 2, iif(i % 2, NULL, 2), 'pending', NULL FROM n",
+                   49966, 650);
+}
+
+static void add_duration(void *context, int64_t job_id, double ms)
+{
+    double *sum = context;
+    *sum += (double)job_id * 1e6 + ms;
+}
+
+static void durations_of_running__each_by_its_like(void **state)
+{
+    (void)state;
+    struct db *db = NULL;
+    double sum = 0;
+    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
+    assert_int_equal(db_exec(db, like_ones, NULL), 0);
+    assert_int_equal(db_exec(db, "INSERT INTO job VALUES (10, 2, 1, 1, 2, 'running', NULL), (11, 1, 1, 1, 1, 'running', NULL);"
+                                 "INSERT INTO attempt VALUES (10, 10, 'running', NULL, NULL), (11, 11, 'claimed', NULL, NULL)",
+                             NULL), 0);
+    assert_int_equal(durations_of_running(db, add_duration, &sum, NULL), 0);
+    assert_float_equal(sum, 10e6 + 300, 1e-6);
+    db_close(db);
 }
 
 static void writer_lock_is_held__taken_and_released__follows(void **state)
@@ -71,6 +156,10 @@ int main(void)
         cmocka_unit_test(status_eta_ms__nothing_left__zero),
         cmocka_unit_test(status_eta_ms__nothing_known__unknown),
         cmocka_unit_test(status_eta_ms__some_run__rest_of_these_and_the_waiting),
+        cmocka_unit_test(status_eta_ms__like_ones_known__they_count_instead_of_the_mean),
+        cmocka_unit_test(durations_of_waiting__nearest_match_counts),
+        cmocka_unit_test(durations_of_waiting__too_many_to_look_at__sampled),
+        cmocka_unit_test(durations_of_running__each_by_its_like),
         cmocka_unit_test(writer_lock_is_held__taken_and_released__follows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
