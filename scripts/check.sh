@@ -4,7 +4,8 @@
 #   (none)      warnings as errors, unit, black-box and style tests, a kill at every fault point, shellcheck, unit
 #               tests under valgrind
 #   --full      and a clang build, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
-#               selftest of 1,000 jobs and 100 kills, ten seconds of each fuzz target and `make distcheck`; a part whose
+#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, ten seconds of each fuzz
+#               target and `make distcheck`; a part whose
 #               tool is missing then counts as failed, else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
@@ -188,6 +189,16 @@ run_from_elsewhere()
     return "$rc"
 }
 
+# Jobs under PyTorch, a Slurm of several nodes, the report in a browser: once, in the plain build, since each takes minutes
+# or waits for clocks of its own.
+real_surroundings()
+{
+    export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
+    run_tests build-check real \
+        TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_report_browser.sh"
+    unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
+}
+
 plain_parts()
 {
     if need "build" build_all build-check -- WERROR=-Werror; then
@@ -210,7 +221,7 @@ full_parts()
     if have clang-tidy "clang-tidy"; then
         step "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
     fi
-    MESHSWEEP_BROWSER_TEST=1 run_tests build-check browser TESTS=tests/cli/test_report_browser.sh
+    real_surroundings
     step "run.sh from elsewhere" run_from_elsewhere
     sanitized
     step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
@@ -225,10 +236,7 @@ full_parts()
 full='' sanitize='' setup=1
 for argument; do
     case $argument in
-    --full)
-        full=1
-        export MESHSWEEP_FULL=1 # real PyTorch jobs too
-        ;;
+    --full) full=1 ;;
     --sanitize) sanitize=1 ;;
     --no-setup) setup='' ;;
     *)

@@ -291,7 +291,8 @@ static void repeat_decision(struct search_driver *d, const struct past_trial *t)
 static void repeat_events(struct past *p)
 {
     struct search_driver *d = p->driver;
-    qsort(p->events, p->event_count, sizeof *p->events, compare_events);
+    if (p->event_count > 0)
+        qsort(p->events, p->event_count, sizeof *p->events, compare_events);
     for (size_t i = 0; i < p->event_count; i++) {
         struct past_trial *t = &p->trials[p->events[i].row];
         struct standing *standing = &d->standings[t->candidate];
