@@ -242,7 +242,7 @@ static int by_id(const void *a, const void *b)
 static struct measured_job *find_job(const struct loading *l, int64_t id)
 {
     const struct measured_job wanted = {.id = id};
-    return bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
+    return l->count == 0 ? NULL : bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
 }
 
 /* The space's own database has the jobs with their ranks in it. */
