@@ -269,14 +269,16 @@ static int load_candidates(struct loading *l, struct error *e)
 
 /* --- groups --- */
 
+/* Named by their first job: what its members share is the search's business. */
 static void group_as_the_search_does(struct replay_source *out)
 {
     out->group_count = out->set.space.group_count;
     out->group_names = xcalloc(out->group_count + 1, sizeof *out->group_names);
-    for (size_t i = 0; i < out->group_count; i++)
-        out->group_names[i] = xstrdup("");
-    for (size_t i = 0; i < out->set.space.count; i++)
-        out->group_of[i] = out->set.space.candidates[i].group;
+    for (size_t i = 0; i < out->set.space.count; i++) {
+        size_t group = out->group_of[i] = out->set.space.candidates[i].group;
+        if (!out->group_names[group])
+            out->group_names[group] = xasprintf("with job %lld", (long long)out->set.job_ids[i]);
+    }
 }
 
 static size_t group_named(struct replay_source *out, const char *name)
