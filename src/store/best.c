@@ -108,6 +108,23 @@ static void prefer_unbeaten(struct best *out)
     "(SELECT CAST(coalesce(" BATCH_OF("j.derived") ", " BATCH_OF("t.json") ", " BATCH_OF("p.json") ") AS INTEGER)" \
     " FROM (SELECT 1) LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id)"
 
+/* Whether there can be several, told by the few specs: a million jobs need not be looked at. 1, 0 or -1. */
+static int batches_may_differ(struct db *db, int64_t winner, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT (SELECT count(DISTINCT coalesce(" BATCH_OF("json") ")) FROM spec) > 1"
+                   " OR EXISTS (SELECT 1 FROM job WHERE id = ?1 AND coalesce(" BATCH_OF("derived") ") IS NOT NULL)",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, winner);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        rc = stmt_int(s, 0) != 0;
+    stmt_free(s);
+    return rc;
+}
+
 static int read_batches(struct db *db, struct best *out, struct error *e)
 {
     static const char sql[] =
@@ -118,11 +135,14 @@ static int read_batches(struct db *db, struct best *out, struct error *e)
         " w (batch) AS (SELECT " BATCH_SQL " FROM job AS j WHERE j.id = ?2)"
         " SELECT w.batch, count(b.batch), min(b.batch), max(b.batch) FROM w LEFT JOIN b ON b.batch <> w.batch";
     struct stmt *s = NULL;
+    int rc = batches_may_differ(db, out->jobs[0].job_id, e);
+    if (rc <= 0)
+        return rc;
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, out->objective);
     stmt_bind_int(s, 2, out->jobs[0].job_id);
-    int rc = stmt_next(s, e);
+    rc = stmt_next(s, e);
     if (rc > 0 && !stmt_is_null(s, 0))
         out->batches = (struct batch_spread){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
     stmt_free(s);
