@@ -20,6 +20,7 @@
 #include "util/parse.h"
 
 #define COMMIT_WITHIN_MS 20   /* what has ended waits at most this long for others to share its commit */
+#define STARTS_WITHIN_MS 5    /* so do starts while nothing ends */
 #define COUNTS_EVERY_MS 200
 #define WATCH_EVERY_MS 1000   /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
@@ -470,7 +471,7 @@ static int64_t patience_ms(const struct runner *r, int64_t due_ms)
     if (r->options->on_counts)
         ms = COUNTS_EVERY_MS;
     if (r->landings.count > 0 || r->unrecorded_starts)
-        ms = COMMIT_WITHIN_MS;
+        ms = r->unrecorded_starts ? STARTS_WITHIN_MS : COMMIT_WITHIN_MS;
     return due_ms >= 0 && (ms < 0 || due_ms < ms) ? due_ms : ms;
 }
 

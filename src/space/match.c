@@ -107,7 +107,8 @@ static int take_census(struct space *space, const struct census *c, int64_t *out
     add_census(space, c, keys, sections, &sql);
     int rc = query_int(space->db, buffer_text(&sql), out, e);
     /* Sections that no predicate reads multiply: they need not be walked. */
-    *out *= space_combinations(space) / rows_of(space, sections);
+    if (rc == 0)
+        *out *= space_combinations(space) / rows_of(space, sections);
     buffer_free(&sql);
     free(keys);
     return rc;
@@ -136,7 +137,7 @@ int match_count(struct space *space, const struct expression *filter, struct mat
         if (rc < 0 || rule->warning || c.rules[i].alone == 0)
             continue;
         /* How many the rules so far leave, less how many they leave with this one. */
-        int64_t after;
+        int64_t after = 0;
         const struct census so_far = {i + 1, filter, NULL};
         rc = take_census(space, &so_far, &after, e);
         c.rules[i].excluded = left - after;

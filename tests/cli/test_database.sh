@@ -243,6 +243,7 @@ start_beside()
     "$meshsweep" run --progress none >beside 2>&1 </dev/null &
     runner=$!
     wait_until "[ -s ran.log ]" 20
+    wait_until "[ \"\$(sqlite3 -batch results.db 'SELECT count(pid) FROM attempt')\" -gt 0 ]" 20
 }
 
 end_beside()
