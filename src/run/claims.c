@@ -63,9 +63,9 @@ static int claim(struct claims *c, int64_t job_id, struct error *e)
     return c->source->claimed ? c->source->claimed(c->source->context, &made, e) : 0;
 }
 
-static int plan_to_ask_again(struct claims *c, struct error *e)
+static int plan_to_ask_again(struct claims *c, int64_t asked_ms, struct error *e)
 {
-    if (attempts_next_due(c->store, &c->due_ms, e) < 0)
+    if (attempts_next_due(c->store, asked_ms, &c->due_ms, e) < 0)
         return -1;
     if (c->due_ms == 0)
         return 0;
@@ -91,7 +91,7 @@ static int take_up(struct claims *c, int64_t job_id, bool *waits, struct error *
 
 int claims_fetch(struct claims *c, size_t wanted, struct error *e)
 {
-    int64_t job_ids[CLAIMS_AT_ONCE];
+    int64_t job_ids[CLAIMS_AT_ONCE], asked_ms = clock_wall_ms();
     size_t count = 0, left = 0;
     if (c->source->choose(c->source->context, job_ids, wanted, &count, &c->answer, e) < 0)
         return -1;
@@ -104,7 +104,7 @@ int claims_fetch(struct claims *c, size_t wanted, struct error *e)
     if (count > 0 && left == count)
         c->answer = CLAIM_WAIT;
     c->wake_ms = 0;
-    return c->answer == CLAIM_WAIT ? plan_to_ask_again(c, e) : 0;
+    return c->answer == CLAIM_WAIT ? plan_to_ask_again(c, asked_ms, e) : 0;
 }
 
 int64_t claims_wait_ms(struct claims *c)

@@ -268,9 +268,9 @@ static int set_job_running(struct attempt_store *s, int64_t job_id, struct error
     return db_changes(s->db) == 1 ? 0 : error_set(e, ERROR_FAILED, "job %lld is not pending", (long long)job_id);
 }
 
-static void bind_now(const struct attempt_store *s, struct stmt *q)
+static void bind_time(const struct attempt_store *s, struct stmt *q, int64_t wall_ms)
 {
-    stmt_bind_int(q, 3, clock_wall_ms());
+    stmt_bind_int(q, 3, wall_ms);
     stmt_bind_int(q, 4, s->options.policy.backoff_max_ms);
 }
 
@@ -279,7 +279,7 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
     struct stmt *next = s->statements[NEXT_PENDING];
     stmt_bind_int(next, 1, s->options.sweep_id);
     stmt_bind_int(next, 2, (int64_t)room);
-    bind_now(s, next);
+    bind_time(s, next, clock_wall_ms());
     size_t n = 0;
     int rc;
     while ((rc = stmt_next(next, e)) > 0)
@@ -399,11 +399,11 @@ int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, s
     return n < 0 ? -1 : 0;
 }
 
-int attempts_next_due(struct attempt_store *s, int64_t *due_ms, struct error *e)
+int attempts_next_due(struct attempt_store *s, int64_t since_ms, int64_t *due_ms, struct error *e)
 {
     struct stmt *q = s->statements[NEXT_DUE];
     stmt_bind_int(q, 1, s->options.sweep_id);
-    bind_now(s, q);
+    bind_time(s, q, since_ms);
     *due_ms = count_of(q, e);
     return *due_ms < 0 ? -1 : 0;
 }
@@ -412,7 +412,7 @@ int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct e
 {
     struct stmt *q = s->statements[IS_JOB_DUE];
     stmt_bind_int(q, 1, job_id);
-    bind_now(s, q);
+    bind_time(s, q, clock_wall_ms());
     int64_t n = count_of(q, e);
     *yes = n == 1;
     return n < 0 ? -1 : 0;

@@ -60,8 +60,9 @@ int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, st
 /* Whether a pending job may be tried now: one that failed waits for the end of its back-off (store/retry.h). */
 int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e);
 
-/* When the first of the pending jobs that wait is due, in milliseconds since 1970; 0: none waits. */
-int attempts_next_due(struct attempt_store *s, int64_t *due_ms, struct error *e);
+/* When the first of the pending jobs that were not due at `since_ms` is due, in milliseconds since 1970 both; 0: none. A
+ * job that came due after a look at `since_ms` did not find it is among them. */
+int attempts_next_due(struct attempt_store *s, int64_t since_ms, int64_t *due_ms, struct error *e);
 
 /* Gives a claimed attempt back as if it had never been. */
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "space/build.h"
+#include "space/compile.h"
 #include "store/guard.h"
 #include "util/memory.h"
 
