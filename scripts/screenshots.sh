@@ -44,7 +44,7 @@ terminal()
 show() # COMMAND ARGUMENTS
 {
     echo "$ meshsweep $*"
-    "$meshsweep" "$@" -d "$database" | sed "s|$root/||g"
+    "$meshsweep" "$@" -d "$database" | sed "s|$root/||g; s|$root|~/meshsweep|g"
     echo
 }
 
@@ -57,6 +57,7 @@ show() # COMMAND ARGUMENTS
 } | terminal >"$pictures/terminal.svg"
 
 "$meshsweep" report -d "$database" -o "$work/report.html"
+sed -i "s|$root|~/meshsweep|g" "$work/report.html"
 take() # NAME WIDTH HEIGHT
 {
     "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
