@@ -40,7 +40,7 @@ full  parallel            command parallel
 full  ninja-build         command ninja
 full  python3             command python3
 full  python3-torch       module torch
-full  gcovr               command gcovr
+full  llvm                command llvm-cov
 full  time                command time
 full  xz-utils            command xz
 full  slurm-wlm           command sbatch
