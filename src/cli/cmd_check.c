@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/search_model.h"
+#include "config/sweep_reader.h"
 #include "deepspeed/ds_config.h"
 #include "space/build.h"
 #include "store/audit.h"

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "config/sweep_reader.h"
 #include "report/csv.h"
 #include "space/import.h"
 #include "store/open.h"

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/search_model.h"
+#include "config/sweep_reader.h"
 #include "util/parse.h"
 
 struct search_model_options {

@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/output.h"
+#include "config/sweep_reader.h"
 #include "space/model_section.h"
 #include "util/clock.h"
 

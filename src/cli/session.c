@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/search_model.h"
+#include "config/sweep_reader.h"
 #include "run/classify.h"
 #include "run/hosts.h"
 #include "space/build.h"

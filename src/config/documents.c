@@ -5,6 +5,8 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/toml_parse.h"
+#include "config/toml_value.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"

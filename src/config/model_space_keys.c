@@ -6,6 +6,7 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/toml_value.h"
 #include "util/memory.h"
 
 #define LARGEST_NUMBER 2048   /* of layers and elements: space/layer_stack.h */

@@ -293,6 +293,14 @@ void schema_wrong_type(const struct reading *r, const struct toml_node *node, co
     buffer_free(&wanted);
 }
 
+bool schema_expect(const struct reading *r, const struct toml_node *node, const char *name, unsigned types)
+{
+    bool fits = schema_type_fits(node, types);
+    if (!fits)
+        schema_wrong_type(r, node, name, types);
+    return fits;
+}
+
 static size_t find(const struct schema *s, const char *name)
 {
     size_t i = 0;
@@ -354,9 +362,7 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
         seen[k] = true;
         if (!(s->keys[k].files & r->role))
             problem_at_key(r, node, "%s has no place in %s", node->key, role_name(r->role));
-        else if (!schema_type_fits(node, s->keys[k].types))
-            schema_wrong_type(r, node, node->key, s->keys[k].types);
-        else
+        else if (schema_expect(r, node, node->key, s->keys[k].types))
             found[k] = node;
     }
     for (size_t k = 0; k < s->count; k++)

@@ -226,6 +226,9 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
 /* Whether `node` has one of `types`. */
 bool schema_type_fits(const struct toml_node *node, unsigned types);
 
+/* The same; where not, complains that the value of `name` must be of `types`. */
+bool schema_expect(const struct reading *r, const struct toml_node *node, const char *name, unsigned types);
+
 /* Complains that the value of `name` must be of `types`. */
 void schema_wrong_type(const struct reading *r, const struct toml_node *node, const char *name, unsigned types);
 

@@ -19,9 +19,6 @@ void finish_labels(const struct reading *r);
 void read_job(const struct reading *r, const struct toml_node *table);
 void read_metrics(const struct reading *r, const struct toml_node *table);
 
-/* A duration ("5s", or seconds) as the value of a key. */
-void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms);
-
 /* When all files are read: whether jobs need a directory of their own. */
 void finish_job(struct job_config *job);
 
@@ -49,8 +46,6 @@ void read_predict(const struct reading *r, const struct toml_node *table);
 /* [import] with [import.SECTION], [import.metrics], [import.states] and [[import.refuse]]. */
 void read_import(const struct reading *r, const struct toml_node *table);
 
-/* Whether `node`, a string, is "ok" or a failure class. */
-bool check_outcome(const struct reading *r, const struct toml_node *node);
 /* [slurm], [local]; first of all their defaults. */
 void read_slurm(const struct reading *r, const struct toml_node *table);
 void read_local(const struct reading *r, const struct toml_node *table);
@@ -59,6 +54,7 @@ void executors_set_defaults(struct sweep *s);
 /* [predict.order]. */
 void read_order(const struct reading *r, const struct toml_node *table);
 void order_entry_free(struct order_entry *o);
+
 /* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
 void read_search(const struct reading *r, const struct toml_node *table);
 
@@ -69,18 +65,8 @@ void read_section(const struct reading *r, enum section_kind kind, const struct 
  * (those of profiles give way), labels and list values that look misspelt. */
 void check_sections(const struct reading *r);
 
-/* Splits the key of a tied group, "(pp, dp)", into names without the blanks around them: false when it is no group or
- * a malformed one. The array is the caller's, NULL-terminated. */
-bool group_parse(const char *key, char ***names, size_t *count);
-
 /* [model_space]. Where several files have one, that of the sweep file stands in place of a profile's. */
 void read_model_space(const struct reading *r, const struct toml_node *table);
-
-/* A node as a value; lists and tables as canonical JSON. */
-struct value plain_value(const struct toml_node *node);
-
-/* The first NaN or infinity in a node, NULL when there is none. */
-const struct toml_node *find_not_finite(const struct toml_node *node);
 
 /* Release what an entry owns, so that another may take its place. */
 void derived_free(struct derived *d);

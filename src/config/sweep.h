@@ -1,4 +1,4 @@
-/* A sweep file, checked. What `sweep_load` returns has passed every test that needs no database: types, keys,
+/* A sweep file, checked. What `sweep_load` (sweep_reader.h) returns has passed every test that needs no database: types, keys,
  * duplicates, durations, sizes, regular expressions, placeholder syntax. Expressions are text here: the space
  * compiles them. Profiles are merged in: their derived keys, rules, metrics, note keys and list values come first and
  * are replaced by name. */
@@ -305,13 +305,6 @@ struct sweep {
     struct slurm_config slurm;
     struct local_config local;
 };
-
-/* Reads and checks. On failure `e` (ERROR_USAGE) holds every problem found, one line each:
- * "file:line:column: message". `*out` is the caller's, to be released with sweep_free. */
-int sweep_load(const char *path, struct sweep **out, struct error *e);
-
-/* The same from memory; `path` is only for messages and for finding includes and profiles beside it. */
-int sweep_parse(const char *path, const char *text, size_t length, struct sweep **out, struct error *e);
 
 void sweep_free(struct sweep *s);
 

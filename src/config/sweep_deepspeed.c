@@ -44,10 +44,8 @@ static bool is_flag(const char *text)
 static void read_argument(const struct reading *r, const struct toml_node *node, const char *name)
 {
     struct deepspeed_settings *d = &r->sweep->deepspeed;
-    if (!schema_type_fits(node, TYPE_STRING)) {
-        schema_wrong_type(r, node, name, TYPE_STRING);
+    if (!schema_expect(r, node, name, TYPE_STRING))
         return;
-    }
     if (!is_flag(node->text)) {
         problem_at_value(r, node, "\"%s\" is no flag (\"per_device_train_batch_size\", \"--lr\")", node->text);
         return;

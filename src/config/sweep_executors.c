@@ -5,6 +5,7 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/sweep_values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"

@@ -3,29 +3,16 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/sweep_values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
-/* What a column is given as: SQL as a string, or a constant. */
-static char *expression_of(const struct reading *r, const struct toml_node *node)
+/* What a column is given as. SQLite has no booleans: as text they stay what they are (space/import_table.h). */
+static char *column_expression(const struct reading *r, const struct toml_node *node)
 {
-    const unsigned types = TYPE_STRING | TYPE_NUMBER | TYPE_BOOL;
-    struct buffer text = BUFFER_INIT;
-    if (!schema_type_fits(node, types)) {
-        schema_wrong_type(r, node, node->key, types);
-        return NULL;
-    }
-    if (node->kind == NODE_STRING)
-        return check_not_blank(r, node, node->key) ? xstrdup(node->text) : NULL;
-    if (find_not_finite(node)) {
-        problem_at_value(r, node, "%s must be finite", node->key);
-        return NULL;
-    }
-    /* SQLite has no booleans: as text they stay what they are (space/import_table.h). */
     if (node->kind == NODE_BOOL)
         return xstrdup(node->integer ? "'true'" : "'false'");
-    toml_add_json(node, &text);
-    return buffer_take(&text);
+    return read_expression(r, node);
 }
 
 /* The one of that kind and name; new when there was none. */
@@ -46,7 +33,7 @@ static struct import_column *column_named(struct import_config *c, const struct 
 /* A later one replaces: the file's that of a profile. */
 static void read_column(const struct reading *r, const struct toml_node *node, const struct import_column *like)
 {
-    char *expression = check_key_name(r, node, node->key) ? expression_of(r, node) : NULL;
+    char *expression = check_key_name(r, node, node->key) ? column_expression(r, node) : NULL;
     if (!expression)
         return;
     struct import_column *column = column_named(&r->sweep->import, like, node->key);
@@ -67,10 +54,8 @@ static void read_state(const struct reading *r, const struct toml_node *node)
 {
     struct import_config *c = &r->sweep->import;
     size_t i = 0;
-    if (!schema_type_fits(node, TYPE_STRING)) {
-        schema_wrong_type(r, node, node->key, TYPE_STRING);
+    if (!schema_expect(r, node, node->key, TYPE_STRING))
         return;
-    }
     if (!check_outcome(r, node))
         return;
     while (i < c->state_count && strcmp(c->states[i].value, node->key) != 0)

@@ -4,6 +4,7 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/sweep_values.h"
 #include "config/template.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -92,10 +93,8 @@ static void read_variable(const struct reading *r, const struct toml_node *node)
         problem_at_key(r, node, "\"%s\" cannot be the name of an environment variable", node->key);
         return;
     }
-    if (!schema_type_fits(node, types)) {
-        schema_wrong_type(r, node, node->key, types);
+    if (!schema_expect(r, node, node->key, types))
         return;
-    }
     if (node->kind == NODE_STRING && !check_template(r, node))
         return;
     struct buffer text = BUFFER_INIT;
@@ -127,16 +126,6 @@ static void read_variable_names(const struct reading *r, const struct toml_node 
 
 /* --- times --- */
 
-static char *number_text(const struct toml_node *node)
-{
-    struct buffer text = BUFFER_INIT;
-    if (node->kind == NODE_STRING)
-        buffer_add_text(&text, node->text);
-    else
-        toml_add_json(node, &text);
-    return buffer_take(&text);
-}
-
 /* "5 minutes" and "10x" are durations gone wrong; "2 * layers" and "CASE …" are expressions. */
 static bool is_expression(const char *text)
 {
@@ -150,7 +139,7 @@ static bool is_expression(const char *text)
 
 static void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at)
 {
-    char *text = number_text(node);
+    char *text = constant_text(node);
     int64_t ms;
     bool good = parse_duration_ms(text, &ms) || (node->kind == NODE_STRING && is_expression(text));
     if (!good) {
@@ -161,14 +150,6 @@ static void read_timeout(const struct reading *r, const struct toml_node *node, 
     }
     replace_text(out, text);
     *at = reading_at_value(r, node);
-}
-
-void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms)
-{
-    char *text = number_text(node);
-    if (!parse_duration_ms(text, ms))
-        problem_at_value(r, node, "%s: \"%s\" is no duration (\"5s\", \"500ms\", at most 10 years)", node->key, text);
-    free(text);
 }
 
 /* --- all of it --- */

@@ -68,10 +68,8 @@ static void read_synonym(const struct reading *r, const struct toml_node *node, 
         problem_at_key(r, node, "\"%s\" is no key", name);
         return;
     }
-    if (!schema_type_fits(node, types)) {
-        schema_wrong_type(r, node, name, types);
+    if (!schema_expect(r, node, name, types))
         return;
-    }
     struct synonym *slot = synonym_slot(r, node, name);
     if (slot)
         *slot = (struct synonym){.name = xstrdup(name), .keys = key_list(r, node), .at = reading_at_key(r, node)};
@@ -107,10 +105,8 @@ static void read_inert_key(const struct reading *r, const struct toml_node *node
         problem_at_key(r, node, "\"%s\" is no key", key);
         return;
     }
-    if (!schema_type_fits(node, TYPE_STRING)) {
-        schema_wrong_type(r, node, key, TYPE_STRING);
+    if (!schema_expect(r, node, key, TYPE_STRING))
         return;
-    }
     if (!check_not_blank(r, node, key))
         return;
     struct inert *slot = inert_slot(r, node, key);

@@ -6,6 +6,7 @@
 #include "config/model_space_keys.h"
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/toml_value.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

@@ -3,6 +3,7 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/toml_value.h"
 #include "util/memory.h"
 
 static const char *const directions[] = {"rises", "falls", "equal", "any"}; /* in the order of the enumeration */

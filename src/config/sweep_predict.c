@@ -5,6 +5,7 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/sweep_values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -63,24 +64,10 @@ static void read_number(const struct reading *r, const struct toml_node *node, s
     memcpy((char *)&r->sweep->predict + numbers[i].offset, &value, sizeof value);
 }
 
-static char *expression_of(const struct reading *r, const struct toml_node *node)
-{
-    const unsigned types = TYPE_STRING | TYPE_NUMBER | TYPE_BOOL;
-    struct buffer text = BUFFER_INIT;
-    if (!schema_type_fits(node, types)) {
-        schema_wrong_type(r, node, node->key, types);
-        return NULL;
-    }
-    if (node->kind == NODE_STRING)
-        return check_not_blank(r, node, node->key) ? xstrdup(node->text) : NULL;
-    toml_add_json(node, &text);
-    return buffer_take(&text);
-}
-
 static void read_key(const struct reading *r, const struct toml_node *node)
 {
     struct predict_config *p = &r->sweep->predict;
-    char *expression = expression_of(r, node);
+    char *expression = read_expression(r, node);
     size_t i = 0;
     if (!expression)
         return;
@@ -99,10 +86,8 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
 {
     struct predict_config *p = &r->sweep->predict;
     size_t i = 0;
-    if (!schema_type_fits(node, TYPE_NUMBER)) {
-        schema_wrong_type(r, node, node->key, TYPE_NUMBER);
+    if (!schema_expect(r, node, node->key, TYPE_NUMBER))
         return;
-    }
     if (!(number_of(node) >= 0 && isfinite(number_of(node)))) {
         problem_at_value(r, node, "%s must be a number of at least 0", node->key);
         return;

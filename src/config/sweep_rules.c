@@ -4,6 +4,7 @@
 
 #include "config/schema.h"
 #include "config/sections.h"
+#include "config/sweep_values.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -11,9 +12,6 @@
 #define MOST_ATTEMPTS 1000
 
 /* What [[failure]] may name and [retry] may limit. A cancelled job is no failure of its own. */
-static const char *const failure_classes[] = {"exit", "signal", "oom",       "oom-host", "timeout",
-                                              "hang", "spawn",  "no-metric", "lost"};
-
 static const char *const levels[] = {"exclude", "warn"};
 
 /* SQLite compares column names without regard to case. */
@@ -23,20 +21,6 @@ static struct derived *find_derived(struct sweep *s, const char *name)
         if (strcasecmp(s->derived[i].name, name) == 0)
             return &s->derived[i];
     return NULL;
-}
-
-static char *expression_of(const struct reading *r, const struct toml_node *node)
-{
-    const unsigned types = TYPE_STRING | TYPE_NUMBER | TYPE_BOOL;
-    if (!schema_type_fits(node, types)) {
-        schema_wrong_type(r, node, node->key, types);
-        return NULL;
-    }
-    if (node->kind == NODE_STRING)
-        return check_not_blank(r, node, node->key) ? xstrdup(node->text) : NULL;
-    struct buffer text = BUFFER_INIT;
-    toml_add_json(node, &text);
-    return buffer_take(&text);
 }
 
 static struct derived *derived_slot(const struct reading *r, const struct toml_node *node)
@@ -57,7 +41,7 @@ static struct derived *derived_slot(const struct reading *r, const struct toml_n
 
 static void read_derived(const struct reading *r, const struct toml_node *node)
 {
-    char *expression = check_key_name(r, node, node->key) ? expression_of(r, node) : NULL;
+    char *expression = check_key_name(r, node, node->key) ? read_expression(r, node) : NULL;
     struct derived *d = expression ? derived_slot(r, node) : NULL;
     if (d)
         *d = (struct derived){.name = xstrdup(node->key), .expression = expression, .at = reading_at_key(r, node)};
@@ -144,18 +128,13 @@ void read_rules(const struct reading *r, const struct toml_node *list)
         read_rule(r, &list->children[i]);
 }
 
-bool check_outcome(const struct reading *r, const struct toml_node *node)
-{
-    return strcmp(node->text, "ok") == 0 || check_choice(r, node, failure_classes, LENGTH(failure_classes)) >= 0;
-}
-
 static void read_failure(const struct reading *r, const struct toml_node *table)
 {
     struct sweep *s = r->sweep;
     const struct toml_node *found[PATTERN_COUNT];
     schema_match(&schema_failure, r, table, found);
     const struct toml_node *class = found[PATTERN_CLASS], *pattern = found[PATTERN_REGEX];
-    bool good = class && check_choice(r, class, failure_classes, LENGTH(failure_classes)) >= 0;
+    bool good = class && check_failure_class(r, class);
     good &= pattern && check_regex(r, pattern, 0);
     if (!good)
         return;
@@ -190,16 +169,14 @@ static struct retry_limit *retry_slot(struct sweep *s, const char *class_name)
 static void read_retry_limit(const struct reading *r, const struct toml_node *node)
 {
     /* Classes are few: an unknown one is an unknown key. */
-    const char *near = suggest_nearest(node->key, failure_classes, LENGTH(failure_classes));
+    const char *near = suggest_failure_class(node->key);
     if (!near || strcmp(near, node->key) != 0) {
         problem_at_key(r, node, "unknown failure class \"%s\" in [retry]%s%s%s", node->key,
                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         return;
     }
-    if (!schema_type_fits(node, TYPE_INT)) {
-        schema_wrong_type(r, node, node->key, TYPE_INT);
+    if (!schema_expect(r, node, node->key, TYPE_INT))
         return;
-    }
     if (!check_range(r, node, 1, MOST_ATTEMPTS))
         return;
     struct retry_limit *limit = retry_slot(r->sweep, node->key);
@@ -209,9 +186,7 @@ static void read_retry_limit(const struct reading *r, const struct toml_node *no
 
 static void read_backoff(const struct reading *r, const struct toml_node *node, int64_t *ms)
 {
-    if (!schema_type_fits(node, TYPE_STRING | TYPE_NUMBER))
-        schema_wrong_type(r, node, node->key, TYPE_STRING | TYPE_NUMBER);
-    else
+    if (schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER))
         read_duration(r, node, ms);
 }
 

@@ -92,8 +92,7 @@ static void read_number(const struct reading *r, const struct toml_node *node, e
             return;
         }
         value = (double)ms / 1000;
-    } else if (!schema_type_fits(node, TYPE_NUMBER)) {
-        schema_wrong_type(r, node, node->key, TYPE_NUMBER);
+    } else if (!schema_expect(r, node, node->key, TYPE_NUMBER)) {
         return;
     }
     if (search_number_check(which, value, &e) < 0)
@@ -124,10 +123,8 @@ static void read_child(const struct reading *r, const struct toml_node *node)
     for (size_t i = 0; i < LENGTH(others); i++) {
         if (strcmp(others[i].key, node->key) != 0)
             continue;
-        if (schema_type_fits(node, others[i].types))
+        if (schema_expect(r, node, node->key, others[i].types))
             others[i].read(r, node);
-        else
-            schema_wrong_type(r, node, node->key, others[i].types);
         return;
     }
     complain(r, node);

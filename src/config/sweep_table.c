@@ -213,8 +213,3 @@ void finish_labels(const struct reading *r)
     for (size_t i = 0; i < r->gathered->notes.count; i++)
         list_add(&r->sweep->labels, r->gathered->notes.items[i].text);
 }
-
-bool sweep_is_label(const struct sweep *s, const char *key)
-{
-    return list_has(s->labels, key);
-}

@@ -8,7 +8,7 @@
 #include <toml++/toml.h>
 
 extern "C" {
-#include "config/toml_tree.h"
+#include "config/toml_reader.h"
 #include "util/memory.h"
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "util/memory.h"
-#include "util/utf8.h"
 
 static const char *const kind_names[] = {
     [NODE_TABLE] = "a table",    [NODE_LIST] = "a list",   [NODE_STRING] = "a string",
@@ -155,48 +154,4 @@ void toml_add_literal(const struct toml_node *node, struct buffer *out)
         add_literal_real(node->real, out);
     else
         toml_add_json(node, out);
-}
-
-/* Line and column of a byte, in a text that is valid up to there. */
-static void locate(const char *text, size_t offset, struct toml_fault *fault)
-{
-    fault->line = fault->column = 1;
-    for (size_t i = 0; i < offset; i++) {
-        fault->column += ((unsigned char)text[i] & 0xC0) != 0x80;
-        if (text[i] == '\n') {
-            fault->line++;
-            fault->column = 1;
-        }
-    }
-}
-
-/* A file written by another encoding is told apart from one with a stray byte by the NUL bytes of UTF-16. */
-static int check_bytes(const char *text, size_t length, struct toml_fault *fault)
-{
-    size_t bad = utf8_first_invalid(text, length);
-    const char *nul = memchr(text, '\0', length);
-    if (bad == length && !nul)
-        return 0;
-    size_t at = nul && (size_t)(nul - text) < bad ? (size_t)(nul - text) : bad;
-    locate(text, at, fault);
-    fault->message = nul ? xstrdup("not a text file: it holds NUL bytes (UTF-8 is expected)")
-                         : xasprintf("not UTF-8: byte 0x%02X", (unsigned char)text[at]);
-    return -1;
-}
-
-static int refuse(struct toml_fault *fault, char *message)
-{
-    *fault = (struct toml_fault){.message = message};
-    return -1;
-}
-
-int toml_parse(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault)
-{
-    if (length == 0)
-        return refuse(fault, xstrdup("the file is empty"));
-    if (length > TOML_MOST_BYTES)
-        return refuse(fault, xasprintf("larger than %zu MiB", TOML_MOST_BYTES >> 20));
-    if (check_bytes(text, length, fault) < 0 || toml_guard(text, length, fault) < 0)
-        return -1;
-    return toml_read(text, length, out, fault);
 }

@@ -1,4 +1,4 @@
-/* A TOML 1.0 document as a tree. toml_reader.cc fills it by means of toml++; nothing else knows that library. */
+/* A TOML 1.0 document as a tree. */
 #ifndef MESHSWEEP_CONFIG_TOML_TREE_H
 #define MESHSWEEP_CONFIG_TOML_TREE_H
 
@@ -7,12 +7,6 @@
 #include <stdint.h>
 
 #include "util/buffer.h"
-
-/* What hostile files may cost: together these keep time in seconds, memory under 2 GiB and recursion shallow. */
-#define TOML_MOST_BYTES ((size_t)64 << 20)
-#define TOML_MOST_VALUES 4000000 /* counted as "=", "," and "[" outside of strings and comments */
-#define TOML_MOST_NESTING 64     /* lists and inline tables within each other */
-#define TOML_MOST_KEY_PARTS 32   /* of one dotted key */
 
 enum node_kind { NODE_TABLE = 1, NODE_LIST, NODE_STRING, NODE_INT, NODE_FLOAT, NODE_BOOL };
 
@@ -28,16 +22,6 @@ struct toml_node {
     struct toml_node *children; /* NODE_TABLE, in file order; NODE_LIST */
     size_t child_count;
 };
-
-/* Why a text was refused. */
-struct toml_fault {
-    int line, column; /* from 1, counted in characters; 0: the text as a whole */
-    char *message;    /* the caller's */
-};
-
-/* Reads `length` bytes. On -1 `fault` is filled: what is empty, no UTF-8, no TOML or above the limits is refused.
- * `*out` is the caller's, to be released with toml_free. */
-int toml_parse(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault);
 
 void toml_free(struct toml_node *root);
 
@@ -56,13 +40,5 @@ void toml_add_literal(const struct toml_node *node, struct buffer *out);
 
 /* Appends `key` as it stands before "=": bare, or in quotes. */
 void toml_add_key(const char *key, struct buffer *out);
-
-/* --- between toml_tree.c and toml_reader.cc --- */
-
-/* Parses text that passed toml_guard. No exception leaves it. On -1 `fault` is filled. */
-int toml_read(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault);
-
-/* Checks the limits above without parsing, because toml++ recurses once per key part and once per nesting. */
-int toml_guard(const char *text, size_t length, struct toml_fault *fault);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/toml_tree.h"
+#include "config/toml_parse.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 

@@ -1,3 +1,4 @@
+#include "config/sweep_reader.h"
 #include "search/replay_load.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "config/sweep_reader.h"
 #include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_config.h"
 #include "util/memory.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/sweep_reader.h"
 #include "space/build.h"
 #include "space/compile.h"
 #include "store/guard.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/sweep_reader.h"
 #include "report/csv.h"
 #include "space/import_table.h"
 #include "util/memory.h"

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "config/sweep_reader.h"
 #include "space/model_search.h"
 
 #define BASE_PARAMETERS INT64_C(215334328) /* four layers of ATTENTION, LINEAR, ATTENTION, DOT */

@@ -1,4 +1,5 @@
 /* deepspeed: the ds_config.json of a job, arguments that mirror it, what rules and identity know of it. */
+#include "config/sweep_reader.h"
 #include "space_fixture.h"
 
 #include <unistd.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "config/sweep.h"
+#include "config/sweep_reader.h"
 #include "model_space_fixture.h"
 #include "predict/dhen.h"
 #include "space/model_cursor.h"

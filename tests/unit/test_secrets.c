@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "config/secrets.h"
-#include "config/sweep.h"
+#include "config/sweep_reader.h"
 
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "config/sweep.h"
+#include "config/sweep_reader.h"
 #include "util/buffer.h"
 
 static struct sweep *read_sweep(const char *text)

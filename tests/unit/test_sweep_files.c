@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "config/model_space.h"
-#include "config/sweep.h"
+#include "config/sweep_reader.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "config/model_space.h"
+#include "config/sweep_reader.h"
 #include "util/memory.h"
 
 static struct sweep *read_sweep(const char *text)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "config/toml_tree.h"
+#include "config/toml_parse.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -236,7 +236,7 @@ static void toml_parse__deepest_that_is_allowed__read_and_released(void **state)
     free(text);
 }
 
-static void toml_guard__dots_and_brackets_in_strings__not_counted(void **state)
+static void toml_parse__dots_and_brackets_in_strings__not_counted(void **state)
 {
     (void)state;
     char *dots = repeat("", "a.[{", 200);
@@ -293,7 +293,7 @@ int main(void)
         cmocka_unit_test(toml_parse__hostile_depth__refused_at_once),
         cmocka_unit_test(toml_parse__hostile_count__refused_at_once),
         cmocka_unit_test(toml_parse__deepest_that_is_allowed__read_and_released),
-        cmocka_unit_test(toml_guard__dots_and_brackets_in_strings__not_counted),
+        cmocka_unit_test(toml_parse__dots_and_brackets_in_strings__not_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "config/sweep.h"
+#include "config/sweep_reader.h"
 #include "deepspeed/hosts.h"
 #include "deepspeed/tuning_space.h"
 

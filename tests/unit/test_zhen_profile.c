@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "config/sweep.h"
+#include "config/sweep_reader.h"
 #include "space/build.h"
 #include "space/match.h"
 #include "util/memory.h"

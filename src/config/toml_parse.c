@@ -1,7 +1,10 @@
+#include "config/toml_parse.h"
+
 #include <string.h>
 
-#include "config/toml_tree.h"
+#include "config/toml_reader.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define BYTE_ORDER_MARK "\xEF\xBB\xBF"
 
@@ -114,7 +117,8 @@ static void step(struct scan *s)
     s->p += s->p < s->end;
 }
 
-int toml_guard(const char *text, size_t length, struct toml_fault *fault)
+/* Checks the limits without parsing, because toml++ recurses once per key part and once per nesting. */
+static int check_limits(const char *text, size_t length, struct toml_fault *fault)
 {
     struct scan s = {.p = text, .end = text + length, .line_start = text, .line = 1};
     if (length >= 3 && memcmp(text, BYTE_ORDER_MARK, 3) == 0)
@@ -131,4 +135,45 @@ int toml_guard(const char *text, size_t length, struct toml_fault *fault)
         step(&s);
     }
     return 0;
+}
+
+/* --- bytes --- */
+
+/* Line and column of a byte, in a text that is valid up to there. */
+static void locate(const char *text, size_t offset, struct toml_fault *fault)
+{
+    fault->line = fault->column = 1;
+    for (size_t i = 0; i < offset; i++) {
+        fault->column += ((unsigned char)text[i] & 0xC0) != 0x80;
+        if (text[i] == '\n') {
+            fault->line++;
+            fault->column = 1;
+        }
+    }
+}
+
+/* A file written by another encoding is told apart from one with a stray byte by the NUL bytes of UTF-16. */
+static int check_bytes(const char *text, size_t length, struct toml_fault *fault)
+{
+    size_t bad = utf8_first_invalid(text, length);
+    const char *nul = memchr(text, '\0', length);
+    if (bad == length && !nul)
+        return 0;
+    size_t at = nul && (size_t)(nul - text) < bad ? (size_t)(nul - text) : bad;
+    locate(text, at, fault);
+    fault->message = nul ? xstrdup("not a text file: it holds NUL bytes (UTF-8 is expected)")
+                         : xasprintf("not UTF-8: byte 0x%02X", (unsigned char)text[at]);
+    return -1;
+}
+
+int toml_parse(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault)
+{
+    *fault = (struct toml_fault){0};
+    if (length == 0)
+        fault->message = xstrdup("the file is empty");
+    else if (length > TOML_MOST_BYTES)
+        fault->message = xasprintf("larger than %zu MiB", TOML_MOST_BYTES >> 20);
+    if (fault->message || check_bytes(text, length, fault) < 0 || check_limits(text, length, fault) < 0)
+        return -1;
+    return toml_read(text, length, out, fault);
 }
