@@ -2,15 +2,14 @@
 # Databases of older schema versions (tests/cli/schemas/NNNN.sql, dumps of what those versions wrote) become the schema
 # of a fresh file, one transaction per step, and go on from where they were.
 #
-# When a migration is added, the version before it gets its dump: run small_sweep with the last program of that version
-# until three jobs are ok, kill it during the fourth, `sqlite3 results.db .dump`, and put the two PRAGMAs on top.
+# When a migration is added, the version before it gets its dump, by schemas/dump.sh with the last program of that version.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
 
 newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -n 1 | sed -E 's/^\.\/0*([0-9]+)_.*/\1/')
 
-# Writes results.db of the schema version, from its dump or, where there is none yet, from that of the last version
-# that has one and the steps since.
+# Writes results.db of the schema version, from its dump or, where there is none, from that of the last version that has
+# one and the steps since.
 old_database() # VERSION
 {
     local base=$1 step
@@ -69,6 +68,15 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
         expect_status 0
         expect_stdout 'results.db: all well'
         expect_no_stderr
+    done
+}
+
+older_version__dump__kept()
+{
+    local version
+    for ((version = 1; version < newest; version++)); do
+        [ -f "$(dump_of "$version")" ] ||
+            fail "there is no dump of schema version $version: tests/cli/schemas/dump.sh MESHSWEEP makes it, with the last program of that version"
     done
 }
 

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Prints the dump that tests/cli/test_migrations.sh keeps of a schema version, from the last program that wrote it:
+# tests/cli/schemas/dump.sh path/to/meshsweep >tests/cli/schemas/NNNN.sql
+#
+# Three jobs are ok, the fourth runs when its runner is killed. What differs from machine to machine is made equal.
+set -eu
+
+program=$(readlink -f "${1?the program}")
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+cd "$directory"
+
+query()
+{
+    sqlite3 -batch -bail -cmd ".timeout 5000" results.db "$@"
+}
+
+bash -c '. "$1"; small_sweep' - "$here/../lib.sh"
+cat >job.sh <<'END'
+echo $$ >pid
+while [ "$1 $2" = "2 20" ]; do sleep 0.1; done
+echo "score: $(($1 * $2))"
+END
+"$program" run -j 1 --progress none </dev/null &
+until [ "$(query "SELECT job_id FROM attempt WHERE state = 'running'" 2>/dev/null)" = 4 ] && [ -s pid ]; do
+    sleep 0.1
+done
+kill -KILL $!
+{ wait $! || true; } 2>/dev/null
+kill -KILL "$(cat pid)"
+
+version=$(query "PRAGMA user_version")
+query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = 'identity';
+    DELETE FROM meta WHERE name <> 'identity';
+    UPDATE sweep SET first_seen = 1700000000000, last_seen = 1700000000000;
+    UPDATE runner SET host = 'node1', boot_id = 'another-boot', pid = 1000, start_ticks = 5, started = 1700000000000,
+        provenance = '{}';
+    UPDATE attempt SET environment = NULL, directory = NULL, host = NULL, pid = 1000 + id, start_ticks = 5,
+        started = 1700000000000 + id, ended = ended * 0 + 1700000001000 + id, duration_ms = duration_ms * 0 + 20,
+        user_ms = user_ms * 0, system_ms = system_ms * 0, max_rss = max_rss * 0 + 8544256;
+    DELETE FROM failure_pattern;
+    INSERT INTO failure_pattern VALUES ('oom', 'a pattern of then', 'built in')"
+printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' "$version"
+printf 'PRAGMA application_id = %s;\nPRAGMA user_version = %s;\n' "$(query "PRAGMA application_id")" "$version"
+query .dump | grep -v '^PRAGMA foreign_keys\|sqlite_stat\|^ANALYZE'
