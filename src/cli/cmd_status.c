@@ -141,6 +141,28 @@ static void add_running(const struct view *v, struct buffer *b)
         buffer_printf(b, "  and %zu more\n", s->attempt_total - s->attempt_count);
 }
 
+/* 0: it is due. */
+static int64_t due_in_ms(const struct view *v, const struct status_retry *r)
+{
+    return r->due_ms > v->now_ms ? r->due_ms - v->now_ms : 0;
+}
+
+static void add_retries(const struct view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    char text[32];
+    if (s->retry_count)
+        buffer_add_text(b, "\nfailed, to be tried again\n");
+    for (size_t i = 0; i < s->retry_count; i++) {
+        const struct status_retry *r = &s->retries[i];
+        int64_t ms = due_in_ms(v, r);
+        buffer_printf(b, "  job %lld, attempt %lld, %s%s\n", (long long)r->job_id, (long long)r->number,
+                      ms > 0 ? "in " : "now", ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
+    }
+    if (s->retry_total > s->retry_count)
+        buffer_printf(b, "  and %zu more\n", s->retry_total - s->retry_count);
+}
+
 static void add_slow_nodes(const struct view *v, struct buffer *b)
 {
     for (size_t i = 0; i < v->status.slow_node_count; i++) {
@@ -250,6 +272,7 @@ static int print_text(const struct view *v, struct error *e)
     add_heading(v, &b);
     add_counts(v, &b);
     add_running(v, &b);
+    add_retries(v, &b);
     add_spent(v, &b);
     add_slow_nodes(v, &b);
     add_best(v, &b);
@@ -309,6 +332,20 @@ static cJSON *running_json(const struct view *v)
         add_number_or_null(item, "slot", a->slot);
         cJSON_AddStringToObject(item, "keys", a->keys);
         cJSON_AddNumberToObject(item, "elapsed_ms", (double)elapsed_ms(v, a));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *retries_json(const struct view *v)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < v->status.retry_count; i++) {
+        const struct status_retry *r = &v->status.retries[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "job", (double)r->job_id);
+        cJSON_AddNumberToObject(item, "attempt", (double)r->number);
+        cJSON_AddNumberToObject(item, "due_in_ms", (double)due_in_ms(v, r));
         cJSON_AddItemToArray(list, item);
     }
     return list;
@@ -393,6 +430,8 @@ static int print_json(const struct view *v, struct error *e)
     cJSON_AddItemToObject(root, "failure_classes", classes_json(s));
     cJSON_AddBoolToObject(root, "runner_alive", v->runner_alive);
     cJSON_AddItemToObject(root, "running", running_json(v));
+    cJSON_AddNumberToObject(root, "retries_waiting", (double)s->retry_total);
+    cJSON_AddItemToObject(root, "retries", retries_json(v));
     add_number_or_null(root, "mean_duration_ms", s->mean_ms);
     add_number_or_null(root, "waiting_duration_ms", s->waiting_ms);
     add_real_or_null(root, "jobs_per_second", s->rate);

@@ -79,6 +79,14 @@ static void read_attempt(const struct stmt *s, struct sweep_status *out)
                                 .slot = int_or(s, 3, -1), .expected_ms = -1, .keys = text_or(s, 4, "")};
 }
 
+static void read_retry(const struct stmt *s, struct sweep_status *out)
+{
+    out->retry_total = (size_t)stmt_int(s, 3);
+    out->retries = array_grow(out->retries, out->retry_count, sizeof *out->retries);
+    out->retries[out->retry_count++] =
+        (struct status_retry){.job_id = stmt_int(s, 0), .number = stmt_int(s, 1), .due_ms = stmt_int(s, 2)};
+}
+
 static void read_rule(const struct stmt *s, struct sweep_status *out)
 {
     out->rules = array_grow(out->rules, out->rule_count, sizeof *out->rules);
@@ -165,6 +173,10 @@ static const struct part parts[] = {
      " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
      " WHERE a.state IN ('claimed', 'running') AND a.state = 'running' AND ?1 ORDER BY a.started, a.id",
      read_attempt},
+    {"SELECT id, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = job.id), due, count(*) OVER () FROM job"
+     " WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL AND due IS NOT NULL"
+     " ORDER BY due, id LIMIT " LITERAL(STATUS_LISTED),
+     read_retry},
     {"SELECT name, reason, level = 'warn', excluded FROM rule WHERE sweep_id = ?1 AND excluded > 0 ORDER BY position",
      read_rule},
     {"SELECT avg(duration_ms) FROM (SELECT duration_ms FROM attempt WHERE duration_ms IS NOT NULL AND"
@@ -292,6 +304,7 @@ void status_free(struct sweep_status *s)
     free(s->classes);
     free(s->failures);
     free(s->attempts);
+    free(s->retries);
     free(s->witnesses);
     free(s->rules);
     free(s->name);

@@ -34,6 +34,12 @@ struct status_attempt {
     char *keys;       /* "zero_stage=3 micro_batch=4": those that are not the same in all specs */
 };
 
+/* A job that failed and waits for its next attempt ([retry] backoff). */
+struct status_retry {
+    int64_t job_id, number; /* of the next attempt */
+    int64_t due_ms;         /* since 1970; may have passed */
+};
+
 /* Jobs that need no less device memory than their witness, which ran out of it. */
 struct status_witness {
     int64_t job_id, jobs;
@@ -66,6 +72,8 @@ struct sweep_status {
     size_t witness_count, witness_total;
     struct status_attempt *attempts; /* those that run, oldest first */
     size_t attempt_count, attempt_total;
+    struct status_retry *retries; /* the first ones due first */
+    size_t retry_count, retry_total;
     struct status_rule *rules; /* those that are false for any combination, in the order in which they are tried */
     size_t rule_count;
     double rate;          /* attempts that ended per second, over the last RATE_WINDOW of them; NaN: unknown */

@@ -93,6 +93,36 @@ backoff_max = "2h"'
         ON attempt.id = job.attempt_id WHERE job.id = 1"
 }
 
+backoff__waiting__status_tells_when_it_is_due()
+{
+    retry_sweep 'exit = 4
+backoff = "1h"
+backoff_max = "2h"'
+    start_waiting
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'failed, to be tried again'
+    expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
+    expect_no_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout status.json
+    expect_sql "1|1|2|1" "SELECT s->>'\$.retries_waiting', s->>'\$.retries[0].job', s->>'\$.retries[0].attempt',
+        s->>'\$.retries[0].due_in_ms' BETWEEN 3000000 AND 3600000 FROM (SELECT readfile('status.json') AS s)"
+    sqlite3 -batch results.db "UPDATE job SET due = 1 WHERE id = 1"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains '  job 1, attempt 2, now'
+    expect_no_stderr
+}
+
 # A clock that was set back must not make a job wait for years.
 backoff__due_beyond_what_the_policy_allows__at_once()
 {
