@@ -154,6 +154,7 @@ static int read_base(struct framework *base, struct error *e)
         base->memory.weights[i] = 1;
     if (read_profile(embedded_text(BASE_PROFILE), base, &any, e) < 0)
         return error_context(e, "%s", BASE_PROFILE);
+    memcpy(base->time.nominal, base->time.weights, sizeof base->time.nominal);
     base->memory.calibrated = base->time.calibrated = false;
     return 0;
 }

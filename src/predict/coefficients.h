@@ -30,7 +30,7 @@ enum time_term {
     TIME_ATTENTION,    /* attention products at the rate of attention kernels */
     TIME_ELEMENTWISE,  /* activations passed once through device memory */
     TIME_LOGITS,       /* logits in fp32 passed once through device memory */
-    TIME_LAUNCH,       /* a layer of a micro-batch each */
+    TIME_LAUNCH,       /* layers of micro-batches whose launches are waited for */
     TIME_TENSOR,       /* volume of tensor parallelism over its link */
     TIME_TENSOR_STEPS, /* collectives of tensor parallelism, times log2 of the degree */
     TIME_CONTEXT,      /* volume of context parallelism over its link */
@@ -73,6 +73,7 @@ struct memory_coefficients {
 
 struct time_coefficients {
     double weights[TIME_TERM_COUNT]; /* LAUNCH and TENSOR_STEPS in seconds each, STEP in seconds */
+    double nominal[TIME_TERM_COUNT]; /* those of predict.toml: how much of LAUNCH the device waits for (step_time.h) */
     double gradient_bytes;           /* per gradient sent */
     double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
     double sigma, spread;            /* as above */

@@ -89,6 +89,23 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
     }
 }
 
+static double weighted(const double *weights, const struct terms *terms)
+{
+    double sum = 0;
+    for (int i = 0; i < TIME_TERM_COUNT; i++)
+        sum += weights[i] * terms->x[i];
+    return sum;
+}
+
+/* What of a layer's launches the device waits for. The weights are those before any calibration: the sum stays linear in
+ * those that are fitted. */
+static double waited_launches(const struct plan_time *t, const struct terms *of_device)
+{
+    const double *weights = t->framework->time.nominal;
+    double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * t->passes / 3;
+    return host > 0 ? t->passes / 3 * (hypot(device, host) - device) / host : 0;
+}
+
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
@@ -96,7 +113,7 @@ static struct terms layer_terms(const struct plan_time *t)
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
     out.x[TIME_ELEMENTWISE] = t->passes / 3 * set / t->cluster->device->memory_bytes_per_s;
-    out.x[TIME_LAUNCH] = t->passes / 3;
+    out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
 }
 
@@ -119,14 +136,6 @@ static double stage_transfers(const struct plan_time *t)
            link_speed(t, plan_world(t->plan));
 }
 
-static double weighted(const struct plan_time *t, const struct terms *terms)
-{
-    double sum = 0;
-    for (int i = 0; i < TIME_TERM_COUNT; i++)
-        sum += t->framework->time.weights[i] * terms->x[i];
-    return sum;
-}
-
 /* The slowest stage is one with most layers, or the one with the head: its layers, and whether it has the head. What
  * stages send each other is the same for all. */
 static double slowest_stage(const struct plan_time *t, double layer_s, double head_s, bool *has_head)
@@ -146,7 +155,8 @@ static double slowest_stage(const struct plan_time *t, double layer_s, double he
 static double add_stages(const struct plan_time *t, struct terms *out)
 {
     struct terms layer = layer_terms(t), head = head_terms(t);
-    double layer_s = weighted(t, &layer), head_s = weighted(t, &head), transfers = stage_transfers(t);
+    const double *weights = t->framework->time.weights;
+    double layer_s = weighted(weights, &layer), head_s = weighted(weights, &head), transfers = stage_transfers(t);
     bool has_head;
     double slowest = slowest_stage(t, layer_s, head_s, &has_head), heads = has_head ? 1 : 0;
     double m = (double)t->plan->micro_batches, v = (double)t->plan->virtual_stages;
@@ -247,7 +257,7 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
     set_up(&t);
     double waiting = add_stages(&t, &terms);
     add_step(&t, &terms);
-    double seconds = weighted(&t, &terms), sigma = framework->time.sigma, factor = exp(INTERVAL_90 * sigma);
+    double seconds = weighted(framework->time.weights, &terms), sigma = framework->time.sigma, factor = exp(INTERVAL_90 * sigma);
     if (!(seconds > 0 && seconds < SECONDS_MOST))
         return error_set(e, ERROR_USAGE, "a step of %.3g s cannot be meant", seconds);
     *out = (struct step_prediction){

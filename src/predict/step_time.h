@@ -4,14 +4,20 @@
  * A layer of a micro-batch, T = b·s/c tokens, F the forward FLOPs per token of flops.h under the CAUSAL
  * convention, r = 3, with full recompute 4 passes:
  *
- *   matrices     r·T·F_matrices / (t·peak)             without flash attention also its products, the whole
- * square attention    r·T·F_attention / (t·attention rate of the device) elementwise  the layer's activations
- * (memory_layer_set) / device memory, 4/3 with full recompute launch       1, 4/3 with full recompute tensor
- * 4 all-reduces of 2·T·h, 6 with full recompute: each 2·(t-1)/t of it over the link. Sequence parallelism
- * sends as much tensor-steps 4 (6) · log2 t context      3 · 2·(c-1)/c · 4·T·g·d/t over the link expert 4
- * all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts A stage adds    pipeline: 2
- * transfers of 2·T·h (/ t with sequence parallelism) · v The head adds   matrices: 3·T·F_head / (t·peak);
- * logits: 4·T·V/t / device memory
+ *   matrices     r·T·F_matrices / (t·peak)             without flash attention also its products, the whole square
+ *   attention    r·T·F_attention / (t·attention rate of the device)
+ *   elementwise  the layer's activations (memory_layer_set) / device memory, 4/3 with full recompute
+ *   tensor       4 all-reduces of 2·T·h, 6 with full recompute: each 2·(t-1)/t of it over the link. Sequence parallelism
+ *                sends as much
+ *   tensor-steps 4 (6) · log2 t
+ *   context      3 · 2·(c-1)/c · 4·T·g·d/t over the link
+ *   expert       4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts
+ *   launch       what of a layer's launches the device waits for: the processor launches ahead of it, so a layer takes
+ *                √(device² + host²), more than either and less than both, of which √(device² + host²) - device is
+ *                counted, over what a launch takes. device: the terms above; host: one layer's launches, 4/3 with full
+ *                recompute; both with the weights of predict.toml, whatever is calibrated, so that the sum stays linear
+ * A stage adds    pipeline: 2 transfers of 2·T·h (/ t with sequence parallelism) · v
+ * The head adds   matrices: 3·T·F_head / (t·peak); logits: 4·T·V/t / device memory
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly; interleaving divides what lies
  * beyond m·slowest by v. A step adds, Ψ_r parameters of a rank, R = N·c ranks, g bytes per gradient:
@@ -27,7 +33,8 @@
  * Links: tensor (and context, expert times tensor) groups of at most a node use the node's, others the
  * adapters; stages are on different nodes once the world is larger than one. Overlap is in the weights: a
  * fitted weight of data is the share that is not hidden. Sources: arXiv 2104.04473, 2205.05198; nccl-tests
- * doc/PERFORMANCE.md; DeepSpeed runtime/engine.py (stage 2 refuses no_sync). Pure; some hundred nanoseconds.
+ * doc/PERFORMANCE.md; DeepSpeed runtime/engine.py (stage 2 refuses no_sync); (x^γ + y^γ)^(1/γ) for work that overlaps in
+ * part: Pollux (OSDI 2021). Pure; some hundred nanoseconds.
  */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

@@ -74,11 +74,52 @@ static void step_predict__one_device__sum_of_weighted_terms(void **state)
     assert_close(s.terms[TIME_MATRICES],
                  2 * 3 * tokens * (2 * 24 * 12 * 2048.0 * 2048 + 2 * 2048 * 51200.0) / 312e12, 1e-12);
     assert_close(s.terms[TIME_ATTENTION], 2 * 3 * tokens * 24 * 2 * 2048 * 2048.0 / 225e12, 1e-12);
-    assert_true(s.terms[TIME_LAUNCH] == 2 * 24 && s.terms[TIME_STEP] == 1);
+    assert_true(s.terms[TIME_STEP] == 1);
     assert_true(s.terms[TIME_TENSOR] == 0 && s.terms[TIME_DATA_INTRA] == 0 && s.terms[TIME_PIPELINE] == 0);
     assert_true(s.bubble_s == 0);
     assert_close(s.tokens_per_s, 2 * tokens / s.seconds, 1e-12);
     assert_close(s.low_s * s.high_s, s.seconds * s.seconds, 1e-12);
+}
+
+/* A layer takes √(device² + host²): of a large micro-batch hardly any launches are waited for, of a small one most. */
+static void step_predict__launches__hidden_behind_the_device(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(24, 1024, 16);
+    const struct time_coefficients *c = &framework_find("megatron")->time;
+    double before = 24;
+    a.vocab = 1;
+    for (int64_t micro_batch = 1; micro_batch <= 64; micro_batch *= 4) {
+        struct training_plan plan = {.micro_batch = micro_batch, .sequence = 256, .flash_attention = true};
+        struct step_prediction s = predict(a, plan, *a100(), "megatron");
+        double device = (c->nominal[TIME_MATRICES] * s.terms[TIME_MATRICES] +
+                         c->nominal[TIME_ATTENTION] * s.terms[TIME_ATTENTION] +
+                         c->nominal[TIME_ELEMENTWISE] * s.terms[TIME_ELEMENTWISE]) / 24;
+        double host = c->nominal[TIME_LAUNCH];
+        assert_close(s.terms[TIME_LAUNCH], 24 * (sqrt(device * device + host * host) - device) / host, 1e-3);
+        assert_true(s.terms[TIME_LAUNCH] < before);
+        before = s.terms[TIME_LAUNCH];
+    }
+    assert_true(before < 24 / 4.0);
+}
+
+/* Calibration must not change what the weights multiply. */
+static void step_predict__weight_of_launches__same_terms(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(24, 1024, 16);
+    struct training_plan plan = {.micro_batch = 2, .sequence = 256};
+    struct cluster cluster = *a100();
+    struct framework other = *framework_find("megatron");
+    struct step_prediction s, t;
+    struct error e = ERROR_INIT;
+    completed(&a, &plan, &cluster);
+    for (int i = 0; i < TIME_TERM_COUNT; i++)
+        other.time.weights[i] *= 3;
+    assert_int_equal(step_predict(&a, &plan, &cluster, framework_find("megatron"), &s, &e), 0);
+    assert_int_equal(step_predict(&a, &plan, &cluster, &other, &t, &e), 0);
+    assert_memory_equal(s.terms, t.terms, sizeof s.terms);
+    assert_close(t.seconds, 3 * s.seconds, 1e-12);
 }
 
 /* 4 all-reduces a layer, 6 with full recompute, each 2·(t - 1)/t of 2·T·h over the node's link. */
@@ -99,6 +140,13 @@ static void step_predict__tensor_parallel__volume_and_steps(void **state)
     assert_close(s.terms[TIME_TENSOR], 24 * 6 * volume / 0.75 * 15 / 16 / 25e9, 1e-12);
 }
 
+/* Of one micro-batch of a sequence of 2,048: only layers have it. */
+static double elementwise_of_a_layer(struct architecture a)
+{
+    const struct training_plan plan = {.sequence = 2048};
+    return predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] / (double)a.layers;
+}
+
 /* (m - 1)·slowest + sum; interleaving divides the rest by v. */
 static void step_predict__pipeline__bubble_of_the_schedule(void **state)
 {
@@ -107,11 +155,12 @@ static void step_predict__pipeline__bubble_of_the_schedule(void **state)
     a.vocab = 1;
     struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_LAUNCH], (8 - 1) * 8 + 32, 1e-12);
+    double layer = elementwise_of_a_layer(a);
+    assert_close(s.terms[TIME_ELEMENTWISE], ((8 - 1) * 8 + 32) * layer, 1e-12);
     plan.virtual_stages = 4;
     plan.schedule = SCHEDULE_INTERLEAVED;
     struct step_prediction interleaved = predict(a, plan, *a100(), "megatron");
-    assert_close(interleaved.terms[TIME_LAUNCH], 8 * 8 + (32 - 8) / 4.0, 1e-12);
+    assert_close(interleaved.terms[TIME_ELEMENTWISE], (8 * 8 + (32 - 8) / 4.0) * layer, 1e-12);
     assert_true(interleaved.bubble_s < s.bubble_s && interleaved.bubble_s > 0);
 }
 
@@ -125,7 +174,7 @@ static void step_predict__large_head__last_stage_is_the_slowest(void **state)
     plan.pipeline = 1;
     struct step_prediction whole = predict(a, plan, *a100(), "megatron");
     assert_true(s.terms[TIME_LOGITS] == whole.terms[TIME_LOGITS]);
-    assert_close(s.terms[TIME_LAUNCH], 99 * 2 + 8, 1e-12);
+    assert_close(s.terms[TIME_ELEMENTWISE], (99 * 2 + 8) * elementwise_of_a_layer(a), 1e-12);
 }
 
 /* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, m·(4 + g); times (R - 1)/R. */
@@ -247,7 +296,8 @@ struct vtrain_run {
     double predicted_s, measured_s;
 };
 
-static void vtrain_read(const struct shared_table *t, size_t row, struct vtrain_run *out)
+static void vtrain_read(const struct shared_table *t, size_t row, const struct framework *framework,
+                        struct vtrain_run *out)
 {
     struct architecture a =
         gpt((int64_t)shared_number(t, row, "n_layers"), (int64_t)shared_number(t, row, "hidden"),
@@ -260,11 +310,16 @@ static void vtrain_read(const struct shared_table *t, size_t row, struct vtrain_
                                  .sequence = (int64_t)shared_number(t, row, "seq_len"),
                                  .recompute = RECOMPUTE_FULL};
     struct cluster cluster = {.device = device_find("A100-80GB")};
+    struct step_prediction s;
+    struct error e = ERROR_INIT;
     a.vocab = 50257;
     a.vocab_multiple = 128;
+    completed(&a, &plan, &cluster);
+    if (step_predict(&a, &plan, &cluster, framework, &s, &e))
+        fail_msg("%s", e.text);
     snprintf(out->group, sizeof out->group, "%s/%s/%s/%s", shared_text(t, row, "n_layers"),
              shared_text(t, row, "hidden"), shared_text(t, row, "gpus"), shared_text(t, row, "gbs"));
-    out->predicted_s = predict(a, plan, cluster, "megatron").seconds;
+    out->predicted_s = s.seconds;
     out->measured_s = shared_number(t, row, "iter_ms") / 1e3;
 }
 
@@ -273,44 +328,136 @@ static int compare_groups(const void *a, const void *b)
     return strcmp(((const struct vtrain_run *)a)->group, ((const struct vtrain_run *)b)->group);
 }
 
-/* 736 measured iterations of GPT on 2 to 8 A100 in 48 groups; the weights are those that hold for anybody,
- * none from this table. Reached: mean rank correlation within a group 0.944, lowest 0.867 (mean error of the
- * seconds 18.5 %). The link is NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which
- * is what was measured of it, the weight of the tensor term would count the loss twice (0.911, lowest 0.806).
- */
+enum { VTRAIN_GROUPS = 48 };
+
+struct vtrain_ranks {
+    char group[VTRAIN_GROUPS][64]; /* in order */
+    double rho[VTRAIN_GROUPS];
+    size_t groups;
+    double error; /* mean, of the seconds */
+};
+
+static void rank_group(const struct vtrain_run *runs, size_t count, struct vtrain_ranks *out)
+{
+    enum { MOST = 32 };
+    double predicted[MOST], measured[MOST];
+    assert_true(count <= MOST && out->groups < VTRAIN_GROUPS);
+    for (size_t i = 0; i < count; i++) {
+        predicted[i] = runs[i].predicted_s;
+        measured[i] = runs[i].measured_s;
+        out->error += fabs(predicted[i] / measured[i] - 1);
+    }
+    memcpy(out->group[out->groups], runs->group, sizeof runs->group);
+    out->rho[out->groups++] = rank_correlation(predicted, measured, count);
+}
+
+static void vtrain_rank(const struct shared_table *t, const struct framework *framework, struct vtrain_ranks *out)
+{
+    struct vtrain_run *runs = xcalloc(t->row_count, sizeof *runs);
+    *out = (struct vtrain_ranks){.groups = 0};
+    for (size_t row = 0; row < t->row_count; row++)
+        vtrain_read(t, row, framework, &runs[row]);
+    qsort(runs, t->row_count, sizeof *runs, compare_groups);
+    for (size_t begin = 0, end; begin < t->row_count; begin = end) {
+        for (end = begin; end < t->row_count && compare_groups(&runs[end], &runs[begin]) == 0;)
+            end++;
+        rank_group(runs + begin, end - begin, out);
+    }
+    out->error /= (double)t->row_count;
+    free(runs);
+}
+
+static double lowest(const double *values, size_t count)
+{
+    double least = values[0];
+    for (size_t i = 1; i < count; i++)
+        least = fmin(least, values[i]);
+    return least;
+}
+
+static double mean(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+/* 736 measured iterations of GPT on 2 to 8 A100 in 48 groups; the weights are those that hold for anybody, none from
+ * this table. Reached: rank correlation within a group 0.956 on average, lowest 0.907 (mean error of the seconds
+ * 11.4 %). With launches that add to the device's time instead of hiding behind it: 0.944 and 0.867. The link is
+ * NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which is what was measured of it, the weight of
+ * the tensor term would count the loss twice. */
 static void step_predict__vtrain_runs__ranked_within_their_groups(void **state)
 {
     (void)state;
     struct shared_table t;
-    double sum = 0, lowest = 1, error = 0;
-    size_t groups = 0;
+    struct vtrain_ranks r;
     if (!shared_table_load("vtrain-single-node.csv", &t))
         skip();
-    struct vtrain_run *runs = xcalloc(t.row_count, sizeof *runs);
-    double *predicted = xcalloc(t.row_count, sizeof *predicted),
-           *measured = xcalloc(t.row_count, sizeof *measured);
-    for (size_t row = 0; row < t.row_count; row++)
-        vtrain_read(&t, row, &runs[row]);
-    qsort(runs, t.row_count, sizeof *runs, compare_groups);
-    for (size_t begin = 0, end; begin < t.row_count; begin = end) {
-        for (end = begin; end < t.row_count && strcmp(runs[end].group, runs[begin].group) == 0; end++) {
-            predicted[end - begin] = runs[end].predicted_s;
-            measured[end - begin] = runs[end].measured_s;
-            error += fabs(runs[end].predicted_s / runs[end].measured_s - 1);
+    vtrain_rank(&t, framework_find("megatron"), &r);
+    print_message("vTrain: %zu runs in %zu groups, mean rank correlation %.3f, lowest %.3f, mean error %.1f %%\n",
+                  t.row_count, r.groups, mean(r.rho, r.groups), lowest(r.rho, r.groups), 100 * r.error);
+    assert_true(r.groups == VTRAIN_GROUPS);
+    assert_true(mean(r.rho, r.groups) >= 0.95 && lowest(r.rho, r.groups) >= 0.9);
+    shared_table_free(&t);
+}
+
+static bool is_same_model(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "/") + 1;
+    length += strcspn(a + length, "/") + 1;
+    return strncmp(a, b, length) == 0;
+}
+
+enum { LAUNCHES = 6 };
+
+/* The launch under which the groups of the other models have the highest mean correlation. */
+static size_t launch_of_the_others(const struct vtrain_ranks *ranks, const char *group)
+{
+    size_t best = 0;
+    double best_mean = -1;
+    for (size_t l = 0; l < LAUNCHES; l++) {
+        double others[VTRAIN_GROUPS] = {0};
+        size_t count = 0;
+        for (size_t g = 0; g < ranks[l].groups; g++)
+            if (!is_same_model(ranks[l].group[g], group))
+                others[count++] = ranks[l].rho[g];
+        if (mean(others, count) > best_mean) {
+            best_mean = mean(others, count);
+            best = l;
         }
-        double rho = rank_correlation(predicted, measured, end - begin);
-        sum += rho;
-        lowest = fmin(lowest, rho);
-        groups++;
     }
-    print_message(
-        "vTrain: %zu runs in %zu groups, mean rank correlation %.3f, lowest %.3f, mean error %.1f %%\n",
-        t.row_count, groups, sum / (double)groups, lowest, 100 * error / (double)t.row_count);
-    assert_true(groups == 48);
-    assert_true(sum / (double)groups >= 0.9);
-    free(runs);
-    free(predicted);
-    free(measured);
+    return best;
+}
+
+/* Were the weight of launches chosen by the table, each of the eight models by the seven others. Reached: 0.951 and 0.900,
+ * with 2 to 2.5 ms. (Calibrated on the runs of MPT it is 2.3 ms.) */
+static void step_predict__vtrain_launch_of_the_other_models__as_good(void **state)
+{
+    (void)state;
+    static const double launches[LAUNCHES] = {0.5e-3, 1e-3, 1.5e-3, 2e-3, 2.5e-3, 3e-3};
+    struct shared_table t;
+    struct vtrain_ranks ranks[LAUNCHES];
+    double held_out[VTRAIN_GROUPS] = {0}, least = 1, most = 0;
+    if (!shared_table_load("vtrain-single-node.csv", &t))
+        skip();
+    for (size_t l = 0; l < LAUNCHES; l++) {
+        struct framework f = *framework_find("megatron");
+        f.time.weights[TIME_LAUNCH] = f.time.nominal[TIME_LAUNCH] = launches[l];
+        vtrain_rank(&t, &f, &ranks[l]);
+        print_message("  launches of %.1f ms: mean rank correlation %.3f, lowest %.3f\n", 1e3 * launches[l],
+                      mean(ranks[l].rho, ranks[l].groups), lowest(ranks[l].rho, ranks[l].groups));
+    }
+    for (size_t g = 0; g < ranks[0].groups; g++) {
+        size_t l = launch_of_the_others(ranks, ranks[0].group[g]);
+        held_out[g] = ranks[l].rho[g];
+        least = fmin(least, launches[l]);
+        most = fmax(most, launches[l]);
+    }
+    print_message("vTrain, launches by the other models, %.1f to %.1f ms: mean rank correlation %.3f, lowest %.3f\n",
+                  1e3 * least, 1e3 * most, mean(held_out, ranks[0].groups), lowest(held_out, ranks[0].groups));
+    assert_true(mean(held_out, ranks[0].groups) >= 0.94 && lowest(held_out, ranks[0].groups) >= 0.89);
     shared_table_free(&t);
 }
 
@@ -350,8 +497,8 @@ static void ultrascale_group(const struct shared_table *t, size_t first, bool *s
 }
 
 /* nanotron's runs without a pipeline (with one, half of them are slow for reasons apart), weights that hold
- * for anybody, adapters of 400 Gb/s. Reached, 187 runs: mean error 23 %, mostly too fast; within the groups
- * of one model and up to 8 nodes rank correlation 0.929 on average, and the run predicted fastest is the
+ * for anybody, adapters of 400 Gb/s. Reached, 187 runs: mean error 27 %, mostly too fast; within the groups
+ * of one model and up to 8 nodes rank correlation 0.941 on average, and the run predicted fastest is the
  * fastest or within 4 %. From 16 nodes on the network decides, which the weights of a cluster must tell: 0.06
  * to 0.78. */
 static void step_predict__ultrascale_runs__ranked_on_few_nodes(void **state)
@@ -419,6 +566,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_predict__one_device__sum_of_weighted_terms),
+        cmocka_unit_test(step_predict__launches__hidden_behind_the_device),
+        cmocka_unit_test(step_predict__weight_of_launches__same_terms),
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
@@ -429,6 +578,7 @@ int main(void)
         cmocka_unit_test(step_predict__absurd__refused),
         cmocka_unit_test(step_predict__selective_recompute_paper__its_iterations),
         cmocka_unit_test(step_predict__vtrain_runs__ranked_within_their_groups),
+        cmocka_unit_test(step_predict__vtrain_launch_of_the_other_models__as_good),
         cmocka_unit_test(step_predict__ultrascale_runs__ranked_on_few_nodes),
         cmocka_unit_test(predict__many_plans__predictions_per_second),
     };
