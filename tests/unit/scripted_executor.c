@@ -1,0 +1,234 @@
+#include "scripted_executor.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/open.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define FLIGHTS 16
+
+struct scripted_flight {
+    int64_t attempt, job_id, number;
+    char *job_dir;
+    bool stopped;
+};
+
+struct scripted {
+    struct executor base;
+    struct db *reader;
+    struct scripted_flight flights[FLIGHTS];
+    size_t count;
+    int64_t waits;
+    bool cancelled, was_typed;
+};
+
+static const struct script *script;
+static struct scripted_log *seen;
+
+void scripted_executor_set(const struct script *wanted, struct scripted_log *log)
+{
+    script = wanted;
+    seen = log;
+}
+
+static struct scripted *of(struct executor *x)
+{
+    return (struct scripted *)x;
+}
+
+static bool stands_as_claimed(struct scripted *x, int64_t attempt)
+{
+    char sql[200];
+    int64_t count = 0;
+    struct error e = ERROR_INIT;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = %lld "
+             "AND a.state = 'claimed' AND j.state = 'running'", (long long)attempt);
+    return db_query_int(x->reader, sql, 0, &count, &e) == 0 && count == 1;
+}
+
+static void add(struct scripted *x, const struct claim *claim, const char *job_dir)
+{
+    x->flights[x->count++] = (struct scripted_flight){claim->attempt_id, claim->job_id, claim->number,
+                                                      xstrdup(job_dir), false};
+    seen->most = x->count > seen->most ? x->count : seen->most;
+}
+
+static void start(struct executor *base, const struct launch *launch, const struct flight *flight)
+{
+    struct scripted *x = of(base);
+    size_t n = strlen(seen->started);
+    seen->early += !stands_as_claimed(x, launch->attempt);
+    snprintf(seen->started + n, sizeof seen->started - n, "%s%lld", n ? " " : "", (long long)flight->claim.job_id);
+    add(x, &flight->claim, launch->job_dir);
+}
+
+static int reattach(struct executor *base, struct left_attempts *left, struct error *e)
+{
+    if (script->refuse_left)
+        return error_set(e, ERROR_FAILED, "the queue does not answer");
+    for (size_t i = 0; i < left->count; i++) {
+        left->items[i].taken = left->items[i].started;
+        if (left->items[i].taken)
+            add(of(base), &left->items[i].claim, left->items[i].directory);
+    }
+    return 0;
+}
+
+static bool settled(const struct executor *base)
+{
+    (void)base;
+    return true;
+}
+
+static const struct scripted_end *line_of(const struct scripted_flight *f)
+{
+    for (size_t i = 0; i < SCRIPT_LINES; i++) {
+        const struct scripted_end *l = &script->ends[i];
+        if (l->job_id == f->job_id && (l->number == 0 || l->number == f->number))
+            return l;
+    }
+    return NULL;
+}
+
+static void write_output(struct outcome *o, const char *job_dir, const char *text)
+{
+    struct error e = ERROR_INIT;
+    o->log_path = xasprintf("%s/output.log", job_dir);
+    o->log_bytes = (int64_t)strlen(text);
+    if (file_make_directories(job_dir, &e) < 0 || file_write_atomic(o->log_path, text, strlen(text), &e) < 0)
+        abort();
+}
+
+static void fill(struct outcome *o, const struct scripted_flight *f, enum ending ending)
+{
+    const struct scripted_end *l = line_of(f);
+    char score[32];
+    snprintf(score, sizeof score, "score: %lld\n", (long long)f->job_id);
+    *o = (struct outcome){.attempt = f->attempt, .where = WHEREABOUTS_NONE, .exit_code = -1,
+                          .started_wall_ms = clock_wall_ms(), .ended_wall_ms = clock_wall_ms(), .duration_ms = 10};
+    o->ending = ending ? ending : l ? l->ending : ENDING_EXITED;
+    if (o->ending == ENDING_EXITED)
+        o->exit_code = l ? l->code : 0;
+    else if (o->ending == ENDING_SIGNALED)
+        o->signal_number = l->code;
+    else if (o->ending == ENDING_SPAWN_FAILED)
+        o->spawn_stage = "exec", o->error_number = l->code;
+    else
+        o->signal_number = SIGTERM, o->limit_ms = 1000;
+    if (o->ending != ENDING_SPAWN_FAILED && (!l || l->output))
+        write_output(o, f->job_dir, l ? l->output : score);
+}
+
+/* The index of one that ends now; FLIGHTS: none. */
+static size_t next_to_end(const struct scripted *x)
+{
+    for (size_t i = 0; i < x->count; i++)
+        if (!script->hold || x->cancelled || x->flights[i].stopped)
+            return i;
+    return FLIGHTS;
+}
+
+static void type(struct scripted *x)
+{
+    struct db *db = NULL;
+    struct error e = ERROR_INIT;
+    if (!script->before_end || x->was_typed)
+        return;
+    x->was_typed = true;
+    if (db_open(script->database, DB_CREATE, &db, &e) < 0 || db_exec(db, script->before_end, &e) < 0) {
+        fprintf(stderr, "%s\n", e.text);
+        abort();
+    }
+    db_close(db);
+}
+
+static size_t wait_for_ends(struct executor *base, int64_t timeout_ms, struct outcome *out, size_t room,
+                            struct wake *wake)
+{
+    struct scripted *x = of(base);
+    size_t i = next_to_end(x);
+    *wake = (struct wake){0, 0};
+    x->waits++;
+    for (size_t w = 0; w < SCRIPT_LINES; w++) {
+        if (script->wakes[w].wait == x->waits) {
+            *wake = (struct wake){script->wakes[w].bits, script->wakes[w].signal};
+            return 0;
+        }
+    }
+    if (i == FLIGHTS || room == 0) {
+        usleep(timeout_ms < 0 || timeout_ms > 5 ? 5000 : (useconds_t)timeout_ms * 1000);
+        return 0;
+    }
+    struct scripted_flight f = x->flights[i];
+    type(x);
+    fill(&out[0], &f, f.stopped ? ENDING_STOPPED : x->cancelled ? ENDING_CANCELLED : ENDING_NONE);
+    free(f.job_dir);
+    memmove(x->flights + i, x->flights + i + 1, (--x->count - i) * sizeof f);
+    return 1;
+}
+
+static size_t running(const struct executor *base)
+{
+    return ((const struct scripted *)base)->count;
+}
+
+static bool files(const struct executor *base, int64_t attempt, const char **log_path, const char **metrics_path)
+{
+    (void)base;
+    (void)attempt;
+    *log_path = *metrics_path = NULL;
+    return true;
+}
+
+static void stop(struct executor *base, int64_t attempt)
+{
+    struct scripted *x = of(base);
+    seen->stops++;
+    for (size_t i = 0; i < x->count; i++)
+        x->flights[i].stopped |= x->flights[i].attempt == attempt;
+}
+
+static void cancel_all(struct executor *base)
+{
+    of(base)->cancelled = true;
+    seen->cancels++;
+}
+
+static void scripted_free(struct executor *base)
+{
+    struct scripted *x = of(base);
+    for (size_t i = 0; i < x->count; i++)
+        free(x->flights[i].job_dir);
+    db_close(x->reader);
+    free(x);
+    seen->freed = true;
+}
+
+#define METHODS \
+    .start = start, .wait = wait_for_ends, .running = running, .files = files, .stop = stop, .cancel_all = cancel_all, \
+    .free = scripted_free
+
+static const struct executor_methods mortal = {.name = "local", METHODS};
+static const struct executor_methods surviving = {
+    .name = "slurm", .jobs_survive = true, .settled = settled, .reattach = reattach, METHODS};
+
+int scripted_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
+{
+    (void)options;
+    if (script->refuse)
+        return error_set(e, ERROR_FAILED, "there is no executor today");
+    struct scripted *x = xcalloc(1, sizeof *x);
+    x->base.methods = script->survive ? &surviving : &mortal;
+    if (db_open(script->database, DB_READ_ONLY, &x->reader, e) < 0) {
+        free(x);
+        return -1;
+    }
+    *out = &x->base;
+    return 0;
+}
