@@ -25,7 +25,7 @@ static const struct {
     {SQLITE_BUSY, "another program holds it locked; close it and start again"},
     {SQLITE_IOERR, "the disk reported an error; check the file system and start again: nothing recorded is lost"},
     {SQLITE_INTERRUPT, "it would take too long; ask for less"},
-    {SQLITE_TOOBIG, "an expression works on texts of 256 KiB at most"},
+    {SQLITE_TOOBIG, "an expression works on texts of 64 KiB at most"},
     {SQLITE_SCHEMA, "its tables were changed by another program"},
 };
 
@@ -105,7 +105,7 @@ void db_close(struct db *db)
     if (!db)
         return;
     sqlite3_close_v2(db->handle);
-    free(db->step_limit);
+    free(db->processor_limit);
     allowance_free(db->allowance);
     free(db->path);
     free(db);

@@ -31,12 +31,12 @@ int guard_truth(struct stmt *s, struct error *e);
  * not tell from those of the expression. ERROR_USAGE; a column that is not there is "no such column: x". */
 int guard_check_where(const char *expression, const char *const *columns, size_t count, struct error *e);
 
-/* Ends every statement of `db` that runs longer than about `steps` million virtual-machine steps with an error;
- * 0: no limit. For --where and the like, where a silly expression should stop. */
-void guard_limit_steps(struct db *db, int millions);
+/* Ends the statements of `db` with an error once this process has used `ms` more of processor time; 0: no limit. For
+ * --where and the like, where a silly expression should stop, and a reader that pauses should not. */
+void guard_limit_processor(struct db *db, int64_t ms);
 
-/* Bounds what one call of a function can cost, which nothing can interrupt: from now on `db` refuses texts of more than
- * 256 KiB and patterns of LIKE and GLOB of more than 1,000 bytes. */
+/* Bounds what one call of a function can cost, which nothing can interrupt, to about a second: from now on `db` refuses
+ * texts of more than 64 KiB, sets for trim() of more than 5,000 characters, and patterns of LIKE and GLOB of more than 1,000 bytes. */
 void guard_limit_values(struct db *db);
 
 /* Gives the statements of `db` that guard_next runs `ms` in all from now on; what was left of an earlier allowance is

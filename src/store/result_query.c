@@ -9,7 +9,7 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-#define STEPS_MOST_MILLIONS 20000 /* a minute or two */
+#define PROCESSOR_MOST_MS 120000
 #define TITLES_LISTED 40
 
 struct titles {
@@ -247,7 +247,7 @@ static int write_statement(const struct result_query *q, const struct titles *al
 /* --where is anybody's. */
 static void limit_work(struct db *db)
 {
-    guard_limit_steps(db, STEPS_MOST_MILLIONS);
+    guard_limit_processor(db, PROCESSOR_MOST_MS);
     guard_limit_values(db);
 }
 

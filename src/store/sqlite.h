@@ -7,13 +7,13 @@
 
 #include "store/db.h"
 
-struct step_limit;
+struct processor_limit;
 struct allowance;
 
 struct db {
     sqlite3 *handle;
     char *path;                    /* NULL in memory */
-    struct step_limit *step_limit; /* see guard_limit_steps; NULL: none */
+    struct processor_limit *processor_limit; /* see guard_limit_processor; NULL: none */
     struct allowance *allowance;   /* see guard_limit_time; NULL: none */
     int lock;                      /* writer_lock_take's descriptor; -1: not a writer's */
     dev_t device;                  /* with inode, the file that a writer opened; inode 0: not a writer's */

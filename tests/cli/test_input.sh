@@ -143,7 +143,7 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     run_meshsweep plan
     expect_status 1
     expect_no_stdout
-    expect_stderr 'meshsweep: an expression failed: string or blob too big: an expression works on texts of 256 KiB at most'
+    expect_stderr 'meshsweep: an expression failed: string or blob too big: an expression works on texts of 64 KiB at most'
 }
 
 exit_statuses__each_for_its_cause()

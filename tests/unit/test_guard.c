@@ -81,6 +81,47 @@ static void guard_next__other_errors__as_stmt_next_says_them(void **state)
     stmt_free(s);
 }
 
+static void limit_processor__without_end__ended_with_an_error(void **state)
+{
+    struct db *db = *state;
+    struct error e = ERROR_INIT;
+    int64_t n = 0;
+    guard_limit_processor(db, 20);
+    struct stmt *s = prepare(db, without_end);
+    stmt_bind_int(s, 1, 0);
+    assert_int_equal(stmt_next(s, &e), -1);
+    assert_string_equal(e.text, "an expression failed: interrupted: it would take too long; ask for less");
+    stmt_free(s);
+    guard_limit_processor(db, 0);
+    assert_int_equal(db_query_int(db, "SELECT 7", 0, &n, &e), 0);
+    assert_int_equal(n, 7);
+}
+
+/* Calls of one function each that would take seconds to hours: nothing looks at a limit while one runs. */
+static void limit_values__calls_without_end__refused(void **state)
+{
+    struct db *db = *state;
+    static const char *const statements[] = {
+        "SELECT trim(printf('%.*c', 60000, 'a'), printf('%.*c', 6000, 'b') || 'a')",
+        "SELECT ltrim(printf('%.*c', 60000, 'a'), printf('%.*c', 6000, 'b') || 'a')",
+        "SELECT rtrim(printf('%.*c', 60000, 'a'), printf('%.*c', 6000, 'b') || 'a')",
+        "SELECT instr(printf('%.*c', 260000, 'a'), printf('%.*c', 130000, 'a') || 'b')",
+        "SELECT hex(printf('%.*c', 50000, 'a'))",
+        "SELECT replace(printf('%.*c', 60000, 'a'), 'a', 'aa')",
+        "SELECT quote(printf('%.*c', 60000, char(39)))",
+        "SELECT 'a' LIKE replace(printf('%.*c', 1000, 'a'), 'a', '%_')",
+        "SELECT 'a' LIKE printf('%.*c', 1001, '%') ESCAPE '!'",
+    };
+    guard_limit_values(db);
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+        struct error e = ERROR_INIT;
+        struct stmt *s = prepare(db, statements[i]);
+        if (stmt_next(s, &e) >= 0)
+            fail_msg("not refused: %s", statements[i]);
+        stmt_free(s);
+    }
+}
+
 static void limit_values__long_texts_and_patterns__refused(void **state)
 {
     struct db *db = *state;
@@ -94,12 +135,12 @@ static void limit_values__long_texts_and_patterns__refused(void **state)
         struct error e = ERROR_INIT;
         struct stmt *s = prepare(db, statements[i]);
         assert_int_equal(stmt_next(s, &e), -1);
-        assert_non_null(strstr(e.text, i == 0 ? "256 KiB" : "pattern too complex"));
+        assert_non_null(strstr(e.text, i == 0 ? "64 KiB" : "pattern too complex"));
         stmt_free(s);
     }
     int64_t yes = 0;
     struct error e = ERROR_INIT;
-    assert_int_equal(db_query_int(db, "SELECT 'abc' LIKE 'a%' AND length(printf('%*d', 200000, 1)) = 200000", 0, &yes, &e), 0);
+    assert_int_equal(db_query_int(db, "SELECT 'abc' LIKE 'a%' AND length(printf('%*d', 60000, 1)) = 60000", 0, &yes, &e), 0);
     assert_int_equal(yes, 1);
 }
 
@@ -109,6 +150,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(guard_next__without_end__stopped_with_the_sentence, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(guard_next__many_rows__share_the_allowance, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(guard_next__other_errors__as_stmt_next_says_them, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(limit_processor__without_end__ended_with_an_error, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(limit_values__calls_without_end__refused, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(limit_values__long_texts_and_patterns__refused, open_memory, close_memory),
     };
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);

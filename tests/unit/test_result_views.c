@@ -212,21 +212,6 @@ static void guard_check_where__anything_else__refused(void **state)
     check_where("tp > ?)", "near \")\": syntax error");
 }
 
-static void guard_limit_steps__endless_statement__ended_with_an_error(void **state)
-{
-    struct db *db = *state;
-    struct stmt *s = NULL;
-    struct error e = ERROR_INIT;
-    guard_limit_steps(db, 3);
-    assert_int_equal(db_prepare(db, "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
-                                    " SELECT count(*) FROM n", &s, NULL), 0);
-    assert_int_equal(stmt_next(s, &e), -1);
-    assert_string_equal(e.text, "an expression failed: interrupted: it would take too long; ask for less");
-    stmt_free(s);
-    guard_limit_steps(db, 0);
-    expect_row(db, "SELECT count(*) FROM job", false, "2");
-}
-
 int main(void)
 {
 #define VIEW_TEST(name) cmocka_unit_test_setup_teardown(name, open_database, close_database)
@@ -240,7 +225,6 @@ int main(void)
         VIEW_TEST(result_views_refresh__nothing_new__nothing_written),
         VIEW_TEST(result_views_refresh__within_a_transaction__rolled_back_with_it),
         VIEW_TEST(result_views_refresh__too_many_columns__left_out_and_said),
-        VIEW_TEST(guard_limit_steps__endless_statement__ended_with_an_error),
         cmocka_unit_test(guard_check_where__expression_over_columns__accepted),
         cmocka_unit_test(guard_check_where__anything_else__refused),
     };
