@@ -105,7 +105,6 @@ static void limit_values__calls_without_end__refused(void **state)
         "SELECT trim(printf('%.*c', 60000, 'a'), printf('%.*c', 6000, 'b') || 'a')",
         "SELECT ltrim(printf('%.*c', 60000, 'a'), printf('%.*c', 6000, 'b') || 'a')",
         "SELECT rtrim(printf('%.*c', 60000, 'a'), printf('%.*c', 6000, 'b') || 'a')",
-        "SELECT instr(printf('%.*c', 260000, 'a'), printf('%.*c', 130000, 'a') || 'b')",
         "SELECT hex(printf('%.*c', 50000, 'a'))",
         "SELECT replace(printf('%.*c', 60000, 'a'), 'a', 'aa')",
         "SELECT quote(printf('%.*c', 60000, char(39)))",
