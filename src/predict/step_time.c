@@ -7,6 +7,7 @@
 
 #define SECONDS_MOST 1e9
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
+#define COLLECTIVE_LAUNCHES 0.02       /* of a layer's: NCCL's kernel, and ordering its stream and torch's */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
 struct terms {
@@ -71,10 +72,16 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
     out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / matrix_peak(t);
 }
 
+/* Of tensor parallelism in a layer: two forward and two backward, and two again with full recompute. */
+static double tensor_collectives(const struct plan_time *t)
+{
+    return t->tensor > 1 ? (t->layer.attention_blocks + 1) * (t->plan->recompute == RECOMPUTE_FULL ? 3 : 2) : 0;
+}
+
 static void add_layer_traffic(const struct plan_time *t, struct terms *out)
 {
     double c = (double)t->plan->context, e = (double)t->plan->expert;
-    double collectives = (t->layer.attention_blocks + 1) * (t->plan->recompute == RECOMPUTE_FULL ? 3 : 2);
+    double collectives = tensor_collectives(t);
     double kv = (double)t->a->kv_heads * (double)t->a->head_dim / t->tensor;
     if (t->tensor > 1) {
         double volume = 2 * (t->tensor - 1) / t->tensor * t->between_layers;
@@ -102,8 +109,9 @@ static double weighted(const double *weights, const struct terms *terms)
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
 {
     const double *weights = t->framework->time.nominal;
-    double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * t->passes / 3;
-    return host > 0 ? t->passes / 3 * (hypot(device, host) - device) / host : 0;
+    double launches = t->passes / 3 + COLLECTIVE_LAUNCHES * tensor_collectives(t);
+    double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
+    return host > 0 ? (hypot(device, host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
 static struct terms layer_terms(const struct plan_time *t)

@@ -13,9 +13,10 @@
  *   context      3 · 2·(c-1)/c · 4·T·g·d/t over the link
  *   expert       4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts
  *   launch       what of a layer's launches the device waits for: the processor launches ahead of it, so a layer takes
- *                √(device² + host²), more than either and less than both, of which √(device² + host²) - device is
+ *                √(device² + host²), more than each and less than both, of which √(device² + host²) - device is
  *                counted, over what a launch takes. device: the terms above; host: one layer's launches, 4/3 with full
- *                recompute; both with the weights of predict.toml, whatever is calibrated, so that the sum stays linear
+ *                recompute, and 2 of its hundred more for each collective of tensor parallelism; both with the weights
+ *                of predict.toml, whatever is calibrated, so that the sum stays linear
  * A stage adds    pipeline: 2 transfers of 2·T·h (/ t with sequence parallelism) · v
  * The head adds   matrices: 3·T·F_head / (t·peak); logits: 4·T·V/t / device memory
  *
