@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/memory.h"
+#include "util/rng.h"
 
 #define DRAWS_MOST 64 /* lineages begun in vain before it is said that nothing is left */
 
@@ -36,7 +38,7 @@ void dsat_destroy(void *own)
     free(d);
 }
 
-size_t dsat_draw_family(const struct search *s, const struct dsat *d, size_t stage)
+size_t dsat_draw_family(const struct search *s, const struct dsat *d, uint64_t stream, size_t stage)
 {
     size_t stages[DSAT_STAGES], stage_count = 0, in_stage = 0;
     for (size_t i = 0; i < DSAT_STAGES; i++)
@@ -44,10 +46,10 @@ size_t dsat_draw_family(const struct search *s, const struct dsat *d, size_t sta
             stages[stage_count++] = i;
     if (stage_count == 0)
         return SIZE_MAX;
-    stage = stages[search_draw(s, d->lineages, 0, stage_count)];
+    stage = stages[search_draw(s, stream, 0, stage_count)];
     for (size_t f = 0; f < d->families.count; f++)
         in_stage += dsat_stage(s, d, f) == stage;
-    size_t chosen = search_draw(s, d->lineages, 1, in_stage);
+    size_t chosen = search_draw(s, stream, 1, in_stage);
     for (size_t f = 0; f < d->families.count; f++)
         if (dsat_stage(s, d, f) == stage && chosen-- == 0)
             return f;
@@ -70,18 +72,23 @@ bool dsat_queue(struct search *s, struct dsat *d, const struct dsat_trial *trial
     t->candidate = families_member(f, trial->family, at);
     t->micro_batch = all[t->candidate].micro_batch;
     t->objective = NAN;
-    t->started = t->told = t->failed = false;
+    t->started = t->told = t->failed = t->followed = false;
     return true;
 }
 
-void dsat_begin_bisection(struct search *s, struct dsat *d)
+void dsat_begin_bisection(struct search *s, struct dsat *d, uint64_t stream)
 {
-    size_t family = dsat_draw_family(s, d, SIZE_MAX);
+    size_t family = dsat_draw_family(s, d, stream, SIZE_MAX);
     double high = floor(search_number(s, SEARCH_RANGE_FACTOR) * d->estimate[dsat_stage(s, d, family)]);
     high = high < 1 ? 1 : high;
-    const struct dsat_trial t = {.family = family, .lineage = d->lineages++, .parent = SIZE_MAX, .low = 1, .high = high,
-                                 .micro_batch = floor((1 + high) / 2)};
+    const struct dsat_trial t = {.family = family, .lineage = d->lineages++, .stream = stream, .parent = SIZE_MAX,
+                                 .low = 1, .high = high, .micro_batch = floor((1 + high) / 2)};
     dsat_queue(s, d, &t);
+}
+
+uint64_t dsat_stream_after(const struct dsat_trial *trial)
+{
+    return rng_at(trial->stream, trial->index + 1);
 }
 
 size_t dsat_completed(const struct dsat *d, uint64_t lineage)
@@ -116,48 +123,88 @@ static bool any_open(const struct search *s)
     return false;
 }
 
+/* What follows from the outcomes that came in since, in the order in which the trials were queued. */
+static void follow(struct search *s, struct dsat *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (d->trials[i].told && !d->trials[i].followed) {
+            d->trials[i].followed = true;
+            d->next(s, d, i);
+        }
+}
+
 static size_t pick(struct search *s, struct dsat *d)
 {
+    follow(s, d);
+    while (d->lineages < lineages_at_once(s))
+        d->begin(s, d, d->lineages);
     size_t at = first_queued(s, d);
-    while (d->lineages < lineages_at_once(s)) {
-        d->begin(s, d);
-        at = first_queued(s, d);
-    }
     return at != SIZE_MAX && d->pick ? d->pick(s, d) : at;
+}
+
+static void take(struct dsat_trial *t, bool failed, double objective)
+{
+    t->told = true;
+    t->failed = failed;
+    t->objective = failed ? NAN : objective;
+}
+
+/* The trial to run, after those whose outcome is known already; SIZE_MAX: none is left. */
+static size_t next_trial(struct search *s, struct dsat *d)
+{
+    size_t begun = 0;
+    /* Lineages may lead to what is known for ever. */
+    for (size_t known_ones = 0; any_open(s) && known_ones <= s->space->count + DRAWS_MOST;) {
+        size_t at = pick(s, d);
+        if (at == SIZE_MAX) {
+            if (s->counts.running > 0 || begun++ == DRAWS_MOST)
+                break;
+            d->begin(s, d, d->lineages);
+            continue;
+        }
+        struct dsat_trial *t = &d->trials[at];
+        const struct trial *known = &s->trials[t->candidate];
+        t->started = true;
+        if (known->state != TRIAL_OK && known->state != TRIAL_FAILED)
+            return at;
+        take(t, known->state == TRIAL_FAILED, known->objective);
+        known_ones++;
+    }
+    return SIZE_MAX;
 }
 
 enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
 {
     struct dsat *d = own;
-    size_t at = pick(s, d);
-    for (int draws = 0; at == SIZE_MAX && s->counts.running == 0 && draws < DRAWS_MOST && any_open(s); draws++) {
-        d->begin(s, d);
-        at = pick(s, d);
-    }
-    if (at == SIZE_MAX || !any_open(s)) {
+    size_t count = d->count;
+    uint64_t lineages = d->lineages;
+    struct dsat_trial *before = xcalloc(count + 1, sizeof *before);
+    if (count > 0)
+        memcpy(before, d->trials, count * sizeof *before);
+    size_t at = next_trial(s, d);
+    if (at != SIZE_MAX) {
+        const struct dsat_trial *t = &d->trials[at];
+        *out = (struct decision){.candidate = t->candidate, .lineage = t->stream, .index = t->index};
+        snprintf(out->reason, sizeof out->reason, "lineage %llu, trial %llu: micro-batch %g of %g to %g",
+                 (unsigned long long)t->lineage, (unsigned long long)t->index + 1, t->micro_batch, t->low, t->high);
+    } else {
         snprintf(out->reason, sizeof out->reason, "no more trials are queued");
-        return SEARCH_FINISHED;
+        if (count > 0)
+            memcpy(d->trials, before, count * sizeof *before);
+        d->count = count;
+        d->lineages = lineages;
     }
-    struct dsat_trial *t = &d->trials[at];
-    t->started = true;
-    *out = (struct decision){.candidate = t->candidate, .lineage = t->lineage, .index = t->index};
-    snprintf(out->reason, sizeof out->reason, "lineage %llu, trial %llu: micro-batch %g of %g to %g",
-             (unsigned long long)t->lineage, (unsigned long long)t->index + 1, t->micro_batch, t->low, t->high);
-    return SEARCH_RUN;
+    free(before);
+    return at != SIZE_MAX ? SEARCH_RUN : SEARCH_FINISHED;
 }
 
 void dsat_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
 {
     struct dsat *d = own;
     families_tell(&d->families, s, candidate);
-    size_t count = d->count; /* what follows is not told of this */
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < d->count; i++) {
         struct dsat_trial *t = &d->trials[i];
-        if (t->candidate != candidate || !t->started || t->told)
-            continue;
-        t->told = true;
-        t->failed = outcome->kind == OUTCOME_FAILED;
-        t->objective = t->failed ? NAN : outcome->objective;
-        d->next(s, d, i);
+        if (t->candidate == candidate && t->started && !t->told)
+            take(t, outcome->kind == OUTCOME_FAILED, outcome->objective);
     }
 }

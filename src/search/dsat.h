@@ -4,6 +4,10 @@
  * (the estimated largest micro-batch of a stage comes from predictions, or is the largest there is) and trials of exactly
  * what has been run, which are answered from the record.
  *
+ * dsat queues what follows from an outcome when it comes in. Here that is done when a trial is asked for, in the order in
+ * which the trials were queued, so that it does not depend on the order of outcomes; and a question that is not answered
+ * by a trial changes nothing, since a search that is repeated does not know of it.
+ *
  * A micro-batch that the space does not have becomes the next smaller one of the bracket, else the next larger. */
 #ifndef MESHSWEEP_SEARCH_DSAT_H
 #define MESHSWEEP_SEARCH_DSAT_H
@@ -14,11 +18,13 @@
 
 struct dsat_trial {
     size_t family, candidate;
-    uint64_t lineage, index; /* index: how many of the lineage came before */
+    uint64_t lineage, index; /* lineage: from 0, as they were begun; index: how many of the lineage came before */
+    uint64_t stream;         /* of the lineage's draws: of the trial after which it began, whenever that was */
     size_t parent;           /* in dsat.trials; SIZE_MAX: the first of its lineage */
     double low, high, micro_batch;
     int rung;                /* dsat-asha */
     bool started, told, failed;
+    bool followed;           /* what follows from its outcome is queued */
     double objective;        /* NAN unless it ran */
 };
 
@@ -32,7 +38,7 @@ struct dsat {
      * that are queued and not started: NULL: the first. */
     void (*next)(struct search *s, struct dsat *d, size_t trial);
     size_t (*pick)(const struct search *s, struct dsat *d);
-    void (*begin)(struct search *s, struct dsat *d); /* queues a trial of a new lineage */
+    void (*begin)(struct search *s, struct dsat *d, uint64_t stream); /* queues a trial of a new lineage */
 };
 
 int dsat_create(struct search *s, struct dsat *d, struct error *e);
@@ -42,14 +48,17 @@ void dsat_tell(struct search *s, void *own, size_t candidate, const struct searc
 
 size_t dsat_stage(const struct search *s, const struct dsat *d, size_t family);
 
-/* A family of that stage drawn for (lineage, index); SIZE_MAX: none. SIZE_MAX as stage: of a stage that is drawn too. */
-size_t dsat_draw_family(const struct search *s, const struct dsat *d, size_t stage);
+/* A family of that stage, drawn from the stream; SIZE_MAX: none. SIZE_MAX as stage: of a stage that is drawn too. */
+size_t dsat_draw_family(const struct search *s, const struct dsat *d, uint64_t stream, size_t stage);
+
+/* The stream of the lineage that begins after that trial. */
+uint64_t dsat_stream_after(const struct dsat_trial *trial);
 
 /* Queues a trial; false when no micro-batch of the family lies in [low, high]. */
 bool dsat_queue(struct search *s, struct dsat *d, const struct dsat_trial *trial);
 
 /* Begins a lineage that bisects from the middle of 1 to search_range_factor times the estimate. */
-void dsat_begin_bisection(struct search *s, struct dsat *d);
+void dsat_begin_bisection(struct search *s, struct dsat *d, uint64_t stream);
 
 /* Trials of the lineage that are over. */
 size_t dsat_completed(const struct dsat *d, uint64_t lineage);

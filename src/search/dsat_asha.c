@@ -98,7 +98,7 @@ static void next(struct search *s, struct dsat *d, size_t trial)
             return;
         break; /* what is exhausted keeps its place */
     }
-    dsat_begin_bisection(s, d);
+    dsat_begin_bisection(s, d, dsat_stream_after(&t));
 }
 
 /* The highest rung first, of equals the lineage that is furthest. */

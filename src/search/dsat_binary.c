@@ -14,7 +14,7 @@ static void next(struct search *s, struct dsat *d, size_t trial)
     t.index++;
     t.micro_batch = floor((t.low + t.high) / 2);
     if (t.low > t.high || !dsat_queue(s, d, &t))
-        dsat_begin_bisection(s, d);
+        dsat_begin_bisection(s, d, dsat_stream_after(&d->trials[trial]));
 }
 
 static int create(struct search *s, void **own, struct error *e)

@@ -5,12 +5,12 @@
 #include "util/memory.h"
 
 /* low + Binomial(high - low, 1/2). */
-static double draw(const struct search *s, uint64_t lineage, uint64_t index, double low, double high)
+static double draw(const struct search *s, uint64_t stream, uint64_t index, double low, double high)
 {
     double sum = 0;
     uint64_t left = high > low ? (uint64_t)(high - low) : 0;
     for (uint64_t block = 0; left > 0; block++) {
-        uint64_t bits = search_draw(s, lineage ^ 0x5851f42d4c957f2d, index << 20 | block, UINT64_C(1) << 32);
+        uint64_t bits = search_draw(s, stream ^ 0x5851f42d4c957f2d, index << 20 | block, UINT64_C(1) << 32);
         uint64_t width = left < 32 ? left : 32;
         bits &= (UINT64_C(1) << width) - 1;
         sum += __builtin_popcountll(bits);
@@ -43,22 +43,22 @@ static struct stage_record record_of(const struct search *s, const struct dsat *
     return r;
 }
 
-static void begin(struct search *s, struct dsat *d)
+static void begin(struct search *s, struct dsat *d, uint64_t stream)
 {
     size_t good[2], count = 0;
     for (size_t stage = 1; stage <= 2; stage++)
         if (d->estimate[stage] > 0 && record_of(s, d, stage).any)
             good[count++] = stage;
-    size_t family = dsat_draw_family(s, d, count ? good[search_draw(s, d->lineages, 2, count)] : SIZE_MAX);
+    size_t family = dsat_draw_family(s, d, stream, count ? good[search_draw(s, stream, 2, count)] : SIZE_MAX);
     size_t stage = dsat_stage(s, d, family);
     struct stage_record r = record_of(s, d, stage);
-    struct dsat_trial t = {.family = family, .lineage = d->lineages++, .parent = SIZE_MAX, .low = 1,
-                           .high = d->estimate[stage]};
+    struct dsat_trial t = {.family = family, .lineage = d->lineages++, .stream = stream, .parent = SIZE_MAX,
+                           .low = 1, .high = d->estimate[stage]};
     if (r.any) {
         t.low = r.best_micro_batch + 1;
         t.high = fmax(fmax(r.largest, r.best_high), 2 * t.low);
     }
-    t.micro_batch = draw(s, t.lineage, 0, t.low, t.high);
+    t.micro_batch = draw(s, stream, 0, t.low, t.high);
     dsat_queue(s, d, &t);
 }
 
@@ -86,7 +86,7 @@ static void next(struct search *s, struct dsat *d, size_t trial)
 {
     struct dsat_trial t = d->trials[trial];
     if (is_over(s, d, trial)) {
-        begin(s, d);
+        begin(s, d, dsat_stream_after(&t));
         return;
     }
     if (t.failed) {
@@ -98,9 +98,9 @@ static void next(struct search *s, struct dsat *d, size_t trial)
     }
     t.parent = trial;
     t.index++;
-    t.micro_batch = draw(s, t.lineage, t.index, t.low, t.high);
+    t.micro_batch = draw(s, t.stream, t.index, t.low, t.high);
     if (!dsat_queue(s, d, &t))
-        begin(s, d);
+        begin(s, d, dsat_stream_after(&d->trials[trial]));
 }
 
 static int create(struct search *s, void **own, struct error *e)

@@ -4,6 +4,7 @@
 
 #include "store/states.h"
 #include "util/clock.h"
+#include "util/fault.h"
 
 /* --- searches --- */
 
@@ -130,6 +131,7 @@ int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, 
     int rc = stmt_run(s, e);
     *id = db_last_id(db);
     stmt_free(s);
+    FAULT(TRIAL_ASKED);
     return rc;
 }
 
@@ -165,6 +167,7 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
     bind_id(s, 10, o->attempt_id);
     int rc = stmt_run(s, e);
     stmt_free(s);
+    FAULT(TRIAL_TOLD);
     return rc;
 }
 

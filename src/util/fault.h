@@ -35,6 +35,9 @@
     X(JOB_CLAIMED, "job-claimed") \
     X(SPAWNED, "spawned") \
     X(START_WRITTEN, "start-written") \
+    /* store/trials.c: what a search decided, in the transaction of its claim; what came of it, in that of its end */ \
+    X(TRIAL_ASKED, "trial-asked") \
+    X(TRIAL_TOLD, "trial-told") \
     /* run/slurm_submit.c: a batch's directory, sbatch, its answer */ \
     X(SUBMISSION_WRITTEN, "submission-written") \
     X(SUBMITTED, "submitted") \

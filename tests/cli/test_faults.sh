@@ -154,7 +154,7 @@ visit_all() # PREPARE TIMES [POINTS THAT ARE NOT PASSED]
 {
     local point visited=0
     undisturbed
-    grep -v '^submi' points >passed # what Slurm alone has: see below
+    grep -v -e '^submi' -e '^trial-' points >passed # what Slurm and searches alone have: see below
     while read -r point; do
         case " ${3-} " in
         *" $point "*) continue ;;
@@ -205,6 +205,77 @@ unknown_point__named__status_2()
     expect_status 2
     expect_no_stdout
     expect_stderr 'meshsweep: MESHSWEEP_FAULT: `0` is no count from 1'
+}
+
+# 40 jobs, of which the larger ones fail.
+search_sweep() # STRATEGY
+{
+    cat >sweep.toml <<END
+[search]
+strategy = "$1"
+max_trials = 6
+min_steps = 1
+[sweep]
+name = "search"
+objective = "max:throughput"
+[job]
+command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}"]
+[job.metrics.throughput]
+regex = 'throughput: ([0-9.]+)'
+unit = "samples/s"
+better = "max"
+[retry]
+lost = 1000
+[training_spec]
+global_batch = 64
+[[parallel_spec]]
+zero_stage = [0, 1, 2, 3]
+bucket = [1, 2]
+micro_batch = [1, 2, 4, 8, 16]
+END
+    cat >job.sh <<'END'
+[ "$1" -lt 16 ] || { echo "CUDA out of memory. Tried to allocate 20.00 GiB"; exit 1; }
+echo "throughput: $(($1 * 10 + $2))"
+END
+}
+
+decisions()
+{
+    sql "SELECT t.asked, t.told, hex(j.key), t.resource, t.lineage, t.draw, t.reason, t.outcome, t.failure, t.objective
+         FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id"
+}
+
+run_search()
+{
+    run_meshsweep run -j 1 --progress none
+    stated_status=1 stated_stdout=1 stated_stderr=1
+    [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "status $status"
+}
+
+search__every_strategy_dying_around_its_trials__same_decisions()
+{
+    local strategy point
+    build_with_faults
+    for strategy in grid random binary asha model dsat-random dsat-binary dsat-asha deepspeed-grid deepspeed-random \
+        deepspeed-model; do
+        search_sweep "$strategy"
+        run_search
+        decisions >whole
+        expect "[ \"\$(wc -l <whole)\" -ge 6 ]"
+        for point in trial-asked:4 trial-told:3 turn-committed:5; do
+            rm -rf results.db*
+            run_killed "$point" run -j 1 --progress none
+            expect_status 137
+            expect_no_stdout
+            expect_any_stderr
+            run_search
+            decisions >resumed
+            diff -u whole resumed >difference || fail "$strategy after $point: $(cat difference)"
+            expect_sql "1" "SELECT count(*) FROM search"
+            expect_sql "0" "SELECT count(*) FROM (SELECT job_id FROM attempt WHERE state = 'ok' GROUP BY 1 HAVING count(*) > 1)"
+        done
+        rm -rf results.db*
+    done
 }
 
 submission__dying_at_each_point__goes_to_slurm_once()

@@ -55,10 +55,8 @@ static void every_strategy__outcomes_in_another_order__same_decisions(void **sta
     for (size_t i = 0; search_strategy_names[i]; i++) {
         struct search_fixture f;
         fixture_open(&f, 16, false);
-        /* Lineages of dsat are numbered as they begin. */
-        bool ordered = strncmp(search_strategy_names[i], "dsat-", 5) == 0;
         struct search *a = open_search(&f, search_strategy_names[i], 3), *b = open_search(&f, search_strategy_names[i], 3);
-        for (int round = 0; round < 8 && !ordered; round++) {
+        for (int round = 0; round < 8; round++) {
             struct decision x[3], y[3];
             size_t n = 0;
             while (n < 3 && search_ask(a, &x[n]) == SEARCH_RUN) {
@@ -76,6 +74,51 @@ static void every_strategy__outcomes_in_another_order__same_decisions(void **sta
         search_free(b);
         fixture_close(&f);
     }
+}
+
+struct repeated_event {
+    bool asks;
+    struct decision decision;
+};
+
+/* A search that is repeated knows what was asked for and told, not when it said that there was nothing to start. */
+static void every_strategy__repeated_without_its_waits__same_decisions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; search_strategy_names[i]; i++)
+        for (uint64_t order = 1; order < 6; order++) {
+            struct search_fixture f;
+            fixture_open(&f, 16, false);
+            struct search *a = open_search(&f, search_strategy_names[i], 5), *b = open_search(&f, search_strategy_names[i], 5);
+            static struct repeated_event events[8192];
+            struct decision running[8], next;
+            size_t count = 0, width = 0;
+            struct rng draws = rng_stream(order, 1);
+            while (count + 2 < sizeof events / sizeof *events) {
+                while (width < 8 && search_ask(a, &next) == SEARCH_RUN)
+                    running[width++] = events[count].decision = next, events[count++].asks = true;
+                if (width == 0)
+                    break;
+                size_t ends = rng_below(&draws, width);
+                struct search_outcome o = fixture_outcome(&f, &running[ends]);
+                events[count++] = (struct repeated_event){false, running[ends]};
+                search_tell(a, running[ends].candidate, &o);
+                running[ends] = running[--width];
+            }
+            for (size_t n = 0; n < count; n++)
+                if (events[n].asks) {
+                    if (search_ask(b, &next) != SEARCH_RUN || next.candidate != events[n].decision.candidate ||
+                        strcmp(next.reason, events[n].decision.reason) != 0)
+                        fail_msg("%s, order %d, event %zu: \"%s\" became \"%s\"", search_strategy_names[i], (int)order, n,
+                                 events[n].decision.reason, next.reason);
+                } else {
+                    struct search_outcome o = fixture_outcome(&f, &events[n].decision);
+                    search_tell(b, events[n].decision.candidate, &o);
+                }
+            search_free(a);
+            search_free(b);
+            fixture_close(&f);
+        }
 }
 
 static void every_strategy__same_again__same_trials(void **state)
@@ -186,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice),
         cmocka_unit_test(every_strategy__outcomes_in_another_order__same_decisions),
+        cmocka_unit_test(every_strategy__repeated_without_its_waits__same_decisions),
         cmocka_unit_test(every_strategy__same_again__same_trials),
         cmocka_unit_test(binary__no_predictions__largest_and_best_of_every_configuration),
         cmocka_unit_test(binary__estimate_too_small__looks_above),
