@@ -328,7 +328,7 @@ static int run(const struct arguments *a, struct error *e)
         status = store_open(o->db, &db, &notice, e);
     if (status == 0) {
         struct execution x = {.session = &s, .options = o, .db = db, .search = search};
-        x.display = progress_display_open((enum progress)o->progress, s.sweep);
+        x.display = progress_display_open((enum progress)o->progress, s.space);
         if (notice)
             output_message("%s", notice);
         status = run_sweep(&x, e);

@@ -21,6 +21,8 @@
 struct progress_display {
     enum progress how; /* never auto or none */
     const struct sweep *sweep;
+    struct space *space;
+    struct describer *describer; /* NULL until a line needs it */
     const struct metric *objective; /* NULL: none is declared as a metric */
     struct buffer line;
     int64_t total;
@@ -39,14 +41,15 @@ static const struct metric *objective_of(const struct sweep *s)
     return NULL;
 }
 
-struct progress_display *progress_display_open(enum progress how, const struct sweep *sweep)
+struct progress_display *progress_display_open(enum progress how, struct space *space)
 {
     if (how == PROGRESS_NONE)
         return NULL;
     struct progress_display *d = xcalloc(1, sizeof *d);
     d->how = how != PROGRESS_AUTO ? how : output_is_terminal(stderr) ? PROGRESS_TTY : PROGRESS_PLAIN;
-    d->sweep = sweep;
-    d->objective = objective_of(sweep);
+    d->space = space;
+    d->sweep = space->sweep;
+    d->objective = objective_of(d->sweep);
     return d;
 }
 
@@ -55,6 +58,7 @@ void progress_display_close(struct progress_display *d)
     if (!d)
         return;
     buffer_free(&d->line);
+    describer_free(d->describer);
     free(d);
 }
 
@@ -146,12 +150,25 @@ static void add_event_json(struct progress_display *d, const struct run_event *e
         buffer_add_double(b, event->objective);
     else
         buffer_add_text(b, "null");
-    buffer_add_text(b, ",\"message\":");
+    buffer_printf(b, ",\"spec\":%s,\"message\":", event->spec_json);
     if (event->message)
         buffer_add_json_string(b, event->message, strlen(event->message));
     else
         buffer_add_text(b, "null");
     buffer_printf(b, ",\"will_retry\":%s}", event->will_retry ? "true" : "false");
+}
+
+/* The configuration in a few words. One that cannot be told is no reason to fail. */
+static void add_words(struct progress_display *d, const char *spec_json)
+{
+    struct buffer words = BUFFER_INIT;
+    struct error none = ERROR_INIT;
+    if ((d->describer || describer_create(d->space, &d->describer, &none) == 0) &&
+        describe_spec(d->describer, spec_json, &words, &none) == 0 && words.length > 0) {
+        buffer_add_text(&d->line, "  ");
+        text_add_printable(&d->line, buffer_text(&words), words.length, 0, false);
+    }
+    buffer_free(&words);
 }
 
 static void add_event_text(struct progress_display *d, const struct run_event *event)
@@ -165,6 +182,7 @@ static void add_event_text(struct progress_display *d, const struct run_event *e
         if (d->objective && d->objective->unit[0])
             buffer_printf(&d->line, " %s", d->objective->unit);
     }
+    add_words(d, event->spec_json);
     if (event->message) {
         buffer_add_text(&d->line, "  ");
         text_add_printable(&d->line, event->message, strlen(event->message), 0, false);

@@ -4,13 +4,14 @@
 
 #include "cli/run_options.h"
 #include "run/runner.h"
+#include "space/describe.h"
 #include "space/enumerate.h"
 #include "store/best.h"
 
 struct progress_display; /* NULL shows nothing: every function takes it */
 
-/* PROGRESS_AUTO becomes a live line on a terminal and plain lines elsewhere. NULL for PROGRESS_NONE. */
-struct progress_display *progress_display_open(enum progress how, const struct sweep *sweep);
+/* PROGRESS_AUTO becomes a live line on a terminal and plain lines elsewhere. `space` must outlive it. NULL for PROGRESS_NONE. */
+struct progress_display *progress_display_open(enum progress how, struct space *space);
 void progress_display_close(struct progress_display *d);
 
 void progress_display_enumerating(struct progress_display *d, int64_t matched);

@@ -63,9 +63,18 @@ void tally_end(struct run_counts *c, const struct runner_options *options, const
         return;
     c->failures[rec->verdict.failure] += rec->failure != NULL;
     note_best(c, options->space->sweep, l);
-    const struct run_event event = {l->flight.claim.job_id, l->flight.claim.number, l->flight.key_hex, rec->failure,
-                                    rec->verdict.message,   rec->duration_ms,       rec->has_objective, rec->objective,
-                                    rec->fate == FATE_AGAIN};
+    const struct run_event event = {
+        .job_id = l->flight.claim.job_id,
+        .attempt_number = l->flight.claim.number,
+        .key_hex = l->flight.key_hex,
+        .spec_json = l->flight.job.spec_json,
+        .failure = rec->failure,
+        .message = rec->verdict.message,
+        .duration_ms = rec->duration_ms,
+        .has_objective = rec->has_objective,
+        .objective = rec->objective,
+        .will_retry = rec->fate == FATE_AGAIN,
+    };
     if (options->on_event)
         options->on_event(options->context, &event);
 }

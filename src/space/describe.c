@@ -8,6 +8,7 @@
 struct describer {
     struct space *space;
     struct stmt *values[SECTION_COUNT]; /* the section's differing keys of one row; NULL: none differ */
+    struct stmt *members;               /* all of them out of a spec_json; NULL until it is asked for */
     size_t *keys;                       /* indices into names.keys, section by section */
     size_t key_count;
 };
@@ -83,6 +84,7 @@ void describer_free(struct describer *d)
         return;
     for (int i = 0; i < SECTION_COUNT; i++)
         stmt_free(d->values[i]);
+    stmt_free(d->members);
     free(d->keys);
     free(d);
 }
@@ -119,4 +121,33 @@ int describe_match(struct describer *d, const struct match *m, struct buffer *ou
             return -1;
     }
     return 0;
+}
+
+static int prepare_members(struct describer *d, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    for (size_t i = 0; i < d->key_count; i++) {
+        const struct key *key = &d->space->names.keys[d->keys[i]];
+        char *section = xasprintf("?1 -> '$.%s'", section_names[key->section]);
+        buffer_add_text(&sql, i ? ", " : "SELECT ");
+        expression_add_member(&sql, section, key->name);
+        free(section);
+    }
+    int rc = db_prepare(d->space->db, buffer_text(&sql), &d->members, e);
+    buffer_free(&sql);
+    return rc;
+}
+
+int describe_spec(struct describer *d, const char *spec_json, struct buffer *out, struct error *e)
+{
+    if (d->key_count == 0)
+        return 0;
+    if (!d->members && prepare_members(d, e) < 0)
+        return -1;
+    stmt_bind_text(d->members, 1, spec_json);
+    int rc = stmt_next(d->members, e);
+    for (size_t i = 0; rc > 0 && i < d->key_count; i++)
+        add_member(&d->space->names, &d->space->names.keys[d->keys[i]], d->members, (int)i, out);
+    stmt_reset(d->members);
+    return rc < 0 ? -1 : 0;
 }

@@ -12,4 +12,7 @@ void describer_free(struct describer *d);
  * ambiguous, absent ones left out; a label ("name") only where no other key of its section differs. */
 int describe_match(struct describer *d, const struct match *m, struct buffer *out, struct error *e);
 
+/* The same of a job's spec_json (launch.h). */
+int describe_spec(struct describer *d, const char *spec_json, struct buffer *out, struct error *e);
+
 #endif

@@ -126,3 +126,11 @@ int expression_resolve(const struct names *n, const char *text, enum unknown_nam
     out->sql = buffer_take(&sql);
     return 0;
 }
+
+void expression_add_member(struct buffer *b, const char *json, const char *key)
+{
+    buffer_printf(b, "json_extract(%s, '$.\"", json);
+    for (const char *p = key; *p; p++)
+        buffer_printf(b, *p == '\'' ? "''" : "%c", *p);
+    buffer_add_text(b, "\"')");
+}

@@ -32,4 +32,7 @@ void expression_add_name(struct buffer *b, const char *name);
 /* Appends "section"."key" for a key. */
 void expression_add_column(struct buffer *b, const struct key *key);
 
+/* Appends what `json`, SQL, holds under a key: json_extract(json, '$."key"'). */
+void expression_add_member(struct buffer *b, const char *json, const char *key);
+
 #endif

@@ -14,15 +14,6 @@ struct job_loader {
     struct stmt *select;
 };
 
-/* json_extract(TABLE.COLUMN, '$."key"') as a column. */
-static void add_member(struct buffer *sql, const char *column, const char *key)
-{
-    buffer_printf(sql, ", json_extract(%s, '$.\"", column);
-    for (const char *p = key; *p; p++)
-        buffer_printf(sql, *p == '\'' ? "''" : "%c", *p);
-    buffer_add_text(sql, "\"')");
-}
-
 static void add_select(const struct space *space, struct buffer *sql)
 {
     static const char *const spec_columns[SECTION_COUNT] = {
@@ -36,10 +27,12 @@ static void add_select(const struct space *space, struct buffer *sql)
                          " j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms");
     for (size_t i = 0; i < space->placeholder_count; i++) {
         const struct placeholder *p = &space->placeholders[i];
+        buffer_add_text(sql, ", ");
         if (p->is_derived)
-            add_member(sql, "j.derived", space->names.derived[p->index].name);
+            expression_add_member(sql, "j.derived", space->names.derived[p->index].name);
         else
-            add_member(sql, spec_columns[space->names.keys[p->index].section], space->names.keys[p->index].name);
+            expression_add_member(sql, spec_columns[space->names.keys[p->index].section],
+                                  space->names.keys[p->index].name);
     }
     buffer_add_text(sql, " FROM job AS j LEFT JOIN spec AS c ON c.id = j.cluster_id"
                          " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"

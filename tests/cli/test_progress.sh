@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# What a run shows while it goes on: lines for a log, objects for a program, a live line on a terminal.
+. "$(dirname "$0")/lib.sh"
+
+# Job x=2 y=20 fails.
+progress_sweep()
+{
+    small_sweep sweep.toml
+    printf '[ "$1$2" != 220 ] || exit 7\necho "score: $(($1 * $2))"\n' >job.sh
+}
+
+plain__each_end__with_its_configuration_and_what_became_of_it()
+{
+    progress_sweep
+    run_meshsweep run --progress plain -j 1
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_matches '^small: 4 combinations, 0 excluded by rules, 4 jobs \(4 new\)$'
+    expect_stderr_matches '^ok        [0-9a-f]{16} +[0-9.]+m?s  score 10  x=1 y=10$'
+    expect_stderr_matches '^ok        [0-9a-f]{16} +[0-9.]+m?s  score 20  x=2 y=10$'
+    expect_stderr_matches '^exit      [0-9a-f]{16} +[0-9.]+m?s  x=2 y=20  exit status 7$'
+    expect_stderr_matches '^4/4 done \(100%\): 3 ok, 1 failed \(1 exit\), 0 skipped, 0 running, 0 pending; .*; best 20 '
+    expect_stderr_matches '^best score: 20  job [0-9]+ '
+    expect_stderr_matches '^results in results.db; '
+}
+
+plain__hostile_values__do_not_reach_the_terminal()
+{
+    progress_sweep
+    sed -i 's/^x = .*/x = ["a", "\\u001b[31mred\\n"]/' sweep.toml
+    echo 'echo "score: 1"' >job.sh
+    run_meshsweep run --progress plain -j 1
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_matches ' x=.*red.* y=10$'
+    expect_stderr_lacks $'\033'
+}
+
+json__every_line__an_object_that_a_program_reads()
+{
+    progress_sweep
+    run_meshsweep run --progress json -j 1
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_matches '^\{"event":"enumerated","combinations":4,"matched":4,"jobs":4,'
+    expect "[ \"\$(grep -c '\"event\":\"attempt\"' .stderr)\" = 4 ]"
+    while IFS= read -r line; do
+        [ "$(sql "SELECT json_valid('${line//\'/\'\'}')" :memory:)" = 1 ] || fail "no JSON: $line"
+    done <.stderr
+    line=$(grep '"state":"failed"' .stderr)
+    expect_sql 'exit|2|20||0' "SELECT j ->> 'failure', j ->> '\$.spec.training_spec.x', j ->> '\$.spec.parallel_spec.y',
+        j ->> 'objective', j ->> 'will_retry' FROM (SELECT '${line//\'/\'\'}' AS j)" :memory:
+}
+
+terminal__a_live_line__and_the_ends_above_it()
+{
+    type -P script >/dev/null || skip "script (util-linux) is not installed"
+    progress_sweep
+    run_command script -qec "'$meshsweep' run -j 1" typescript
+    expect_status 3
+    expect_any_stdout
+    expect_no_stderr
+    expect "grep -q \$'\\r.*4/4 .*\\033\\[K' typescript"
+    expect "grep -q 'score 10  x=1 y=10' typescript"
+}
+
+run_cases "$@"
