@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "run/log_cap.h"
@@ -18,6 +19,8 @@
 #include "util/fault.h"
 #include "util/file.h"
 #include "util/memory.h"
+
+#define FULL_BYTES 65536
 
 void capture_init(struct capture *c, const char *scratch_dir, size_t slot, int64_t cap_bytes)
 {
@@ -278,9 +281,18 @@ static void put_back_empty(struct capture *c, bool released)
     unlink(c->log_path);
 }
 
+/* A block may be left where the last write did not fit. Of the blocks that are kept for root others have nothing. */
+static bool is_disk_full(int fd)
+{
+    struct statvfs f;
+    if (fstatvfs(fd, &f) < 0 || f.f_blocks == 0)
+        return false;
+    return (geteuid() == 0 ? f.f_bfree : f.f_bavail) * f.f_frsize < FULL_BYTES;
+}
+
 struct captured capture_end(struct capture *c, int64_t attempt, const char *job_dir, bool released)
 {
-    struct captured kept = {NULL, NULL, 0};
+    struct captured kept = {.disk_full = is_disk_full(c->fd)};
     struct stat status;
     if (fstat(c->fd, &status) == 0)
         kept.log_bytes = status.st_size;

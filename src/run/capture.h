@@ -59,6 +59,7 @@ struct captured {
     char *log_path;     /* the caller's; NULL when nothing was written */
     char *metrics_path; /* the caller's; NULL when there is none */
     int64_t log_bytes;  /* as written, before any cut */
+    bool disk_full;     /* the file system has no room for more: what was written may have been cut off there */
 };
 
 /* Moves what was written to <job_dir>/output.log and metrics.jsonl (made, 0700; to the scratch directory under the

@@ -80,14 +80,22 @@ static void redact(struct recording *r, const struct secrets *secrets)
     free(tail);
 }
 
-/* What a job reported and cannot be read is lost, and no verdict on the job. */
-static void judge_unread(struct recording *r)
+static void declare_lost(struct recording *r, char *message)
 {
-    if (!r->samples.read_error || (r->verdict.failure && r->verdict.failure != FAILURE_NO_METRIC))
-        return;
     free(r->verdict.message);
-    r->verdict = (struct verdict){FAILURE_LOST, xasprintf("what it reported cannot be read: %s",
-                                                          strerror(r->samples.read_error))};
+    r->verdict = (struct verdict){FAILURE_LOST, message};
+}
+
+/* What a job reported and cannot be read, or could not be written, is lost, and no verdict on the job. */
+static void judge_unread(struct recording *r, const struct outcome *o)
+{
+    const enum failure f = r->verdict.failure;
+    const bool speaks = r->sweep->objective_count + r->sweep->job.metric_count > 0;
+    if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
+        declare_lost(r, xasprintf("what it reported cannot be read: %s", strerror(r->samples.read_error)));
+    else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
+        declare_lost(r, xstrdup("the disk of its output is full: what it reported may be cut off; free some space, then"
+                                " run with --retry-failed"));
 }
 
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
@@ -98,7 +106,7 @@ void recording_make(const struct recording_context *context, const struct outcom
         sample_list_add(&r.samples, "device_memory_peak", (double)o->device_bytes);
     find_objective(&r);
     r.verdict = classify(context->classifier, o, o->log_path, context->sweep->objective_count > 0, r.has_objective);
-    judge_unread(&r);
+    judge_unread(&r, o);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = (struct attempt_end){

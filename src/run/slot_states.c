@@ -122,6 +122,7 @@ static void finish(struct supervisor *s, size_t index, bool verified)
     struct captured kept = capture_end(&slot->capture, slot->outcome.attempt, slot->job_dir, reusable);
     slot->outcome.log_path = kept.log_path;
     slot->outcome.log_bytes = kept.log_bytes;
+    slot->outcome.disk_full = kept.disk_full;
     slot->outcome.metrics_path = kept.metrics_path;
     free(slot->job_dir);
     slot->job_dir = NULL;

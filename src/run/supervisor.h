@@ -93,6 +93,7 @@ struct outcome {
     char *log_path;      /* the caller's; NULL when nothing was written */
     int64_t log_bytes;   /* as written by the job, before any cut */
     char *metrics_path;  /* the caller's; NULL when the job wrote none */
+    bool disk_full;      /* of log and metrics, which may have been cut off there */
     int64_t device_bytes; /* the most that was seen in use on one of its devices; below 1: not seen */
     /* Of executors that know better than the runner; the caller's, NULL when there is none. */
     char *note;      /* what became of it, for people */

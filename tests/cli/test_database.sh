@@ -416,4 +416,41 @@ meshsweep: database small/results.db: database or disk is full: the disk is full
     expect "grep -qE '^ok.[1-9][0-9]*$' held"
 }
 
+# What a job wrote to a full disk is cut off: a value that is missing, or made of some of the samples, is no verdict.
+disk__of_the_output_full__is_lost_and_no_verdict()
+{
+    [ "$(id -u)" = 0 ] || skip "only root can make a small file system"
+    unshare -m sh -c 'mkdir -p probe && mount -t tmpfs -o size=1m none probe' 2>/dev/null ||
+        skip "no small file system can be made here"
+    small_sweep sweep.toml
+    printf '[retry]\nlost = 2\nbackoff = "1ms"\n' >>sweep.toml
+    cat >job.sh <<'END'
+echo "score: $(($1 * $2))"
+head -c 600000 /dev/zero | tr '\0' x
+echo
+echo "score: $(($1 * $2))"
+exit $(($1 - 1))
+END
+    mkdir -p results.db.d
+    run_command unshare -m sh -c '
+        mount -t tmpfs -o size=1m,mode=700 none results.db.d || exit
+        "$0" run --progress none
+        echo "first $?"
+        cp results.db full.db
+        mount -o remount,size=20m results.db.d
+        "$0" run --progress none --retry-failed
+        echo "second $?"
+        ' "$meshsweep"
+    expect_status 0
+    expect_stdout $'first 3\nsecond 3'
+    expect_no_stderr
+    expect_sql "ok||
+failed|lost|the disk of its output is full: what it reported may be cut off; free some space, then run with --retry-failed" \
+        "SELECT DISTINCT state, failure, message FROM attempt ORDER BY id" full.db
+    expect_sql "1|7" "SELECT sum(state = 'ok'), count(*) FROM attempt" full.db
+    # Half of the jobs succeed, the others fail of themselves.
+    expect_sql "ok||2
+failed|exit|2" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1 DESC"
+}
+
 run_cases "$@"
