@@ -172,7 +172,7 @@ static int print_text(const struct best *b, const char *db, struct error *e)
     free(line);
     free(files);
     free(redacted);
-    int rc = output_write(out.data, out.length, e);
+    int rc = output_people(&out, e);
     buffer_free(&out);
     return rc;
 }

@@ -39,7 +39,7 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     if (candidates)
         buffer_printf(&b, " %llu model candidates,", (unsigned long long)candidates);
     buffer_printf(&b, " %lld combinations, %zu rules\n", (long long)space_combinations(space), space->rule_count);
-    int rc = output_write(b.data, b.length, e);
+    int rc = output_people(&b, e);
     buffer_free(&b);
     return rc;
 }
@@ -93,7 +93,7 @@ static int repair_database(const char *path, struct error *e)
         return -1;
     int rc = audit_repair(db, path, print_repair, &b, e);
     store_close(db);
-    if (b.length && output_write(b.data, b.length, rc < 0 ? NULL : e) < 0)
+    if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
     buffer_free(&b);
     free(notice);
@@ -111,7 +111,7 @@ static int check_database(const char *path, struct error *e)
     store_close(db);
     if (rc == 0 && count == 0)
         buffer_printf(&b, "%s: all well\n", path);
-    if (b.length && output_write(b.data, b.length, rc < 0 ? NULL : e) < 0)
+    if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
     buffer_free(&b);
     return rc < 0 ? -1 : count ? STATUS_FAILED : STATUS_OK;

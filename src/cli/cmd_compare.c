@@ -49,7 +49,9 @@ static void add_verdict(const struct comparison *c, const struct comparison_pair
         return;
     }
     bool better = (s->verdict == RATIO_HIGHER) == c->maximise;
-    buffer_printf(out, "  %s is %s by %.3g %%%s\n", p->b, verdict_names[s->verdict], fabs(s->median - 1) * 100,
+    buffer_add_text(out, "  ");
+    text_add_line(out, p->b);
+    buffer_printf(out, " is %s by %.3g %%%s\n", verdict_names[s->verdict], fabs(s->median - 1) * 100,
                   !c->is_objective ? "" : better ? ": better" : ": worse");
 }
 
@@ -66,15 +68,20 @@ static void add_spread(const struct ratio_summary *s, struct buffer *out)
 
 static void add_one_sided(const char *value, int64_t pairs, int64_t job, struct buffer *out)
 {
-    if (pairs)
-        buffer_printf(out, "  only %s runs: %lld (the other side failed as job %lld)\n", value, (long long)pairs,
-                      (long long)job);
+    if (pairs == 0)
+        return;
+    buffer_add_text(out, "  only ");
+    text_add_line(out, value);
+    buffer_printf(out, " runs: %lld (the other side failed as job %lld)\n", (long long)pairs, (long long)job);
 }
 
 static void add_pair(const struct comparison *c, const struct comparison_pair *p, struct buffer *out)
 {
-    buffer_printf(out, "\n%s against %s: %zu pair%s ran on both sides\n", p->b, p->a, p->summary.count,
-                  p->summary.count == 1 ? "" : "s");
+    buffer_add_char(out, '\n');
+    text_add_line(out, p->b);
+    buffer_add_text(out, " against ");
+    text_add_line(out, p->a);
+    buffer_printf(out, ": %zu pair%s ran on both sides\n", p->summary.count, p->summary.count == 1 ? "" : "s");
     add_spread(&p->summary, out);
     add_verdict(c, p, out);
     add_one_sided(p->a, p->only_a, p->example_only_a, out);
@@ -90,21 +97,14 @@ static void add_pair(const struct comparison *c, const struct comparison_pair *p
 
 static int print_text(const struct comparison *c, struct error *e)
 {
-    struct buffer raw = BUFFER_INIT, out = BUFFER_INIT;
-    buffer_printf(&raw, "%s%s%s by %s: pairs equal in everything else and in the global batch\n", c->metric,
-                  !c->is_objective ? "" : c->maximise ? " (higher is better)" : " (lower is better)", "",
-                  c->key ? c->key : c->section);
+    struct buffer out = BUFFER_INIT;
+    buffer_printf(&out, "%s%s by ", c->metric,
+                  !c->is_objective ? "" : c->maximise ? " (higher is better)" : " (lower is better)");
+    text_add_line(&out, c->key ? c->key : c->section);
+    buffer_add_text(&out, ": pairs equal in everything else and in the global batch\n");
     for (size_t i = 0; i < c->count; i++)
-        add_pair(c, &c->pairs[i], &raw);
-    /* Values may hold anything. */
-    for (const char *line = buffer_text(&raw); *line;) {
-        size_t length = strcspn(line, "\n");
-        text_add_printable(&out, line, length, 0, false);
-        buffer_add_char(&out, '\n');
-        line += length + (line[length] == '\n');
-    }
-    int rc = output_write(out.data, out.length, e);
-    buffer_free(&raw);
+        add_pair(c, &c->pairs[i], &out);
+    int rc = output_people(&out, e);
     buffer_free(&out);
     return rc;
 }

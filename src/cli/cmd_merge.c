@@ -47,7 +47,7 @@ static int run(const struct arguments *a, struct error *e)
         return -1;
     struct buffer b = BUFFER_INIT;
     buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
-    rc = output_write(b.data, b.length, e);
+    rc = output_people(&b, e);
     buffer_free(&b);
     return rc < 0 ? -1 : STATUS_OK;
 }

@@ -46,7 +46,9 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     if (l->shown >= l->most)
         return 0;
     int rc = describe_match(l->describer, m, &words, e);
-    buffer_printf(&l->lines, "%s %.16s  %s", mark_signs[mark], hash_hex(&m->key, hex), buffer_text(&words));
+    text_add_styled(&l->lines, text_state_style(mark_names[mark]), mark_signs[mark]);
+    buffer_printf(&l->lines, " %.16s  ", hash_hex(&m->key, hex));
+    text_add_line(&l->lines, buffer_text(&words));
     match_add_prediction(m, &l->lines);
     if (witness)
         buffer_printf(&l->lines, "  needs no less than %.16s, which ran out of memory", hash_hex(witness, hex));
@@ -63,9 +65,18 @@ static void add_rules(const struct space *space, const struct plan *plan, struct
         int64_t n = plan->match.rules[i].excluded;
         if (n == 0)
             continue;
-        buffer_printf(out, "  %s %" PRId64 " by %s: %s\n", rule->warning ? "warned" : "excluded", n, rule->name,
-                      rule->reason[0] ? rule->reason : rule->require);
+        const char *why = rule->reason[0] ? rule->reason : rule->require;
+        buffer_printf(out, "  %s %" PRId64 " by %s: ", rule->warning ? "warned" : "excluded", n, rule->name);
+        text_add_line(out, why);
+        buffer_add_char(out, '\n');
     }
+}
+
+static void add_mark_count(int mark, int64_t jobs, struct buffer *out)
+{
+    buffer_add_char(out, ' ');
+    text_add_styled(out, jobs > 0 ? text_state_style(mark_names[mark]) : STYLE_PLAIN, mark_signs[mark]);
+    buffer_printf(out, " %" PRId64 " %s ", jobs, mark_names[mark]);
 }
 
 static void add_marks(const struct plan *plan, struct buffer *out)
@@ -73,7 +84,7 @@ static void add_marks(const struct plan *plan, struct buffer *out)
     buffer_printf(out, "%" PRId64 " jobs:", plan->jobs);
     for (int i = 1; i < PLAN_MARK_COUNT; i++)
         if (i != PLAN_PRUNED || plan->marks[i] > 0)
-            buffer_printf(out, " %s %" PRId64 " %s ", mark_signs[i], plan->marks[i], mark_names[i]);
+            add_mark_count(i, plan->marks[i], out);
     buffer_printf(out, " - %" PRId64 " no longer in the file\n", plan->gone);
 }
 
@@ -81,7 +92,7 @@ static void add_reason(const struct plan_reason *r, struct buffer *out)
 {
     buffer_printf(out, "  %s %" PRId64 " %s: ", r->mark ? mark_signs[r->mark] : "-", r->jobs,
                   r->mark ? mark_names[r->mark] : "gone");
-    text_add_printable(out, r->why, strlen(r->why), 0, false);
+    text_add_line(out, r->why);
     buffer_add_char(out, '\n');
 }
 
@@ -125,7 +136,8 @@ static void add_predicted_cost(const struct space *space, const struct plan *pla
 
 static void add_text(const struct space *space, const struct plan *plan, const struct listing *l, struct buffer *out)
 {
-    buffer_printf(out, "%s: %" PRId64 " combinations, %" PRId64 " matched, %" PRId64 " duplicates\n", space->sweep->name,
+    text_add_line(out, space->sweep->name);
+    buffer_printf(out, ": %" PRId64 " combinations, %" PRId64 " matched, %" PRId64 " duplicates\n",
                   plan->match.combinations, plan->match.matched, plan->duplicates);
     add_rules(space, plan, out);
     buffer_add(out, l->lines.data, l->lines.length);
@@ -241,7 +253,7 @@ static int plan(const struct arguments *a, struct error *e)
         status = learning_load(s.space, db, e);
     if (status == 0)
         status = make_plan(&s, o, db, &out, e);
-    if (status >= 0 && output_write(buffer_text(&out), out.length, e) < 0)
+    if (status >= 0 && (o->json ? output_write(buffer_text(&out), out.length, e) : output_people(&out, e)) < 0)
         status = -1;
     db_close(db);
     session_close(&s);

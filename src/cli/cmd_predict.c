@@ -155,7 +155,7 @@ static int run(const struct arguments *a, struct error *e)
         status = learning_load(s.space, db, e);
     if (status == 0)
         status = answer(&s, o, db, &out, e);
-    if (status >= 0 && output_write(buffer_text(&out), out.length, e) < 0)
+    if (status >= 0 && output_people(&out, e) < 0)
         status = -1;
     db_close(db);
     session_close(&s);

@@ -216,7 +216,7 @@ static int print_text(const struct job_view *v, struct error *e)
         rc = add_part(v->db, p, v->job, &out, e);
     add_command(&v->launch, &out);
     if (rc == 0)
-        rc = output_write(out.data, out.length, e);
+        rc = output_people(&out, e);
     buffer_free(&out);
     return rc;
 }

@@ -67,7 +67,7 @@ static int read_view(const char *path, struct view *out, struct error *e)
 
 static void add_printable(const struct view *v, const char *text, size_t taken, struct buffer *b)
 {
-    size_t limit = v->columns > taken + 20 ? v->columns - taken : v->columns ? 20 : 0;
+    size_t limit = v->columns > taken + 20 ? v->columns - taken : v->columns ? 20 : TEXT_LINE_COLUMNS;
     text_add_printable(b, text, strlen(text), limit, v->columns && !output_has_utf8());
 }
 
@@ -226,7 +226,9 @@ static void add_failures(const struct view *v, struct buffer *b)
     for (size_t i = 0; i < s->failure_count; i++) {
         const struct status_failure *f = &s->failures[i];
         size_t start = b->length;
-        buffer_printf(b, "  %*lld x %s, as job %lld: ", digits, (long long)f->jobs, f->class, (long long)f->example_job);
+        buffer_printf(b, "  %*lld x ", digits, (long long)f->jobs);
+        text_add_styled(b, STYLE_RED, f->class);
+        buffer_printf(b, ", as job %lld: ", (long long)f->example_job);
         add_printable(v, f->message, b->length - start, b);
         buffer_add_char(b, '\n');
     }
@@ -279,7 +281,7 @@ static int print_text(const struct view *v, struct error *e)
     add_failures(v, &b);
     add_pruned(v, &b);
     add_rules(v, &b);
-    int rc = output_write(buffer_text(&b), b.length, e);
+    int rc = output_people(&b, e);
     buffer_free(&b);
     return rc;
 }

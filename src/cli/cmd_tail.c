@@ -11,6 +11,7 @@
 #include "store/job_record.h"
 #include "store/open.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define LOOK_EVERY_MS 200
 
@@ -97,14 +98,28 @@ static int open_log(struct follower *f, struct error *e)
     return 0;
 }
 
+/* Without the character at the end that is not all there yet: a terminal would be shown its parts. */
+static size_t whole_characters(const char *text, size_t length)
+{
+    for (size_t back = 1; back <= 3 && back < length; back++) {
+        unsigned char c = (unsigned char)text[length - back];
+        if (c >= 0xC0)
+            return utf8_sequence_length(text + length - back, back) ? length : length - back;
+        if (c < 0x80)
+            break;
+    }
+    return length;
+}
+
 static int copy_new(struct follower *f, struct error *e)
 {
     char block[65536];
     ssize_t got;
     while (f->fd >= 0 && (got = pread(f->fd, block, sizeof block, f->at)) > 0) {
-        if (output_write(block, (size_t)got, e) < 0)
+        size_t length = whole_characters(block, (size_t)got);
+        if (output_write(block, length, e) < 0)
             return -1;
-        f->at += got;
+        f->at += (off_t)length;
     }
     return output_flush_all(e);
 }

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
+#include "report/text.h"
 #include "space/compile.h"
 #include "space/describe.h"
 #include "space/learning.h"
@@ -115,6 +116,19 @@ static void add_change(const char *state, const char *failure, struct buffer *ou
         buffer_add_text(out, "    it waits for its turn: `run` starts it\n");
 }
 
+/* Columns 2 to 5: number, failure, message, duration_ms. */
+static void add_attempt(const struct stmt *s, struct buffer *out)
+{
+    char duration[32];
+    buffer_printf(out, "    attempt %" PRId64 ": %s after %s", stmt_int(s, 2), stmt_is_null(s, 3) ? "ok" : stmt_text(s, 3),
+                  format_duration_ms(stmt_int(s, 5), duration, sizeof duration));
+    if (!stmt_is_null(s, 4)) {
+        buffer_add_text(out, ": ");
+        text_add_line(out, stmt_text(s, 4));
+    }
+    buffer_add_char(out, '\n');
+}
+
 /* What the database knows about a job. */
 static int add_history(struct answer *w, const struct hash128 *key, struct error *e)
 {
@@ -133,7 +147,6 @@ static int add_history(struct answer *w, const struct hash128 *key, struct error
     bool known = false;
     struct buffer change = BUFFER_INIT;
     while ((rc = stmt_next(s, e)) > 0) {
-        char duration[32];
         if (!known)
             add_change(stmt_text(s, 0), stmt_text(s, 1), &change);
         if (!known)
@@ -141,10 +154,7 @@ static int add_history(struct answer *w, const struct hash128 *key, struct error
                           stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
         known = true;
         if (!stmt_is_null(s, 2))
-            buffer_printf(&w->out, "    attempt %" PRId64 ": %s after %s%s%s\n", stmt_int(s, 2),
-                          stmt_is_null(s, 3) ? "ok" : stmt_text(s, 3),
-                          format_duration_ms(stmt_int(s, 5), duration, sizeof duration),
-                          stmt_is_null(s, 4) ? "" : ": ", stmt_is_null(s, 4) ? "" : stmt_text(s, 4));
+            add_attempt(s, &w->out);
     }
     if (!known)
         buffer_add_text(&w->out, ": new, it would run\n");
@@ -172,11 +182,11 @@ static int add_witness(struct answer *w, const struct hash128 *key, struct error
         return -1;
     stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
     int rc = stmt_next(s, e);
-    if (rc > 0)
-        buffer_printf(&w->out,
-                      "    pruned: job %" PRId64 " (%s) ran out of device memory, and this one needs no less;"
-                      " --prune off runs it\n",
-                      stmt_int(s, 0), stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
+    if (rc > 0) {
+        buffer_printf(&w->out, "    pruned: job %" PRId64 " (", stmt_int(s, 0));
+        text_add_line(&w->out, stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
+        buffer_add_text(&w->out, ") ran out of device memory, and this one needs no less; --prune off runs it\n");
+    }
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
@@ -211,7 +221,8 @@ static int add_jobs(struct answer *w, struct error *e)
         struct buffer words = BUFFER_INIT;
         char hex[HASH_HEX_BYTES];
         rc = describe_match(w->describer, m, &words, e);
-        buffer_printf(&w->out, "  job %.16s  %s", hash_hex(&m->key, hex), buffer_text(&words));
+        buffer_printf(&w->out, "  job %.16s  ", hash_hex(&m->key, hex));
+        text_add_line(&w->out, buffer_text(&words));
         buffer_free(&words);
         if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0 || (rc = add_witness(w, &m->key, e)) < 0 ||
             (rc = add_trials(w, &m->key, e)) < 0)
@@ -232,7 +243,9 @@ static int add_excluded(void *context, int64_t rank, const char *values_json, st
 {
     struct answer *w = context;
     (void)e;
-    buffer_printf(&w->out, "    #%" PRId64 " %s\n", rank, values_json);
+    buffer_printf(&w->out, "    #%" PRId64 " ", rank);
+    text_add_line(&w->out, values_json);
+    buffer_add_char(&w->out, '\n');
     return 0;
 }
 
@@ -241,9 +254,12 @@ static int add_rule(struct answer *w, size_t i, const struct match_counts *count
     const struct space_rule *r = &w->session->space->rules[i];
     if (counts->rules[i].excluded == 0)
         return 0;
-    buffer_printf(&w->out, "  %s %" PRId64 " by the rule %s: %s\n    require: %s\n    source: %s\n",
-                  r->warning ? "warned" : "excluded", counts->rules[i].excluded, r->name,
-                  r->reason[0] ? r->reason : "(no reason given)", r->require, r->source);
+    buffer_printf(&w->out, "  %s %" PRId64 " by the rule %s: ", r->warning ? "warned" : "excluded",
+                  counts->rules[i].excluded, r->name);
+    text_add_line(&w->out, r->reason[0] ? r->reason : "(no reason given)");
+    buffer_add_text(&w->out, "\n    require: ");
+    text_add_line(&w->out, r->require);
+    buffer_printf(&w->out, "\n    source: %s\n", r->source);
     if (!r->warning)
         buffer_printf(&w->out, "    disable_rules = [\"%s\"] under [sweep] would let them run\n", r->name);
     const struct exclusion_query query = {i, w->filter, SHOWN, add_excluded, w};
@@ -283,7 +299,7 @@ static int why(const struct arguments *a, struct error *e)
         status = compile_filter(&s, a, w.db, &filter, e);
     if (status == 0)
         status = answer(&w, e);
-    if (status >= 0 && output_write(buffer_text(&w.out), w.out.length, e) < 0)
+    if (status >= 0 && output_people(&w.out, e) < 0)
         status = -1;
     describer_free(w.describer);
     buffer_free(&w.out);

@@ -58,6 +58,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
         return STATUS_USAGE;
     }
     const struct arguments arguments = {options, words.items, words.count, words.program};
+    output_set_colour((enum colour_choice)words.color);
     if (words.help)
         status = print_help(named ? c : NULL, &e);
     else if (words.version)

@@ -10,11 +10,15 @@
 #include "util/parse.h"
 #include "util/suggest.h"
 
+static const char *const colour_words[] = {"auto", "always", "never", NULL}; /* enum colour_choice */
+
 const struct option common_option_table[] = {
     {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = offsetof(struct option_words, help),
      .help = "this text"},
     {.name = "version", .kind = OPTION_FLAG, .offset = offsetof(struct option_words, version),
      .help = "versions of the tool and its libraries"},
+    {.name = "color", .kind = OPTION_CHOICE, .offset = offsetof(struct option_words, color), .value = "WHEN",
+     .help = "auto, always or never", .choices = colour_words, .fallback = "auto"},
     {.name = NULL},
 };
 
@@ -47,6 +51,8 @@ bool option_takes_next_word(const struct option *table, const char *word)
         return false;
     if (word[1] == '-') {
         const struct option *o = find_long(table, word + 2, strlen(word + 2));
+        if (!o)
+            o = find_long(common_option_table, word + 2, strlen(word + 2));
         return o && wants_next_word(o);
     }
     for (const char *c = word + 1; *c; c++) {

@@ -32,7 +32,7 @@ struct option {
     bool value_optional;   /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
 };
 
-/* -h, --help and --version, which every table has. */
+/* -h, --help, --version and --color, which every table has. */
 extern const struct option common_option_table[];
 
 /* How words that are no options are taken. */
@@ -50,11 +50,12 @@ struct option_words {
     char *const *program; /* NULL-terminated as argv is; NULL when there is none */
     bool help;        /* -h or --help: nothing else was looked at */
     bool version;     /* --version: likewise */
+    int color;        /* --color: enum colour_choice */
 };
 
 /* Reads `argv` (NULL-terminated, without the program's and the command's name) into `*target`, which was zeroed and
  * gets the fallbacks first. Long options with "=" or a separate value, short ones bundled or with their value
- * attached, options and words in any order. -h, --help and --version are known in every table. The last one of an
+ * attached, options and words in any order. common_option_table is known in every table. The last one of an
  * option that is given twice counts.
  *
  * A separate value may not begin with "--": then it is the value that is missing. ERROR_USAGE in one sentence: an
@@ -63,7 +64,7 @@ struct option_words {
 int options_parse(const struct option_rules *rules, char *const *argv, void *target, struct option_words *out,
                   struct error *e);
 
-/* Whether `word`, as it stands on a command line, is an option of `table` whose value is the next word. */
+/* Whether `word`, as it stands on a command line, is an option of `table` or of every table whose value is the next word. */
 bool option_takes_next_word(const struct option *table, const char *word);
 
 /* Whether `word`, which begins with "-", begins with an option of `table` or one that every table has. */

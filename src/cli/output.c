@@ -24,11 +24,43 @@ static int write_failed(struct error *e)
     return error_errno(e, errno, "standard output");
 }
 
-int output_write(const void *bytes, size_t length, struct error *e)
+/* The one thing that the command line says to all that is written. */
+static enum colour_choice colour_wanted;
+
+void output_set_colour(enum colour_choice choice)
+{
+    colour_wanted = choice;
+}
+
+static struct text_terminal terminal_behind(FILE *stream)
+{
+    return (struct text_terminal){output_is_terminal(stream) && !output_has_utf8(), output_has_colour(stream)};
+}
+
+static int write_bytes(const void *bytes, size_t length, struct error *e)
 {
     if (length && fwrite(bytes, 1, length, stdout) != length)
         return write_failed(e);
     return 0;
+}
+
+static int write_shown(const char *text, size_t length, struct error *e)
+{
+    struct buffer shown = BUFFER_INIT;
+    text_add_terminal(&shown, text, length, terminal_behind(stdout));
+    int rc = write_bytes(shown.data, shown.length, e);
+    buffer_free(&shown);
+    return rc;
+}
+
+int output_people(const struct buffer *text, struct error *e)
+{
+    return write_shown(buffer_text(text), text->length, e);
+}
+
+int output_write(const void *bytes, size_t length, struct error *e)
+{
+    return output_is_terminal(stdout) ? write_shown(bytes, length, e) : write_bytes(bytes, length, e);
 }
 
 int output_text(const char *text, struct error *e)
@@ -68,26 +100,39 @@ void output_clear_screen(void)
     fputs("\x1b[H\x1b[2J", stdout);
 }
 
+void output_to_stderr(const char *before, const struct buffer *text, const char *after)
+{
+    struct buffer shown = BUFFER_INIT;
+    text_add_terminal(&shown, buffer_text(text), text->length, terminal_behind(stderr));
+    fprintf(stderr, "%s%s%s", before, buffer_text(&shown), after);
+    buffer_free(&shown);
+}
+
 void output_message(const char *format, ...)
 {
+    struct buffer line = BUFFER_INIT;
     va_list arguments;
     va_start(arguments, format);
-    fputs("meshsweep: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    buffer_add_text(&line, "meshsweep: ");
+    buffer_vprintf(&line, format, arguments);
     va_end(arguments);
+    output_to_stderr("", &line, "\n");
+    buffer_free(&line);
 }
 
 void output_error(const char *command, const struct error *e, const char *hint)
 {
     const char *line = e->text;
+    struct buffer text = BUFFER_INIT;
     do {
         size_t length = strcspn(line, "\n");
         const char *next = line[length] ? line + length + 1 : NULL;
-        fprintf(stderr, "meshsweep%s%s: %.*s%s\n", command ? " " : "", command ? command : "", (int)length, line,
-                hint && !next ? hint : "");
+        buffer_printf(&text, "meshsweep%s%s: %.*s%s\n", command ? " " : "", command ? command : "", (int)length, line,
+                      hint && !next ? hint : "");
         line = next;
     } while (line);
+    output_to_stderr("", &text, "");
+    buffer_free(&text);
 }
 
 int output_status(const struct error *e)
@@ -109,6 +154,8 @@ bool output_is_terminal(FILE *stream)
 bool output_has_colour(FILE *stream)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (colour_wanted != COLOUR_AUTO)
+        return colour_wanted == COLOUR_ALWAYS;
     if (no_colour && no_colour[0])
         return false;
     return output_is_terminal(stream) && terminal && strcmp(terminal, "dumb") != 0;

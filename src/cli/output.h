@@ -7,9 +7,20 @@
 #include <stdio.h>
 
 #include "report/rows.h"
+#include "util/buffer.h"
 #include "util/error.h"
 
-/* Writes to standard output. Its reader's end ends the program quietly, with the status that SIGPIPE would give; so
+/* Every text reaches a terminal through this file: characters that would act on it are shown as escapes
+ * (text_add_terminal). Text for people has them shown everywhere, data only where a terminal gets it. */
+
+/* --color; to be said before anything is written. */
+enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+void output_set_colour(enum colour_choice choice);
+
+/* Writes text for people to standard output. */
+int output_people(const struct buffer *text, struct error *e);
+
+/* Writes data to standard output. Its reader's end ends the program quietly, with the status that SIGPIPE would give; so
  * nothing may be called while jobs are running that depends on more than this process. */
 int output_write(const void *bytes, size_t length, struct error *e);
 int output_text(const char *text, struct error *e);
@@ -37,8 +48,12 @@ void output_error(const char *command, const struct error *e, const char *hint);
 /* The exit status that an error asks for. */
 int output_status(const struct error *e);
 
-/* Whether escape sequences may be written to the stream: a terminal, TERM is not "dumb", NO_COLOR is unset or empty
- * (see no-color.org). */
+/* Writes text for people to standard error, without a line end of its own; and what moves the cursor before and after
+ * it: "\r", "\x1b[K". */
+void output_to_stderr(const char *before, const struct buffer *text, const char *after);
+
+/* Whether colours may be written to the stream: as --color says; without it a terminal, TERM is not "dumb", NO_COLOR is
+ * unset or empty (see no-color.org). */
 bool output_has_colour(FILE *stream);
 
 bool output_is_terminal(FILE *stream);

@@ -67,20 +67,20 @@ void progress_display_close(struct progress_display *d)
 static void clear_line(struct progress_display *d)
 {
     if (d->on_line)
-        fputs("\r\x1b[K", stderr);
+        output_to_stderr("\r\x1b[K", &(struct buffer)BUFFER_INIT, "");
     d->on_line = false;
 }
 
 static void put_line(struct progress_display *d)
 {
     clear_line(d);
-    fprintf(stderr, "%s\n", buffer_text(&d->line));
+    output_to_stderr("", &d->line, "\n");
     buffer_clear(&d->line);
 }
 
 static void put_live(struct progress_display *d)
 {
-    fprintf(stderr, "\r%s\x1b[K", buffer_text(&d->line));
+    output_to_stderr("\r", &d->line, "\x1b[K");
     fflush(stderr);
     buffer_clear(&d->line);
     d->on_line = true;
@@ -121,6 +121,13 @@ static void add_enumeration_json(struct progress_display *d, const struct enumer
                   n->counts.combinations, n->counts.matched, n->counts.jobs, n->counts.duplicates, n->new_jobs);
 }
 
+static void add_enumeration_text(struct progress_display *d, const struct enumeration *n)
+{
+    text_add_line(&d->line, d->sweep->name);
+    buffer_printf(&d->line, ": %" PRId64 " combinations, %" PRId64 " excluded by rules, %" PRId64 " jobs (%" PRId64 " new)",
+                  n->counts.combinations, n->counts.combinations - n->counts.matched, n->counts.jobs, n->new_jobs);
+}
+
 void progress_display_enumerated(struct progress_display *d, const struct enumeration *n)
 {
     if (!d)
@@ -129,10 +136,7 @@ void progress_display_enumerated(struct progress_display *d, const struct enumer
     if (d->how == PROGRESS_JSON)
         add_enumeration_json(d, n);
     else
-        buffer_printf(&d->line, "%s: %" PRId64 " combinations, %" PRId64 " excluded by rules, %" PRId64 " jobs (%" PRId64
-                                " new)",
-                      d->sweep->name, n->counts.combinations, n->counts.combinations - n->counts.matched, n->counts.jobs,
-                      n->new_jobs);
+        add_enumeration_text(d, n);
     put_line(d);
 }
 
@@ -166,26 +170,34 @@ static void add_words(struct progress_display *d, const char *spec_json)
     if ((d->describer || describer_create(d->space, &d->describer, &none) == 0) &&
         describe_spec(d->describer, spec_json, &words, &none) == 0 && words.length > 0) {
         buffer_add_text(&d->line, "  ");
-        text_add_printable(&d->line, buffer_text(&words), words.length, 0, false);
+        text_add_line(&d->line, buffer_text(&words));
     }
     buffer_free(&words);
+}
+
+static void add_unit(struct progress_display *d, const char *unit)
+{
+    buffer_add_text(&d->line, unit[0] ? " " : "");
+    text_add_line(&d->line, unit);
 }
 
 static void add_event_text(struct progress_display *d, const struct run_event *event)
 {
     char duration[32];
-    buffer_printf(&d->line, "%-9s %.16s  %7s", event->failure ? event->failure : "ok", event->key_hex,
+    char state[16];
+    snprintf(state, sizeof state, "%-9s", event->failure ? event->failure : "ok");
+    text_add_styled(&d->line, event->failure ? STYLE_RED : STYLE_GREEN, state);
+    buffer_printf(&d->line, " %.16s  %7s", event->key_hex,
                   format_duration_ms(event->duration_ms, duration, sizeof duration));
     if (event->has_objective) {
         buffer_printf(&d->line, "  %s ", d->sweep->objectives[0].metric);
         text_add_rounded(&d->line, event->objective);
-        if (d->objective && d->objective->unit[0])
-            buffer_printf(&d->line, " %s", d->objective->unit);
+        add_unit(d, d->objective ? d->objective->unit : "");
     }
     add_words(d, event->spec_json);
     if (event->message) {
         buffer_add_text(&d->line, "  ");
-        text_add_printable(&d->line, event->message, strlen(event->message), 0, false);
+        text_add_line(&d->line, event->message);
     }
     if (event->will_retry)
         buffer_add_text(&d->line, "  (again)");
@@ -268,7 +280,7 @@ void progress_display_counts(struct progress_display *d, const struct run_counts
     describe(d, counts, &now);
     buffer_clear(&d->line);
     if (d->how == PROGRESS_TTY) {
-        progress_add_line(&now.progress, output_width(stderr), false, &d->line);
+        progress_add_line(&now.progress, output_width(stderr), !output_has_utf8(), &d->line);
         put_live(d);
         return;
     }
@@ -286,7 +298,8 @@ static void say_winner(struct progress_display *d, const struct best *best)
     const struct best_job *winner = &best->jobs[0];
     buffer_printf(&d->line, "best %s: ", best->objective);
     text_add_rounded(&d->line, winner->value);
-    buffer_printf(&d->line, "%s%s  job %" PRId64, best->unit[0] ? " " : "", best->unit, winner->job_id);
+    add_unit(d, best->unit);
+    buffer_printf(&d->line, "  job %" PRId64, winner->job_id);
     for (size_t i = 0; i < winner->keys.count; i++) {
         buffer_printf(&d->line, " %s=", winner->keys.items[i].name);
         text_add_printable(&d->line, winner->keys.items[i].text, strlen(winner->keys.items[i].text), 40, false);

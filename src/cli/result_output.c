@@ -9,6 +9,7 @@ static struct render_options options_for(const struct report_sink *sink)
     struct render_options o = RENDER_OPTIONS_INIT;
     bool terminal = sink == &output_sink && output_is_terminal(stdout);
     o.ascii = terminal && !output_has_utf8();
+    o.colour = sink == &output_sink && output_has_colour(stdout);
     if (!terminal)
         o.cell_width = 0;
     return o;

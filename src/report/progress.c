@@ -283,7 +283,11 @@ static size_t collect_rows(const struct sweep_progress *p, struct summary_row *r
 static size_t add_row_name(const struct summary_row *row, struct buffer *out)
 {
     buffer_add_text(out, row->indent);
-    return strlen(row->indent) + text_add_printable(out, row->name, strlen(row->name), SUMMARY_NAME_COLUMNS, false);
+    struct buffer name = BUFFER_INIT;
+    size_t columns = text_add_printable(&name, row->name, strlen(row->name), SUMMARY_NAME_COLUMNS, false);
+    text_add_styled(out, text_state_style(row->name), buffer_text(&name));
+    buffer_free(&name);
+    return strlen(row->indent) + columns;
 }
 
 void progress_add_summary(const struct sweep_progress *p, struct buffer *out)

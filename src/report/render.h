@@ -21,10 +21,11 @@
 struct render_options {
     bool lf;           /* csv: lines end with LF, not CR LF */
     bool ascii;        /* table: ASCII only; what is not is shown as \u00e9 or \U0001f600 */
+    bool colour;       /* table: states stand out (text_state_style) */
     size_t cell_width; /* table: text of more terminal columns is cut, with "…" at its end; 0: no limit */
 };
 
-#define RENDER_OPTIONS_INIT {false, false, 60}
+#define RENDER_OPTIONS_INIT {false, false, false, 60}
 
 typedef int render_function(const struct row_source *rows, const struct render_options *options,
                             const struct report_sink *sink, struct error *e);

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/writer.h"
 #include "report/render.h"
@@ -25,7 +26,7 @@ struct table {
     struct shown *shown;  /* rows of column_count */
     size_t row_count;     /* in `shown` */
     size_t *widths;       /* per column */
-    bool *numeric, *text_seen;
+    bool *numeric, *text_seen, *state;
 };
 
 static void add_shown(struct table *t, size_t column, const struct cell *cell)
@@ -69,6 +70,7 @@ static void add_titles(struct table *t)
     for (size_t i = 0; i < t->column_count; i++) {
         buffer_clear(&title);
         writer_add_title(&title, t->writer.rows, i);
+        t->state[i] = strcmp(buffer_text(&title), "state") == 0 || strcmp(buffer_text(&title), "failure") == 0;
         add_shown(t, i, &(struct cell){.kind = CELL_TEXT, .text = title.data, .length = title.length});
     }
     t->row_count++;
@@ -82,6 +84,19 @@ static void add_repeated(struct buffer *out, const char *what, size_t times)
         buffer_add_text(out, what);
 }
 
+static void write_cell(struct table *t, size_t column, const struct shown *s)
+{
+    struct buffer *out = &t->writer.text;
+    const char *text = t->text.data + s->offset;
+    if (!t->writer.options->colour || !t->state[column] || s->length == 0) {
+        buffer_add(out, text, s->length);
+        return;
+    }
+    char *state = xstrndup(text, s->length);
+    text_add_styled(out, text_state_style(state), state);
+    free(state);
+}
+
 static void write_row(struct table *t, const struct shown *row)
 {
     struct buffer *out = &t->writer.text;
@@ -92,7 +107,7 @@ static void write_row(struct table *t, const struct shown *row)
         size_t pad = row[i].columns < t->widths[i] ? t->widths[i] - row[i].columns : 0;
         if (row[i].right)
             add_repeated(out, " ", pad);
-        buffer_add(out, t->text.data + row[i].offset, row[i].length);
+        write_cell(t, i, &row[i]);
         if (i + 1 < shown_count)
             add_repeated(out, " ", (row[i].right ? 0 : pad) + 2);
     }
@@ -165,6 +180,7 @@ int render_table(const struct row_source *rows, const struct render_options *opt
         .widths = xcalloc(n, sizeof *t.widths),
         .numeric = xcalloc(n, sizeof *t.numeric),
         .text_seen = xcalloc(n, sizeof *t.text_seen),
+        .state = xcalloc(n, sizeof *t.state),
     };
     int rc = render(&t, e);
     free(t.cells);
@@ -172,6 +188,7 @@ int render_table(const struct row_source *rows, const struct render_options *opt
     free(t.widths);
     free(t.numeric);
     free(t.text_seen);
+    free(t.state);
     buffer_free(&t.text);
     writer_free(&t.writer);
     return rc;

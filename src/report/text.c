@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/width.h"
+#include "run/classify.h"
 #include "util/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -94,6 +95,80 @@ size_t text_add_printable(struct buffer *out, const char *text, size_t length, s
         }
     }
     return columns;
+}
+
+void text_add_line(struct buffer *out, const char *text)
+{
+    text_add_printable(out, text, strlen(text), TEXT_LINE_COLUMNS, false);
+}
+
+/* --- whole lines --- */
+
+static const char *const styles[STYLE_COUNT] = {
+    [STYLE_PLAIN] = "\x1b[0m", [STYLE_BOLD] = "\x1b[1m",   [STYLE_DIM] = "\x1b[2m",
+    [STYLE_RED] = "\x1b[31m",  [STYLE_GREEN] = "\x1b[32m", [STYLE_YELLOW] = "\x1b[33m",
+};
+
+void text_add_styled(struct buffer *out, enum text_style style, const char *text)
+{
+    buffer_add_text(out, style == STYLE_PLAIN ? "" : styles[style]);
+    buffer_add_text(out, text);
+    buffer_add_text(out, style == STYLE_PLAIN ? "" : styles[STYLE_PLAIN]);
+}
+
+enum text_style text_state_style(const char *state)
+{
+    static const struct {
+        const char *state;
+        enum text_style style;
+    } of[] = {{"ok", STYLE_GREEN},   {"done", STYLE_GREEN}, {"new", STYLE_GREEN},    {"running", STYLE_YELLOW},
+              {"retry", STYLE_YELLOW}, {"pending", STYLE_DIM}, {"pruned", STYLE_DIM}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (strcmp(of[i].state, state) == 0)
+            return of[i].style;
+    return strcmp(state, "failed") == 0 || failure_by_name(state) != FAILURE_NONE ? STYLE_RED : STYLE_PLAIN;
+}
+
+/* The length of the style that stands at `text`; 0: none. */
+static size_t style_length(const char *text, size_t length)
+{
+    for (int i = 0; i < STYLE_COUNT; i++) {
+        size_t n = strlen(styles[i]);
+        if (n <= length && memcmp(text, styles[i], n) == 0)
+            return n;
+    }
+    return 0;
+}
+
+static const char *ascii_like(uint32_t c)
+{
+    static const struct {
+        uint32_t codepoint;
+        const char *ascii;
+    } like[] = {{0x2026, "..."}, {0x2500, "-"}, {0xD7, "x"}, {0x2588, "#"}, {0x2591, "."}};
+    for (size_t i = 0; i < sizeof like / sizeof *like; i++)
+        if (like[i].codepoint == c)
+            return like[i].ascii;
+    return NULL;
+}
+
+void text_add_terminal(struct buffer *out, const char *text, size_t length, struct text_terminal terminal)
+{
+    for (size_t i = 0, bytes; i < length; i += bytes) {
+        uint32_t c = decode(text + i, length - i, &bytes);
+        size_t style = c == 0x1B ? style_length(text + i, length - i) : 0;
+        const char *like = terminal.ascii ? ascii_like(c) : NULL;
+        if (style > 0) {
+            bytes = style;
+            buffer_add(out, text + i, terminal.colour ? style : 0);
+        } else if (like) {
+            buffer_add_text(out, like);
+        } else if (c == '\n' || c == '\t') {
+            buffer_add_char(out, (char)c);
+        } else if (c != '\r' || i + 1 == length || text[i + 1] != '\n') {
+            add_character(out, text + i, bytes, c, terminal.ascii);
+        }
+    }
 }
 
 size_t text_columns(const char *text, size_t length)

@@ -20,6 +20,30 @@ void text_add_valid(struct buffer *out, const char *text, size_t length);
  * with "…" (ASCII: "..."). At most 16 bytes per column are taken then, whatever combining characters there are. */
 size_t text_add_printable(struct buffer *out, const char *text, size_t length, size_t limit, bool ascii);
 
+/* The same for a text of anybody's among others, cut after TEXT_LINE_COLUMNS. */
+#define TEXT_LINE_COLUMNS 1000
+void text_add_line(struct buffer *out, const char *text);
+
+/* How words stand out on a terminal. */
+enum text_style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_GREEN, STYLE_YELLOW, STYLE_COUNT };
+
+/* Appends `text` in a style. text_add_terminal shows it or leaves it out. */
+void text_add_styled(struct buffer *out, enum text_style style, const char *text);
+
+/* The style in which "ok", "failed", "running", … and the failure classes are shown. */
+enum text_style text_state_style(const char *state);
+
+/* What the terminal can do. */
+struct text_terminal {
+    bool ascii;  /* it shows nothing else */
+    bool colour;
+};
+
+/* Appends text of several lines as a terminal is to get it, wherever it comes from: as text_add_printable, but line
+ * ends and tabs stay, "\r\n" is a line end, and what text_add_styled wrote stays with `colour` and goes without. With
+ * `ascii`, drawing characters and signs of the program's own have their like in ASCII. */
+void text_add_terminal(struct buffer *out, const char *text, size_t length, struct text_terminal terminal);
+
 /* Terminal columns of text that holds nothing to escape, such as what text_add_printable made. */
 size_t text_columns(const char *text, size_t length);
 

@@ -39,19 +39,25 @@ void buffer_add_char(struct buffer *b, char c)
     buffer_add(b, &c, 1);
 }
 
-void buffer_printf(struct buffer *b, const char *format, ...)
+void buffer_vprintf(struct buffer *b, const char *format, va_list arguments)
 {
-    va_list arguments, again;
-    va_start(arguments, format);
+    va_list again;
     va_copy(again, arguments);
     int n = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     if (n > 0) {
         buffer_reserve(b, (size_t)n);
         vsnprintf(b->data + b->length, (size_t)n + 1, format, again);
         b->length += (size_t)n;
     }
     va_end(again);
+}
+
+void buffer_printf(struct buffer *b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vprintf(b, format, arguments);
+    va_end(arguments);
 }
 
 void buffer_clear(struct buffer *b)

@@ -21,6 +21,8 @@ void buffer_add_text(struct buffer *b, const char *text);
 void buffer_add_char(struct buffer *b, char c);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+void buffer_vprintf(struct buffer *b, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+
 /* Empties without releasing. */
 void buffer_clear(struct buffer *b);
 void buffer_free(struct buffer *b);

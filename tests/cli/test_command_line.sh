@@ -75,6 +75,48 @@ option__before_the_command__taken()
     expect_no_file none.db
 }
 
+# What a terminal of this size would get.
+run_in_terminal() # [NAME=VALUE...]: runs $line
+{
+    run_command env TERM=xterm "$@" script -qec "stty cols 120; $line" /dev/null
+}
+
+color__when__shown()
+{
+    local line="meshsweep plan" esc=$'\x1b['
+    type -P script >/dev/null || skip "there is no script"
+    small_sweep sweep.toml
+    run_meshsweep plan --color always
+    expect_status 0
+    expect_stdout_contains "${esc}32m+"
+    expect_no_stderr
+    run_meshsweep --color never plan
+    expect_status 0
+    expect_stdout_lacks "$esc"
+    expect_no_stderr
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_lacks "$esc"
+    expect_no_stderr
+    run_in_terminal
+    expect_status 0
+    expect_stdout_contains "${esc}32m+"
+    expect_no_stderr
+    run_in_terminal NO_COLOR=1
+    expect_status 0
+    expect_stdout_lacks "$esc"
+    expect_no_stderr
+    line="meshsweep plan --color always"
+    run_in_terminal NO_COLOR=1
+    expect_status 0
+    expect_stdout_contains "${esc}32m+"
+    expect_no_stderr
+    run_meshsweep plan --color sometimes
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep plan: --color sometimes: must be auto, always or never; see meshsweep plan --help'
+}
+
 output__disk_full__said_and_status_1()
 {
     [ -w /dev/full ] || skip "there is no /dev/full"

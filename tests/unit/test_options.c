@@ -188,7 +188,8 @@ static void options_add_help__table__aligned_lines(void **state)
                                             "      --share X       part\n"
                                             "      --how HOW       manner (default plain)\n"
                                             "  -h, --help          this text\n"
-                                            "      --version       versions of the tool and its libraries\n");
+                                            "      --version       versions of the tool and its libraries\n"
+                                            "      --color WHEN    auto, always or never (default auto)\n");
     buffer_free(&text);
 }
 

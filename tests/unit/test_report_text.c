@@ -99,6 +99,38 @@ static void valid__bad_bytes__each_replaced(void **state)
     buffer_free(&out);
 }
 
+static void check_terminal(const char *text, struct text_terminal terminal, const char *expected)
+{
+    struct buffer out = BUFFER_INIT;
+    text_add_terminal(&out, text, strlen(text), terminal);
+    assert_string_equal(buffer_text(&out), expected);
+    buffer_free(&out);
+}
+
+static void terminal__text_of_anybody__lines_stay_and_nothing_acts(void **state)
+{
+    (void)state;
+    const struct text_terminal plain = {false, false}, colour = {false, true}, ascii = {true, false};
+    check_terminal("a\n\tb\r\nc", plain, "a\n\tb\nc");
+    check_terminal("50%\r60%", plain, "50%\\r60%");
+    check_terminal("\x1b]0;title\a \x1b[2J \xE2\x80\xAE", colour, "\\x1b]0;title\\x07 \\x1b[2J \\u202e");
+    check_terminal("\x1b[5m\x1b[31", colour, "\\x1b[5m\\x1b[31"); /* no style of ours */
+    check_terminal("… × é", plain, "… × é");
+    check_terminal("… × é", ascii, "... x \\u00e9");
+}
+
+static void terminal__styles__with_colour_only(void **state)
+{
+    (void)state;
+    struct buffer out = BUFFER_INIT;
+    text_add_styled(&out, text_state_style("ok"), "ok");
+    text_add_styled(&out, text_state_style("oom"), " oom");
+    text_add_styled(&out, text_state_style("state"), " state");
+    check_terminal(buffer_text(&out), (struct text_terminal){false, true}, "\x1b[32mok\x1b[0m\x1b[31m oom\x1b[0m state");
+    check_terminal(buffer_text(&out), (struct text_terminal){false, false}, "ok oom state");
+    buffer_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +140,8 @@ int main(void)
         cmocka_unit_test(width__known_characters__columns),
         cmocka_unit_test(rounded__magnitudes__six_digits_and_whole_integers),
         cmocka_unit_test(valid__bad_bytes__each_replaced),
+        cmocka_unit_test(terminal__text_of_anybody__lines_stay_and_nothing_acts),
+        cmocka_unit_test(terminal__styles__with_colour_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
