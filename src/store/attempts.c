@@ -15,6 +15,7 @@ enum statement {
     NEXT_PENDING,
     IS_JOB_DUE,
     NEXT_DUE,
+    NEXT_NUMBER,
     INSERT_ATTEMPT,
     SET_RUNNING,
     DELETE_ATTEMPT,
@@ -42,9 +43,10 @@ static const char *const statements[STATEMENT_COUNT] = {
     [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL AND " IS_DUE ORDER,
     [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND " IS_DUE,
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
-    [INSERT_ATTEMPT] =
-        "INSERT INTO attempt (job_id, number, runner_id, state, executor) VALUES (?1,"
-        " (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2, 'claimed', ?3) RETURNING number",
+    /* Apart, because RETURNING makes and drops a table. */
+    [NEXT_NUMBER] = "SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1",
+    [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor)"
+                       " VALUES (?1, ?2, ?3, 'claimed', ?4)",
     [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
     [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state = 'claimed'",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
@@ -259,6 +261,15 @@ int attempts_select(struct db *db, int64_t job_id, struct error *e)
     return rc;
 }
 
+/* A count of one row; -1 on error. */
+static int64_t count_of(struct stmt *q, struct error *e)
+{
+    int rc = stmt_next(q, e);
+    int64_t n = rc > 0 ? stmt_int(q, 0) : 0;
+    stmt_reset(q);
+    return rc < 0 ? -1 : n;
+}
+
 static int set_job_running(struct attempt_store *s, int64_t job_id, struct error *e)
 {
     stmt_bind_int(s->statements[SET_RUNNING], 1, job_id);
@@ -292,13 +303,15 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
 int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e)
 {
     struct stmt *insert = s->statements[INSERT_ATTEMPT];
+    stmt_bind_int(s->statements[NEXT_NUMBER], 1, job_id);
+    int64_t number = count_of(s->statements[NEXT_NUMBER], e);
     stmt_bind_int(insert, 1, job_id);
-    stmt_bind_int(insert, 2, s->options.runner_id);
-    stmt_bind_text(insert, 3, s->options.executor);
-    if (stmt_next(insert, e) < 0)
+    stmt_bind_int(insert, 2, number);
+    stmt_bind_int(insert, 3, s->options.runner_id);
+    stmt_bind_text(insert, 4, s->options.executor);
+    if (number < 0 || stmt_run(insert, e) < 0)
         return -1;
-    const struct claim claim = {job_id, db_last_id(s->db), stmt_int(insert, 0)};
-    stmt_reset(insert);
+    const struct claim claim = {job_id, db_last_id(s->db), number};
     FAULT(ATTEMPT_CLAIMED);
     if (set_job_running(s, job_id, e) < 0)
         return -1;
@@ -380,15 +393,6 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
     stmt_bind_text(q, 17, end->host);
     stmt_bind_text(q, 18, end->reference);
     return stmt_run(q, e);
-}
-
-/* A count of one row; -1 on error. */
-static int64_t count_of(struct stmt *q, struct error *e)
-{
-    int rc = stmt_next(q, e);
-    int64_t n = rc > 0 ? stmt_int(q, 0) : 0;
-    stmt_reset(q);
-    return rc < 0 ? -1 : n;
 }
 
 int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e)

@@ -26,6 +26,7 @@ static const struct migration migrations[] = {
     {6, "migrations/0006_ranked_summaries.sql"},
     {7, "migrations/0007_origins.sql"},
     {8, "migrations/0008_objectives.sql"},
+    {9, "migrations/0009_plain_checks.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "store/db.h"
+#include "store/open.h"
 #include "store/states.h"
-#include "util/embedded.h"
 #include "util/memory.h"
 
 static void must(struct db *db, const char *sql)
@@ -25,9 +25,8 @@ static int make_database(void **state)
 {
     struct db *db;
     struct error e = ERROR_INIT;
-    if (db_open(NULL, DB_TEMPORARY, &db, &e) < 0)
+    if (store_open_blank(&db, &e) < 0)
         return -1;
-    must(db, embedded_text("migrations/0001_initial.sql"));
     must(db, "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
              " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"
              "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 0, NULL, '', '{}')");
@@ -99,6 +98,63 @@ static void attempt_states__every_pair__database_allows_what_the_table_has(void 
                 fail_msg("attempt: %s to %s", attempt_state_names[from], attempt_state_names[to]);
 }
 
+static bool database_takes(struct db *db, const char *sql)
+{
+    struct error e = ERROR_INIT;
+    return db_exec(db, sql, &e) == 0;
+}
+
+static void checks__unknown_words__refused(void **state)
+{
+    static const char *const bad[] = {
+        "INSERT INTO job (key, sweep_id, rank, state) VALUES (randomblob(16), 1, 0, 'done')",
+        "INSERT INTO job (key, sweep_id, rank, state, failure) VALUES (randomblob(16), 1, 0, 'failed', 'odd')",
+        "INSERT INTO job (key, sweep_id, rank, risk) VALUES (randomblob(16), 1, 0, 4)",
+        "INSERT INTO attempt (job_id, number, runner_id, state) VALUES (1, 2, 1, 'pending')",
+        "INSERT INTO attempt (job_id, number, runner_id, state, failure) VALUES (1, 2, 1, 'failed', 'odd')",
+        "INSERT INTO spec (kind, hash, json) VALUES ('cluster', randomblob(16), '{}')",
+    };
+    must(*state, "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, zeroblob(16), 1, 0)");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (database_takes(*state, bad[i]))
+            fail_msg("taken: %s", bad[i]);
+}
+
+static void checks__every_class_of_failure__taken(void **state)
+{
+    static const char *const classes[] = {"exit",    "signal",    "oom",   "oom-host", "timeout",
+                                          "hang",    "no-metric", "spawn", "lost",     "cancelled"};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        char *sql = xasprintf("INSERT INTO job (id, key, sweep_id, rank, state, failure) VALUES (%zu, randomblob(16), 1, 0,"
+                              " 'failed', '%s'); INSERT INTO attempt (job_id, number, runner_id, state, failure)"
+                              " VALUES (%zu, 1, 1, 'failed', '%s')",
+                              i + 1, classes[i], i + 1, classes[i]);
+        must(*state, sql);
+        free(sql);
+    }
+}
+
+/* What is passed for every job makes no table of its own: "x IN ('a', 'b', 'c')" in a check would. */
+static void checks__statements_of_every_job__make_no_table(void **state)
+{
+    static const char *const statements[] = {
+        "EXPLAIN INSERT INTO job (key, sweep_id, rank) VALUES (?, ?, ?)",
+        "EXPLAIN UPDATE job SET state = ? WHERE id = ?",
+        "EXPLAIN INSERT INTO attempt (job_id, number, runner_id, state) VALUES (?, ?, ?, ?)",
+        "EXPLAIN UPDATE attempt SET state = ?, failure = ? WHERE id = ?",
+        "EXPLAIN INSERT INTO spec (kind, hash, json) VALUES (?, ?, ?)",
+    };
+    struct error e = ERROR_INIT;
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+        struct stmt *s;
+        assert_int_equal(db_prepare(*state, statements[i], &s, &e), 0);
+        while (stmt_next(s, &e) > 0)
+            if (strcmp(stmt_text(s, 1), "OpenEphemeral") == 0)
+                fail_msg("a table is made: %s", statements[i]);
+        stmt_free(s);
+    }
+}
+
 /* Every cell: "event state next action"; what is not listed is illegal. */
 static void job_table__every_cell__as_written(void **state)
 {
@@ -148,6 +204,9 @@ int main(void)
                                         close_database),
         cmocka_unit_test_setup_teardown(attempt_states__every_pair__database_allows_what_the_table_has, make_database,
                                         close_database),
+        cmocka_unit_test_setup_teardown(checks__unknown_words__refused, make_database, close_database),
+        cmocka_unit_test_setup_teardown(checks__every_class_of_failure__taken, make_database, close_database),
+        cmocka_unit_test_setup_teardown(checks__statements_of_every_job__make_no_table, make_database, close_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
