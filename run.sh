@@ -60,6 +60,15 @@ as_intended()
     say "the jobs that ran out of device memory were meant to: the quickstart shows what that looks like"
 }
 
+# After the quickstart the tool's hints name commands that a newcomer does not have.
+installed=$(type -P meshsweep || true)
+end()
+{
+    [ -z "$quickstart" ] || [ "$installed" ] || [ ! -e "$database" ] ||
+        say "meshsweep is not installed: $0 best, $0 status and so on run it from here"
+    exit "$1"
+}
+
 # Runs the tool once and leaves its exit status in `status`. Signals for the script are the tool's: it ends its jobs in
 # order, and the script waits for it. Ctrl-C at a terminal reaches the tool of itself.
 child=
@@ -103,10 +112,10 @@ keep_running()
     while :; do
         run_once "$@"
         case $status in
-        3) ! as_intended || exit 0 ;;&
-        0 | 2 | 3 | 4) exit "$status" ;;
+        3) ! as_intended || end 0 ;;&
+        0 | 2 | 3 | 4) end "$status" ;;
         esac
-        [ -z "$stopping" ] || exit "$status"
+        [ -z "$stopping" ] || end "$status"
         done_now=$(jobs_done)
         [ "$done_now" -le "$done_before" ] || restarts=0
         done_before=$done_now

@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/shell_words.h"
 
 #define WATCH_MS 2000
 
@@ -112,6 +113,16 @@ static int64_t elapsed_ms(const struct view *v, const struct status_attempt *a)
     return v->now_ms > a->started_ms ? v->now_ms - a->started_ms : 0;
 }
 
+static void add_how_to_go_on(const struct sweep_status *s, struct buffer *b)
+{
+    buffer_add_text(b, "\nno runner is at work; `meshsweep run");
+    if (strcmp(s->path, "sweep.toml") != 0) {
+        buffer_add_text(b, " -c ");
+        shell_add_word(b, s->path);
+    }
+    buffer_add_text(b, "` goes on from here\n");
+}
+
 static void add_running(const struct view *v, struct buffer *b)
 {
     const struct sweep_status *s = &v->status;
@@ -119,7 +130,7 @@ static void add_running(const struct view *v, struct buffer *b)
     if (s->attempt_total == 0 && s->running + s->pending == 0)
         return;
     if (!v->runner_alive)
-        buffer_add_text(b, "\nno runner is at work; `meshsweep run` goes on from here\n");
+        add_how_to_go_on(s, b);
     else if (s->attempt_total > 0)
         buffer_printf(b, "\nrunning now, all done in %s\n", progress_format_eta(v->eta_ms, text, sizeof text));
     for (size_t i = 0; i < s->attempt_count; i++) {

@@ -1,7 +1,9 @@
 #include "config/sweep_reader.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/documents.h"
 #include "config/problems.h"
@@ -150,6 +152,8 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
 int sweep_load(const char *path, struct sweep **out, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return error_set(e, ERROR_USAGE, "%s: there is no such file; name the sweep file with -c FILE", path);
     int rc = file_read(path, TOML_MOST_BYTES, &text, e);
     if (rc < 0 && e)
         e->kind = ERROR_USAGE;

@@ -112,6 +112,28 @@ int set_fault(toml_fault *fault, const toml::source_position &at, const std::str
     return -1;
 }
 
+/* Whether nothing is left of its line. */
+bool is_at_line_end(std::string_view text, const toml::source_position &at)
+{
+    for (toml::source_index line = 1; line < at.line; line++)
+        text.remove_prefix(text.find('\n') + 1);
+    text = text.substr(0, text.find_first_of("\r\n"));
+    auto is_first_byte = [](char c) { return (c & 0xC0) != 0x80; };
+    return std::count_if(text.begin(), text.end(), is_first_byte) < static_cast<long>(at.column);
+}
+
+/* What the two commonest slips are in the words of whoever made them. */
+int set_syntax_fault(toml_fault *fault, std::string_view text, const toml::parse_error &error)
+{
+    const toml::source_position at = error.source().begin;
+    const std::string_view said = error.description();
+    if (said.find("unescaped control characters") != said.npos && is_at_line_end(text, at))
+        return set_fault(fault, at, "the text has no closing quote on its line");
+    if (said.find("could not determine value type") != said.npos)
+        return set_fault(fault, at, "neither a number, a date, true or false, nor a list: a text stands in quotes");
+    return set_fault(fault, at, said);
+}
+
 } // namespace
 
 extern "C" int toml_read(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault)
@@ -123,7 +145,7 @@ extern "C" int toml_read(const char *text, size_t length, struct toml_node **out
         fill(table, *root);
         rc = 0;
     } catch (const toml::parse_error &error) {
-        set_fault(fault, error.source().begin, error.description());
+        set_syntax_fault(fault, std::string_view(text, length), error);
     } catch (const refusal &error) {
         set_fault(fault, error.at, error.message);
     } catch (const std::exception &error) {

@@ -18,13 +18,13 @@ expect_refused() # FILE SENTENCE
 file__absent_or_a_directory__said()
 {
     mkdir place.toml
-    expect_refused absent.toml 'absent.toml: cannot open: No such file or directory'
+    expect_refused absent.toml 'absent.toml: there is no such file; name the sweep file with -c FILE'
     expect_refused place.toml 'place.toml: cannot read: Is a directory'
-    expect_refused place.toml/x.toml 'place.toml/x.toml: cannot open: No such file or directory'
+    expect_refused place.toml/x.toml 'place.toml/x.toml: there is no such file; name the sweep file with -c FILE'
     run_meshsweep
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: cannot open: No such file or directory'
+    expect_stderr 'meshsweep: sweep.toml: there is no such file; name the sweep file with -c FILE'
 }
 
 file__unreadable__said()

@@ -119,6 +119,22 @@ quickstart_out_of_memory__as_intended()
     expect_no_stderr
 }
 
+quickstart__tool_not_installed__says_how_to_run_it()
+{
+    local path
+    stand_in_tree
+    path=$(echo "$PATH" | tr : '\n' | while read -r folder; do [ -x "$folder/meshsweep" ] || echo "$folder"; done | paste -sd :)
+    plan 'touch results.db; exit 0' 'exit 0' 'exit 0'
+    run_command env PATH="$path" tree/run.sh
+    expect_status 0
+    expect_no_stdout
+    expect_stderr 'run.sh: meshsweep is not installed: tree/run.sh best, tree/run.sh status and so on run it from here'
+    run_command env PATH="$path" tree/run.sh -c own.toml
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
 crashed_twice__started_again_and_ends_well()
 {
     stand_in_tree

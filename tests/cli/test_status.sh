@@ -20,7 +20,7 @@ running  1   12.5%
 pending  1   12.5%
 total    8
 
-no runner is at work; `meshsweep run` goes on from here
+no runner is at work; `meshsweep run -c gpt.toml` goes on from here
   slot 0: job 7, attempt 1, started LONG ago, not known to have ended  layers=4 name=small micro_batch=4 tp=2 zero_stage=1
 
 0.0758 device-hours so far, about 0.021 more

@@ -154,6 +154,22 @@ static void toml_parse__syntax_errors__position_and_reason(void **state)
     }
 }
 
+static void toml_parse__common_slips__said_plainly(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"a = \"x\nb = 1\n", "1:7: the text has no closing quote on its line"},
+        {"\n\na = \"\xc3\xa9\r\n", "3:7: the text has no closing quote on its line"},
+        {"a = \"x\x01y\"\n", "1:7: Error while parsing string: unescaped control characters other than TAB "
+                                "(U+0009) are explicitly prohibited"},
+        {"a = hello", "1:5: neither a number, a date, true or false, nor a list: a text stands in quotes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_refused(cases[i].text, strlen(cases[i].text), cases[i].said);
+}
+
 static void toml_parse__what_is_no_text__one_sentence(void **state)
 {
     (void)state;
@@ -288,6 +304,7 @@ int main(void)
         cmocka_unit_test(toml_parse__dates_and_times__strings),
         cmocka_unit_test(toml_parse__byte_order_mark_and_crlf__accepted),
         cmocka_unit_test(toml_parse__syntax_errors__position_and_reason),
+        cmocka_unit_test(toml_parse__common_slips__said_plainly),
         cmocka_unit_test(toml_parse__what_is_no_text__one_sentence),
         cmocka_unit_test(toml_parse__beyond_ascii__in_strings_and_comments_only),
         cmocka_unit_test(toml_parse__hostile_depth__refused_at_once),
