@@ -451,13 +451,16 @@ static struct trade trade_at(const struct judged_runs *r, double share, size_t g
     return t;
 }
 
-/* The lowest share, in hundredths, above which no more than 2 % of the good runs lie, outside of a group. */
+/* Of the good runs of the others: a quarter less than the 2 % that may be lost, for what they do not show. */
+#define LOST_BY_OTHERS 0.015
+
+/* The lowest share, in hundredths, above which no more than LOST_BY_OTHERS of the good runs lie, outside of a group. */
 static double share_without(const struct judged_runs *r, size_t group)
 {
     double share = 1.30;
     for (int hundredths = 130; hundredths >= 60; hundredths--) {
         struct trade t = trade_at(r, hundredths / 100., group, true);
-        if (t.lost > 0.02 * t.good)
+        if (t.lost > LOST_BY_OTHERS * t.good)
             break;
         share = hundredths / 100.;
     }
@@ -514,8 +517,8 @@ static void oom_verdict__share_of_the_other_groups__as_good(void **state)
     }
     print_message("shares that the other groups lead to: %.2f to %.2f\n", least, most);
     print_trade("out of memory, each group by the others' share", &sum);
-    assert_true(sum.avoided >= 0.93 * sum.failures && sum.lost <= 0.025 * sum.good);
-    assert_true(least <= OOM_CERTAIN_SHARE && OOM_CERTAIN_SHARE <= most + 0.01);
+    assert_true(sum.avoided >= 0.93 * sum.failures && sum.lost <= 0.02 * sum.good);
+    assert_true(least <= OOM_CERTAIN_SHARE && OOM_CERTAIN_SHARE <= most);
 }
 
 /* GPT by Megatron-LM and OneFlow on up to 32 V100 of 16 GB, activations checkpointed (DLPerf): all of them ran. OneFlow's
