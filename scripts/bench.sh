@@ -424,8 +424,8 @@ part_memory()
 # What the tests print while they compare; a test that fails fails the part.
 accuracy_of() # TEST
 {
-    make -s -C "$root/build-bench" "tests/unit/test_predict_$1" >&2
-    "$root/build-bench/tests/unit/test_predict_$1" 2>/dev/null || die "test_predict_$1 failed"
+    make -s -C "$root/build-bench" "tests/unit/test_$1" >&2
+    "$root/build-bench/tests/unit/test_$1" 2>/dev/null || die "test_$1 failed"
 }
 
 part_accuracy()
@@ -436,19 +436,24 @@ part_accuracy()
         return
     fi
     printf '\n### Predictions against measurements\n\n| prediction | reached |\n|---|---|\n'
-    accuracy_of memory | sed -nE \
+    accuracy_of predict_memory | sed -nE \
         -e 's/^memory, base 0.50 GiB, fragmentation 1.15: mean error (.*)/| memory, nanotron, before any run: MAPE | \1 |/p' \
         -e 's/^out of memory, tp <= 8: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| excluding above 90 %, tp <= 8: failures avoided, good ones lost | \1 of \2, \3 of \4 |/p' \
         -e 's/^out of memory, each group by .*: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| tp <= 8, each group by the share of the others | \1 of \2, \3 of \4 |/p' \
         -e 's/^out of memory, all: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| the same, any tp | \1 of \2, \3 of \4 |/p'
-    accuracy_of calibration | sed -nE \
+    accuracy_of predict_calibration | sed -nE \
         -e 's/^memory after 20 runs: mean error (.*); from.*/| memory, nanotron, after 20 runs: MAPE | \1 |/p' \
         -e 's/^([a-z0-9_]+): [0-9]+ runs, .*/\1/;/^[a-z0-9_]+$/h' \
         -e '/^  after +(0|12) runs/{G;s/^  after +([0-9]+) runs: mean error (.*), with.*\n(.*)/| step time, FSDP on \3, after \1 runs there: MAPE | \2 |/p}'
-    accuracy_of step_time | sed -nE \
+    accuracy_of predict_step_time | sed -nE \
         -e 's/^vTrain: ([0-9]+) runs in ([0-9]+) groups, mean rank correlation (.*), lowest (.*), mean.*/| step time, vTrain, one node: rank correlation in \2 groups, mean (lowest) | \3 (\4) |/p' \
+        -e 's/^vTrain, launches by the other models, .*: mean rank correlation (.*), lowest (.*)/| the same, launches weighted by the other models | \1 (\2) |/p' \
+        -e 's/^iterations of the paper: mean error (.*)/| step time, 8 iterations of Megatron-LM up to 1T parameters: mean error | \1 |/p' \
+        -e 's/^ultrascale without pipeline: .* ([0-9]+) groups on up to 8 nodes, mean rank correlation (.*)/| step time, nanotron on up to 8 nodes: rank correlation in \1 groups | \2 |/p' \
         -e 's/^([0-9.]+) million plans per second.*/| memory and time, million plans per second and core | \1 |/p'
-    accuracy_of flops | sed -nE 's/^MFU (within .*) in ([0-9]+) rows/| MFU against \2 published values | \1 |/p'
+    accuracy_of prediction |
+        sed -nE 's/^([0-9.]+) million predictions per second in SQL.*/| the same by SQL functions, with a probability, million combinations | \1 |/p'
+    accuracy_of predict_flops | sed -nE 's/^MFU (within .*) in ([0-9]+) rows/| MFU against \2 published values | \1 |/p'
 }
 
 # --- search ---

@@ -49,7 +49,8 @@ static const struct input_word attention_words[] = {{"flash", 1}, {"flash2", 1},
     {"triton", 1}, {"eager", 0}, {"torch", 0}, {"math", 0}, {"none", 0}, {NULL, 0}};
 
 enum { AT_FAMILY, AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_KV_HEADS, AT_VOCAB, AT_IMAGE, AT_PATCH, AT_GATED, AT_RMS_NORM,
-       AT_SEQ, AT_MICRO_BATCH, AT_GRADIENT_ACCUMULATION, AT_GLOBAL_BATCH, AT_DP, AT_RECOMPUTE, AT_FLASH };
+       AT_SEQ, AT_MICRO_BATCH, AT_GRADIENT_ACCUMULATION, AT_GLOBAL_BATCH, AT_DP, AT_RECOMPUTE, AT_FLASH,
+       AT_OFFLOAD_OPTIMIZER, AT_OFFLOAD_PARAMETERS, AT_FP32, AT_FP8, AT_DISTRIBUTED_OPTIMIZER };
 
 /* The inputs that are looked at by themselves come first, in the order of the enumeration. */
 const struct input inputs[] = {
@@ -70,6 +71,11 @@ const struct input inputs[] = {
     {"dp", "data_parallel data_parallel_size dp_size"},
     {"recompute", "activation_checkpointing gradient_checkpointing recompute_granularity checkpointing remat"},
     {"flash_attention", "flash attention attn_implementation"},
+    {"offload_optimizer", "offload_optimizer_device"},
+    {"offload_parameters", "offload_param offload_params"},
+    {"fp32", ""},
+    {"fp8", ""},
+    {"use_distributed_optimizer", "distributed_optimizer"},
     {"decoder_layers", "num_decoder_layers"},
     {"head_dim", "kv_channels head_size"},
     {"ffn", "ffn_hidden_size intermediate_size d_ff ffn_dim"},
@@ -98,8 +104,6 @@ const struct input inputs[] = {
     {"schedule", "pipeline_schedule pp_engine"},
     {"split", "pipeline_split"},
     {"offload", "cpu_offload"},
-    {"offload_optimizer", "offload_optimizer_device"},
-    {"offload_parameters", "offload_param offload_params"},
     {"optimizer", "optim"},
     {"precision", "dtype"},
     {"sequence_parallel", "sp"},
@@ -109,11 +113,8 @@ const struct input inputs[] = {
     {"device", "gpu accelerator device_name gpu_type device_type"},
     {"framework", "backend"},
     {"cluster", "cluster_name"},
-    {"use_distributed_optimizer", "distributed_optimizer"},
-    {"fp32", ""},
     {"bf16", ""},
     {"fp16", ""},
-    {"fp8", ""},
     {"steps", "train_steps max_steps num_steps train_iters iterations"},
 };
 _Static_assert(LENGTH(inputs) == INPUT_COUNT, "one entry per input");
@@ -130,6 +131,7 @@ static const struct place places[INPUT_COUNT] = {
     A(MEMBER_FLAG, rms_norm), P(MEMBER_WHOLE, sequence), P(MEMBER_WHOLE, micro_batch),
     P(MEMBER_WHOLE, micro_batches), OWN, P(MEMBER_WHOLE, data),
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, recompute), recompute_words}, OWN,
+    OWN, OWN, OWN, OWN, OWN,
     A(MEMBER_WHOLE, decoder_layers), A(MEMBER_WHOLE, head_dim), A(MEMBER_WHOLE, ffn), A(MEMBER_WHOLE, vocab_multiple),
     A(MEMBER_WHOLE, positions), A(MEMBER_WHOLE, experts), A(MEMBER_WHOLE, experts_per_token),
     A(MEMBER_WHOLE, expert_ffn), A(MEMBER_WHOLE, shared_ffn), A(MEMBER_WHOLE, dense_layers), A(MEMBER_WHOLE, classes),
@@ -139,12 +141,12 @@ static const struct place places[INPUT_COUNT] = {
     P(MEMBER_WHOLE, zero_stage), P(MEMBER_WHOLE, shard_ranks),
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, schedule), schedule_words},
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, split), split_words},
-    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, offload), offload_words}, OWN, OWN,
+    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, offload), offload_words},
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, optimizer), optimizer_words},
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, precision), precision_words},
     P(MEMBER_FLAG, sequence_parallel), S(MEMBER_REAL, nodes), S(MEMBER_REAL, devices_per_node),
     S(MEMBER_REAL, usable_bytes), S(MEMBER_TEXT, device), S(MEMBER_TEXT, framework), S(MEMBER_TEXT, cluster), OWN, OWN,
-    OWN, OWN, OWN, S(MEMBER_REAL, steps)};
+    S(MEMBER_REAL, steps)};
 
 size_t input_find(const char *name)
 {
@@ -245,11 +247,6 @@ static bool is_on(const struct input_value *v)
     return v->kind == INPUT_NUMBER && v->number != 0;
 }
 
-static bool is_named(const struct input_value *values, const char *name)
-{
-    return is_on(&values[input_find(name)]);
-}
-
 /* Inputs that several names say in different ways. */
 static int set_own(const struct input_value *values, struct subject *s, struct error *e)
 {
@@ -258,15 +255,15 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     if (attention < 0)
         return refuse(AT_FLASH, flash, e);
     s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : attention > 0;
-    if (is_named(values, "offload_optimizer"))
+    if (is_on(&values[AT_OFFLOAD_OPTIMIZER]))
         s->plan.offload = OFFLOAD_OPTIMIZER;
-    if (is_named(values, "offload_parameters"))
+    if (is_on(&values[AT_OFFLOAD_PARAMETERS]))
         s->plan.offload = OFFLOAD_PARAMETERS;
-    if (is_named(values, "fp32"))
+    if (is_on(&values[AT_FP32]))
         s->plan.precision = PRECISION_FP32;
-    if (is_named(values, "fp8"))
+    if (is_on(&values[AT_FP8]))
         s->plan.precision = PRECISION_FP8;
-    if (is_named(values, "use_distributed_optimizer") && s->plan.zero_stage == 0)
+    if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)
         s->plan.zero_stage = 1;
     if (s->plan.virtual_stages > 1)
         s->plan.schedule = SCHEDULE_INTERLEAVED;

@@ -12,6 +12,7 @@
 #define INTERVAL_90 1.6448536269514722
 #define UNMEASURED_ATTENTION 0.35 /* of the peak, as in device.c */
 #define DEFAULT_LINK 25e9
+#define TEXT_BYTES 64
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 struct calibrated {
@@ -26,7 +27,8 @@ struct predictor {
     struct calibrated *calibrated;
     size_t calibrated_count;
     struct device stated; /* a device as the file states it */
-    struct input_value last_values[INPUT_COUNT];
+    struct input_value last_values[INPUT_COUNT]; /* texts: of last_texts */
+    char last_texts[INPUT_COUNT][TEXT_BYTES];
     bool have_last;
     struct prediction prediction;
 };
@@ -186,12 +188,32 @@ int predictor_calibrate(struct predictor *p, const struct place_of_measurement *
 
 /* --- predicting --- */
 
-static bool same_values(const struct input_value *a, const struct input_value *b)
+static bool is_last(const struct predictor *p, const struct input_value *values)
 {
-    for (size_t i = 0; i < INPUT_COUNT; i++)
-        if (a[i].kind != b[i].kind || a[i].kind == INPUT_TEXT || (a[i].kind == INPUT_NUMBER && a[i].number != b[i].number))
+    for (size_t i = 0; p->have_last && i < INPUT_COUNT; i++) {
+        const struct input_value *a = &values[i], *b = &p->last_values[i];
+        if (a->kind != b->kind || (a->kind == INPUT_NUMBER && a->number != b->number) ||
+            (a->kind == INPUT_TEXT && strcmp(a->text, b->text) != 0))
             return false;
-    return true;
+    }
+    return p->have_last;
+}
+
+/* Several functions of one row ask for the same. Texts are copied, as the caller's move; longer ones are not kept. */
+static void keep_values(struct predictor *p, const struct input_value *values)
+{
+    memcpy(p->last_values, values, sizeof p->last_values);
+    p->have_last = true;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        if (values[i].kind != INPUT_TEXT)
+            continue;
+        if (strlen(values[i].text) >= TEXT_BYTES) {
+            p->have_last = false;
+            return;
+        }
+        strcpy(p->last_texts[i], values[i].text);
+        p->last_values[i].text = p->last_texts[i];
+    }
 }
 
 /* The device by its name, and over it what the file states. False: neither tells its speed. */
@@ -301,13 +323,13 @@ int predictor_predict(struct predictor *p, const struct input_value *values, con
                       struct error *e)
 {
     struct subject s;
-    /* Several functions of one row ask for the same. Texts are not compared: they may have moved. */
-    if (!p->have_last || !same_values(values, p->last_values)) {
+    if (!is_last(p, values)) {
+        keep_values(p, values);
+        bool kept = p->have_last;
         p->have_last = false;
-        if (inputs_decode(values, &s, e) < 0 || predict(p, &s, e) < 0)
+        if (inputs_decode(kept ? p->last_values : values, &s, e) < 0 || predict(p, &s, e) < 0)
             return -1;
-        memcpy(p->last_values, values, sizeof p->last_values);
-        p->have_last = true;
+        p->have_last = kept;
     }
     *out = &p->prediction;
     return 0;

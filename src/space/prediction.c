@@ -13,13 +13,13 @@
 
 /* --- the functions --- */
 
-static struct input_value value_of(const struct sql_argument *a)
+static void set_value(const struct sql_argument *a, struct input_value *out)
 {
-    if (a->type == COLUMN_TEXT)
-        return (struct input_value){INPUT_TEXT, 0, a->text};
-    if (a->type == COLUMN_INT || a->type == COLUMN_FLOAT)
-        return (struct input_value){INPUT_NUMBER, a->type == COLUMN_INT ? (double)a->integer : a->real, NULL};
-    return (struct input_value){INPUT_ABSENT, 0, NULL};
+    static const enum input_kind kinds[] = {
+        [COLUMN_TEXT] = INPUT_TEXT, [COLUMN_INT] = INPUT_NUMBER, [COLUMN_FLOAT] = INPUT_NUMBER};
+    out->kind = a->type < LENGTH(kinds) ? kinds[a->type] : INPUT_ABSENT;
+    out->number = a->type == COLUMN_INT ? (double)a->integer : a->type == COLUMN_FLOAT ? a->real : 0;
+    out->text = a->type == COLUMN_TEXT ? a->text : NULL;
 }
 
 static const struct prediction *predict(struct space_prediction *p, const struct input_value *values)
@@ -111,12 +111,12 @@ static bool call(void *context, const struct sql_argument *arguments, int count,
 {
     /* One context per function would have to be owned by somebody: the number comes as the first argument. */
     struct space_prediction *p = context;
-    struct input_value values[INPUT_COUNT];
+    struct input_value *values = p->values;
     size_t f = (size_t)arguments[0].integer;
-    if (count != INPUT_COUNT + 1 || f >= LENGTH(functions))
+    if (count != p->bound_count + 1 || f >= LENGTH(functions))
         return false;
-    for (int i = 0; i < INPUT_COUNT; i++)
-        values[i] = value_of(&arguments[i + 1]);
+    for (int i = 0; i < p->bound_count; i++)
+        set_value(&arguments[i + 1], &values[p->bound[i]]);
     const struct prediction *found = predict(p, values);
     if (!found)
         return false;
@@ -222,7 +222,11 @@ static void map_inputs(struct mapping *m)
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (!sql[i])
             sql[i] = map_synonyms(m, i);
-    m->space->prediction.sections = m->all.sections;
+    struct space_prediction *p = &m->space->prediction;
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        if (sql[i])
+            p->bound[p->bound_count++] = i;
+    p->sections = m->all.sections;
 }
 
 /* --- setting up --- */
@@ -273,7 +277,8 @@ static void add_derived(struct names *n, char *name, size_t function, const stru
                               .is_builtin = true, .key_count = all->key_count};
     buffer_printf(&b, "(%s(%zu", functions[function].function, function);
     for (size_t i = 0; i < INPUT_COUNT; i++)
-        buffer_printf(&b, ", %s", sql[i] ? sql[i] : "NULL");
+        if (sql[i])
+            buffer_printf(&b, ", %s", sql[i]);
     buffer_add_text(&b, "))");
     key.sql = buffer_take(&b);
     key.keys = xcalloc(all->key_count + 1, sizeof *key.keys);

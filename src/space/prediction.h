@@ -30,6 +30,9 @@ struct space_prediction {
     uint64_t seed;
     char *note;           /* why there are no, or not all, predictions; "" when nothing is to be said */
     char *inputs[INPUT_COUNT]; /* SQL; NULL: no key */
+    size_t bound[INPUT_COUNT]; /* the inputs that have a key: what the functions are called with, in this order */
+    int bound_count;
+    struct input_value values[INPUT_COUNT]; /* of the functions; those without a key stay absent */
     unsigned sections;    /* that they read */
     struct error scratch; /* of the functions */
 };
