@@ -116,7 +116,7 @@ static int check_condition(const struct titles *t, const char *where, struct err
 
 /* --- which columns --- */
 
-static const char *const rarely_read[] = {"key", "in_sweep", "directory", "started", "ended"};
+static const char *const rarely_read[] = {"key", "in_sweep", "partial", "directory", "started", "ended"};
 
 /* Keys that every spec of their kind has with the same value: they tell no row from another. */
 static int read_constant_keys(struct db *db, struct titles *out, struct error *e)

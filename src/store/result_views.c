@@ -45,7 +45,7 @@ static const struct {
 static const char *const fixed_titles[] = {
     "job",   "key",       "sweep",   "in_sweep", "state", "failure",   "attempts",         "duration_ms",
     "error", "directory", "started", "ended",    "rank",  "objective", "predicted_memory", "predicted_time",
-    "max_rss", "columns_left_out",
+    "max_rss", "partial", "columns_left_out",
 };
 
 static void columns_free(struct columns *c)
@@ -230,6 +230,9 @@ static void add_results(const struct shape *s, struct buffer *b)
         add_metric(b, &s->metrics.items[i]);
     buffer_printf(b, "a.duration_ms, a.max_rss,%s%s\n", s->has_predicted_memory ? " j.predicted_memory," : "",
                   s->has_predicted_time ? " j.predicted_time," : "");
+    /* Metrics of what was ended or failed before it had reported all. */
+    buffer_add_text(b, "       CASE WHEN EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id) THEN\n"
+                       "           a.state <> 'ok' OR a.stopped_steps IS NOT NULL END AS partial,\n");
     buffer_add_text(b, "       CASE WHEN j.state = 'failed' THEN\n"
                        "           (SELECT message FROM attempt AS f WHERE f.job_id = j.id AND f.state = 'failed'\n"
                        "            ORDER BY number DESC LIMIT 1)\n"
@@ -264,7 +267,7 @@ static void add_titles(const struct shape *s, const struct column *objective, st
     for (size_t i = 0; i < s->metrics.count; i++)
         if (&s->metrics.items[i] != objective)
             add_title(b, s->metrics.items[i].title);
-    buffer_printf(b, ", r.duration_ms, r.max_rss%s%s, r.error, r.directory, r.started, r.ended%s\n",
+    buffer_printf(b, ", r.duration_ms, r.max_rss%s%s, r.partial, r.error, r.directory, r.started, r.ended%s\n",
                   s->has_predicted_memory ? ", r.predicted_memory" : "",
                   s->has_predicted_time ? ", r.predicted_time" : "",
                   s->keys.left_out + s->metrics.left_out ? ", r.columns_left_out" : "");

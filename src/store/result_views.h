@@ -5,8 +5,9 @@
  *          else); a column per key of any spec in the database, in the order cluster_spec, model, training_spec,
  *          parallel_spec, and per derived key; state, failure, attempts (how many); a column per metric (the summary of
  *          the attempt that stands for the job); duration_ms, max_rss (bytes), predicted_memory and predicted_time
- *          where any job has one; error (the last failed attempt's message, of a failed job), directory (of its
- *          files), started and ended (UTC).
+ *          where any job has one; partial (1: the metrics are of an attempt that failed or was ended early, 0: of one
+ *          that was ok; NULL: there are none), error (the last failed attempt's message, of a failed job), directory
+ *          (of its files), started and ended (UTC).
  * ranking  the jobs of the current sweep that are ok and have a finite objective, best first: rank (equal values, equal
  *          rank), the objective under its name, then the other columns of `results`. Without an objective it has no
  *          rows, and the second column is called objective.

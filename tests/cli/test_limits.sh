@@ -64,8 +64,9 @@ timeout__duration__ends_the_whole_tree_and_keeps_what_was_measured()
         "SELECT failure, message, limit_ms, count(*) FROM attempt GROUP BY 1"
     expect_sql "1.0,2.0" "SELECT group_concat(value) FROM (SELECT value FROM metric ORDER BY 1)"
     expect_sql "1" "SELECT min(duration_ms) >= 400 AND max(duration_ms) < 30000 FROM attempt"
-    # What ran into its limit has not won.
+    # What ran into its limit has not won, and is marked.
     expect_sql 0 "SELECT count(*) FROM ranking"
+    expect_sql "1|2" "SELECT partial, count(*) FROM results GROUP BY 1"
 }
 
 timeout__expression__differs_per_job()
@@ -182,6 +183,26 @@ END
     expect "all_are_gone"
     expect "[ \$(wc -l <pids) = 6 ]"
     expect_sql "ok|1" "SELECT state, min(leftovers) > 0 FROM attempt GROUP BY 1"
+}
+
+# Made long by a hole, not by 2 GB of writing: the log is as large for whoever looks.
+output__two_gigabytes__head_and_tail_kept_and_the_cut_stated()
+{
+    local log
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+echo "the first line"
+truncate -s 2147483648 /proc/self/fd/1
+echo
+echo "score: $(($1 * $2))"
+END
+    run_silently 0 --limit 1
+    expect_sql "ok|1|10.0" "SELECT state, log_bytes > 2147483648, (SELECT value FROM summary) FROM attempt"
+    log=results.db.d/$(sql "SELECT directory FROM attempt")/output.log
+    expect "[ \$(stat -c %s '$log') -le 67109000 ]"
+    expect "[ \"\$(head -n 1 '$log')\" = 'the first line' ]"
+    expect "[ \"\$(tail -n 1 '$log')\" = 'score: 10' ]"
+    expect "grep -aqE '… 2080[0-9]{6} bytes cut by meshsweep …' '$log'"
 }
 
 # --- signals ---

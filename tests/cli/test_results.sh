@@ -141,8 +141,8 @@ export__plain__every_job_in_a_stable_order()
     fixture_database
     run_meshsweep export
     expect_status 0
-    expect_stdout_contains 'job,key,sweep,in_sweep,num_devices_per_host,num_hosts,layers,name,micro_batch,tp,zero_stage,dp,state,failure,attempts,loss,throughput,duration_ms,max_rss,error,directory,started,ended'
-    expect_stdout_contains '1,01000000000000000000000000000000,gpt,1,8,1,2,tiny,1,1,0,8,ok,,1,2.5,100.0,10000,1048576,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
+    expect_stdout_contains 'job,key,sweep,in_sweep,num_devices_per_host,num_hosts,layers,name,micro_batch,tp,zero_stage,dp,state,failure,attempts,loss,throughput,duration_ms,max_rss,partial,error,directory,started,ended'
+    expect_stdout_contains '1,01000000000000000000000000000000,gpt,1,8,1,2,tiny,1,1,0,8,ok,,1,2.5,100.0,10000,1048576,0,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
     expect "[ \$(wc -l <.stdout) = 10 ]"
     expect_no_stderr
 }

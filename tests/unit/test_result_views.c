@@ -86,7 +86,7 @@ static void result_views_refresh__keys_of_several_sections__qualified_where_need
     refresh(db);
     expect_row(db, "SELECT * FROM results", true,
                "job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|it's \"odd\"|dp|"
-               "state|failure|attempts|metric.layers|loss|duration_ms|max_rss|error|directory|started|ended");
+               "state|failure|attempts|metric.layers|loss|duration_ms|max_rss|partial|error|directory|started|ended");
 }
 
 static void results__ok_job__one_wide_row(void **state)
@@ -94,7 +94,7 @@ static void results__ok_job__one_wide_row(void **state)
     struct db *db = *state;
     refresh(db);
     expect_row(db, "SELECT * FROM results WHERE job = 1", false,
-               "1|0a000000000000000000000000000000|one|1|2|small|x|p|4|7|3|ok|-|1|9|0.5|1500|-|-|-|"
+               "1|0a000000000000000000000000000000|one|1|2|small|x|p|4|7|3|ok|-|1|9|0.5|1500|-|0|-|-|"
                "2023-11-14T22:13:20Z|2023-11-14T22:13:21Z");
 }
 
@@ -129,7 +129,7 @@ static void ranking__values__finite_ones_in_order(void **state)
     refresh(db);
     expect_row(db, "SELECT * FROM ranking", true,
                "rank|loss|job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|"
-               "it's \"odd\"|dp|state|failure|attempts|metric.layers|duration_ms|max_rss|error|directory|started|"
+               "it's \"odd\"|dp|state|failure|attempts|metric.layers|duration_ms|max_rss|partial|error|directory|started|"
                "ended");
     expect_row(db, "SELECT group_concat(rank || ':' || job) FROM ranking", false, "1:12,2:1,2:13");
     must(db, "UPDATE sweep SET maximise = 1");
