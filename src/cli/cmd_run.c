@@ -60,7 +60,7 @@ static size_t slots_of(const struct run_options *o, const struct session *s)
 {
     if (o->jobs)
         return (size_t)o->jobs;
-    if (o->executor == EXECUTOR_SLURM)
+    if (o->executor == EXECUTOR_SLURM && !o->in_allocation)
         return (size_t)s->sweep->slurm.max_jobs;
     /* As many as can have devices of their own. Where there are none, one at a time: two jobs that share a processor
      * would spoil both measurements. */
@@ -111,7 +111,7 @@ static int start_runner(struct execution *x, const char *directory, const char *
     char **environment = with_own_directory(environ, &path);
     struct ds_preparation own = {x->session->sweep, x->session->ds_config};
     const struct preparation preparation = ds_preparation_of(&own);
-    const bool again = x->repeats > 0;
+    const bool again = x->repeats > 0, submits = x->options->executor == EXECUTOR_SLURM && !x->options->in_allocation;
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
     const struct runner_options options = {
         .source = x->driver && !again ? &source : NULL,
@@ -120,7 +120,8 @@ static int start_runner(struct execution *x, const char *directory, const char *
         .db = x->db,
         .sweep_id = x->enumeration.sweep_id,
         .slots = slots_of(x->options, x->session),
-        .executor = x->options->executor == EXECUTOR_SLURM ? slurm_executor_create : NULL,
+        .executor = submits ? slurm_executor_create : NULL,
+        .allocation = x->options->in_allocation ? &x->session->allocation : NULL,
         .detach = x->options->detach,
         .devices = {.devices = &x->session->devices},
         .directory = directory,
@@ -275,7 +276,7 @@ static int status_of(const struct execution *x)
         return STATUS_SIGNAL + x->result.signal;
     if (x->result.counts.total == 0)
         return STATUS_NOTHING;
-    return x->result.counts.failed > 0 ? STATUS_JOBS_FAILED : STATUS_OK;
+    return x->result.counts.failed > 0 || x->result.gave_up ? STATUS_JOBS_FAILED : STATUS_OK;
 }
 
 /* Without an objective, or before anything is ok, there is no winner: that is no error. */

@@ -27,6 +27,8 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .help = "leave out what cannot fit: sound, estimate or off"}, \
     {.name = "executor", .kind = OPTION_CHOICE, .offset = AT(executor), .value = "NAME", \
      .help = "where jobs run: local or slurm", .choices = executor_words, .fallback = "local"}, \
+    {.name = "in-allocation", .kind = OPTION_FLAG, .offset = AT(in_allocation), \
+     .help = "with Slurm: in the nodes of the allocation that this runs in"}, \
     {.name = "manual-job-timeout", .kind = OPTION_DURATION, .offset = AT(manual_timeout_ms), .value = "SECONDS", \
      .help = "limit of jobs whose plan is given (600)"}, \
     {.name = "command", .kind = OPTION_STRING, .offset = AT(command), .value = "LINE", \

@@ -25,6 +25,7 @@ struct run_options {
     int racing, equal_batch;   /* enum switch_choice */
     bool run_full_experiment;
     int executor;              /* enum executor_choice */
+    bool in_allocation;        /* with Slurm: in the one that this runs in */
     int64_t max_fail;          /* failed jobs after which nothing new starts; 0: no limit */
     int progress;              /* enum progress */
     int64_t manual_timeout_ms; /* 0: not given */

@@ -93,18 +93,25 @@ static int load(struct session *s, const struct run_options *o, struct error *e)
 
 extern char **environ;
 
-static void find_devices(struct session *s)
+static int find_devices(struct session *s, bool in_allocation, struct error *e)
 {
     const struct local_config *c = &s->sweep->local;
+    if (in_allocation) {
+        if (allocation_read(environ, &s->allocation, e) < 0)
+            return -1;
+        allocation_devices(&s->allocation, s->sweep->slurm.no_gpus, s->sweep->slurm.cpus_per_task, &s->devices);
+        return 0;
+    }
     if (c->devices < 0) {
         devices_discover(environ, "", &s->devices);
-        return;
+        return 0;
     }
     s->devices = (struct device_list){.source = "[local] devices"};
     if (c->device_names)
         device_list_add_names(&s->devices, c->device_names);
     else
         device_list_add_count(&s->devices, c->devices);
+    return 0;
 }
 
 static void add_rule(struct sweep *sweep, char *require, char *why, const char *source)
@@ -130,30 +137,56 @@ static int read_hosts(const struct sweep *sweep, struct host_list *out, struct e
     return rc;
 }
 
-/* With a hostfile as many hosts as have the devices that a node is to have. */
+/* As many of the hosts must have the devices that a node is to have. */
+static char *nodes_fit(const size_t *devices, size_t count)
+{
+    struct buffer require = BUFFER_INIT;
+    buffer_add_text(&require, "nodes <= 0");
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&require, " + (gpus_per_node <= %zu)", devices[i]);
+    return buffer_take(&require);
+}
+
 static int exclude_by_hosts(struct session *s, struct error *e)
 {
     struct host_list hosts = HOST_LIST_INIT;
-    struct buffer require = BUFFER_INIT;
     if (read_hosts(s->sweep, &hosts, e) < 0) {
         host_list_free(&hosts);
         return -1;
     }
-    buffer_add_text(&require, "nodes <= 0");
+    size_t *devices = xcalloc(hosts.count + 1, sizeof *devices);
     for (size_t i = 0; i < hosts.count; i++)
-        buffer_printf(&require, " + (gpus_per_node <= %zu)", hosts.hosts[i].device_count);
-    add_rule(s->sweep, buffer_take(&require),
+        devices[i] = hosts.hosts[i].device_count;
+    add_rule(s->sweep, nodes_fit(devices, hosts.count),
              xasprintf("the hostfile has %zu hosts, %lld devices in all", hosts.count,
                        (long long)hosts_device_count(&hosts)),
              s->sweep->local.hostfile);
+    free(devices);
     host_list_free(&hosts);
     return 0;
+}
+
+static void exclude_by_allocation(struct session *s)
+{
+    const struct allocation *a = &s->allocation;
+    size_t *devices = xcalloc(a->count + 1, sizeof *devices);
+    for (size_t i = 0; i < s->devices.count; i++)
+        devices[s->devices.nodes[i]]++;
+    add_rule(s->sweep, nodes_fit(devices, a->count),
+             xasprintf("the allocation has %zu nodes, %zu devices in all (%s)", a->count, s->devices.count,
+                       s->devices.source),
+             "--in-allocation");
+    free(devices);
 }
 
 /* What needs more devices than there are would wait for ever: it is excluded, and said. Which other hosts a launcher
  * reaches is not known here without a hostfile. */
 static int exclude_larger(struct session *s, struct error *e)
 {
+    if (s->allocation.job) {
+        exclude_by_allocation(s);
+        return 0;
+    }
     if (s->sweep->local.hostfile)
         return exclude_by_hosts(s, e);
     if (s->devices.count > 0)
@@ -173,11 +206,11 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
         return -1;
     if (o->prune && set_prune(s, o->prune, e) < 0)
         return -1;
-    if (o->executor == EXECUTOR_LOCAL) {
-        find_devices(s);
-        if (exclude_larger(s, e) < 0)
-            return -1;
-    }
+    if (o->in_allocation && o->executor != EXECUTOR_SLURM)
+        return error_set(e, ERROR_USAGE, "--in-allocation is for --executor slurm");
+    bool here = o->executor == EXECUTOR_LOCAL || o->in_allocation;
+    if (here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0))
+        return -1;
     options.base = ds_config_base(s->ds_config);
     if (space_build(s->sweep, &options, &s->space, e) < 0)
         return -1;
@@ -188,6 +221,7 @@ void session_close(struct session *s)
 {
     expression_free(&s->only);
     device_list_free(&s->devices);
+    allocation_free(&s->allocation);
     space_free(s->space);
     ds_config_free(s->ds_config);
     sweep_free(s->sweep);

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/run_options.h"
 #include "deepspeed/ds_config.h"
-#include "run/devices.h"
+#include "run/allocation.h"
 #include "space/space.h"
 #include "store/jobs.h"
 
@@ -16,7 +16,8 @@ struct session {
     struct expression only; /* sql is NULL when none was given */
     char **forced;          /* classes of --retry-failed, NULL-terminated; NULL: not asked for */
     char *shell_line[4];    /* --command as words */
-    struct device_list devices; /* of this machine, for the local executor */
+    struct device_list devices; /* of this machine, or of the allocation */
+    struct allocation allocation; /* of Slurm; no job: not asked for */
 };
 
 /* `a` may carry a program after "--". Released with session_close in any case. */

@@ -32,6 +32,7 @@ struct local_config {
     bool exclusive;        /* one job at a time, whatever it leaves idle */
     bool bind_cpus;        /* each device's jobs get their share of the processors */
     int64_t clean_ms;      /* how long to wait for a device that something else uses; 0: not looked at */
+    int64_t give_up_ms;    /* how long to wait when nothing can start for such devices */
     int64_t dirty_bytes;   /* memory in use from which a device is not clean */
     int64_t sample_ms;     /* between two looks at the devices' memory; 0: none */
 };

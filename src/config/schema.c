@@ -235,6 +235,7 @@ static const struct schema_key local_keys[] = {
     [LOCAL_WAIT_CLEAN] = {"wait_clean", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
     [LOCAL_DIRTY_MEMORY] = {"dirty_memory", TYPE_STRING, DEFAULTS, false},
     [LOCAL_SAMPLE] = {"sample", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+    [LOCAL_GIVE_UP] = {"give_up", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
 };
 const struct schema schema_local = {"[local]", local_keys, LENGTH(local_keys)};
 

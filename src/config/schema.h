@@ -174,6 +174,7 @@ enum local_key {
     LOCAL_WAIT_CLEAN,
     LOCAL_DIRTY_MEMORY,
     LOCAL_SAMPLE,
+    LOCAL_GIVE_UP,
     LOCAL_COUNT
 };
 

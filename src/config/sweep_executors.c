@@ -169,6 +169,8 @@ void read_local(const struct reading *r, const struct toml_node *table)
         c->bind_cpus = found[LOCAL_BIND_CPUS]->integer != 0;
     if (found[LOCAL_WAIT_CLEAN])
         read_duration(r, found[LOCAL_WAIT_CLEAN], &c->clean_ms);
+    if (found[LOCAL_GIVE_UP])
+        read_duration(r, found[LOCAL_GIVE_UP], &c->give_up_ms);
     if (found[LOCAL_SAMPLE])
         read_duration(r, found[LOCAL_SAMPLE], &c->sample_ms);
     const struct toml_node *dirty = found[LOCAL_DIRTY_MEMORY];
@@ -185,7 +187,8 @@ void executors_set_defaults(struct sweep *s)
                                      .margin_ms = 120000,
                                      .heartbeat_ms = 30000,
                                      .timeout_factor = 1};
-    s->local = (struct local_config){.devices = -1, .clean_ms = 60000, .dirty_bytes = INT64_C(1) << 30, .sample_ms = 1000};
+    s->local = (struct local_config){.devices = -1, .clean_ms = 60000, .give_up_ms = 3600000,
+                                     .dirty_bytes = INT64_C(1) << 30, .sample_ms = 1000};
 }
 
 void slurm_config_free(struct slurm_config *c)

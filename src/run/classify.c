@@ -155,9 +155,15 @@ static bool outranks(enum failure a, enum failure b)
     return b == FAILURE_NONE || (a == FAILURE_OOM && b != FAILURE_OOM);
 }
 
+/* Slurm's launcher repeats at the end how the tasks ended. */
+static bool is_of_srun(const char *line)
+{
+    return strncmp(line, "srun: ", 6) == 0;
+}
+
 static void look_at(const struct classifier *c, const char *line, struct evidence *e)
 {
-    if (has_letter(line))
+    if (has_letter(line) && (e->last[0] == '\0' || !is_of_srun(line)))
         copy_line(e->last, line);
     if (is_exception(line))
         copy_line(e->exception, line);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run/device_usage.h"
+#include "run/slurm_request.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -26,6 +27,7 @@ struct holding {
 struct device_keeper {
     const struct device_list *names;
     const struct local_config *config;
+    const struct slurm_config *slurm;
     char *const *environment;
     void (*notice)(void *context, const char *text);
     void *context;
@@ -37,9 +39,10 @@ struct device_keeper {
     bool *told;
     int64_t asked_ms;     /* when the devices were last asked about; 0: never */
     bool silent;          /* they cannot be asked about */
+    int64_t stuck_since_ms; /* nothing runs, and nothing that waits fits; 0: not so */
 };
 
-struct device_keeper *device_keeper_create(const struct device_options *options, const struct local_config *config,
+struct device_keeper *device_keeper_create(const struct device_options *options, const struct sweep *sweep,
                                            char *const *environment, void (*notice)(void *context, const char *text),
                                            void *context)
 {
@@ -48,14 +51,17 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
         return NULL;
     struct device_keeper *k = xcalloc(1, sizeof *k);
     *k = (struct device_keeper){.names = options->devices,
-                                .config = config,
+                                .config = &sweep->local,
+                                .slurm = &sweep->slurm,
                                 .environment = environment,
                                 .notice = notice,
                                 .context = context,
                                 .bytes = xcalloc(count, sizeof *k->bytes),
                                 .dirty_since = xcalloc(count, sizeof *k->dirty_since),
-                                .told = xcalloc(count, sizeof *k->told)};
-    device_pool_init(&k->pool, count, (size_t)options->most);
+                                .told = xcalloc(count, sizeof *k->told),
+                                /* What is on other machines is Slurm's to watch. */
+                                .silent = options->devices->nodes != NULL};
+    device_pool_init(&k->pool, count, (size_t)options->most, options->devices->nodes);
     return k;
 }
 
@@ -156,13 +162,24 @@ static void judge_all(struct device_keeper *k)
 
 /* --- who gets which --- */
 
-static size_t wanted(const struct device_keeper *k, const struct flight *f)
+static struct device_gang gang_of(const struct device_keeper *k, const struct flight *f)
 {
+    if (k->names->nodes) {
+        const struct slurm_shape shape = slurm_shape_of(k->slurm, f->job.spec_json, f->job.devices);
+        return (struct device_gang){(size_t)shape.nodes, (size_t)shape.devices_per_node};
+    }
     if (k->config->exclusive)
-        return k->pool.most;
+        return (struct device_gang){1, k->pool.most};
     /* Of a job on several hosts some are elsewhere: here it has what is here, at most. */
     size_t devices = f->job.devices > 0 ? (size_t)f->job.devices : 1;
-    return devices < k->pool.most ? devices : k->pool.most;
+    return (struct device_gang){1, devices < k->pool.most ? devices : k->pool.most};
+}
+
+static struct device_gang wanted(const struct device_keeper *k, struct flight *f)
+{
+    if (f->gang.nodes == 0)
+        f->gang = gang_of(k, f);
+    return f->gang;
 }
 
 int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
@@ -178,6 +195,8 @@ int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
         wishes[i] = (struct device_wish){wanted(k, &queue[i]), queue[i].passed_over};
     int64_t chosen = devices_choose(&k->pool, wishes, claims->count, PATIENCE);
     free(wishes);
+    bool stuck = chosen < 0 && k->pool.used == 0;
+    k->stuck_since_ms = !stuck ? 0 : k->stuck_since_ms ? k->stuck_since_ms : clock_monotonic_ms();
     for (int64_t i = 0; i < chosen; i++)
         queue[i].passed_over++;
     return chosen < 0 ? 0 : queue[chosen].claim.attempt_id;
@@ -245,4 +264,40 @@ int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt)
         return peak;
     }
     return -1;
+}
+
+void device_keeper_lose(struct device_keeper *k, const char *nodes)
+{
+    for (size_t i = 0; k && k->names->nodes && i < k->pool.count; i++) {
+        size_t length = (size_t)(strrchr(k->names->names[i], ':') - k->names->names[i]);
+        for (const char *name = nodes; *name; name += strcspn(name, ","), name += *name == ',')
+            if (strcspn(name, ",") == length && strncmp(name, k->names->names[i], length) == 0)
+                device_pool_skip(&k->pool, i);
+    }
+}
+
+static void tell_stuck(const struct device_keeper *k)
+{
+    struct device_set set = {.count = 0};
+    for (size_t i = 0; i < k->pool.count; i++)
+        if (k->pool.state[i] == DEVICE_SKIPPED)
+            set.items[set.count++] = (uint16_t)i;
+    char *names = device_set_names(&set, k->names);
+    char *text = xasprintf("nothing that waits can start without devices that %s: %s; it is left for another run",
+                           k->names->nodes ? "are gone with their node" : "others still use", names);
+    if (k->notice)
+        k->notice(k->context, text);
+    free(text);
+    free(names);
+}
+
+bool device_keeper_gives_up(struct device_keeper *k)
+{
+    if (!k || k->stuck_since_ms == 0)
+        return false;
+    if (!k->names->nodes && clock_monotonic_ms() - k->stuck_since_ms < k->config->give_up_ms)
+        return false;
+    k->stuck_since_ms = 0;
+    tell_stuck(k);
+    return true;
 }

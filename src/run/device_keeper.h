@@ -3,7 +3,7 @@
 #ifndef MESHSWEEP_RUN_DEVICE_KEEPER_H
 #define MESHSWEEP_RUN_DEVICE_KEEPER_H
 
-#include "config/executors.h"
+#include "config/sweep.h"
 #include "run/claims.h"
 #include "run/devices.h"
 
@@ -17,7 +17,7 @@ struct device_keeper;
 
 /* NULL where there are no devices: the functions below take that, and let everything pass. `notice` tells of devices that
  * are passed over. */
-struct device_keeper *device_keeper_create(const struct device_options *options, const struct local_config *config,
+struct device_keeper *device_keeper_create(const struct device_options *options, const struct sweep *sweep,
                                            char *const *environment, void (*notice)(void *context, const char *text),
                                            void *context);
 void device_keeper_free(struct device_keeper *k);
@@ -30,6 +30,13 @@ bool device_keeper_give(struct device_keeper *k, struct flight *f);
 
 /* The attempt has ended. Returns the most memory that was seen in use on one of its devices, in bytes; -1: not known. */
 int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt);
+
+/* These nodes ("n1,n2") have failed: none of their devices is given any more. */
+void device_keeper_lose(struct device_keeper *k, const char *nodes);
+
+/* Whether what waits is not to be had: nothing runs, and the devices that it needs have failed or have not been clean for
+ * [local] give_up. `notice` has been told then. */
+bool device_keeper_gives_up(struct device_keeper *k);
 
 /* Looks at the devices' memory when that is due. */
 void device_keeper_sample(struct device_keeper *k);

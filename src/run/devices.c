@@ -22,6 +22,7 @@ void device_list_free(struct device_list *l)
     for (size_t i = 0; i < l->count; i++)
         free(l->names[i]);
     free(l->names);
+    free(l->nodes);
     *l = (struct device_list)DEVICE_LIST_INIT;
 }
 
@@ -50,6 +51,15 @@ void device_list_add_count(struct device_list *l, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
         add_name(l, xasprintf("%lld", (long long)i));
+}
+
+void device_list_add_node(struct device_list *l, uint16_t node, const char *name, int64_t count)
+{
+    for (int64_t i = 0; i < count && l->count < DEVICES_MOST; i++) {
+        l->nodes = array_grow(l->nodes, l->count, sizeof *l->nodes);
+        l->nodes[l->count] = node;
+        add_name(l, xasprintf("%s:%lld", name, (long long)i));
+    }
 }
 
 void device_list_add_smi(struct device_list *l, const char *text)
@@ -154,28 +164,14 @@ void devices_discover(char *const *environment, const char *root, struct device_
 
 /* --- which job gets which --- */
 
-void device_pool_init(struct device_pool *p, size_t count, size_t most)
+void device_pool_init(struct device_pool *p, size_t count, size_t most, const uint16_t *nodes)
 {
     count = count < DEVICES_MOST ? count : DEVICES_MOST;
-    *p = (struct device_pool){.count = count, .most = most > 0 && most < count ? most : count};
-}
-
-static size_t count_state(const struct device_pool *p, unsigned char state)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < p->count; i++)
-        n += p->state[i] == state;
-    return n;
-}
-
-bool device_pool_fits(const struct device_pool *p, size_t wanted)
-{
-    return wanted <= count_state(p, DEVICE_FREE) && p->used + wanted <= p->most;
-}
-
-bool device_pool_can_ever(const struct device_pool *p, size_t wanted)
-{
-    return wanted <= p->count - count_state(p, DEVICE_SKIPPED) && wanted <= p->most;
+    *p = (struct device_pool){.count = count, .most = most > 0 && most < count ? most : count, .node_count = 1};
+    for (size_t i = 0; nodes && i < count; i++) {
+        p->node[i] = nodes[i];
+        p->node_count = nodes[i] + (size_t)1;
+    }
 }
 
 static bool is_in(const struct device_set *set, size_t device)
@@ -191,12 +187,43 @@ static bool may_take(const struct device_pool *p, size_t device, const struct de
     return p->state[device] == DEVICE_FREE && !is_in(avoid, device);
 }
 
-/* Where the smallest run of at least `wanted` neighbours begins; p->count when there is none. */
-static size_t smallest_gap(const struct device_pool *p, size_t wanted, const struct device_set *avoid)
+/* The devices of a node that may be taken, into a count for each node. */
+static void count_free(const struct device_pool *p, const struct device_set *avoid, uint16_t free_of[DEVICES_MOST])
+{
+    memset(free_of, 0, p->node_count * sizeof *free_of);
+    for (size_t i = 0; i < p->count; i++)
+        free_of[p->node[i]] += may_take(p, i, avoid);
+}
+
+static size_t nodes_with(const struct device_pool *p, const uint16_t *counts, size_t each)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->node_count; i++)
+        n += counts[i] >= each;
+    return n;
+}
+
+bool device_pool_fits(const struct device_pool *p, struct device_gang wanted)
+{
+    uint16_t free_of[DEVICES_MOST];
+    count_free(p, NULL, free_of);
+    return nodes_with(p, free_of, wanted.each) >= wanted.nodes && p->used + wanted.nodes * wanted.each <= p->most;
+}
+
+bool device_pool_can_ever(const struct device_pool *p, struct device_gang wanted)
+{
+    uint16_t usable[DEVICES_MOST] = {0};
+    for (size_t i = 0; i < p->count; i++)
+        usable[p->node[i]] += p->state[i] != DEVICE_SKIPPED;
+    return nodes_with(p, usable, wanted.each) >= wanted.nodes && wanted.nodes * wanted.each <= p->most;
+}
+
+/* Where the smallest run of at least `wanted` neighbours on the node begins; p->count when there is none. */
+static size_t smallest_gap(const struct device_pool *p, size_t node, size_t wanted, const struct device_set *avoid)
 {
     size_t best = p->count, best_length = SIZE_MAX;
     for (size_t i = 0, length; i < p->count; i += length + 1) {
-        for (length = 0; i + length < p->count && may_take(p, i + length, avoid); length++)
+        for (length = 0; i + length < p->count && p->node[i + length] == node && may_take(p, i + length, avoid); length++)
             continue;
         if (length >= wanted && length < best_length) {
             best = i;
@@ -218,20 +245,45 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-bool device_pool_take(struct device_pool *p, size_t wanted, const struct device_set *avoid, struct device_set *out)
+static void take_on(struct device_pool *p, size_t node, size_t wanted, const struct device_set *avoid,
+                    struct device_set *set)
 {
+    size_t gap = smallest_gap(p, node, wanted, avoid), full = set->count + wanted;
+    for (size_t i = gap; gap < p->count && set->count < full; i++)
+        add_device(p, set, i);
+    for (size_t i = 0; i < p->count && set->count < full; i++)
+        if (p->node[i] == node && may_take(p, i, avoid))
+            add_device(p, set, i);
+    for (size_t i = 0; i < p->count && set->count < full; i++)
+        if (p->node[i] == node && p->state[i] == DEVICE_FREE)
+            add_device(p, set, i);
+}
+
+/* The node with the fewest that suffices; p->node_count when none does. */
+static size_t tightest_node(const struct device_pool *p, const uint16_t *counts, size_t each)
+{
+    size_t best = p->node_count;
+    for (size_t i = 0; i < p->node_count; i++)
+        if (counts[i] >= each && (best == p->node_count || counts[i] < counts[best]))
+            best = i;
+    return best;
+}
+
+bool device_pool_take(struct device_pool *p, struct device_gang wanted, const struct device_set *avoid,
+                      struct device_set *out)
+{
+    uint16_t good[DEVICES_MOST], any[DEVICES_MOST];
+    struct device_set set = {.count = 0};
     if (!device_pool_fits(p, wanted))
         return false;
-    struct device_set set = {.count = 0};
-    size_t gap = smallest_gap(p, wanted, avoid);
-    for (size_t i = gap; gap < p->count && set.count < wanted; i++)
-        add_device(p, &set, i);
-    for (size_t i = 0; i < p->count && set.count < wanted; i++)
-        if (may_take(p, i, avoid))
-            add_device(p, &set, i);
-    for (size_t i = 0; i < p->count && set.count < wanted; i++)
-        if (p->state[i] == DEVICE_FREE)
-            add_device(p, &set, i);
+    count_free(p, avoid, good);
+    count_free(p, NULL, any);
+    for (size_t i = 0; i < wanted.nodes; i++) {
+        size_t node = tightest_node(p, good, wanted.each);
+        node = node < p->node_count ? node : tightest_node(p, any, wanted.each);
+        take_on(p, node, wanted.each, avoid, &set);
+        good[node] = any[node] = 0;
+    }
     qsort(set.items, set.count, sizeof *set.items, by_number);
     p->used += set.count;
     *out = set;
@@ -259,13 +311,19 @@ void device_pool_restore(struct device_pool *p, size_t device)
         p->state[device] = DEVICE_FREE;
 }
 
+static size_t size_of(struct device_gang gang)
+{
+    return gang.nodes * gang.each;
+}
+
 int64_t devices_choose(const struct device_pool *p, const struct device_wish *wishes, size_t count, int64_t patience)
 {
     int64_t best = -1;
     if (count > 0 && wishes[0].passed_over >= patience && device_pool_can_ever(p, wishes[0].devices))
         return device_pool_fits(p, wishes[0].devices) ? 0 : -1;
     for (size_t i = 0; i < count; i++)
-        if (device_pool_fits(p, wishes[i].devices) && (best < 0 || wishes[i].devices > wishes[best].devices))
+        if ((best < 0 || size_of(wishes[i].devices) > size_of(wishes[best].devices)) &&
+            device_pool_fits(p, wishes[i].devices))
             best = (int64_t)i;
     return best;
 }

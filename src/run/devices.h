@@ -15,12 +15,15 @@ struct device_list {
     char **names;
     size_t count;
     const char *source; /* who said so, static: "[local] devices", "CUDA_VISIBLE_DEVICES", "nvidia-smi", … */
+    uint16_t *nodes;    /* by device, from 0, ascending; NULL: all are of this machine */
 };
-#define DEVICE_LIST_INIT {NULL, 0, "nothing"}
+#define DEVICE_LIST_INIT {NULL, 0, "nothing", NULL}
 void device_list_free(struct device_list *l);
 
 /* "0,2,GPU-1": at most the first that is none (-1, "NoDevFiles"), as CUDA reads it; "" hides all. The names are added. */
 void device_list_add_names(struct device_list *l, const char *text);
+/* Adds "NODE:0" … of a node of an allocation. */
+void device_list_add_node(struct device_list *l, uint16_t node, const char *name, int64_t count);
 /* Adds "0" … count - 1. */
 void device_list_add_count(struct device_list *l, int64_t count);
 /* One device for each line of `nvidia-smi -L` ("GPU 0: …"), without those of instances below it. */
@@ -39,6 +42,8 @@ enum { DEVICE_FREE = 0, DEVICE_BUSY, DEVICE_SKIPPED };
 
 struct device_pool {
     size_t count;
+    size_t node_count;
+    uint16_t node[DEVICES_MOST];        /* that each belongs to */
     size_t most;                        /* used at once; at most `count` */
     size_t used;
     unsigned char state[DEVICES_MOST];  /* DEVICE_ */
@@ -49,18 +54,25 @@ struct device_set {
     uint16_t items[DEVICES_MOST]; /* ascending */
 };
 
-/* `most` 0: all. */
-void device_pool_init(struct device_pool *p, size_t count, size_t most);
+/* `most` 0: all. `nodes`: see device_list. */
+void device_pool_init(struct device_pool *p, size_t count, size_t most, const uint16_t *nodes);
 
-/* Whether `wanted` devices are to be had now. */
-bool device_pool_fits(const struct device_pool *p, size_t wanted);
+/* What belongs together: so many devices on each of so many nodes. */
+struct device_gang {
+    size_t nodes, each;
+};
+
+/* Whether they are to be had now. */
+bool device_pool_fits(const struct device_pool *p, struct device_gang wanted);
 
 /* Whether they ever will be, unless a skipped device comes back. */
-bool device_pool_can_ever(const struct device_pool *p, size_t wanted);
+bool device_pool_can_ever(const struct device_pool *p, struct device_gang wanted);
 
-/* Takes `wanted` free devices, all or none: neighbours where possible (they share links), in the smallest gap that
- * holds them; those of `avoid` (NULL: none) only where there is no other way. */
-bool device_pool_take(struct device_pool *p, size_t wanted, const struct device_set *avoid, struct device_set *out);
+/* Takes free devices, all or none. On a node neighbours where possible (they share links), in the smallest gap that
+ * holds them; nodes with the fewest free ones first, so that whole nodes stay free for large jobs; those of `avoid`
+ * (NULL: none) only where there is no other way. */
+bool device_pool_take(struct device_pool *p, struct device_gang wanted, const struct device_set *avoid,
+                      struct device_set *out);
 void device_pool_give(struct device_pool *p, const struct device_set *set);
 
 /* Takes a free device out of the pool, and puts it back. */
@@ -69,7 +81,7 @@ void device_pool_restore(struct device_pool *p, size_t device);
 
 /* What waits for devices, in the order in which it is to run. */
 struct device_wish {
-    size_t devices;
+    struct device_gang devices;
     int64_t passed_over; /* how often another that waits behind it was started before it */
 };
 

@@ -77,6 +77,7 @@ struct executor_options {
     void (*referred)(void *context, int64_t attempt, const char *reference);
     void *context;
     char *const *environment; /* the runner's own */
+    const struct allocation *allocation; /* of Slurm, to run in; NULL: none */
 };
 typedef int executor_create(const struct executor_options *options, struct executor **out, struct error *e);
 

@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_RUN_FLIGHT_H
 #define MESHSWEEP_RUN_FLIGHT_H
 
+#include "run/devices.h"
 #include "run/supervisor.h"
 #include "space/launch.h"
 #include "store/attempts.h"
@@ -12,6 +13,7 @@ struct flight {
     struct claim claim;
     struct job_details job;
     char *devices, *cpus; /* that it was given, "0,2"; NULL: none in particular */
+    struct device_gang gang; /* that it needs; no nodes: not asked yet */
     int64_t passed_over;  /* while it was claimed: how often another was started before it */
     int64_t timeouts; /* attempts of the job that ran out of time */
     char key_hex[HASH_HEX_BYTES];

@@ -78,6 +78,8 @@ struct supervisor {
     char *scratch_dir, *token_prefix;
     bool (*first_metric)(void *context, const char *log_path);
     void *context;
+    bool (*terminate)(void *context, int64_t attempt);
+    void *terminate_context;
     pid_t runner;
     int null_fd, oom_fd, owners_fd;
     int64_t oom_count, oom_read_ms; /* last reading */

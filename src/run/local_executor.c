@@ -3,11 +3,14 @@
 #include <stdlib.h>
 
 #include "run/guardian.h"
+#include "run/slurm_steps.h"
 #include "util/memory.h"
 
 struct local_executor {
     struct executor base;
+    struct executor_methods methods;
     struct supervisor *supervisor;
+    struct slurm_steps *steps; /* NULL: on this machine itself */
     int guardian; /* see run/guardian.h; -1: none */
 };
 
@@ -23,8 +26,8 @@ static const struct local_executor *local_const(const struct executor *x)
 
 static void start(struct executor *x, const struct launch *launch, const struct flight *flight)
 {
-    (void)flight;
-    supervisor_start(local(x)->supervisor, launch);
+    struct slurm_steps *steps = local(x)->steps;
+    supervisor_start(local(x)->supervisor, steps ? slurm_steps_launch(steps, launch, flight) : launch);
 }
 
 static bool where(struct executor *x, int64_t attempt, struct whereabouts *out)
@@ -34,7 +37,10 @@ static bool where(struct executor *x, int64_t attempt, struct whereabouts *out)
 
 static size_t wait_for_ends(struct executor *x, int64_t timeout_ms, struct outcome *out, size_t room, struct wake *wake)
 {
-    return supervisor_wait(local(x)->supervisor, timeout_ms, out, room, &wake->bits, &wake->signal);
+    size_t n = supervisor_wait(local(x)->supervisor, timeout_ms, out, room, &wake->bits, &wake->signal);
+    for (size_t i = 0; local(x)->steps && i < n; i++)
+        slurm_steps_ended(local(x)->steps, &out[i]);
+    return n;
 }
 
 static size_t running(const struct executor *x)
@@ -63,11 +69,11 @@ static void local_executor_free(struct executor *x)
         return;
     supervisor_free(local(x)->supervisor);
     guardian_dismiss(local(x)->guardian);
+    slurm_steps_free(local(x)->steps);
     free(x);
 }
 
 static const struct executor_methods methods = {
-    .name = "local",
     .start = start,
     .where = where,
     .wait = wait_for_ends,
@@ -81,16 +87,24 @@ static const struct executor_methods methods = {
 int local_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
 {
     struct local_executor *x = xcalloc(1, sizeof *x);
-    const struct supervisor_options supervisor = {
+    struct supervisor_options supervisor = {
         .slots = options->slots,
         .scratch_dir = options->scratch_dir,
         .token_prefix = options->token_prefix,
         .first_metric = options->first_metric,
         .context = options->context,
+        .terminate = options->allocation ? slurm_steps_terminate : NULL,
     };
-    x->base.methods = &methods;
-    x->guardian = guardian_start(options->token_prefix, options->sweep->job.grace_ms);
-    int rc = supervisor_create(&supervisor, &x->supervisor, e);
+    x->methods = methods;
+    x->methods.name = options->allocation ? "slurm-step" : "local";
+    x->base.methods = &x->methods;
+    x->guardian = -1;
+    int rc = options->allocation ? slurm_steps_create(options, &x->steps, e) : 0;
+    if (rc == 0) {
+        supervisor.terminate_context = x->steps;
+        x->guardian = guardian_start(options->token_prefix, options->sweep->job.grace_ms);
+        rc = supervisor_create(&supervisor, &x->supervisor, e);
+    }
     if (rc < 0)
         local_executor_free(&x->base);
     else

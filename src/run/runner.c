@@ -95,6 +95,7 @@ static int create_executor(struct runner *r, struct error *e)
         .first_metric = log_has_metric,
         .referred = note_reference,
         .environment = o->environment,
+        .allocation = o->allocation,
         .context = r,
     };
     executor_create *create = o->executor ? o->executor : local_executor_create;
@@ -251,6 +252,8 @@ static void land(struct runner *r, struct outcome *outcome)
                                               .secrets = &r->secrets};
     struct flight f = take_flight(r, outcome->attempt);
     outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
+    if (outcome->ending == ENDING_LOST && outcome->host)
+        device_keeper_lose(r->keeper, outcome->host);
     FAULT(OUTCOME_TAKEN);
     if (r->executor->methods->where && !f.start_known) {
         flight_set_where(&f, &outcome->where);
@@ -496,6 +499,10 @@ static int run_loop(struct runner *r, struct error *e)
             return -1;
         /* A commit may have brought the first claims: start them before waiting. */
         start_claimed(r);
+        if (device_keeper_gives_up(r->keeper)) {
+            r->result.gave_up = r->draining = true;
+            continue;
+        }
         int64_t due_ms = claims_wait_ms(&r->claims);
         if (r->flight_count == 0 && due_ms <= 0 && device_keeper_due_ms(r->keeper) <= 0)
             continue;
@@ -561,8 +568,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
                                  .secrets = &r.secrets};
     secrets_add_declared(&r.secrets, sweep);
     secrets_add_settings(&r.secrets, options->environment, sweep->job.secrets);
-    r.keeper = device_keeper_create(&options->devices, &sweep->local, options->environment, options->on_notice,
-                                    options->context);
+    r.keeper = device_keeper_create(&options->devices, sweep, options->environment, options->on_notice, options->context);
     r.began_ms = clock_monotonic_ms();
     int rc = set_up(&r, e);
     if (rc == 0)

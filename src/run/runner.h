@@ -46,7 +46,8 @@ struct runner_options {
     struct db *db; /* results.db, open for writing */
     int64_t sweep_id;
     size_t slots;
-    struct device_options devices; /* of this machine */
+    struct device_options devices; /* of this machine, or of the allocation */
+    const struct allocation *allocation; /* of Slurm, for the local executor to run in; NULL: none */
     const char *directory;    /* for job files: store_directory() */
     const char *identity;     /* store_identity() */
     char *const *environment; /* the runner's own */
@@ -69,6 +70,7 @@ struct run_result {
     int signal;        /* the signal that ended the run early; 0: none */
     int64_t recovered; /* attempts that a dead runner had left */
     int64_t requeued;
+    bool gave_up; /* jobs were left because the devices that they need did not become free */
 };
 
 /* Runs until nothing is due. A failed job is no error; -1 means that the run could not go on (then what was recorded

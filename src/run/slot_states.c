@@ -80,6 +80,8 @@ static void count_leftovers(struct slot *slot, int found)
 static void terminate_tree(struct supervisor *s, size_t index)
 {
     static const int signals[] = {SIGTERM, SIGCONT, 0};
+    if (s->terminate && s->terminate(s->terminate_context, s->slots[index].outcome.attempt))
+        return;
     supervisor_scan(s);
     count_leftovers(&s->slots[index], signal_tree(s, index, signals));
     FAULT(TREE_TERMINATED);

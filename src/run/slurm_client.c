@@ -112,11 +112,37 @@ int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry
     return rc;
 }
 
-int slurm_cancel(char *const *environment, const char *jobs)
+static void each_step(char *text, slurm_step_function *each, void *context)
 {
-    char *copy = xstrdup(jobs), *rest = NULL, **argv = xcalloc(strlen(jobs) + 4, sizeof *argv);
+    for (char *line; (line = strsep(&text, "\n"));) {
+        char *id = strsep(&line, "|");
+        if (line)
+            each(context, id, line);
+    }
+}
+
+int slurm_ask_steps(char *const *environment, slurm_step_function *each, void *context)
+{
+    char *argv[] = {(char *)"squeue", (char *)"--steps", (char *)"--me", (char *)"-h", (char *)"-o", (char *)"%i|%j", NULL};
+    struct command_result answer = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    int rc = ask(environment, argv, &answer, &e);
+    if (rc == 0 && answer.exit_code != 0)
+        rc = -1;
+    if (rc == 0)
+        each_step(answer.output, each, context);
+    command_result_free(&answer);
+    return rc;
+}
+
+/* `option` NULL: none. */
+static int run_scancel(char *const *environment, char *option, const char *jobs)
+{
+    char *copy = xstrdup(jobs), *rest = NULL, **argv = xcalloc(strlen(jobs) + 5, sizeof *argv);
     size_t n = 0;
     argv[n++] = (char *)"scancel";
+    if (option)
+        argv[n++] = option;
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
         argv[n++] = word;
     struct command_result answer = COMMAND_RESULT_INIT;
@@ -125,5 +151,18 @@ int slurm_cancel(char *const *environment, const char *jobs)
     command_result_free(&answer);
     free(argv);
     free(copy);
+    return rc;
+}
+
+int slurm_cancel(char *const *environment, const char *jobs)
+{
+    return run_scancel(environment, NULL, jobs);
+}
+
+int slurm_signal(char *const *environment, const char *steps, const char *signal_name)
+{
+    char *option = xasprintf("--signal=%s", signal_name);
+    int rc = run_scancel(environment, option, steps);
+    free(option);
     return rc;
 }

@@ -22,6 +22,13 @@ int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *
 /* sacct for the jobs "9_4,14,…". 1: it has no accounting, now and later; -1: no answer. */
 int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry_function *each, void *context);
 
+/* squeue --steps: all steps of the user ("1.0") with their names. -1: no answer. */
+typedef void slurm_step_function(void *context, const char *id, const char *name);
+int slurm_ask_steps(char *const *environment, slurm_step_function *each, void *context);
+
+/* scancel --signal for "1.0,1.3". -1: no answer. */
+int slurm_signal(char *const *environment, const char *steps, const char *signal_name);
+
 /* scancel for the same. -1: no answer. That a job has ended already is none. */
 int slurm_cancel(char *const *environment, const char *jobs);
 

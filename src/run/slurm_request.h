@@ -5,6 +5,14 @@
 #include "config/executors.h"
 #include "util/buffer.h"
 
+/* How large a job is: nodes are num_hosts (or num_nodes) of the cluster_spec, devices per node num_devices_per_host (or
+ * gpus_per_node), else `devices` (0: one) shared out; tasks and processors of [slurm] where it does not say, 0 where
+ * neither does. */
+struct slurm_shape {
+    int64_t nodes, devices_per_node, tasks_per_node, cpus_per_task;
+};
+struct slurm_shape slurm_shape_of(const struct slurm_config *config, const char *spec_json, int64_t devices);
+
 struct slurm_wish {
     const struct slurm_config *config;
     const char *spec_json; /* {"cluster_spec":{…},…} */
@@ -12,8 +20,7 @@ struct slurm_wish {
     int64_t minutes;       /* 0: as the partition has it */
 };
 
-/* Appends "#SBATCH" lines. Nodes are num_hosts (or num_nodes) of the cluster_spec, devices per node num_devices_per_host
- * (or gpus_per_node); its partition, account, qos, constraint, reservation, memory, gpu_type, tasks_per_node and
+/* Appends "#SBATCH" lines for its shape; the cluster_spec's partition, account, qos, constraint, reservation, memory, gpu_type, tasks_per_node and
  * cpus_per_task stand before those of [slurm]. Devices are asked for as --gpus-per-node. */
 void slurm_wish_add(const struct slurm_wish *wish, struct buffer *out);
 

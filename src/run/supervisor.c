@@ -112,6 +112,8 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->token_prefix = xstrdup(options->token_prefix);
     s->first_metric = options->first_metric;
     s->context = options->context;
+    s->terminate = options->terminate;
+    s->terminate_context = options->terminate_context;
     s->runner = getpid();
     s->null_fd = null_fd;
     s->oom_fd = oom_counter_open();

@@ -112,6 +112,10 @@ struct supervisor_options {
      * attempts with a startup timeout, when their log has grown. */
     bool (*first_metric)(void *context, const char *log_path);
     void *context;
+    /* Asks an attempt to end in place of TERM to its tree; false: it did not. NULL: none. What is left after the grace
+     * period is killed all the same. */
+    bool (*terminate)(void *context, int64_t attempt);
+    void *terminate_context;
     int64_t log_cap_bytes; /* a larger log keeps its head and tail, around a line that states the cut; 0: 64 MiB */
 };
 

@@ -52,7 +52,7 @@ int left_attempts_none_elsewhere(struct db *db, const char *executor, struct err
     struct stmt *s = NULL;
     if (db_prepare(db,
                    "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
-                   " AND executor NOT IN ('local', ?) GROUP BY executor",
+                   " AND executor NOT IN ('local', 'slurm-step', ?) GROUP BY executor",
                    &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, executor);

@@ -10,10 +10,12 @@
 #   slurm/refuse              sbatch says this and fails; slurm/refuse-more-than: N, for larger arrays
 #   slurm/kill-before, kill-after   sbatch kills the runner before or after it has taken the job, once
 #   slurm/polls, slurm/cancelled    a line for each question, each cancelled job
+#   slurm/allocation          what scontrol tells of the job that the runner is in
+#   slurm/sruns, slurm/steps/ID     the words of each srun; the name and the process of each step that runs
 
 stand_ins()
 {
-    mkdir -p slurm bin
+    mkdir -p slurm/steps bin
     echo 1 >slurm/next
     touch slurm/polls
     stand_in sbatch <<'END'
@@ -41,6 +43,10 @@ kill_runner kill-after
 echo "$n"
 END
     stand_in squeue <<'END'
+if [ "$1" = --steps ]; then
+    cat steps/* 2>/dev/null | cut -d ' ' -f 1
+    exit 0
+fi
 echo >>polls
 if [ -f silent ]; then
     echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2
@@ -77,9 +83,50 @@ for job in $(echo "$jobs" | tr , ' '); do
 done
 END
     stand_in scancel <<'END'
+case $1 in --signal=*)
+    signal=${1#--signal=}
+    shift
+    for step; do
+        echo "$signal $step" >>cancelled
+        kill "-$signal" "$(cut -d ' ' -f 2 "steps/$step")"
+        [ "$signal" != KILL ] || rm -f "steps/$step"
+    done
+    exit 0
+    ;;
+esac
 for job; do
     echo "$job" >>cancelled
 done
+END
+    stand_in scontrol <<'END'
+case $2 in
+hostnames) echo "$3" | tr , '\n' ;;
+job) cat allocation ;;
+esac
+END
+    stand_in srun <<'END'
+echo "$*" >>sruns
+name='' nodes=''
+while :; do
+    case $1 in
+    --job-name=*) name=${1#*=} ;;
+    --nodelist=*) nodes=${1#*=} ;;
+    --*) ;;
+    *) break ;;
+    esac
+    shift
+done
+if [ -f refuse-step ]; then
+    echo "srun: error: Unable to create step for job 1: $(cat refuse-step)" >&2
+    exit 1
+fi
+step=1.$$
+(cd "$OLDPWD" && SLURMD_NODENAME=${nodes%%,*} exec setsid "$@") &
+echo "$step|$name $!" >"steps/$step"
+wait "$!"
+code=$?
+rm -f "steps/$step"
+exit "$code"
 END
     PATH=$PWD/bin:$PATH
 }

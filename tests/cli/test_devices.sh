@@ -238,4 +238,27 @@ dirty_device__clean_again__waited_for()
     expect_sql "ok|1" "SELECT state, devices FROM attempt"
 }
 
+devices__all_in_use_by_others__left_after_a_while()
+{
+    stand_in_smi
+    echo 40000 >used.0
+    echo 40000 >used.1
+    device_sweep <<'END'
+wait_clean = "1ms"
+give_up = "1500ms"
+sample = 0
+END
+    run_meshsweep run --progress plain
+    expect_status 3
+    expect_any_stdout
+    expect_stderr_contains 'nothing that waits can start without devices that others still use: 0,1; it is left for another run'
+    expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
+    echo 3 >used.1
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'device 0 is not clean'
+    expect_sql "ok|6|1" "SELECT state, count(*), devices FROM attempt GROUP BY 1, 3"
+}
+
 run_cases "$@"

@@ -210,4 +210,78 @@ runner__killed_while_jobs_run__collected()
     expect_each_once 4
 }
 
+# --- in one allocation ---
+
+run_in_allocation() # OPTIONS OF salloc
+{
+    salloc -Q -t 5 "$@" sh -c '"$0" run --executor slurm --in-allocation --progress none >run.stdout 2>run.stderr; echo $? >run.status' \
+        "$meshsweep" >salloc.log 2>&1
+}
+
+in_allocation__jobs__packed_as_steps()
+{
+    cluster
+    cluster_sweep 4 'echo "$SLURMD_NODENAME $SLURM_NTASKS"; sleep 0.5; [ {n} != 4 ] || exit 7; echo "score: {n}"' <<'END'
+cpus_per_task = 2
+[[cluster_spec]]
+num_devices_per_host = [1, 2]
+[[cluster_spec]]
+num_hosts = 2
+num_devices_per_host = 4
+tasks_per_node = 2
+[[cluster_spec]]
+num_hosts = 3
+END
+    run_in_allocation -N2 --ntasks-per-node=4 -c2
+    expect "[ $(cat run.status) = 3 ] && [ ! -s run.stdout ] && [ ! -s run.stderr ]"
+    expect_sql "exit|3
+ok|9" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
+    # On the nodes and with the tasks that were meant.
+    expect_sql 0 "SELECT count(*) FROM attempt WHERE host NOT IN ('n1', 'n2', 'n1,n2')"
+    expect_sql "n1,n2|n1 4,n1 4,n2 4,n2 4" \
+        "SELECT host, (SELECT group_concat(v) FROM (SELECT value AS v FROM json_each('[\"' || replace(trim(replace(log_tail, 'score: 1' || char(10), ''), char(10)), char(10), '\",\"') || '\"]') ORDER BY 1))
+         FROM attempt JOIN job AS j ON j.id = job_id JOIN summary AS m ON m.attempt_id = attempt.id WHERE host = 'n1,n2' AND m.value = 1"
+    expect_sql "the allocation has 2 nodes, 8 devices in all (processors of the allocation)" \
+        "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
+}
+
+in_allocation__time_limit_and_dead_runner__no_step_left()
+{
+    cluster
+    cluster_sweep 2 'trap "echo told; exit 5" TERM; if [ {n} = 1 ]; then sleep 300 & wait; fi; echo "score: {n}"' </dev/null
+    sed -i 's/timeout = "60s"/timeout = "2s"/' sweep.toml
+    salloc -Q -N1 -n2 -t 5 sh -c '
+        "$0" run --executor slurm --in-allocation --progress none; echo $?
+        sed -i "s/timeout = .*/timeout = \"100s\"/" sweep.toml
+        "$0" run --executor slurm --in-allocation --progress none --retry-failed & pid=$!
+        until [ -n "$(squeue --steps --me -h)" ]; do sleep 0.1; done
+        kill -KILL "$pid"; wait "$pid"
+        "$0" run --executor slurm --in-allocation --progress none --only "n = 2"; echo $?
+        squeue --steps --me -h' "$meshsweep" >salloc.out 2>salloc.err
+    expect "[ \"\$(cat salloc.out)\" = '3
+0' ]"
+    expect_sql "timeout|told
+ok|score: 2" "SELECT coalesce(failure, state), substr(log_tail, instr(log_tail, iif(failure IS NULL, 'score', 'told')), iif(failure IS NULL, 8, 4))
+              FROM attempt WHERE number = 1 ORDER BY id"
+    expect_sql lost "SELECT failure FROM attempt WHERE number = 2"
+}
+
+in_allocation__node_killed__tried_again_on_the_other()
+{
+    cluster
+    cluster_sweep 2 'echo >begun.{n}; if [ "$SLURMD_NODENAME $MESHSWEEP_NUMBER" = "n2 1" ]; then sleep 300; fi; echo "score: {n}"' <<'END'
+[[cluster_spec]]
+num_devices_per_host = 4
+END
+    salloc -Q --no-kill -N2 --ntasks-per-node=4 -t 5 sh -c '"$0" run --executor slurm --in-allocation --progress none; echo $? >run.status' \
+        "$meshsweep" >salloc.out 2>&1 &
+    wait_until '[ -f begun.1 ] && [ -f begun.2 ]' 30
+    kill_node 2
+    wait "$!"
+    expect "[ $(cat run.status) = 0 ]"
+    expect_sql "lost|n2|Slurm: a node of the step failed
+ok|n1|
+ok|n1|" "SELECT coalesce(failure, state), host, message FROM attempt ORDER BY 1, id"
+}
+
 run_cases "$@"

@@ -130,12 +130,17 @@ static void devices_discover__driver_that_fails__files(void **state)
 
 /* --- the pool --- */
 
+static struct device_gang here(size_t devices)
+{
+    return (struct device_gang){1, devices};
+}
+
 static void assert_taken(struct device_pool *p, size_t wanted, const struct device_set *avoid, const char *expected)
 {
     struct device_list names = DEVICE_LIST_INIT;
     struct device_set set;
     device_list_add_count(&names, (int64_t)p->count);
-    assert_true(device_pool_take(p, wanted, avoid, &set));
+    assert_true(device_pool_take(p, here(wanted), avoid, &set));
     char *text = device_set_names(&set, &names);
     assert_string_equal(text, expected);
     free(text);
@@ -147,17 +152,17 @@ static void device_pool__all_or_none__neighbours_in_the_smallest_gap(void **stat
     (void)state;
     struct device_pool p;
     const struct device_set middle = {.count = 2, .items = {2, 3}};
-    device_pool_init(&p, 8, 0);
+    device_pool_init(&p, 8, 0, NULL);
     assert_taken(&p, 2, NULL, "0,1");
     assert_taken(&p, 2, NULL, "2,3");
     assert_taken(&p, 2, NULL, "4,5");
     device_pool_give(&p, &middle);
     assert_taken(&p, 1, NULL, "2");
     struct device_set set;
-    assert_false(device_pool_take(&p, 4, NULL, &set));
+    assert_false(device_pool_take(&p, here(4), NULL, &set));
     assert_int_equal(p.used, 5);
     assert_taken(&p, 3, NULL, "3,6,7");
-    assert_false(device_pool_fits(&p, 1));
+    assert_false(device_pool_fits(&p, here(1)));
 }
 
 static void device_pool__avoided__only_when_there_is_no_other(void **state)
@@ -165,7 +170,7 @@ static void device_pool__avoided__only_when_there_is_no_other(void **state)
     (void)state;
     struct device_pool p;
     const struct device_set bad = {.count = 2, .items = {0, 1}};
-    device_pool_init(&p, 4, 0);
+    device_pool_init(&p, 4, 0, NULL);
     assert_taken(&p, 1, &bad, "2");
     assert_taken(&p, 2, &bad, "0,3");
 }
@@ -174,17 +179,52 @@ static void device_pool__bound_and_skipped__not_given(void **state)
 {
     (void)state;
     struct device_pool p;
-    device_pool_init(&p, 8, 3);
-    assert_false(device_pool_can_ever(&p, 4));
+    device_pool_init(&p, 8, 3, NULL);
+    assert_false(device_pool_can_ever(&p, here(4)));
     assert_taken(&p, 2, NULL, "0,1");
-    assert_false(device_pool_fits(&p, 2));
-    assert_true(device_pool_fits(&p, 1));
-    device_pool_init(&p, 2, 0);
+    assert_false(device_pool_fits(&p, here(2)));
+    assert_true(device_pool_fits(&p, here(1)));
+    device_pool_init(&p, 2, 0, NULL);
     device_pool_skip(&p, 0);
-    assert_false(device_pool_can_ever(&p, 2));
+    assert_false(device_pool_can_ever(&p, here(2)));
     assert_taken(&p, 1, NULL, "1");
     device_pool_restore(&p, 0);
     assert_taken(&p, 1, NULL, "0");
+}
+
+static struct device_set assert_gang(struct device_pool *p, struct device_gang wanted, const struct device_set *avoid,
+                                     const char *expected)
+{
+    struct device_list names = DEVICE_LIST_INIT;
+    struct device_set set = {.count = 0};
+    device_list_add_count(&names, (int64_t)p->count);
+    assert_true(device_pool_take(p, wanted, avoid, &set));
+    char *text = device_set_names(&set, &names);
+    assert_string_equal(text, expected);
+    free(text);
+    device_list_free(&names);
+    return set;
+}
+
+/* Nodes of 4, 2 and 4 devices. */
+static void device_pool__nodes__gangs_on_different_ones(void **state)
+{
+    (void)state;
+    static const uint16_t nodes[] = {0, 0, 0, 0, 1, 1, 2, 2, 2, 2};
+    const struct device_set bad = {.count = 3, .items = {0, 1, 2}};
+    struct device_pool p;
+    device_pool_init(&p, 10, 0, nodes);
+    assert_true(device_pool_can_ever(&p, (struct device_gang){3, 2}));
+    assert_false(device_pool_can_ever(&p, (struct device_gang){3, 3}));
+    assert_false(device_pool_can_ever(&p, (struct device_gang){1, 5}));
+    struct device_set two = assert_gang(&p, (struct device_gang){2, 2}, NULL, "0,1,4,5");
+    assert_gang(&p, here(4), NULL, "6,7,8,9");
+    assert_false(device_pool_fits(&p, here(3)));
+    device_pool_give(&p, &two);
+    assert_gang(&p, here(1), NULL, "4"); /* the smallest node: others stay whole */
+    device_pool_init(&p, 10, 0, nodes);
+    assert_gang(&p, (struct device_gang){2, 2}, &bad, "4,5,6,7");
+    assert_gang(&p, (struct device_gang){2, 2}, &bad, "0,3,8,9");
 }
 
 static void devices_choose__largest_that_fits__until_patience_ends(void **state)
@@ -192,14 +232,14 @@ static void devices_choose__largest_that_fits__until_patience_ends(void **state)
     (void)state;
     struct device_pool p;
     struct device_set set;
-    device_pool_init(&p, 8, 0);
-    struct device_wish wishes[] = {{1, 0}, {4, 0}, {2, 0}, {4, 0}};
+    device_pool_init(&p, 8, 0, NULL);
+    struct device_wish wishes[] = {{{1, 1}, 0}, {{1, 4}, 0}, {{1, 2}, 0}, {{1, 4}, 0}};
     assert_int_equal(devices_choose(&p, wishes, 4, 3), 1);
-    assert_true(device_pool_take(&p, 6, NULL, &set));
+    assert_true(device_pool_take(&p, here(6), NULL, &set));
     assert_int_equal(devices_choose(&p, wishes, 4, 3), 2);
-    wishes[0] = (struct device_wish){8, 3};
+    wishes[0] = (struct device_wish){{1, 8}, 3};
     assert_int_equal(devices_choose(&p, wishes, 4, 3), -1);
-    wishes[0].devices = 9; /* can never start: it holds up nobody */
+    wishes[0].devices.each = 9; /* can never start: it holds up nobody */
     assert_int_equal(devices_choose(&p, wishes, 4, 3), 2);
     assert_int_equal(devices_choose(&p, wishes, 0, 3), -1);
 }
@@ -220,11 +260,11 @@ static void pack(const size_t *sizes, const double *durations, double *makespan,
     size_t ids[WINDOW], waiting = 0, next = 0, running = 0, started = 0;
     struct running_job run[DEVICES];
     double now = 0;
-    device_pool_init(&pool, DEVICES, 0);
+    device_pool_init(&pool, DEVICES, 0, NULL);
     *longest_wait = 0;
     while (next < JOBS || waiting > 0 || running > 0) {
         for (; waiting < WINDOW && next < JOBS; next++, waiting++) {
-            wishes[waiting] = (struct device_wish){sizes[next], 0};
+            wishes[waiting] = (struct device_wish){{1, sizes[next]}, 0};
             ids[waiting] = next;
         }
         int64_t chosen = devices_choose(&pool, wishes, waiting, PATIENCE);
@@ -282,6 +322,7 @@ int main(void)
         cmocka_unit_test(device_pool__all_or_none__neighbours_in_the_smallest_gap),
         cmocka_unit_test(device_pool__avoided__only_when_there_is_no_other),
         cmocka_unit_test(device_pool__bound_and_skipped__not_given),
+        cmocka_unit_test(device_pool__nodes__gangs_on_different_ones),
         cmocka_unit_test(devices_choose__largest_that_fits__until_patience_ends),
         cmocka_unit_test(devices_choose__thousand_jobs_on_eight_devices__within_five_percent),
     };
