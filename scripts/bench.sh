@@ -464,7 +464,7 @@ search_tables()
     cat <<'END'
 ultrascale ultrascale-1B-8B.csv name,num_hosts nanotron, 1B and 8B on 1 to 64 nodes: by model and nodes
 vtrain vtrain-single-node.csv layers,hidden,num_devices_per_host,global_batch vTrain, GPT on 2 to 8 A100: by model, devices and global batch
-mpt llm-foundry-mpt.csv params,num_hosts,device,seq,precision MPT, FSDP on 8 to 512 A100 and H100: by model, devices, sequence and precision
+mpt llm-foundry-mpt.csv name,device MPT, FSDP on 8 to 512 A100 and H100: by model and device, over cluster sizes, sequences and batches
 END
 }
 

@@ -3,8 +3,8 @@
  * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
  * terms of the objective; times the probability of not failing, over devices × predicted time. Before a group has a
  * result, its highest mean goes first. Candidates that fail with more than RISKY wait until no other is expected to
- * improve by the target gap; then they are tried when they are, and when nothing is and the last
- * PATIENCE trials brought nothing better, the search is over. What runs counts as if it had come out as believed. */
+ * improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
+ * PATIENCE trials brought nothing better; then the search is over. What runs counts as if it had come out as believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -166,17 +166,25 @@ static size_t trials_since_gain(const struct search *s, struct model *m)
     return s->counts.trials - m->trials_at_gain;
 }
 
+/* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong. */
+static const struct pass {
+    double risk;
+    bool any_gain;
+} passes[] = {{RISKY, false}, {HOPELESS, false}, {RISKY, true}, {HOPELESS, true}, {1, false}};
+
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
     struct model *m = own;
     const struct belief_of *all = belief_all(m->belief);
     find_bests(s, all, m->best);
-    double gap = trials_since_gain(s, m) < PATIENCE ? 0 : search_number(s, SEARCH_TARGET_GAP);
-    static const double risks[] = {RISKY, HOPELESS, 1};
-    for (size_t i = 0; i < sizeof risks / sizeof *risks; i++) {
-        struct choice c = choose(s, all, m->best, risks[i], gap);
+    bool patient = trials_since_gain(s, m) < PATIENCE;
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        const struct pass *p = &passes[i];
+        if (p->any_gain && !patient)
+            continue;
+        struct choice c = choose(s, all, m->best, p->risk, p->any_gain ? 0 : search_number(s, SEARCH_TARGET_GAP));
         /* What will all but certainly fail is tried only where nothing has ever run. */
-        if (!c.any || (risks[i] >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
+        if (!c.any || (p->risk >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
             continue;
         out->candidate = c.candidate;
         out->lineage = s->space->candidates[c.candidate].identity;

@@ -120,6 +120,28 @@ static void model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried(void
     fixture_close(&f);
 }
 
+/* What may fail comes after what is worth a run, and before what is run only because predictions may be wrong. */
+static void model__risky_with_a_gain__before_safe_without(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    for (size_t i = 0; i < f.space.count; i++)
+        f.candidates[i].seconds = i == 100 ? 0.5 : i == 7 ? 1 : 10; /* of other memory classes */
+    f.candidates[100].oom_probability = 0.5;
+    struct search *s = open_model(&f, 0.02);
+    const struct search_outcome as_predicted = {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN,
+                                                .bytes = NAN, .device_seconds = NAN};
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(d.candidate, 7);
+    search_tell(s, d.candidate, &as_predicted);
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(d.candidate, 100);
+    search_free(s);
+    fixture_close(&f);
+}
+
 static void model__many_candidates__a_decision_after_an_outcome(void **state)
 {
     (void)state;
@@ -144,6 +166,7 @@ int main(void)
         cmocka_unit_test(model__no_predictions__better_than_all),
         cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
         cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
+        cmocka_unit_test(model__risky_with_a_gain__before_safe_without),
         cmocka_unit_test(model__many_candidates__a_decision_after_an_outcome),
     };
     return cmocka_run_group_tests_name("search_model", tests, NULL, NULL);
