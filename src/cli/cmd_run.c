@@ -178,7 +178,7 @@ static int reopen_stale(struct execution *x, struct error *e)
     struct stale_list list = {0};
     if (!x->options->stale)
         return 0;
-    int rc = stale_results_read(x->db, &list, e);
+    int rc = stale_results_read(x->db, &x->session->sweep->job, &list, e);
     if (rc == 0)
         rc = stale_reopen(x->db, &list, e);
     if (rc == 0)

@@ -6,18 +6,21 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/stale_results.h"
+#include "config/sweep_reader.h"
 #include "report/text.h"
 #include "store/open.h"
 #include "util/memory.h"
 
 struct stale_options {
-    const char *db;
+    const char *db, *config;
     bool json;
 };
 
 static const struct option options[] = {
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct stale_options, db), .value = "FILE",
      .help = "the database", .fallback = "results.db"},
+    {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = offsetof(struct stale_options, config),
+     .value = "FILE", .help = "a sweep file whose [job] versions are asked for and compared, too"},
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct stale_options, json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -45,17 +48,18 @@ static size_t group_alike(const struct stale_list *l, struct group *groups)
 
 static void add_group(const struct group *g, struct buffer *out)
 {
+    const struct stale_job *d = g->first;
     buffer_printf(out, "  %zu: ", g->jobs);
-    text_add_printable(out, g->first->what, strlen(g->first->what), 0, false);
-    if (g->first->was[0]) {
-        buffer_add_text(out, " was ");
-        text_add_printable(out, g->first->was, strlen(g->first->was), 60, false);
-        buffer_add_text(out, ", is ");
-        text_add_printable(out, g->first->is, strlen(g->first->is), 60, false);
+    text_add_line(out, d->what);
+    if (d->what[0] == '/') {
+        buffer_add_text(out, d->is[0] ? " is another than they ran" : " is not there any more");
     } else {
-        buffer_add_text(out, " was changed after they began");
+        buffer_add_text(out, " was ");
+        text_add_line(out, d->was);
+        buffer_add_text(out, ", is ");
+        text_add_line(out, d->is);
     }
-    buffer_printf(out, " (job %lld)\n", (long long)g->first->job_id);
+    buffer_printf(out, " (job %lld)\n", (long long)d->job_id);
 }
 
 static int print_text(const struct stale_list *l, struct error *e)
@@ -97,22 +101,26 @@ static int stale(const struct arguments *a, struct error *e)
 {
     const struct stale_options *o = a->options;
     struct stale_list list = {0};
+    struct sweep *sweep = NULL;
     struct db *db = NULL;
-    if (store_open_read_only(o->db, &db, e) < 0)
+    if (o->config && sweep_load(o->config, &sweep, e) < 0)
         return -1;
-    int rc = stale_results_read(db, &list, e);
+    int rc = store_open_read_only(o->db, &db, e);
+    if (rc == 0)
+        rc = stale_results_read(db, sweep ? &sweep->job : NULL, &list, e);
     if (rc == 0)
         rc = o->json ? print_json(&list, e) : print_text(&list, e);
     stale_free(&list);
     store_close(db);
+    sweep_free(sweep);
     return rc;
 }
 
 const struct command stale_command = {
     .name = "stale",
-    .summary = "Tell which results come from another commit, machine, driver or script",
+    .summary = "Tell which results come from another script, commit, version, device or driver",
     .usage = "[OPTIONS]",
-    .example = "meshsweep stale && meshsweep run --stale",
+    .example = "meshsweep stale -c sweep.toml && meshsweep run --stale",
     .options = options,
     .options_bytes = sizeof(struct stale_options),
     .run = stale,

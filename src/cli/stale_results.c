@@ -1,24 +1,27 @@
 #include "cli/stale_results.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run/provenance.h"
+#include "run/scripts.h"
+#include "run/versions.h"
 
-static int64_t changed_ms(const char *path)
+static const char *content(void *context, const char *path)
 {
-    struct stat st;
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-        return -1;
-    return (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    return scripts_content(context, path);
 }
 
-int stale_results_read(struct db *db, struct stale_list *out, struct error *e)
+int stale_results_read(struct db *db, const struct job_config *job, struct stale_list *out, struct error *e)
 {
     char *no_secrets[] = {NULL};
-    char *now = provenance_json(NULL, environ, no_secrets);
-    int rc = stale_read(db, now, changed_ms, out, e);
+    char *versions = job ? versions_json(job, environ) : NULL;
+    char *now = provenance_json(NULL, environ, no_secrets, versions);
+    struct scripts *scripts = scripts_create();
+    const struct stale_today today = {now, content, scripts};
+    int rc = stale_read(db, &today, out, e);
+    scripts_free(scripts);
     free(now);
+    free(versions);
     return rc;
 }

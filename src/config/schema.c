@@ -54,6 +54,7 @@ static const struct schema_key job_keys[] = {
     [JOB_COMMAND] = {"command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, false},
     [JOB_ENV] = {"env", TYPE_TABLE, DEFAULTS, false},
     [JOB_PASS_ENV] = {"pass_env", TYPE_STRINGS, DEFAULTS, false},
+    [JOB_VERSIONS] = {"versions", TYPE_TABLE, DEFAULTS, false},
     [JOB_SECRETS] = {"secrets", TYPE_STRINGS, DEFAULTS, false},
     [JOB_CWD] = {"cwd", TYPE_STRING, DEFAULTS, false},
     [JOB_JOB_DIR] = {"job_dir", TYPE_BOOL, DEFAULTS, false},

@@ -75,6 +75,7 @@ enum job_key {
     JOB_COMMAND,
     JOB_ENV,
     JOB_PASS_ENV,
+    JOB_VERSIONS,
     JOB_SECRETS,
     JOB_CWD,
     JOB_JOB_DIR,

@@ -131,6 +131,8 @@ struct job_config {
     struct setting *environment;
     size_t environment_count;
     char **pass_environment; /* names inherited from the runner's environment beside the usual ones; NULL-terminated */
+    struct setting *versions; /* what is asked once a run: name, line for the shell */
+    size_t version_count;
     char **secrets;          /* names whose values never reach the database; NULL-terminated */
     char *directory;         /* working directory template; NULL: where the runner was started */
     bool make_job_dir;       /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */

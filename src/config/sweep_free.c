@@ -71,6 +71,15 @@ void section_clear(struct section *section)
     *section = (struct section){NULL, 0};
 }
 
+static void free_settings(struct setting *settings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(settings[i].name);
+        free(settings[i].value);
+    }
+    free(settings);
+}
+
 static void free_job(struct job_config *job)
 {
     free_list(job->command);
@@ -80,11 +89,8 @@ static void free_job(struct job_config *job)
     free(job->timeout);
     free(job->idle_timeout);
     free(job->startup_timeout);
-    for (size_t i = 0; i < job->environment_count; i++) {
-        free(job->environment[i].name);
-        free(job->environment[i].value);
-    }
-    free(job->environment);
+    free_settings(job->environment, job->environment_count);
+    free_settings(job->versions, job->version_count);
     for (size_t i = 0; i < job->metric_count; i++)
         metric_free(&job->metrics[i]);
     free(job->metrics);
@@ -125,11 +131,7 @@ static void free_deepspeed(struct deepspeed_settings *d)
 {
     free(d->config);
     free_list(d->sections);
-    for (size_t i = 0; i < d->argument_count; i++) {
-        free(d->arguments[i].name);
-        free(d->arguments[i].value);
-    }
-    free(d->arguments);
+    free_settings(d->arguments, d->argument_count);
 }
 
 void sweep_free(struct sweep *s)

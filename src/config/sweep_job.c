@@ -75,13 +75,13 @@ static bool is_variable_name(const char *name)
     return !*name;
 }
 
-static struct setting *setting_slot(struct job_config *job, const char *name)
+static struct setting *setting_slot(struct setting **list, size_t *count, const char *name)
 {
-    for (size_t i = 0; i < job->environment_count; i++)
-        if (strcmp(job->environment[i].name, name) == 0)
-            return &job->environment[i];
-    job->environment = array_grow(job->environment, job->environment_count, sizeof *job->environment);
-    struct setting *setting = &job->environment[job->environment_count++];
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp((*list)[i].name, name) == 0)
+            return &(*list)[i];
+    *list = array_grow(*list, *count, sizeof **list);
+    struct setting *setting = &(*list)[(*count)++];
     *setting = (struct setting){.name = xstrdup(name)};
     return setting;
 }
@@ -102,7 +102,8 @@ static void read_variable(const struct reading *r, const struct toml_node *node)
         buffer_add_text(&text, node->text);
     else
         toml_add_json(node, &text);
-    struct setting *setting = setting_slot(&r->sweep->job, node->key);
+    struct job_config *job = &r->sweep->job;
+    struct setting *setting = setting_slot(&job->environment, &job->environment_count, node->key);
     replace_text(&setting->value, buffer_take(&text));
     setting->at = reading_at_key(r, node);
 }
@@ -113,6 +114,22 @@ static void read_environment(const struct reading *r, const struct toml_node *ta
         return;
     for (size_t i = 0; i < table->child_count; i++)
         read_variable(r, &table->children[i]);
+}
+
+static void read_versions(const struct reading *r, const struct toml_node *table)
+{
+    struct job_config *job = &r->sweep->job;
+    if (!check_entry_count(r, table, job->version_count, "versions"))
+        return;
+    for (size_t i = 0; i < table->child_count; i++) {
+        const struct toml_node *node = &table->children[i];
+        if (!schema_expect(r, node, node->key, TYPE_STRING))
+            continue;
+        check_not_blank(r, node, node->key);
+        struct setting *version = setting_slot(&job->versions, &job->version_count, node->key);
+        replace_text(&version->value, xstrdup(node->text));
+        version->at = reading_at_key(r, node);
+    }
 }
 
 static void read_variable_names(const struct reading *r, const struct toml_node *list, char ***out)
@@ -197,6 +214,8 @@ void read_job(const struct reading *r, const struct toml_node *table)
         read_command(r, found[JOB_COMMAND]);
     if (found[JOB_ENV])
         read_environment(r, found[JOB_ENV]);
+    if (found[JOB_VERSIONS])
+        read_versions(r, found[JOB_VERSIONS]);
     if (found[JOB_PASS_ENV])
         read_variable_names(r, found[JOB_PASS_ENV], &job->pass_environment);
     if (found[JOB_SECRETS])

@@ -81,7 +81,7 @@ static char *cpu_model(void)
     return model;
 }
 
-char *provenance_json(const char *directory, char *const *runner, char *const *secrets)
+char *provenance_json(const char *directory, char *const *runner, char *const *secrets, const char *versions)
 {
     struct buffer b = BUFFER_INIT;
     struct utsname machine;
@@ -101,7 +101,7 @@ char *provenance_json(const char *directory, char *const *runner, char *const *s
     add_string(&b, "tool", "meshsweep " MESHSWEEP_VERSION);
     add_string(&b, "directory", here);
     add_git(&b, directory, runner);
-    buffer_printf(&b, ",\"environment\":%s}", context);
+    buffer_printf(&b, ",\"versions\":%s,\"environment\":%s}", versions ? versions : "null", context);
     free(model);
     free(context);
     free(gpus);

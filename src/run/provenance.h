@@ -5,8 +5,8 @@
 /* A JSON object: host, kernel, machine, cpu (model), cpus (online), cpus_usable (those the runner may use), memory_bytes,
  * gpus (see gpu_models.h), tool, directory (absolute), git (commit and dirty of `directory`'s repository, files that git does not know left
  * out; null where there is no git, no repository or no answer within seconds), environment (see
- * environment_context_json). Unknown things are null. `directory` NULL: the current one. `runner` is the environment
- * to look at. The caller's. */
-char *provenance_json(const char *directory, char *const *runner, char *const *secrets);
+ * environment_context_json), versions (`versions`, see run/versions.h; NULL: null). Unknown things are null. `directory`
+ * NULL: the current one. `runner` is the environment to look at. The caller's. */
+char *provenance_json(const char *directory, char *const *runner, char *const *secrets, const char *versions);
 
 #endif

@@ -8,6 +8,7 @@
 #include "run/predecessor.h"
 #include "run/process_table.h"
 #include "run/provenance.h"
+#include "run/versions.h"
 #include "run/salvage.h"
 #include "util/fault.h"
 
@@ -51,12 +52,15 @@ int recovery_record_runner(const struct runner_options *o, int64_t *runner_id, s
     struct utsname machine;
     char boot[64];
     uname(&machine);
-    char *provenance = provenance_json(NULL, o->environment, o->space->sweep->job.secrets);
+    const struct job_config *job = &o->space->sweep->job;
+    char *versions = versions_json(job, o->environment);
+    char *provenance = provenance_json(NULL, o->environment, job->secrets, versions);
     const struct runner_row row = {machine.nodename, boot_id_read(boot), provenance, getpid(),
                                    own_start_ticks()};
     int rc = runner_record(o->db, &row, runner_id, e);
     FAULT(RUNNER_RECORDED);
     free(provenance);
+    free(versions);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "run/environment.h"
+#include "run/scripts.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
@@ -16,6 +17,7 @@ void flight_free(struct flight *f)
     free(f->job_dir);
     free((char *)f->start.command_json);
     free((char *)f->start.environment_json);
+    free((char *)f->start.scripts_json);
     free((char *)f->start.reference);
     free((char *)f->start.host);
     free((char *)f->start.devices);
@@ -48,6 +50,7 @@ int starter_open(struct starter *s, struct db *db, struct error *e)
         return -1;
     s->db = db;
     s->config_directory = slash ? xstrndup(sweep->path, (size_t)(slash - sweep->path)) : xstrdup(".");
+    s->scripts = scripts_create();
     s->base_environment = environment_base(s->runner_environment, sweep->job.pass_environment);
     return 0;
 }
@@ -56,6 +59,7 @@ void starter_close(struct starter *s)
 {
     job_loader_free(s->loader);
     environment_free(s->base_environment);
+    scripts_free(s->scripts);
     free(s->config_directory);
 }
 
@@ -150,8 +154,11 @@ static void start_process(struct starter *s, struct flight *f, const struct laun
         .startup_timeout_ms = job->limit_ms[LIMIT_STARTUP],
         .grace_ms = s->space->sweep->job.grace_ms,
     };
+    /* Before the job can change them. */
+    char *scripts = scripts_json(s->scripts, texts->command, texts->directory, f->job_dir);
     s->executor->methods->start(s->executor, &launch, f);
     f->start = describe_start(s, f, texts);
+    f->start.scripts_json = scripts ? redacted(s->secrets, scripts) : NULL;
     f->start.devices = f->devices ? xstrdup(f->devices) : NULL;
     free(command);
     environment_free(environment);

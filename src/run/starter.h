@@ -22,6 +22,7 @@ struct starter {
     struct db *db;
     struct job_loader *loader;
     char **base_environment; /* what every job gets */
+    struct scripts *scripts;
     char *config_directory;
 };
 

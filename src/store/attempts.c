@@ -52,7 +52,7 @@ static const char *const statements[STATEMENT_COUNT] = {
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"
-                     " devices = ?12 WHERE id = ?1 AND state = 'claimed'",
+                     " devices = ?12, scripts = ?13 WHERE id = ?1 AND state = 'claimed'",
     [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
                    " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
                    " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
@@ -357,6 +357,7 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
     stmt_bind_text(q, 10, start->reference);
     stmt_bind_text(q, 11, start->host);
     stmt_bind_text(q, 12, start->devices);
+    stmt_bind_text(q, 13, start->scripts_json);
     return stmt_run(q, e);
 }
 

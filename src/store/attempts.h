@@ -70,6 +70,7 @@ int attempt_release(struct attempt_store *s, const struct claim *claim, struct e
 struct attempt_start {
     int64_t attempt_id, slot, pid, start_ticks, started_ms;
     const char *command_json, *environment_json;
+    const char *scripts_json; /* {path: hash of the content} of what the command names; NULL: no file */
     const char *directory; /* NULL: it has none so far */
     const char *reference; /* the executor's own name for it; NULL: none */
     const char *host;      /* where it runs; NULL: where its runner does */

@@ -101,7 +101,7 @@ static const char *const part_sql[JOB_PART_COUNT] = {
         UTC("a.ended") " AS ended, a.duration_ms, a.exit_code, a.signal, a.limit_ms, r.host, a.executor, a.reference,"
         " a.slot, a.pid, a.user_ms, a.system_ms, a.max_rss AS max_rss_bytes, a.leftovers, a.directory AS files,"
         " a.log_bytes, r.tool_version AS meshsweep, json_extract(r.provenance, '$.directory') AS working_directory,"
-        " json_extract(r.provenance, '$.git.commit') AS git_commit, json_extract(r.provenance, '$.cpu') AS cpu,"
+        " json_extract(r.provenance, '$.git.commit') AS git_commit, a.scripts, json_extract(r.provenance, '$.versions') AS versions, json_extract(r.provenance, '$.cpu') AS cpu,"
         " json_extract(r.provenance, '$.gpus') AS gpus"
         " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 ORDER BY a.number",
 };

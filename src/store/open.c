@@ -27,6 +27,7 @@ static const struct migration migrations[] = {
     {7, "migrations/0007_origins.sql"},
     {8, "migrations/0008_objectives.sql"},
     {9, "migrations/0009_plain_checks.sql"},
+    {10, "migrations/0010_scripts.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

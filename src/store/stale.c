@@ -32,7 +32,9 @@ static int read_surroundings(struct db *db, const char *provenance, struct stale
         "WITH field (path, name) AS (VALUES ('$.git.commit', 'git commit'), ('$.cpu', 'processor'),"
         "  ('$.gpus.models', 'devices'), ('$.gpus.driver', 'driver')),"
         " other AS MATERIALIZED (SELECT r.id, f.name, json_extract(r.provenance, f.path) AS was,"
-        "  json_extract(?1, f.path) AS is_now FROM runner AS r CROSS JOIN field AS f WHERE was <> is_now)"
+        "  json_extract(?1, f.path) AS is_now FROM runner AS r CROSS JOIN field AS f WHERE was <> is_now"
+        "  UNION ALL SELECT r.id, 'version of ' || n.key, w.value, n.value FROM json_each(?1, '$.versions') AS n"
+        "  CROSS JOIN runner AS r JOIN json_each(r.provenance, '$.versions') AS w ON w.key = n.key AND w.value <> n.value)"
         " SELECT j.id, o.name, o.was, o.is_now FROM other AS o CROSS JOIN attempt AS a ON a.runner_id = o.id"
         " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"
         " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed')";
@@ -47,65 +49,23 @@ static int read_surroundings(struct db *db, const char *provenance, struct stale
     return rc;
 }
 
-/* --- the command's files --- */
+/* --- the files that the command names --- */
 
-/* When a file was last changed, asked once while the path stays the same. */
-struct asked {
-    char *path;
-    int64_t changed_ms;
-};
-
-struct files {
-    struct asked *items; /* few: the scripts of a sweep */
-    size_t count;
-    int64_t (*changed_ms)(const char *path);
-};
-
-static int64_t ask(struct files *f, const char *path)
-{
-    for (size_t i = 0; i < f->count; i++)
-        if (strcmp(f->items[i].path, path) == 0)
-            return f->items[i].changed_ms;
-    int64_t changed = f->changed_ms(path);
-    if (f->count < 256) {
-        f->items = array_grow(f->items, f->count, sizeof *f->items);
-        f->items[f->count++] = (struct asked){xstrdup(path), changed};
-    }
-    return changed;
-}
-
-static void look_at_word(struct files *f, const struct stmt *row, struct stale_list *out)
-{
-    const char *word = stmt_text(row, 3), *equals = strchr(word, '='), *directory = stmt_text(row, 2);
-    if (word[0] == '-' && equals)
-        word = equals + 1;
-    /* A bare word may be anything; a script has a directory or a suffix. */
-    if (!strpbrk(word, "/.") || word[0] == '-')
-        return;
-    char *path = word[0] == '/' ? xstrdup(word) : xasprintf("%s/%s", directory, word);
-    if (ask(f, path) > stmt_int(row, 1))
-        add(out, stmt_int(row, 0), path, "", "");
-    free(path);
-}
-
-static int read_files(struct db *db, int64_t (*changed_ms)(const char *path), struct stale_list *out, struct error *e)
+static int read_files(struct db *db, const struct stale_today *today, struct stale_list *out, struct error *e)
 {
     static const char sql[] =
-        "SELECT j.id, a.started, json_extract(r.provenance, '$.directory') AS directory, k.value FROM job AS j"
-        " CROSS JOIN attempt AS a ON a.id = j.attempt_id CROSS JOIN runner AS r ON r.id = a.runner_id, json_each(a.command) AS k"
-        " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed') AND directory IS NOT NULL"
-        " AND a.started IS NOT NULL";
-    struct files f = {.changed_ms = changed_ms};
+        "SELECT j.id, k.key, k.value FROM job AS j CROSS JOIN attempt AS a ON a.id = j.attempt_id, json_each(a.scripts) AS k"
+        " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed')";
     struct stmt *s = NULL;
     int rc;
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
-    while ((rc = stmt_next(s, e)) > 0)
-        look_at_word(&f, s, out);
+    while ((rc = stmt_next(s, e)) > 0) {
+        const char *is = today->content(today->context, stmt_text(s, 1));
+        if (strcmp(is, stmt_text(s, 2)) != 0)
+            add(out, stmt_int(s, 0), stmt_text(s, 1), stmt_text(s, 2), is);
+    }
     stmt_free(s);
-    for (size_t i = 0; i < f.count; i++)
-        free(f.items[i].path);
-    free(f.items);
     return rc;
 }
 
@@ -127,14 +87,13 @@ static void count_jobs(struct stale_list *l)
         l->jobs += i == 0 || l->items[i].job_id != l->items[i - 1].job_id;
 }
 
-int stale_read(struct db *db, const char *provenance, int64_t (*changed_ms)(const char *path), struct stale_list *out,
-               struct error *e)
+int stale_read(struct db *db, const struct stale_today *today, struct stale_list *out, struct error *e)
 {
     struct stale_list list = {0};
     if (db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM current_sweep)"
                          " AND state IN ('ok', 'failed')", 0, &list.ended, e) < 0)
         return -1;
-    if (read_surroundings(db, provenance, &list, e) < 0 || read_files(db, changed_ms, &list, e) < 0) {
+    if (read_surroundings(db, today->provenance, &list, e) < 0 || read_files(db, today, &list, e) < 0) {
         stale_free(&list);
         return -1;
     }

@@ -10,8 +10,8 @@
 struct stale_job {
     int64_t job_id;
     char *what; /* "git commit", "driver", "/home/me/train.py" */
-    char *was;  /* "" for a file, which was changed after the attempt began */
-    char *is;
+    char *was;
+    char *is;   /* "" for a file that is not there any more */
 };
 
 struct stale_list {
@@ -21,12 +21,18 @@ struct stale_list {
     int64_t ended;           /* jobs that were looked at */
 };
 
-/* Compares what is recorded of the runner of each job's attempt with `provenance` (JSON as run/provenance.h makes it): git
- * commit, processor, devices, driver. What either side does not know is no difference. Then every word of its command
- * that names a file (relative to where the runner ran; also after "="): `changed_ms` tells when that was last changed,
- * in milliseconds since 1970, or -1 where it is no regular file. The list is the caller's: stale_free. */
-int stale_read(struct db *db, const char *provenance, int64_t (*changed_ms)(const char *path), struct stale_list *out,
-               struct error *e);
+/* What there is now. */
+struct stale_today {
+    const char *provenance; /* JSON as run/provenance.h makes it */
+    /* The content of a file as an attempt's record would have it (run/scripts.h); "": there is none. */
+    const char *(*content)(void *context, const char *path);
+    void *context;
+};
+
+/* Compares what is recorded of the runner of each job's attempt with today's: git commit, processor, devices, driver,
+ * declared versions. What either side does not know is no difference. Then the content of every file that its command
+ * named when it started. The list is the caller's: stale_free. */
+int stale_read(struct db *db, const struct stale_today *today, struct stale_list *out, struct error *e);
 void stale_free(struct stale_list *l);
 
 /* Makes these jobs pending again, within a transaction of its own. */

@@ -2,11 +2,11 @@
 # stale and run --stale: results that today's surroundings might not give again.
 . "$(dirname "$0")/lib.sh"
 
-# Four jobs that are done; the recorded start lies in the future of job.sh, so that nothing is stale but what a case makes.
 done_sweep()
 {
     small_sweep sweep.toml
-    touch -d '2001-01-01' job.sh
+    printf '[job.versions]\nframework = "cat version"\nabsent = "false"\n' >>sweep.toml
+    echo 1.2 >version
     run_meshsweep run --progress none
     expect_status 0
     expect_any_stdout
@@ -30,17 +30,79 @@ stale__nothing_changed__none()
 stale__script_changed__its_jobs_run_again()
 {
     done_sweep
+    # Touched, not changed.
     touch -d '2100-01-01' job.sh
     run_meshsweep stale
     expect_status 0
+    expect_stdout '0 of 4 results are stale'
+    expect_no_stderr
+    echo '# changed' >>job.sh
+    touch -d '2001-01-01' job.sh
+    run_meshsweep stale
+    expect_status 0
     expect_stdout_contains '4 of 4 results are stale'
-    expect_stdout_contains 'job.sh was changed after they began (job 1)'
+    expect_stdout_contains "  4: $(pwd -P)/job.sh is another than they ran (job 1)"
     expect_no_stderr
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
     expect_stderr 'meshsweep: 4 of 4 results are stale and run again'
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
+    run_meshsweep stale
+    expect_status 0
+    expect_stdout '0 of 4 results are stale'
+    expect_no_stderr
+    mv job.sh elsewhere
+    run_meshsweep stale
+    expect_status 0
+    expect_stdout_contains "  4: $(pwd -P)/job.sh is not there any more (job 1)"
+    expect_no_stderr
+}
+
+stale__line_for_the_shell__its_files_count()
+{
+    small_sweep sweep.toml
+    sed -i 's|^command = .*|command = "exec sh ./job.sh {x} {y} --config=job.cfg 2>\&1"|' sweep.toml
+    echo 'depth: 1' >job.cfg
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql "$(pwd -P)/job.cfg
+$(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k ORDER BY 1"
+    echo 'depth: 2' >job.cfg
+    run_meshsweep stale
+    expect_status 0
+    expect_stdout_contains "  4: $(pwd -P)/job.cfg is another than they ran (job 1)"
+    expect_no_stderr
+}
+
+stale__declared_version__compared_with_the_file()
+{
+    done_sweep
+    expect_sql '1.2|' "SELECT provenance->>'\$.versions.framework', provenance->>'\$.versions.absent' FROM runner"
+    echo 1.3 >version
+    run_meshsweep stale
+    expect_status 0
+    expect_stdout '0 of 4 results are stale'
+    expect_no_stderr
+    run_meshsweep stale -c sweep.toml
+    expect_status 0
+    expect_stdout_contains '  4: version of framework was 1.2, is 1.3 (job 1)'
+    expect_no_stderr
+    run_meshsweep run --stale --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_stderr 'meshsweep: 4 of 4 results are stale and run again'
+    run_meshsweep stale -c sweep.toml
+    expect_status 0
+    expect_stdout '0 of 4 results are stale'
+    expect_no_stderr
+    sed -i 's/^absent = .*/absent = 3/' sweep.toml
+    run_meshsweep stale -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'absent'
 }
 
 stale__other_commit_or_driver__told_apart()

@@ -192,7 +192,7 @@ static void gpu_models__as_the_driver_shows_them__in_bus_order(void **state)
 /* "null", or the member as printed JSON, of provenance's git. The caller's. */
 static char *git_member(const char *where, char *const *environment)
 {
-    char *text = provenance_json(where, environment, NULL);
+    char *text = provenance_json(where, environment, NULL, "{\"torch\":\"2.1\"}");
     cJSON *all = cJSON_Parse(text);
     assert_non_null(all);
     char *git = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, "git"));
@@ -211,7 +211,7 @@ static void assert_git(const char *where, char *const *environment, const char *
 static void provenance__everything__one_json_object(void **state)
 {
     (void)state;
-    char *text = provenance_json(NULL, LIST("PATH=/usr/bin:/bin", "OMP_NUM_THREADS=3", "CUDA_API_KEY=k"), NULL);
+    char *text = provenance_json(NULL, LIST("PATH=/usr/bin:/bin", "OMP_NUM_THREADS=3", "CUDA_API_KEY=k"), NULL, NULL);
     cJSON *all = cJSON_Parse(text);
     assert_non_null(all);
     static const char *const numbers[] = {"cpus", "cpus_usable", "memory_bytes"};
