@@ -13,7 +13,7 @@
 
 enum {
     PATIENCE = 16,        /* starts of others that the first of the queue puts up with */
-    LOOK_AGAIN_MS = 5000, /* at a device that was not clean */
+    OVERDUE_MS = 100,     /* until the next turn when a look is overdue */
     FRESH_MS = 1000       /* an answer that old still counts */
 };
 
@@ -34,7 +34,9 @@ struct device_keeper {
     struct device_pool pool;
     struct holding *holdings;
     size_t holding_count;
-    int64_t *bytes;       /* in use, by device; -1: not told */
+    struct nvml *nvml;    /* NULL: there is none */
+    bool nvml_tried;
+    struct device_usage *usage; /* by device */
     int64_t *dirty_since; /* by device; 0: clean */
     bool *told;
     int64_t asked_ms;     /* when the devices were last asked about; 0: never */
@@ -56,7 +58,7 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
                                 .environment = environment,
                                 .notice = notice,
                                 .context = context,
-                                .bytes = xcalloc(count, sizeof *k->bytes),
+                                .usage = xcalloc(count, sizeof *k->usage),
                                 .dirty_since = xcalloc(count, sizeof *k->dirty_since),
                                 .told = xcalloc(count, sizeof *k->told),
                                 /* What is on other machines is Slurm's to watch. */
@@ -70,7 +72,8 @@ void device_keeper_free(struct device_keeper *k)
     if (!k)
         return;
     free(k->holdings);
-    free(k->bytes);
+    free(k->usage);
+    nvml_close(k->nvml);
     free(k->dirty_since);
     free(k->told);
     free(k);
@@ -83,7 +86,12 @@ static void ask(struct device_keeper *k, int64_t age_ms)
     int64_t now_ms = clock_monotonic_ms();
     if (k->silent || (k->asked_ms && now_ms - k->asked_ms < age_ms))
         return;
-    k->silent = device_usage_read(k->environment, k->names, k->bytes) < 0;
+    /* Only now: it takes a moment to load, and memory. */
+    if (!k->nvml_tried)
+        k->nvml = nvml_open();
+    k->nvml_tried = true;
+    const struct device_witness witness = {k->nvml, k->environment, ""};
+    k->silent = device_usage_read(&witness, k->names, k->usage) < 0;
     k->asked_ms = clock_monotonic_ms();
 }
 
@@ -98,8 +106,8 @@ void device_keeper_sample(struct device_keeper *k)
     for (size_t i = 0; i < k->holding_count; i++) {
         struct holding *h = &k->holdings[i];
         for (size_t d = 0; d < h->set.count; d++)
-            if (k->bytes[h->set.items[d]] > h->peak_bytes)
-                h->peak_bytes = k->bytes[h->set.items[d]];
+            if (k->usage[h->set.items[d]].bytes > h->peak_bytes)
+                h->peak_bytes = k->usage[h->set.items[d]].bytes;
     }
 }
 
@@ -112,7 +120,8 @@ int64_t device_keeper_due_ms(const struct device_keeper *k)
         dirty |= k->dirty_since[i] != 0;
     bool sampling = k->config->sample_ms > 0 && k->holding_count > 0;
     int64_t left_ms = k->asked_ms + (dirty && !sampling ? FRESH_MS : k->config->sample_ms) - clock_monotonic_ms();
-    return !sampling && !dirty ? -1 : left_ms > 0 ? left_ms : 0;
+    /* One that is overdue has nothing that waits for it: never a loop without a pause. */
+    return !sampling && !dirty ? -1 : left_ms > 0 ? left_ms : OVERDUE_MS;
 }
 
 /* --- clean devices --- */
@@ -120,20 +129,28 @@ int64_t device_keeper_due_ms(const struct device_keeper *k)
 static void tell(struct device_keeper *k, size_t device, const char *what)
 {
     char size[32];
-    char *text = xasprintf("device %s is not clean (%s in use by others): %s", k->names->names[device],
-                           format_size_bytes(k->bytes[device], size, sizeof size), what);
+    const struct device_usage *u = &k->usage[device];
+    const char *used = u->bytes >= 0 ? format_size_bytes(u->bytes, size, sizeof size) : "memory";
+    char *text = u->processes > 0 ? xasprintf("device %s is not clean (%s in use, %lld processes of others): %s",
+                                              k->names->names[device], used, (long long)u->processes, what)
+                                  : xasprintf("device %s is not clean (%s in use by others): %s",
+                                              k->names->names[device], used, what);
     if (k->notice)
         k->notice(k->context, text);
     free(text);
 }
 
+static bool is_dirty(const struct device_keeper *k, size_t device)
+{
+    return k->usage[device].bytes >= k->config->dirty_bytes || k->usage[device].processes > 0;
+}
+
 /* A free device on which something of others lies is waited for, then passed over until it is clean. */
 static void judge(struct device_keeper *k, size_t device, int64_t now_ms)
 {
-    bool dirty = k->bytes[device] >= k->config->dirty_bytes;
     if (k->pool.state[device] == DEVICE_BUSY)
         return;
-    if (!dirty) {
+    if (!is_dirty(k, device)) {
         k->dirty_since[device] = 0;
         k->told[device] = false;
         device_pool_restore(&k->pool, device);
@@ -252,6 +269,16 @@ bool device_keeper_give(struct device_keeper *k, struct flight *f)
     return true;
 }
 
+/* What was seen in use is the job's own, which is gone. */
+static void forget_use(struct device_keeper *k, const struct device_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (is_dirty(k, set->items[i]))
+            k->asked_ms = 0;
+        k->usage[set->items[i]] = (struct device_usage){-1, -1};
+    }
+}
+
 int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt)
 {
     for (size_t i = 0; k && i < k->holding_count; i++) {
@@ -259,6 +286,7 @@ int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt)
         if (h->attempt != attempt)
             continue;
         int64_t peak = h->peak_bytes;
+        forget_use(k, &h->set);
         device_pool_give(&k->pool, &h->set);
         k->holdings[i] = k->holdings[--k->holding_count];
         return peak;

@@ -1,9 +1,13 @@
 #include "run/device_usage.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/command.h"
+#include "util/buffer.h"
+#include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -21,36 +25,108 @@ static char *field(char **rest)
     return text;
 }
 
-void device_usage_parse(const char *text, const struct device_list *names, int64_t *bytes)
+/* Whether the name, as CUDA_VISIBLE_DEVICES takes it, is that device. */
+static bool is_named(const char *name, const char *index, const char *uuid)
+{
+    return strcmp(name, index) == 0 || (strncmp(name, "GPU-", 4) == 0 && strncmp(uuid, name, strlen(name)) == 0);
+}
+
+static void forget(const struct device_list *names, struct device_usage *out)
+{
+    for (size_t i = 0; i < names->count; i++)
+        out[i] = (struct device_usage){-1, -1};
+}
+
+void device_usage_parse(const char *text, const struct device_list *names, struct device_usage *out)
 {
     char *copy = xstrdup(text), *lines = copy;
-    for (size_t i = 0; i < names->count; i++)
-        bytes[i] = -1;
+    forget(names, out);
     for (char *line; (line = strsep(&lines, "\n"));) {
         const char *index = field(&line), *uuid = field(&line), *used = field(&line);
         int64_t mebibytes;
         if (!used || !parse_int64(used, &mebibytes) || mebibytes < 0 || mebibytes > INT64_MAX >> 20)
             continue;
         for (size_t i = 0; i < names->count; i++)
-            if (strcmp(names->names[i], index) == 0 ||
-                (strncmp(names->names[i], "GPU-", 4) == 0 && strncmp(uuid, names->names[i], strlen(names->names[i])) == 0))
-                bytes[i] = mebibytes << 20;
+            if (is_named(names->names[i], index, uuid))
+                out[i].bytes = mebibytes << 20;
     }
     free(copy);
 }
 
-int device_usage_read(char *const *environment, const struct device_list *names, int64_t *bytes)
+static bool any_told(const struct device_list *names, const struct device_usage *out)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (out[i].bytes >= 0)
+            return true;
+    return false;
+}
+
+static bool by_nvml(const struct nvml *nvml, const struct device_list *names, struct device_usage *out)
+{
+    forget(names, out);
+    for (size_t n = 0; n < nvml_device_count(nvml); n++) {
+        const struct nvml_device d = nvml_device_read(nvml, n);
+        char index[24];
+        snprintf(index, sizeof index, "%zu", n);
+        for (size_t i = 0; i < names->count; i++)
+            if (is_named(names->names[i], index, d.uuid))
+                out[i] = (struct device_usage){d.used_bytes, d.processes};
+    }
+    return any_told(names, out);
+}
+
+static bool by_smi(char *const *environment, const struct device_list *names, struct device_usage *out)
 {
     char *argv[] = {(char *)"nvidia-smi", (char *)"--query-gpu=index,uuid,memory.used",
                     (char *)"--format=csv,noheader,nounits", NULL};
     const struct command question = {argv, environment, NULL, ANSWER_MS, 1 << 16};
     struct command_result answer = COMMAND_RESULT_INIT;
     struct error none = ERROR_INIT;
-    int rc = command_run(&question, &answer, &none);
-    if (rc == 0 && answer.exit_code != 0)
-        rc = -1;
-    if (rc == 0)
-        device_usage_parse(answer.output, names, bytes);
+    bool told = command_run(&question, &answer, &none) == 0 && answer.exit_code == 0;
+    if (told)
+        device_usage_parse(answer.output, names, out);
     command_result_free(&answer);
-    return rc;
+    return told;
+}
+
+static bool read_number(const char *path, int64_t *out)
+{
+    struct buffer text = BUFFER_INIT;
+    bool ok = file_read(path, 64, &text, NULL) == 0;
+    if (ok) {
+        char *number = buffer_take(&text);
+        number[strcspn(number, "\n")] = '\0';
+        ok = parse_int64(number, out);
+        free(number);
+    }
+    buffer_free(&text);
+    return ok;
+}
+
+/* The i-th name by number is the i-th card that has memory of its own: the order of the topology's nodes. */
+static bool by_amdgpu(const char *root, const struct device_list *names, struct device_usage *out)
+{
+    enum { MINOR_FIRST = 128, MINORS = 128 };
+    int64_t bytes;
+    size_t n = 0;
+    forget(names, out);
+    for (int minor = MINOR_FIRST; minor < MINOR_FIRST + MINORS; minor++) {
+        char *path = xasprintf("%s/sys/class/drm/renderD%d/device/mem_info_vram_used", root, minor), index[24];
+        bool there = read_number(path, &bytes);
+        free(path);
+        if (!there)
+            continue;
+        snprintf(index, sizeof index, "%zu", n++);
+        for (size_t i = 0; i < names->count; i++)
+            if (strcmp(names->names[i], index) == 0)
+                out[i].bytes = bytes;
+    }
+    return n > 0;
+}
+
+int device_usage_read(const struct device_witness *w, const struct device_list *names, struct device_usage *out)
+{
+    bool told = (w->nvml && by_nvml(w->nvml, names, out)) || by_smi(w->environment, names, out) ||
+                by_amdgpu(w->root, names, out);
+    return told ? 0 : -1;
 }

@@ -1,4 +1,5 @@
-/* How much memory is in use on each device, by nvidia-smi. */
+/* What each device is used for now: by NVML where the driver has brought it, else by nvidia-smi, else by what the driver
+ * of AMD's shows below /sys. */
 #ifndef MESHSWEEP_RUN_DEVICE_USAGE_H
 #define MESHSWEEP_RUN_DEVICE_USAGE_H
 
@@ -6,12 +7,25 @@
 #include <stdint.h>
 
 #include "run/devices.h"
+#include "run/nvml.h"
+
+struct device_usage {
+    int64_t bytes;     /* of its memory in use; -1: not told */
+    int64_t processes; /* that compute on it; -1: not told */
+};
 
 /* Reads "0, GPU-5ff6…, 1234" (index, uuid, MiB) per line, as `nvidia-smi --query-gpu=index,uuid,memory.used
- * --format=csv,noheader,nounits` prints it: bytes[i] for the i-th name of `names`; -1 where it is not told. Pure. */
-void device_usage_parse(const char *text, const struct device_list *names, int64_t *bytes);
+ * --format=csv,noheader,nounits` prints it: of the i-th name of `names`. Pure. */
+void device_usage_parse(const char *text, const struct device_list *names, struct device_usage *out);
+
+/* Whom to ask. All borrowed. */
+struct device_witness {
+    const struct nvml *nvml;  /* NULL: none */
+    char *const *environment; /* for nvidia-smi */
+    const char *root;         /* "" but in tests */
+};
 
 /* Asks. -1: there is no answer. */
-int device_usage_read(char *const *environment, const struct device_list *names, int64_t *bytes);
+int device_usage_read(const struct device_witness *witness, const struct device_list *names, struct device_usage *out);
 
 #endif

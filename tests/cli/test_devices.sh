@@ -261,4 +261,44 @@ END
     expect_sql "ok|6|1" "SELECT state, count(*), devices FROM attempt GROUP BY 1, 3"
 }
 
+# --- by the driver's library ---
+
+with_nvml() # COMMAND ARGS: device N is the file devices/N
+{
+    local library=$build_dir/tests/cli/nvml/libnvidia-ml.so.1
+    [ -f "$library" ] || skip "there is no $library"
+    NVML_DEVICES=$PWD/devices LD_LIBRARY_PATH=${library%/*} "$@"
+}
+
+library__memory_and_processes__told_by_device()
+{
+    mkdir devices
+    echo "3145728 0" >devices/0
+    echo "3145728 1" >devices/1
+    device_sweep <<'END'
+devices = ["GPU-a", 1]
+sample = "50ms"
+wait_clean = "1ms"
+END
+    sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo $((5 << 30)) 1 >devices\/0; sleep 0.6; echo 3145728 0 >devices\/0']/" sweep.toml
+    with_nvml run_meshsweep run --progress none --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'device 1 is not clean (3.0 MiB in use, 1 processes of others): it is waited for'
+    expect_stderr_lacks 'GPU-a is not clean'
+    expect_sql "GPU-a|$((5 << 30))" "SELECT DISTINCT devices, CAST(value AS INTEGER) FROM attempt JOIN summary ON attempt_id = attempt.id WHERE name = 'device_memory_peak'"
+}
+
+library__without_a_driver__nvidia_smi_asked()
+{
+    stand_in_smi
+    echo 40000 >used.0
+    device_sweep <<<'wait_clean = "1ms"'
+    LD_LIBRARY_PATH=$build_dir/tests/cli/nvml run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'device 0 is not clean (39.1 GiB in use by others): it is waited for'
+    expect_sql 1 "SELECT devices FROM attempt"
+}
+
 run_cases "$@"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "run/device_usage.h"
 #include "run/devices.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -126,6 +127,40 @@ static void devices_discover__driver_that_fails__files(void **state)
     write_file(&m, "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n", 0644);
     assert_discovered(&m, "0", "/proc/driver/nvidia");
     machine_free(&m);
+}
+
+static void device_usage_parse__nvidia_smi__by_number_or_name(void **state)
+{
+    (void)state;
+    struct device_list l = DEVICE_LIST_INIT;
+    struct device_usage use[3];
+    device_list_add_names(&l, "1,GPU-a,7");
+    device_usage_parse("0, GPU-abc, 12\n1, GPU-b, 0\nnonsense\n2, GPU-c, [N/A]\n", &l, use);
+    assert_int_equal(use[0].bytes, 0);
+    assert_int_equal(use[1].bytes, 12 << 20);
+    assert_int_equal(use[2].bytes, -1);
+    assert_int_equal(use[0].processes, -1);
+    device_list_free(&l);
+}
+
+static void device_usage_read__amd__cards_with_memory(void **state)
+{
+    (void)state;
+    struct machine m;
+    struct device_list l = DEVICE_LIST_INIT;
+    struct device_usage use[2];
+    machine_make(&m, "#!/bin/sh\nexit 9\n");
+    const struct device_witness w = {NULL, m.environment, m.root};
+    device_list_add_count(&l, 2);
+    assert_int_equal(device_usage_read(&w, &l, use), -1);
+    write_file(&m, "sys/class/drm/renderD128/device/vendor", "0x1234\n", 0644);
+    write_file(&m, "sys/class/drm/renderD129/device/mem_info_vram_used", "4096\n", 0644);
+    write_file(&m, "sys/class/drm/renderD130/device/mem_info_vram_used", "34359738368\n", 0644);
+    assert_int_equal(device_usage_read(&w, &l, use), 0);
+    assert_int_equal(use[0].bytes, 4096);
+    assert_true(use[1].bytes == INT64_C(34359738368));
+    machine_free(&m);
+    device_list_free(&l);
 }
 
 /* --- the pool --- */
@@ -319,6 +354,8 @@ int main(void)
         cmocka_unit_test(device_list__nvidia_smi__whole_devices_only),
         cmocka_unit_test(devices_discover__each_source__in_order),
         cmocka_unit_test(devices_discover__driver_that_fails__files),
+        cmocka_unit_test(device_usage_parse__nvidia_smi__by_number_or_name),
+        cmocka_unit_test(device_usage_read__amd__cards_with_memory),
         cmocka_unit_test(device_pool__all_or_none__neighbours_in_the_smallest_gap),
         cmocka_unit_test(device_pool__avoided__only_when_there_is_no_other),
         cmocka_unit_test(device_pool__bound_and_skipped__not_given),
