@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every file in configs/ is planned, and the quickstart is run: interrupted once, gone on with, won by something.
+# Every file in configs/ is planned and checked, and the quickstart is run: interrupted once, gone on with, won by something.
 . "$(dirname "$0")/lib.sh"
 
-every_file__is_planned()
+every_file__is_planned_and_right()
 {
     local file models
     for file in "$source_dir"/configs/*.toml; do
@@ -21,6 +21,10 @@ every_file__is_planned()
         expect_status 0
         expect_stdout_contains ' combinations, '
         expect_any_stderr
+        run_meshsweep check "$file"
+        expect_status 0
+        expect_stdout_contains "$file: "
+        expect_no_stderr
     done
     expect "! ls | grep results"
 }

@@ -263,6 +263,26 @@ END
     expect "grep -aq 'bytes cut by meshsweep' results.db.d/*/1/output.log"
 }
 
+# More bytes than 32 bits count; a hole is as long as what is written out, and costs nothing.
+output__of_gigabytes__bounded_and_said()
+{
+    truncate -s 5G probe 2>/dev/null || skip "no file of 5 GiB can be made here"
+    rm probe
+    job_lines 'objective = "max:v"' '[job.metrics.v]
+regex = "v: ([0-9.]+)"
+take = "max"' <<'END'
+echo v: 3; truncate -s 5G /proc/self/fd/1; echo; echo v: 4; echo the end
+echo v: 1
+END
+    run_silently 0
+    expect_sql "4.0|5368709134
+1.0|5" "SELECT v, log_bytes FROM results JOIN attempt ON job_id = job ORDER BY job"
+    expect_sql "1" "SELECT log_tail LIKE '%v: 4' || char(10) || 'the end' || char(10) AND length(log_tail) <= 4096
+        FROM attempt WHERE log_bytes > 5"
+    expect "[ \"\$(stat -c %s results.db.d/*/1/output.log | sort -n | tail -n 1)\" -lt 70000000 ]"
+    expect "grep -aqE '[0-9]{10} bytes cut by meshsweep' results.db.d/*/1/output.log"
+}
+
 output__binary__does_no_harm()
 {
     job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'

@@ -251,60 +251,102 @@ static void failure_by_name__each_name__and_nothing_else(void **state)
 
 /* --- words of frameworks --- */
 
+static const char *const device_lines[] = {
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79.15 GiB total capacity)",
+    "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of",
+    "RuntimeError: CUDA out of memory. Tried to allocate 1.95 GiB",
+    "torch.AcceleratorError: CUDA error: out of memory",
+    "RuntimeError: cuda runtime error (2) : out of memory at THCStorage.cu:58",
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB",
+    "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 4.66 GiB",
+    "RuntimeError: MPS backend out of memory (MPS allocated: 17.00 GB)",
+    "RuntimeError: NPU out of memory. Tried to allocate 512.00 MiB (NPU 0; 60.97 GiB total capacity)",
+    "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    "cudaErrorMemoryAllocation",
+    "HIP runtime error: hipErrorOutOfMemory",
+    "failed to allocate 2.00G (2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+    "cudaMalloc failed: out of memory",
+    "level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)",
+    "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes.",
+    "Execution of replica 0 failed: RESOURCE_EXHAUSTED: Failed to allocate request for 256.00MiB on device ordinal 0",
+    "RuntimeError: Resource exhausted: Failed to allocate request for 32.00MiB (33554432B) on device ordinal 0",
+    "RESOURCE_EXHAUSTED: Attempting to reserve 12.62G at the bottom of memory. There are 10.91G free",
+    "XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 20.1G of 15.48G hbm.",
+    "ResourceExhaustedError: OOM when allocating tensor with shape[16,12,512,512] and type float",
+    "Out of memory error on GPU 0. Cannot allocate 98.000244MB memory on GPU 0",
+    "node1:18453:18453 [0] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'",
+    "Cuda failure 2 'out of memory'",
+    "ncclUnhandledCudaError: Call to CUDA function failed. Last error: out of memory",
+    "Failed to allocate memory for requested buffer of size 4194304",
+    "meshsweep-trainer: out of memory: rank 1 tried to allocate 3.50 MiB (device capacity 4.00 MiB; 2.00 MiB already",
+};
+
 static void patterns__device_memory__oom(void **state)
 {
     (void)state;
-    static const char *const lines[] = {
-        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79.15 GiB total capacity)",
-        "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of",
-        "RuntimeError: CUDA out of memory. Tried to allocate 1.95 GiB",
-        "torch.AcceleratorError: CUDA error: out of memory",
-        "RuntimeError: cuda runtime error (2) : out of memory at THCStorage.cu:58",
-        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB",
-        "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 4.66 GiB",
-        "RuntimeError: MPS backend out of memory (MPS allocated: 17.00 GB)",
-        "RuntimeError: NPU out of memory. Tried to allocate 512.00 MiB (NPU 0; 60.97 GiB total capacity)",
-        "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
-        "cudaErrorMemoryAllocation",
-        "failed to allocate 2.00G (2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
-        "cudaMalloc failed: out of memory",
-        "level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)",
-        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes.",
-        "Execution of replica 0 failed: RESOURCE_EXHAUSTED: Failed to allocate request for 256.00MiB on device ordinal 0",
-        "RuntimeError: Resource exhausted: Failed to allocate request for 32.00MiB (33554432B) on device ordinal 0",
-        "XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 20.1G of 15.48G hbm.",
-        "ResourceExhaustedError: OOM when allocating tensor with shape[16,12,512,512] and type float",
-        "Out of memory error on GPU 0. Cannot allocate 98.000244MB memory on GPU 0",
-        "node1:18453:18453 [0] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'",
-        "Cuda failure 2 'out of memory'",
-        "meshsweep-trainer: out of memory: rank 1 tried to allocate 3.50 MiB (device capacity 4.00 MiB; 2.00 MiB already",
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (class_of(lines[i]) != FAILURE_OOM)
-            fail_msg("not told as oom: %s", lines[i]);
+    for (size_t i = 0; i < sizeof device_lines / sizeof *device_lines; i++)
+        if (class_of(device_lines[i]) != FAILURE_OOM)
+            fail_msg("not told as oom: %s", device_lines[i]);
 }
+
+static const char *const host_lines[] = {
+    "RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried",
+    "RuntimeError: [enforce fail at alloc_cpu.cpp:83] . DefaultCPUAllocator: not enough memory: you tried to allocate",
+    "MemoryError",
+    "[rank0]: MemoryError: ",
+    "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000000000,)",
+    "terminate called after throwing an instance of 'std::bad_alloc'",
+    "OSError: [Errno 12] Cannot allocate memory",
+    "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.",
+    "ERROR: Unexpected bus error encountered in worker. It is possible that dataloader's workers are out of shared memory",
+    "[1234.5] Out of memory: Killed process 4711 (python) total-vm:123456kB",
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks have been OOM Killed.",
+    "slurmstepd: error: Detected 2 oom-kill event(s) in step 3756240.batch cgroup.",
+    "srun: error: nid001277: tasks 1-3: Out Of Memory",
+};
 
 static void patterns__host_memory__oom_host(void **state)
 {
     (void)state;
-    static const char *const lines[] = {
-        "RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried",
-        "RuntimeError: [enforce fail at alloc_cpu.cpp:83] . DefaultCPUAllocator: not enough memory: you tried to allocate",
-        "MemoryError",
-        "[rank0]: MemoryError: ",
-        "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000000000,)",
-        "terminate called after throwing an instance of 'std::bad_alloc'",
-        "OSError: [Errno 12] Cannot allocate memory",
-        "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.",
-        "ERROR: Unexpected bus error encountered in worker. It is possible that dataloader's workers are out of shared memory",
-        "[1234.5] Out of memory: Killed process 4711 (python) total-vm:123456kB",
-        "slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks have been OOM Killed.",
-        "slurmstepd: error: Detected 2 oom-kill event(s) in step 3756240.batch cgroup.",
-        "srun: error: nid001277: tasks 1-3: Out Of Memory",
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (class_of(lines[i]) != FAILURE_OOM_HOST)
-            fail_msg("not told as oom-host: %s", lines[i]);
+    for (size_t i = 0; i < sizeof host_lines / sizeof *host_lines; i++)
+        if (class_of(host_lines[i]) != FAILURE_OOM_HOST)
+            fail_msg("not told as oom-host: %s", host_lines[i]);
+}
+
+static bool finds_any(const char *pattern, const char *const *lines, size_t count)
+{
+    struct failure_pattern only = {(char *)"oom", (char *)pattern, (char *)"here", {"", 0, 0}};
+    struct classifier *all = classifier;
+    struct error e = ERROR_INIT;
+    bool found = false;
+    assert_int_equal(classifier_create(&only, 1, &classifier, &e), 0);
+    for (size_t i = 0; i < count && !found; i++)
+        found = class_of(lines[i]) == FAILURE_OOM;
+    classifier_free(classifier);
+    classifier = all;
+    return found;
+}
+
+static void patterns__each_of_them__finds_a_line_above(void **state)
+{
+    (void)state;
+    struct db *db = NULL;
+    struct stmt *s = NULL;
+    struct error e = ERROR_INIT;
+    int count = 0;
+    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
+    assert_int_equal(db_exec(db, embedded_text("migrations/0001_initial.sql"), &e), 0);
+    assert_int_equal(db_exec(db, embedded_text("sql/failures.sql"), &e), 0);
+    assert_int_equal(db_prepare(db, "SELECT pattern, class FROM failure_pattern", &s, &e), 0);
+    for (; stmt_next(s, &e) > 0; count++) {
+        bool device = strcmp(stmt_text(s, 1), "oom") == 0;
+        if (!finds_any(stmt_text(s, 0), device ? device_lines : host_lines,
+                       device ? sizeof device_lines / sizeof *device_lines : sizeof host_lines / sizeof *host_lines))
+            fail_msg("no line for: %s", stmt_text(s, 0));
+    }
+    assert_true(count > 20);
+    stmt_free(s);
+    db_close(db);
 }
 
 static void patterns__false_friends__exit(void **state)
@@ -399,6 +441,7 @@ int main(void)
         cmocka_unit_test(failure_by_name__each_name__and_nothing_else),
         cmocka_unit_test(patterns__device_memory__oom),
         cmocka_unit_test(patterns__host_memory__oom_host),
+        cmocka_unit_test(patterns__each_of_them__finds_a_line_above),
         cmocka_unit_test(patterns__false_friends__exit),
         cmocka_unit_test(classify__large_log__searched_at_both_ends),
         cmocka_unit_test(log_tail__cut__at_a_line_and_as_utf8),
