@@ -1,12 +1,15 @@
 #include "space/knowledge.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "space/match.h"
 #include "util/memory.h"
 
 struct knowledge {
     struct space *space;
     struct order_reader *reader;
+    struct match_cursor *stored; /* NULL until a stored job is added */
     struct stmt *insert, *mark, *find, *of_one, *of_all;
 };
 
@@ -84,6 +87,7 @@ void knowledge_free(struct knowledge *k)
     if (!k)
         return;
     order_reader_close(k->reader);
+    match_close(k->stored);
     stmt_free(k->insert);
     stmt_free(k->mark);
     stmt_free(k->find);
@@ -92,19 +96,48 @@ void knowledge_free(struct knowledge *k)
     free(k);
 }
 
+static int insert(struct knowledge *k, int64_t id, bool is_witness, const struct hash128 *class, const double *coordinates,
+                  struct error *e)
+{
+    stmt_bind_int(k->insert, 1, id);
+    stmt_bind_int(k->insert, 2, is_witness);
+    stmt_bind_blob(k->insert, 3, class->bytes, sizeof class->bytes);
+    for (size_t i = 0; i < order_coordinates(k->space); i++)
+        stmt_bind_double(k->insert, 4 + (int)i, coordinates[i]);
+    return stmt_run(k->insert, e);
+}
+
 int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness, struct error *e)
 {
     struct hash128 class;
     double coordinates[ORDER_COORDINATES_MOST];
     int rc = order_read(k->reader, rank, &class, coordinates, e);
-    if (rc <= 0)
+    return rc > 0 ? insert(k, id, is_witness, &class, coordinates, e) : rc;
+}
+
+/* 1: the sweep would run the job's specs as that job. */
+static int is_same_job(struct knowledge *k, const struct stored_job *job, struct error *e)
+{
+    const struct match *m;
+    if (!k->stored && match_open_stored(k->space, &k->stored, e) < 0)
+        return -1;
+    match_seek_stored(k->stored, job);
+    int rc = match_next(k->stored, &m, e);
+    return rc > 0 ? memcmp(m->key.bytes, job->key.bytes, sizeof m->key.bytes) == 0 : rc;
+}
+
+int knowledge_add_stored(struct knowledge *k, int64_t id, const struct stored_job *job, bool *added, struct error *e)
+{
+    struct hash128 class;
+    double coordinates[ORDER_COORDINATES_MOST];
+    *added = false;
+    if (!stored_is_known(k->space, job))
+        return 0;
+    int rc = is_same_job(k, job, e);
+    if (rc <= 0 || (rc = order_read_stored(k->reader, job, &class, coordinates, e)) <= 0)
         return rc;
-    stmt_bind_int(k->insert, 1, id);
-    stmt_bind_int(k->insert, 2, is_witness);
-    stmt_bind_blob(k->insert, 3, class.bytes, sizeof class.bytes);
-    for (size_t i = 0; i < order_coordinates(k->space); i++)
-        stmt_bind_double(k->insert, 4 + (int)i, coordinates[i]);
-    return stmt_run(k->insert, e);
+    *added = true;
+    return insert(k, id, true, &class, coordinates, e);
 }
 
 int knowledge_witness(struct knowledge *k, int64_t id, struct error *e)

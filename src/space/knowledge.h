@@ -18,6 +18,10 @@ void knowledge_free(struct knowledge *k);
  * the space are passed over. */
 int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness, struct error *e);
 
+/* A job of a database that no combination of the space is, and that ran out of device memory: a witness where the sweep
+ * would run its specs as the same job (else they say nothing of this sweep's jobs). `*added` says whether. */
+int knowledge_add_stored(struct knowledge *k, int64_t id, const struct stored_job *job, bool *added, struct error *e);
+
 /* It ran out of device memory. */
 int knowledge_witness(struct knowledge *k, int64_t id, struct error *e);
 

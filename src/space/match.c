@@ -208,8 +208,8 @@ bool match_keeps_derived(const struct space *space, size_t derived)
     return false;
 }
 
-static int open_cursor(struct space *space, const struct expression *filter, size_t rule_count, bool ordered,
-                       struct match_cursor **out, struct error *e)
+/* `from`: what follows the columns. */
+static int prepare_cursor(struct space *space, const struct buffer *from, struct match_cursor **out, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
     struct match_cursor *c = xcalloc(1, sizeof *c);
@@ -218,17 +218,27 @@ static int open_cursor(struct space *space, const struct expression *filter, siz
     c->derived = xcalloc(space->names.derived_count, sizeof *c->derived);
     c->counted = xcalloc(space->placeholder_count, sizeof *c->counted);
     add_select(space, &sql);
-    join_add(space, ~0u, rule_count, &sql);
-    if (filter)
-        buffer_printf(&sql, " AND %s", filter->sql);
-    if (ordered)
-        add_order(space, &sql);
+    buffer_add(&sql, from->data, from->length);
     int rc = db_prepare(space->db, buffer_text(&sql), &c->select, e);
     buffer_free(&sql);
     if (rc < 0)
         match_close(c);
     else
         *out = c;
+    return rc;
+}
+
+static int open_cursor(struct space *space, const struct expression *filter, size_t rule_count, bool ordered,
+                       struct match_cursor **out, struct error *e)
+{
+    struct buffer from = BUFFER_INIT;
+    join_add(space, ~0u, rule_count, &from);
+    if (filter)
+        buffer_printf(&from, " AND %s", filter->sql);
+    if (ordered)
+        add_order(space, &from);
+    int rc = prepare_cursor(space, &from, out, e);
+    buffer_free(&from);
     return rc;
 }
 
@@ -262,6 +272,22 @@ void match_seek(struct match_cursor *c, const int64_t *spec)
     for (int i = 0; i < SECTION_COUNT; i++)
         if (c->space->counts[i])
             stmt_bind_int(c->select, i + 1, spec[i] < 0 ? 0 : spec[i]); /* the default cluster has one */
+}
+
+int match_open_stored(struct space *space, struct match_cursor **out, struct error *e)
+{
+    struct buffer from = BUFFER_INIT;
+    buffer_add_char(&from, ' ');
+    stored_add_from(space, &from);
+    int rc = prepare_cursor(space, &from, out, e);
+    buffer_free(&from);
+    return rc;
+}
+
+void match_seek_stored(struct match_cursor *c, const struct stored_job *job)
+{
+    stmt_reset(c->select);
+    stored_bind(c->select, c->space, job);
 }
 
 struct value match_column_value(const struct stmt *s, int column, bool is_bool)

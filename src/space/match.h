@@ -3,6 +3,7 @@
 #define MESHSWEEP_SPACE_MATCH_H
 
 #include "space/space.h"
+#include "space/stored.h"
 #include "util/hash.h"
 
 struct rule_count {
@@ -48,6 +49,12 @@ int match_open(struct space *space, const struct expression *filter, bool ordere
  * sections), and match_next gives it once, unless `ruled` and a rule excludes it. */
 int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e);
 void match_seek(struct match_cursor *c, const int64_t *spec);
+
+/* A cursor over jobs of a database, all of whose keys the sweep knows: match_seek_stored chooses one, and match_next gives
+ * what the sweep would run with its specs, whatever the rules say: the same job where the keys are equal. Ranks and rows
+ * of specs say nothing. */
+int match_open_stored(struct space *space, struct match_cursor **out, struct error *e);
+void match_seek_stored(struct match_cursor *c, const struct stored_job *job);
 
 int match_next(struct match_cursor *c, const struct match **out, struct error *e); /* 1, 0 at the end, -1 */
 void match_close(struct match_cursor *c);

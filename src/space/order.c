@@ -123,6 +123,7 @@ size_t order_coordinates(const struct space *space)
 struct order_reader {
     struct space *space;
     struct stmt *select; /* a column of what must be equal, then of each coordinate its value and its keys */
+    struct stmt *stored; /* the same of a job of a database; NULL until one is asked for */
     struct buffer class;
 };
 
@@ -167,7 +168,7 @@ static void add_values(const struct space *space, const size_t *keys, size_t cou
     buffer_add_text(sql, count ? ")" : "''");
 }
 
-static void add_select(const struct space *space, struct buffer *sql)
+static void add_columns(const struct space *space, struct buffer *sql)
 {
     const struct space_order *o = space->order;
     size_t *equal = xcalloc(space->names.key_count + 1, sizeof *equal), count = 0;
@@ -181,7 +182,12 @@ static void add_select(const struct space *space, struct buffer *sql)
         add_values(space, o->items[i].keys, o->items[i].key_count, sql);
     }
     free(equal);
-    const char *word = " FROM ";
+    buffer_add_char(sql, ' ');
+}
+
+static void add_specs(const struct space *space, struct buffer *sql)
+{
+    const char *word = "FROM ";
     for (int i = 0; i < SECTION_COUNT; i++, word = space->counts[i - 1] ? " CROSS JOIN " : word)
         if (space->counts[i])
             buffer_printf(sql, "%s\"%s\"", word, section_names[i]);
@@ -196,7 +202,8 @@ int order_reader_open(struct space *space, struct order_reader **out, struct err
     struct order_reader *r = xcalloc(1, sizeof *r);
     struct buffer sql = BUFFER_INIT;
     r->space = space;
-    add_select(space, &sql);
+    add_columns(space, &sql);
+    add_specs(space, &sql);
     int rc = db_prepare(space->db, buffer_text(&sql), &r->select, e);
     buffer_free(&sql);
     if (rc < 0)
@@ -211,6 +218,7 @@ void order_reader_close(struct order_reader *r)
     if (!r)
         return;
     stmt_free(r->select);
+    stmt_free(r->stored);
     buffer_free(&r->class);
     free(r);
 }
@@ -221,22 +229,33 @@ static void add_equal(struct buffer *class, size_t coordinate, const char *text)
     buffer_add_text(class, text);
 }
 
-static void take_point(struct order_reader *r, double *coordinates)
+static void take_point(struct order_reader *r, const struct stmt *row, double *coordinates)
 {
     const struct space_order *o = r->space->order;
     buffer_clear(&r->class);
-    buffer_add_text(&r->class, stmt_text(r->select, 0));
+    buffer_add_text(&r->class, stmt_text(row, 0));
     for (size_t i = 0; i < o->count; i++) {
         int value = 1 + 2 * (int)i;
-        bool orders = !stmt_is_null(r->select, value);
+        bool orders = !stmt_is_null(row, value);
         coordinates[i] = 0;
         if (!orders)
-            add_equal(&r->class, i, stmt_text(r->select, value + 1));
+            add_equal(&r->class, i, stmt_text(row, value + 1));
         else if (o->items[i].direction == ORDER_EQUAL)
-            add_equal(&r->class, i, stmt_text(r->select, value));
+            add_equal(&r->class, i, stmt_text(row, value));
         else
-            coordinates[i] = stmt_double(r->select, value);
+            coordinates[i] = stmt_double(row, value);
     }
+}
+
+static int read_point(struct order_reader *r, struct stmt *s, struct hash128 *class, double *coordinates, struct error *e)
+{
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        take_point(r, s, coordinates);
+        *class = hash_bytes(r->class.data, r->class.length);
+    }
+    stmt_reset(s);
+    return rc;
 }
 
 int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, double *coordinates, struct error *e)
@@ -249,11 +268,24 @@ int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, doub
             stmt_bind_int(r->select, i + 1, rank % r->space->counts[i]);
             rank /= r->space->counts[i];
         }
-    int rc = stmt_next(r->select, e);
-    if (rc > 0) {
-        take_point(r, coordinates);
-        *class = hash_bytes(r->class.data, r->class.length);
-    }
-    stmt_reset(r->select);
+    return read_point(r, r->select, class, coordinates, e);
+}
+
+static int open_stored(struct order_reader *r, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    add_columns(r->space, &sql);
+    stored_add_from(r->space, &sql);
+    int rc = db_prepare(r->space->db, buffer_text(&sql), &r->stored, e);
+    buffer_free(&sql);
     return rc;
+}
+
+int order_read_stored(struct order_reader *r, const struct stored_job *job, struct hash128 *class, double *coordinates,
+                      struct error *e)
+{
+    if (!r->stored && open_stored(r, e) < 0)
+        return -1;
+    stored_bind(r->stored, r->space, job);
+    return read_point(r, r->stored, class, coordinates, e);
 }

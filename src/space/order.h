@@ -11,6 +11,7 @@
 #define MESHSWEEP_SPACE_ORDER_H
 
 #include "space/space.h"
+#include "space/stored.h"
 #include "util/hash.h"
 
 #define ORDER_COORDINATES_MOST 64
@@ -30,5 +31,9 @@ void order_reader_close(struct order_reader *r);
 /* Of the combination at that rank: 1 with its class and coordinates (0 where an entry orders nothing; as many as
  * order_coordinates), 0 when there is no such rank, -1. */
 int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, double *coordinates, struct error *e);
+
+/* The same of a job of a database, all of whose keys the sweep knows. */
+int order_read_stored(struct order_reader *r, const struct stored_job *job, struct hash128 *class, double *coordinates,
+                      struct error *e);
 
 #endif

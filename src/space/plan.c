@@ -6,6 +6,7 @@
 
 #include "space/knowledge.h"
 #include "space/migration.h"
+#include "store/witnesses.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 
@@ -191,6 +192,29 @@ static int take_witness(struct planner *p, const struct match *m, struct error *
     return knowledge_add(p->knowledge, (int64_t)p->witness_count, m->rank, true, e);
 }
 
+/* Jobs that are in the file were taken where they are. */
+static bool is_taken(const struct planner *p, const struct hash128 *key)
+{
+    for (size_t i = 0; i < p->witness_count; i++)
+        if (memcmp(p->witnesses[i].bytes, key->bytes, sizeof key->bytes) == 0)
+            return true;
+    return false;
+}
+
+static int take_stored(void *context, const struct witness_row *row, struct error *e)
+{
+    struct planner *p = context;
+    const struct stored_job job = stored_of(row);
+    bool added;
+    if (is_taken(p, &job.key))
+        return 0;
+    p->witnesses = array_grow(p->witnesses, p->witness_count, sizeof *p->witnesses);
+    p->witnesses[p->witness_count] = job.key;
+    int rc = knowledge_add_stored(p->knowledge, (int64_t)p->witness_count + 1, &job, &added, e);
+    p->witness_count += added;
+    return rc;
+}
+
 /* Over the whole sweep: what is planned may be less. */
 static int find_witnesses(struct planner *p, struct error *e)
 {
@@ -211,7 +235,7 @@ static int find_witnesses(struct planner *p, struct error *e)
         if ((rc = take_witness(p, m, e)) < 0)
             break;
     match_close(cursor);
-    return rc;
+    return rc < 0 ? -1 : witnesses_walk_elsewhere(p->request->db, 0, take_stored, p, e);
 }
 
 /* `*witness` stays NULL for what may run. */

@@ -18,15 +18,43 @@ static int add(void *context, int64_t job_id, int64_t rank, bool is_witness, str
     return knowledge_add(context, job_id, rank, is_witness, e);
 }
 
-/* Every job that may run is read only when the first one has run out of memory. */
-static int learn(struct pruning *p, struct error *e)
+struct elsewhere {
+    struct knowledge *knowledge;
+    int64_t added;
+};
+
+static int add_elsewhere(void *context, const struct witness_row *row, struct error *e)
+{
+    struct elsewhere *w = context;
+    const struct stored_job job = stored_of(row);
+    bool added;
+    int rc = knowledge_add_stored(w->knowledge, row->job_id, &job, &added, e);
+    w->added += added;
+    return rc;
+}
+
+/* Unless `always`, every job that may run is read only when one that is no longer in the file says something of them. */
+static int read_jobs(struct pruning *p, bool always, struct error *e)
+{
+    if (knowledge_create(p->space, &p->knowledge, e) < 0)
+        return -1;
+    struct elsewhere w = {p->knowledge, 0};
+    if (witnesses_walk_elsewhere(p->db, p->sweep_id, add_elsewhere, &w, e) < 0)
+        return -1;
+    if (always || w.added > 0)
+        return witnesses_walk(p->db, p->sweep_id, add, p->knowledge, e);
+    knowledge_free(p->knowledge);
+    p->knowledge = NULL;
+    return 0;
+}
+
+static int learn(struct pruning *p, bool always, struct error *e)
 {
     if (p->knowledge)
         return 0;
     if (db_exec(p->space->db, "BEGIN", e) < 0)
         return -1;
-    if (knowledge_create(p->space, &p->knowledge, e) < 0 ||
-        witnesses_walk(p->db, p->sweep_id, add, p->knowledge, e) < 0) {
+    if (read_jobs(p, always, e) < 0) {
         db_rollback(p->space->db);
         return -1;
     }
@@ -59,8 +87,9 @@ int pruning_open(struct space *space, struct db *db, int64_t sweep_id, struct pr
     struct pruner pruner = {p, NULL, 0};
     bool any = false;
     *p = (struct pruning){space, db, sweep_id, NULL, false};
-    if (witnesses_clear(db, sweep_id, e) < 0 || (space->order && witnesses_any(db, sweep_id, &any, e) < 0) ||
-        (any && (learn(p, e) < 0 || knowledge_dependents(p->knowledge, 0, prune, &pruner, e) < 0))) {
+    if (witnesses_clear(db, sweep_id, e) < 0 ||
+        (space->order && (witnesses_any(db, sweep_id, &any, e) < 0 || learn(p, any, e) < 0)) ||
+        (p->knowledge && knowledge_dependents(p->knowledge, 0, prune, &pruner, e) < 0)) {
         pruning_close(p);
         return -1;
     }
@@ -88,7 +117,7 @@ int pruning_note(struct pruning *p, int64_t job_id, const struct pruning_listene
     *count = 0;
     if (!p->space->order)
         return 0;
-    if (learn(p, e) < 0 || knowledge_witness(p->knowledge, job_id, e) < 0 ||
+    if (learn(p, true, e) < 0 || knowledge_witness(p->knowledge, job_id, e) < 0 ||
         knowledge_dependents(p->knowledge, job_id, prune, &pruner, e) < 0)
         return -1;
     *count = pruner.count;

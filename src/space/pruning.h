@@ -8,6 +8,7 @@
 struct pruning;
 
 /* Inside the caller's write transaction: brings the sweep's pruned jobs up to date, none where the space has no order.
+ * Jobs of other sweeps are witnesses, too, where this one would run their specs as the same jobs.
  * Both must outlive what is made. */
 int pruning_open(struct space *space, struct db *db, int64_t sweep_id, struct pruning **out, struct error *e);
 void pruning_close(struct pruning *p);

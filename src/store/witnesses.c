@@ -51,6 +51,34 @@ int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *con
     return rc;
 }
 
+int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,
+                             struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   /* + keeps to the index of the failed ones: a table may be long. */
+                   "SELECT j.id, j.key, a.json, b.json, c.json, d.json, a.hash, b.hash, c.hash, d.hash FROM job AS j"
+                   " LEFT JOIN spec AS a ON a.id = j.cluster_id LEFT JOIN spec AS b ON b.id = j.model_id"
+                   " LEFT JOIN spec AS c ON c.id = j.training_id LEFT JOIN spec AS d ON d.id = j.parallel_id"
+                   " WHERE j.sweep_id <> ?1 AND j.state = 'failed' AND j.failure = 'oom' ORDER BY +j.id DESC LIMIT ?2",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, sweep_id);
+    stmt_bind_int(s, 2, WITNESSES_MOST);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        struct witness_row row = {.job_id = stmt_int(s, 0), .key = stmt_blob(s, 1)};
+        for (int i = 0; i < 4; i++) {
+            row.json[i] = stmt_text(s, 2 + i);
+            row.hash[i] = stmt_is_null(s, 6 + i) ? NULL : stmt_blob(s, 6 + i);
+        }
+        if ((rc = each(context, &row, e)) < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
 int witnesses_set(struct db *db, int64_t job_id, int64_t witness_id, bool *pruned, struct error *e)
 {
     struct stmt *s = NULL;

@@ -16,6 +16,18 @@ int witnesses_any(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
 typedef int (*witness_each)(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e);
 int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *context, struct error *e);
 
+/* The same for jobs of other sweeps that stand as failed for want of device memory, the newest WITNESSES_MOST of them. */
+#define WITNESSES_MOST 1000
+struct witness_row {
+    int64_t job_id;
+    const void *key;        /* 16 bytes; all borrowed for the call */
+    const char *json[4];    /* of the specs, in the order of enum section_kind; NULL: none */
+    const void *hash[4];
+};
+typedef int (*witness_elsewhere_each)(void *context, const struct witness_row *row, struct error *e);
+int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,
+                             struct error *e);
+
 /* Whether the job has a witness. */
 int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e);
 

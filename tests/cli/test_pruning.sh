@@ -139,6 +139,36 @@ witness__deleted_or_tried_again__dependents_are_back()
     expect_jobs '18|2|4|24'
 }
 
+# The file asks for larger micro-batches alone: those of before have shown where memory ends.
+witness__no_longer_in_the_file__still_one()
+{
+    pruned_sweep
+    run_it
+    sed -i 's/^micro_batch = .*/micro_batch = [16, 32]/' sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_matches '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs no less than [0-9a-f]{16}, which ran out'
+    expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
+    expect_no_stderr
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_jobs '0||12|12'
+    # What another command did with these specs says nothing of this one.
+    sed -i 's|"/bin/sh", "job.sh"|"/bin/sh", "./job.sh"|' sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '+ 12 new'
+    expect_no_stderr
+    # Nor what a key did that the file does not know any more.
+    sed -i 's|"/bin/sh", "./job.sh"|"/bin/sh", "job.sh"|; s/^lr = \[1, 2\]/epochs = 1/; s/^lr = "any"//; s/"{lr}"/"1"/' sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '+ 6 new'
+    expect_no_stderr
+}
+
 order__other_failures_and_unequal_keys__prune_nothing()
 {
     pruned_sweep

@@ -1,0 +1,76 @@
+#include "space/stored.h"
+
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "space/expression.h"
+#include "store/witnesses.h"
+
+struct stored_job stored_of(const struct witness_row *row)
+{
+    struct stored_job job = {.json = {NULL}};
+    memcpy(job.key.bytes, row->key, sizeof job.key.bytes);
+    memcpy(job.json, row->json, sizeof job.json);
+    memcpy(job.hash, row->hash, sizeof job.hash);
+    return job;
+}
+
+static bool keys_are_known(const struct space *space, enum section_kind section, const char *json)
+{
+    cJSON *spec = cJSON_Parse(json);
+    bool known = spec && space->counts[section];
+    for (const cJSON *k = spec ? spec->child : NULL; k && known; k = k->next)
+        known = names_find(&space->names, section, k->string) != NULL;
+    cJSON_Delete(spec);
+    return known;
+}
+
+bool stored_is_known(const struct space *space, const struct stored_job *job)
+{
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (job->json[i] && !keys_are_known(space, (enum section_kind)i, job->json[i]))
+            return false;
+    return true;
+}
+
+/* json_extract() wants a path, in which a key's own quotes and backslashes have no place: such keys stay NULL. */
+static void add_value(const struct key *key, struct buffer *sql)
+{
+    if (strpbrk(key->name, "\"\\'"))
+        buffer_add_text(sql, "NULL AS ");
+    else
+        buffer_printf(sql, "json_extract(?%d, '$.\"%s\"') AS ", key->section + 1, key->name);
+    expression_add_name(sql, key->name);
+}
+
+void stored_add_from(const struct space *space, struct buffer *sql)
+{
+    const char *word = "FROM";
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        if (!space->counts[i])
+            continue;
+        buffer_printf(sql, "%s (SELECT 0 AS \"#id\", ?%d AS \"#hash\", NULL AS \"#core\", ?%d AS \"#json\"", word, SECTION_COUNT + i + 1,
+                      i + 1);
+        for (size_t k = 0; k < space->names.key_count; k++)
+            if ((int)space->names.keys[k].section == i) {
+                buffer_add_text(sql, ", ");
+                add_value(&space->names.keys[k], sql);
+            }
+        buffer_printf(sql, ") AS \"%s\"", section_names[i]);
+        word = " CROSS JOIN";
+    }
+}
+
+void stored_bind(struct stmt *s, const struct space *space, const struct stored_job *job)
+{
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        if (!space->counts[i])
+            continue;
+        stmt_bind_text(s, i + 1, job->json[i]);
+        if (job->hash[i])
+            stmt_bind_blob(s, SECTION_COUNT + i + 1, job->hash[i], sizeof(struct hash128));
+        else
+            stmt_bind_null(s, SECTION_COUNT + i + 1);
+    }
+}

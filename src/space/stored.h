@@ -1,0 +1,25 @@
+/* Jobs that stand in a database, read as if the sweep file had their specs: what ran before the file was changed. */
+#ifndef MESHSWEEP_SPACE_STORED_H
+#define MESHSWEEP_SPACE_STORED_H
+
+#include "space/space.h"
+#include "util/hash.h"
+
+/* Borrowed. A section that the job has no spec of is NULL. */
+struct stored_job {
+    struct hash128 key;
+    const char *json[SECTION_COUNT];  /* specs as canonical JSON */
+    const void *hash[SECTION_COUNT];  /* theirs, 16 bytes */
+};
+
+struct witness_row;
+struct stored_job stored_of(const struct witness_row *row); /* borrows what it does */
+
+/* Whether the sweep knows every key of the job's specs: of another key it could not be said what it means. */
+bool stored_is_known(const struct space *space, const struct stored_job *job);
+
+/* Appends "FROM …" with one row of each section that the space has: a spec of the job that stored_bind() binds. */
+void stored_add_from(const struct space *space, struct buffer *sql);
+void stored_bind(struct stmt *s, const struct space *space, const struct stored_job *job);
+
+#endif
