@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/search_model.h"
+#include "cli/search_setup.h"
 #include "config/sweep_reader.h"
 #include "deepspeed/ds_config.h"
 #include "space/build.h"
@@ -50,6 +51,8 @@ static int check_sweep(const char *path, struct error *e)
     struct space *space = NULL;
     struct ds_config *ds_config = NULL;
     struct space_options build = {0};
+    struct search_setup search = {0};
+    const struct run_options as_in_the_file = {0};
     uint64_t candidates = 0;
     int rc = sweep_load(path, &sweep, e);
     if (rc == 0 && sweep->model_space)
@@ -59,6 +62,10 @@ static int check_sweep(const char *path, struct error *e)
     build.base = ds_config_base(ds_config);
     if (rc == 0)
         rc = space_build(sweep, &build, &space, e);
+    if (rc == 0)
+        rc = search_setup_read(&as_in_the_file, sweep, &search, e);
+    if (rc == 0)
+        rc = search_setup_check(&search, space, NULL, e);
     if (rc == 0)
         rc = print_sweep(path, space, candidates, e);
     space_free(space);

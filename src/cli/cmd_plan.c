@@ -9,6 +9,7 @@
 #include "cli/match_words.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
+#include "cli/search_setup.h"
 #include "cli/session.h"
 #include "report/text.h"
 #include "space/describe.h"
@@ -246,7 +247,12 @@ static int plan(const struct arguments *a, struct error *e)
     struct session s;
     struct db *db = NULL;
     struct buffer out = BUFFER_INIT;
+    struct search_setup search = {0};
     int status = session_open(&s, o, a, e);
+    if (status == 0)
+        status = search_setup_read(o, s.sweep, &search, e);
+    if (status == 0)
+        status = search_setup_check(&search, s.space, s.only.sql ? &s.only : NULL, e);
     if (status == 0 && store_exists(o->db))
         status = store_open_read_only(o->db, &db, e);
     if (status == 0 && db)

@@ -102,5 +102,6 @@ const struct option run_option_table[] = {
 
 const struct option plan_option_table[] = {
     WHAT_TO_MATCH,
+    SEARCH_OPTIONS,
     {.name = NULL},
 };

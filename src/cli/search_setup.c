@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "search/candidates.h"
+#include "space/enumerate.h"
+#include "store/open.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/suggest.h"
@@ -104,4 +107,41 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
                          "--metric max:METRIC",
                          sweep->path);
     return 0;
+}
+
+static int try_search(const struct search_setup *setup, struct space *space, struct db *db,
+                      const struct expression *only, struct error *e)
+{
+    struct enumeration enumeration = {0};
+    struct candidate_set set = {0};
+    struct search *search = NULL;
+    struct search_options complete = setup->options;
+    search_options_complete(&complete);
+    if (enumerate_into(space, db, NULL, NULL, &enumeration, e) < 0)
+        return -1;
+    if (enumeration.counts.jobs == 0)
+        return 0;
+    if (only && enumerate_select(space, db, only, e) < 0)
+        return -1;
+    const struct candidate_request request = {.space = space, .db = db, .sweep_id = enumeration.sweep_id,
+                                              .equal_batch = complete.equal_batch != 0, .only_selected = only != NULL};
+    int rc = candidates_load(&request, &set, e);
+    if (rc == 0)
+        rc = search_create(&set.space, &setup->options, &search, e);
+    search_free(search);
+    candidates_free(&set);
+    return rc;
+}
+
+int search_setup_check(const struct search_setup *setup, struct space *space, const struct expression *only,
+                       struct error *e)
+{
+    struct db *db = NULL;
+    if (!setup->wanted)
+        return 0;
+    if (store_open_scratch(&db, e) < 0)
+        return -1;
+    int rc = try_search(setup, space, db, only, e);
+    db_close(db);
+    return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/run_options.h"
 #include "config/sweep.h"
+#include "space/space.h"
 
 struct search_setup {
     struct search_options options; /* not completed; texts are borrowed from the sweep, argv and static storage */
@@ -12,5 +13,10 @@ struct search_setup {
 
 /* -1 (ERROR_USAGE) names the option that is wrong. */
 int search_setup_read(const struct run_options *o, struct sweep *sweep, struct search_setup *out, struct error *e);
+
+/* Whether the sweep's jobs can be searched that way, tried without any database of the user's: -1 (ERROR_USAGE) for
+ * what `run` would refuse, as more slots for one trial than there may be. `only` may be NULL; no jobs, no complaint. */
+int search_setup_check(const struct search_setup *setup, struct space *space, const struct expression *only,
+                       struct error *e);
 
 #endif

@@ -143,6 +143,19 @@ int store_open_blank(struct db **out, struct error *e)
     return rc;
 }
 
+int store_open_scratch(struct db **out, struct error *e)
+{
+    struct db *db = NULL;
+    if (store_open_blank(&db, e) < 0)
+        return -1;
+    if (refresh_data(db, e) < 0) {
+        db_close(db);
+        return -1;
+    }
+    *out = db;
+    return 0;
+}
+
 static int choose_journal(struct db *db, char **notice, struct error *e)
 {
     const char *network = network_file_system(db->path);

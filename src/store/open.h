@@ -23,6 +23,9 @@ int store_open_read_only(const char *path, struct db **out, struct error *e);
 /* A private database with the schema of a fresh file, its tables empty and without views. */
 int store_open_blank(struct db **out, struct error *e);
 
+/* The same as a fresh file is, views and all: to try what would come of a sweep. Closed with db_close. */
+int store_open_scratch(struct db **out, struct error *e);
+
 void store_close(struct db *db);
 
 /* Whether something stands at `path`. */

@@ -182,6 +182,45 @@ END
     expect_sql 0 "SELECT count(*) FROM attempt"
 }
 
+# As with `run`, and before it.
+impossible_searches__plan_and_check__status_2_and_nothing_made()
+{
+    search_sweep 'strategy = "random"' 'max_slots = 2'
+    printf '[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 4\n' >>sweep.toml
+    local command
+    for command in "plan" "run --dry-run" "plan --only micro_batch=1" "check sweep.toml"; do
+        # shellcheck disable=SC2086 # words
+        run_meshsweep $command
+        expect_status 2
+        expect_no_stdout
+        expect_stderr "meshsweep: max_slots: a trial needs 4 devices, and at most 2 may be in use"
+    done
+    run_meshsweep plan --max-slots 4
+    expect_status 0
+    expect_stdout_contains "40 jobs: + 40 new"
+    expect_no_stderr
+    run_meshsweep plan --max-slots 4 --divisor 1
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "meshsweep: --divisor: divisor: 1 is less than 2"
+    sed -i -e '/^max_slots/d' -e '/^zero_stage/s/=.*/= [0]/' sweep.toml
+    run_meshsweep plan --zero-stages 1
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "no candidate has one of the ZeRO stages asked for"
+    sed -i -e '/^micro_batch/d' -e 's/, "{micro_batch}"//' -e 's/"random"/"binary"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "strategy binary: it bisects the micro-batch, and no spec has one"
+    sed -i '/^objective/d' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "a search needs to know what is better"
+    expect "[ \"\$(echo *)\" = 'job.sh sweep.toml' ]"
+}
+
 nothing_to_search__said()
 {
     search_sweep 'strategy = "random"' 'zero_stages = [1]'
