@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "run/cgroup.h"
 #include "run/process.h"
 #include "run/process_table.h"
 #include "run/supervisor.h"
@@ -37,6 +38,11 @@ static bool descends_from_found(const struct process_table *t, const struct proc
     return false;
 }
 
+static bool bears(const struct process_entry *entry, const char *token_prefix)
+{
+    return process_token(entry->pid, token_prefix) >= 0 || cgroup_holds(entry->pid, token_prefix);
+}
+
 static size_t look_for_strays(struct process_table *t, const char *token_prefix)
 {
     size_t found = 0;
@@ -44,7 +50,7 @@ static size_t look_for_strays(struct process_table *t, const char *token_prefix)
     spare_ancestors(t);
     for (size_t i = 0; i < t->count; i++) {
         struct process_entry *entry = &t->entries[i];
-        if (entry->owner == OWNER_UNSET && entry->live && process_token(entry->pid, token_prefix) >= 0)
+        if (entry->owner == OWNER_UNSET && entry->live && bears(entry, token_prefix))
             entry->owner = OWNER_SEARCHED;
     }
     for (size_t i = 0; i < t->count; i++) {
@@ -114,6 +120,7 @@ int supervisor_end_strays(const char *token_prefix, int64_t grace_ms, struct err
         left = wait_for_end(&t, token_prefix, KILL_PATIENCE_MS, finish);
     }
     process_table_free(&t);
+    cgroup_remove_empty(token_prefix);
     if (left > 0)
         return error_set(e, ERROR_FAILED, "%zu processes of an earlier run would not end", left);
     return (int)found;

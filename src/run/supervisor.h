@@ -166,8 +166,9 @@ bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **
 
 /* --- for recovery: processes that a dead runner left --- */
 
-/* Ends every process whose environment holds MESHSWEEP_ATTEMPT=<token_prefix>:…  (TERM, `grace_ms`, KILL, verified)
- * and what descends from one: all of a database, or of one of its runners. Never touches the caller or its ancestors.
+/* Ends (TERM, `grace_ms`, KILL, verified) every process whose environment holds MESHSWEEP_ATTEMPT=<token_prefix>:… or
+ * that is in a group of that token (run/cgroup.h), and what descends from one: all of a database, or of one of its
+ * runners. Never touches the caller or its ancestors.
  * Returns how many were found, -1 when some would not go. */
 int supervisor_end_strays(const char *token_prefix, int64_t grace_ms, struct error *e);
 

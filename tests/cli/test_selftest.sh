@@ -65,6 +65,35 @@ END
     wait_until "! kill -0 $(cat grandchild) 2>/dev/null || grep -q '^State:.Z' /proc/$(cat grandchild)/status" 10
 }
 
+# Nothing tells whose it is but the cgroup that it is in.
+killed_runner__grandchild_without_environment__ended()
+{
+    local group=/sys/fs/cgroup pid
+    [ -e "$group/cgroup.procs" ] || group=$group/unified
+    group=$group$(sed -n 's/^0:://p' /proc/self/cgroup)
+    # shellcheck disable=SC2015 # one or the other
+    [ -w "$group/cgroup.procs" ] && mkdir "$group/meshsweep-test.$$" 2>/dev/null && rmdir "$group/meshsweep-test.$$" ||
+        skip "no cgroup can be made here"
+    small_sweep sweep.toml
+    sed -i 's/^command = .*/&\ngrace = "100ms"/' sweep.toml
+    cat >job.sh <<'END'
+env -i setsid sh -c 'sh -c "echo \$\$ >grandchild; exec /bin/sleep 300" & exit' &
+exec sleep 300
+END
+    start_meshsweep run --progress none
+    wait_until "[ -s grandchild ]" 20
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+    pid=$(cat grandchild)
+    expect "! grep -qz MESHSWEEP /proc/$pid/environ"
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    wait_until "! kill -0 $pid 2>/dev/null || grep -q '^State:.Z' /proc/$pid/status" 10
+    wait_until "! ls '$group' | grep -q 'meshsweep:$(sql "SELECT value FROM meta WHERE name = 'identity'"):'" 10
+}
+
 killed_runner__next_start_at_once__takes_the_lock()
 {
     small_sweep sweep.toml
