@@ -2,9 +2,9 @@
 -- source's directory of job files. Attempts that are still open stay out: whoever runs them has their end.
 
 INSERT OR IGNORE INTO main.sweep (hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,
-                                  last_seen, combinations, matched, duplicates, jobs)
+                                  last_seen, combinations, matched, duplicates, jobs, role, model_info)
 SELECT hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen, last_seen, combinations,
-       matched, duplicates, jobs FROM source.sweep ORDER BY id;
+       matched, duplicates, jobs, role, json_remove(model_info, '$.job') FROM source.sweep ORDER BY id;
 
 INSERT OR IGNORE INTO main.rule
 SELECT h.id, r.position, r.name, r.require, r.reason, r.source, r.level, r.excluded, r.alone

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/match_words.h"
+#include "cli/model_info.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
@@ -255,6 +256,8 @@ static int plan(const struct arguments *a, struct error *e)
         status = search_setup_check(&search, s.space, s.only.sql ? &s.only : NULL, e);
     if (status == 0 && store_exists(o->db))
         status = store_open_read_only(o->db, &db, e);
+    if (status == 0 && db)
+        status = model_info_use_known(&s, db, e);
     if (status == 0 && db)
         status = learning_load(s.space, db, e);
     if (status == 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/model_info.h"
 #include "cli/output.h"
 #include "cli/prediction_report.h"
 #include "cli/run_options.h"
@@ -151,6 +152,8 @@ static int run(const struct arguments *a, struct error *e)
     int status = session_open(&s, &o->match, a, e);
     if (status == 0 && store_exists(o->match.db))
         status = store_open_read_only(o->match.db, &db, e);
+    if (status == 0 && db)
+        status = model_info_use_known(&s, db, e);
     if (status == 0 && db)
         status = learning_load(s.space, db, e);
     if (status == 0)

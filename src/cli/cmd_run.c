@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/model_info.h"
 #include "cli/output.h"
 #include "cli/progress_display.h"
 #include "cli/run_options.h"
@@ -13,6 +14,7 @@
 #include "cli/session.h"
 #include "cli/stale_results.h"
 #include "deepspeed/ds_preparation.h"
+#include "run/device_usage.h"
 #include "run/runner.h"
 #include "run/slurm_executor.h"
 #include "search/driver.h"
@@ -290,20 +292,95 @@ static void tell_end(struct execution *x)
         best_free(&best);
 }
 
+/* The smallest device of this machine; 0: not known. */
+static double device_bytes(const struct device_list *devices)
+{
+    struct device_usage *all = xcalloc(devices->count + 1, sizeof *all);
+    int64_t least = 0;
+    if (devices->count > 0 && device_total_read(environ, devices, all) == 0)
+        for (size_t i = 0; i < devices->count; i++)
+            least = all[i].bytes > 0 && (least == 0 || all[i].bytes < least) ? all[i].bytes : least;
+    free(all);
+    return (double)least;
+}
+
+/* The job is a sweep of its own, run as any other, with the devices of the one that asks. */
+static int run_model_info(struct execution *x, struct session *job, struct error *e)
+{
+    struct run_options options = *x->options;
+    struct execution own = {.session = job, .options = &options, .db = x->db};
+    options.stale = options.run_full_experiment = false;
+    job->devices = x->session->devices;
+    job->allocation = x->session->allocation;
+    job->forced = x->session->forced;
+    int rc = enumerate_into(job->space, x->db, NULL, NULL, &own.enumeration, e);
+    if (rc == 0) {
+        own.display = progress_display_open((enum progress)options.progress, job->space);
+        rc = execute(&own, e);
+        progress_display_close(own.display);
+    }
+    x->result.signal = own.result.signal;
+    job->devices = (struct device_list)DEVICE_LIST_INIT;
+    job->allocation = (struct allocation){0};
+    job->forced = NULL;
+    return rc;
+}
+
+/* What is known of the model, after the job that finds it out. */
+static int find_model_info(struct execution *x, struct model_facts *out, struct error *e)
+{
+    struct session job = {0};
+    *out = model_facts_given(x->session->sweep);
+    if (!model_info_wants_job(x->session->sweep))
+        return 0;
+    int rc = model_info_open(x->session, &job, e);
+    rc = rc < 0 ? rc : run_model_info(x, &job, e);
+    session_close(&job);
+    rc = rc < 0 ? rc : model_info_gather(x->session, x->db, out, e);
+    if (rc < 0 || !model_facts_known(out) || !isnan(out->values[FACT_DEVICE_MEMORY]))
+        return rc;
+    double bytes = device_bytes(&x->session->devices);
+    if (bytes > 0) {
+        out->values[FACT_DEVICE_MEMORY] = bytes;
+        rc = model_facts_note(x->db, out, FACT_DEVICE_MEMORY, bytes, e);
+    }
+    return rc;
+}
+
+static int prepare_space(struct execution *x, struct model_facts *facts, struct error *e)
+{
+    if (find_model_info(x, facts, e) < 0)
+        return -1;
+    model_info_explain(facts);
+    return model_info_apply(x->session, facts, e);
+}
+
+static int run_enumerated(struct execution *x, struct error *e)
+{
+    progress_display_enumerated(x->display, &x->enumeration);
+    if (execute(x, e) < 0)
+        return -1;
+    tell_search(x);
+    tell_end(x);
+    return 0;
+}
+
 static int run_sweep(struct execution *x, struct error *e)
 {
-    if (learning_load(x->session->space, x->db, e) < 0)
+    struct model_facts facts;
+    if (prepare_space(x, &facts, e) < 0)
         return -1;
-    int rc = enumerate_into(x->session->space, x->db, tell_enumeration, x->display, &x->enumeration, e);
-    if (rc == 0) {
-        progress_display_enumerated(x->display, &x->enumeration);
-        rc = execute(x, e);
-    }
-    if (rc == 0) {
-        tell_search(x);
-        tell_end(x);
-    }
+    x->display = progress_display_open((enum progress)x->options->progress, x->session->space);
+    int rc = learning_load(x->session->space, x->db, e);
+    if (rc == 0)
+        rc = enumerate_into(x->session->space, x->db, tell_enumeration, x->display, &x->enumeration, e);
+    if (rc == 0 && x->session->sweep->model_info.given)
+        rc = model_facts_record(x->db, x->enumeration.sweep_id, &facts, e);
+    model_facts_free(&facts);
+    if (rc == 0 && !x->result.signal)
+        rc = run_enumerated(x, e);
     search_driver_free(x->driver);
+    progress_display_close(x->display);
     return rc < 0 ? -1 : status_of(x);
 }
 
@@ -329,11 +406,9 @@ static int run(const struct arguments *a, struct error *e)
         status = store_open(o->db, &db, &notice, e);
     if (status == 0) {
         struct execution x = {.session = &s, .options = o, .db = db, .search = search};
-        x.display = progress_display_open((enum progress)o->progress, s.space);
         if (notice)
             output_message("%s", notice);
         status = run_sweep(&x, e);
-        progress_display_close(x.display);
     }
     free(notice);
     store_close(db);

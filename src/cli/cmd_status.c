@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "config/model_info.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "store/lock.h"
@@ -214,6 +215,49 @@ static void add_best(const struct view *v, struct buffer *b)
     buffer_printf(b, ", job %lld (see meshsweep best)\n", (long long)s->best_job);
 }
 
+static void add_fact(const cJSON *info, enum model_fact fact, const char *what, struct buffer *b)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(info, model_fact_names[fact]);
+    char text[32];
+    if (!cJSON_IsNumber(value))
+        return;
+    buffer_add_text(b, ", ");
+    if (fact == FACT_ACTIVATION_MEMORY || fact == FACT_DEVICE_MEMORY)
+        buffer_add_text(b, format_size_bytes((int64_t)value->valuedouble, text, sizeof text));
+    else
+        text_add_rounded(b, value->valuedouble);
+    buffer_printf(b, " %s", what);
+}
+
+/* "model information (job 1): 3.35e+08 parameters, 309 MiB of activations a sample". */
+static void add_model_info(const struct view *v, struct buffer *b)
+{
+    static const char *const what[FACT_COUNT] = {
+        [FACT_PARAMS] = "parameters", [FACT_ACTIVATION_MEMORY] = "of activations a sample",
+        [FACT_DEVICE_MEMORY] = "a device", [FACT_FWD_FLOPS] = "FLOPs forward a sample"};
+    static const char *const reasons[] = {"failure", "message", "excluded"};
+    cJSON *info = v->status.model_info ? cJSON_Parse(v->status.model_info) : NULL;
+    const cJSON *job = cJSON_GetObjectItemCaseSensitive(info, "job");
+    struct buffer list = BUFFER_INIT;
+    if (!info)
+        return;
+    for (int i = 0; i < FACT_COUNT; i++)
+        add_fact(info, (enum model_fact)i, what[i], &list);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        const cJSON *reason = cJSON_GetObjectItemCaseSensitive(info, reasons[i]);
+        if (!cJSON_IsString(reason))
+            continue;
+        buffer_printf(&list, ", %s", i == 2 ? "the job is excluded by " : "");
+        add_printable(v, reason->valuestring, 40, &list);
+    }
+    buffer_add_text(b, "\nmodel information");
+    if (cJSON_IsNumber(job))
+        buffer_printf(b, " (job %.0f)", job->valuedouble);
+    buffer_printf(b, ": %s\n", list.length ? buffer_text(&list) + 2 : "not known yet");
+    buffer_free(&list);
+    cJSON_Delete(info);
+}
+
 /* Digits of the largest, so that counts stand under each other. */
 static int digits_of(int64_t largest)
 {
@@ -288,6 +332,7 @@ static int print_text(const struct view *v, struct error *e)
     add_retries(v, &b);
     add_spent(v, &b);
     add_slow_nodes(v, &b);
+    add_model_info(v, &b);
     add_best(v, &b);
     add_failures(v, &b);
     add_pruned(v, &b);
@@ -452,6 +497,8 @@ static int print_json(const struct view *v, struct error *e)
     add_real_or_null(root, "device_hours_left", s->device_hours_left);
     cJSON_AddItemToObject(root, "slow_nodes", slow_nodes_json(s));
     add_number_or_null(root, "eta_ms", v->eta_ms);
+    cJSON *info = s->model_info ? cJSON_Parse(s->model_info) : NULL;
+    cJSON_AddItemToObject(root, "model_info", info ? info : cJSON_CreateNull());
     cJSON_AddItemToObject(root, "best", best_json(s));
     cJSON_AddItemToObject(root, "failures", failures_json(s));
     cJSON_AddItemToObject(root, "pruned", witnesses_json(s));

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/match_words.h"
+#include "cli/model_info.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
@@ -293,6 +294,8 @@ static int why(const struct arguments *a, struct error *e)
     int status = session_open(&s, &o->match, a, e);
     if (status == 0 && store_exists(o->match.db))
         status = store_open_read_only(o->match.db, &w.db, e);
+    if (status == 0 && w.db)
+        status = model_info_use_known(&s, w.db, e);
     if (status == 0 && w.db)
         status = learning_load(s.space, w.db, e);
     if (status == 0)

@@ -196,13 +196,30 @@ static int exclude_larger(struct session *s, struct error *e)
     return 0;
 }
 
+int session_build(struct session *s, const double *facts, struct error *e)
+{
+    struct space *space = NULL;
+    if (!s->ds_config && ds_config_open(s->sweep, &s->ds_config, e) < 0)
+        return -1;
+    s->space_options.base = ds_config_base(s->ds_config);
+    s->space_options.facts = facts;
+    int rc = space_build(s->sweep, &s->space_options, &space, e);
+    s->space_options.facts = NULL;
+    if (rc < 0)
+        return -1;
+    expression_free(&s->only);
+    space_free(s->space);
+    s->space = space;
+    return s->only_text ? compile_only(s, s->only_text, e) : 0;
+}
+
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    *s = (struct session){0};
+    *s = (struct session){.only_text = o->only};
     if (o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0)
         return -1;
-    struct space_options options = {o->manual_timeout_ms, given_command(s, o, a), NULL};
-    if (load(s, o, e) < 0 || ds_config_open(s->sweep, &s->ds_config, e) < 0)
+    s->space_options = (struct space_options){.manual_timeout_ms = o->manual_timeout_ms, .command = given_command(s, o, a)};
+    if (load(s, o, e) < 0)
         return -1;
     if (o->prune && set_prune(s, o->prune, e) < 0)
         return -1;
@@ -211,10 +228,7 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
     bool here = o->executor == EXECUTOR_LOCAL || o->in_allocation;
     if (here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0))
         return -1;
-    options.base = ds_config_base(s->ds_config);
-    if (space_build(s->sweep, &options, &s->space, e) < 0)
-        return -1;
-    return o->only ? compile_only(s, o->only, e) : 0;
+    return session_build(s, NULL, e);
 }
 
 void session_close(struct session *s)

@@ -6,6 +6,7 @@
 #include "cli/run_options.h"
 #include "deepspeed/ds_config.h"
 #include "run/allocation.h"
+#include "space/build.h"
 #include "space/space.h"
 #include "store/jobs.h"
 
@@ -13,16 +14,22 @@ struct session {
     struct sweep *sweep;
     struct ds_config *ds_config; /* NULL: the sweep has no [deepspeed] */
     struct space *space;
-    struct expression only; /* sql is NULL when none was given */
+    const char *only_text;  /* --only; NULL: not given */
+    struct expression only; /* compiled; sql is NULL when none was given */
     char **forced;          /* classes of --retry-failed, NULL-terminated; NULL: not asked for */
     char *shell_line[4];    /* --command as words */
     struct device_list devices; /* of this machine, or of the allocation */
     struct allocation allocation; /* of Slurm; no job: not asked for */
+    struct space_options space_options; /* as given: what the space is built with */
 };
 
 /* `a` may carry a program after "--". Released with session_close in any case. */
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e);
 void session_close(struct session *s);
+
+/* The ds_config of the sweep, where that is not read yet, and the space, in place of the one before, with these facts (NULL:
+ * the file's; space/build.h). */
+int session_build(struct session *s, const double *facts, struct error *e);
 
 struct retry_policy session_policy(const struct session *s);
 

@@ -28,6 +28,7 @@ static const struct schema_key top_keys[] = {
     [TOP_FAILURE] = {"failure", TYPE_TABLES, EVERY, false},
     [TOP_RETRY] = {"retry", TYPE_TABLE, DEFAULTS, false},
     [TOP_MODEL_SPACE] = {"model_space", TYPE_TABLE, EVERY, false},
+    [TOP_MODEL_INFO] = {"model_info", TYPE_TABLE, FILE_SWEEP, false},
     [TOP_DEEPSPEED] = {"deepspeed", TYPE_TABLE, DEFAULTS, false},
     [TOP_SEARCH] = {"search", TYPE_TABLE, DEFAULTS, false},
     [TOP_SLURM] = {"slurm", TYPE_TABLE, DEFAULTS, false},
@@ -92,6 +93,19 @@ static const struct schema_key deepspeed_keys[] = {
     [DEEPSPEED_PROFILE_STEPS] = {"profile_steps", TYPE_LIST, DEFAULTS, false},
 };
 const struct schema schema_deepspeed = {"[deepspeed]", deepspeed_keys, LENGTH(deepspeed_keys)};
+
+#define FACT (TYPE_NUMBER | TYPE_STRING)
+static const struct schema_key model_info_keys[] = {
+    [MODEL_INFO_COMMAND] = {"command", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, false},
+    [MODEL_INFO_TIMEOUT] = {"timeout", TYPE_STRING | TYPE_NUMBER, FILE_SWEEP, false},
+    [MODEL_INFO_WITH] = {"with", TYPE_TABLE, FILE_SWEEP, false},
+    [MODEL_INFO_WITHOUT] = {"without", TYPE_STRINGS, FILE_SWEEP, false},
+    [MODEL_INFO_PARAMS] = {"params", TYPE_NUMBER, FILE_SWEEP, false},
+    [MODEL_INFO_ACTIVATION_MEMORY] = {"activation_memory", FACT, FILE_SWEEP, false},
+    [MODEL_INFO_DEVICE_MEMORY] = {"device_memory", FACT, FILE_SWEEP, false},
+    [MODEL_INFO_FWD_FLOPS] = {"fwd_flops", TYPE_NUMBER, FILE_SWEEP, false},
+};
+const struct schema schema_model_info = {"[model_info]", model_info_keys, LENGTH(model_info_keys)};
 
 static const struct schema_key rule_keys[] = {
     [RULE_NAME] = {"name", TYPE_STRING, EVERY, true},

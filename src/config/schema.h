@@ -51,6 +51,7 @@ enum top_key {
     TOP_RETRY,
     TOP_DEEPSPEED,
     TOP_MODEL_SPACE,
+    TOP_MODEL_INFO,
     TOP_PREDICT,
     TOP_IMPORT,
     TOP_SEARCH,
@@ -106,6 +107,8 @@ enum metric_key {
     METRIC_COUNT
 };
 
+enum model_info_table_key { MODEL_INFO_COMMAND, MODEL_INFO_TIMEOUT, MODEL_INFO_WITH, MODEL_INFO_WITHOUT, MODEL_INFO_PARAMS,
+                            MODEL_INFO_ACTIVATION_MEMORY, MODEL_INFO_DEVICE_MEMORY, MODEL_INFO_FWD_FLOPS, MODEL_INFO_COUNT };
 enum deepspeed_key { DEEPSPEED_CONFIG, DEEPSPEED_AUTO, DEEPSPEED_SECTIONS, DEEPSPEED_ARGUMENTS, DEEPSPEED_PROFILE_STEPS,
                      DEEPSPEED_COUNT };
 enum rule_key { RULE_NAME, RULE_REQUIRE, RULE_WHEN, RULE_WHY, RULE_SOURCE, RULE_LEVEL, RULE_COUNT };
@@ -214,7 +217,7 @@ enum multiset_key {
 enum filter_key { FILTER_NAME, FILTER_WHERE, FILTER_PRESET, FILTER_LAYERS, FILTER_TOLERANCE, FILTER_MIXER, FILTER_COUNT };
 enum sample_key { SAMPLE_TAKE, SAMPLE_EACH, SAMPLE_WHERE, SAMPLE_COUNT };
 
-extern const struct schema schema_deepspeed;
+extern const struct schema schema_deepspeed, schema_model_info;
 extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_fallback, schema_rule, schema_failure;
 extern const struct schema schema_model_space, schema_range, schema_multiset, schema_filter, schema_sample;
 extern const struct schema schema_predict, schema_order, schema_import, schema_refuse, schema_slurm, schema_local;

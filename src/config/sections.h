@@ -19,6 +19,10 @@ void finish_labels(const struct reading *r);
 void read_job(const struct reading *r, const struct toml_node *table);
 void read_metrics(const struct reading *r, const struct toml_node *table);
 
+/* A command and a time limit ([job] command, timeout) in place of what `*out` holds. */
+void read_command(const struct reading *r, const struct toml_node *node, char ***out, struct position *at);
+void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at);
+
 /* When all files are read: whether jobs need a directory of their own. */
 void finish_job(struct job_config *job);
 
@@ -35,6 +39,12 @@ void read_deepspeed(const struct reading *r, const struct toml_node *table);
  * not quoted. */
 void walk_dotted(const struct reading *r, const struct toml_node *table,
                  void (*take)(const struct reading *r, const struct toml_node *node, const char *name));
+
+/* [model_info]; first of all its defaults, and when all files are read: whether it can speak for all models. */
+void read_model_info(const struct reading *r, const struct toml_node *table);
+void model_info_set_defaults(struct sweep *s);
+void check_model_info(const struct reading *r);
+void model_info_free(struct model_info_config *m);
 
 /* [synonym], [inert]. */
 void read_synonyms(const struct reading *r, const struct toml_node *table);

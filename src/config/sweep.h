@@ -256,6 +256,26 @@ struct search_config {
     bool run_full_experiment; /* the winner once more at the end */
 };
 
+/* [model_info.with] NAME = value. */
+struct model_info_key {
+    char *name;
+    struct value value;
+    struct position at;
+};
+
+/* [model_info]: see config/model_info.h. */
+struct model_info_config {
+    bool given;
+    bool is_job; /* this sweep is the model-information job of another */
+    struct position at, command_at, timeout_at;
+    char **command;  /* NULL-terminated; NULL: [job] command */
+    char *timeout;   /* NULL: [job] timeout */
+    char **without;  /* keys that the job lacks; NULL-terminated, NULL: none */
+    struct model_info_key *keys;
+    size_t key_count;
+    double facts[4]; /* by enum model_fact; NAN: not given */
+};
+
 /* [deepspeed]: the ds_config.json that each job gets. */
 struct deepspeed_settings {
     bool given;
@@ -297,6 +317,7 @@ struct sweep {
     size_t failure_count;
     struct job_config job;
     struct deepspeed_settings deepspeed;
+    struct model_info_config model_info;
     struct retry_limit *retries;
     size_t retry_count;
     int64_t retry_backoff_ms, retry_backoff_max_ms; /* [retry] backoff, backoff_max; default 1 s, 5 min */
@@ -316,6 +337,10 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e);
 
 /* Whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are NULL. */
 bool sweep_in_profile(const struct sweep *s, const struct position *at);
+
+/* Releases what an axis or a block holds. */
+void axis_free(struct axis *axis);
+void block_clear(struct block *block);
 
 /* Releases the blocks of a section, which is then absent. */
 void section_clear(struct section *section);

@@ -50,7 +50,7 @@ void metric_free(struct metric *m)
     free(m->fallback);
 }
 
-static void free_axis(struct axis *axis)
+void axis_free(struct axis *axis)
 {
     for (size_t k = 0; k < axis->key_count; k++)
         free(axis->keys[k]);
@@ -60,13 +60,17 @@ static void free_axis(struct axis *axis)
     free(axis->values);
 }
 
+void block_clear(struct block *block)
+{
+    for (size_t a = 0; a < block->axis_count; a++)
+        axis_free(&block->axes[a]);
+    free(block->axes);
+}
+
 void section_clear(struct section *section)
 {
-    for (size_t b = 0; b < section->block_count; b++) {
-        for (size_t a = 0; a < section->blocks[b].axis_count; a++)
-            free_axis(&section->blocks[b].axes[a]);
-        free(section->blocks[b].axes);
-    }
+    for (size_t b = 0; b < section->block_count; b++)
+        block_clear(&section->blocks[b]);
     free(section->blocks);
     *section = (struct section){NULL, 0};
 }
@@ -155,6 +159,7 @@ void sweep_free(struct sweep *s)
     free_failures(s);
     free_job(&s->job);
     free_deepspeed(&s->deepspeed);
+    model_info_free(&s->model_info);
     model_space_table_free(s->model_space);
     predict_free(&s->predict);
     import_free(&s->import);

@@ -49,7 +49,7 @@ static char **shell_command(const char *line)
     return argv;
 }
 
-static void read_command(const struct reading *r, const struct toml_node *node)
+void read_command(const struct reading *r, const struct toml_node *node, char ***out, struct position *at)
 {
     const struct toml_node *program = node->kind == NODE_STRING ? node : node->children;
     if (node->kind == NODE_LIST && node->child_count == 0) {
@@ -61,9 +61,8 @@ static void read_command(const struct reading *r, const struct toml_node *node)
         check_template(r, node);
     for (size_t i = 0; i < node->child_count; i++)
         check_template(r, &node->children[i]);
-    struct job_config *job = &r->sweep->job;
-    replace_list(&job->command, node->kind == NODE_STRING ? shell_command(node->text) : copy_list(node));
-    job->command_at = reading_at_value(r, node);
+    replace_list(out, node->kind == NODE_STRING ? shell_command(node->text) : copy_list(node));
+    *at = reading_at_value(r, node);
 }
 
 static bool is_variable_name(const char *name)
@@ -154,7 +153,7 @@ static bool is_expression(const char *text)
     return *p != '\0';
 }
 
-static void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at)
+void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at)
 {
     char *text = constant_text(node);
     int64_t ms;
@@ -211,7 +210,7 @@ void read_job(const struct reading *r, const struct toml_node *table)
     const struct toml_node *found[JOB_COUNT];
     schema_match(&schema_job, r, table, found);
     if (found[JOB_COMMAND])
-        read_command(r, found[JOB_COMMAND]);
+        read_command(r, found[JOB_COMMAND], &job->command, &job->command_at);
     if (found[JOB_ENV])
         read_environment(r, found[JOB_ENV]);
     if (found[JOB_VERSIONS])

@@ -39,6 +39,7 @@ static void read_tables(const struct page *page)
         {TOP_RETRY, read_retry},
         {TOP_MODEL_SPACE, read_model_space},
         {TOP_DEEPSPEED, read_deepspeed},
+        {TOP_MODEL_INFO, read_model_info},
         {TOP_SYNONYM, read_synonyms},
         {TOP_INERT, read_inert},
         {TOP_PREDICT, read_predict},
@@ -68,6 +69,7 @@ static void finish(const struct reading *r, bool complete)
         return;
     finish_objectives(r);
     check_sections(r);
+    check_model_info(r);
 }
 
 static void read_documents(struct sweep *s, const struct documents *d, struct problems *problems)
@@ -128,6 +130,7 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
     s->retry_backoff_max_ms = DEFAULT_BACKOFF_MAX_MS;
     s->job.repeat = 1;
     executors_set_defaults(s);
+    model_info_set_defaults(s);
     s->disabled_rules = xcalloc(1, sizeof *s->disabled_rules);
     s->rule_sets = xcalloc(1, sizeof *s->rule_sets);
     s->job.pass_environment = xcalloc(1, sizeof *s->job.pass_environment);

@@ -88,6 +88,12 @@ static int read_base(struct ds_config *c, struct error *e)
     return rc < 0 ? -1 : check_root(c, e);
 }
 
+/* Whether jobs get a section "autotuning" that has DeepSpeed measure something. */
+static bool is_profiled(const struct sweep *s)
+{
+    return s->model_info.is_job || s->deepspeed.profile_steps[1];
+}
+
 /* --- what the space knows --- */
 
 static void add_constant(struct space_base *b, const char *name, char *sql)
@@ -134,6 +140,8 @@ static void hash_base(struct ds_config *c)
         buffer_printf(&b, "\n%s=%s", d->arguments[i].name, d->arguments[i].value);
     if (d->profile_steps[1])
         buffer_printf(&b, "\nprofile %lld %lld", (long long)d->profile_steps[0], (long long)d->profile_steps[1]);
+    if (c->sweep->model_info.is_job)
+        buffer_add_text(&b, "\nmodel-info");
     c->base.hash = hash_bytes(b.data, b.length);
     buffer_free(&b);
 }
@@ -226,8 +234,10 @@ int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *
         ds_config_free(c);
         return -1;
     }
-    if (s->deepspeed.profile_steps[1])
+    if (is_profiled(s))
         json_text_remove(&c->root, "autotuning");
+    for (char **key = s->model_info.without; s->model_info.is_job && key && *key; key++)
+        json_text_remove(&c->root, *key);
     add_constants(&c->base, &c->root, "");
     hash_base(c);
     *out = c;
@@ -347,30 +357,49 @@ int ds_config_render(const struct ds_config *c, const char *spec_json, struct bu
     return rc;
 }
 
+static void set_number(struct json *config, const char *path, int64_t number)
+{
+    char *text = xasprintf("%lld", (long long)number);
+    json_text_set(config, path, text);
+    free(text);
+}
+
+static void set_file(struct json *config, const char *path, const char *job_dir, const char *name)
+{
+    struct buffer quoted = BUFFER_INIT;
+    char *file = xasprintf("%s/%s", job_dir, name);
+    buffer_add_json_string(&quoted, file, strlen(file));
+    json_text_set(config, path, buffer_text(&quoted));
+    buffer_free(&quoted);
+    free(file);
+}
+
+/* As autotuning/autotuner.py asks the engine for the one and the other. */
+static void ask_for_profile(const struct sweep *s, const char *job_dir, struct json *config)
+{
+    json_text_set(config, "autotuning.enabled", "true");
+    if (s->model_info.is_job) {
+        set_file(config, "autotuning.model_info_path", job_dir, "model_info.json");
+        json_text_set(config, "autotuning.model_info.profile", "true");
+        return;
+    }
+    set_number(config, "autotuning.start_profile_step", s->deepspeed.profile_steps[0]);
+    set_number(config, "autotuning.end_profile_step", s->deepspeed.profile_steps[1]);
+    set_file(config, "autotuning.metric_path", job_dir, "metrics.json");
+}
+
 int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, struct buffer *text, struct error *e)
 {
-    const int64_t *steps = c->sweep->deepspeed.profile_steps;
     struct json config = {0};
-    struct buffer path = BUFFER_INIT;
-    if (!steps[1])
+    if (!is_profiled(c->sweep))
         return 0;
     if (json_text_parse("the ds_config", buffer_text(text), &config, e) < 0)
         return -1;
-    char *metrics = xasprintf("%s/metrics.json", job_dir), *first = xasprintf("%lld", (long long)steps[0]);
-    char *last = xasprintf("%lld", (long long)steps[1]);
-    buffer_add_json_string(&path, metrics, strlen(metrics));
-    json_text_set(&config, "autotuning.enabled", "true");
-    json_text_set(&config, "autotuning.start_profile_step", first);
-    json_text_set(&config, "autotuning.end_profile_step", last);
-    json_text_set(&config, "autotuning.metric_path", buffer_text(&path));
+    ask_for_profile(c->sweep, job_dir, &config);
     buffer_clear(text);
     json_text_add(&config, 2, text);
     buffer_add_char(text, '\n');
     json_text_free(&config);
-    buffer_free(&path);
-    free(metrics);
-    free(first);
-    free(last);
     return 0;
 }
 

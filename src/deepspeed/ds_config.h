@@ -32,7 +32,8 @@ const struct space_base *ds_config_base(const struct ds_config *c);
 int ds_config_render(const struct ds_config *c, const char *spec_json, struct buffer *out, struct error *e);
 
 /* With profile_steps: has DeepSpeed measure these steps, write metrics.json into `job_dir` and end, through a section
- * "autotuning". That of the base file, which is a tuner's, is no job's. Without profile_steps nothing changes. */
+ * "autotuning". Of a model-information job (config/model_info.h): has it profile the model, write model_info.json there and
+ * end. The base file's section, which is a tuner's, is no job's. Of other jobs nothing changes. */
 int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, struct buffer *text, struct error *e);
 
 /* Base 64 with "-" and "_", as DeepSpeed takes a configuration on the command line. */

@@ -364,9 +364,42 @@ static void add_search(struct writing *w)
         buffer_printf(w->out, "num_tuning_micro_batch_sizes = %lld\n", k->micro_batch_sizes);
 }
 
+static long long largest(const struct json *j, long long otherwise)
+{
+    const struct json *items = j && j->kind == JSON_LIST ? j->children : j;
+    long long most = 0, n;
+    for (size_t i = 0; j && i < (j->kind == JSON_LIST ? j->count : 1); i++)
+        if (json_text_integer(&items[i], &n) && n > most)
+            most = n;
+    return most > 0 ? most : otherwise;
+}
+
+/* As DeepSpeed's tuner has it profiled: one sample at the highest stage, but only of the stages asked for (some models
+ * refuse stage 3), on the most devices. */
+static void add_model_info(struct writing *w)
+{
+    const struct tuning_request *r = w->r;
+    const struct json *info = r->knobs->model_info, *profile = info ? json_text_find(info, "profile") : NULL;
+    struct error before = w->problems; /* add_blocks says what is wrong with a stage */
+    int stages[STAGES_MOST], highest = 0;
+    size_t count = read_stages(w, stages);
+    w->problems = before;
+    for (size_t i = 0; i < count; i++)
+        highest = stages[i] > highest ? stages[i] : highest;
+    buffer_add_text(w->out, "\n[predict]\n");
+    if (profile ? strcmp(profile->text, "true") != 0 : info != NULL)
+        return;
+    buffer_add_text(w->out, "\n# One short attempt before the others: parameters, activation memory.\n[model_info]\n"
+                            "without = [\"train_batch_size\", \"gradient_accumulation_steps\"]\n\n[model_info.with]\n");
+    buffer_printf(w->out, "\"train_micro_batch_size_per_gpu\" = 1\n\"zero_optimization.stage\" = %d\n", highest);
+    buffer_printf(w->out, "num_hosts = %lld\nnum_devices_per_host = %lld\n", largest(r->knobs->num_nodes, r->nodes),
+                  largest(r->knobs->num_gpus, r->devices));
+}
+
 static void add_model(struct writing *w)
 {
-    static const char *const names[][2] = {{"num_params", "params"}, {"hidden_size", "hidden"}, {"num_layers", "layers"}};
+    static const char *const names[][2] = {{"num_params", "params"}, {"activation_mem_per_gpu", "activation_memory"},
+                                           {"hidden_size", "hidden"}, {"num_layers", "layers"}};
     const struct json *info = w->r->knobs->model_info;
     const char *slash = strrchr(w->r->program[0], '/');
     buffer_add_text(w->out, "\n[model]\nname = ");
@@ -406,6 +439,7 @@ int tuning_space_write(const struct tuning_request *r, struct buffer *out, bool 
     add_command(&w);
     add_deepspeed(&w);
     add_search(&w);
+    add_model_info(&w);
     add_model(&w);
     buffer_add_text(out, "\n[cluster_spec]\n");
     add_counts(&w, "num_hosts", r->knobs->num_nodes, r->nodes);

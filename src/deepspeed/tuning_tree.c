@@ -259,6 +259,30 @@ static int write_experiment(const struct tuning *t, const struct experiment *x, 
     return rc;
 }
 
+/* What the model-information job left, where there was one. */
+static int write_model_info(const struct tuning *t, struct db *db, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *from = NULL, *directory = xasprintf("%s/profile_model_info", t->tree->results_dir);
+    struct buffer text = BUFFER_INIT;
+    int rc = db_prepare(db, "SELECT a.directory FROM current_sweep AS s JOIN job AS j ON j.id = s.model_info ->> 'job'"
+                            " JOIN attempt AS a ON a.id = j.attempt_id WHERE a.state = 'ok' AND a.directory IS NOT NULL",
+                        &s, e);
+    rc = rc < 0 ? rc : stmt_next(s, e);
+    if (rc > 0)
+        from = xasprintf("%s/%s/model_info.json", t->tree->job_files, stmt_text(s, 0));
+    stmt_free(s);
+    rc = rc < 0 ? -1 : 0;
+    if (from && file_read(from, LOG_BYTES_MOST, &text, NULL) == 0) {
+        rc = file_make_directories(directory, e);
+        rc = rc < 0 ? rc : put(directory, "model_info.json", buffer_text(&text), e);
+    }
+    buffer_free(&text);
+    free(directory);
+    free(from);
+    return rc;
+}
+
 /* --- the summary --- */
 
 static const struct experiment *best_of(const struct tuning *t, int stage)
@@ -403,6 +427,7 @@ int tuning_tree_write(const struct tuning_tree *tree, struct db *db, char ***win
     rc = rc < 0 ? rc : file_make_directories(tree->results_dir, e);
     for (size_t i = 0; rc == 0 && i < t.count; i++)
         rc = write_experiment(&t, &t.items[i], e);
+    rc = rc < 0 ? rc : write_model_info(&t, db, e);
     rc = rc < 0 ? rc : write_summary(&t, e);
     rc = rc < 0 ? rc : settle_winner(&t, winner, e);
     release(&t);

@@ -3,6 +3,7 @@
  *   EXPS/<name>.json                          {"name", "ds_config", "num_gpus", "num_nodes"}
  *   RESULTS/<name>/cmd.txt, ds_config.json, exp.json, metrics.json (of what was measured), stdout.log (both streams),
  *                  stderr.log (why it failed)
+ *   RESULTS/profile_model_info/model_info.json (of the model-information job)
  *   RESULTS/summary.txt, ds_config_optimal.json, cmd_optimal.txt
  *
  * Names are DeepSpeed's, z2_gas1_tmbspg8, with the job's key where several jobs would share one, and with the cluster,

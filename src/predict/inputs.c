@@ -116,6 +116,9 @@ const struct input inputs[] = {
     {"bf16", ""},
     {"fp16", ""},
     {"steps", "train_steps max_steps num_steps train_iters iterations"},
+    {"params", "num_params parameters num_parameters"},
+    {"activation_memory", "activation_mem_per_gpu"},
+    {"fwd_flops", ""},
 };
 _Static_assert(LENGTH(inputs) == INPUT_COUNT, "one entry per input");
 
@@ -146,7 +149,8 @@ static const struct place places[INPUT_COUNT] = {
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, precision), precision_words},
     P(MEMBER_FLAG, sequence_parallel), S(MEMBER_REAL, nodes), S(MEMBER_REAL, devices_per_node),
     S(MEMBER_REAL, usable_bytes), S(MEMBER_TEXT, device), S(MEMBER_TEXT, framework), S(MEMBER_TEXT, cluster), OWN, OWN,
-    S(MEMBER_REAL, steps)};
+    S(MEMBER_REAL, steps), S(MEMBER_REAL, measured.parameters), S(MEMBER_REAL, measured.activation_bytes),
+    S(MEMBER_REAL, measured.forward_flops)};
 
 size_t input_find(const char *name)
 {
@@ -156,13 +160,17 @@ size_t input_find(const char *name)
     return i;
 }
 
+/* The last inputs. */
+enum { AT_PARAMS = INPUT_COUNT - 3, AT_ACTIVATION_MEMORY };
+
 void inputs_add_missing(const bool *present, struct buffer *out)
 {
     static const size_t needed[] = {AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_VOCAB, AT_SEQ};
     static const size_t image[] = {AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_IMAGE, AT_PATCH};
     const size_t *list = present[AT_IMAGE] ? image : needed;
     size_t before = out->length;
-    for (size_t i = 0; i < LENGTH(needed); i++)
+    bool is_measured = present[AT_PARAMS] && present[AT_ACTIVATION_MEMORY];
+    for (size_t i = 0; !is_measured && i < LENGTH(needed); i++)
         if (!present[list[i]])
             buffer_printf(out, "%s%s", out->length > before ? ", " : "", inputs[list[i]].name);
     if (!present[AT_MICRO_BATCH] && !present[AT_GLOBAL_BATCH])
@@ -302,6 +310,23 @@ static int set_batch(const struct input_value *values, struct subject *s, struct
     return 0;
 }
 
+static bool has_architecture(const bool *present)
+{
+    bool is_image = present[AT_IMAGE] && present[AT_PATCH];
+    return present[AT_LAYERS] && present[AT_HIDDEN] && present[AT_HEADS] &&
+           (is_image || (present[AT_VOCAB] && present[AT_SEQ]));
+}
+
+/* The least architecture that the plan's stages can be cut from. */
+static void stand_in(struct subject *s)
+{
+    int64_t stages = s->plan.pipeline > 1 ? s->plan.pipeline : 1;
+    s->architecture = architecture_of(ARCHITECTURE_GPT);
+    s->architecture.layers = stages * (s->plan.virtual_stages > 1 ? s->plan.virtual_stages : 1);
+    s->architecture.hidden = s->architecture.heads = s->architecture.vocab = 1;
+    s->plan.sequence = 1;
+}
+
 int inputs_decode(const struct input_value *values, struct subject *out, struct error *e)
 {
     struct subject s;
@@ -317,9 +342,12 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     if (rc < 0)
         return -1;
     s.architecture = architecture_of(family_of(values));
-    for (size_t i = 0; i < INPUT_COUNT; i++)
+    s.is_measured = !has_architecture(present);
+    for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
         if (present[i] && set(i, &values[i], &s, e) < 0)
             return -1;
+    if (s.is_measured)
+        stand_in(&s);
     if (set_own(values, &s, e) < 0 || set_batch(values, &s, e) < 0 || architecture_complete(&s.architecture, e) < 0 ||
         plan_complete(&s.plan, &s.architecture, e) < 0)
         return -1;

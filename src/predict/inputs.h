@@ -1,8 +1,9 @@
 /* What a prediction is made from, by the names that sweep files use: one table of inputs with their synonyms, from
  * which a combination's values become an architecture, a plan and a cluster.
  *
- * Needed: layers, hidden, heads, vocab and seq (ViT: image, patch), and micro_batch or global_batch. All others have
- * the defaults of architecture.h and plan.h. Further:
+ * Needed: layers, hidden, heads, vocab and seq (ViT: image, patch), or else params and activation_memory, as a short run
+ * of the model shows them (struct measured_model); and micro_batch or global_batch. All others have the defaults of
+ * architecture.h and plan.h. Further:
  *   family               vit with `image`; llama with one of kv_heads, gated_mlp, rms_norm; else gpt
  *   dp                   devices / (tp · pp · cp), when it is not given and divides
  *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 when only one is given
@@ -15,11 +16,12 @@
 #include <stddef.h>
 
 #include "predict/architecture.h"
+#include "predict/memory.h"
 #include "predict/plan.h"
 #include "util/buffer.h"
 #include "util/error.h"
 
-#define INPUT_COUNT 62
+#define INPUT_COUNT 65
 
 struct input {
     const char *name;     /* also the first of the keys that are looked for */
@@ -41,7 +43,9 @@ struct input_value {
 };
 
 struct subject {
-    struct architecture architecture; /* completed */
+    struct architecture architecture; /* completed; of `is_measured` only a stand-in that the plan can be completed for */
+    bool is_measured;                 /* the architecture is not known: `measured` stands in its place */
+    struct measured_model measured;
     struct training_plan plan;        /* completed */
     double nodes, devices_per_node;
     double usable_bytes, steps;               /* 0: not given */

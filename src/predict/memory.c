@@ -149,6 +149,14 @@ static double input_bytes(const struct plan_memory *m)
     return plan_tokens(m->plan) * (8 + mask);
 }
 
+/* The sum of the weighted terms; `kept`: activations before fragmentation. */
+static void weigh(const struct memory_coefficients *c, double kept, struct memory_stage *out)
+{
+    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
+        out->bytes += c->weights[i] * out->terms[i];
+    out->allocated_bytes = out->bytes - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
+}
+
 static void fill_stage(const struct plan_memory *m, int64_t stage, struct memory_stage *out)
 {
     double layers = plan_stage_layers(m->plan, m->a, stage), in_flight = plan_in_flight(m->plan, stage);
@@ -164,9 +172,7 @@ static void fill_stage(const struct plan_memory *m, int64_t stage, struct memory
     terms[MEMORY_WORKING] = m->layer_set + m->c->hidden_bytes * plan_tokens(m->plan) * (double)m->a->hidden;
     terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
-    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
-        out->bytes += m->c->weights[i] * terms[i];
-    out->allocated_bytes = out->bytes - m->c->weights[MEMORY_ACTIVATIONS] * (m->c->fragmentation - 1) * kept;
+    weigh(m->c, kept, out);
 }
 
 static double reserve_bytes(const struct training_plan *plan, const struct memory_coefficients *c)
@@ -176,12 +182,12 @@ static double reserve_bytes(const struct training_plan *plan, const struct memor
     return c->context_bytes + c->communicator_bytes * groups;
 }
 
-static double host_bytes(const struct plan_memory *m, const struct cluster *cluster)
+static double host_bytes(const struct training_plan *plan, const struct cluster *cluster, double parameters)
 {
     static const double per_parameter[] = {
         [OFFLOAD_NONE] = 0, [OFFLOAD_OPTIMIZER] = 16, [OFFLOAD_PARAMETERS] = 18};
-    double nodes = fmax(1, plan_world(m->plan) / (double)cluster->devices_per_node);
-    return 1.5 * per_parameter[m->plan->offload] * m->whole.total / nodes;
+    double nodes = fmax(1, plan_world(plan) / (double)cluster->devices_per_node);
+    return 1.5 * per_parameter[plan->offload] * parameters / nodes;
 }
 
 /* Under a uniform split the first stage has the most layers and micro-batches in flight, so that only it and
@@ -189,6 +195,19 @@ static double host_bytes(const struct plan_memory *m, const struct cluster *clus
 static int64_t next_candidate(const struct plan_memory *m, int64_t stage)
 {
     return m->plan->split == SPLIT_UNIFORM && stage < m->head_stage ? m->head_stage : stage + 1;
+}
+
+static int conclude(struct memory_prediction *p, const struct training_plan *plan, const struct memory_coefficients *c,
+                    struct memory_prediction *out, struct error *e)
+{
+    if (!(p->most.bytes > 0 && p->most.bytes <= BYTES_MOST))
+        return error_set(e, ERROR_USAGE, "%.3g bytes on one device cannot be meant", p->most.bytes);
+    double factor = exp(INTERVAL_90 * p->sigma);
+    p->low_bytes = p->most.bytes / factor;
+    p->high_bytes = p->most.bytes * factor;
+    p->reserve_bytes = reserve_bytes(plan, c);
+    *out = *p;
+    return 0;
 }
 
 int memory_predict(const struct architecture *a, const struct training_plan *plan,
@@ -212,13 +231,28 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
         if (stage.bytes > p.most.bytes)
             p.most = stage;
     }
-    if (!(p.most.bytes > 0 && p.most.bytes <= BYTES_MOST))
-        return error_set(e, ERROR_USAGE, "%.3g bytes on one device cannot be meant", p.most.bytes);
-    double factor = exp(INTERVAL_90 * p.sigma);
-    p.low_bytes = p.most.bytes / factor;
-    p.high_bytes = p.most.bytes * factor;
-    p.reserve_bytes = reserve_bytes(plan, coefficients);
-    p.host_bytes = host_bytes(&m, cluster);
-    *out = p;
-    return 0;
+    p.host_bytes = host_bytes(plan, cluster, m.whole.total);
+    return conclude(&p, plan, coefficients, out, e);
+}
+
+int memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
+                            const struct cluster *cluster, const struct memory_coefficients *coefficients,
+                            struct memory_prediction *out, struct error *e)
+{
+    const struct plan_memory m = {.plan = plan, .c = coefficients};
+    struct memory_prediction p = {.sigma = coefficients->sigma};
+    double t = (double)plan->tensor, pp = (double)plan->pipeline;
+    double kept = plan_in_flight(plan, 0) * (double)plan->micro_batch * model->activation_bytes / (t * pp * (double)plan->context);
+    p.first.parameters = model->parameters / (t * pp);
+    double *terms = p.first.terms;
+    add_states(&m, p.first.parameters, plan_replicas(plan), terms);
+    terms[MEMORY_BASE] = coefficients->base_bytes;
+    terms[MEMORY_ACTIVATIONS] = coefficients->fragmentation * kept;
+    if (plan->zero_stage > 0 && plan_replicas(plan) > 1)
+        terms[MEMORY_BUFFERS] = 2 * fmin(p.first.parameters, plan->zero_stage < 3 ? coefficients->reduce_elements
+                                                                                   : coefficients->prefetch_elements);
+    weigh(coefficients, kept, &p.first);
+    p.most = p.first;
+    p.host_bytes = host_bytes(plan, cluster, model->parameters);
+    return conclude(&p, plan, coefficients, out, e);
 }

@@ -58,6 +58,20 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
                    const struct cluster *cluster, const struct memory_coefficients *coefficients,
                    struct memory_prediction *out, struct error *e);
 
+/* A model of which only this is known, as a short run shows it. Activations are what the forward pass of one sample leaves
+ * allocated on a device without tensor and pipeline parallelism. */
+struct measured_model {
+    double parameters, activation_bytes;
+    double forward_flops; /* of a sample; 0: not known */
+};
+
+/* The same from these: states and buffers as above, of parameters / (t·p); activations / (t·c), of as many micro-batches as
+ * the first stage holds, in proportion to their samples (a stage of p holds 1/p of them). No layer being computed, no
+ * logits: DeepSpeed autotuning/autotuner.py, get_instantiation_memory_required_per_gpu and model_info, counts neither. */
+int memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
+                            const struct cluster *cluster, const struct memory_coefficients *coefficients,
+                            struct memory_prediction *out, struct error *e);
+
 /* Bytes that one layer keeps of one micro-batch, before fragmentation. */
 double memory_kept_per_layer(const struct architecture *a, const struct training_plan *plan,
                              const struct memory_coefficients *coefficients);

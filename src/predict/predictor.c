@@ -258,7 +258,9 @@ static void add_memory(struct predictor *p, const struct subject *s, const struc
     struct prediction *out = &p->prediction;
     struct error ignored;
     out->has_memory =
-        memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored) == 0;
+        (s->is_measured
+             ? memory_predict_measured(&s->measured, &s->plan, cluster, &row->memory, &out->memory, &ignored)
+             : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored)) == 0;
     out->usable_bytes = cluster->usable_bytes;
     out->memory_calibrated = row->memory.calibrated;
     if (!out->has_memory || !(out->usable_bytes > 0))
@@ -308,13 +310,14 @@ static int predict(struct predictor *p, const struct subject *s, struct error *e
     if (has_speed && cluster_complete(&cluster, e) < 0)
         return -1;
     flops_per_step(&s->architecture, &s->plan, ATTENTION_FULL, &flops);
-    out->flops = flops.model;
-    out->tokens = flops.tokens;
     out->samples = plan_global_batch(&s->plan);
+    /* A backward pass is two forward ones. */
+    out->flops = s->is_measured ? 3 * s->measured.forward_flops * out->samples : flops.model;
+    out->tokens = s->is_measured ? 0 : flops.tokens;
     out->devices = plan_world(&s->plan);
     out->steps = s->steps;
     add_memory(p, s, &cluster, row);
-    if (has_speed)
+    if (has_speed && !s->is_measured)
         add_time(p, s, &cluster, row, c ? c->baseline : 0);
     return 0;
 }

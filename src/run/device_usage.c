@@ -75,10 +75,9 @@ static bool by_nvml(const struct nvml *nvml, const struct device_list *names, st
     return any_told(names, out);
 }
 
-static bool by_smi(char *const *environment, const struct device_list *names, struct device_usage *out)
+static bool ask_smi(const char *what, char *const *environment, const struct device_list *names, struct device_usage *out)
 {
-    char *argv[] = {(char *)"nvidia-smi", (char *)"--query-gpu=index,uuid,memory.used",
-                    (char *)"--format=csv,noheader,nounits", NULL};
+    char *argv[] = {(char *)"nvidia-smi", (char *)what, (char *)"--format=csv,noheader,nounits", NULL};
     const struct command question = {argv, environment, NULL, ANSWER_MS, 1 << 16};
     struct command_result answer = COMMAND_RESULT_INIT;
     struct error none = ERROR_INIT;
@@ -126,7 +125,12 @@ static bool by_amdgpu(const char *root, const struct device_list *names, struct 
 
 int device_usage_read(const struct device_witness *w, const struct device_list *names, struct device_usage *out)
 {
-    bool told = (w->nvml && by_nvml(w->nvml, names, out)) || by_smi(w->environment, names, out) ||
+    bool told = (w->nvml && by_nvml(w->nvml, names, out)) || ask_smi("--query-gpu=index,uuid,memory.used", w->environment, names, out) ||
                 by_amdgpu(w->root, names, out);
     return told ? 0 : -1;
+}
+
+int device_total_read(char *const *environment, const struct device_list *names, struct device_usage *out)
+{
+    return ask_smi("--query-gpu=index,uuid,memory.total", environment, names, out) ? 0 : -1;
 }

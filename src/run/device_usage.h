@@ -28,4 +28,7 @@ struct device_witness {
 /* Asks. -1: there is no answer. */
 int device_usage_read(const struct device_witness *witness, const struct device_list *names, struct device_usage *out);
 
+/* How much memory each has in all, by nvidia-smi; -1: it does not say. */
+int device_total_read(char *const *environment, const struct device_list *names, struct device_usage *out);
+
 #endif

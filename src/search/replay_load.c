@@ -326,7 +326,7 @@ static int group_by_columns(struct loading *l, struct error *e)
 
 int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e)
 {
-    static const struct space_options options = {0, NULL, NULL};
+    static const struct space_options options = {0};
     static const struct hash128 no_hash = {{0}};
     struct loading l = {.request = request, .out = out};
     *out = (struct replay_source){0};

@@ -1,8 +1,10 @@
 #include "space/build.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/model_info.h"
 #include "space/axes.h"
 #include "space/compile.h"
 #include "space/inert.h"
@@ -98,6 +100,20 @@ static void add_constant(struct names *n, const struct space_constant *c)
         add_derived(n, c->name, &x, true);
 }
 
+/* What is not known is NULL to rules, and nothing that a prediction is made from. */
+static void add_facts(struct space *space, const double *facts)
+{
+    for (int i = 0; i < FACT_COUNT; i++) {
+        struct buffer sql = BUFFER_INIT;
+        if (isnan(facts[i]))
+            buffer_add_text(&sql, FACT_UNKNOWN);
+        else
+            buffer_add_double(&sql, facts[i]);
+        add_constant(&space->names, &(struct space_constant){(char *)model_fact_names[i], sql.data});
+        buffer_free(&sql);
+    }
+}
+
 static void add_base(struct space *space, const struct space_base *base)
 {
     space->has_base = base != NULL;
@@ -155,6 +171,8 @@ int space_build(const struct sweep *s, const struct space_options *options, stru
         goto fail;
     derive_builtin(&space->names);
     add_base(space, options->base);
+    if (s->model_info.given)
+        add_facts(space, options->facts ? options->facts : s->model_info.facts);
     inert_mark(space);
     if (expand_sections(space, &view, e) < 0)
         goto fail;

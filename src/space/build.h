@@ -21,6 +21,9 @@ struct space_options {
     int64_t manual_timeout_ms;  /* for combinations that bind a parallel plan; 0: 600 s where the file says nothing */
     char *const *command;       /* replaces [job] command when not NULL; NULL-terminated, borrowed */
     const struct space_base *base; /* NULL: none; only needed while the space is built */
+    /* Facts of the model (config/model_info.h), NAN for what is not known; NULL: those that the file gives. Keys that no spec
+     * has, or that a spec lacks, have these values where the file has [model_info]. They do not count towards identity. */
+    const double *facts;
 };
 
 /* Builds. Every expression and placeholder that does not resolve is reported at once, with its place. ERROR_USAGE. */

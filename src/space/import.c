@@ -324,7 +324,7 @@ static void release(struct import *m)
 
 int import_table_store(const struct import_request *request, struct import_summary *out, struct error *e)
 {
-    static const struct space_options options = {0, NULL, NULL};
+    static const struct space_options options = {0};
     struct import m = {.request = request, .rows = row_space_create(request->sweep, &request->hash)};
     int rc = import_table_read(request->table, keep_row, &m, e);
     if (rc == 0 && m.kept_count == 0)

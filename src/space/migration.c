@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/model_info.h"
 #include "util/memory.h"
 
 /* Longer values (lists of layers) are cut: what is shown is to be read. */
@@ -220,7 +221,8 @@ int migration_list_gone(struct migration *m, const struct hash_set *asked, void 
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(m->db, "SELECT key, cluster_id, model_id, training_id, parallel_id FROM job", &s, e) < 0)
+    if (db_prepare(m->db, "SELECT key, cluster_id, model_id, training_id, parallel_id FROM job WHERE "
+                   JOBS_ASKED_FOR, &s, e) < 0)
         return -1;
     while ((rc = stmt_next(s, e)) > 0) {
         struct hash128 key;

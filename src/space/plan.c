@@ -6,6 +6,7 @@
 
 #include "space/knowledge.h"
 #include "space/migration.h"
+#include "store/model_info.h"
 #include "store/witnesses.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
@@ -308,7 +309,7 @@ static void take_gone(void *context, const char *why)
 static int count_gone(struct planner *p, struct error *e)
 {
     int64_t all = 0;
-    if (p->request->db && db_query_int(p->request->db, "SELECT count(*) FROM job", 0, &all, e) < 0)
+    if (p->request->db && db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, 0, &all, e) < 0)
         return -1;
     p->plan->gone = p->request->only ? 0 : all - p->known;
     return p->plan->gone > 0 ? migration_list_gone(p->migration, &p->seen, take_gone, p, e) : 0;

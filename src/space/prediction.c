@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/model_info.h"
 #include "space/compile.h"
 #include "store/function.h"
 #include "util/hash.h"
@@ -46,7 +47,7 @@ static bool get_time(const struct prediction *p, double *out)
 static bool get_flops(const struct prediction *p, double *out)
 {
     *out = p->flops;
-    return true;
+    return p->flops > 0;
 }
 
 static bool get_mfu(const struct prediction *p, double *out)
@@ -157,6 +158,10 @@ static void add_part(struct mapping *m, const char *name, struct buffer *parts, 
     if (names_resolve(&m->space->names, name, &index) == RESOLVED_UNKNOWN ||
         expression_resolve(&m->space->names, name, UNKNOWN_IS_ERROR, &x, &ignored) < 0)
         return;
+    if (strcmp(x.sql, "(" FACT_UNKNOWN ")") == 0) {
+        expression_free(&x);
+        return;
+    }
     buffer_printf(parts, "%s%s", *count ? ", " : "", x.sql);
     (*count)++;
     absorb(&m->all, &x);
@@ -319,6 +324,8 @@ static char *write_note(const struct space *space, const char *missing)
                      (c->device ? device_find(c->device) != NULL : has_device);
     if (!c->given)
         return xstrdup("");
+    if (missing[0] && model_info_wants_job(space->sweep))
+        return xstrdup("nothing is predicted until the model-information job has run (run does it first)");
     if (missing[0])
         return xasprintf("nothing is predicted: the specs lack %s (keys and their synonyms are in configs/README.md; "
                          "[predict.keys] maps others)", missing);

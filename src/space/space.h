@@ -61,6 +61,9 @@ enum limit_kind { LIMIT_TOTAL, LIMIT_IDLE, LIMIT_STARTUP, LIMIT_COUNT };
 
 struct space_order;
 
+/* The SQL of a fact (space/build.h) that nobody knows yet. */
+#define FACT_UNKNOWN "NULL"
+
 struct space {
     const struct sweep *sweep; /* borrowed */
     struct db *db;             /* the spec tables */

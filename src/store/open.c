@@ -28,6 +28,7 @@ static const struct migration migrations[] = {
     {8, "migrations/0008_objectives.sql"},
     {9, "migrations/0009_plain_checks.sql"},
     {10, "migrations/0010_scripts.sql"},
+    {11, "migrations/0011_model_info.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

@@ -144,8 +144,14 @@ static int read_shape(struct db *db, struct shape *out, struct error *e)
     /* Over every job and summary: distinct before anything is sorted. */
     static const char derived[] =
         "SELECT 'derived', key FROM (SELECT DISTINCT k.key FROM job AS j, json_each(j.derived) AS k) ORDER BY key";
-    static const char metrics[] = "SELECT DISTINCT 'metric', name FROM (SELECT name FROM metric_definition"
-                                  " UNION ALL SELECT * FROM (SELECT DISTINCT name FROM summary)) ORDER BY name";
+    /* Facts of models alone are no results. */
+    static const char metrics[] =
+        "WITH fact AS MATERIALIZED (SELECT a.id FROM sweep AS s CROSS JOIN job AS j ON j.sweep_id = s.id"
+        "  CROSS JOIN attempt AS a ON a.job_id = j.id WHERE s.role IS NOT NULL)"
+        " SELECT DISTINCT 'metric', name FROM (SELECT name FROM metric_definition"
+        " UNION ALL SELECT * FROM (SELECT DISTINCT name FROM summary) AS n"
+        "  WHERE NOT EXISTS (SELECT 1 FROM fact) OR EXISTS (SELECT 1 FROM summary AS s WHERE s.name = n.name"
+        "   AND s.attempt_id NOT IN fact)) ORDER BY name";
     if (read_columns(db, keys, KEYS_MOST, &out->keys, e) < 0 ||
         read_columns(db, derived, KEYS_MOST, &out->keys, e) < 0 ||
         read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0 ||
@@ -248,7 +254,7 @@ static void add_results(const struct shape *s, struct buffer *b)
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         buffer_printf(b, "LEFT JOIN spec AS %s ON %s.id = j.%s\n", sections[i].kind, sections[i].kind,
                       sections[i].column);
-    buffer_add_text(b, "LEFT JOIN attempt AS a ON a.id = j.attempt_id");
+    buffer_add_text(b, "LEFT JOIN attempt AS a ON a.id = j.attempt_id\nWHERE s.role IS NULL");
 }
 
 static void add_title(struct buffer *b, const char *title)

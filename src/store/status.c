@@ -223,8 +223,8 @@ static int read_part(struct db *db, const struct part *p, struct sweep_status *o
 static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT id, name, path, combinations, combinations - matched, duplicates FROM current_sweep", &s,
-                   e) < 0)
+    if (db_prepare(db, "SELECT id, name, path, combinations, combinations - matched, duplicates, model_info FROM"
+                       " current_sweep", &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     if (rc > 0)
@@ -235,6 +235,7 @@ static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
             .combinations = int_or(s, 3, -1),
             .excluded = int_or(s, 4, -1),
             .duplicates = int_or(s, 5, -1),
+            .model_info = text_or(s, 6, NULL),
             .mean_ms = -1,
             .waiting_ms = -1,
         };
@@ -309,6 +310,7 @@ void status_free(struct sweep_status *s)
     free(s->rules);
     free(s->name);
     free(s->path);
+    free(s->model_info);
     free(s->objective);
     free(s->unit);
     *s = (struct sweep_status){0};

@@ -83,6 +83,7 @@ struct sweep_status {
     size_t slow_node_count;
     int64_t mean_ms; /* of the last 1,000 attempts that ended with their jobs ok or failed; -1: none */
     int64_t waiting_ms; /* how long a job that waits will take, on average (store/durations.h); -1: unknown */
+    char *model_info; /* JSON (store/model_info.h); NULL: none was asked for */
     char *objective, *unit; /* NULL: none */
     bool has_best, maximise;
     double best;

@@ -37,7 +37,7 @@ static int insert_sweep(struct db *db, const struct sweep *sweep, const struct h
     struct stmt *s = NULL;
     if (db_prepare(db,
                    "INSERT INTO sweep (hash, name, path, text, profile_text, tool_version, objective, maximise,"
-                   " first_seen, last_seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)",
+                   " first_seen, last_seen, role) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)",
                    &s, e) < 0)
         return -1;
     stmt_bind_blob(s, 1, hash->bytes, sizeof hash->bytes);
@@ -48,6 +48,7 @@ static int insert_sweep(struct db *db, const struct sweep *sweep, const struct h
     stmt_bind_text(s, 7, sweep->objective_count ? sweep->objectives[0].metric : NULL);
     stmt_bind_int(s, 8, sweep->objective_count && sweep->objectives[0].maximise);
     stmt_bind_int(s, 9, clock_wall_ms());
+    stmt_bind_text(s, 10, sweep->model_info.is_job ? "model-info" : NULL);
     int rc = stmt_run(s, e);
     *id = db_last_id(db);
     stmt_free(s);
@@ -113,7 +114,7 @@ int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *has
         return -1;
     if (touch_sweep(db, *id, e) < 0)
         return -1;
-    return record_metrics(db, s, e);
+    return s->model_info.is_job ? 0 : record_metrics(db, s, e);
 }
 
 static int count_jobs(struct db *db, int64_t id, int64_t *count, struct error *e)

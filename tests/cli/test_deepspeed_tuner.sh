@@ -40,6 +40,9 @@ plain() # AUTOTUNING-MEMBERS MEMBERS
     : >train.py
 }
 
+# Attempts of the sweep itself: the model-information job is none of its results.
+own="job_id IN (SELECT job FROM results)"
+
 tune() # ARGUMENT...
 {
     run_meshsweep deepspeed --autotuning=tune --progress none "$@"
@@ -73,6 +76,7 @@ deberta_example__two_and_four_gpus__latency_made_small()
     for file in cmd.txt ds_config.json exp.json metrics.json stdout.log stderr.log; do
         expect_file "autotuning_results/z2_tmbspg8_n1g4/$file"
     done
+    expect_file_contains autotuning_results/profile_model_info/model_info.json '"num_params": 1000000000'
     expect_file_contains autotuning_exps/z2_tmbspg8_n1g4.json '"num_gpus": 4'
     # Again: nothing runs twice, and with another model everything is new (DeepSpeed would take the first one's results).
     run_meshsweep deepspeed --progress none run_glue.py --deepspeed_config ds_config.json \
@@ -81,12 +85,12 @@ deberta_example__two_and_four_gpus__latency_made_small()
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql 2 'SELECT count(*) FROM attempt'
+    expect_sql 2 "SELECT count(*) FROM attempt WHERE $own"
     tune run_glue.py --deepspeed_config ds_config.json --model_name_or_path gpt2
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql 4 'SELECT count(*) FROM attempt'
+    expect_sql 4 "SELECT count(*) FROM attempt WHERE $own"
 }
 
 print_config__run_as_a_sweep__the_same_jobs()
@@ -115,7 +119,7 @@ run__winner__launched_with_its_status()
     expect_status 7
     expect_stdout 'training with stage 1, micro-batch 2 on 2 devices'
     expect_stderr_contains 'the best configuration is'
-    expect_sql 4 'SELECT count(*) FROM attempt'
+    expect_sql 4 "SELECT count(*) FROM attempt WHERE $own"
     # At one global batch: the accumulation follows.
     [ "$(optimal gradient_accumulation_steps)" = 2 ] || fail "accumulation $(optimal gradient_accumulation_steps)"
 }
@@ -134,7 +138,10 @@ all_out_of_memory__nothing_is_optimal_any_more()
     expect_stderr_contains 'no configuration could be run and measured, so there is no best one and nothing to launch'
     expect_no_file autotuning_results/ds_config_optimal.json
     expect_no_file autotuning_results/cmd_optimal.txt
-    expect_sql 'oom|8' "SELECT failure, count(*) FROM job WHERE sweep_id = (SELECT id FROM current_sweep) GROUP BY 1"
+    # The larger micro-batch needs no less than what ran out of memory.
+    expect_sql 'oom|4
+pruned|4' "SELECT iif(witness_id IS NULL, failure, 'pruned'), count(*) FROM job
+        WHERE sweep_id = (SELECT id FROM current_sweep) GROUP BY 1"
     expect_file_contains autotuning_results/summary.txt 'none was measured'
     grep -q 'out of memory' autotuning_results/z3_*/stderr.log || fail "the reason is not in stderr.log"
 }
@@ -180,7 +187,7 @@ failures__by_how_they_ended__not_by_the_word_error()
 signal|
 no-metric|
 exit|exit status 1: RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x512 and 768x768)
-timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt ORDER BY id"
+timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt WHERE $own ORDER BY id"
     # The tuner's files say it in a sentence.
     grep -q 'still running after' \
         autotuning_results/*/stderr.log || fail "no reason in stderr.log"
@@ -189,7 +196,7 @@ timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt ORDER
     expect_status 3
     expect_no_stdout
     expect_any_stderr
-    expect_sql 6 'SELECT count(*) FROM attempt'
+    expect_sql 6 "SELECT count(*) FROM attempt WHERE $own"
 }
 
 full_mode__default_spaces__what_changes_nothing_is_one_job()
@@ -206,7 +213,7 @@ full_mode__default_spaces__what_changes_nothing_is_one_job()
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql 4 'SELECT count(*) FROM job'
+    expect_sql 4 'SELECT count(*) FROM results'
     [ "$(optimal zero_optimization.reduce_bucket_size)" = 900000000 ] || fail "another bucket is best"
     [ "$(optimal zero_optimization.allgather_bucket_size)" = 300000000.0 ] || fail "the user's bucket is lost"
 }
@@ -231,14 +238,14 @@ tuners__fewer_trials__the_same_files()
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql 3 'SELECT count(*) FROM attempt'
+    expect_sql 3 "SELECT count(*) FROM attempt WHERE $own"
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 3.'
     plain '"num_gpus": 2, "tuner_type": "model_based", "tuner_early_stopping": 5, "exps_dir": "e", "results_dir": "r"' "$config"
     tune -d model.db train.py --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql 1 'SELECT count(*) BETWEEN 5 AND 15 FROM attempt' model.db
+    expect_sql 1 "SELECT count(*) BETWEEN 5 AND 15 FROM attempt WHERE $own" model.db
     expect_file r/cmd_optimal.txt
     expect_file e/sweep.toml
 }

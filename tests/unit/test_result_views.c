@@ -29,6 +29,7 @@ static int open_database(void **state)
     must(db, "ALTER TABLE attempt ADD COLUMN stopped_steps INTEGER");
     must(db, embedded_text("migrations/0002_predictions.sql"));
     must(db, embedded_text("migrations/0004_witnesses.sql"));
+    must(db, embedded_text("migrations/0011_model_info.sql"));
     must(db, embedded_text("sql/views.sql"));
     must(db,
          "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
@@ -110,7 +111,7 @@ static void results__job_of_an_older_sweep__not_in_sweep(void **state)
 {
     struct db *db = *state;
     must(db, "INSERT INTO sweep SELECT 2, x'02020202020202020202020202020202', 'two', path, text, profile_text,"
-             " tool_version, objective, 0, 1, 9, NULL, NULL, NULL, NULL, 0 FROM sweep;"
+             " tool_version, objective, 0, 1, 9, NULL, NULL, NULL, NULL, 0, NULL, NULL FROM sweep;"
              "UPDATE job SET sweep_id = 2 WHERE id = 2");
     refresh(db);
     expect_row(db, "SELECT group_concat(in_sweep || sweep) FROM results", false, "0one,1two");

@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# [model_info]: one short profiling attempt whose facts predictions are made from.
+. "$(dirname "$0")/lib.sh"
+
+PATH=$source_dir/tests/standin:$PATH
+export PATH
+
+# A job that runs out of nothing; the model-information job says what $1 is.
+sweep_file() # OUTPUT [LINE...]
+{
+    local output=$1
+    shift
+    cat >sweep.toml <<END
+profile = "deepspeed"
+[sweep]
+objective = "max:throughput"
+[job]
+command = ["sh", "-c", 'if [ "\${MESHSWEEP_ROLE-}" = model-info ]; then $output; else echo "{\"throughput\": {micro_batch}}" >>"\$MESHSWEEP_METRICS"; fi']
+[job.metrics.throughput]
+[predict]
+audit = 0
+[cluster_spec]
+num_devices_per_host = [1, 4]
+[parallel_spec]
+zero_stage = [0, 3]
+micro_batch = [1, 4]
+[model_info]
+END
+    printf '%s\n' "$@" >>sweep.toml
+}
+
+facts='echo "{\"params\": 3e9, \"activation_memory\": 2e9, \"device_memory\": 4e10, \"fwd_flops\": 1e12}" >>"$MESHSWEEP_METRICS"'
+
+run_all() # STATUS
+{
+    run_meshsweep run --progress none
+    expect_status "$1"
+    expect_no_stdout
+}
+
+job__run_first_and_once__predictions_are_made_from_it()
+{
+    sweep_file "$facts" 'with = { zero_stage = 3, num_devices_per_host = 4 }'
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains 'nothing is predicted until the model-information job has run'
+    expect_no_stderr
+    run_all 0
+    expect_no_stderr
+    # 3e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.
+    expect_sql '4|3|1
+4|3|4' 'SELECT num_devices_per_host, zero_stage, micro_batch FROM results ORDER BY 3'
+    expect_sql '6' "SELECT excluded FROM excluded WHERE rule = 'memory.fits'"
+    expect_sql 'model-info|4|3|1|1' "SELECT s.role, json_extract(c.json, '$.num_devices_per_host'),
+        json_extract(p.json, '$.zero_stage'), json_extract(p.json, '$.micro_batch'), min(a.id)
+        FROM sweep AS s JOIN job AS j ON j.sweep_id = s.id JOIN spec AS c ON c.id = j.cluster_id
+        JOIN spec AS p ON p.id = j.parallel_id JOIN attempt AS a ON a.job_id = j.id WHERE s.role IS NOT NULL"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'jobs 2'
+    expect_stdout_contains 'model information (job 1): 3000000000 parameters, 1.9 GiB of activations a sample, 37.3 GiB a device, 1000000000000 FLOPs forward a sample'
+    expect_no_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_stdout_matches '"activation_memory":[[:space:]]*2000000000'
+    expect_no_stderr
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains 'highest throughput 4'
+    expect_no_stderr
+    # What else changes in the file makes no new profile.
+    sed -i 's/^micro_batch = .*/micro_batch = [1, 4, 8]/' sweep.toml
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '3 jobs: + 1 new  = 2 done'
+    expect_stdout_contains ' - 0 no longer in the file'
+    expect_no_stderr
+    run_all 0
+    expect_any_stderr
+    expect_sql 4 'SELECT count(*) FROM attempt'
+}
+
+given_by_hand__not_run__and_used()
+{
+    sweep_file "$facts" 'params = 3e9' 'activation_memory = "1.9GiB"' 'device_memory = "40GB"'
+    run_all 0
+    expect_no_stderr
+    expect_sql '2|2|0' "SELECT count(*), sum(num_devices_per_host = 4 AND zero_stage = 3),
+        (SELECT count(*) FROM sweep WHERE role IS NOT NULL) FROM results"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'model information: 3000000000 parameters, 1.9 GiB of activations a sample'
+    expect_no_stderr
+}
+
+failure__explained__the_sweep_goes_on_without()
+{
+    sweep_file 'echo "RuntimeError: no such profile"; exit 3'
+    run_all 0
+    expect_stderr_contains 'meshsweep: model information: job 1 failed (exit): exit status 3: RuntimeError: no such profile; the sweep goes on without'
+    expect_sql 8 'SELECT count(*) FROM results'
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'model information (job 1): exit, exit status 3: RuntimeError: no such profile'
+    expect_no_stderr
+    # It is not tried again by itself, but with the others that failed.
+    run_all 0
+    expect_any_stderr
+    expect_sql 9 'SELECT count(*) FROM attempt'
+    run_meshsweep run --progress none --retry-failed=exit
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 10 'SELECT count(*) FROM attempt'
+}
+
+nothing_said__no_metric__and_excluded__the_rule()
+{
+    sweep_file true
+    run_all 0
+    expect_stderr_contains 'model information: job 1 failed (no-metric): '
+    rm -r results.db*
+    sweep_file "$facts" 'with = { zero_stage = 4 }'
+    run_all 0
+    expect_stderr_contains 'model information: the job for it is excluded by zero-stage-range: ZeRO has the stages 0 to 3; the sweep goes on without'
+}
+
+flops_profiler__text_of_it__read()
+{
+    sweep_file "cat $source_dir/tests/readers/deepspeed-flops-profiler.log"
+    run_all 0
+    expect_any_stderr
+    expect_sql '1|1' "SELECT json_extract(model_info, '$.params') > 3e8, json_extract(model_info, '$.fwd_flops') > 6e12
+        FROM current_sweep"
+}
+
+several_models__refused_with_its_place()
+{
+    sweep_file "$facts" '[[model]]' 'layers = [1, 2]'
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml:14:2: [model_info] is of one model, and this file has several: give each [[model]] its own params and activation_memory'
+    sweep_file "$facts" 'activation_memory = "much"' 'withot = 1'
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:15:21: activation_memory must be a size ("300MiB", bytes) above 0'
+    expect_stderr_contains 'withot'
+}
+
+device__nvidia_smi_says_how_large()
+{
+    mkdir bin
+    cat >bin/nvidia-smi <<'END'
+#!/bin/sh
+case $* in
+*memory.total*) printf '0, GPU-a, 24576\n1, GPU-b, 16384\n' ;;
+*memory.used*) printf '0, GPU-a, 0\n1, GPU-b, 0\n' ;;
+-L) printf 'GPU 0: X (UUID: GPU-a)\nGPU 1: X (UUID: GPU-b)\n' ;;
+esac
+END
+    chmod +x bin/nvidia-smi
+    sweep_file 'echo "{\"params\": 1e6, \"activation_memory\": 1e6}" >>"$MESHSWEEP_METRICS"'
+    sed -i 's/^num_devices_per_host.*/num_devices_per_host = 1/' sweep.toml
+    run_command env PATH="$PWD/bin:$PATH" bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 17179869184 "SELECT CAST(json_extract(model_info, '$.device_memory') AS INTEGER) FROM current_sweep"
+}
+
+deepspeed__engine_profiles_or_is_told()
+{
+    : >train.py
+    local config='"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
+    echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": [1, 2]}}" >ds.json
+    run_meshsweep deepspeed --progress none train.py --deepspeed ds.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    # One sample at the highest stage that is asked for, on the most devices.
+    expect_sql '2|1|2|{"profile":true}' "SELECT json_extract(c, '$.zero_optimization.stage'),
+        json_extract(c, '$.train_micro_batch_size_per_gpu'), json_extract(c, '$.train_batch_size'),
+        json_extract(c, '$.autotuning.model_info') FROM (SELECT cast(readfile('results.db.d/' || directory || '/ds_config.json')
+        AS TEXT) AS c FROM attempt WHERE id = 1)"
+    expect_sql 8 'SELECT count(*) FROM results WHERE predicted_memory > 6e9'
+    expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 8.'
+    expect_file autotuning_results/profile_model_info/model_info.json
+    local info
+    for info in '{"profile": false}' '{"num_params": 1000000000, "activation_mem_per_gpu": 500000000}'; do
+        echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": 2, \"model_info\": $info}}" >ds.json
+        run_meshsweep deepspeed --progress none -d told.db train.py --deepspeed ds.json
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql 0 'SELECT count(*) FROM sweep WHERE role IS NOT NULL' told.db
+    done
+    expect_sql 4 'SELECT count(*) FROM results WHERE predicted_memory > 6e9' told.db
+}
+
+run_cases "$@"
