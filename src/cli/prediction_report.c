@@ -84,6 +84,14 @@ static void add_bytes(struct buffer *b, double bytes)
     buffer_add_text(b, format_size_bytes((int64_t)bytes, text, sizeof text));
 }
 
+/* No normal distribution is known to its far ends. */
+static void add_probability(struct buffer *b, const char *verdict, double percent)
+{
+    bool is_low = percent < 0.1, is_high = percent > 99.9;
+    buffer_printf(b, ", %s, out of memory with %s%.*f %%", verdict, is_low ? "less than " : is_high ? "more than " : "",
+                  percent < 10 || is_high ? 1 : 0, is_low ? 0.1 : is_high ? 99.9 : percent);
+}
+
 static void list_memory(struct buffer *b, const struct predicted_row *row)
 {
     const struct prediction *p = row->prediction;
@@ -95,7 +103,7 @@ static void list_memory(struct buffer *b, const struct predicted_row *row)
     add_bytes(b, p->memory.high_bytes);
     buffer_printf(b, "%s)", p->memory_calibrated ? "" : ", uncalibrated");
     if (p->has_probability)
-        buffer_printf(b, ", %s, out of memory with %.2g %%", oom_verdict_names[p->verdict], 100 * p->oom_probability);
+        add_probability(b, oom_verdict_names[p->verdict], 100 * p->oom_probability);
     if (!isnan(row->measured_bytes)) {
         buffer_add_text(b, "; measured ");
         add_bytes(b, row->measured_bytes);

@@ -18,6 +18,7 @@
 struct calibrated {
     char *framework, *device, *cluster;
     struct framework row;
+    bool has_memory, has_time; /* fitted to measurements, not the prior */
     double baseline;
 };
 
@@ -138,6 +139,10 @@ int predictor_set(struct predictor *p, const char *name, bool is_time, double va
     if (is_sigma && !(value > 0))
         return error_set(e, ERROR_USAGE, "%s must be above 0", name);
     p->have_last = false;
+    /* Who states a sigma has compared what the file sweeps. */
+    if (is_sigma && (is_time ? !time_coefficient_set(&p->priors.base.time, name, value)
+                             : !memory_coefficient_set(&p->priors.base.memory, name, value)))
+        return no_coefficient(name, is_time, e);
     for (size_t i = 0; i < p->priors.count; i++)
         if (!(is_time ? time_coefficient_set(&p->priors.items[i].time, name, value)
                       : memory_coefficient_set(&p->priors.items[i].memory, name, value)))
@@ -171,15 +176,17 @@ int predictor_calibrate(struct predictor *p, const struct place_of_measurement *
     if (!c) {
         p->calibrated = array_grow(p->calibrated, p->calibrated_count, sizeof *p->calibrated);
         c = &p->calibrated[p->calibrated_count++];
-        *c = (struct calibrated){xstrdup(where->framework), xstrdup(where->device), xstrdup(where->cluster), *prior, 0};
+        *c = (struct calibrated){xstrdup(where->framework), xstrdup(where->device), xstrdup(where->cluster), *prior, false, false, 0};
     }
     if (memory) {
         c->row.memory = prior->memory;
         calibration_apply_memory(memory, &c->row.memory);
+        c->has_memory = !memory->from_prior;
     }
     if (time) {
         c->row.time = prior->time;
         calibration_apply_time(time, &c->row.time);
+        c->has_time = !time->from_prior;
         c->baseline = baseline;
     }
     p->have_last = false;
@@ -287,6 +294,27 @@ static void add_time(struct predictor *p, const struct subject *s, const struct 
     out->time_calibrated = row->time.calibrated;
 }
 
+/* What no measurement of any framework was compared with (configs/profiles): the model alone stands behind it. */
+static bool is_unmeasured(const struct subject *s)
+{
+    const struct architecture *a = &s->architecture;
+    return (a->family != ARCHITECTURE_GPT && a->family != ARCHITECTURE_LLAMA) || a->experts > 0 ||
+           s->plan.context > 1 || s->plan.offload != OFFLOAD_NONE;
+}
+
+/* As for a framework of which nothing is known, where `c` (may be NULL) has no fit of its own. */
+static void widen(const struct framework *base, const struct calibrated *c, struct framework *row)
+{
+    if (!c || !c->has_memory) {
+        row->memory.sigma = fmax(row->memory.sigma, base->memory.sigma);
+        row->memory.calibrated = false;
+    }
+    if (!c || !c->has_time) {
+        row->time.sigma = fmax(row->time.sigma, base->time.sigma);
+        row->time.calibrated = false;
+    }
+}
+
 static int predict(struct predictor *p, const struct subject *s, struct error *e)
 {
     const struct predictor_options *o = &p->options;
@@ -306,6 +334,12 @@ static int predict(struct predictor *p, const struct subject *s, struct error *e
         return no_framework(p, out->where.framework, e);
     const struct calibrated *c = find_calibrated(p, &out->where);
     const struct framework *row = c ? &c->row : prior;
+    struct framework wide;
+    if (is_unmeasured(s)) {
+        wide = *row;
+        widen(&p->priors.base, c, &wide);
+        row = &wide;
+    }
     bool has_speed = find_cluster(p, s, out->where.device, &cluster);
     if (has_speed && cluster_complete(&cluster, e) < 0)
         return -1;

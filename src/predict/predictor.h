@@ -1,6 +1,9 @@
 /* Predictions of combinations: inputs in, memory, time, FLOPs and the risk of running out of memory out, with the
  * coefficients of the framework as a profile, a file and measurements have made them.
  *
+ * What no framework's coefficients were compared with (BERT, T5, ViT, experts, context parallelism, offload) has the sigma of
+ * predict.toml, uncalibrated, until there are measurements of its place or the file states a sigma.
+ *
  * Verdicts compare the prediction with the device's memory times a share. The shares (OOM_RISK_SHARE, OOM_CERTAIN_SHARE of
  * oom.h, or the file's) are meant for a prediction that is off by PREDICTOR_SIGMA. A better one is compared nearer to what
  * there is: the share to the power sigma / PREDICTOR_SIGMA, the same probability. A worse one must not exclude more of what

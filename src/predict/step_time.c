@@ -183,7 +183,7 @@ static double data_volume(const struct plan_time *t, double parameters, double r
 {
     double m = (double)t->plan->micro_batches, gradient = t->framework->time.gradient_bytes;
     const double per_parameter[] = {2 * gradient, gradient + 2,
-                                    (t->framework->time.reduce_each_micro_batch ? m : 1) * gradient + 2,
+                                    (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient + 2,
                                     m * (4 + gradient)};
     return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
 }

@@ -169,6 +169,41 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
     predictor_free(unsure);
 }
 
+/* Megatron's coefficients were compared with GPT's runs, of which experts and T5 are none. */
+static void predictor_predict__what_nobody_measured__uncalibrated_until_it_is(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct error e = ERROR_INIT;
+    struct predictor *p = create("megatron");
+    const struct place_of_measurement here = {"megatron", "H100", ""};
+    struct calibration fit = {.sigma = 0.05};
+    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
+        fit.weights[i] = 1;
+    fill_gpt(v);
+    set_text(v, "device", "H100");
+    assert_true(predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.12);
+    set_number(v, "experts", 8);
+    assert_true(!predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.30);
+    set_number(v, "experts", 0);
+    set_text(v, "family", "t5");
+    assert_false(predict(p, v)->memory_calibrated);
+    set_text(v, "family", "gpt");
+    set_text(v, "offload", "optimizer");
+    assert_false(predict(p, v)->memory_calibrated);
+    fit.from_prior = true;
+    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    assert_false(predict(p, v)->memory_calibrated);
+    fit.from_prior = false;
+    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    assert_true(predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.05);
+    predictor_free(p);
+    p = create("megatron");
+    assert_int_equal(predictor_set(p, "sigma", false, 0.1, &e), 0);
+    assert_true(predict(p, v)->memory.sigma == 0.1);
+    predictor_free(p);
+}
+
 static void predictor_set__coefficient_of_the_file__changes_what_is_predicted(void **state)
 {
     (void)state;
@@ -225,6 +260,7 @@ int main(void)
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
+        cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
         cmocka_unit_test(predictor_set__coefficient_of_the_file__changes_what_is_predicted),
         cmocka_unit_test(predictor_calibrate__place__only_there),
         cmocka_unit_test(predictor_create__unknown_framework__hint),
