@@ -1,8 +1,10 @@
 #include "run/slurm_client.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run/command.h"
 #include "run/environment.h"
@@ -11,7 +13,8 @@
 
 enum {
     QUESTION_MS = 60000, /* squeue itself waits some ten seconds for a controller that does not answer */
-    ANSWER_BYTES = 64 << 20
+    ANSWER_BYTES = 64 << 20,
+    COMPLETION_BYTES = 16 << 20 /* some 30,000 jobs */
 };
 
 char **slurm_environment(char *const *runner, char *const *pass)
@@ -77,20 +80,45 @@ int64_t slurm_submit(char *const *environment, const char *script, enum slurm_re
     return id;
 }
 
-int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *context)
+/* How an answer was read. */
+struct queue_reading {
+    slurm_entry_function *each;
+    void *context;
+    size_t entries;
+};
+
+static void count_entry(void *context, const struct slurm_entry *entry)
 {
-    char *argv[] = {(char *)"squeue", (char *)"--me",           (char *)"-h", (char *)"-r",
-                    (char *)"-t",     (char *)"all",            (char *)"-o", (char *)SLURM_QUEUE_FORMAT,
-                    NULL};
+    struct queue_reading *r = context;
+    r->entries++;
+    r->each(r->context, entry);
+}
+
+/* Returns how many lines were none, -1: no answer. */
+static int read_queue(char *const *environment, char *const *how, struct queue_reading *r)
+{
+    char *argv[10] = {(char *)"squeue", (char *)"--me", (char *)"-t", (char *)"all"};
+    for (size_t n = 4; n < 9 && *how; n++)
+        argv[n] = *how++;
     struct command_result answer = COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     int rc = ask(environment, argv, &answer, &e);
-    if (rc == 0 && answer.exit_code != 0)
-        rc = -1;
-    if (rc == 0 && slurm_queue_parse(answer.output, each, context) < 0)
-        rc = -1;
+    if (rc == 0)
+        rc = answer.exit_code != 0 ? -1 : slurm_queue_parse(answer.output, count_entry, r);
     command_result_free(&answer);
     return rc;
+}
+
+int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *context)
+{
+    char *lines[] = {(char *)"-h", (char *)"-r", (char *)"-o", (char *)SLURM_QUEUE_FORMAT, NULL};
+    char *json[] = {(char *)"--json", NULL};
+    struct queue_reading r = {each, context, 0};
+    int rc = read_queue(environment, lines, &r);
+    /* JSON takes ten times as long, and 3.7 kB a job (22.05): only where nothing in the lines can be read. */
+    if (rc > 0 && r.entries == 0)
+        rc = read_queue(environment, json, &r);
+    return rc < 0 ? -1 : 0;
 }
 
 int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry_function *each, void *context)
@@ -108,6 +136,41 @@ int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry
         rc = -1;
     else if (rc == 0)
         slurm_account_parse(answer.output, each, context);
+    command_result_free(&answer);
+    return rc;
+}
+
+/* The last bytes of a file that grows for ever; NULL when it cannot be read. */
+static char *read_end(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+    off_t from = size > COMPLETION_BYTES ? size - COMPLETION_BYTES : 0;
+    char *text = size >= 0 ? xcalloc((size_t)(size - from) + 1, 1) : NULL;
+    size_t length = 0;
+    for (ssize_t n = 1; text && n > 0 && length < (size_t)(size - from); length += n > 0 ? (size_t)n : 0)
+        n = pread(fd, text + length, (size_t)(size - from) - length, from + (off_t)length);
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+int slurm_ask_completions(char *const *environment, slurm_entry_function *each, void *context)
+{
+    char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
+    struct command_result answer = COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    int rc = ask(environment, argv, &answer, &e);
+    if (rc == 0 && answer.exit_code != 0)
+        rc = -1;
+    char *path = rc == 0 ? slurm_completion_path(answer.output) : NULL;
+    char *text = path ? read_end(path) : NULL;
+    if (text)
+        slurm_completion_parse(text, getuid(), each, context);
+    else if (rc == 0)
+        rc = 1;
+    free(text);
+    free(path);
     command_result_free(&answer);
     return rc;
 }

@@ -19,6 +19,10 @@ int64_t slurm_submit(char *const *environment, const char *script, enum slurm_re
 /* squeue: all jobs of the user. -1 when there is no answer. */
 int slurm_ask_queue(char *const *environment, slurm_entry_function *each, void *context);
 
+/* The completion log, where there is one that may be read: of its newest part every job of the user. 1: there is none, now
+ * and later. */
+int slurm_ask_completions(char *const *environment, slurm_entry_function *each, void *context);
+
 /* sacct for the jobs "9_4,14,…". 1: it has no accounting, now and later; -1: no answer. */
 int slurm_ask_accounting(char *const *environment, const char *jobs, slurm_entry_function *each, void *context);
 

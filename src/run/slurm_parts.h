@@ -22,7 +22,7 @@ struct slurm_executor {
     size_t ended_first, ended_count;
     size_t running;
     int64_t poll_due_ms, look_due_ms;
-    bool no_accounting;
+    bool no_accounting, no_completions;
     bool news; /* attempts got their reference: the wait returns, so that it is recorded */
     char *log_path, *metrics_path; /* that `files` lent */
 };

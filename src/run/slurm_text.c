@@ -123,6 +123,64 @@ static bool take_account_line(char *line, slurm_entry_function *each, void *cont
     return true;
 }
 
+/* --- the completion log --- */
+
+/* Of "KEY=", the last in the line: what users choose stands before what Slurm adds. Cut at the next blank. */
+static const char *last_value(const char *line, const char *key)
+{
+    const char *found = NULL;
+    for (const char *at = line; (at = strstr(at, key)); at += strlen(key))
+        found = at + strlen(key);
+    return found ? found : "";
+}
+
+static bool take_completion_line(char *line, slurm_entry_function *each, void *context)
+{
+    const char *array = last_value(line, " ArrayJobId="), *task = last_value(line, " ArrayTaskId=");
+    const char *name = strstr(line, " Name="), *state = name ? strstr(name, " JobState=") : NULL;
+    const char *nodes = state ? strstr(state, " NodeList=") : NULL;
+    struct slurm_entry entry = {take_number(&array), take_number(&task), -1, SLURM_NONE, -1, -1, "", "", ""};
+    if (entry.job < 0 || entry.first < 0 || !nodes)
+        return false;
+    char *end = strchr(nodes + 1, ' ');
+    if (end)
+        *end = '\0';
+    entry.last = entry.first;
+    entry.state = slurm_state_by_name(state + strlen(" JobState="));
+    entry.nodes = strcmp(nodes + strlen(" NodeList="), "(null)") != 0 ? nodes + strlen(" NodeList=") : "";
+    each(context, &entry);
+    return true;
+}
+
+int slurm_completion_parse(const char *text, int64_t user, slurm_entry_function *each, void *context)
+{
+    int refused = 0;
+    char *own = xasprintf("(%lld) ", (long long)user);
+    for (const char *line = text, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        const char *id = strncmp(line, "JobId=", 6) == 0 ? memmem(line, (size_t)(next - line), " UserId=", 8) : NULL;
+        const char *paren = id ? memchr(id, '(', (size_t)(next - id)) : NULL;
+        if (paren && strncmp(paren, own, strlen(own)) == 0) {
+            char *copy = xstrndup(line, (size_t)(next - line));
+            refused += !take_completion_line(copy, each, context);
+            free(copy);
+        }
+        next += *next == '\n';
+    }
+    free(own);
+    return refused;
+}
+
+char *slurm_completion_path(const char *text)
+{
+    const char *type = strstr(text, "JobCompType "), *path = strstr(text, "JobCompLoc ");
+    type = type ? strchr(type, '=') : NULL;
+    path = path ? strchr(path, '/') : NULL;
+    if (!type || !path || strncmp(type, "= jobcomp/filetxt", 17) != 0)
+        return NULL;
+    return xstrndup(path, strcspn(path, " \n"));
+}
+
 /* --- JSON --- */
 
 /* A number, bare or as {"set": true, "infinite": false, "number": 7}; -1 when there is none. */

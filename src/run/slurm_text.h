@@ -1,4 +1,4 @@
-/* What squeue and sacct print, as values. Pure; made for text from anywhere (see tests/fuzz). */
+/* What squeue and sacct print and the completion log holds, as values. Pure; made for text from anywhere (see tests/fuzz). */
 #ifndef MESHSWEEP_RUN_SLURM_TEXT_H
 #define MESHSWEEP_RUN_SLURM_TEXT_H
 
@@ -29,6 +29,13 @@ int slurm_queue_parse(const char *text, slurm_entry_function *each, void *contex
 
 /* The same for sacct. */
 int slurm_account_parse(const char *text, slurm_entry_function *each, void *context);
+
+/* The same for lines of jobcomp/filetxt (slurm.conf(5)), those of one user: names of jobs may hold anything, other users'
+ * too. Only tasks of arrays are told. */
+int slurm_completion_parse(const char *text, int64_t user, slurm_entry_function *each, void *context);
+
+/* Where that is, from `scontrol show config`: the caller's; NULL where it is not kept. */
+char *slurm_completion_path(const char *text);
 
 /* What `sbatch --parsable` printed: "123" or "123;cluster". -1 when it is none. */
 int64_t slurm_submitted_id(const char *text);

@@ -85,8 +85,10 @@ static void ask_accounting(struct slurm_executor *x)
             if (!a->members[k].told && a->members[k].queue == SLURM_ABSENT)
                 buffer_printf(&jobs, "%s%lld_%zu", asked++ ? "," : "", (long long)a->job, k);
     }
-    if (asked > 0)
+    if (asked > 0 && !x->no_accounting)
         x->no_accounting = slurm_ask_accounting(x->environment, buffer_text(&jobs), take_account_entry, x) == 1;
+    if (asked > 0 && x->no_accounting)
+        x->no_completions = slurm_ask_completions(x->environment, take_account_entry, x) == 1;
     buffer_free(&jobs);
 }
 
@@ -125,7 +127,7 @@ void slurm_poll(struct slurm_executor *x, int64_t now_ms)
     for (size_t i = 0; i < x->batches.count; i++)
         if (x->batches.arrays[i].stage == BATCH_DOUBTFUL)
             doubt(x, &x->batches.arrays[i], now_ms);
-    if (!x->no_accounting)
+    if (!x->no_accounting || !x->no_completions)
         ask_accounting(x);
 }
 

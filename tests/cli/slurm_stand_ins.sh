@@ -7,6 +7,7 @@
 #   slurm/state               "STATE|REASON|NODES" for every task, in place of what it does; slurm/state.N for one job's
 #   slurm/absent              the queue knows no job; slurm/silent: the controller does not answer
 #   slurm/account             "STATE|CODE" for every task, told by sacct; without it accounting is disabled
+#   slurm/completions         the completion log
 #   slurm/refuse              sbatch says this and fails; slurm/refuse-more-than: N, for larger arrays
 #   slurm/kill-before, kill-after   sbatch kills the runner before or after it has taken the job, once
 #   slurm/polls, slurm/cancelled    a line for each question, each cancelled job
@@ -100,6 +101,7 @@ done
 END
     stand_in scontrol <<'END'
 case $2 in
+config) [ ! -f completions ] || printf 'JobCompLoc              = %s\nJobCompType             = jobcomp/filetxt\n' "$PWD/completions" ;;
 hostnames) echo "$3" | tr , '\n' ;;
 job) cat allocation ;;
 esac

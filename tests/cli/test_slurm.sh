@@ -198,6 +198,42 @@ accounting__where_the_queue_has_forgotten__believed()
     expect_sql "timeout|Slurm job 1_0: TIMEOUT on n1" "$ends"
 }
 
+queue__whose_lines_nobody_can_read__asked_for_json()
+{
+    stand_ins
+    touch slurm/hold
+    cat >bin/squeue <<'END'
+#!/bin/sh
+case $* in
+*--json*) echo '{"jobs": [{"job_id": 5, "array_job_id": 1, "array_task_id": 0, "job_state": ["TIMEOUT"], "state_reason": "TimeLimit", "nodes": "n1", "comment": ""}]}' ;;
+*) echo "a site's own table" ;;
+esac
+END
+    slurm_sweep 1 </dev/null
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "timeout|Slurm job 1_0: TIMEOUT (TimeLimit) on n1" "$ends"
+}
+
+completion_log__where_accounting_is_disabled__believed()
+{
+    stand_ins
+    touch slurm/hold slurm/absent
+    echo "JobId=7 UserId=x($(id -u)) GroupId=x(0) Name=meshsweep-at_slurm JobState=NODE_FAIL Partition=main NodeList=n3 NodeCnt=1 WorkDir=/ Tres=cpu=1 ArrayJobId=1 ArrayTaskId=0 DerivedExitCode=0:0 ExitCode=0:0 " >slurm/completions
+    slurm_sweep 1 <<'END'
+[retry]
+lost = 1
+END
+    sed -i 's/absence = "300ms"/absence = "30s"/' sweep.toml
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "lost|Slurm job 1_0: NODE_FAIL on n3" "$ends"
+}
+
 node__that_failed__excluded_from_the_next_attempt()
 {
     stand_ins

@@ -7,6 +7,7 @@
 #include "run/devices.h"
 #include "run/hosts.h"
 #include "run/slurm_result.h"
+#include "run/slurm_steps.h"
 #include "run/slurm_text.h"
 #include "util/memory.h"
 
@@ -41,9 +42,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes = 0;
     struct slurm_report report;
+    struct allocation allocation;
+    char *node;
     char *text = xstrndup((const char *)data, size);
     slurm_queue_parse(text, look, &bytes);
     slurm_account_parse(text, look, &bytes);
+    slurm_completion_parse(text, 0, look, &bytes);
+    free(slurm_completion_path(text));
+    allocation_parse(text, &allocation);
+    allocation_free(&allocation);
+    step_word_of(text, &node);
+    free(node);
     slurm_submitted_id(text);
     slurm_refusal_of(text);
     slurm_report_parse(text, &report);

@@ -161,6 +161,41 @@ static void slurm_account_parse__lines__entries(void **state)
     buffer_free(&b);
 }
 
+static void count_entry(void *context, const struct slurm_entry *entry)
+{
+    struct slurm_entry *last = context;
+    *last = *entry;
+    last->nodes = strcmp(entry->nodes, "n[1-2]") == 0 ? "n[1-2]" : "";
+}
+
+static void slurm_completion_parse__lines_of_22_05__own_tasks_alone(void **state)
+{
+    (void)state;
+#define BEFORE "JobId=14 UserId=me(7) GroupId=g(1) Name=a b "
+#define AFTER " DerivedExitCode=0:0 ExitCode=2:0 \n"
+    struct slurm_entry e = {0};
+    assert_int_equal(slurm_completion_parse(BEFORE "JobState=TIMEOUT Partition=p NodeList=n[1-2] NodeCnt=2 ArrayJobId=9 ArrayTaskId=4" AFTER,
+                                            7, count_entry, &e), 0);
+    assert_true(e.job == 9 && e.first == 4 && e.last == 4 && e.state == SLURM_TIMEOUT);
+    assert_string_equal(e.nodes, "n[1-2]");
+    e.job = 0;
+    assert_int_equal(slurm_completion_parse("JobId=1 UserId=x(8) Name= UserId=me(7) JobState=FAILED NodeList=n ArrayJobId=9 ArrayTaskId=4\n",
+                                            7, count_entry, &e), 0);
+    assert_int_equal(slurm_completion_parse(BEFORE "JobState=FAILED Partition=p NodeList=n1" AFTER "\nJobId=3 Use", 7, count_entry, &e), 1);
+    assert_int_equal(e.job, 0);
+}
+
+static void slurm_completion_path__configuration__only_of_filetxt(void **state)
+{
+    (void)state;
+    char *path = slurm_completion_path("JobCompHost             = h\nJobCompLoc              = /var/log/x.txt\nJobCompPort = 0\n"
+                                       "JobCompType             = jobcomp/filetxt\n");
+    assert_string_equal(path, "/var/log/x.txt");
+    free(path);
+    assert_null(slurm_completion_path("JobCompLoc              = /var/log/x\nJobCompType             = jobcomp/none\n"));
+    assert_null(slurm_completion_path(""));
+}
+
 static void slurm_submitted_id__parsable__number(void **state)
 {
     (void)state;
@@ -355,6 +390,8 @@ int main(void)
         cmocka_unit_test(slurm_queue_parse__lines__entries),
         cmocka_unit_test(slurm_queue_parse__json__as_22_05_and_later),
         cmocka_unit_test(slurm_account_parse__lines__entries),
+        cmocka_unit_test(slurm_completion_parse__lines_of_22_05__own_tasks_alone),
+        cmocka_unit_test(slurm_completion_path__configuration__only_of_filetxt),
         cmocka_unit_test(slurm_submitted_id__parsable__number),
         cmocka_unit_test(slurm_refusal_of__messages__what_they_mean),
         cmocka_unit_test(slurm_time_minutes__limit_grace_margin__rounded_up),
