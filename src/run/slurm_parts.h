@@ -1,11 +1,12 @@
-/* The Slurm executor's insides, shared by its own files only. */
+/* The Slurm executor's insides, shared by its own files only. Each calls those that stand before it: slurm_ends,
+ * slurm_submit, slurm_watch, slurm_executor. */
 #ifndef MESHSWEEP_RUN_SLURM_PARTS_H
 #define MESHSWEEP_RUN_SLURM_PARTS_H
 
+#include "run/executor.h"
 #include "run/interrupts.h"
 #include "run/slurm_batches.h"
 #include "run/slurm_client.h"
-#include "run/slurm_executor.h"
 
 struct slurm_executor {
     struct executor base;
@@ -27,12 +28,15 @@ struct slurm_executor {
     char *log_path, *metrics_path; /* that `files` lent */
 };
 
+/* --- slurm_ends.c --- */
+
 /* "9_4": a member's name at Slurm; its batch's name while that has no id. The caller's. */
 char *slurm_reference(const struct slurm_array *a, size_t index);
 
 /* Puts an outcome of the member into the queue; the rest of it is not looked at any more. */
 void slurm_tell(struct slurm_executor *x, struct slurm_array *a, size_t index, enum slurm_decision decision);
-/* The same for one that never came to Slurm; `note` NULL: the run was cancelled. */
+/* The same for one that never came to Slurm, or to a batch; `note` NULL: the run was cancelled. */
+void slurm_tell_not_started(struct slurm_executor *x, int64_t attempt, const char *note);
 void slurm_tell_unsubmitted(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *note);
 
 char *slurm_next_name(struct slurm_executor *x);
