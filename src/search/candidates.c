@@ -39,6 +39,7 @@ struct loading {
     enum role *key_role;
     size_t key_count;
     int first_input;
+    bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
     struct numbering groups, configurations, memory_classes;
     struct place_name {
         char text[256];
@@ -122,8 +123,10 @@ static void choose_keys(struct loading *l)
         l->set->keys[l->key_count] = n->keys[i].name;
         l->key_index[l->key_count++] = i;
     }
-    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++)
+    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
         mark_role(l, roles[r].input, roles[r].role);
+        l->of_batch[input_find(roles[r].input)] = roles[r].role != ROLE_ZERO_STAGE;
+    }
 }
 
 static int prepare_row(struct loading *l, struct error *e)
@@ -234,15 +237,10 @@ static uint64_t configuration_hash(const struct loading *l, const struct candida
 
 static uint64_t memory_hash(const struct loading *l)
 {
-    static const char *const left_out[] = {"micro_batch", "gradient_accumulation", "global_batch"};
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < INPUT_COUNT; i++) {
-        bool skip = false;
-        for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
-            skip |= i == input_find(left_out[k]);
-        if (!skip)
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        if (!l->of_batch[i])
             add_value(&b, i, cell(l->row, l->first_input + (int)i));
-    }
     uint64_t hash = hash_of(&b);
     buffer_free(&b);
     return hash;

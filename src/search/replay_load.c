@@ -191,46 +191,52 @@ static int read_jobs(struct loading *l, struct error *e)
 
 /* --- candidates --- */
 
+struct placing {
+    struct match_cursor *cursor;
+    struct stmt *insert, *summaries;
+};
+
 /* Looks the job up: whether rules leave it, what it measured, and its place in the space of the jobs. */
-static int place_job(struct loading *l, struct match_cursor *cursor, struct stmt *insert, struct measured_job *job,
-                     struct error *e)
+static int place_job(struct loading *l, const struct placing *p, struct measured_job *job, struct error *e)
 {
     const struct match *m;
     struct measurement measured = {NAN, NAN};
     int64_t specs[SECTION_COUNT];
     for (int i = 0; i < SECTION_COUNT; i++)
         specs[i] = row_space_find(l->out->rows, (enum section_kind)i, job->specs[i]);
-    match_seek(cursor, specs);
-    int rc = match_next(cursor, &m, e);
+    match_seek(p->cursor, specs);
+    int rc = match_next(p->cursor, &m, e);
     l->out->excluded += rc == 0;
     if (rc <= 0)
         return rc;
     if (job->outcome.outcome.kind == OUTCOME_OK &&
-        learning_measure(l->out->space, l->request->db, job->attempt_id, m->prediction, &measured, e) < 0)
+        learning_measure(l->out->space, p->summaries, job->attempt_id, m->prediction, &measured, e) < 0)
         return -1;
     job->outcome.outcome.bytes = measured.bytes;
     job->outcome.outcome.seconds = measured.seconds;
-    stmt_bind_int(insert, 1, job->id);
-    stmt_bind_blob(insert, 2, job->key, sizeof job->key);
-    stmt_bind_int(insert, 3, m->rank);
-    return stmt_run(insert, e);
+    stmt_bind_int(p->insert, 1, job->id);
+    stmt_bind_blob(p->insert, 2, job->key, sizeof job->key);
+    stmt_bind_int(p->insert, 3, m->rank);
+    return stmt_run(p->insert, e);
 }
 
 static int place_jobs(struct loading *l, struct error *e)
 {
-    struct match_cursor *cursor = NULL;
-    struct stmt *insert = NULL;
+    struct placing p = {NULL, NULL, NULL};
     struct db *db = l->out->space->db;
-    int rc = match_open_single(l->out->space, true, &cursor, e);
+    int rc = match_open_single(l->out->space, true, &p.cursor, e);
     if (rc == 0)
         rc = db_exec(db, "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
                          " priority INTEGER NOT NULL DEFAULT 0)", e);
     if (rc == 0)
-        rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &insert, e);
+        rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &p.insert, e);
+    if (rc == 0)
+        rc = learning_summaries(l->request->db, &p.summaries, e);
     for (size_t i = 0; rc == 0 && i < l->count; i++)
-        rc = place_job(l, cursor, insert, &l->jobs[i], e);
-    stmt_free(insert);
-    match_close(cursor);
+        rc = place_job(l, &p, &l->jobs[i], e);
+    stmt_free(p.insert);
+    stmt_free(p.summaries);
+    match_close(p.cursor);
     return rc;
 }
 
@@ -324,31 +330,42 @@ static int group_by_columns(struct loading *l, struct error *e)
     return rc;
 }
 
-int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e)
+static int load(struct loading *l, struct error *e)
 {
     static const struct space_options options = {0};
     static const struct hash128 no_hash = {{0}};
-    struct loading l = {.request = request, .out = out};
-    *out = (struct replay_source){0};
-    int rc = read_sweep(&l, e);
+    struct replay_source *out = l->out;
+    int rc = read_sweep(l, e);
     if (rc == 0) {
         out->rows = row_space_create(out->sweep, &no_hash);
-        rc = read_jobs(&l, e);
+        rc = read_jobs(l, e);
     }
-    if (rc == 0 && l.count == 0)
+    if (rc == 0 && l->count == 0)
         rc = error_set(e, ERROR_NOTHING, "no job of the current sweep has ended: there is nothing to replay");
     if (rc == 0)
         rc = row_space_build(out->rows, &options, &out->space, e);
     if (rc == 0)
-        rc = place_jobs(&l, e);
+        rc = place_jobs(l, e);
     if (rc == 0)
-        rc = load_candidates(&l, e);
+        rc = load_candidates(l, e);
+    if (rc < 0)
+        return -1;
+    out->group_of = xcalloc(out->set.space.count + 1, sizeof *out->group_of);
+    if (l->request->group_by)
+        return group_by_columns(l, e);
+    group_as_the_search_does(out);
+    return 0;
+}
+
+int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e)
+{
+    struct loading l = {.request = request, .out = out};
+    *out = (struct replay_source){0};
+    /* One snapshot of a database that may be written to, and one lock for a hundred thousand questions. */
+    int rc = db_exec(request->db, "BEGIN", e);
     if (rc == 0) {
-        out->group_of = xcalloc(out->set.space.count + 1, sizeof *out->group_of);
-        if (request->group_by)
-            rc = group_by_columns(&l, e);
-        else
-            group_as_the_search_does(out);
+        rc = load(&l, e);
+        db_rollback(request->db);
     }
     free(l.jobs);
     free(l.spec_of);

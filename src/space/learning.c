@@ -1,6 +1,7 @@
 #include "space/learning.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,34 +160,46 @@ static const char *unit_of(const struct sweep *s, const char *metric)
     return "";
 }
 
-/* NaN when the attempt has no finite positive value of that name. */
-static int read_summary(struct db *db, int64_t attempt_id, const char *name, double *out, struct error *e)
+#define SUMMARIES_MOST 64 /* of an attempt that are looked at: it reports a handful */
+
+struct summaries {
+    struct summary {
+        char name[64];
+        double value;
+    } list[SUMMARIES_MOST];
+    size_t count;
+};
+
+int learning_summaries(struct db *db, struct stmt **out, struct error *e)
 {
-    struct stmt *s = NULL;
-    *out = NAN;
-    if (db_prepare(db, "SELECT value FROM summary WHERE attempt_id = ? AND name = ? AND value > 0 AND value < 9e99", &s,
-                   e) < 0)
-        return -1;
+    return db_prepare(db, "SELECT name, value FROM summary WHERE attempt_id = ? AND value > 0 AND value < 9e99"
+                          " AND typeof(value) <> 'text' AND length(name) < 64", out, e);
+}
+
+static int read_summaries(struct stmt *s, int64_t attempt_id, struct summaries *out, struct error *e)
+{
+    int rc;
+    out->count = 0;
     stmt_bind_int(s, 1, attempt_id);
-    stmt_bind_text(s, 2, name);
-    int rc = stmt_next(s, e);
-    if (rc > 0 && stmt_type(s, 0) != COLUMN_TEXT)
-        *out = stmt_double(s, 0);
-    stmt_free(s);
+    while ((rc = stmt_next(s, e)) > 0 && out->count < SUMMARIES_MOST) {
+        struct summary *m = &out->list[out->count++];
+        snprintf(m->name, sizeof m->name, "%s", stmt_text(s, 0));
+        m->value = stmt_double(s, 1);
+    }
+    stmt_reset(s);
     return rc < 0 ? -1 : 0;
 }
 
 /* The first of the NULL-terminated `names` that was measured: its value (NaN: none was) and name. */
-static int find_metric(struct db *db, int64_t attempt_id, const char *const *names, const char **found, double *out,
-                       struct error *e)
+static double find_metric(const struct summaries *summaries, const char *const *names, const char **found)
 {
-    *out = NAN;
-    for (; *names && isnan(*out); names++) {
-        *found = *names;
-        if (read_summary(db, attempt_id, *names, out, e) < 0)
-            return -1;
-    }
-    return 0;
+    for (; *names; names++)
+        for (size_t i = 0; i < summaries->count; i++)
+            if (strcmp(summaries->list[i].name, *names) == 0) {
+                *found = *names;
+                return summaries->list[i].value;
+            }
+    return NAN;
 }
 
 static double bytes_of(double value, const char *unit)
@@ -208,23 +221,23 @@ static double seconds_of(double value, const char *unit)
     return value * factor;
 }
 
-int learning_measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
+int learning_measure(const struct space *space, struct stmt *summaries, int64_t attempt_id, const struct prediction *p,
                      struct measurement *out, struct error *e)
 {
     const struct predict_config *c = &space->sweep->predict;
     const char *const memory_given[] = {c->memory_metric, NULL}, *const time_given[] = {c->time_metric, NULL};
     const char *name = "";
-    double rate;
-    if (find_metric(db, attempt_id, c->memory_metric ? memory_given : memory_metrics, &name, &out->bytes, e) < 0)
+    struct summaries all;
+    if (read_summaries(summaries, attempt_id, &all, e) < 0)
         return -1;
+    out->bytes = find_metric(&all, c->memory_metric ? memory_given : memory_metrics, &name);
     out->bytes = bytes_of(out->bytes, unit_of(space->sweep, name));
-    if (find_metric(db, attempt_id, c->time_metric ? time_given : time_metrics, &name, &out->seconds, e) < 0)
-        return -1;
+    name = "";
+    out->seconds = find_metric(&all, c->time_metric ? time_given : time_metrics, &name);
     out->seconds = seconds_of(out->seconds, unit_of(space->sweep, name));
     if (!isnan(out->seconds) || c->time_metric || !p)
         return 0;
-    if (find_metric(db, attempt_id, rate_metrics, &name, &rate, e) < 0)
-        return -1;
+    double rate = find_metric(&all, rate_metrics, &name);
     bool of_tokens = strncmp(unit_of(space->sweep, name), "token", 5) == 0 || strncmp(name, "token", 5) == 0;
     out->seconds = (of_tokens ? p->tokens : p->samples) / rate;
     return 0;
@@ -298,6 +311,17 @@ static int note_one(struct space *space, struct db *db, struct observation_row *
     return rc;
 }
 
+static int measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
+                   struct measurement *out, struct error *e)
+{
+    struct stmt *summaries = NULL;
+    int rc = learning_summaries(db, &summaries, e);
+    if (rc == 0)
+        rc = learning_measure(space, summaries, attempt_id, p, out, e);
+    stmt_free(summaries);
+    return rc;
+}
+
 static int note(struct space *space, struct db *db, const struct lesson *lesson, const struct prediction *found,
                 struct error *e)
 {
@@ -309,7 +333,7 @@ static int note(struct space *space, struct db *db, const struct lesson *lesson,
     if (lesson->failure) {
         row.kind = "at-least";
         m.bytes = p.usable_bytes;
-    } else if (learning_measure(space, db, lesson->attempt_id, &p, &m, e) < 0)
+    } else if (measure(space, db, lesson->attempt_id, &p, &m, e) < 0)
         return -1;
     row.quantity = "memory";
     row.measured = m.bytes;

@@ -20,8 +20,11 @@ struct measurement {
     double seconds; /* of a step; from a rate only where `p` says how much a step is */
 };
 
+/* What learning_measure reads the summaries of an attempt with: one statement for all of them. The caller's, stmt_free. */
+int learning_summaries(struct db *db, struct stmt **out, struct error *e);
+
 /* By [predict] memory_metric and time_metric, else by the usual names, with their units. `p` may be NULL. */
-int learning_measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
+int learning_measure(const struct space *space, struct stmt *summaries, int64_t attempt_id, const struct prediction *p,
                      struct measurement *out, struct error *e);
 
 /* Records memory and time of an attempt whose summaries stand in `db`, the metric "mfu" where its step time and the
