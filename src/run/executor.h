@@ -69,7 +69,7 @@ struct executor_options {
     size_t slots;
     const char *directory;    /* of job files, absolute or relative to the working directory */
     const char *scratch_dir;  /* for what lives as long as an attempt; below `directory` */
-    const char *token_prefix; /* "<database's identity>:<runner's id>" */
+    const char *token_prefix; /* runner_token() of run/predecessor.h */
     const struct sweep *sweep;
     /* See supervisor_options. */
     bool (*first_metric)(void *context, const char *log_path);

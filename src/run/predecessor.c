@@ -1,11 +1,12 @@
 #include "run/predecessor.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "run/process_table.h"
 #include "run/supervisor.h"
-#include "store/attempts.h"
+#include "util/memory.h"
 
 static bool is_alive(const struct runner_process *p)
 {
@@ -15,17 +16,21 @@ static bool is_alive(const struct runner_process *p)
            process_read((pid_t)p->pid, &now) && now.live && now.start_ticks == p->start_ticks;
 }
 
-int predecessor_check(struct db *db, bool *died, struct error *e)
+char *runner_token(const char *identity, int64_t id, int64_t pid)
 {
-    struct runner_process last;
+    return xasprintf("%s:%" PRId64 "-%" PRId64, identity, id, pid);
+}
+
+int predecessor_check(struct db *db, struct runner_process *last, bool *died, struct error *e)
+{
     bool open;
-    if (runner_find_open(db, &last, &open, e) < 0)
+    if (runner_find_open(db, last, &open, e) < 0)
         return -1;
-    if (open && is_alive(&last))
+    if (open && is_alive(last))
         return error_set(e, ERROR_FAILED,
                          "process %lld is at work on this database, or on the one that this is a copy of; wait for it or"
                          " stop it, then start again",
-                         (long long)last.pid);
+                         (long long)last->pid);
     *died = open;
     return 0;
 }

@@ -25,13 +25,22 @@ static int save_outputs(const struct runner_options *o, const char *scratch, con
     return db_commit(o->db, e);
 }
 
+static int end_left_processes(const struct runner_options *o, const struct runner_process *dead, struct error *e)
+{
+    char *token = runner_token(o->identity, dead->id, dead->pid);
+    int rc = supervisor_end_strays(token, o->space->sweep->job.grace_ms, e);
+    free(token);
+    return rc;
+}
+
 int recovery_clean(const struct runner_options *o, const char *scratch, const struct secrets *secrets,
                    bool *after_death, struct error *e)
 {
     /* A runner that died between a record and the end of what escaped from that job left no open attempt. */
-    if (predecessor_check(o->db, after_death, e) < 0)
+    struct runner_process last;
+    if (predecessor_check(o->db, &last, after_death, e) < 0)
         return -1;
-    if (*after_death && supervisor_end_strays(o->identity, o->space->sweep->job.grace_ms, e) < 0)
+    if (*after_death && end_left_processes(o, &last, e) < 0)
         return -1;
     if (*after_death && save_outputs(o, scratch, secrets, e) < 0)
         return -1;

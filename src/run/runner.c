@@ -10,6 +10,7 @@
 #include "run/device_keeper.h"
 #include "run/landings.h"
 #include "run/local_executor.h"
+#include "run/predecessor.h"
 #include "run/recovery.h"
 #include "run/starter.h"
 #include "run/tally.h"
@@ -85,7 +86,7 @@ static void note_reference(void *context, int64_t attempt, const char *reference
 static int create_executor(struct runner *r, struct error *e)
 {
     const struct runner_options *o = r->options;
-    r->token = xasprintf("%s:%lld", o->identity, (long long)r->runner_id);
+    r->token = runner_token(o->identity, r->runner_id, getpid());
     const struct executor_options options = {
         .slots = o->slots,
         .directory = o->directory,

@@ -379,7 +379,7 @@ int slurm_executor_create(const struct executor_options *options, struct executo
     x->config = &options->sweep->slurm;
     x->environment = slurm_environment(options->environment, options->sweep->job.pass_environment);
     x->job_name = name_jobs(options->sweep->name);
-    x->runner = xstrdup(colon + 1);
+    x->runner = xstrndup(colon + 1, strcspn(colon + 1, "-")); /* its id */
     x->directory = xstrdup(here);
     x->batches.root = path_absolute(options->directory);
     x->batches.token = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix));

@@ -28,7 +28,7 @@ struct step {
 struct slurm_steps {
     const struct allocation *allocation;
     const struct slurm_config *config;
-    char *token;        /* "<database's identity>:<runner's id>" */
+    char *token;        /* runner_token() of run/predecessor.h */
     char **environment; /* of Slurm's commands */
     struct step *steps;
     size_t count;

@@ -107,7 +107,7 @@ void outcome_free(struct outcome *o);
 struct supervisor_options {
     size_t slots;
     const char *scratch_dir; /* slot files live here (made, 0700); same file system as the job directories */
-    const char *token_prefix; /* "<database's identity>:<runner's id>": MESHSWEEP_ATTEMPT is "<prefix>:<attempt>" */
+    const char *token_prefix; /* runner_token() of run/predecessor.h: MESHSWEEP_ATTEMPT is "<prefix>:<attempt>" */
     /* Tells whether the log text so far holds a first metric; NULL: the metrics file alone counts. Called only for
      * attempts with a startup timeout, when their log has grown. */
     bool (*first_metric)(void *context, const char *log_path);

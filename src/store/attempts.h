@@ -16,6 +16,7 @@ int runner_record_end(struct db *db, int64_t id, struct error *e);
 
 /* Who a runner is, whatever becomes of its pid. */
 struct runner_process {
+    int64_t id; /* of its row */
     int64_t pid, start_ticks;
     char boot_id[64];
 };

@@ -116,4 +116,46 @@ END
     expect_sql 'lost|1' "SELECT failure, count(*) FROM attempt WHERE failure IS NOT NULL GROUP BY 1"
 }
 
+is_running() # DATABASE RUNNER
+{
+    [ "$(sql "SELECT count(*) FROM attempt WHERE state = 'running' AND runner_id = $2" "$1" 2>/dev/null)" = 1 ]
+}
+
+# Copies have one identity, and number their runners alike.
+killed_runner__copy_of_the_database_at_work__its_jobs_go_on()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+until [ -e go ]; do sleep 0.02; done
+echo "score: $(($1 * $2))"
+END
+    touch go
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    rm go
+    cp results.db copy.db
+    "$meshsweep" run --progress none -d copy.db >copy.out 2>&1 </dev/null &
+    copy=$!
+    wait_until "is_running copy.db 2" 20
+    start_meshsweep run --progress none
+    wait_until "is_running results.db 2" 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    start_meshsweep run --progress none
+    wait_until "is_running results.db 3" 20
+    touch go
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    wait "$copy" || fail "the run on the copy ended with status $?: $(cat copy.out)"
+    expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1" copy.db
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
 run_cases "$@"
