@@ -14,17 +14,23 @@
 
 /* --- values --- */
 
-static void read_text(const struct reading *r, const struct toml_node *node, char **member)
+/* `key`: what it is the value of, or one of the values. */
+static void read_text_of(const struct reading *r, const struct toml_node *node, const char *key, char **member)
 {
-    if (!check_not_blank(r, node, node->key))
+    if (!check_not_blank(r, node, key))
         return;
     /* It becomes an option of a script's line. */
     if (strpbrk(node->text, "\r\n")) {
-        problem_at_value(r, node, "%s must stand in one line", node->key);
+        problem_at_value(r, node, "%s must stand in one line", key);
         return;
     }
     free(*member);
     *member = xstrdup(node->text);
+}
+
+static void read_text(const struct reading *r, const struct toml_node *node, char **member)
+{
+    read_text_of(r, node, node->key, member);
 }
 
 static void free_words(char **words)
@@ -38,7 +44,7 @@ static void read_words(const struct reading *r, const struct toml_node *list, ch
 {
     char **words = xcalloc(list->child_count + 1, sizeof *words);
     for (size_t i = 0; i < list->child_count; i++)
-        read_text(r, &list->children[i], &words[i]);
+        read_text_of(r, &list->children[i], list->key, &words[i]);
     for (size_t i = 0; i < list->child_count; i++)
         words[i] = words[i] ? words[i] : xstrdup("");
     free_words(*member);

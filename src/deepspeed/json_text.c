@@ -121,7 +121,7 @@ static int read_name(struct scanner *s, const struct json *object, struct json *
 {
     const char *end = *s->p == '"' ? string_end(s->p) : NULL;
     if (!end)
-        return fail(s, *s->p == '}' ? "a comma with nothing after it; take it out" : "a name in double quotes should follow");
+        return fail(s, "a name in double quotes should follow");
     member->name = xstrndup(s->p + 1, (size_t)(end - s->p) - 2);
     member->line = s->line;
     member->column = column_of(s);
@@ -144,8 +144,6 @@ static int read_name(struct scanner *s, const struct json *object, struct json *
 static int read_child(struct scanner *s, struct json *parent)
 {
     struct json child = {.line = s->line, .column = column_of(s)};
-    if (parent->kind == JSON_LIST && *s->p == ']')
-        return fail(s, "a comma with nothing after it; take it out");
     int rc = parent->kind == JSON_OBJECT ? read_name(s, parent, &child) : 0;
     if (rc == 0)
         rc = read_value(s, &child);

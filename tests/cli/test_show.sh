@@ -204,6 +204,50 @@ why__excluded__what_would_let_it_run()
     expect_stderr 'meshsweep: why: there is no database yet in which job 1 could be'
 }
 
+why__words__as_values_of_their_kind()
+{
+    small_sweep sweep.toml
+    cat >>sweep.toml <<'END'
+[[model]]
+name = "it's"
+z = [1, 2, 3]
+END
+    run_meshsweep why "name=it's" x=2 y=20 z=3
+    expect_status 0
+    expect_stdout_matches '^1 of 12 combinations have these values; 1 of them matched$'
+    expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
+    expect_no_stderr
+    run_meshsweep why
+    expect_status 0
+    expect_stdout_contains '12 of 12 combinations have these values; 12 of them matched'
+    expect_stdout_contains '  … and 2 more; name more keys'
+    expect_no_stderr
+    run_meshsweep why x=9
+    expect_status 4
+    expect_stdout '0 of 12 combinations have these values; 0 of them matched'
+    expect_no_stderr
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep why x=1 y=10 z=2
+    expect_status 0
+    expect_stdout_contains 'it waits for its turn: `run` starts it'
+    expect_no_stderr
+    run_meshsweep why x=1 y
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: why: `y` is not of the form KEY=VALUE'
+    run_meshsweep why xx=1
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: why `xx = 1`: unknown key `xx` (did you mean `x`?)'
+    run_meshsweep tail
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: tail: which job? Its number, or the beginning of its key'
+}
+
 export_toml__subset__the_same_jobs_and_no_other()
 {
     small_sweep sweep.toml

@@ -182,6 +182,16 @@ static void open__bad_base__one_sentence_with_a_place(void **state)
         {"{\"fp16\": \"a}", "ds.json:1:10: a string that does not end, or has a bad escape"},
         {"{\"fp16\": 1", "ds.json:1:11: a comma or } should follow"},
         {"{} x", "ds.json:1:4: nothing should follow"},
+        {"{fp16: 1}", "ds.json:1:2: a name in double quotes should follow"},
+        {"{\"fp16\" 1}", "ds.json:1:9: a colon should follow"},
+        {"{\"fp16\": [1,]}", "ds.json:1:13: a comma with nothing after it; take it out"},
+        {"{\"fp16\": [1 2]}", "ds.json:1:13: a comma or ] should follow"},
+        {"{\"fp16\": ", "ds.json:1:10: the file ends here, and a value should follow"},
+        {"{\"fp16\": \"\\x\"}", "ds.json:1:10: a string that does not end, or has a bad escape"},
+        {"{\"fp16\": \"\\u12G4\"}", "ds.json:1:10: a string that does not end, or has a bad escape"},
+        {"{\"fp16\": 1.}", "ds.json:1:10: this is no JSON value"},
+        {"{\"fp16\": 1e+}", "ds.json:1:10: this is no JSON value"},
+        {"{\"fp16\": tru}", "ds.json:1:10: this is no JSON value"},
         {"{\"zero_optimization\": 3}", "`zero_optimization.stage` lies below something in ds.json that is no object"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

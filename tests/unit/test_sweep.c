@@ -350,6 +350,47 @@ static void executors__all_keys__kept(void **state)
     sweep_free(s);
 }
 
+static void search__all_keys__kept(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nzero_stages = [0, 3]\n"
+                                 "racing = true\nequal_batch = false\nmetric = \"min:latency\"\n"
+                                 "run_full_experiment = true\ndeadline = \"2h\"\nmax_trials = 7\n"
+                                 "[sweep]\nobjective = \"max:speed\"\n");
+    const struct search_options *o = &s->search.options;
+    assert_string_equal(o->strategy, "grid");
+    assert_int_equal(o->order, SEARCH_ORDER_SHUFFLED);
+    assert_true(o->zero_stages[0] && o->zero_stages[3] && !o->zero_stages[1]);
+    assert_int_equal(o->racing, 1);
+    assert_int_equal(o->equal_batch, 0);
+    assert_true(o->numbers[SEARCH_DEADLINE] == 7200 && o->numbers[SEARCH_MAX_TRIALS] == 7);
+    assert_true(s->search.run_full_experiment);
+    /* The metric of the search is the objective. */
+    assert_int_equal(s->objective_count, 1);
+    assert_string_equal(s->objectives[0].metric, "latency");
+    assert_false(s->objectives[0].maximise);
+    sweep_free(s);
+}
+
+static void search_options__command_line_over_file__what_is_given(void **state)
+{
+    (void)state;
+    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nracing = true\nmax_trials = 7\n");
+    struct search_options over = search_options_none();
+    over.order = SEARCH_ORDER_DECLARED;
+    over.equal_batch = 1;
+    over.zero_stages[2] = true;
+    over.numbers[SEARCH_MAX_TRIALS] = 3;
+    struct search_options both = search_options_overlay(&s->search.options, &over);
+    assert_string_equal(both.strategy, "grid");
+    assert_int_equal(both.order, SEARCH_ORDER_DECLARED);
+    assert_int_equal(both.racing, 1);
+    assert_int_equal(both.equal_batch, 1);
+    assert_true(both.zero_stages[2] && !both.zero_stages[0]);
+    assert_true(both.numbers[SEARCH_MAX_TRIALS] == 3);
+    sweep_free(s);
+}
+
 static void hash__text_or_profile_changes__other_hash(void **state)
 {
     (void)state;
@@ -381,6 +422,8 @@ int main(void)
         cmocka_unit_test(rules_and_derived__all_keys__kept),
         cmocka_unit_test(failures_and_retries__all_keys__kept),
         cmocka_unit_test(executors__all_keys__kept),
+        cmocka_unit_test(search__all_keys__kept),
+        cmocka_unit_test(search_options__command_line_over_file__what_is_given),
         cmocka_unit_test(hash__text_or_profile_changes__other_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

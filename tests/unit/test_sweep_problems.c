@@ -166,6 +166,66 @@ static void metrics__bad_values__refused(void **state)
          "2:8: take must be \"median\", \"mean\", \"last\", \"max\", \"min\" or \"p90\""},
         {"[job.metrics]\n\"a b\" = {}\n",
          "2:1: \"a b\" cannot be the name of a metric: letters, digits, \"_\", \"-\", inner dots and slashes"},
+        {"[job.metrics.m]\nregex = \"(x)\"\nscale = 0\n", "3:9: scale must be a number above 0"},
+        {"[job.metrics.m]\nscale = 2\n", "2:1: it goes with regex, key, json or jsonl only"},
+        {"[job.metrics.m]\nregex = \"(x)\"\nfallback = {}\n", "3:12: a fallback needs regex, key, json or jsonl"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void search__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[search]\norder = \"sideways\"\n", "2:9: order must be \"declared\", \"predicted\" or \"shuffled\""},
+        {"[search]\nzero_stages = []\n", "2:15: zero_stages: no stage is left to search"},
+        {"[search]\nzero_stages = [1, 4]\n", "2:19: zero_stages: a ZeRO stage is 0, 1, 2 or 3"},
+        {"[search]\nequal_batch = 1\n", "2:15: equal_batch must be true or false, not an integer"},
+        {"[search]\nmetric = \" \"\n", "2:10: [search] metric is empty"},
+        {"[search]\nmetric = \"speed\"\n",
+         "2:10: objective: nothing says which way \"speed\" is better; write \"max:speed\" or \"min:speed\""},
+        {"[search]\nrun_full_experiment = \"yes\"\n", "2:23: run_full_experiment must be true or false, not a string"},
+        {"[search]\ndeadline = \"soon\"\n",
+         "2:12: deadline: \"soon\" is no duration (\"2h\", \"90m\", seconds as a number)"},
+        {"[search]\nmax_trials = \"many\"\n", "2:14: max_trials must be an integer or a float, not a string"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void keys_about_keys__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[inert]\na = \" \"\n[model]\na = 1\n", "2:5: a is empty"},
+        {"[inert]\na.b = \"c = 1\"\n\"a.b\" = \"c = 2\"\n", "3:9: \"a.b\" is given twice (first in line 2)"},
+        {"[synonym]\na.b = \"c\"\n\"a.b\" = \"d\"\n", "3:9: \"a.b\" is given twice (first in line 2)"},
+        {"[predict.order]\nx = \"up\"\n", "2:5: x must be \"rises\", \"falls\", \"equal\" or \"any\""},
+        {"[predict.order]\nx = [\"a\"]\n",
+         "2:5: an order needs at least two values, from the least need of memory to the most"},
+        {"[predict.order]\nx = [\"a\", [\"b\"]]\n", "2:11: a value of an order is a string, a number or a boolean"},
+        {"[predict.order]\nx = [\"a\", nan]\n", "2:11: a value of an order is a string, a number or a boolean"},
+        {"[predict.order]\nx = 1\n", "2:5: x must be a string or a table or a list, not an integer"},
+        {"[predict.order]\nx = { when = \"y = 1\" }\n", "2:5: [predict.order] lacks \"order\""},
+        {"[predict.order]\nx = { order = \"rises\", when = \" \" }\n", "2:31: when is empty"},
+        {"[deepspeed]\nsections = [\" \"]\n", "2:13: sections is empty"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void executors__bad_values__refused(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[slurm]\npartition = \"a\\nb\"\n", "2:13: partition must stand in one line"},
+        {"[slurm]\noptions = [\"--x\", \"a\\nb\"]\n", "2:19: options must stand in one line"},
+        {"[slurm]\nlauncher = [\" \"]\n", "2:13: launcher is empty"},
+        {"[slurm]\ntimeout_factor = 0.5\n", "2:18: timeout_factor must lie between 1 and 100"},
+        {"[slurm]\npoll = \"1ms\"\n", "2:8: poll must be at least 100 ms"},
+        {"[local]\ndevices = [0, true]\n", "2:15: devices: a device is a number or a name (\"GPU-…\")"},
+        {"[local]\ndevices = 2000\n", "2:11: devices must be from 0 to 1024, not 2000"},
+        {"[local]\ndirty_memory = \"lots\"\n", "2:16: dirty_memory: \"lots\" is no size (\"1GiB\")"},
+        {"[local]\nsample = \"often\"\n",
+         "2:10: sample: \"often\" is no duration (\"5s\", \"500ms\", at most 10 years)"},
     };
     ASSERT_CASES(cases);
 }
@@ -321,6 +381,9 @@ int main(void)
         cmocka_unit_test(sweep_table__bad_values__refused),
         cmocka_unit_test(job__bad_values__refused),
         cmocka_unit_test(metrics__bad_values__refused),
+        cmocka_unit_test(search__bad_values__refused),
+        cmocka_unit_test(keys_about_keys__bad_values__refused),
+        cmocka_unit_test(executors__bad_values__refused),
         cmocka_unit_test(rules__bad_values__refused),
         cmocka_unit_test(axes__bad_values__refused),
         cmocka_unit_test(groups__bad_values__refused),
