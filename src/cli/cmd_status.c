@@ -182,7 +182,7 @@ static void add_slow_nodes(const struct view *v, struct buffer *b)
         buffer_add_text(b, i ? "" : "\n");
         buffer_add_text(b, "slow node ");
         add_printable(v, n->host, 20, b);
-        buffer_printf(b, ": %.2f times as long as the same jobs elsewhere (%lld pairs)\n", n->ratio, (long long)n->compared);
+        buffer_printf(b, ": %.2f times as long as matched jobs elsewhere (%lld compared)\n", n->ratio, (long long)n->compared);
     }
 }
 

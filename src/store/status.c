@@ -192,12 +192,22 @@ static const struct part parts[] = {
      " WHERE duration_ms IS NOT NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND ?1"
      " ORDER BY id DESC LIMIT 1000) AS a JOIN job AS j ON j.id = a.job_id",
      read_device_hours_each},
+    /* Each job's time on a node over that of the same job elsewhere, or else of jobs of the same specs but the plan; the
+     * latter differ among themselves, so that it takes more of them. Slow is what is certain to some two deviations. */
     {"WITH recent AS (SELECT a.job_id, coalesce(a.host, r.host) AS host, a.duration_ms FROM attempt AS a"
      " JOIN runner AS r ON r.id = a.runner_id WHERE a.state = 'ok' AND a.duration_ms > 0 AND ?1"
      " ORDER BY a.id DESC LIMIT 10000),"
-     " mean AS MATERIALIZED (SELECT job_id, host, avg(duration_ms) AS ms FROM recent GROUP BY job_id, host)"
-     " SELECT m.host, avg(m.ms / o.ms), count(*) FROM mean AS m JOIN mean AS o ON o.job_id = m.job_id AND o.host <> m.host"
-     " GROUP BY m.host HAVING count(*) >= 3 AND avg(m.ms / o.ms) >= 1.2 ORDER BY 2 DESC LIMIT 5",
+     " mean AS MATERIALIZED (SELECT job_id, host, avg(duration_ms) AS ms, coalesce(model_id, 0) AS m, coalesce(cluster_id, 0) AS c,"
+     "  coalesce(training_id, 0) AS t FROM recent JOIN job ON job.id = job_id GROUP BY job_id, host),"
+     " same AS MATERIALIZED (SELECT job_id, count(*) AS n, sum(ms) AS ms FROM mean GROUP BY 1),"
+     " matched AS MATERIALIZED (SELECT m, c, t, count(*) AS n, sum(ms) AS ms FROM mean GROUP BY 1, 2, 3),"
+     " here AS MATERIALIZED (SELECT m, c, t, host, count(*) AS n, sum(ms) AS ms FROM mean GROUP BY 1, 2, 3, 4),"
+     " ratio AS (SELECT mean.host, same.n > 1 AS own, mean.ms / iif(same.n > 1, (same.ms - mean.ms) / (same.n - 1),"
+     "   (matched.ms - here.ms) / (matched.n - here.n)) AS r"
+     "  FROM mean JOIN same USING (job_id) JOIN matched USING (m, c, t) JOIN here USING (m, c, t, host)"
+     "  WHERE same.n > 1 OR matched.n > here.n)"
+     " SELECT host, avg(r), count(*) FROM ratio GROUP BY host HAVING (sum(own) >= 3 OR count(*) >= 8) AND avg(r) >= 1.2"
+     " AND (avg(r) - 1.1) * (avg(r) - 1.1) * (count(*) - 1) >= 4 * (avg(r * r) - avg(r) * avg(r)) ORDER BY 2 DESC LIMIT 5",
      read_slow_node},
     {"SELECT s.objective, s.maximise, m.unit FROM sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective"
      " WHERE s.id = ?1 AND s.objective IS NOT NULL",

@@ -79,7 +79,7 @@ struct sweep_status {
     double rate;          /* attempts that ended per second, over the last RATE_WINDOW of them; NaN: unknown */
     double device_hours;  /* of all attempts in the database that ended; NaN: too many to add up at each look */
     double device_hours_left; /* for jobs that are not done, each like the mean of the last 1,000; NaN: unknown, or none is left */
-    struct status_node *slow_nodes; /* slower by a fifth or more in at least three pairs of the last 10,000 attempts */
+    struct status_node *slow_nodes; /* by a fifth or more slower than matched jobs elsewhere, of the last 10,000 attempts */
     size_t slow_node_count;
     int64_t mean_ms; /* of the last 1,000 attempts that ended with their jobs ok or failed; -1: none */
     int64_t waiting_ms; /* how long a job that waits will take, on average (store/durations.h); -1: unknown */

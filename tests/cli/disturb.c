@@ -4,6 +4,7 @@
  *   DISTURB_ERRNO=5        fails with this errno
  *   DISTURB_PATH=TEXT      on files in whose path TEXT occurs
  *   DISTURB_WHILE=FILE     while FILE exists
+ *   DISTURB_FILE_SYSTEM=N  every file lies on a file system of this type (statfs(2))
  *   DISTURB_CLOCK=FILE     "REALTIME MONOTONIC" in FILE: milliseconds added to these clocks (boot time goes with the former)
  */
 #include <dlfcn.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,6 +116,26 @@ int open(const char *path, int flags, ...)
         return real(path, flags, mode);
     errno = error_meant();
     return -1;
+}
+
+int statfs(const char *path, struct statfs *out)
+{
+    REAL(int, "statfs", const char *, struct statfs *);
+    const char *type = getenv("DISTURB_FILE_SYSTEM");
+    int rc = real(path, out);
+    if (rc == 0 && type)
+        out->f_type = (__typeof__(out->f_type))strtoul(type, NULL, 0);
+    return rc;
+}
+
+int statfs64(const char *path, struct statfs64 *out)
+{
+    REAL(int, "statfs64", const char *, struct statfs64 *);
+    const char *type = getenv("DISTURB_FILE_SYSTEM");
+    int rc = real(path, out);
+    if (rc == 0 && type)
+        out->f_type = (__typeof__(out->f_type))strtoul(type, NULL, 0);
+    return rc;
 }
 
 int clock_gettime(clockid_t id, struct timespec *out)

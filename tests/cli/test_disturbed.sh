@@ -216,4 +216,35 @@ ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job A
     expect_no_stderr
 }
 
+database__on_a_network_file_system__without_wal_and_said_so()
+{
+    local type name
+    [ -f "$disturb" ] || skip "there is no $disturb"
+    cat >sweep.toml <<'END'
+[job]
+command = ["true"]
+[training_spec]
+x = [1, 2, 3]
+END
+    # A database that was made elsewhere gives its log up.
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql wal "PRAGMA journal_mode"
+    while read -r type name; do
+        run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
+            DISTURB_FILE_SYSTEM="$type" "$meshsweep" run --progress none --limit 1
+        expect_status 0
+        expect_no_stdout
+        expect_stderr "meshsweep: results.db lies on $name, where SQLite's write-ahead log is unsafe: using a rollback journal"
+        expect_sql delete "PRAGMA journal_mode"
+        expect_no_file results.db-wal
+    done <<'END'
+0x6969 NFS
+0x0bd00bd0 Lustre
+END
+    expect_sql 3 "SELECT count(*) FROM attempt WHERE state = 'ok'"
+}
+
 run_cases "$@"

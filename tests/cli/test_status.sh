@@ -236,6 +236,33 @@ END
     expect_stderr 'meshsweep: --watch never: must be a duration from 0.1 s to 1 h'
 }
 
+node__slower_with_jobs_of_the_same_specs__named()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["true"]
+[[parallel_spec]]
+n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    # Plans differ by up to a third; every second job is on another node, which takes half as long again.
+    sqlite3 results.db "UPDATE attempt SET host = 'node-' || (job_id % 2), duration_ms = (900 + job_id / 2 % 4 * 100) * (1 + 0.5 * (job_id % 2))"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_matches 'slow node node-1: 1\.[45][0-9]* times as long as matched jobs elsewhere \(10 compared\)'
+    expect_stdout_lacks 'slow node node-0'
+    expect_no_stderr
+    # No more than plans differ by: nothing is said.
+    sqlite3 results.db "UPDATE attempt SET duration_ms = 500 + job_id * 7 % 20 * 100"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_lacks 'slow node'
+    expect_no_stderr
+}
+
 node__slower_than_others_with_the_same_jobs__named()
 {
     cat >sweep.toml <<'END'
@@ -252,7 +279,7 @@ END
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     run_meshsweep status
     expect_status 0
-    expect_stdout_contains 'slow node node-2: 2.00 times as long as the same jobs elsewhere (3 pairs)'
+    expect_stdout_contains 'slow node node-2: 2.00 times as long as matched jobs elsewhere (3 compared)'
     expect_stdout_lacks 'slow node node-1'
     expect_no_stderr
     run_meshsweep status --json
