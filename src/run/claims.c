@@ -40,21 +40,13 @@ size_t claims_wanted(const struct claims *c, size_t room, int64_t limit)
     return wanted < CLAIMS_AT_ONCE ? wanted : CLAIMS_AT_ONCE;
 }
 
-static struct flight *add(struct claims *c)
-{
-    if (c->first > 0)
-        memmove(c->items, c->items + c->first, c->count * sizeof *c->items);
-    c->first = 0;
-    c->items = array_grow(c->items, c->count, sizeof *c->items);
-    return &c->items[c->count++];
-}
-
-static int claim(struct claims *c, int64_t job_id, struct error *e)
+static int claim(const struct claims *c, int64_t job_id, struct claim_batch *out, struct error *e)
 {
     struct claim made;
     if (attempt_claim(c->store, job_id, &made, e) < 0)
         return -1;
-    struct flight *f = add(c);
+    out->items = array_grow(out->items, out->count, sizeof *out->items);
+    struct flight *f = &out->items[out->count++];
     *f = (struct flight){.claim = made};
     if (starter_load(c->starter, f, e) < 0)
         return -1;
@@ -63,20 +55,20 @@ static int claim(struct claims *c, int64_t job_id, struct error *e)
     return c->source->claimed ? c->source->claimed(c->source->context, &made, e) : 0;
 }
 
-static int plan_to_ask_again(struct claims *c, int64_t asked_ms, struct error *e)
+static int plan_to_ask_again(const struct claims *c, int64_t asked_ms, struct claim_batch *out, struct error *e)
 {
-    if (attempts_next_due(c->store, asked_ms, &c->due_ms, e) < 0)
+    if (attempts_next_due(c->store, asked_ms, &out->due_ms, e) < 0)
         return -1;
-    if (c->due_ms == 0)
+    if (out->due_ms == 0)
         return 0;
-    int64_t left_ms = c->due_ms - clock_wall_ms();
+    int64_t left_ms = out->due_ms - clock_wall_ms();
     left_ms = left_ms < 1 ? 1 : left_ms;
-    c->wake_ms = clock_monotonic_ms() + (left_ms < LOOK_EVERY_MS ? left_ms : LOOK_EVERY_MS);
+    out->wake_ms = clock_monotonic_ms() + (left_ms < LOOK_EVERY_MS ? left_ms : LOOK_EVERY_MS);
     return 0;
 }
 
 /* Claims a chosen job, unless it is pruned or has to wait. */
-static int take_up(struct claims *c, int64_t job_id, bool *waits, struct error *e)
+static int take_up(const struct claims *c, int64_t job_id, struct claim_batch *out, bool *waits, struct error *e)
 {
     bool is_due, is_pruned;
     if (pruning_covers(c->pruning, job_id, &is_pruned, e) < 0)
@@ -86,25 +78,48 @@ static int take_up(struct claims *c, int64_t job_id, bool *waits, struct error *
     if (attempts_is_due(c->store, job_id, &is_due, e) < 0)
         return -1;
     *waits = !is_due;
-    return is_due ? claim(c, job_id, e) : 0;
+    return is_due ? claim(c, job_id, out, e) : 0;
 }
 
-int claims_fetch(struct claims *c, size_t wanted, struct error *e)
+int claims_fetch(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e)
 {
     int64_t job_ids[CLAIMS_AT_ONCE], asked_ms = clock_wall_ms();
     size_t count = 0, left = 0;
-    if (c->source->choose(c->source->context, job_ids, wanted, &count, &c->answer, e) < 0)
+    if (c->source->choose(c->source->context, job_ids, wanted, &count, &out->answer, e) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         bool waits = false;
-        if (take_up(c, job_ids[i], &waits, e) < 0)
+        if (take_up(c, job_ids[i], out, &waits, e) < 0)
             return -1;
         left += waits;
     }
     if (count > 0 && left == count)
-        c->answer = CLAIM_WAIT;
-    c->wake_ms = 0;
-    return c->answer == CLAIM_WAIT ? plan_to_ask_again(c, asked_ms, e) : 0;
+        out->answer = CLAIM_WAIT;
+    out->wake_ms = 0;
+    return out->answer == CLAIM_WAIT ? plan_to_ask_again(c, asked_ms, out, e) : 0;
+}
+
+void claims_admit(struct claims *c, struct claim_batch *b)
+{
+    if (c->first > 0)
+        memmove(c->items, c->items + c->first, c->count * sizeof *c->items);
+    c->first = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        c->items = array_grow(c->items, c->count, sizeof *c->items);
+        c->items[c->count++] = b->items[i];
+    }
+    c->answer = b->answer;
+    c->wake_ms = b->wake_ms;
+    c->due_ms = b->due_ms;
+    b->count = 0;
+}
+
+void claim_batch_free(struct claim_batch *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        flight_free(&b->items[i]);
+    free(b->items);
+    *b = (struct claim_batch){0};
 }
 
 int64_t claims_wait_ms(struct claims *c)

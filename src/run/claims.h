@@ -22,9 +22,21 @@ struct claims {
  * Nothing while more than half of what is claimed ahead is still there. */
 size_t claims_wanted(const struct claims *c, size_t room, int64_t limit);
 
+/* Claims that are not durable yet, and what was learned in making them. */
+struct claim_batch {
+    struct flight *items;
+    size_t count;
+    enum claim_answer answer;
+    int64_t wake_ms, due_ms; /* as in struct claims */
+};
+void claim_batch_free(struct claim_batch *b);
+
 /* Claims up to `wanted` jobs; inside the caller's write transaction. Jobs that the source chose and that are not due yet
- * are left. */
-int claims_fetch(struct claims *c, size_t wanted, struct error *e);
+ * are left. The queue stays as it is, so that another thread may take from it meanwhile. */
+int claims_fetch(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e);
+
+/* Puts into the queue what was fetched, once it is durable; leaves the batch empty. */
+void claims_admit(struct claims *c, struct claim_batch *b);
 
 /* How long from now until the source is to be asked again because a job that failed is due; -1: none waits. 0 sets
  * `answer` accordingly. */

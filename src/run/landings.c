@@ -43,7 +43,7 @@ static int tell_pruned(void *context, int64_t job_id, struct error *e)
 }
 
 /* A job that stands as failed for want of device memory speaks for all that need no less. */
-static int prune(const struct landing *l, const struct landing_place *place, struct error *e)
+static int prune(const struct landing *l, const struct landing_place *place, int64_t *pruned, struct error *e)
 {
     const struct pruning_listener listener = {withdraw, tell_pruned, place->claims};
     int64_t count;
@@ -51,11 +51,11 @@ static int prune(const struct landing *l, const struct landing_place *place, str
         return 0;
     if (pruning_note(place->claims->pruning, l->flight.claim.job_id, &listener, &count, e) < 0)
         return -1;
-    *place->pruned += count;
+    *pruned += count;
     return 0;
 }
 
-static int record_one(struct landing *l, const struct landing_place *place, struct error *e)
+static int record_one(struct landing *l, const struct landing_place *place, int64_t *pruned, struct error *e)
 {
     const struct claim *claim = &l->flight.claim;
     if (!l->flight.start_recorded && attempt_record_start(place->store, &l->flight.start, e) < 0)
@@ -65,13 +65,13 @@ static int record_one(struct landing *l, const struct landing_place *place, stru
     const struct lesson lesson = {claim->attempt_id, claim->job_id, l->recording.failure};
     if (l->recording.fate != FATE_GONE && learning_note(place->space, place->db, &lesson, e) < 0)
         return -1;
-    return tell_source(l, place->source, e) < 0 ? -1 : prune(l, place, e);
+    return tell_source(l, place->source, e) < 0 ? -1 : prune(l, place, pruned, e);
 }
 
-int landings_record(struct landings *l, const struct landing_place *place, struct error *e)
+int landings_record(struct landings *l, const struct landing_place *place, int64_t *pruned, struct error *e)
 {
     for (size_t i = 0; i < l->count; i++)
-        if (record_one(&l->items[i], place, e) < 0)
+        if (record_one(&l->items[i], place, pruned, e) < 0)
             return -1;
     return 0;
 }

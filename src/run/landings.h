@@ -31,11 +31,11 @@ struct landing_place {
     struct attempt_store *store;
     const struct claim_source *source; /* told of each end */
     struct claims *claims;             /* what is pruned leaves it */
-    int64_t *pruned;                   /* raised by how many jobs were */
 };
 
-/* Writes the ends, and the starts that are not written yet; inside the caller's write transaction. */
-int landings_record(struct landings *l, const struct landing_place *place, struct error *e);
+/* Writes the ends, and the starts that are not written yet; inside the caller's write transaction. `*pruned` is raised by
+ * how many jobs were. */
+int landings_record(struct landings *l, const struct landing_place *place, int64_t *pruned, struct error *e);
 
 void landings_clear(struct landings *l);
 void landings_free(struct landings *l);

@@ -14,6 +14,7 @@
 #include "run/recovery.h"
 #include "run/starter.h"
 #include "run/tally.h"
+#include "run/turn.h"
 #include "store/result_views.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -22,6 +23,7 @@
 
 #define COMMIT_WITHIN_MS 20   /* what has ended waits at most this long for others to share its commit */
 #define STARTS_WITHIN_MS 5    /* so do starts while nothing ends */
+#define TURN_WITHIN_MS 1      /* how often to look whether a turn has been written */
 #define COUNTS_EVERY_MS 200
 #define WATCH_EVERY_MS 1000   /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
@@ -48,6 +50,7 @@ struct runner {
     size_t flight_count;
     struct device_keeper *keeper; /* NULL: there are no devices to give */
     struct landings landings;
+    struct turn turn;
     bool unrecorded_starts;
     bool draining, cancelling;
     bool leaving; /* what runs goes on without this runner */
@@ -140,6 +143,7 @@ static int open_store(struct runner *r, struct error *e)
     r->source = r->options->source ? r->options->source : &r->in_order;
     r->claims = (struct claims){.store = r->store, .source = r->source, .starter = &r->starter,
                                 .pruning = r->pruning, .answer = CLAIM_MORE};
+    turn_open(&r->turn, &(struct landing_place){r->db, r->options->space, r->store, r->source, &r->claims});
     return starter_open(&r->starter, r->db, e);
 }
 
@@ -199,7 +203,8 @@ static bool may_start_more(const struct runner *r)
     if (r->draining || prunes(r) || (o->job_limit && r->started_count >= o->job_limit))
         return false;
     /* A failure that is not recorded yet may be the last one allowed. */
-    return !o->max_fail || (r->result.counts.failed_now < o->max_fail && !r->landings.failure_due);
+    bool failure_due = r->landings.failure_due || r->turn.ends.failure_due;
+    return !o->max_fail || (r->result.counts.failed_now < o->max_fail && !failure_due);
 }
 
 static size_t free_slots(const struct runner *r)
@@ -274,37 +279,15 @@ static bool learn_where(struct runner *r, struct flight *f)
     return f->start_known || !m->where;
 }
 
-static int record_starts(struct runner *r, struct error *e)
+static void note_starts(struct runner *r)
 {
     r->unrecorded_starts = false;
     for (size_t i = 0; i < r->flight_count; i++) {
-        struct flight *f = &r->flights[i];
-        if (!learn_where(r, f)) {
+        if (learn_where(r, &r->flights[i]))
+            turn_note_start(&r->turn, &r->flights[i]);
+        else
             r->unrecorded_starts = true;
-            continue;
-        }
-        if (!f->start_recorded && attempt_record_start(r->store, &f->start, e) < 0)
-            return -1;
-        if (f->reference_due && attempt_record_reference(r->store, f->start.attempt_id, f->start.reference, e) < 0)
-            return -1;
-        f->start_recorded = true;
-        f->reference_due = false;
     }
-    FAULT(START_WRITTEN);
-    return 0;
-}
-
-static int record_ends(struct runner *r, struct error *e)
-{
-    int64_t pruned = 0;
-    const struct landing_place place = {r->db, r->options->space, r->store, r->source, &r->claims, &pruned};
-    if (landings_record(&r->landings, &place, e) < 0)
-        return -1;
-    if (tally_prune(&r->result.counts, r->options, pruned, e) < 0)
-        return -1;
-    if (r->landings.count > 0 && r->claims.answer == CLAIM_WAIT)
-        r->claims.answer = CLAIM_MORE;
-    return 0;
 }
 
 /* How many claims the next commit should bring. */
@@ -314,31 +297,53 @@ static size_t wanted_claims(const struct runner *r)
     return may_start_more(r) ? claims_wanted(&r->claims, free_slots(r), limit ? limit - r->started_count : -1) : 0;
 }
 
-static int claim(struct runner *r, struct error *e)
+static void begin_turn(struct runner *r)
 {
-    size_t wanted = wanted_claims(r);
-    return wanted > 0 ? claims_fetch(&r->claims, wanted, e) : 0;
+    note_starts(r);
+    /* An end may make its job pending again. */
+    if (r->landings.count > 0 && r->claims.answer == CLAIM_WAIT)
+        r->claims.answer = CLAIM_MORE;
+    turn_begin(&r->turn, &r->landings, wanted_claims(r));
+}
+
+static int end_turn(struct runner *r, struct error *e)
+{
+    struct turn *t = &r->turn;
+    if (turn_finish(t, e) < 0)
+        return -1;
+    if (t->wanted > 0)
+        claims_admit(&r->claims, &t->claims);
+    if (tally_prune(&r->result.counts, r->options, t->pruned, e) < 0)
+        return -1;
+    for (size_t i = 0; i < t->ends.count; i++) {
+        tally_end(&r->result.counts, r->options, &t->ends.items[i]);
+        FAULT(ANNOUNCED);
+    }
+    turn_clear(t);
+    return 0;
+}
+
+/* Whether others can be started and can end while a turn is written, and nothing is asked meanwhile of what is its
+ * writer's. */
+static bool has_else_to_do(const struct runner *r)
+{
+    return r->claims.count > 0 && r->flight_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->is_beaten &&
+           !r->executor->methods->jobs_survive;
 }
 
 /* One transaction for all that happened since the last one, and the next claims with it. */
 static int commit_turn(struct runner *r, struct error *e)
 {
-    if (db_begin(r->db, e) < 0)
-        return -1;
-    if (record_starts(r, e) < 0 || record_ends(r, e) < 0 || claim(r, e) < 0) {
-        db_rollback(r->db);
-        return -1;
-    }
-    FAULT(TURN_WRITTEN);
-    if (db_commit(r->db, e) < 0)
-        return -1;
-    FAULT(TURN_COMMITTED);
-    for (size_t i = 0; i < r->landings.count; i++) {
-        tally_end(&r->result.counts, r->options, &r->landings.items[i]);
-        FAULT(ANNOUNCED);
-    }
-    landings_clear(&r->landings);
-    return 0;
+    bool in_passing = has_else_to_do(r);
+    begin_turn(r);
+    return in_passing ? 0 : end_turn(r, e);
+}
+
+/* Takes up what was written meanwhile; waits for it when nothing else can be done. */
+static int follow_turn(struct runner *r, struct error *e)
+{
+    bool is_due = r->turn.is_under_way && (!has_else_to_do(r) || turn_is_written(&r->turn));
+    return is_due ? end_turn(r, e) : 0;
 }
 
 static int release_claims(struct runner *r, struct error *e)
@@ -359,6 +364,8 @@ static int release_claims(struct runner *r, struct error *e)
 /* Ends wait a little for others, so that they share a commit; starts of long jobs do too. */
 static bool commit_is_due(const struct runner *r)
 {
+    if (r->turn.is_under_way)
+        return false;
     if (wanted_claims(r) > 0 || prunes(r))
         return true;
     if (r->landings.count > 0)
@@ -453,7 +460,7 @@ static bool may_leave(const struct runner *r)
     const struct executor_methods *m = r->executor->methods;
     bool nothing_to_start = !may_start_more(r) || free_slots(r) == 0 ||
                             (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
-    if (!m->jobs_survive || r->landings.count > 0 || r->unrecorded_starts)
+    if (!m->jobs_survive || r->landings.count > 0 || r->turn.is_under_way || r->unrecorded_starts)
         return false;
     return r->leaving || (r->options->detach && nothing_to_start && m->settled(r->executor));
 }
@@ -462,7 +469,7 @@ static bool is_finished(const struct runner *r)
 {
     if (may_leave(r))
         return true;
-    if (r->flight_count > 0 || r->landings.count > 0)
+    if (r->flight_count > 0 || r->landings.count > 0 || r->turn.is_under_way)
         return false;
     return !may_start_more(r) ||
            (r->claims.count == 0 && r->claims.answer != CLAIM_MORE && r->claims.wake_ms == 0);
@@ -476,6 +483,8 @@ static int64_t patience_ms(const struct runner *r, int64_t due_ms)
         ms = COUNTS_EVERY_MS;
     if (r->landings.count > 0 || r->unrecorded_starts)
         ms = r->unrecorded_starts ? STARTS_WITHIN_MS : COMMIT_WITHIN_MS;
+    if (r->turn.is_under_way)
+        ms = TURN_WITHIN_MS;
     return due_ms >= 0 && (ms < 0 || due_ms < ms) ? due_ms : ms;
 }
 
@@ -496,7 +505,7 @@ static int run_loop(struct runner *r, struct error *e)
 {
     while (!is_finished(r)) {
         start_claimed(r);
-        if (commit_is_due(r) && commit_turn(r, e) < 0)
+        if (follow_turn(r, e) < 0 || (commit_is_due(r) && commit_turn(r, e) < 0))
             return -1;
         /* A commit may have brought the first claims: start them before waiting. */
         start_claimed(r);
@@ -513,7 +522,7 @@ static int run_loop(struct runner *r, struct error *e)
         int64_t look_ms = device_keeper_due_ms(r->keeper);
         due_ms = look_ms >= 0 && (due_ms < 0 || look_ms < due_ms) ? look_ms : due_ms;
         wait_for_news(r, patience_ms(r, due_ms));
-        if (r->landings.count == landed && r->unrecorded_starts && commit_turn(r, e) < 0)
+        if (r->landings.count == landed && r->unrecorded_starts && !r->turn.is_under_way && commit_turn(r, e) < 0)
             return -1;
     }
     return 0;
@@ -529,6 +538,7 @@ static void end_executor(struct runner *r)
 static void runner_close(struct runner *r)
 {
     end_executor(r);
+    turn_free(&r->turn);
     claims_free(&r->claims);
     pruning_close(r->pruning);
     landings_free(&r->landings);

@@ -1,7 +1,8 @@
 /* The loop: claims jobs, starts them, waits, reads what they measured, records it.
  *
- * Every turn starts what is already claimed before it commits what has ended, so that the disk works while the
- * children do. Nothing is told to anybody before it is durable; no job starts before its claim is. */
+ * A thread of its own writes what has started and ended and claims what comes next (run/turn.h), while others of what is
+ * claimed already are started, run and end. Nothing is told to anybody before it is durable; no job starts before its
+ * claim is. */
 #ifndef MESHSWEEP_RUN_RUNNER_H
 #define MESHSWEEP_RUN_RUNNER_H
 
