@@ -17,15 +17,11 @@ struct plan_memory {
     int64_t head_stage;
 };
 
+/* Bytes per parameter. */
 static const double moment_bytes[OPTIMIZER_END] = {
     [OPTIMIZER_ADAM] = 8, [OPTIMIZER_ADAM_8BIT] = 2,    [OPTIMIZER_LION] = 4,
     [OPTIMIZER_MUON] = 4, [OPTIMIZER_SGD_MOMENTUM] = 4, [OPTIMIZER_SGD] = 0,
 };
-
-double memory_moment_bytes(enum optimizer optimizer)
-{
-    return moment_bytes[optimizer];
-}
 
 /* Degree that divides what lies between the matrices. */
 static double outer_degree(const struct training_plan *plan)

@@ -81,7 +81,4 @@ double memory_kept_per_layer(const struct architecture *a, const struct training
 double memory_layer_set(const struct architecture *a, const struct training_plan *plan,
                         const struct memory_coefficients *coefficients);
 
-/* Bytes per parameter of Adam's and other optimizers' moments. */
-double memory_moment_bytes(enum optimizer optimizer);
-
 #endif

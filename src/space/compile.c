@@ -30,7 +30,7 @@ int compile_expression(struct space *space, const struct source_text *source, st
     struct buffer sql = BUFFER_INIT;
     buffer_printf(&sql, "SELECT %s", x.sql);
     join_add(space, x.sections, 0, &sql);
-    int rc = guard_prepare(space->db, buffer_text(&sql), NULL, &probe, &why);
+    int rc = guard_prepare(space->db, buffer_text(&sql), &probe, &why);
     stmt_free(probe);
     buffer_free(&sql);
     if (rc < 0) {

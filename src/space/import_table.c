@@ -105,7 +105,7 @@ static void add_clause(struct import_table *t, const struct clause *c, struct bu
     struct stmt *probe = NULL;
     struct error why = ERROR_INIT;
     char *sql = xasprintf("SELECT (%s\n) FROM \"#table\"", c->text);
-    if (guard_prepare(t->db, sql, NULL, &probe, &why) < 0)
+    if (guard_prepare(t->db, sql, &probe, &why) < 0)
         add_problem(t, c, why.text, problems);
     else if (stmt_column_count(probe) != 1)
         add_problem(t, c, "more than one value", problems);
@@ -138,7 +138,7 @@ static int compile(struct import_table *t, struct error *e)
         *e = problems;
         rc = -1;
     } else {
-        rc = guard_prepare(t->db, buffer_text(&select), NULL, &t->select, e);
+        rc = guard_prepare(t->db, buffer_text(&select), &t->select, e);
     }
     buffer_free(&select);
     return rc;

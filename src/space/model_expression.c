@@ -251,7 +251,7 @@ int model_expression_compile(struct model_evaluator *evaluator, const char *text
     int rc = rewrite_expression(text, &(struct rewriter){use_name, use_call, x}, &sql, e);
     buffer_add_text(&sql, " IS TRUE");
     if (rc == 0)
-        rc = guard_prepare(evaluator->db, buffer_text(&sql), NULL, &x->statement, e);
+        rc = guard_prepare(evaluator->db, buffer_text(&sql), &x->statement, e);
     buffer_free(&sql);
     if (rc < 0)
         model_expression_free(x);

@@ -23,7 +23,6 @@ static const char *const allowed_functions[] = {
 };
 
 struct watch {
-    struct column_reads *reads;
     int selects;
     char refused[256];
 };
@@ -38,17 +37,6 @@ static bool function_allowed(const char *name)
     return false;
 }
 
-static void note_read(struct column_reads *reads, const char *table, const char *column)
-{
-    if (!reads || !column[0])
-        return;
-    for (size_t i = 0; i < reads->count; i++)
-        if (strcmp(reads->items[i].table, table) == 0 && strcmp(reads->items[i].column, column) == 0)
-            return;
-    reads->items = array_grow(reads->items, reads->count, sizeof *reads->items);
-    reads->items[reads->count++] = (struct column_read){xstrdup(table), xstrdup(column)};
-}
-
 static int refuse(struct watch *w, const char *what, const char *name)
 {
     if (!w->refused[0])
@@ -60,6 +48,7 @@ static int refuse(struct watch *w, const char *what, const char *name)
 static int authorize(void *context, int action, const char *a, const char *b, const char *schema,
                      const char *trigger)
 {
+    (void)a;
     (void)schema;
     struct watch *w = context;
     if (trigger)
@@ -68,7 +57,6 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     case SQLITE_SELECT:
         return ++w->selects > 1 ? refuse(w, "a subquery", NULL) : SQLITE_OK;
     case SQLITE_READ:
-        note_read(w->reads, a, b);
         return SQLITE_OK;
     case SQLITE_FUNCTION:
         return function_allowed(b) ? SQLITE_OK : refuse(w, "the function", b);
@@ -77,19 +65,9 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     }
 }
 
-void column_reads_free(struct column_reads *r)
+int guard_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        free(r->items[i].table);
-        free(r->items[i].column);
-    }
-    free(r->items);
-    *r = (struct column_reads)COLUMN_READS_INIT;
-}
-
-int guard_prepare(struct db *db, const char *sql, struct column_reads *reads, struct stmt **out, struct error *e)
-{
-    struct watch w = {reads, 0, ""};
+    struct watch w = {0, ""};
     sqlite3_set_authorizer(db->handle, authorize, &w);
     sqlite3_stmt *handle = NULL;
     int rc = sqlite3_prepare_v2(db->handle, sql, -1, &handle, NULL);
@@ -131,7 +109,7 @@ int guard_check_where(const char *expression, const char *const *columns, size_t
     buffer_clear(&sql);
     /* The line end closes a comment, so that it cannot swallow the parenthesis. */
     buffer_printf(&sql, "SELECT 1 FROM results WHERE (%s\n)", expression);
-    rc = guard_prepare(db, buffer_text(&sql), NULL, &s, e);
+    rc = guard_prepare(db, buffer_text(&sql), &s, e);
 out:
     stmt_free(s);
     db_close(db);

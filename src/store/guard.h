@@ -5,22 +5,8 @@
 
 #include "store/db.h"
 
-struct column_read {
-    char *table;
-    char *column;
-};
-
-struct column_reads {
-    struct column_read *items; /* distinct, in the order of first mention */
-    size_t count;
-};
-
-#define COLUMN_READS_INIT {NULL, 0}
-void column_reads_free(struct column_reads *r);
-
-/* As db_prepare, for a SELECT that contains somebody's expression. `reads` (may be NULL) gets the columns read.
- * A refusal names what was asked for: "function load_extension() may not be used here". ERROR_USAGE. */
-int guard_prepare(struct db *db, const char *sql, struct column_reads *reads, struct stmt **out, struct error *e);
+/* As db_prepare, for a SELECT that contains somebody's expression. A refusal names what was asked for: "function load_extension() may not be used here". ERROR_USAGE. */
+int guard_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e);
 
 /* Runs a statement of guard_prepare that gives one row of one value, and resets it: 1 when the value is true, 0 when it
  * is false or NULL, -1 when the expression fails (ERROR_USAGE, in SQLite's words). */
