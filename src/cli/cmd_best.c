@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "report/job_command.h"
 #include "cli/output.h"
+#include "cli/sweep_files.h"
 #include "report/text.h"
 #include "store/best.h"
 #include "store/open.h"
@@ -354,7 +355,7 @@ static void say_batches(const struct batch_spread *s)
 static int print(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
 {
     if (o->out && (write_files(b, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
-                   copy_ds_config(b, o->db, o->out, e) < 0))
+                   sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0))
         return -1;
     say_batches(&b->batches);
     return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);

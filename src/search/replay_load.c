@@ -8,6 +8,7 @@
 #include "space/match.h"
 #include "space/row_space.h"
 #include "store/result_query.h"
+#include "store/sweeps.h"
 #include "util/memory.h"
 
 /* A job that has ended. */
@@ -33,21 +34,15 @@ struct loading {
 
 static int read_sweep(struct loading *l, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(l->request->db, "SELECT id, path, text FROM sweep ORDER BY last_seen DESC LIMIT 1", &s, e) < 0)
+    const char *config = l->request->config;
+    char *path = NULL, *text = NULL;
+    if (sweep_read_current(l->request->db, &l->sweep_id, &path, &text, e) < 0)
         return -1;
-    int rc = stmt_next(s, e);
-    if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "the database has no sweep: nothing was run or imported");
-    if (rc > 0) {
-        const char *text = stmt_text(s, 2);
-        l->sweep_id = stmt_int(s, 0);
-        rc = l->request->config ? sweep_load(l->request->config, &l->out->sweep, e)
-                                : sweep_parse(stmt_text(s, 1), text, strlen(text), &l->out->sweep, e);
-        if (rc < 0 && !l->request->config)
-            error_context(e, "the sweep file as the database has it (-c FILE takes another)");
-    }
-    stmt_free(s);
+    int rc = config ? sweep_load(config, &l->out->sweep, e) : sweep_parse(path, text, strlen(text), &l->out->sweep, e);
+    if (rc < 0 && !config)
+        error_context(e, "the sweep file as the database has it (-c FILE takes another)");
+    free(path);
+    free(text);
     if (rc == 0 && l->out->sweep->objective_count == 0)
         rc = error_set(e, ERROR_USAGE, "%s declares no objective ([sweep] objective = \"max:throughput\"): a search "
                                        "would not know what to look for", l->out->sweep->path);

@@ -4,6 +4,7 @@
 
 #include "config/secrets.h"
 #include "util/clock.h"
+#include "util/memory.h"
 
 static int find_sweep(struct db *db, const struct hash128 *hash, int64_t *id, struct error *e)
 {
@@ -217,4 +218,21 @@ int sweep_record_exclusion(struct db *db, int64_t id, size_t rule, int64_t rank,
     int rc = stmt_run(s, e);
     stmt_free(s);
     return rc;
+}
+
+int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT id, path, text FROM current_sweep", &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        *id = stmt_int(s, 0);
+        *path = xstrdup(stmt_text(s, 1));
+        *text = xstrdup(stmt_text(s, 2));
+    } else if (rc == 0) {
+        rc = error_set(e, ERROR_NOTHING, "the database has no sweep: nothing was run or imported");
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
 }

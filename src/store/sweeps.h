@@ -22,6 +22,10 @@ int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_count
 int sweep_set_enumerated(struct db *db, int64_t id, int64_t combinations, int64_t matched, struct sweep_counts *counts,
                          struct error *e);
 
+/* The sweep that was asked for last; texts are the caller's. ERROR_NOTHING where none was recorded. A read: needs no
+ * transaction. */
+int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, struct error *e);
+
 struct rule_row {
     const char *name, *require, *reason, *source;
     bool warning;

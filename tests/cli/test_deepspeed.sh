@@ -34,6 +34,17 @@ run__base_and_specs__each_job_has_its_own_file()
   "train_micro_batch_size_per_gpu": 4,
   "gradient_accumulation_steps": 2
 }' ] || fail "another ds_config.json: $(cat results.db.d/*/1/ds_config.json)"
+    run_meshsweep best --out winner
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "cmp winner/ds_config.json results.db.d/*/1/ds_config.json"
+    # With the base that it names.
+    expect "cmp winner/ds.json ds.json"
+    run_meshsweep plan -c winner/sweep.toml
+    expect_status 0
+    expect_stdout_contains "1 jobs: + 0 new  = 1 done"
+    expect_no_stderr
 }
 
 run__base_edited__another_job_and_laid_out_anew__the_same()

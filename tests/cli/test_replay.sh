@@ -201,6 +201,22 @@ replay__nothing_to_replay__said()
     expect_stderr_contains "no measured job is left to search among: 0 have not ended, 30 are excluded by rules"
 }
 
+# Empty cells are keys that are not there; a number that is none is refused.
+replay__missing_keys_and_numbers__what_is_left_is_searched()
+{
+    measured_table
+    awk -F, -v OFS=, 'NR == 2 { $1 = "" } NR == 3 { $2 = "" } NR == 4 { $NF = "nan" } { print }' table.csv >holes.csv
+    run_meshsweep import -c import.toml -d holes.db holes.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    run_meshsweep replay -d holes.db --seeds 2 --max-trials 50
+    expect_status 0
+    expect_stdout_matches '^\| dsat-asha \| '
+    expect_stdout_matches '^\| model \| '
+    expect_no_stderr
+}
+
 replay__one_row__found_at_once()
 {
     measured_table

@@ -182,6 +182,44 @@ END
     expect_sql 0 "SELECT count(*) FROM attempt"
 }
 
+# A number that is none, no number at all, no job at all: ends, with a sentence.
+nothing_to_win__search_ends_and_says_why()
+{
+    local strategy
+    for strategy in binary asha model dsat-random deepspeed-model; do
+        search_sweep "strategy = \"$strategy\"" 'max_trials = 4'
+        echo 'echo "throughput: nan"' >job.sh
+        sed -i "s/^regex.*/regex = 'throughput: ([0-9.na]+)'/" sweep.toml
+        run_meshsweep run --progress none -d "nan-$strategy.db"
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_contains "search: 4 trials, 0 ok, 0 stopped early, 4 failed; max_trials: 4 trials were made"
+    done
+    run_meshsweep best -d nan-model.db
+    expect_status 3
+    expect_no_stdout
+    expect_stderr "meshsweep: no job is best: 4 are ok, but none has a finite throughput"
+    echo 'echo "speed: 3"' >job.sh
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains "search: 4 trials, 0 ok, 0 stopped early, 4 failed"
+    expect_sql "failed|no-metric|4" "SELECT state, failure, count(*) FROM job WHERE state <> 'pending' GROUP BY 1, 2"
+    run_meshsweep replay
+    expect_status 4
+    expect_no_stdout
+    expect_stderr "meshsweep: results.db: no measured job is ok: there is nothing to find"
+    printf '[[rule]]\nname = "none"\nrequire = "micro_batch > 100"\nwhy = "too few"\n' >>sweep.toml
+    run_meshsweep run --progress none -d empty.db
+    expect_status 4
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep plan -d empty.db
+    expect_status 4
+    expect_stdout_contains "excluded 40 by none: too few"
+    expect_no_stderr
+}
+
 # As with `run`, and before it.
 impossible_searches__plan_and_check__status_2_and_nothing_made()
 {
