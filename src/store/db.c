@@ -106,7 +106,7 @@ void db_close(struct db *db)
         return;
     sqlite3_close_v2(db->handle);
     free(db->processor_limit);
-    allowance_free(db->allowance);
+    free(db->allowance);
     free(db->path);
     free(db);
 }
@@ -138,7 +138,7 @@ int db_begin(struct db *db, struct error *e)
 int db_commit(struct db *db, struct error *e)
 {
     if (db_exec(db, "COMMIT", e) == 0)
-        return db_check_place(db, e);
+        return db->after_commit ? db->after_commit(db, e) : 0;
     db_rollback(db);
     return -1;
 }

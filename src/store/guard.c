@@ -151,7 +151,7 @@ void guard_limit_values(struct db *db)
 struct allowance {
     int64_t left_ms;  /* when the running statement began */
     int64_t began_ms; /* of the running step */
-    char *sentence;
+    char sentence[];
 };
 
 static int is_used_up(void *context)
@@ -162,16 +162,9 @@ static int is_used_up(void *context)
 
 void guard_limit_time(struct db *db, int64_t ms, const char *sentence)
 {
-    allowance_free(db->allowance);
-    db->allowance = xmalloc(sizeof *db->allowance);
-    *db->allowance = (struct allowance){ms, 0, xstrdup(sentence)};
-}
-
-void allowance_free(struct allowance *a)
-{
-    if (a)
-        free(a->sentence);
-    free(a);
+    db->allowance = xrealloc(db->allowance, sizeof *db->allowance + strlen(sentence) + 1);
+    db->allowance->left_ms = ms;
+    strcpy(db->allowance->sentence, sentence);
 }
 
 int guard_next(struct stmt *s, struct error *e)

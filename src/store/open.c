@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "store/lock.h"
+#include "store/rescue.h"
 #include "store/sqlite.h"
 #include "util/embedded.h"
 #include "util/fault.h"
@@ -207,7 +208,7 @@ int store_open(const char *path, struct db **out, char **notice, struct error *e
     }
     FAULT(OPENED);
     db->lock = lock;
-    db_note_place(db);
+    rescue_watch(db);
     *out = db;
     return 0;
 }

@@ -1,18 +1,11 @@
+#include "store/rescue.h"
+
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "store/open.h"
 #include "store/sqlite.h"
 #include "util/memory.h"
-
-void db_note_place(struct db *db)
-{
-    struct stat status;
-    if (stat(db->path, &status) < 0)
-        return;
-    db->device = status.st_dev;
-    db->inode = status.st_ino;
-}
 
 static bool is_in_place(const struct db *db)
 {
@@ -24,7 +17,7 @@ static bool is_in_place(const struct db *db)
 static char *free_name(const char *path)
 {
     char *name = xasprintf("%s.saved", path);
-    for (int i = 2; store_exists(name); i++) {
+    for (int i = 2; access(name, F_OK) == 0; i++) {
         free(name);
         name = xasprintf("%s.saved-%d", path, i);
     }
@@ -42,10 +35,10 @@ static int save(struct db *db, const char *name, struct error *e)
     return rc;
 }
 
-int db_check_place(struct db *db, struct error *e)
+static int check_place(struct db *db, struct error *e)
 {
     struct error why = ERROR_INIT;
-    if (db->inode == 0 || db->is_displaced || is_in_place(db))
+    if (db->is_displaced || is_in_place(db))
         return 0;
     db->is_displaced = true;
     char *name = free_name(db->path);
@@ -59,4 +52,14 @@ int db_check_place(struct db *db, struct error *e)
                   db->path, why.text);
     free(name);
     return -1;
+}
+
+void rescue_watch(struct db *db)
+{
+    struct stat status;
+    if (stat(db->path, &status) < 0)
+        return;
+    db->device = status.st_dev;
+    db->inode = status.st_ino;
+    db->after_commit = check_place;
 }
