@@ -12,6 +12,7 @@
 #include "report/text.h"
 #include "store/lock.h"
 #include "store/open.h"
+#include "store/pareto.h"
 #include "store/status.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -34,11 +35,15 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
+#define PARETO_OF_MOST 100000 /* jobs: the answer is to come at once */
+#define PARETO_LISTED 12
+
 /* What is printed: the database's part and what only this moment knows. */
 struct view {
     struct sweep_status status;
     bool runner_alive;
     int64_t now_ms, eta_ms;
+    struct pareto pareto; /* without several objectives, or of too many jobs: nothing */
     size_t columns; /* of the terminal; 0: no limit */
 };
 
@@ -55,9 +60,13 @@ static int read_view(const char *path, struct view *out, struct error *e)
     if (store_open_read_only(path, &db, e) < 0)
         return -1;
     int rc = status_read(db, &out->status, e);
+    if (rc == 0 && out->status.has_best && out->status.ok <= PARETO_OF_MOST)
+        rc = pareto_read(db, &out->pareto, e);
     store_close(db);
-    if (rc < 0)
+    if (rc < 0) {
+        status_free(&out->status);
         return -1;
+    }
     out->runner_alive = writer_lock_is_held(path);
     out->now_ms = clock_wall_ms();
     out->eta_ms = out->runner_alive ? status_eta_ms(&out->status, out->now_ms) : -1;
@@ -258,6 +267,22 @@ static void add_model_info(const struct view *v, struct buffer *b)
     cJSON_Delete(info);
 }
 
+/* "2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)". */
+static void add_pareto(const struct view *v, struct buffer *b)
+{
+    const struct pareto *p = &v->pareto;
+    if (p->count == 0)
+        return;
+    buffer_printf(b, "%zu job%s that none beats in ", p->count, p->count == 1 ? "" : "s");
+    for (size_t i = 0; i < p->objective_count; i++) {
+        buffer_add_text(b, i == 0 ? "" : i + 1 < p->objective_count ? ", " : " and ");
+        text_add_line(b, p->objectives[i].metric);
+    }
+    for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
+        buffer_printf(b, "%s%lld", i ? ", " : ": ", (long long)p->jobs[i].job_id);
+    buffer_printf(b, "%s (see meshsweep best)\n", p->count > PARETO_LISTED ? ", ..." : "");
+}
+
 /* Digits of the largest, so that counts stand under each other. */
 static int digits_of(int64_t largest)
 {
@@ -334,6 +359,7 @@ static int print_text(const struct view *v, struct error *e)
     add_slow_nodes(v, &b);
     add_model_info(v, &b);
     add_best(v, &b);
+    add_pareto(v, &b);
     add_failures(v, &b);
     add_pruned(v, &b);
     add_rules(v, &b);
@@ -474,6 +500,15 @@ static cJSON *rules_json(const struct sweep_status *s)
     return list;
 }
 
+/* The jobs, the best in the first objective first. */
+static cJSON *pareto_json(const struct pareto *p)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < p->count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)p->jobs[i].job_id));
+    return list;
+}
+
 static int print_json(const struct view *v, struct error *e)
 {
     const struct sweep_status *s = &v->status;
@@ -500,6 +535,7 @@ static int print_json(const struct view *v, struct error *e)
     cJSON *info = s->model_info ? cJSON_Parse(s->model_info) : NULL;
     cJSON_AddItemToObject(root, "model_info", info ? info : cJSON_CreateNull());
     cJSON_AddItemToObject(root, "best", best_json(s));
+    cJSON_AddItemToObject(root, "pareto", pareto_json(&v->pareto));
     cJSON_AddItemToObject(root, "failures", failures_json(s));
     cJSON_AddItemToObject(root, "pruned", witnesses_json(s));
     cJSON_AddItemToObject(root, "rules", rules_json(s));
@@ -519,6 +555,7 @@ static int look(const struct status_options *o, bool *done, struct error *e)
     int rc = o->json ? print_json(&v, e) : print_text(&v, e);
     *done = v.status.pending + v.status.running == 0;
     status_free(&v.status);
+    pareto_free(&v.pareto);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/job_command.h"
+#include "store/pareto.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -59,7 +60,7 @@ static void add_cards(struct html_page *p, const struct totals *t)
     if (d->excluded >= 0)
         add_count_card(out, "", "excluded by rules", d->excluded);
     add_count_card(out, "", "jobs", d->jobs_in_all);
-    for (int i = HTML_STATE_COUNT - 1; i >= 0; i--)
+    for (int i = 0; i < HTML_STATE_COUNT; i++)
         if (d->counts[i])
             add_count_card(out, html_state_names[i], html_state_names[i], d->counts[i]);
     add_count_card(out, "", t->attempts == 1 ? "attempt" : "attempts", t->attempts);
@@ -152,11 +153,18 @@ static void add_keys(struct html_page *p)
     buffer_add_text(out, "</dl></details>\n");
 }
 
+/* "2026-03-01 12:34:56 UTC" */
+static void add_time(struct buffer *out, const char *before, int64_t ms)
+{
+    char text[32];
+    clock_format_utc(ms, text);
+    buffer_printf(out, "%s%.10s %.8s UTC", before, text, text + 11);
+}
+
 int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
     struct totals t = {0, 0, NAN};
-    char first[32], last[32];
     if (read_totals(p, &t, e) < 0)
         return -1;
     buffer_add_text(&p->out, "<p>");
@@ -167,8 +175,10 @@ int html_overview(struct html_page *p, struct error *e)
     } else {
         buffer_add_text(&p->out, "No objective is declared, so nothing is best");
     }
-    buffer_printf(&p->out, ". First asked for at %s, last at %s. Sweep file: <code>",
-                  clock_format_utc(d->first_ms, first), clock_format_utc(d->last_ms, last));
+    add_time(&p->out, ". First asked for at ", d->first_ms);
+    if (d->last_ms - d->first_ms >= 60000)
+        add_time(&p->out, ", last at ", d->last_ms);
+    buffer_add_text(&p->out, ". Sweep file: <code>");
     html_add(&p->out, d->file, HTML_TEXT_MOST);
     buffer_add_text(&p->out, "</code></p>\n");
     add_cards(p, &t);
@@ -219,6 +229,44 @@ static void add_command(struct html_page *p, const struct job_launch *l)
     free(redacted);
 }
 
+static void add_unbeaten(struct html_page *p, const struct pareto_job *job, size_t objectives)
+{
+    buffer_printf(&p->out, "<tr><td><a href=\"#j%lld\">%lld</a>", (long long)job->job_id, (long long)job->job_id);
+    for (size_t k = 0; k < objectives; k++) {
+        buffer_add_text(&p->out, "<td class=n>");
+        html_add_number(&p->out, job->values[k]);
+    }
+    if (job->tie)
+        buffer_printf(&p->out, "<td>as job %lld", (long long)job->tie);
+    buffer_add_char(&p->out, '\n');
+}
+
+/* Of several objectives the first ranks; here are those that none beats in all of them. */
+static int add_pareto_set(struct html_page *p, struct error *e)
+{
+    enum { MOST = 50 };
+    struct pareto set = {0};
+    if (pareto_read(p->db, &set, e) < 0)
+        return -1;
+    if (set.objective_count >= 2 && set.count > 0) {
+        buffer_printf(&p->out, "<div class=scroll tabindex=0><table class=plain><caption>Of %zu objectives: the %zu jobs that "
+                               "none beats in all of them (Pareto set)%s</caption><thead><tr><th scope=col>job",
+                      set.objective_count, set.count, set.count > MOST ? ", the first 50" : "");
+        for (size_t k = 0; k < set.objective_count; k++) {
+            const struct pareto_objective *o = &set.objectives[k];
+            buffer_printf(&p->out, "<th scope=col>%s ", o->maximise ? "highest" : "lowest");
+            html_add(&p->out, o->metric, HTML_NAME_MOST);
+            html_add_unit(&p->out, o->unit);
+        }
+        buffer_add_text(&p->out, "</thead><tbody>\n");
+        for (size_t i = 0; i < set.count && i < MOST; i++)
+            add_unbeaten(p, &set.jobs[i], set.objective_count);
+        buffer_add_text(&p->out, "</tbody></table></div>\n");
+    }
+    pareto_free(&set);
+    return 0;
+}
+
 int html_winner(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
@@ -245,5 +293,5 @@ int html_winner(struct html_page *p, struct error *e)
     add_winner_keys(p);
     add_command(p, &launch);
     job_launch_free(&launch);
-    return 0;
+    return add_pareto_set(p, e);
 }

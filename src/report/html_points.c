@@ -101,7 +101,8 @@ static void add_front_points(struct html_page *p, const struct point *points, co
     }
 }
 
-static void add_front_table(struct html_page *p, const struct point *points, const bool *on_front, size_t count)
+static void add_front_table(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
+                            const struct svg_axis *memory)
 {
     const struct html_column *keys[12];
     const struct html_data *d = p->data;
@@ -110,8 +111,10 @@ static void add_front_table(struct html_page *p, const struct point *points, con
     buffer_add_text(out, "<div class=scroll tabindex=0><table class=plain><caption>On the front</caption><thead><tr><th "
                          "scope=col>job<th scope=col>");
     html_add(out, d->memory->title, HTML_NAME_MOST);
+    html_add_unit(out, memory->unit);
     buffer_add_text(out, "<th scope=col>");
     html_add(out, d->objective, HTML_NAME_MOST);
+    html_add_unit(out, d->unit);
     for (size_t k = key_count; k-- > 0;) {
         buffer_add_text(out, "<th scope=col>");
         html_add(out, keys[k]->title, HTML_NAME_MOST);
@@ -123,7 +126,7 @@ static void add_front_table(struct html_page *p, const struct point *points, con
         shown++;
         long long id = d->jobs[points[i].job].id;
         buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a><td class=n>", id, id);
-        html_add_number(out, points[i].x);
+        html_add_number(out, points[i].x / memory->scale);
         buffer_add_text(out, "<td class=n>");
         html_add_number(out, points[i].y);
         for (size_t k = key_count; k-- > 0;) {
@@ -156,7 +159,7 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     svg_close(&p->out);
     buffer_printf(&p->out, "<p class=note>The line is the Pareto front: %s</p>\n", desc);
     html_add_stride_note(&p->out, count);
-    add_front_table(p, points, on_front, count);
+    add_front_table(p, points, on_front, count, &x);
     free(desc);
     free(on_front);
 }

@@ -42,6 +42,15 @@ void html_add_lines(struct buffer *out, const char *text, size_t limit)
     }
 }
 
+void html_add_unit(struct buffer *out, const char *unit)
+{
+    if (!unit || !unit[0])
+        return;
+    buffer_add_text(out, " (");
+    html_add(out, unit, HTML_NAME_MOST);
+    buffer_add_char(out, ')');
+}
+
 void html_add_number(struct buffer *out, double value)
 {
     text_add_rounded(out, value);

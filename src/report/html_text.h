@@ -15,6 +15,9 @@ void html_add(struct buffer *out, const char *text, size_t limit);
 /* The same for many lines, such as the end of a log: line ends stay. */
 void html_add_lines(struct buffer *out, const char *text, size_t limit);
 
+/* " (unit)", nothing where there is none. */
+void html_add_unit(struct buffer *out, const char *unit);
+
 /* 6 significant digits; "NaN", "Infinity". */
 void html_add_number(struct buffer *out, double value);
 

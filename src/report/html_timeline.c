@@ -123,6 +123,21 @@ static void add_gaps(struct buffer *out, const struct timeline *t, const struct 
     }
 }
 
+/* The colours that occur. */
+static void add_legend(struct buffer *out, const struct timeline *t)
+{
+    buffer_add_text(out, "<ul class=legend>");
+    for (size_t i = 0; i < t->count; i++) {
+        size_t before = 0;
+        while (before < i && strcmp(t->bars[before].failure, t->bars[i].failure) != 0)
+            before++;
+        const char *class = t->bars[i].failure[0] ? t->bars[i].failure : "ok";
+        if (before == i)
+            buffer_printf(out, "<li><i class=\"x-%s\"></i>%s", class, class);
+    }
+    buffer_add_text(out, "</ul>\n");
+}
+
 static void draw(struct html_page *p, struct timeline *t)
 {
     double height = t->lane_count > 16 ? 12 : 26, bottom = TOP + height * (double)t->lane_count;
@@ -145,6 +160,7 @@ static void draw(struct html_page *p, struct timeline *t)
                       width > 1.2 ? width - 0.4 : 0.8, height - 4);
     }
     svg_close(&p->out);
+    add_legend(&p->out, t);
     buffer_printf(&p->out, "<p class=note>%s%s", t->gap_count ? "Dotted lines stand for idle times that were cut out. " : "",
                   t->lane_count == LANES_MOST ? "Only the first 64 slots are drawn. " : "");
     if (t->in_all > (int64_t)t->count)

@@ -11,6 +11,7 @@
 
 #define PROCESSOR_MOST_MS 120000
 #define TITLES_LISTED 40
+#define FIRST_LOOKED_AT 20000 /* some 30 ms */
 
 struct titles {
     char **items;
@@ -206,42 +207,119 @@ static void add_name(struct buffer *b, const char *name)
     buffer_add_char(b, '"');
 }
 
-static int add_order(const struct titles *all, const char *sort, struct buffer *b, struct error *e)
+/* By what the rows are sorted. */
+struct order {
+    const char *title; /* borrowed from the titles; NULL: as the rows lie */
+    bool descending;
+    const char *metric; /* of which the index gives the first rows; borrowed from the title; NULL: it cannot */
+};
+
+static int read_order(const struct titles *all, const char *sort, struct order *out, struct error *e)
 {
-    if (!sort) {
-        buffer_add_text(b, " ORDER BY job"); /* as the rows lie, without sorting them */
+    *out = (struct order){NULL, false, NULL};
+    if (!sort)
         return 0;
-    }
     const char *colon = strrchr(sort, ':');
-    bool descending = colon && strcmp(colon, ":desc") == 0, ascending = colon && strcmp(colon, ":asc") == 0;
-    size_t length = descending || ascending ? (size_t)(colon - sort) : strlen(sort);
-    const char *title = titles_find(all, sort, length);
-    if (!title)
-        return unknown_column(all, "--sort", sort, length, e);
-    buffer_add_text(b, " ORDER BY ");
-    add_name(b, title);
-    buffer_printf(b, "%s NULLS LAST, job", descending ? " DESC" : "");
-    return 0;
+    out->descending = colon && strcmp(colon, ":desc") == 0;
+    bool ascending = colon && strcmp(colon, ":asc") == 0;
+    size_t length = out->descending || ascending ? (size_t)(colon - sort) : strlen(sort);
+    out->title = titles_find(all, sort, length);
+    return out->title ? 0 : unknown_column(all, "--sort", sort, length, e);
 }
 
-static int write_statement(const struct result_query *q, const struct titles *all, const struct titles *chosen,
-                           struct buffer *b, struct error *e)
+static void add_order(const struct order *order, struct buffer *b)
+{
+    buffer_add_text(b, " ORDER BY ");
+    if (order->title) {
+        /* To SQLite the text 'NaN' is more than any number. */
+        add_name(b, order->title);
+        buffer_add_text(b, " = 'NaN' NULLS LAST, ");
+        add_name(b, order->title);
+        buffer_printf(b, "%s, ", order->descending ? " DESC" : "");
+    }
+    buffer_add_text(b, "job"); /* as the rows lie, without sorting them */
+}
+
+/* The metric that a column shows, NULL when it is none. Borrowed from the title. */
+static const char *metric_of(const struct titles *all, const char *title)
+{
+    static const char section[] = "metric.";
+    if (strncmp(title, section, strlen(section)) == 0)
+        return title + strlen(section);
+    char *qualified = xasprintf("%s%s", section, title);
+    bool elsewhere = titles_find(all, qualified, strlen(qualified)) != NULL;
+    free(qualified);
+    return elsewhere ? NULL : title;
+}
+
+static void add_condition(const struct result_query *q, struct buffer *b)
+{
+    buffer_add_text(b, "(?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
+    if (q->where)
+        buffer_printf(b, " AND (%s\n)", q->where);
+}
+
+/* The first jobs by a metric, along its index: nothing is read of the others. Needs a name, ?4. Jobs without a number
+ * are left out; where there is a condition, so are those after the first FIRST_LOOKED_AT. */
+static void add_first_by_metric(const struct result_query *q, const struct order *order, struct buffer *b)
+{
+    const char *way = order->descending ? " DESC" : "";
+    buffer_printf(b, "SELECT \"#job\" FROM (SELECT j.id AS \"#job\", m.value AS \"#value\" FROM summary AS m"
+                     " INDEXED BY summary_value CROSS JOIN attempt AS a ON a.id = m.attempt_id"
+                     " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id WHERE m.name = ?4"
+                     " AND m.value BETWEEN -9e999 AND 9e999 AND (?1 OR j.sweep_id = (SELECT id FROM current_sweep))"
+                     " ORDER BY m.value%s, j.id LIMIT max(?3, %d))", way, q->where || q->state ? FIRST_LOOKED_AT : 0);
+    if (q->where || q->state) {
+        buffer_add_text(b, " CROSS JOIN results ON job = \"#job\" WHERE ");
+        add_condition(q, b);
+    }
+    buffer_printf(b, " ORDER BY \"#value\"%s, \"#job\" LIMIT ?3", way);
+}
+
+/* Sets `metric` where as many jobs have a number of it as rows are wanted, so that none without one is among them. */
+static int choose_index(struct db *db, const struct result_query *q, const struct titles *all, struct order *order,
+                        struct error *e)
+{
+    const char *metric = order->title && q->limit > 0 ? metric_of(all, order->title) : NULL;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    if (!metric)
+        return 0;
+    buffer_add_text(&sql, "SELECT count(*) FROM (");
+    add_first_by_metric(q, order, &sql);
+    buffer_add_char(&sql, ')');
+    int rc = db_prepare(db, buffer_text(&sql), &s, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, q->every_sweep);
+        if (q->where || q->state)
+            stmt_bind_text(s, 2, q->state);
+        stmt_bind_int(s, 3, q->limit);
+        stmt_bind_text(s, 4, metric);
+        rc = stmt_next(s, e) > 0 ? 0 : -1;
+        order->metric = rc == 0 && stmt_int(s, 0) == q->limit ? metric : NULL;
+    }
+    stmt_free(s);
+    buffer_free(&sql);
+    return rc;
+}
+
+static void write_statement(const struct result_query *q, const struct titles *chosen, const struct order *order,
+                            struct buffer *b)
 {
     buffer_add_text(b, "SELECT ");
     for (size_t i = 0; i < chosen->count; i++) {
         buffer_add_text(b, i ? ", " : "");
         add_name(b, chosen->items[i]);
     }
-    buffer_printf(b, " FROM results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
-    if (q->where) {
-        if (check_condition(all, q->where, e) < 0)
-            return -1;
-        buffer_printf(b, " AND (%s\n)", q->where);
+    buffer_add_text(b, " FROM results WHERE ");
+    add_condition(q, b);
+    if (order->metric) {
+        buffer_add_text(b, " AND job IN (");
+        add_first_by_metric(q, order, b);
+        buffer_add_char(b, ')');
     }
-    if (add_order(all, q->sort, b, e) < 0)
-        return -1;
+    add_order(order, b);
     buffer_add_text(b, " LIMIT ?3");
-    return 0;
 }
 
 /* --where is anybody's. */
@@ -256,15 +334,23 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
     struct titles all = {NULL, 0}, chosen = {NULL, 0};
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
+    struct order order;
     int rc = -1;
     if (read_titles(db, &all, e) < 0 || choose_columns(db, q, &all, &chosen, e) < 0 ||
-        write_statement(q, &all, &chosen, &sql, e) < 0 || db_prepare(db, buffer_text(&sql), &s, e) < 0)
+        read_order(&all, q->sort, &order, e) < 0 || (q->where && check_condition(&all, q->where, e) < 0))
+        goto out;
+    if (q->where)
+        limit_work(db);
+    if (choose_index(db, q, &all, &order, e) < 0)
+        goto out;
+    write_statement(q, &chosen, &order, &sql);
+    if (db_prepare(db, buffer_text(&sql), &s, e) < 0)
         goto out;
     stmt_bind_int(s, 1, q->every_sweep);
     stmt_bind_text(s, 2, q->state);
     stmt_bind_int(s, 3, q->limit > 0 ? q->limit : -1);
-    if (q->where)
-        limit_work(db);
+    if (order.metric)
+        stmt_bind_text(s, 4, order.metric);
     *out = s;
     rc = 0;
 out:

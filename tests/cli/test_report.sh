@@ -123,6 +123,24 @@ report__no_sweep__says_so_and_writes_nothing()
     expect_no_file report.html
 }
 
+report__several_objectives__pareto_set()
+{
+    fixture_database "INSERT INTO further_objective VALUES (2, 1, 'loss', 0)" \
+        "UPDATE summary SET value = 1.5 WHERE attempt_id = 2 AND name = 'loss'"
+    write_report
+    expect_file_contains report.html 'Of 2 objectives: the 2 jobs that none beats in all of them (Pareto set)'
+    expect_file_contains report.html '<th scope=col>highest throughput (samples/s)<th scope=col>lowest loss</thead>'
+    expect_file_contains report.html '<tr><td><a href="#j2">2</a><td class=n>99<td class=n>1.5'
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains '2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)'
+    expect_no_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_stdout_contains '"pareto":	[1, 2]'
+    expect_no_stderr
+}
+
 report__front__only_what_nothing_beats()
 {
     fixture_database "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),

@@ -27,6 +27,32 @@ results__where_sort_columns__csv()
     expect_no_stderr
 }
 
+# The order is the same whether or not an index gives the first rows: as many of them as are wanted.
+results__sorted_by_a_metric__numbers_first_then_nan_then_none()
+{
+    local way rows limit
+    fixture_database "UPDATE summary SET value = 'NaN' WHERE attempt_id = 2 AND name = 'throughput'" \
+        "UPDATE summary SET value = 9e999 WHERE attempt_id = 3 AND name = 'throughput'" \
+        "INSERT INTO summary SELECT 4, 'throughput', 100.0, 1, 0, 0, 0, 0, 0, 0"
+    for way in "desc 3 1 4 2 5 6 7 8" "asc 1 4 3 2 5 6 7 8"; do
+        read -r way rows <<<"$way"
+        for limit in 1 2 3 4 5 8; do
+            run_meshsweep results --sort "throughput:$way" --limit "$limit" --columns job --format tsv
+            expect_status 0
+            expect_stdout "job"$'\n'"$(tr ' ' '\n' <<<"$rows" | head -n "$limit")"
+            expect_no_stderr
+        done
+    done
+    run_meshsweep results --where 'tp = 1' --sort throughput:desc --limit 1 --columns job --format tsv
+    expect_status 0
+    expect_stdout $'job\n1'
+    expect_no_stderr
+    run_meshsweep results --all --sort throughput --limit 2 --columns job --format tsv
+    expect_status 0
+    expect_stdout $'job\n9\n1'
+    expect_no_stderr
+}
+
 results__all__jobs_of_earlier_sweeps_too()
 {
     fixture_database
