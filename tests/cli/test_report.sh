@@ -151,4 +151,58 @@ report__front__only_what_nothing_beats()
     expect "! grep -q 'on-front\" data-j=3' report.html"
 }
 
+# Jobs are a third faster with one kernel, the same with two others, and one of them fails.
+report__effects_and_predictions__drawn_and_in_words()
+{
+    cat >sweep.toml <<'END'
+profile = "trainer"
+[sweep]
+objective = "max:speed"
+[job]
+command = ["/bin/sh", "job.sh", "{micro_batch}", "{kernel}"]
+[job.metrics.speed]
+regex = 'speed ([0-9.]+)'
+[job.metrics.step_time]
+regex = 'step ([0-9.]+)'
+unit = "ms"
+[job.metrics.peak_memory_bytes]
+regex = 'peak ([0-9.]+)'
+[predict]
+prune = "off"
+keys.steps = 10
+[model]
+layers = 4
+hidden = 96
+heads = 6
+seq = 64
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 1
+device_memory = "20MiB"
+[parallel_spec]
+micro_batch = [1, 2, 3, 4, 5, 6, 7, 8]
+kernel = ["fused", "plain", "other"]
+END
+    cat >job.sh <<'END'
+[ "$1$2" != 5fused ] || exit 1
+case $2 in fused) by=3 ;; *) by=2 ;; esac
+echo "speed $(($1 * by * 10))"
+echo "step $((10 + $1 * 20))"
+echo "peak $((8600000 + $1 * 2090000))"
+END
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    write_report
+    expect_file_contains report.html 'kernel: plain against fused</text><g class="effect worse">'
+    expect_file_contains report.html 'worse by 33.3 % (7)'
+    expect_file_contains report.html 'kernel: plain against other</text><g class="effect same">'
+    expect_file_contains report.html 'not told apart (8)'
+    expect_file_contains report.html '<tr><td>kernel<td>fused, plain<td class=n>0<td class=n>1'
+    expect_file_contains report.html 'id="predicted-memory-t"'
+    expect_file_contains report.html 'id="predicted-time-t"'
+    expect_file_contains report.html '23 runs; predictions made before each were off by'
+}
+
 run_cases "$@"
