@@ -194,6 +194,21 @@ import__wrong_tables__one_sentence_each()
     expect_status 2
     expect_no_stdout
     expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither in [import.states], nor ok, nor a failure class'
+    printf 'a,b,a\n1,2,3\n' >twice.csv
+    run_meshsweep import -c import.toml twice.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "twice.csv:1: columns 1 and 3 are both called \`a\`"
+    sed '/^\[import.metrics\]/,$d' import.toml >keys.toml
+    run_meshsweep import -c keys.toml table.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "keys.toml: [import] maps no column to a metric ([import.metrics])"
+    sed '/^\[import.cluster_spec\]/,/^\[import.metrics\]/{/metrics/!d}' import.toml >metrics.toml
+    run_meshsweep import -c metrics.toml table.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "metrics.toml: [import] maps no column to a key ([import.model], [import.parallel_spec], …)"
     run_meshsweep import -c import.toml absent.csv
     expect_status 1
     expect_no_stdout
@@ -202,6 +217,21 @@ import__wrong_tables__one_sentence_each()
     expect_status 2
     expect_no_stdout
     expect_stderr_contains "import wants one table"
+}
+
+import__values_of_every_kind__keep_it()
+{
+    small_table
+    sed -i 's/^layers = "layers"/&\nflag = "flag"\nshare = "share"\nword = "word"\nleft = "left"/' import.toml
+    sed -i '1s/^layers/flag,share,word,left,layers/; 2,$s/^/TRUE,0.5,plain,,/' table.csv
+    sed -i '2s/TRUE,0.5,plain,,/false,2.25,"a, b",7,/' table.csv
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_stderr 'meshsweep: dropped 2 numbers of failed rows that measure nothing'
+    expect_sql '{"flag":false,"layers":2,"left":7,"share":2.25,"word":"a, b"}
+{"flag":true,"layers":2,"share":0.5,"word":"plain"}
+{"flag":true,"layers":4,"share":0.5,"word":"plain"}' "SELECT json FROM spec WHERE kind = 'model' ORDER BY id"
 }
 
 import__failed_import__database_as_before()
