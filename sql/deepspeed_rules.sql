@@ -56,13 +56,15 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'CASE WHEN super_offload THEN zero_stage = 3 END',
  'super_offload needs stage 3',
  'runtime/zero/offload_config.py: super_offload'),
-(1190, 'deepspeed', 'offload-client-optimizer', 'exclude', 'offload_optimizer client_optimizer',
- 'CASE WHEN offload_optimizer <> ''none'' AND coalesce(zero_force_ds_cpu_optimizer, true)
+(1190, 'deepspeed', 'offload-client-optimizer', 'exclude', 'offload_optimizer|cpu_offload client_optimizer',
+ 'CASE WHEN (coalesce(offload_optimizer, ''none'') <> ''none'' OR coalesce(cpu_offload, false))
+            AND coalesce(zero_force_ds_cpu_optimizer, true)
        THEN lower(client_optimizer) IN (''deepspeedcpuadam'', ''deepspeedcpulion'', ''cpuadam'', ''cpulion'') END',
  'with offload the script''s own optimizer must be DeepSpeedCPUAdam or DeepSpeedCPULion, or zero_force_ds_cpu_optimizer off',
  'runtime/engine.py: _configure_optimizer'),
-(1195, 'deepspeed', 'offload-optimizer-section', 'warn', 'offload_optimizer',
- 'CASE WHEN offload_optimizer <> ''none'' THEN coalesce(optimizer_type, client_optimizer) IS NOT NULL END',
+(1195, 'deepspeed', 'offload-optimizer-section', 'warn', 'offload_optimizer|cpu_offload',
+ 'CASE WHEN coalesce(offload_optimizer, ''none'') <> ''none'' OR coalesce(cpu_offload, false)
+       THEN coalesce(optimizer_type, client_optimizer) IS NOT NULL END',
  'with offload the ds_config should have an optimizer of its own, so that a CPU optimizer is made',
  'autotuning/utils.py: validate_ds_config; Hugging Face Transformers integrations/deepspeed.py'),
 
@@ -87,6 +89,10 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'CASE WHEN fp16_master_weights THEN coalesce(offload_optimizer, ''none'') <> ''none'' OR coalesce(cpu_offload, false) END',
  'fp16 master weights are for an offloaded optimizer (DeepSpeedCPUAdam)',
  'runtime/base_optimizer.py; docs/_pages/config-json.md: fp16'),
+(1255, 'deepspeed', 'fp16-master-optimizer', 'exclude', 'fp16_master_weights optimizer_type',
+ 'CASE WHEN fp16_master_weights THEN lower(optimizer_type) IN (''adam'', ''adamw'', ''cpuadam'', ''deepspeedcpuadam'') END',
+ 'fp16 master weights are known to DeepSpeedCPUAdam alone',
+ 'runtime/base_optimizer.py; docs/_pages/config-json.md: fp16'),
 (1260, 'deepspeed', 'bf16-master-stage', 'exclude', 'bf16_master_weights zero_stage',
  'CASE WHEN bf16_master_weights THEN zero_stage >= 1 END',
  'bf16 master weights need ZeRO',
@@ -110,7 +116,8 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'without ZeRO gradients are accumulated in the type of the model',
  'runtime/engine.py: get_data_types, _do_optimizer_sanity_check'),
 (1310, 'deepspeed', 'bf16-optimizer-memory', 'warn', 'bf16 zero_stage grad_accum_dtype',
- 'CASE WHEN bf16 AND zero_stage = 1 AND grad_accum_dtype = ''fp32'' THEN coalesce(offload_optimizer, ''none'') <> ''none'' END',
+ 'CASE WHEN bf16 AND zero_stage = 1 AND grad_accum_dtype = ''fp32''
+       THEN coalesce(offload_optimizer, ''none'') <> ''none'' OR coalesce(cpu_offload, false) END',
  'bf16 with fp32 accumulation at stage 1 runs another optimizer (BF16_Optimizer), whose memory differs',
  'runtime/engine.py: _do_optimizer_sanity_check'),
 

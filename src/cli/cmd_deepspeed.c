@@ -11,10 +11,12 @@
 #include "run/become.h"
 #include "run/devices.h"
 #include "store/open.h"
+#include "store/status.h"
 #include "util/file.h"
 #include "util/memory.h"
 
 #define LARGEST_CONFIG (16u << 20)
+#define DEFAULT_HOSTFILE "/job/hostfile" /* DeepSpeed launcher/runner.py: DLTS_HOSTFILE */
 
 extern char **environ;
 
@@ -40,7 +42,7 @@ static const struct option options[] = {
     {.name = "num_gpus", .kind = OPTION_INT, .offset = AT(num_gpus), .value = "N",
      .help = "devices of each host, where the ds_config does not say", .least = 1, .most = 1024},
     {.name = "hostfile", .letter = 'H', .kind = OPTION_STRING, .offset = AT(hostfile), .value = "FILE",
-     .help = "hosts and their devices: lines of \"NAME slots=N\""},
+     .help = "hosts and their devices: lines of \"NAME slots=N\" (" DEFAULT_HOSTFILE ", where there is one)"},
     {.name = "include", .letter = 'i', .kind = OPTION_STRING, .offset = AT(include), .value = "HOST:0,1@...",
      .help = "only these hosts and devices of the hostfile"},
     {.name = "exclude", .letter = 'e', .kind = OPTION_STRING, .offset = AT(exclude), .value = "HOST:0,1@...",
@@ -79,6 +81,14 @@ struct tuning {
     bool equal_batch;
 };
 
+/* NULL: there is none. */
+static const char *hostfile_of(const struct deepspeed_options *o)
+{
+    if (o->hostfile)
+        return o->hostfile;
+    return access(DEFAULT_HOSTFILE, R_OK) == 0 ? DEFAULT_HOSTFILE : NULL;
+}
+
 /* --- launchers --- */
 
 static const struct {
@@ -105,8 +115,8 @@ static void add_word(struct words *w, char *text)
 
 static void add_deepspeed(const struct deepspeed_options *o, struct words *w)
 {
-    if (o->hostfile)
-        add_word(w, xasprintf("--hostfile=%s", o->hostfile));
+    if (hostfile_of(o))
+        add_word(w, xasprintf("--hostfile=%s", hostfile_of(o)));
     if (o->include)
         add_word(w, xasprintf("--include=%s", o->include));
     if (o->exclude)
@@ -147,32 +157,56 @@ static void free_words(char **words)
 
 /* --- hosts --- */
 
-static int read_hosts(struct tuning *t, struct error *e)
+static size_t count_own_devices(void)
 {
-    const struct deepspeed_options *o = t->o;
+    struct device_list found = DEVICE_LIST_INIT;
+    devices_discover(environ, "", &found);
+    size_t count = found.count;
+    device_list_free(&found);
+    return count;
+}
+
+/* Without a hostfile the filters are for this machine, which has that name. */
+static int read_own_host(struct tuning *t, struct error *e)
+{
+    char *line = xasprintf("localhost slots=%zu\n", count_own_devices());
+    int rc = ds_hosts_parse("this machine", line, &t->hosts, e);
+    free(line);
+    if (rc < 0)
+        return error_set(e, ERROR_USAGE, "--include and --exclude choose among the hosts of a hostfile (--hostfile FILE), or "
+                         "among the devices of this machine (localhost:0,1), which has none");
+    return 0;
+}
+
+static int read_hostfile(struct tuning *t, const char *path, struct error *e)
+{
     struct buffer text = BUFFER_INIT;
-    if (!o->hostfile && (o->include || o->exclude))
-        return error_set(e, ERROR_USAGE, "--include and --exclude name hosts of a hostfile: add --hostfile FILE");
-    if (!o->hostfile)
-        return 0;
-    int rc = file_read(o->hostfile, LARGEST_CONFIG, &text, e);
+    int rc = file_read(path, LARGEST_CONFIG, &text, e);
     if (rc < 0 && e)
         e->kind = ERROR_USAGE;
-    rc = rc < 0 ? rc : ds_hosts_parse(o->hostfile, buffer_text(&text), &t->hosts, e);
-    rc = rc < 0 ? rc : ds_hosts_filter(&t->hosts, o->include, o->exclude, e);
+    rc = rc < 0 ? rc : ds_hosts_parse(path, buffer_text(&text), &t->hosts, e);
     buffer_free(&text);
     return rc;
 }
 
+static int read_hosts(struct tuning *t, struct error *e)
+{
+    const struct deepspeed_options *o = t->o;
+    const char *hostfile = hostfile_of(o);
+    int rc = 0;
+    if (hostfile)
+        rc = read_hostfile(t, hostfile, e);
+    else if (o->include || o->exclude)
+        rc = read_own_host(t, e);
+    return rc < 0 ? rc : ds_hosts_filter(&t->hosts, o->include, o->exclude, e);
+}
+
 static int count_devices(const struct tuning *t, long long *out, struct error *e)
 {
-    struct device_list found = DEVICE_LIST_INIT;
     *out = t->o->num_gpus ? t->o->num_gpus : ds_hosts_devices(&t->hosts);
     if (*out > 0 || t->knobs.num_gpus)
         return 0;
-    devices_discover(environ, "", &found);
-    *out = (long long)found.count;
-    device_list_free(&found);
+    *out = (long long)count_own_devices();
     if (*out > 0)
         return 0;
     return error_set(e, ERROR_USAGE, "this machine has no devices: say how many each host has with --num_gpus N, or "
@@ -265,9 +299,29 @@ static int write_tree(const struct tuning *t, const char *exps_dir, const char *
     return rc;
 }
 
+/* The rules that leave nothing to run. */
+static int tell_rules(const struct tuning *t, struct error *e)
+{
+    struct db *db = NULL;
+    struct sweep_status status = {0};
+    int rc = store_open_read_only(t->o->db, &db, e);
+    rc = rc < 0 ? rc : status_read(db, &status, e);
+    for (size_t i = 0; rc == 0 && i < status.rule_count; i++)
+        if (!status.rules[i].warning)
+            output_message("%lld combinations are excluded by %s: %s", (long long)status.rules[i].combinations,
+                           status.rules[i].name, status.rules[i].reason);
+    status_free(&status);
+    store_close(db);
+    return rc;
+}
+
 /* A failed attempt is an answer too: with a winner the tuning went well. */
 static int conclude(const struct tuning *t, int status, const char *results_dir, char *const *winner, struct error *e)
 {
+    if (status == STATUS_NOTHING) {
+        output_message("no configuration can be run, so there is no best one and nothing to launch");
+        return tell_rules(t, e) < 0 ? -1 : STATUS_JOBS_FAILED;
+    }
     if (status != STATUS_OK && status != STATUS_JOBS_FAILED)
         return status;
     if (!winner) {
@@ -289,7 +343,7 @@ static int tune(const struct tuning *t, struct error *e)
     char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir), *results_dir = path_beside(t->o->db, t->knobs.results_dir);
     char **winner = NULL, *path = write_sweep(t, exps_dir, e);
     int status = path ? run_sweep(t, path, e) : -1;
-    if (status >= 0 && status != STATUS_NOTHING && !t->o->dry_run) {
+    if (status >= 0 && !t->o->dry_run) {
         status = write_tree(t, exps_dir, results_dir, &winner, e) < 0 ? -1 : status;
         status = status < 0 ? -1 : conclude(t, status, results_dir, winner, e);
     }

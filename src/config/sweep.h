@@ -96,6 +96,8 @@ struct metric {
                               * *, ? or []: of the files that match, the one changed last */
     double scale;            /* what a number that is read is multiplied by; 0: nothing */
     bool written_unit;       /* READER_REGEX: the second group is the number's unit, from which it is converted to `unit` */
+    char *numerator;         /* "FILE:PATH": the number read is a rate, the sample that number of a JSON file in the job
+                              * directory divided by it; without that number there is no sample. NULL: none */
     struct metric *fallback; /* how it is read where the above finds nothing (only what says how is filled); NULL: none */
     char *unit;              /* "" when none */
     bool maximise;           /* better = "max"; "min" is the default */

@@ -45,6 +45,7 @@ void metric_free(struct metric *m)
     free(m->path);
     free(m->file);
     free(m->unit);
+    free(m->numerator);
     if (m->fallback)
         metric_free(m->fallback);
     free(m->fallback);

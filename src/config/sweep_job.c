@@ -186,7 +186,7 @@ static bool needs_job_dir(const struct job_config *job)
             return true;
     for (size_t i = 0; i < job->metric_count; i++)
         for (const struct metric *m = &job->metrics[i]; m; m = m->fallback)
-            if (m->file)
+            if (m->file || m->numerator)
                 return true;
     return job->directory && names_job_dir(job->directory);
 }

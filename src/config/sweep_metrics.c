@@ -131,6 +131,17 @@ static void read_scale(const struct reading *r, const struct toml_node *scale, s
         problem_at_value(r, scale, "scale must be a number above 0");
 }
 
+static void read_numerator(const struct reading *r, const struct toml_node *node, struct metric *m)
+{
+    const char *colon = strchr(node->text, ':');
+    char *file = xstrndup(node->text, colon ? (size_t)(colon - node->text) : 0);
+    if (!colon || !is_inside_path(file) || !is_dotted_path(colon + 1))
+        problem_at_value(r, node, "numerator must be a JSON file inside the job directory and a dotted path, like "
+                         "\"config.json:batch.size\"");
+    set_text(&m->numerator, xstrdup(node->text));
+    free(file);
+}
+
 static bool says_how(const struct toml_node *const *found)
 {
     for (int k = 0; k < METRIC_READER_COUNT; k++)
@@ -147,6 +158,10 @@ static void read_source(const struct reading *r, const struct toml_node *const *
         read_metric_file(r, found[METRIC_FILE], m);
     if (found[METRIC_SCALE])
         read_scale(r, found[METRIC_SCALE], m);
+    if (found[METRIC_NUMERATOR])
+        read_numerator(r, found[METRIC_NUMERATOR], m);
+    if (m->reader == READER_FILE && found[METRIC_NUMERATOR])
+        problem_at_key(r, found[METRIC_NUMERATOR], "it goes with regex, key, json or jsonl only");
     if (m->reader == READER_FILE && (found[METRIC_SCALE] || found[METRIC_WRITTEN_UNIT]))
         problem_at_key(r, found[METRIC_SCALE] ? found[METRIC_SCALE] : found[METRIC_WRITTEN_UNIT],
                        "it goes with regex, key, json or jsonl only");

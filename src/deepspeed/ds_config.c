@@ -221,6 +221,15 @@ static int check_command(const struct sweep *s, struct error *e)
                      s->job.command_at.file, s->job.command_at.line, s->job.command_at.column);
 }
 
+/* What stands there for a tuner: its section, and "zero_optimization": "all", of which the specs have the stages. */
+static void drop_tuning(struct json *root)
+{
+    const struct json *zero = json_text_find(root, "zero_optimization");
+    json_text_remove(root, "autotuning");
+    if (zero && json_text_is(zero, "all"))
+        json_text_remove(root, "zero_optimization");
+}
+
 int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *e)
 {
     struct ds_config *c = xcalloc(1, sizeof *c);
@@ -230,12 +239,13 @@ int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *
         *out = NULL;
         return 0;
     }
-    if (check_command(s, e) < 0 || read_base(c, e) < 0 || check_specs(c, e) < 0) {
+    int rc = check_command(s, e) < 0 ? -1 : read_base(c, e);
+    if (rc == 0 && is_profiled(s))
+        drop_tuning(&c->root);
+    if (rc < 0 || check_specs(c, e) < 0) {
         ds_config_free(c);
         return -1;
     }
-    if (is_profiled(s))
-        json_text_remove(&c->root, "autotuning");
     for (char **key = s->model_info.without; s->model_info.is_job && key && *key; key++)
         json_text_remove(&c->root, *key);
     add_constants(&c->base, &c->root, "");

@@ -239,7 +239,13 @@ static size_t read_stages(struct writing *w, int *stages)
     const struct json *zero = at(w, "zero_optimization"), *stage = at(w, "zero_optimization.stage");
     const struct json *items = stage && stage->kind == JSON_LIST ? stage->children : stage;
     size_t count = !stage ? 0 : stage->kind == JSON_LIST ? stage->count : 1, n = 0;
-    bool all = !stage || json_text_is(stage, "all") || (zero && json_text_is(zero, "all"));
+    bool all = !stage || json_text_is(stage, "all");
+    if (zero && zero->kind != JSON_OBJECT && !json_text_is(zero, "all"))
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization must be an object, or \"all\" for every stage",
+                       w->r->ds_file, zero->line, zero->column);
+    if (stage && stage->kind == JSON_LIST && stage->count == 0)
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage: there is nothing in the list",
+                       w->r->ds_file, stage->line, stage->column);
     for (int s = 0; all && s < STAGES_MOST; s++)
         stages[n++] = s;
     for (size_t i = 0; !all && i < count; i++) {

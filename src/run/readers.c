@@ -102,6 +102,7 @@ void sample_list_free(struct sample_list *l)
 struct collector {
     struct sample_list list;
     int64_t next_step[NAMES_MOST]; /* per name: of a sample whose step the job does not state */
+    double numerators[NAMES_MOST];   /* of readers that have one; 0: not read */
     size_t last;                   /* name of the last sample: jobs report the same names in the same order */
 };
 
@@ -154,8 +155,13 @@ static void add_sample(struct collector *c, size_t metric, int64_t step, double 
 
 static void add_read(struct collector *c, const struct reader *r, int64_t step, double value)
 {
-    if (r->index < NAMES_MOST)
-        add_sample(c, r->index, step, r->source->scale > 0 ? value * r->source->scale : value);
+    if (r->index >= NAMES_MOST)
+        return;
+    if (r->source->numerator && !(c->numerators[r->index] > 0 && value > 0))
+        return;
+    if (r->source->numerator)
+        value = c->numerators[r->index] / value;
+    add_sample(c, r->index, step, r->source->scale > 0 ? value * r->source->scale : value);
 }
 
 /* The names begin with one for each reader. */
@@ -502,11 +508,39 @@ static void read_log(const struct reader_set *set, const char *path, struct coll
     close_lines(r, c);
 }
 
+/* The number at "FILE:PATH"; NAN where there is none. */
+static double number_of_file(const char *place, const char *job_dir)
+{
+    struct buffer text = BUFFER_INIT;
+    double number = NAN;
+    const char *colon = strchr(place, ':');
+    char *path = xasprintf("%s/%.*s", job_dir, (int)(colon - place), place);
+    if (file_read(path, JSON_FILE_BYTES_MOST, &text, NULL) == 0) {
+        cJSON *root = json_parse(buffer_text(&text));
+        if (!json_number(json_at(root, colon + 1), &number))
+            number = NAN;
+        cJSON_Delete(root);
+    }
+    buffer_free(&text);
+    free(path);
+    return number;
+}
+
+/* `job_dir` NULL: any number will do. */
+static void read_numerators(struct collector *c, const struct reader_set *set, const char *job_dir)
+{
+    for (size_t i = 0; i < set->count && i < NAMES_MOST; i++)
+        if (set->readers[i].source->numerator)
+            c->numerators[i] = job_dir ? number_of_file(set->readers[i].source->numerator, job_dir) : 1;
+}
+
 void readers_read(const struct reader_set *set, const char *log_path, const char *metrics_path, const char *job_dir,
                   struct sample_list *out)
 {
     struct collector *c = xcalloc(1, sizeof *c);
     add_reader_names(c, set);
+    if (job_dir)
+        read_numerators(c, set, job_dir);
     read_log(set, log_path, c);
     for (size_t i = 0; i < set->count; i++) {
         const struct reader *r = &set->readers[i];
@@ -526,6 +560,7 @@ int readers_any(const struct reader_set *set, const char *log_path)
 {
     struct collector *c = xcalloc(1, sizeof *c);
     add_reader_names(c, set);
+    read_numerators(c, set, NULL);
     struct line_reader *r = any_reads_log(set) ? line_reader_open(log_path, FIRST_METRIC_BYTES_MOST) : NULL;
     const char *line;
     while (r && c->list.count == 0 && (line = line_reader_next(r)))

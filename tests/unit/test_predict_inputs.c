@@ -57,6 +57,39 @@ static void inputs_decode__degrees_not_given__data_parallel_is_what_is_left(void
     assert_non_null(strstr(e.text, "dp: 3 does not divide into 8"));
 }
 
+static void predictor_predict__parameters_and_activations_alone__states_and_activations(void **state)
+{
+    (void)state;
+    static const struct predictor_options options = {.framework = "deepspeed"};
+    struct input_value v[INPUT_COUNT] = {{0}};
+    struct predictor *p;
+    const struct prediction *found;
+    struct error e = ERROR_INIT;
+    double bytes[4];
+    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    set_number(v, "params", 1e9);
+    set_number(v, "micro_batch", 4);
+    set_number(v, "devices_per_node", 8);
+    assert_int_equal(predictor_predict(p, v, &found, &e), -1);
+    set_number(v, "activation_memory", 5e8);
+    for (int stage = 0; stage < 4; stage++) {
+        set_number(v, "zero_stage", stage);
+        assert_int_equal(predictor_predict(p, v, &found, &e), 0);
+        assert_true(found->has_memory && !found->has_time && found->flops == 0);
+        bytes[stage] = found->memory.most.bytes;
+        assert_true(stage == 0 || bytes[stage] < bytes[stage - 1]);
+    }
+    /* Parameter 2, gradient 2, master 4, moments 8 bytes, over eight at stage 3; 4 x 5e8 of activations. */
+    assert_in_range((uint64_t)bytes[0], 18e9, 22e9);
+    assert_in_range((uint64_t)bytes[3], 4e9, 6e9);
+    set_number(v, "micro_batch", 8);
+    set_number(v, "fwd_flops", 1e12);
+    assert_int_equal(predictor_predict(p, v, &found, &e), 0);
+    assert_true(found->memory.most.bytes - bytes[3] > 1.9e9 && found->memory.most.bytes - bytes[3] < 2.6e9);
+    assert_true(found->flops == 3e12 * 64);
+    predictor_free(p);
+}
+
 static void inputs_decode__words__as_enumerators(void **state)
 {
     (void)state;
@@ -255,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_decode__degrees_not_given__data_parallel_is_what_is_left),
+        cmocka_unit_test(predictor_predict__parameters_and_activations_alone__states_and_activations),
         cmocka_unit_test(inputs_decode__words__as_enumerators),
         cmocka_unit_test(inputs_decode__needed_ones_absent__all_named),
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),

@@ -108,6 +108,33 @@ static void readers__regex__one_sample_per_line_in_order(void **state)
     sample_list_free(&l);
 }
 
+static void readers__numerator__over_what_is_read_or_the_fallback(void **state)
+{
+    (void)state;
+    struct metric own = {.reader = READER_REGEX, .pattern = (char *)"took ([0-9.]+)"};
+    struct metric m = regex_metric("rate ([0-9.]+)");
+    char path[96];
+    struct sample_list l;
+    m.numerator = (char *)"config.json:batch.size";
+    m.fallback = &own;
+    struct reader_set *set = set_of(&m, 1);
+    snprintf(path, sizeof path, "%s/config.json", directory);
+    put(log_path, "rate 4\nrate 0\nrate 8\ntook 7\n");
+    put(path, "{\"batch\": {\"size\": 16}}");
+    readers_read(set, log_path, NULL, directory, &l);
+    assert_int_equal(l.count, 2); /* a rate of nothing is no time */
+    assert_sample(&l, 0, "speed", 0, 4);
+    assert_sample(&l, 1, "speed", 1, 2);
+    sample_list_free(&l);
+    put(path, "{\"batch\": \"auto\"}");
+    readers_read(set, log_path, NULL, directory, &l);
+    assert_int_equal(l.count, 1);
+    assert_sample(&l, 0, "speed", 0, 7);
+    sample_list_free(&l);
+    unlink(path);
+    reader_set_free(set);
+}
+
 static void readers__progress_bar__carriage_returns_end_lines(void **state)
 {
     (void)state;
@@ -459,6 +486,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers__regex__one_sample_per_line_in_order),
+        cmocka_unit_test(readers__numerator__over_what_is_read_or_the_fallback),
         cmocka_unit_test(readers__progress_bar__carriage_returns_end_lines),
         cmocka_unit_test(readers__group_with_a_number__its_value),
         cmocka_unit_test(readers__group_with_more_than_a_number__nothing),
