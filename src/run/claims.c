@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/fault.h"
 #include "util/memory.h"
 
 #define CLAIMS_AHEAD 128      /* fetched anew when half of them and of the slots are gone */
@@ -178,12 +179,27 @@ bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flig
     return true;
 }
 
-int claims_release(struct claims *c, struct error *e)
+static int give_all_back(struct claims *c, struct error *e)
 {
     for (size_t i = 0; i < c->count; i++)
         if (give_back(c, &c->items[c->first + i].claim, e) < 0)
             return -1;
     return 0;
+}
+
+int claims_release(struct claims *c, struct db *db, struct error *e)
+{
+    if (c->count == 0)
+        return 0;
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (give_all_back(c, e) < 0) {
+        db_rollback(db);
+        return -1;
+    }
+    int rc = db_commit(db, e);
+    FAULT(CLAIMS_RELEASED);
+    return rc;
 }
 
 void claims_free(struct claims *c)

@@ -54,7 +54,7 @@ int claims_withdraw(struct claims *c, int64_t job_id, struct error *e);
 int claims_tell_pruned(const struct claims *c, int64_t job_id, struct error *e);
 
 /* Gives back as if they had never been what is still in the queue; inside the caller's write transaction. */
-int claims_release(struct claims *c, struct error *e);
+int claims_release(struct claims *c, struct db *db, struct error *e);
 void claims_free(struct claims *c);
 
 #endif

@@ -1,7 +1,6 @@
 #include "run/runner.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,11 +14,11 @@
 #include "run/starter.h"
 #include "run/tally.h"
 #include "run/turn.h"
+#include "run/waits.h"
 #include "store/result_views.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 #define COMMIT_WITHIN_MS 20   /* what has ended waits at most this long for others to share its commit */
 #define STARTS_WITHIN_MS 5    /* so do starts while nothing ends */
@@ -27,7 +26,7 @@
 #define COUNTS_EVERY_MS 200
 #define WATCH_EVERY_MS 1000   /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
-#define TELL_WAITS_OF_MS 3000
+#define LOCKED_LOOK_MS 100
 
 struct runner {
     const struct runner_options *options;
@@ -58,7 +57,7 @@ struct runner {
     int interrupts;
     int64_t started_count;
     int64_t began_ms, counts_told_ms;
-    int64_t told_due_ms; /* the last wait for a job that failed that was told */
+    struct waits waits;
     struct run_result result;
 };
 
@@ -306,10 +305,22 @@ static void begin_turn(struct runner *r)
     turn_begin(&r->turn, &r->landings, wanted_claims(r));
 }
 
+static void take_news(struct runner *r, int64_t timeout_ms);
+
 static int end_turn(struct runner *r, struct error *e)
 {
     struct turn *t = &r->turn;
-    if (turn_finish(t, e) < 0)
+    int rc;
+    while ((rc = turn_finish(t, e)) > 0) {
+        if (waits_note_lock(&r->waits, r->draining, r->options, e) < 0)
+            return -1;
+        /* Other executors name their jobs as they bring news, in texts that the turn holds. */
+        if (!r->executor->methods->jobs_survive)
+            take_news(r, LOCKED_LOOK_MS);
+        turn_again(t);
+    }
+    waits_note_unlocked(&r->waits);
+    if (rc < 0)
         return -1;
     if (t->wanted > 0)
         claims_admit(&r->claims, &t->claims);
@@ -344,21 +355,6 @@ static int follow_turn(struct runner *r, struct error *e)
 {
     bool is_due = r->turn.is_under_way && (!has_else_to_do(r) || turn_is_written(&r->turn));
     return is_due ? end_turn(r, e) : 0;
-}
-
-static int release_claims(struct runner *r, struct error *e)
-{
-    if (r->claims.count == 0)
-        return 0;
-    if (db_begin(r->db, e) < 0)
-        return -1;
-    if (claims_release(&r->claims, e) < 0) {
-        db_rollback(r->db);
-        return -1;
-    }
-    int rc = db_commit(r->db, e);
-    FAULT(CLAIMS_RELEASED);
-    return rc;
 }
 
 /* Ends wait a little for others, so that they share a commit; starts of long jobs do too. */
@@ -441,7 +437,7 @@ static void watch_all(struct runner *r)
     }
 }
 
-static void wait_for_news(struct runner *r, int64_t timeout_ms)
+static void take_news(struct runner *r, int64_t timeout_ms)
 {
     struct outcome outcomes[OUTCOMES_AT_ONCE];
     struct wake wake = {0, 0};
@@ -450,6 +446,11 @@ static void wait_for_news(struct runner *r, int64_t timeout_ms)
         land(r, &outcomes[i]);
     heed_signal(r, wake);
     device_keeper_sample(r->keeper);
+}
+
+static void wait_for_news(struct runner *r, int64_t timeout_ms)
+{
+    take_news(r, timeout_ms);
     watch_all(r);
     tell_counts(r, false);
 }
@@ -488,19 +489,6 @@ static int64_t patience_ms(const struct runner *r, int64_t due_ms)
     return due_ms >= 0 && (ms < 0 || due_ms < ms) ? due_ms : ms;
 }
 
-/* A run that does nothing for long says why. */
-static void tell_wait(struct runner *r)
-{
-    char duration[32], text[128];
-    int64_t left_ms = r->claims.due_ms - clock_wall_ms();
-    if (r->told_due_ms == r->claims.due_ms || left_ms < TELL_WAITS_OF_MS || !r->options->on_notice)
-        return;
-    r->told_due_ms = r->claims.due_ms;
-    snprintf(text, sizeof text, "nothing else is due: a job that failed is tried again in %s",
-             format_duration_ms(left_ms, duration, sizeof duration));
-    r->options->on_notice(r->options->context, text);
-}
-
 static int run_loop(struct runner *r, struct error *e)
 {
     while (!is_finished(r)) {
@@ -517,7 +505,7 @@ static int run_loop(struct runner *r, struct error *e)
         if (r->flight_count == 0 && due_ms <= 0 && device_keeper_due_ms(r->keeper) <= 0)
             continue;
         if (r->flight_count == 0)
-            tell_wait(r);
+            waits_tell_due(&r->waits, r->claims.due_ms, r->options);
         size_t landed = r->landings.count;
         int64_t look_ms = device_keeper_due_ms(r->keeper);
         due_ms = look_ms >= 0 && (due_ms < 0 || look_ms < due_ms) ? look_ms : due_ms;
@@ -585,7 +573,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     if (rc == 0)
         rc = run_loop(&r, e);
     /* Also after an error: what was only claimed is given back where that is still possible. */
-    bool released = r.store && release_claims(&r, &late) == 0;
+    bool released = r.store && claims_release(&r.claims, r.db, &late) == 0;
     /* Ends what escaped from its job, before the record says that nothing is left. */
     end_executor(&r);
     if (released && rc == 0)

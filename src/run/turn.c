@@ -46,8 +46,11 @@ static int record(struct turn *t, struct error *e)
 
 static int commit(struct turn *t, struct error *e)
 {
-    if (db_begin(t->place.db, e) < 0)
+    bool begun;
+    if (db_try_begin(t->place.db, &begun, e) < 0)
         return -1;
+    if (!begun)
+        return 1;
     if (record(t, e) < 0) {
         db_rollback(t->place.db);
         return -1;
@@ -73,6 +76,11 @@ void turn_begin(struct turn *t, struct landings *ends, size_t wanted)
     t->ends = *ends;
     *ends = emptied;
     t->wanted = wanted;
+    turn_again(t);
+}
+
+void turn_again(struct turn *t)
+{
     t->is_under_way = true;
     worker_begin(t->writer, write_turn, t);
 }

@@ -41,8 +41,10 @@ void turn_begin(struct turn *t, struct landings *ends, size_t wanted);
 /* Whether turn_finish would not block. */
 bool turn_is_written(struct turn *t);
 
-/* Waits until it is durable. Then ends may be announced and claims admitted; after -1 nothing of it stands. */
+/* Waits until it is durable. Then ends may be announced and claims admitted; after -1 nothing of it stands. 1: another
+ * program is writing, nothing has been done, and turn_again is to be called. */
 int turn_finish(struct turn *t, struct error *e);
+void turn_again(struct turn *t);
 
 void turn_clear(struct turn *t);
 void turn_free(struct turn *t);

@@ -11,6 +11,7 @@
 #include "util/memory.h"
 
 #define BUSY_TIMEOUT_MS 10000
+#define MOMENT_MS 100
 
 /* What a person can do about a result code. */
 static const struct {
@@ -133,6 +134,15 @@ int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, s
 int db_begin(struct db *db, struct error *e)
 {
     return db_exec(db, "BEGIN IMMEDIATE", e);
+}
+
+int db_try_begin(struct db *db, bool *begun, struct error *e)
+{
+    sqlite3_busy_timeout(db->handle, MOMENT_MS);
+    int rc = sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    *begun = rc == SQLITE_OK;
+    return *begun || (rc & 0xff) == SQLITE_BUSY ? 0 : db_error(db, e);
 }
 
 int db_commit(struct db *db, struct error *e)

@@ -35,6 +35,9 @@ int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, s
 
 /* Write transactions: BEGIN IMMEDIATE. A failed commit has been rolled back. */
 int db_begin(struct db *db, struct error *e);
+
+/* As db_begin, which waits 10 s for another program that writes, but for a moment only: then `*begun` is false. */
+int db_try_begin(struct db *db, bool *begun, struct error *e);
 /* Also -1 when the file was deleted or replaced under the writer; what it held is saved beside it then. */
 int db_commit(struct db *db, struct error *e);
 void db_rollback(struct db *db);

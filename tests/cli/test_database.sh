@@ -299,6 +299,35 @@ second_runner__lock_removed_or_database_copied__refused()
     expect_sql "4|1" "SELECT sum(state = 'ok'), sum(failure IS 'lost') FROM attempt" copy.db
 }
 
+# A person in the middle of a change, say. The runner goes on to watch its jobs and to listen meanwhile.
+writer__in_the_middle_of_a_change__waited_for()
+{
+    waiting_sweep
+    sed -i '1i echo $$ >>pids' job.sh
+    start_first_job
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+    mkfifo words
+    sqlite3 -batch results.db <words &
+    exec 9>words
+    printf '.timeout 5000\nBEGIN IMMEDIATE;\n.shell touch locked\n' >&9
+    wait_until "[ -e locked ]" 20
+    touch go
+    wait_until "[ ! -e /proc/$(cat pids) ]" 20
+    signal_command INT
+    wait_until "grep -q 'starting nothing new' .stderr" 5
+    # Its job has ended, and that cannot be recorded.
+    expect_sql "running" "SELECT state FROM attempt WHERE state <> 'claimed'"
+    echo 'COMMIT;' >&9
+    exec 9>&-
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_stderr_contains 'starting nothing new'
+    expect_sql "ok" "SELECT state FROM attempt WHERE job_id = 1"
+    run_silently 0
+    expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1"
+}
+
 # --- taken away during a run ---
 
 # The run ends with a sentence; what was recorded is in FILE, and a run on it goes on.
