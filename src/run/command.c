@@ -116,7 +116,7 @@ static pid_t start(const struct command *c, const struct running *r, int null_fd
     *failure = (struct process_failure){ENOENT, "exec", 0};
     char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
     struct process_start p = {program,  c->argv, c->environment, c->directory, null_fd, r->streams[0].theirs,
-                              r->streams[1].theirs};
+                              r->streams[1].theirs, NULL};
     pid_t pid = program ? process_spawn(&p, NULL, failure) : -1;
     free(program);
     return pid;

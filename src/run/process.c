@@ -20,18 +20,31 @@
 /* What parent and child share while the parent is suspended in vfork. */
 struct handover {
     const struct process_start *start;
+    const sigset_t *changed_signals;
     pid_t parent;
     int64_t alive_ns; /* when it first ran; 0: this is a fork under a checker's hands, and nothing is shared */
     struct process_failure failure;
 };
 
-static void reset_signals(void)
+sigset_t process_changed_signals(void)
+{
+    sigset_t changed;
+    struct sigaction now;
+    sigemptyset(&changed);
+    for (int signal_number = 1; signal_number < NSIG; signal_number++)
+        if (sigaction(signal_number, NULL, &now) == 0 && now.sa_handler != SIG_DFL)
+            sigaddset(&changed, signal_number);
+    return changed;
+}
+
+static void reset_signals(const sigset_t *changed)
 {
     /* Only SIG_IGN would survive execve, but a handler of ours must not run in the child's borrowed memory either:
      * all go before anything is unblocked. */
     struct sigaction plain = {.sa_handler = SIG_DFL};
     for (int signal_number = 1; signal_number < NSIG; signal_number++)
-        sigaction(signal_number, &plain, NULL);
+        if (sigismember(changed, signal_number) == 1)
+            sigaction(signal_number, &plain, NULL);
     sigset_t none;
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
@@ -63,7 +76,7 @@ __attribute__((noinline, noreturn)) static void become_job(volatile struct hando
         shared->failure.stage = "chdir";
         goto failed;
     }
-    reset_signals();
+    reset_signals(shared->changed_signals);
     execve(start->program, start->argv, start->environment);
 failed:
     shared->failure.error_number = errno;
@@ -94,7 +107,8 @@ static int64_t ticks_between(int64_t before_ns, int64_t after_ns, pid_t pid)
 
 pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure)
 {
-    volatile struct handover shared = {start, getpid(), 0, {0, NULL, 0}};
+    const sigset_t changed = start->changed_signals ? *start->changed_signals : process_changed_signals();
+    volatile struct handover shared = {start, &changed, getpid(), 0, {0, NULL, 0}};
     int64_t before_ns = clock_boot_ns();
     sigset_t all, old;
     sigfillset(&all);

@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_RUN_PROCESS_H
 #define MESHSWEEP_RUN_PROCESS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,6 +15,7 @@ struct process_start {
     const char *directory;    /* NULL: the caller's */
     int input_fd;             /* becomes descriptor 0; 3 or above */
     int output_fd, error_fd;  /* become descriptors 1 and 2; 3 or above, may be the same */
+    const sigset_t *changed_signals; /* process_changed_signals of any time since which none was changed; NULL: of now */
 };
 
 struct process_failure {
@@ -21,6 +23,9 @@ struct process_failure {
     const char *stage; /* "fork", "chdir" or "exec"; static */
     pid_t pid;         /* of the child that could not become the program, reaped by now; 0: none */
 };
+
+/* The signals of this process that are not at their default: whoever starts many children need not ask for each. */
+sigset_t process_changed_signals(void);
 
 /* Starts a child in a session of its own, with default signal handling, nothing blocked, descriptors 0 to 2 only, and
  * SIGKILL at the death of the thread that called. Returns its pid, with `start_ticks` (as process_start_ticks tells;

@@ -15,8 +15,18 @@
 enum {
     ENVIRONMENT_LIMIT_BYTES = 4 << 20,
     DEPTH_MOST = 1000,
-    FIELD_ENVIRONMENT_END = 51, /* of /proc/PID/stat */
-    KERNEL_FLAG_EXITING = 0x4 /* PF_EXITING of linux/sched.h, as field 9 of /proc/PID/stat shows it */
+    KERNEL_FLAG_EXITING = 0x4 /* PF_EXITING of linux/sched.h, as FIELD_FLAGS shows it */
+};
+
+/* Of /proc/PID/stat, as proc(5) counts them. */
+enum {
+    FIELD_PARENT = 4,
+    FIELD_GROUP = 5,
+    FIELD_SESSION = 6,
+    FIELD_FLAGS = 9,
+    FIELD_THREADS = 20,
+    FIELD_START = 22,
+    FIELD_ENVIRONMENT_END = 51
 };
 
 static ssize_t read_some(const char *path, char *out, size_t room)
@@ -47,22 +57,26 @@ bool process_read(pid_t pid, struct process_entry *out)
 {
     char text[1024];
     const char *rest = read_stat(pid, text, sizeof text);
-    int parent, group, session;
-    char state;
-    unsigned flags;
-    long threads;
-    long long start;
-    if (!rest || sscanf(rest, " %c %d %d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %lld", &state,
-                        &parent, &group, &session, &flags, &threads, &start) != 7)
+    long long fields[FIELD_START + 1];
+    if (!rest || strlen(rest) < 2)
         return false;
+    char state = rest[1];
+    rest += 2;
+    for (int field = FIELD_PARENT; field <= FIELD_START; field++) {
+        char *end;
+        fields[field] = strtoll(rest, &end, 10);
+        if (end == rest)
+            return false;
+        rest = end;
+    }
     /* A process whose first thread has ended looks like a zombie while its other threads go on. */
-    bool ended = state == 'Z' || state == 'X' || (flags & KERNEL_FLAG_EXITING);
+    bool ended = state == 'Z' || state == 'X' || (fields[FIELD_FLAGS] & KERNEL_FLAG_EXITING);
     *out = (struct process_entry){.pid = pid,
-                                  .parent = parent,
-                                  .group = group,
-                                  .session = session,
-                                  .start_ticks = start,
-                                  .live = !ended || threads > 1,
+                                  .parent = (pid_t)fields[FIELD_PARENT],
+                                  .group = (pid_t)fields[FIELD_GROUP],
+                                  .session = (pid_t)fields[FIELD_SESSION],
+                                  .start_ticks = fields[FIELD_START],
+                                  .live = !ended || fields[FIELD_THREADS] > 1,
                                   .owner = OWNER_UNSET};
     return true;
 }

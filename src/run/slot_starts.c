@@ -54,7 +54,7 @@ static bool hand_over(const struct supervisor *s, size_t index, const struct lau
                                                            &failure->error_number)
                                     : NULL;
     const struct process_start start = {program, launch->argv, environment, launch->directory, s->null_fd,
-                                        output_fd, output_fd};
+                                        output_fd, output_fd, NULL};
     if (program)
         spawner_start(s->spawner, index, &start);
     bool done = program != NULL;

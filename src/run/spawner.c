@@ -32,6 +32,7 @@ struct spawner {
     struct ring asks, answers; /* of the two arrays */
     bool at_work;              /* a request is out of its ring and not answered yet */
     bool alert, leaving, has_thread;
+    sigset_t changed_signals;
     size_t pending; /* the user's own count */
 };
 
@@ -168,6 +169,7 @@ struct spawner *spawner_create(size_t room)
     pthread_mutex_init(&s->mutex, NULL);
     pthread_cond_init(&s->asked, NULL);
     pthread_cond_init(&s->done, NULL);
+    s->changed_signals = process_changed_signals();
     s->has_thread = start_thread(s);
     return s;
 }
@@ -193,6 +195,7 @@ void spawner_free(struct spawner *s)
 void spawner_start(struct spawner *s, size_t tag, const struct process_start *start)
 {
     struct request r = request_of(tag, start);
+    r.start.changed_signals = &s->changed_signals;
     s->pending++;
     if (!s->has_thread) {
         struct spawned made = spawn(&r);

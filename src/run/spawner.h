@@ -12,8 +12,9 @@
 
 struct spawner;
 
-/* `room`: how many starts may be under way at once. Its thread has every signal blocked. Where no process is allowed, so
- * that there can be no thread, spawner_start is done only when the start is: never fails. */
+/* `room`: how many starts may be under way at once. Nobody may change what a signal does as long as it exists. Its thread
+ * has every signal blocked. Where no process is allowed, so that there can be no thread, spawner_start is done only when
+ * the start is: never fails. */
 struct spawner *spawner_create(size_t room);
 void spawner_free(struct spawner *s);
 
