@@ -249,6 +249,7 @@ static int run_the_best(struct execution *x, const char *directory, const char *
     if (winner_attempts(x, &x->repeats, e) < 0)
         return -1;
     x->repeats++;
+    x->session->sweep->job.last_step = 0; /* it runs to its end */
     output_message("launching the winner");
     return run_again(x, directory, identity, e);
 }

@@ -56,8 +56,8 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .help = "of grid: declared (default), predicted, shuffled"}, \
     SEARCH_NUMBER("early-stopping", SEARCH_EARLY_STOPPING, "N", "end after N trials without a better one"), \
     SEARCH_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "of all draws (42)"), \
-    SEARCH_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N", "samples of earlier steps do not count"), \
-    SEARCH_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "end a job after this step"), \
+    SEARCH_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N", "samples of earlier steps do not count (dsat-*: 3)"), \
+    SEARCH_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "end a job after this step (dsat-*: 5)"), \
     SEARCH_NUMBER("trials-per-random-config", SEARCH_TRIALS_PER_RANDOM_CONFIG, "N", \
                   "dsat-random: trials of one configuration (5)"), \
     SEARCH_NUMBER("search-range-factor", SEARCH_RANGE_FACTOR, "X", "times the estimated largest micro-batch (1)"), \

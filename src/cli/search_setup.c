@@ -92,14 +92,21 @@ static bool asks_for_anything(const struct search_options *o)
     return any;
 }
 
+static int64_t step_of(const struct search_options *o, enum search_number which)
+{
+    return o->numbers[which] == SEARCH_NOT_GIVEN ? 0 : (int64_t)o->numbers[which];
+}
+
 int search_setup_read(const struct run_options *o, struct sweep *sweep, struct search_setup *out, struct error *e)
 {
     struct search_options given = search_options_none();
     if (read_options(o, &given, e) < 0)
         return -1;
     out->options = sweep->search.given ? search_options_overlay(&sweep->search.options, &given) : given;
-    if (out->options.numbers[SEARCH_START_PROFILE_STEP] != SEARCH_NOT_GIVEN)
-        sweep->job.first_step = (int64_t)out->options.numbers[SEARCH_START_PROFILE_STEP];
+    struct search_options complete = out->options;
+    search_options_complete(&complete);
+    sweep->job.first_step = step_of(&complete, SEARCH_START_PROFILE_STEP);
+    sweep->job.last_step = step_of(&complete, SEARCH_END_PROFILE_STEP);
     out->wanted = asks_for_anything(&out->options);
     if (out->wanted && sweep->objective_count == 0 && out->options.strategy && strcmp(out->options.strategy, "grid") != 0)
         return error_set(e, ERROR_USAGE,

@@ -192,7 +192,7 @@ int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e)
     job->model_info.is_job = true;
     job->job.make_job_dir = true;
     job->job.repeat = 1;
-    job->job.first_step = 0;
+    job->job.first_step = job->job.last_step = 0;
     job->predict.given = false;
     job->predict.prune = PRUNE_OFF;
     job->search.given = job->search.run_full_experiment = false;

@@ -25,8 +25,8 @@ const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT] = {
     [SEARCH_EARLY_STOPPING] = {"early_stopping", "N", "end after N trials without a better one", 0, ANY, true,
                                SEARCH_UNLIMITED},
     [SEARCH_RANDOM_SEED] = {"random_seed", "N", "of all draws", 0, SEED_MOST, true, 42},
-    [SEARCH_START_PROFILE_STEP] = {"start_profile_step", "N", "the first step that counts", 0, ANY, true, 3},
-    [SEARCH_END_PROFILE_STEP] = {"end_profile_step", "N", "the last step that counts", 0, ANY, true, 5},
+    [SEARCH_START_PROFILE_STEP] = {"start_profile_step", "N", "the first step that counts", 0, ANY, true, SEARCH_NOT_GIVEN},
+    [SEARCH_END_PROFILE_STEP] = {"end_profile_step", "N", "the last step that counts", 0, ANY, true, SEARCH_NOT_GIVEN},
     [SEARCH_TRIALS_PER_RANDOM_CONFIG] = {"trials_per_random_config", "N",
                                          "dsat-random: trials of one configuration", 1, ANY, true, 5},
     [SEARCH_RANGE_FACTOR] = {"search_range_factor", "X", "times the estimated largest micro-batch", 1e-3, 1e3, false, 1},
@@ -100,6 +100,8 @@ static const struct {
     double value;
 } strategy_defaults[] = {
     {"grid", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED},
+    {"dsat-", SEARCH_START_PROFILE_STEP, 3},
+    {"dsat-", SEARCH_END_PROFILE_STEP, 5},
     {"deepspeed-", SEARCH_EARLY_STOPPING, 5},
     {"deepspeed-", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED}, /* its 50 are per stage: more than its micro-batches ever are */
 };

@@ -61,7 +61,7 @@ struct search_number_row {
     const char *help;
     double least, most;
     bool whole;
-    double fallback;  /* of strategies that say nothing else */
+    double fallback;  /* of strategies that say nothing else; may be SEARCH_NOT_GIVEN */
 };
 extern const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT];
 
@@ -75,7 +75,7 @@ int search_number_check(enum search_number which, double value, struct error *e)
 struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over);
 
 /* Fills what is not given with the strategy's defaults: grid has no limit of trials, dsat-* search the ZeRO stages 1 to
- * 3, deepspeed-* stop after 5 trials without a better one and after 50 per stage. */
+ * 3 and measure the steps 3 to 5 (of others the steps stay not given), deepspeed-* stop after 5 trials without a better one and after 50 per stage. */
 void search_options_complete(struct search_options *o);
 
 #endif

@@ -17,24 +17,26 @@ static const struct metric *declared(const struct sweep *s, const char *name)
     return &undeclared;
 }
 
-/* The values of one metric in the order in which they came, without those of steps before `first`; if there are no
+/* The values of one metric in the order in which they came, without those of steps that do not count; if there are no
  * others, the last of them alone. *early is how many steps came before. The caller's. */
-static double *values_of(const struct sample_list *l, size_t metric, int64_t first, size_t *count, int64_t *early)
+static double *values_of(const struct sample_list *l, size_t metric, const struct job_config *job, size_t *count,
+                         int64_t *early)
 {
     double *values = xcalloc(l->count + 1, sizeof *values), last = 0;
+    bool any = false;
     *count = 0;
     *early = 0;
     for (size_t i = 0; i < l->count; i++) {
+        const int64_t step = l->samples[i].step;
         if (l->samples[i].metric != metric)
             continue;
-        if (l->samples[i].step >= first) {
-            values[(*count)++] = l->samples[i].value;
-        } else {
-            last = l->samples[i].value;
-            (*early)++;
-        }
+        any = true;
+        last = l->samples[i].value;
+        *early += step < job->first_step;
+        if (step >= job->first_step && (job->last_step == 0 || step <= job->last_step))
+            values[(*count)++] = last;
     }
-    if (*count == 0 && *early > 0)
+    if (*count == 0 && any)
         values[(*count)++] = last;
     return values;
 }
@@ -44,7 +46,7 @@ static struct summary summary_of(const struct recording *r, size_t metric)
     const struct metric *m = declared(r->sweep, r->samples.names[metric]);
     size_t count;
     int64_t early;
-    double *values = values_of(&r->samples, metric, r->sweep->job.first_step, &count, &early);
+    double *values = values_of(&r->samples, metric, &r->sweep->job, &count, &early);
     struct summary s = summarise(values, count, m->warmup - early, m->take);
     free(values);
     return s;

@@ -31,7 +31,7 @@ struct search_driver {
     const char *objective; /* NULL: none */
     struct candidate_set set;
     struct search *search;
-    double last_step; /* after which a job is ended, where it was asked for; 0: none */
+    double last_step; /* after which a job is ended, where it was asked for; not positive: none */
     struct by_job *by_job; /* by job id */
     struct standing *standings;
     size_t *again; /* candidates whose trials are open and whose jobs are pending, first in first out */
@@ -73,13 +73,12 @@ int search_driver_create(const struct search_driver_options *options, struct sea
     d->request = options->candidates;
     d->objective = sweep->objective_count ? sweep->objectives[0].metric : NULL;
     d->opened_ms = clock_monotonic_ms();
-    if (options->search->numbers[SEARCH_END_PROFILE_STEP] != SEARCH_NOT_GIVEN)
-        d->last_step = options->search->numbers[SEARCH_END_PROFILE_STEP];
     if (candidates_load(&d->request, &d->set, e) < 0 ||
         search_create(&d->set.space, options->search, &d->search, e) < 0) {
         search_driver_free(d);
         return -1;
     }
+    d->last_step = search_options(d->search)->numbers[SEARCH_END_PROFILE_STEP];
     index_jobs(d);
     d->standings = xcalloc(d->set.space.count + 1, sizeof *d->standings);
     *out = d;
@@ -495,10 +494,12 @@ static const struct metric *objective_metric(const struct search_driver *d)
     return NULL;
 }
 
-/* The counted steps of the objective, without warm-up and steps before the first that counts; the caller's. *last is the last step of all that was reported. */
+/* The counted steps of the objective, without warm-up and steps that do not count; the caller's. *last is the last step of
+ * all that was reported. */
 static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *last)
 {
     const struct metric *m = objective_metric(d);
+    const struct job_config *job = &d->request.space->sweep->job;
     double *values = xcalloc(l->count + 1, sizeof *values);
     int64_t warmup = m ? m->warmup : 0;
     *count = 0;
@@ -507,7 +508,7 @@ static double *counted_steps(const struct search_driver *d, const struct sample_
         if (!d->objective || strcmp(l->names[l->samples[i].metric], d->objective) != 0)
             continue;
         *last = l->samples[i].step;
-        if (warmup-- <= 0 && l->samples[i].step >= d->request.space->sweep->job.first_step)
+        if (warmup-- <= 0 && *last >= job->first_step && (job->last_step == 0 || *last <= job->last_step))
             values[(*count)++] = l->samples[i].value;
     }
     return values;

@@ -59,6 +59,27 @@ parts__merged__each_job_and_attempt_once()
     expect_no_stderr
 }
 
+# 6 scores highest and costs most; 1 costs least.
+parts__several_objectives__merged_with_their_pareto_set()
+{
+    shared_sweep
+    sed -i -e 's/^objective.*/objective = ["max:score", "min:cost"]/' -e 's/echo "score: {n}"/echo "score: {n} cost: {n}"/' \
+        -e "\$a [job.metrics.cost]\nregex = 'cost: ([0-9]+)'" sweep.toml
+    part a.db 'n <= 2' 0
+    part b.db 'n >= 5' 0
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_stdout 'all.db: 6 new jobs, 4 new attempts'
+    expect_no_stderr
+    expect_sql "1|cost|0" "SELECT position, metric, maximise FROM further_objective" all.db
+    run_meshsweep best -d all.db --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout best.json
+    expect_sql "4" "SELECT count(*) FROM json_each(readfile('best.json'), '\$.pareto')" all.db
+}
+
 parts__in_another_order__the_same_results()
 {
     parts

@@ -462,6 +462,25 @@ END
     expect_sql "5.0|1" "SELECT value, count FROM summary" nine.db
 }
 
+# dsat measures steps 3 to 5; the job is ended thereafter, whenever that is seen.
+end_profile_step__of_dsat__ends_the_job_and_later_samples_do_not_count()
+{
+    search_sweep 'strategy = "dsat-binary"' 'max_trials = 1'
+    sed -i -e '/^micro_batch/s/=.*/= [1]/' -e '/^better/a take = "mean"' sweep.toml
+    cat >job.sh <<'END'
+for step in $(seq 0 599); do
+    echo "throughput: $step"
+    sleep 0.05
+done
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "search: 1 trials, 1 ok, 0 stopped early, 0 failed"
+    expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
+    expect_sql "ok|4.0|3.0" "SELECT outcome, objective, steps FROM trial"
+}
+
 confirm__intervals_of_the_samples__those_that_overlap_run_again()
 {
     search_sweep

@@ -291,6 +291,28 @@ static void options__overlay__given_wins(void **state)
     assert_false(o.racing);
 }
 
+static void options__dsat__its_own_defaults(void **state)
+{
+    (void)state;
+    struct search_options dsat = search_options_none(), model = search_options_none();
+    dsat.strategy = "dsat-asha";
+    model.strategy = "model";
+    search_options_complete(&dsat);
+    search_options_complete(&model);
+    assert_float_equal(dsat.numbers[SEARCH_MAX_TRIALS], 64, 0);
+    assert_float_equal(dsat.numbers[SEARCH_MAX_CONCURRENT_TRIALS], 16, 0);
+    assert_float_equal(dsat.numbers[SEARCH_START_PROFILE_STEP], 3, 0);
+    assert_float_equal(dsat.numbers[SEARCH_END_PROFILE_STEP], 5, 0);
+    assert_float_equal(dsat.numbers[SEARCH_MAX_RUNGS], 5, 0);
+    assert_float_equal(dsat.numbers[SEARCH_MIN_BINARY_SEARCH_TRIALS], 3, 0);
+    assert_false(dsat.zero_stages[0]);
+    assert_true(dsat.zero_stages[3]);
+    assert_false(dsat.racing);
+    assert_float_equal(model.numbers[SEARCH_START_PROFILE_STEP], SEARCH_NOT_GIVEN, 0);
+    assert_float_equal(model.numbers[SEARCH_END_PROFILE_STEP], SEARCH_NOT_GIVEN, 0);
+    assert_true(model.racing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +332,7 @@ int main(void)
         cmocka_unit_test(create__unknown_strategy__hint),
         cmocka_unit_test(create__zero_stages__only_those),
         cmocka_unit_test(options__overlay__given_wins),
+        cmocka_unit_test(options__dsat__its_own_defaults),
     };
     return cmocka_run_group_tests_name("search_strategy", tests, NULL, NULL);
 }
