@@ -101,7 +101,7 @@ static void list_memory(struct buffer *b, const struct predicted_row *row)
     add_bytes(b, p->memory.low_bytes);
     buffer_add_text(b, " to ");
     add_bytes(b, p->memory.high_bytes);
-    buffer_printf(b, "%s)", p->memory_calibrated ? "" : ", uncalibrated");
+    buffer_printf(b, "%s)", p->by_line ? ", by the line through runs" : p->memory_calibrated ? "" : ", uncalibrated");
     if (p->has_probability)
         add_probability(b, oom_verdict_names[p->verdict], 100 * p->oom_probability);
     if (!isnan(row->measured_bytes)) {

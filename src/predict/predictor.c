@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "predict/flops.h"
+#include "predict/memory_lines.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -31,6 +32,8 @@ struct predictor {
     struct input_value last_values[INPUT_COUNT]; /* texts: of last_texts */
     char last_texts[INPUT_COUNT][TEXT_BYTES];
     bool have_last;
+    struct subject last;
+    struct memory_lines *lines; /* NULL until something is noted */
     struct prediction prediction;
 };
 
@@ -118,6 +121,7 @@ void predictor_free(struct predictor *p)
     for (size_t i = 0; i < p->calibrated_count; i++)
         release(&p->calibrated[i]);
     free(p->calibrated);
+    memory_lines_free(p->lines);
     framework_set_free(&p->priors);
     free(p);
 }
@@ -259,7 +263,34 @@ static enum oom_verdict verdict_of(const struct predictor *p, double bytes, doub
     return bytes > share_for(p->options.risky, sigma) * usable ? OOM_RISK : OOM_FITS;
 }
 
-static void add_memory(struct predictor *p, const struct subject *s, const struct cluster *cluster,
+/* Within the interval of the model, the line; the interval keeps its width. */
+static void follow_line(const struct predictor *p, const struct input_value *values, const struct subject *s,
+                        struct prediction *out)
+{
+    struct memory_prediction *m = &out->memory;
+    double bytes;
+    if (!p->lines || !memory_lines_bytes(p->lines, memory_class(values, s), (double)s->plan.micro_batch, &bytes) ||
+        bytes < m->low_bytes || bytes > m->high_bytes)
+        return;
+    double ratio = bytes / m->most.bytes;
+    m->most.bytes = bytes;
+    m->most.allocated_bytes *= ratio;
+    m->low_bytes *= ratio;
+    m->high_bytes *= ratio;
+    out->by_line = true;
+}
+
+void predictor_note_memory(struct predictor *p, double bytes)
+{
+    if (!p->have_last || !(bytes > 0 && isfinite(bytes)))
+        return;
+    if (!p->lines)
+        p->lines = memory_lines_create();
+    memory_lines_add(p->lines, memory_class(p->last_values, &p->last), (double)p->last.plan.micro_batch, bytes);
+    p->have_last = false;
+}
+
+static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s, const struct cluster *cluster,
                        const struct framework *row)
 {
     struct prediction *out = &p->prediction;
@@ -270,6 +301,8 @@ static void add_memory(struct predictor *p, const struct subject *s, const struc
              : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored)) == 0;
     out->usable_bytes = cluster->usable_bytes;
     out->memory_calibrated = row->memory.calibrated;
+    if (out->has_memory)
+        follow_line(p, values, s, out);
     if (!out->has_memory || !(out->usable_bytes > 0))
         return;
     out->has_probability = oom_probability(out->memory.most.bytes, out->memory.sigma, out->usable_bytes,
@@ -315,7 +348,7 @@ static void widen(const struct framework *base, const struct calibrated *c, stru
     }
 }
 
-static int predict(struct predictor *p, const struct subject *s, struct error *e)
+static int predict(struct predictor *p, const struct input_value *values, const struct subject *s, struct error *e)
 {
     const struct predictor_options *o = &p->options;
     struct cluster cluster = {.devices_per_node = (int64_t)s->devices_per_node, .usable_bytes = s->usable_bytes};
@@ -350,7 +383,7 @@ static int predict(struct predictor *p, const struct subject *s, struct error *e
     out->tokens = s->is_measured ? 0 : flops.tokens;
     out->devices = plan_world(&s->plan);
     out->steps = s->steps;
-    add_memory(p, s, &cluster, row);
+    add_memory(p, values, s, &cluster, row);
     if (has_speed && !s->is_measured)
         add_time(p, s, &cluster, row, c ? c->baseline : 0);
     return 0;
@@ -359,12 +392,12 @@ static int predict(struct predictor *p, const struct subject *s, struct error *e
 int predictor_predict(struct predictor *p, const struct input_value *values, const struct prediction **out,
                       struct error *e)
 {
-    struct subject s;
     if (!is_last(p, values)) {
         keep_values(p, values);
         bool kept = p->have_last;
         p->have_last = false;
-        if (inputs_decode(kept ? p->last_values : values, &s, e) < 0 || predict(p, &s, e) < 0)
+        const struct input_value *mine = kept ? p->last_values : values;
+        if (inputs_decode(mine, &p->last, e) < 0 || predict(p, mine, &p->last, e) < 0)
             return -1;
         p->have_last = kept;
     }

@@ -49,6 +49,10 @@ struct place_of_measurement {
 int predictor_calibrate(struct predictor *p, const struct place_of_measurement *where, const struct calibration *memory,
                         const struct calibration *time, double baseline, struct error *e);
 
+/* What the combination that was predicted last, without an error, was measured to take: with two micro-batches of a class
+ * (memory_lines.h) their line goes before the model. */
+void predictor_note_memory(struct predictor *p, double bytes);
+
 /* The coefficients that stand before any calibration; NULL for another framework. */
 const struct framework *predictor_prior(const struct predictor *p, const char *framework);
 
@@ -68,6 +72,7 @@ struct prediction {
     double oom_probability;
     enum oom_verdict verdict;
     bool memory_calibrated, time_calibrated, by_baseline;
+    bool by_line; /* memory: of the line through what was measured of its class; its terms stay the model's */
     struct place_of_measurement where; /* borrowed from the predictor or the inputs */
 };
 

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "predict/baseline.h"
+#include "space/match.h"
 #include "store/observations.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -53,9 +54,48 @@ static int load_row(void *context, const struct calibration_row *row, struct err
                                is_memory || isnan(row->baseline) ? 0 : row->baseline, e);
 }
 
-int learning_load(struct space *space, struct db *db, struct error *e)
+static int load_calibrations(struct space *space, struct db *db, struct error *e)
 {
     return calibrations_read(db, load_row, space, e);
+}
+
+struct line_reader {
+    struct space *space;
+    struct match_cursor *cursor;
+};
+
+/* Only of what the sweep would run as that job. */
+static int load_memory(void *context, const struct job_specs *job, double bytes, struct error *e)
+{
+    struct line_reader *r = context;
+    const struct stored_job stored = stored_of(job);
+    const struct match *m;
+    struct error unusual = ERROR_INIT; /* an expression that does not take old values says nothing of this file's jobs */
+    (void)e;
+    if (!stored_is_known(r->space, &stored))
+        return 0;
+    match_seek_stored(r->cursor, &stored);
+    if (match_next(r->cursor, &m, &unusual) > 0 && m->prediction &&
+        memcmp(m->key.bytes, stored.key.bytes, sizeof m->key.bytes) == 0)
+        predictor_note_memory(r->space->prediction.predictor, bytes);
+    return 0;
+}
+
+static int load_lines(struct space *space, struct db *db, struct error *e)
+{
+    struct line_reader r = {space, NULL};
+    if (!space->prediction.asked)
+        return 0;
+    if (match_open_stored(space, &r.cursor, e) < 0)
+        return -1;
+    int rc = measured_memory_read(db, OBSERVATIONS_MOST, load_memory, &r, e);
+    match_close(r.cursor);
+    return rc;
+}
+
+int learning_load(struct space *space, struct db *db, struct error *e)
+{
+    return load_calibrations(space, db, e) < 0 ? -1 : load_lines(space, db, e);
 }
 
 /* --- fitting --- */
@@ -335,6 +375,8 @@ static int note(struct space *space, struct db *db, const struct lesson *lesson,
         m.bytes = p.usable_bytes;
     } else if (measure(space, db, lesson->attempt_id, &p, &m, e) < 0)
         return -1;
+    if (!lesson->failure)
+        predictor_note_memory(space->prediction.predictor, m.bytes);
     row.quantity = "memory";
     row.measured = m.bytes;
     row.predicted = p.memory.most.bytes;
@@ -369,6 +411,6 @@ int learning_note(struct space *space, struct db *db, const struct lesson *lesso
     rc = p ? note(space, db, lesson, p, e) : rc < 0 ? -1 : 0;
     stmt_free(s);
     if (rc == 0 && p)
-        rc = learning_load(space, db, e);
+        rc = load_calibrations(space, db, e);
     return rc;
 }

@@ -5,7 +5,8 @@
 
 #include "space/space.h"
 
-/* Predicts from now on with the calibrations that stand in `db` (results.db). */
+/* Predicts from now on with the calibrations that stand in `db` (results.db), and with the lines of memory through what
+ * jobs were measured to take there. */
 int learning_load(struct space *space, struct db *db, struct error *e);
 
 /* What an attempt that ended shows. */

@@ -202,7 +202,7 @@ static bool is_taken(const struct planner *p, const struct hash128 *key)
     return false;
 }
 
-static int take_stored(void *context, const struct witness_row *row, struct error *e)
+static int take_stored(void *context, const struct job_specs *row, struct error *e)
 {
     struct planner *p = context;
     const struct stored_job job = stored_of(row);

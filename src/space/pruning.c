@@ -23,7 +23,7 @@ struct elsewhere {
     int64_t added;
 };
 
-static int add_elsewhere(void *context, const struct witness_row *row, struct error *e)
+static int add_elsewhere(void *context, const struct job_specs *row, struct error *e)
 {
     struct elsewhere *w = context;
     const struct stored_job job = stored_of(row);

@@ -5,9 +5,9 @@
 #include <cjson/cJSON.h>
 
 #include "space/expression.h"
-#include "store/witnesses.h"
+#include "store/job_specs.h"
 
-struct stored_job stored_of(const struct witness_row *row)
+struct stored_job stored_of(const struct job_specs *row)
 {
     struct stored_job job = {.json = {NULL}};
     memcpy(job.key.bytes, row->key, sizeof job.key.bytes);

@@ -12,8 +12,8 @@ struct stored_job {
     const void *hash[SECTION_COUNT];  /* theirs, 16 bytes */
 };
 
-struct witness_row;
-struct stored_job stored_of(const struct witness_row *row); /* borrows what it does */
+struct job_specs;
+struct stored_job stored_of(const struct job_specs *row); /* borrows what it does */
 
 /* Whether the sweep knows every key of the job's specs: of another key it could not be said what it means. */
 bool stored_is_known(const struct space *space, const struct stored_job *job);

@@ -64,6 +64,27 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
     return rc;
 }
 
+int measured_memory_read(struct db *db, int64_t most, measured_memory_each each, void *context, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT " JOB_SPECS_COLUMNS ", o.measured FROM (SELECT * FROM observation WHERE quantity = 'memory'"
+                   " AND kind = 'measured' ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
+                   " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, most);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        struct job_specs job;
+        job_specs_read(s, &job);
+        if ((rc = each(context, &job, stmt_double(s, JOB_SPECS_END), e)) < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
 int calibration_record(struct db *db, const struct calibration_row *row, struct error *e)
 {
     struct stmt *s = NULL;

@@ -2,7 +2,7 @@
 #ifndef MESHSWEEP_STORE_OBSERVATIONS_H
 #define MESHSWEEP_STORE_OBSERVATIONS_H
 
-#include "store/db.h"
+#include "store/job_specs.h"
 
 struct observation_row {
     int64_t attempt_id;
@@ -21,6 +21,10 @@ int observation_record(struct db *db, const struct observation_row *row, struct 
 typedef int (*observation_each)(void *context, const struct observation_row *row, struct error *e);
 int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
                       void *context, struct error *e);
+
+/* The memory that jobs were last measured to take, of the newest `most` attempts, oldest first. */
+typedef int (*measured_memory_each)(void *context, const struct job_specs *job, double bytes, struct error *e);
+int measured_memory_read(struct db *db, int64_t most, measured_memory_each each, void *context, struct error *e);
 
 struct calibration_row {
     const char *quantity, *framework, *device, *cluster;

@@ -57,9 +57,7 @@ int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_
     struct stmt *s = NULL;
     if (db_prepare(db,
                    /* + keeps to the index of the failed ones: a table may be long. */
-                   "SELECT j.id, j.key, a.json, b.json, c.json, d.json, a.hash, b.hash, c.hash, d.hash FROM job AS j"
-                   " LEFT JOIN spec AS a ON a.id = j.cluster_id LEFT JOIN spec AS b ON b.id = j.model_id"
-                   " LEFT JOIN spec AS c ON c.id = j.training_id LEFT JOIN spec AS d ON d.id = j.parallel_id"
+                   "SELECT " JOB_SPECS_COLUMNS " FROM job AS j" JOB_SPECS_JOINS
                    " WHERE j.sweep_id <> ?1 AND j.state = 'failed' AND j.failure = 'oom' ORDER BY +j.id DESC LIMIT ?2",
                    &s, e) < 0)
         return -1;
@@ -67,11 +65,8 @@ int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_
     stmt_bind_int(s, 2, WITNESSES_MOST);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        struct witness_row row = {.job_id = stmt_int(s, 0), .key = stmt_blob(s, 1)};
-        for (int i = 0; i < 4; i++) {
-            row.json[i] = stmt_text(s, 2 + i);
-            row.hash[i] = stmt_is_null(s, 6 + i) ? NULL : stmt_blob(s, 6 + i);
-        }
+        struct job_specs row;
+        job_specs_read(s, &row);
         if ((rc = each(context, &row, e)) < 0)
             break;
     }

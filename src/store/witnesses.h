@@ -3,7 +3,7 @@
 #ifndef MESHSWEEP_STORE_WITNESSES_H
 #define MESHSWEEP_STORE_WITNESSES_H
 
-#include "store/db.h"
+#include "store/job_specs.h"
 
 /* Restores every pruned job of the sweep. */
 int witnesses_clear(struct db *db, int64_t sweep_id, struct error *e);
@@ -18,13 +18,7 @@ int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *con
 
 /* The same for jobs of other sweeps that stand as failed for want of device memory, the newest WITNESSES_MOST of them. */
 #define WITNESSES_MOST 1000
-struct witness_row {
-    int64_t job_id;
-    const void *key;        /* 16 bytes; all borrowed for the call */
-    const char *json[4];    /* of the specs, in the order of enum section_kind; NULL: none */
-    const void *hash[4];
-};
-typedef int (*witness_elsewhere_each)(void *context, const struct witness_row *row, struct error *e);
+typedef int (*witness_elsewhere_each)(void *context, const struct job_specs *row, struct error *e);
 int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,
                              struct error *e);
 

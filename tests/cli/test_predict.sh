@@ -81,6 +81,28 @@ time|4|0' "SELECT quantity, measured, prior FROM calibration ORDER BY quantity"
     expect_no_stderr
 }
 
+# The line reaches to twice the largest that ran.
+predict__two_micro_batches_measured__line_goes_before_the_model()
+{
+    predicted_sweep
+    sed -i 's/^bytes=.*/bytes=$((9000000 + $1 * 1900000))/' job.sh
+    run_meshsweep run --progress none --only 'micro_batch <= 2'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep predict
+    expect_status 0
+    # 9 and 4 times 1.9 MB are 15.8 MiB.
+    expect_stdout_matches 'memory 15\.8 MiB \(.*, by the line through runs\), (fits|risk), out of memory with'
+    expect_stdout_matches 'memory [0-9.]+ MiB \([0-9.]+ MiB to [0-9.]+ MiB\), certain'
+    expect_no_stderr
+    sed -i 's/"job.sh"/".\/job.sh"/' sweep.toml
+    run_meshsweep predict
+    expect_status 0
+    expect_stdout_lacks 'by the line'
+    expect_no_stderr
+}
+
 predict__frontier__largest_and_smallest()
 {
     predicted_sweep

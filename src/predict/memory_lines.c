@@ -1,0 +1,103 @@
+#include "predict/memory_lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/baseline.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+#define SLOTS (2 * MEMORY_LINES_MOST) /* a power of two */
+
+struct class_points {
+    uint64_t class;
+    size_t count; /* ever added; 0: the slot is free */
+    double micro_batch[MEMORY_LINE_POINTS], bytes[MEMORY_LINE_POINTS];
+    struct memory_line line;
+    bool has_line;
+};
+
+struct memory_lines {
+    struct class_points slots[SLOTS];
+    size_t used;
+};
+
+struct memory_lines *memory_lines_create(void)
+{
+    return xcalloc(1, sizeof(struct memory_lines));
+}
+
+void memory_lines_free(struct memory_lines *l)
+{
+    free(l);
+}
+
+uint64_t memory_class(const struct input_value *values, const struct subject *s)
+{
+    static const char *const apart[] = {"micro_batch", "gradient_accumulation", "global_batch", "steps"};
+    bool skipped[INPUT_COUNT] = {false};
+    struct buffer b = BUFFER_INIT;
+    double in_flight = plan_in_flight(&s->plan, 0);
+    uint64_t class;
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        skipped[input_find(apart[i])] = true;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        if (skipped[i] || values[i].kind == INPUT_ABSENT)
+            continue;
+        buffer_add(&b, &i, sizeof i);
+        if (values[i].kind == INPUT_TEXT)
+            buffer_add(&b, values[i].text, strlen(values[i].text) + 1);
+        else
+            buffer_add(&b, &values[i].number, sizeof values[i].number);
+    }
+    buffer_add(&b, &in_flight, sizeof in_flight);
+    const struct hash128 hash = hash_bytes(b.data, b.length);
+    buffer_free(&b);
+    memcpy(&class, hash.bytes, sizeof class);
+    return class;
+}
+
+/* The class's slot, or the free one that it would take. At most half of them are taken. */
+static size_t slot_of(const struct memory_lines *l, uint64_t class)
+{
+    size_t i = (size_t)(class & (SLOTS - 1));
+    while (l->slots[i].count > 0 && l->slots[i].class != class)
+        i = (i + 1) & (SLOTS - 1);
+    return i;
+}
+
+void memory_lines_add(struct memory_lines *l, uint64_t class, double micro_batch, double bytes)
+{
+    struct class_points *c = &l->slots[slot_of(l, class)];
+    struct error ignored;
+    if (c->count == 0 && l->used == MEMORY_LINES_MOST)
+        return;
+    l->used += c->count == 0;
+    c->class = class;
+    c->micro_batch[c->count % MEMORY_LINE_POINTS] = micro_batch;
+    c->bytes[c->count++ % MEMORY_LINE_POINTS] = bytes;
+    size_t kept = c->count < MEMORY_LINE_POINTS ? c->count : MEMORY_LINE_POINTS;
+    c->has_line = memory_line_fit(c->micro_batch, c->bytes, kept, &c->line, &ignored) == 0 && c->line.base_bytes >= 0;
+}
+
+bool memory_lines_any(const struct memory_lines *l)
+{
+    return l->used > 0;
+}
+
+bool memory_lines_bytes(const struct memory_lines *l, uint64_t class, double micro_batch, double *bytes)
+{
+    const struct class_points *c = &l->slots[slot_of(l, class)];
+    double smallest = INFINITY, largest = 0;
+    if (c->count == 0 || !c->has_line)
+        return false;
+    for (size_t i = 0; i < c->count && i < MEMORY_LINE_POINTS; i++) {
+        smallest = fmin(smallest, c->micro_batch[i]);
+        largest = fmax(largest, c->micro_batch[i]);
+    }
+    if (micro_batch < smallest / 2 || micro_batch > 2 * largest)
+        return false;
+    *bytes = memory_line_bytes(&c->line, micro_batch);
+    return true;
+}

@@ -1,0 +1,28 @@
+/* A job of a database with its specs. */
+#ifndef MESHSWEEP_STORE_JOB_SPECS_H
+#define MESHSWEEP_STORE_JOB_SPECS_H
+
+#include <stdint.h>
+
+#include "store/db.h"
+
+#define JOB_SPECS 4
+
+/* All borrowed from the row. */
+struct job_specs {
+    int64_t job_id;
+    const void *key; /* 16 bytes */
+    const char *json[JOB_SPECS]; /* in the order of enum section_kind; NULL: none */
+    const void *hash[JOB_SPECS];
+};
+
+/* Columns and joins of a query over job AS j, of which they are the first. */
+#define JOB_SPECS_COLUMNS "j.id, j.key, a.json, b.json, c.json, d.json, a.hash, b.hash, c.hash, d.hash"
+#define JOB_SPECS_JOINS                                                                                      \
+    " LEFT JOIN spec AS a ON a.id = j.cluster_id LEFT JOIN spec AS b ON b.id = j.model_id"                   \
+    " LEFT JOIN spec AS c ON c.id = j.training_id LEFT JOIN spec AS d ON d.id = j.parallel_id"
+#define JOB_SPECS_END (2 + 2 * JOB_SPECS) /* the first column after them */
+
+void job_specs_read(const struct stmt *s, struct job_specs *out);
+
+#endif
