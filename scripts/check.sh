@@ -189,13 +189,14 @@ run_from_elsewhere()
     return "$rc"
 }
 
-# Jobs under PyTorch, a Slurm of several nodes, the report in a browser: once, in the plain build, since each takes minutes
-# or waits for clocks of its own.
+# Jobs under PyTorch, a Slurm of several nodes, the report in a browser, 100 kills: once, in the plain build, since each
+# takes minutes or waits for clocks of its own.
 real_surroundings()
 {
     export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
     run_tests build-check real \
-        TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_report_browser.sh"
+        TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_report_browser.sh \
+            tests/cli/test_selftest.sh"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # cli: selftest, which proves by killing itself; and what a runner that was killed leaves behind.
 CASE_SECONDS=120
+[ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=400
 . "$(dirname "$0")/lib.sh"
 
 selftest__20_kills__nothing_lost_and_nothing_left()
@@ -114,6 +115,52 @@ END
     expect_any_stderr
     expect_sql 'ok|4' "SELECT state, count(*) FROM job GROUP BY state"
     expect_sql 'lost|1' "SELECT failure, count(*) FROM attempt WHERE failure IS NOT NULL GROUP BY 1"
+}
+
+# 1,000 jobs and 100 kills under `scripts/check.sh --full`.
+killed_at_random__results__as_of_an_undisturbed_run()
+{
+    local jobs=80 kills=6 i pid
+    [ -z "${MESHSWEEP_FULL-}" ] || jobs=1000 kills=100
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:score"
+[job]
+command = ["/bin/sh", "-c", "sleep 0.02; echo score: \$(({x} * 7 % 1009)); exit \$(({x} % 50 == 0))"]
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+[retry]
+lost = 1000
+[training_spec]
+x = [$(seq -s , "$jobs")]
+END
+    run_meshsweep run --progress none -j 4 -d undisturbed.db
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    RANDOM=7
+    for ((i = 0; i < kills; i++)); do
+        "$meshsweep" run --progress none -j 4 2>>errors </dev/null &
+        pid=$!
+        sleep "0.$((RANDOM % 200 + 120))"
+        kill -KILL "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+    expect "[ ! -s errors ] || ! sed 's/^/# /' errors"
+    run_meshsweep run --progress none -j 4
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    for i in undisturbed results; do
+        run_meshsweep results -d "$i.db" --columns key,x,state,failure,score --format csv
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+        mv .stdout "$i.csv"
+    done
+    expect "cmp undisturbed.csv results.csv"
+    expect "[ \$(wc -l <results.csv) = $((jobs + 1)) ]"
+    expect_sql "$((jobs - jobs / 50))|$((jobs / 50))" "SELECT sum(state = 'ok'), sum(failure IS 'exit') FROM attempt"
 }
 
 is_running() # DATABASE RUNNER
