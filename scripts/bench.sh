@@ -441,6 +441,8 @@ part_accuracy()
         -e 's/^out of memory, tp <= 8: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| excluding above 90 %, tp <= 8: failures avoided, good ones lost | \1 of \2, \3 of \4 |/p' \
         -e 's/^out of memory, each group by .*: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| tp <= 8, each group by the share of the others | \1 of \2, \3 of \4 |/p' \
         -e 's/^out of memory, all: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| the same, any tp | \1 of \2, \3 of \4 |/p'
+    accuracy_of predict_memory_lines |
+        sed -nE 's/^memory of [0-9]+ runs with two smaller ones of their class: by their line (.*), by the model (.*)/| memory, nanotron, after two smaller micro-batches: MAPE by their line, by the model | \1, \2 |/p'
     accuracy_of predict_calibration | sed -nE \
         -e 's/^memory after 20 runs: mean error (.*); from.*/| memory, nanotron, after 20 runs: MAPE | \1 |/p' \
         -e 's/^([a-z0-9_]+): [0-9]+ runs, .*/\1/;/^[a-z0-9_]+$/h' \
