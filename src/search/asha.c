@@ -12,6 +12,7 @@
 #include "util/memory.h"
 
 #define RISKY 0.20 /* as of model */
+#define HOPELESS 0.95
 
 struct asha {
     struct families families; /* for their memory classes; may be empty */
@@ -108,10 +109,12 @@ static bool may_begin(const struct asha *a, const struct search *s, size_t candi
            !(a->has_families && families_too_large(&a->families, s, candidate));
 }
 
+/* What will all but certainly fail is begun only while nothing has run. */
 static size_t next_new(const struct asha *a, const struct search *s)
 {
-    static const double risks[] = {RISKY, 0.95};
-    for (size_t r = 0; r < sizeof risks / sizeof *risks; r++)
+    static const double risks[] = {RISKY, HOPELESS, 1};
+    size_t count = sizeof risks / sizeof *risks - (s->counts.ok + s->counts.stopped > 0);
+    for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < s->space->count; i++)
             if (may_begin(a, s, a->order[i], risks[r]))
                 return a->order[i];

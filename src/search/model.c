@@ -170,7 +170,7 @@ static size_t trials_since_gain(const struct search *s, struct model *m)
 static const struct pass {
     double risk;
     bool any_gain;
-} passes[] = {{RISKY, false}, {HOPELESS, false}, {RISKY, true}, {HOPELESS, true}, {1, false}};
+} passes[] = {{RISKY, false}, {HOPELESS, false}, {RISKY, true}, {HOPELESS, true}, {1, true}};
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {

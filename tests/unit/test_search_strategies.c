@@ -48,6 +48,28 @@ static void every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_t
         }
 }
 
+/* Predictions may be wrong: before anything has run they keep no strategy from trying. */
+static void every_strategy__nothing_is_predicted_to_fit__tries_all_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; search_strategy_names[i]; i++) {
+        struct search_fixture f;
+        fixture_open(&f, 4, true);
+        fixture_predict(&f, 1);
+        for (size_t c = 0; c < f.space.count; c++) {
+            f.candidates[c].memory_terms = NULL;
+            f.candidates[c].bytes = 1e12;
+            f.candidates[c].oom_probability = 1;
+        }
+        struct search *s = open_search(&f, search_strategy_names[i], 1);
+        struct decision d;
+        if (search_ask(s, &d) != SEARCH_RUN)
+            fail_msg("%s: %s", search_strategy_names[i], d.reason);
+        search_free(s);
+        fixture_close(&f);
+    }
+}
+
 /* Told in one order or the other, what ran together leads to the same next decisions. */
 static void every_strategy__outcomes_in_another_order__same_decisions(void **state)
 {
@@ -228,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice),
+        cmocka_unit_test(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same),
         cmocka_unit_test(every_strategy__outcomes_in_another_order__same_decisions),
         cmocka_unit_test(every_strategy__repeated_without_its_waits__same_decisions),
         cmocka_unit_test(every_strategy__same_again__same_trials),
