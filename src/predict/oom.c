@@ -20,10 +20,3 @@ int oom_probability(double predicted_bytes, double sigma, double usable_bytes, d
     *out = normal_cumulative(distance);
     return 0;
 }
-
-enum oom_verdict oom_verdict(double predicted_bytes, double usable_bytes)
-{
-    if (predicted_bytes <= OOM_RISK_SHARE * usable_bytes)
-        return OOM_FITS;
-    return predicted_bytes <= OOM_CERTAIN_SHARE * usable_bytes ? OOM_RISK : OOM_CERTAIN;
-}

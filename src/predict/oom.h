@@ -6,7 +6,7 @@
  *
  * (usable: what the framework reports as the device's total; reserve: context and communicators, memory.h).
  *
- * The verdict compares the prediction with the usable bytes: up to OOM_RISK_SHARE it fits, above OOM_CERTAIN_SHARE it is
+ * The verdict (predictor.h) compares the prediction with the usable bytes: up to OOM_RISK_SHARE it fits, above OOM_CERTAIN_SHARE it is
  * excluded, between it is a risk: to be left for last, or tried only when it would be fastest. Pure.
  *
  * OOM_RISK_SHARE: of 454 runs on A100 and H100 none whose estimate was below 80 % ran out of memory (arXiv 2411.06465).
@@ -29,8 +29,5 @@ extern const char *const oom_verdict_names[]; /* by verdict: "fits", "risk", "ce
  * usable. */
 int oom_probability(double predicted_bytes, double sigma, double usable_bytes, double reserve_bytes,
                     double *out, struct error *e);
-
-/* OOM_CERTAIN for what is no number. */
-enum oom_verdict oom_verdict(double predicted_bytes, double usable_bytes);
 
 #endif
