@@ -257,7 +257,7 @@ prepare_resume()
 {
     write_million_sweep
     "$meshsweep" run -c sweep.toml -d results.db -j 2 --progress none --limit 1 >/dev/null
-    sqlite3 results.db "UPDATE job SET state = 'ok'"
+    sqlite3 results.db "UPDATE job SET state = 'running' WHERE state = 'pending'; UPDATE job SET state = 'ok' WHERE state = 'running'"
 }
 run_resume() { timed "$meshsweep" run -c sweep.toml -d results.db -j 2 --progress none >out; }
 verify_resume() { [ "$(jobs_in_state ok)" = 1000000 ] && [ "$(sqlite3 results.db 'SELECT count(*) FROM attempt')" = 1 ]; }
