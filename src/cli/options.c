@@ -12,6 +12,8 @@
 
 static const char *const colour_words[] = {"auto", "always", "never", NULL}; /* enum colour_choice */
 
+#define HELP_COLUMNS 100
+
 const struct option common_option_table[] = {
     {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = offsetof(struct option_words, help),
      .help = "this text"},
@@ -306,6 +308,8 @@ static size_t names_width(const struct option *table)
     size_t width = 0;
     for (; table->name; table++) {
         struct buffer names = BUFFER_INIT;
+        if (table->rare)
+            continue;
         add_names(table, &names);
         width = names.length > width ? names.length : width;
         buffer_free(&names);
@@ -317,6 +321,8 @@ static void add_lines(const struct option *table, size_t width, struct buffer *o
 {
     for (; table->name; table++) {
         size_t start = out->length;
+        if (table->rare)
+            continue;
         add_names(table, out);
         buffer_printf(out, "%*s  %s", (int)(width - (out->length - start)), "", table->help);
         if (table->fallback)
@@ -325,10 +331,32 @@ static void add_lines(const struct option *table, size_t width, struct buffer *o
     }
 }
 
+static void add_rare(const struct option *table, struct buffer *out)
+{
+    static const char before[] = "  further (meshsweep manual has them):";
+    size_t column = 0;
+    for (; table->name; table++) {
+        if (!table->rare)
+            continue;
+        if (column == 0)
+            buffer_add_text(out, before);
+        column = column ? column : strlen(before);
+        if (column + 3 + strlen(table->name) > HELP_COLUMNS) {
+            buffer_add_text(out, "\n   ");
+            column = 3;
+        }
+        buffer_printf(out, " --%s", table->name);
+        column += 3 + strlen(table->name);
+    }
+    if (column)
+        buffer_add_char(out, '\n');
+}
+
 void options_add_help(const struct option *table, struct buffer *out)
 {
     size_t own = names_width(table), common = names_width(common_option_table);
     size_t width = own > common ? own : common;
     add_lines(table, width, out);
+    add_rare(table, out);
     add_lines(common_option_table, width, out);
 }

@@ -29,6 +29,7 @@ struct option {
     const char *fallback;  /* what stands when it is not given, as it would be written; NULL: zero bytes. In help */
     const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
     double least, most;    /* OPTION_INT, OPTION_DOUBLE: inclusive; both 0: no bounds */
+    bool rare;             /* help has its name alone, the manual the rest */
     bool value_optional;   /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
 };
 
@@ -70,7 +71,8 @@ bool option_takes_next_word(const struct option *table, const char *word);
 /* Whether `word`, which begins with "-", begins with an option of `table` or one that every table has. */
 bool option_is_known(const struct option *table, const char *word);
 
-/* Appends one line per option, aligned: "  -c, --config FILE   sweep file (default sweep.toml)". -h comes last. */
+/* Appends one line per option, aligned: "  -c, --config FILE   sweep file (default sweep.toml)". Those of every table
+ * come last, before them the names of rare ones. */
 void options_add_help(const struct option *table, struct buffer *out);
 
 #endif

@@ -40,43 +40,45 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
 
 #define SEARCH_NUMBER(option, which, unit, text) \
     {.name = option, .kind = OPTION_STRING, .offset = AT(search_numbers[which]), .value = unit, .help = text}
+#define RARE_NUMBER(option, which, unit, text) \
+    {.name = option, .kind = OPTION_STRING, .offset = AT(search_numbers[which]), .value = unit, .help = text, .rare = true}
 
 /* The numbers stand in config/search_options.c with their bounds and defaults. */
 #define SEARCH_OPTIONS \
     {.name = "strategy", .kind = OPTION_STRING, .offset = AT(strategy), .value = "NAME", \
      .help = "grid (default), random, binary, asha, model, dsat-*, ..."}, \
     SEARCH_NUMBER("max-trials", SEARCH_MAX_TRIALS, "N", "trials in all; 0: no limit (64; grid: none)"), \
-    SEARCH_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (16)"), \
-    SEARCH_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"), \
+    RARE_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (16)"), \
+    RARE_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"), \
     {.name = "metric", .kind = OPTION_STRING, .offset = AT(metric), .value = "NAME", \
      .help = "the objective: a metric's name, max:NAME or min:NAME"}, \
-    {.name = "zero-stages", .kind = OPTION_STRING, .offset = AT(zero_stages), .value = "N,...", \
+    {.name = "zero-stages", .rare = true, .kind = OPTION_STRING, .offset = AT(zero_stages), .value = "N,...", \
      .help = "ZeRO stages to search (all; dsat-*: 1,2,3)"}, \
-    {.name = "order", .kind = OPTION_STRING, .offset = AT(order), .value = "HOW", \
+    {.name = "order", .rare = true, .kind = OPTION_STRING, .offset = AT(order), .value = "HOW", \
      .help = "of grid: declared (default), predicted, shuffled"}, \
-    SEARCH_NUMBER("early-stopping", SEARCH_EARLY_STOPPING, "N", "end after N trials without a better one"), \
-    SEARCH_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "of all draws (42)"), \
-    SEARCH_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N", "samples of earlier steps do not count (dsat-*: 3)"), \
-    SEARCH_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "end a job after this step (dsat-*: 5)"), \
-    SEARCH_NUMBER("trials-per-random-config", SEARCH_TRIALS_PER_RANDOM_CONFIG, "N", \
+    RARE_NUMBER("early-stopping", SEARCH_EARLY_STOPPING, "N", "end after N trials without a better one"), \
+    RARE_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "of all draws (42)"), \
+    RARE_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N", "samples of earlier steps do not count (dsat-*: 3)"), \
+    RARE_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "end a job after this step (dsat-*: 5)"), \
+    RARE_NUMBER("trials-per-random-config", SEARCH_TRIALS_PER_RANDOM_CONFIG, "N", \
                   "dsat-random: trials of one configuration (5)"), \
-    SEARCH_NUMBER("search-range-factor", SEARCH_RANGE_FACTOR, "X", "times the estimated largest micro-batch (1)"), \
-    SEARCH_NUMBER("max-rungs", SEARCH_MAX_RUNGS, "N", "asha: rungs (5)"), \
-    SEARCH_NUMBER("divisor", SEARCH_DIVISOR, "N", "asha: one in N goes on (2)"), \
-    SEARCH_NUMBER("min-binary-search-trials", SEARCH_MIN_BINARY_SEARCH_TRIALS, "N", \
+    RARE_NUMBER("search-range-factor", SEARCH_RANGE_FACTOR, "X", "times the estimated largest micro-batch (1)"), \
+    RARE_NUMBER("max-rungs", SEARCH_MAX_RUNGS, "N", "asha: rungs (5)"), \
+    RARE_NUMBER("divisor", SEARCH_DIVISOR, "N", "asha: one in N goes on (2)"), \
+    RARE_NUMBER("min-binary-search-trials", SEARCH_MIN_BINARY_SEARCH_TRIALS, "N", \
                   "dsat-asha: trials of the lowest rung (3)"), \
-    SEARCH_NUMBER("asha-early-stopping", SEARCH_ASHA_EARLY_STOPPING, "N", "asha: rungs left out at the bottom (0)"), \
-    SEARCH_NUMBER("min-steps", SEARCH_MIN_STEPS, "N", "asha: measured steps of the lowest rung (4)"), \
-    SEARCH_NUMBER("num-tuning-micro-batch-sizes", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, "N", \
+    RARE_NUMBER("asha-early-stopping", SEARCH_ASHA_EARLY_STOPPING, "N", "asha: rungs left out at the bottom (0)"), \
+    RARE_NUMBER("min-steps", SEARCH_MIN_STEPS, "N", "asha: measured steps of the lowest rung (4)"), \
+    RARE_NUMBER("num-tuning-micro-batch-sizes", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, "N", \
                   "deepspeed-*: micro-batches per ZeRO stage (3)"), \
     SEARCH_NUMBER("budget", SEARCH_BUDGET, "HOURS", "device-hours to spend"), \
     SEARCH_NUMBER("deadline", SEARCH_DEADLINE, "DURATION", "start nothing new after this long"), \
-    SEARCH_NUMBER("target-gap", SEARCH_TARGET_GAP, "SHARE", \
+    RARE_NUMBER("target-gap", SEARCH_TARGET_GAP, "SHARE", \
                   "model: end when no more than this is expected (0.02)"), \
-    SEARCH_NUMBER("confidence", SEARCH_CONFIDENCE, "SHARE", "of ending a beaten job rightly (0.95)"), \
-    {.name = "racing", .kind = OPTION_CHOICE, .offset = AT(racing), .value = "on|off", .choices = switch_words, \
+    RARE_NUMBER("confidence", SEARCH_CONFIDENCE, "SHARE", "of ending a beaten job rightly (0.95)"), \
+    {.name = "racing", .rare = true, .kind = OPTION_CHOICE, .offset = AT(racing), .value = "on|off", .choices = switch_words, \
      .help = "end running jobs that cannot become the best"}, \
-    {.name = "equal-batch", .kind = OPTION_CHOICE, .offset = AT(equal_batch), .value = "on|off", \
+    {.name = "equal-batch", .rare = true, .kind = OPTION_CHOICE, .offset = AT(equal_batch), .value = "on|off", \
      .choices = switch_words, .help = "compare at equal global batch only (on)"}, \
     SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each whose interval overlaps the best's"), \
     {.name = "run-full-experiment", .kind = OPTION_FLAG, .offset = AT(run_full_experiment), \

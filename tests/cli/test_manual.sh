@@ -22,6 +22,31 @@ manual__page__every_command_and_no_warning()
     expect "[ -z \"\$(groff -man -ww -Tutf8 meshsweep.1 2>&1 >page.txt)\" ]"
 }
 
+help__every_command__one_screen_with_an_example()
+{
+    local name
+    for name in $(command_names); do
+        run_meshsweep "$name" --help
+        expect_status 0
+        expect_stdout_contains 'example:'
+        expect_stdout_contains '  meshsweep '
+        expect_stdout_contains '--color WHEN'
+        expect_no_stderr
+        expect "[ \"\$(wc -l <.stdout)\" -le 45 ]"
+        expect "! grep -q '.\{101\}' .stdout"
+    done
+    # Rare options are named in the help and told of in the manual.
+    run_meshsweep run --help
+    expect_status 0
+    expect_stdout_contains ' --divisor'
+    expect_stdout_lacks 'asha: one in N goes on'
+    expect_no_stderr
+    run_meshsweep manual
+    expect_status 0
+    expect_stdout_contains 'asha: one in N goes on'
+    expect_no_stderr
+}
+
 bash_completion__commands_options_choices()
 {
     local reply
