@@ -6,6 +6,8 @@
 #              are done
 #   jobs       10,000 trivial jobs at two in flight, everything recorded
 #   models     13,528,268 model candidates filtered by their parameters: by the preset, by an SQL expression
+#   views      a million jobs that are done: results, status and best, and all as CSV against the sqlite3 shell; the report
+#              over 10,000
 #   memory     the largest resident size of each of these (run once more where it was not measured above)
 #
 #   accuracy   predictions against published measurements, where their tables are (MESHSWEEP_SHARED_DATA); only when
@@ -400,6 +402,70 @@ part_models()
     table "Filtering 13,528,268 model candidates by their parameters" 13528268 "${contestants[@]}"
 }
 
+# --- views ---
+
+labels[results]="meshsweep results --limit 20"
+labels[results_sorted]="meshsweep results --sort score:desc --limit 20"
+labels[results_where]="the same with --where 'a > 50'"
+labels[status]="meshsweep status"
+labels[best]="meshsweep best"
+labels[export]="meshsweep export"
+labels[export_sqlite]="sqlite3, .mode csv, select * from results"
+labels[report]="meshsweep report, 10,000 jobs"
+
+# A database of N times 10,000 jobs that are done, one in ten failed, two metrics each.
+make_recorded() # N DATABASE
+{
+    write_million_sweep
+    sed -i -e "s/^a = .*/a = [$(seq -s ', ' 1 "$1")]/" -e 's/^name = .*/&\nobjective = "max:score"/' \
+        -e 's|^command = .*|command = "echo score: 1"|' sweep.toml
+    printf '[job.metrics.score]\nregex = "score: ([0-9]+)"\nunit = "samples/s"\n[job.metrics.loss]\nregex = "loss: ([0-9]+)"\n' \
+        >>sweep.toml
+    "$meshsweep" run -c sweep.toml -d "$2" -j 1 --progress none --limit 1 >&2 || true
+    sqlite3 -batch -bail "$2" <<'END'
+INSERT INTO attempt (job_id, number, runner_id, state, failure, message, command, environment, slot, started, ended, duration_ms,
+                     exit_code, max_rss)
+SELECT id, 1, 1, iif(id % 10 = 3, 'failed', 'ok'), iif(id % 10 = 3, 'oom', NULL),
+       iif(id % 10 = 3, 'exit status 1: out of memory: tried to allocate ' || id % 77 || ' MiB', NULL), '["train"]', '{}', id % 8,
+       1700000000000 + id * 100, 1700000000700 + id * 100, 700, id % 10 = 3, 1000000
+FROM job WHERE state = 'pending';
+INSERT INTO summary
+SELECT a.id, m.value, abs(random() % 1000000) / 1000.0, 1, 0, 0, 0, 0, 0, 0
+FROM attempt AS a, json_each('["loss","score"]') AS m WHERE a.state = 'ok' AND a.id > 1 ORDER BY a.id, m.value;
+UPDATE job SET state = 'running' WHERE state = 'pending';
+UPDATE job SET state = a.state, failure = a.failure, attempt_id = a.id FROM attempt AS a
+WHERE a.job_id = job.id AND job.state = 'running';
+END
+}
+
+run_results() { "$meshsweep" results -d "$recorded/million.db" --limit 20 >out; }
+verify_results() { [ "$(wc -l <out)" = 22 ]; }
+run_results_sorted() { "$meshsweep" results -d "$recorded/million.db" --sort score:desc --limit 20 >out; }
+verify_results_sorted() { verify_results; }
+run_results_where() { "$meshsweep" results -d "$recorded/million.db" --where 'a > 50' --sort score:desc --limit 20 >out; }
+verify_results_where() { verify_results; }
+run_status() { "$meshsweep" status -d "$recorded/million.db" >out; }
+verify_status() { grep -q 'total *1000000' out; }
+run_best() { "$meshsweep" best -d "$recorded/million.db" >out; }
+verify_best() { grep -q 'highest score' out; }
+run_export() { "$meshsweep" export -d "$recorded/million.db" -o out; }
+verify_export() { [ "$(wc -l <out)" = 1000001 ]; }
+run_export_sqlite() { sqlite3 -batch -header -csv "$recorded/million.db" 'SELECT * FROM results' >out; }
+verify_export_sqlite() { verify_export; }
+run_report() { "$meshsweep" report -d "$recorded/small.db" -o out; }
+verify_report() { grep -q '</html>' out && cp out "$recorded/report.html"; }
+
+part_views()
+{
+    recorded=$(mktemp -d "$BENCH_DIR/recorded.XXXXXX")
+    (cd "$recorded" && make_recorded 1 small.db && make_recorded 100 million.db)
+    measure results results_sorted results_where status best export export_sqlite report
+    table "A million jobs that are done" 1 results results_sorted results_where status best
+    table "A million rows as CSV" 1000000 export export_sqlite
+    table "The report, $(wc -c <"$recorded/report.html") bytes" 10000 report
+    rm -rf "$recorded"
+}
+
 # --- memory ---
 
 part_memory()
@@ -595,10 +661,10 @@ part_search()
 # --- the whole ---
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models memory)
+[ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models views memory)
 for part in "${parts[@]}"; do
     declare -F "part_$part" >/dev/null || {
-        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [memory] [accuracy] [search]" >&2
+        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [views] [memory] [accuracy] [search]" >&2
         exit 2
     }
 done

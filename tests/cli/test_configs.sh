@@ -41,6 +41,41 @@ every_profile__is_read()
     done
 }
 
+# Every analysis of sql/queries has an answer; nothing was tried twice.
+analyses_of_it()
+{
+    local file rows
+    for file in "$source_dir"/sql/queries/*.sql; do
+        run_command sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$file"
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+        rows=$(wc -l <.stdout)
+        case ${file##*/} in
+        retried_jobs.sql) expect "[ $rows = 0 ]" ;;
+        *) expect "[ $rows -gt 0 ]" ;;
+        esac
+    done
+}
+
+# The lines of README.md for other tools, with what Python has of its own: pandas reads the same through the same modules.
+other_programs_read_it()
+{
+    type -P python3 >/dev/null || return 0
+    run_meshsweep export --succeeded -o results.csv
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_command python3 -c '
+import csv, sqlite3
+view = sqlite3.connect("results.db").execute("SELECT * FROM results WHERE state = ?", ("ok",)).fetchall()
+file = list(csv.DictReader(open("results.csv", newline="")))
+print(len(view) == len(file) > 0, float(file[0]["throughput"]) > 0, {r["state"] for r in file})'
+    expect_status 0
+    expect_stdout "True True {'ok'}"
+    expect_no_stderr
+}
+
 quickstart__interrupted_and_gone_on_with__has_a_winner()
 {
     local config=$source_dir/configs/quickstart.toml done_before
@@ -72,6 +107,8 @@ oom|1" "SELECT failure, count(*) > 0 FROM job GROUP BY 1"
     expect_stdout_contains 'highest throughput '
     expect_stdout_contains 'meshsweep-trainer --steps=6'
     expect_no_stderr
+    analyses_of_it
+    other_programs_read_it
 }
 
 CASE_SECONDS=300
