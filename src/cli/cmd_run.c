@@ -316,7 +316,7 @@ static int run_model_info(struct execution *x, struct session *job, struct error
     job->forced = x->session->forced;
     int rc = enumerate_into(job->space, x->db, NULL, NULL, &own.enumeration, e);
     if (rc == 0) {
-        own.display = progress_display_open((enum progress)options.progress, job->space);
+        own.display = progress_display_open((enum progress)options.progress, job->space, options.db);
         rc = execute(&own, e);
         progress_display_close(own.display);
     }
@@ -371,7 +371,7 @@ static int run_sweep(struct execution *x, struct error *e)
     struct model_facts facts;
     if (prepare_space(x, &facts, e) < 0)
         return -1;
-    x->display = progress_display_open((enum progress)x->options->progress, x->session->space);
+    x->display = progress_display_open((enum progress)x->options->progress, x->session->space, x->options->db);
     int rc = learning_load(x->session->space, x->db, e);
     if (rc == 0)
         rc = enumerate_into(x->session->space, x->db, tell_enumeration, x->display, &x->enumeration, e);

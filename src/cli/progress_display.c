@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/expected_time.h"
 #include "cli/output.h"
 #include "report/progress.h"
 #include "report/text.h"
@@ -22,6 +23,7 @@ struct progress_display {
     enum progress how; /* never auto or none */
     const struct sweep *sweep;
     struct space *space;
+    struct expected_time *expected;
     struct describer *describer; /* NULL until a line needs it */
     const struct metric *objective; /* NULL: none is declared as a metric */
     struct buffer line;
@@ -41,13 +43,14 @@ static const struct metric *objective_of(const struct sweep *s)
     return NULL;
 }
 
-struct progress_display *progress_display_open(enum progress how, struct space *space)
+struct progress_display *progress_display_open(enum progress how, struct space *space, const char *db_path)
 {
     if (how == PROGRESS_NONE)
         return NULL;
     struct progress_display *d = xcalloc(1, sizeof *d);
     d->how = how != PROGRESS_AUTO ? how : output_is_terminal(stderr) ? PROGRESS_TTY : PROGRESS_PLAIN;
     d->space = space;
+    d->expected = expected_time_open(db_path);
     d->sweep = space->sweep;
     d->objective = objective_of(d->sweep);
     return d;
@@ -57,6 +60,7 @@ void progress_display_close(struct progress_display *d)
 {
     if (!d)
         return;
+    expected_time_close(d->expected);
     buffer_free(&d->line);
     describer_free(d->describer);
     free(d);
@@ -241,6 +245,15 @@ struct described_progress {
     char label[LABEL_BYTES];
 };
 
+/* From jobs like those that wait, or else from the rate. */
+static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
+{
+    int64_t expected_ms = expected_time_ms(d->expected, c);
+    if (expected_ms >= 0)
+        return expected_ms;
+    return d->rate > 0 ? (int64_t)((double)(c->pending + c->running) / d->rate * 1e3) : -1;
+}
+
 static void describe(struct progress_display *d, const struct run_counts *c, struct described_progress *out)
 {
     int64_t ok_now = c->finished_now - c->failed_now;
@@ -254,7 +267,7 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .pruned = c->pruned,
         .elapsed_ms = c->elapsed_ms,
         .jobs_per_second = d->rate,
-        .eta_ms = d->rate > 0 ? (int64_t)((double)(c->pending + c->running) / d->rate * 1e3) : -1,
+        .eta_ms = eta_ms(d, c),
         .has_best = c->has_best,
         .best_value = c->best,
         .best_unit = d->objective ? d->objective->unit : NULL,

@@ -10,8 +10,9 @@
 
 struct progress_display; /* NULL shows nothing: every function takes it */
 
-/* PROGRESS_AUTO becomes a live line on a terminal and plain lines elsewhere. `space` must outlive it. NULL for PROGRESS_NONE. */
-struct progress_display *progress_display_open(enum progress how, struct space *space);
+/* PROGRESS_AUTO becomes a live line on a terminal and plain lines elsewhere. `space` and `db_path`
+ * must outlive it. NULL for PROGRESS_NONE. */
+struct progress_display *progress_display_open(enum progress how, struct space *space, const char *db_path);
 void progress_display_close(struct progress_display *d);
 
 void progress_display_enumerating(struct progress_display *d, int64_t matched);
