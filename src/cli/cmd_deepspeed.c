@@ -42,7 +42,7 @@ static const struct option options[] = {
     {.name = "num_gpus", .kind = OPTION_INT, .offset = AT(num_gpus), .value = "N",
      .help = "devices of each host, where the ds_config does not say", .least = 1, .most = 1024},
     {.name = "hostfile", .letter = 'H', .kind = OPTION_STRING, .offset = AT(hostfile), .value = "FILE",
-     .help = "hosts and their devices: lines of \"NAME slots=N\" (" DEFAULT_HOSTFILE ", where there is one)"},
+     .help = "hosts: lines of \"NAME slots=N\" (" DEFAULT_HOSTFILE ")"},
     {.name = "include", .letter = 'i', .kind = OPTION_STRING, .offset = AT(include), .value = "HOST:0,1@...",
      .help = "only these hosts and devices of the hostfile"},
     {.name = "exclude", .letter = 'e', .kind = OPTION_STRING, .offset = AT(exclude), .value = "HOST:0,1@...",

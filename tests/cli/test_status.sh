@@ -159,7 +159,8 @@ best__minimised__lowest_one()
 best__out__files_that_run()
 {
     fixture_database "UPDATE attempt SET command = '[\"sh\",\"-c\",\"echo \\\"\$NOTE\\\" \$1\",\"x\",\"a b\"]' WHERE id = 1" \
-        "UPDATE attempt SET environment = json_set(environment, '\$.TOKEN', '[redacted]') WHERE id = 1"
+        "UPDATE attempt SET environment = json_set(environment, '\$.TOKEN', '[redacted]') WHERE id = 1" \
+        "UPDATE sweep SET text = '[[model]]' || char(10) || 'layers = 2'"
     run_meshsweep best --out a/winner
     expect_status 0
     expect_stdout_contains 'not recorded, to be set: TOKEN'
