@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "report/job_command.h"
 #include "cli/output.h"
@@ -340,24 +341,12 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     return STATUS_JOBS_FAILED;
 }
 
-/* A step of a larger batch does more: who wins across batches may not win at an equal one. */
-static void say_batches(const struct batch_spread *s)
-{
-    if (s->others == 1)
-        output_message("the winner's global batch is %lld, and other jobs have %lld: compare at an equal one with"
-                       " meshsweep results", (long long)s->winner, (long long)s->least);
-    else if (s->others > 1)
-        output_message("the winner's global batch is %lld, and other jobs have %lld others from %lld to %lld: compare at"
-                       " an equal one with meshsweep results", (long long)s->winner, (long long)s->others,
-                       (long long)s->least, (long long)s->most);
-}
-
 static int print(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
 {
     if (o->out && (write_files(b, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
                    sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0))
         return -1;
-    say_batches(&b->batches);
+    batch_notice_say(&b->batches);
     return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
 }
 

@@ -95,13 +95,30 @@ static void add_pair(const struct comparison *c, const struct comparison_pair *p
                       (long long)p->without_ratio);
 }
 
+/* What the pairs have in common. Steps of different global batches do different work. */
+static const char *common_ground(const struct comparison *c)
+{
+    static const char *const batches[] = {"global_batch", "train_batch_size", NULL};
+    static const char *const factors[] = {"micro_batch", "micro_batch_size", "train_micro_batch_size_per_gpu", "dp",
+                                          "gradient_accumulation", "gradient_accumulation_steps", "num_hosts",
+                                          "num_devices_per_host", "cluster_spec", NULL};
+    const char *by = c->key ? c->key : c->section;
+    for (size_t i = 0; batches[i]; i++)
+        if (strcmp(batches[i], by) == 0)
+            return "everything else; their global batches differ, so their steps do different work";
+    for (size_t i = 0; !c->says_batch && factors[i]; i++)
+        if (strcmp(factors[i], by) == 0)
+            return "everything else; no key says the global batch, which may differ";
+    return "everything else and in the global batch";
+}
+
 static int print_text(const struct comparison *c, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
     buffer_printf(&out, "%s%s by ", c->metric,
                   !c->is_objective ? "" : c->maximise ? " (higher is better)" : " (lower is better)");
     text_add_line(&out, c->key ? c->key : c->section);
-    buffer_add_text(&out, ": pairs equal in everything else and in the global batch\n");
+    buffer_printf(&out, ": pairs equal in %s\n", common_ground(c));
     for (size_t i = 0; i < c->count; i++)
         add_pair(c, &c->pairs[i], &out);
     int rc = output_people(&out, e);

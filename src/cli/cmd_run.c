@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/model_info.h"
 #include "cli/output.h"
@@ -289,8 +290,10 @@ static void tell_end(struct execution *x)
     struct error none = ERROR_INIT;
     bool known = x->display && best_read(x->db, &best, &none) == 0;
     progress_display_end(x->display, &x->result, known ? &best : NULL, x->options->db);
-    if (known)
+    if (known) {
+        batch_notice_say(&best.batches);
         best_free(&best);
+    }
 }
 
 /* The smallest device of this machine; 0: not known. */

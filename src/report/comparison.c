@@ -380,6 +380,22 @@ static int compare(struct db *db, struct work *w, struct error *e)
     return rc;
 }
 
+/* By one job: all have the same keys, but for those of blocks of one section. */
+static int read_batch(struct db *db, struct comparison *c, struct error *e)
+{
+    int64_t found;
+    if (db_query_int(db,
+                     "SELECT EXISTS (SELECT 1 FROM (SELECT derived, training_id, parallel_id FROM job"
+                     "  WHERE sweep_id = (SELECT id FROM current_sweep) LIMIT 1) AS j"
+                     " LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id"
+                     " JOIN json_each(json_array('$.global_batch', '$.train_batch_size')) AS k"
+                     " WHERE coalesce(json_extract(j.derived, k.value), json_extract(t.json, k.value),"
+                     "  json_extract(p.json, k.value)) IS NOT NULL)", 0, &found, e) < 0)
+        return -1;
+    c->says_batch = found;
+    return 0;
+}
+
 int comparison_read(struct db *db, const struct comparison_request *request, struct comparison *out, struct error *e)
 {
     struct comparison c = {0};
@@ -388,6 +404,7 @@ int comparison_read(struct db *db, const struct comparison_request *request, str
     if (db_exec(db, "BEGIN", e) < 0)
         return -1;
     int rc = compare(db, &w, e);
+    rc = rc < 0 ? rc : read_batch(db, &c, e);
     db_rollback(db);
     for (size_t i = 0; i < w.value_count; i++)
         free(w.values[i]);

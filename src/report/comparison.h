@@ -37,6 +37,7 @@ struct comparison {
     struct comparison_pair *pairs;
     size_t count;
     size_t values;                       /* distinct ones of the key */
+    bool says_batch;                     /* the sweep's jobs have a global batch among their keys, declared or derived */
 };
 
 /* ERROR_USAGE for a key, a value or a metric that is not there, with what there is, for a derived key and where there

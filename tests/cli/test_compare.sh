@@ -166,4 +166,42 @@ compare__no_objective__asks_for_a_metric()
     expect_stdout_contains '  1 is higher by 11 %'
 }
 
+batches__what_pairs_have_in_common__said()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["echo", "rate {micro_batch}"]
+[job.metrics.rate]
+regex = 'rate ([0-9]+)'
+[training_spec]
+global_batch = [8, 16]
+[parallel_spec]
+micro_batch = [1, 2]
+END
+    run_meshsweep run --progress plain
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "meshsweep: the winner's global batch is 8, and other jobs have 16: compare at an equal one"
+    run_meshsweep compare --by micro_batch
+    expect_status 0
+    expect_stdout_contains 'rate (higher is better) by micro_batch: pairs equal in everything else and in the global batch'
+    expect_no_stderr
+    run_meshsweep compare --by global_batch
+    expect_status 0
+    expect_stdout_contains 'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different work'
+    expect_no_stderr
+    # Where nothing says it, it may follow the micro-batch.
+    sed -i '/^global_batch/d' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep compare --by micro_batch
+    expect_status 0
+    expect_stdout_contains 'by micro_batch: pairs equal in everything else; no key says the global batch, which may differ'
+    expect_no_stderr
+}
+
 run_cases "$@"

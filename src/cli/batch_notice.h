@@ -1,0 +1,10 @@
+/* That jobs of different global batches were set side by side. */
+#ifndef MESHSWEEP_CLI_BATCH_NOTICE_H
+#define MESHSWEEP_CLI_BATCH_NOTICE_H
+
+#include "store/best.h"
+
+/* A step of a larger batch does more: who wins across batches may not win at an equal one. Nothing where all are equal. */
+void batch_notice_say(const struct batch_spread *s);
+
+#endif
