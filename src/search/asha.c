@@ -11,9 +11,6 @@
 #include "search/order.h"
 #include "util/memory.h"
 
-#define RISKY 0.20 /* as of model */
-#define HOPELESS 0.95
-
 struct asha {
     struct families families; /* for their memory classes; may be empty */
     bool has_families;
@@ -112,7 +109,7 @@ static bool may_begin(const struct asha *a, const struct search *s, size_t candi
 /* What will all but certainly fail is begun only while nothing has run. */
 static size_t next_new(const struct asha *a, const struct search *s)
 {
-    static const double risks[] = {RISKY, HOPELESS, 1};
+    static const double risks[] = {SEARCH_RISKY, SEARCH_HOPELESS, 1};
     size_t count = sizeof risks / sizeof *risks - (s->counts.ok + s->counts.stopped > 0);
     for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < s->space->count; i++)

@@ -115,14 +115,6 @@ static size_t first_queued(const struct search *s, const struct dsat *d)
     return SIZE_MAX;
 }
 
-static bool any_open(const struct search *s)
-{
-    for (size_t i = 0; i < s->space->count; i++)
-        if (search_is_open(s, i))
-            return true;
-    return false;
-}
-
 /* What follows from the outcomes that came in since, in the order in which the trials were queued. */
 static void follow(struct search *s, struct dsat *d)
 {
@@ -154,7 +146,7 @@ static size_t next_trial(struct search *s, struct dsat *d)
 {
     size_t begun = 0;
     /* Lineages may lead to what is known for ever. */
-    for (size_t known_ones = 0; any_open(s) && known_ones <= s->space->count + DRAWS_MOST;) {
+    for (size_t known_ones = 0; search_any_open(s) && known_ones <= s->space->count + DRAWS_MOST;) {
         size_t at = pick(s, d);
         if (at == SIZE_MAX) {
             if (s->counts.running > 0 || begun++ == DRAWS_MOST)

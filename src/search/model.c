@@ -2,7 +2,7 @@
  *
  * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
  * terms of the objective; times the probability of not failing, over devices × predicted time. Before a group has a
- * result, its highest mean goes first. Candidates that fail with more than RISKY wait until no other is expected to
+ * result, its highest mean goes first. Candidates that fail with more than SEARCH_RISKY wait until no other is expected to
  * improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
  * PATIENCE trials brought nothing better; then the search is over. What runs counts as if it had come out as believed. */
 #include <stdio.h>
@@ -11,8 +11,6 @@
 #include "search/belief.h"
 #include "util/memory.h"
 
-#define RISKY 0.20 /* what a prediction of 90 % of the memory comes to (predict/oom.h) */
-#define HOPELESS 0.95
 /* Trials without a better one before "nothing more is expected" is believed: predictions may be worse than they seem. */
 #define PATIENCE 3
 
@@ -146,14 +144,6 @@ static void explain(const struct search *s, const struct belief_of *b, double be
                  100 * c->gain);
 }
 
-static bool anything_open(const struct search *s)
-{
-    for (size_t i = 0; i < s->space->count; i++)
-        if (search_is_open(s, i))
-            return true;
-    return false;
-}
-
 /* Seen when asked, and not when told: what ran at the same time may end in any order. */
 static size_t trials_since_gain(const struct search *s, struct model *m)
 {
@@ -170,7 +160,7 @@ static size_t trials_since_gain(const struct search *s, struct model *m)
 static const struct pass {
     double risk;
     bool any_gain;
-} passes[] = {{RISKY, false}, {HOPELESS, false}, {RISKY, true}, {HOPELESS, true}, {1, true}};
+} passes[] = {{SEARCH_RISKY, false}, {SEARCH_HOPELESS, false}, {SEARCH_RISKY, true}, {SEARCH_HOPELESS, true}, {1, true}};
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
@@ -192,7 +182,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
         explain(s, &all[c.candidate], m->best[s->space->candidates[c.candidate].group], &c, out);
         return SEARCH_RUN;
     }
-    if (anything_open(s))
+    if (search_any_open(s))
         snprintf(out->reason, sizeof out->reason, "nothing left is expected to be better than the best by %.3g %%",
                  100 * search_number(s, SEARCH_TARGET_GAP));
     else

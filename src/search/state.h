@@ -52,8 +52,16 @@ struct search {
     double devices_running, devices_most; /* most: that one candidate needs */
 };
 
+/* Probabilities of failure: beyond the first a candidate waits until others have nothing to offer (what a prediction of
+ * 90 % of the memory comes to, predict/oom.h), beyond the second until nothing has run at all. */
+#define SEARCH_RISKY 0.20
+#define SEARCH_HOPELESS 0.95
+
 /* Whether it may be asked for: eligible, and nothing known of it. */
 bool search_is_open(const struct search *s, size_t candidate);
+
+/* Whether one candidate is. */
+bool search_any_open(const struct search *s);
 
 /* Whether objective `a` is better than `b`; a NAN is worse than anything. */
 bool search_better(const struct search_space *space, double a, double b);

@@ -19,6 +19,14 @@ bool search_is_open(const struct search *s, size_t candidate)
     return s->trials[candidate].eligible && s->trials[candidate].state == TRIAL_NONE;
 }
 
+bool search_any_open(const struct search *s)
+{
+    for (size_t i = 0; i < s->space->count; i++)
+        if (search_is_open(s, i))
+            return true;
+    return false;
+}
+
 bool search_better(const struct search_space *space, double a, double b)
 {
     if (isnan(a) || isnan(b))
