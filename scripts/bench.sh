@@ -8,6 +8,8 @@
 #   models     13,528,268 model candidates filtered by their parameters: by the preset, by an SQL expression
 #   views      a million jobs that are done: results, status and best, and all as CSV against the sqlite3 shell; the report
 #              over 10,000
+#   slurm      10,000 jobs queued at once at stand-ins for Slurm's commands, and collected: processor time of the runner
+#              and the commands together, memory, questions to the queue; only when it is asked for
 #   memory     the largest resident size of each of these (run once more where it was not measured above)
 #
 #   accuracy   predictions against published measurements, where their tables are (MESHSWEEP_SHARED_DATA); only when
@@ -466,6 +468,73 @@ part_views()
     rm -rf "$recorded"
 }
 
+# --- slurm ---
+
+labels[slurm]="meshsweep run --executor slurm"
+
+# The queue is a file: sbatch appends to it, and when all jobs are there squeue lets them end.
+write_slurm_stand_ins()
+{
+    mkdir bin
+    cat >bin/sbatch <<'END'
+#!/bin/sh
+for script; do :; done
+n=$(cat next 2>/dev/null || echo 1)
+echo $((n + 1)) >next
+comment=$(sed -n 's/^#SBATCH --comment="\(.*\)"$/\1/p' "$script")
+cp "$script" "job.$n"
+seq 0 "$(sed -n 's/^#SBATCH --array=0-//p' "$script")" |
+    awk -v n="$n" -v comment="$comment" '{ print n "|" $1 "|PENDING|Priority||" comment }' >>queue
+echo "$n"
+END
+    cat >bin/squeue <<'END'
+#!/bin/sh
+echo >>polls
+cat queue
+if [ "$(wc -l <queue)" -ge "$(cat wanted)" ] && [ ! -f ended ]; then
+    touch ended
+    cat job.* | awk -v root="$(sed -n 's/^root=\(.*\) heartbeat=.*/\1/p' job.1)" '
+        /^[0-9]+\) directory=/ {
+            split($2, directory, "="); split($3, attempt, "=")
+            file = root "/" directory[2] "/slurm.result"
+            print "attempt=" attempt[2] "\nnodes=n1\nstarted=1000\nstate=ended\nexit=0\nterminated=0\nended=2000" >file
+            close(file)
+        }'
+    sed -i 's/PENDING|Priority|/COMPLETED|None|n1/' queue
+fi
+END
+    printf '#!/bin/sh\necho "Slurm accounting storage is disabled" >&2\nexit 1\n' >bin/sacct
+    chmod +x bin/*
+    touch queue
+    echo "$BENCH_JOBS" >wanted
+}
+
+prepare_slurm()
+{
+    prepare_jobs
+    printf '\n[slurm]\ngpus = false\nmax_jobs = %s\npoll = "5s"\n' "$BENCH_JOBS" >>sweep.toml
+    write_slurm_stand_ins
+}
+run_slurm()
+{
+    PATH=$PWD/bin:$PATH /usr/bin/time -q -f '%U %S %e %M' -o spent \
+        "$meshsweep" run -c sweep.toml -d results.db --executor slurm --progress none >out
+    awk -v jobs="$BENCH_JOBS" -v polls="$(wc -l <polls)" \
+        '{ printf "| %d | %.2f | %.1f | %d in %.0f s |\n", jobs, ($1 + $2) * 1000 / jobs, $4 / 1024, polls, $3 }' spent \
+        >>"$BENCH_DIR/slurm.rows"
+}
+verify_slurm() { verify_jobs; }
+
+part_slurm()
+{
+    [ -x /usr/bin/time ] || die "slurm: GNU time is not installed"
+    rm -f "$BENCH_DIR/slurm.rows"
+    measure slurm
+    printf '\n### Jobs queued at once at Slurm (stand-ins)\n\n| jobs | ms of processor time a job | MiB | questions to the queue, every 5 s |\n|---|---|---|---|\n'
+    cat "$BENCH_DIR/slurm.rows"
+    rm -f "$BENCH_DIR/slurm.rows"
+}
+
 # --- memory ---
 
 part_memory()
@@ -664,7 +733,7 @@ parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models views memory)
 for part in "${parts[@]}"; do
     declare -F "part_$part" >/dev/null || {
-        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [views] [memory] [accuracy] [search]" >&2
+        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [views] [slurm] [memory] [accuracy] [search]" >&2
         exit 2
     }
 done
