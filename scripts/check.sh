@@ -119,8 +119,8 @@ retry_alone() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
     local directory=$1 label=$2 program
     shift 2
     while read -r program; do
-        echo "AGAIN $label ${program%.sh}: failed; its end was:"
-        tail -n 15 "$directory/${program%.sh}.log" | sed 's/^/    /'
+        echo "AGAIN $label ${program%.sh}: failed; what it said:"
+        { grep -B 12 '^not ok' "$directory/${program%.sh}.log" || tail -n 15 "$directory/${program%.sh}.log"; } | sed 's/^/    /'
         make -s -C "$directory" "$@" "TESTS=$program" check >>"$root/build-logs/tests.log" 2>&1 </dev/null || true
     done < <(failed_programs "$directory")
 }
