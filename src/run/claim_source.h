@@ -12,8 +12,9 @@
 /* What a source says beside the jobs it chose. */
 enum claim_answer {
     CLAIM_MORE = 1, /* ask again as soon as there is room */
-    CLAIM_WAIT,     /* nothing more now: ask again after the next end. When nothing is in flight the run is over */
-    CLAIM_FINISHED, /* nothing more in this run */
+    CLAIM_WAIT,     /* nothing more now: ask again after the next end. When nothing is in flight or waits to be tried
+                       again, the run is over */
+    CLAIM_FINISHED, /* nothing more in this run, not even what waits to be tried again */
 };
 
 /* How an attempt ended, as it is recorded. Borrowed for the length of the call. */
@@ -31,7 +32,8 @@ struct claim_source {
      * whose decisions depend on what has ended. */
     size_t ahead;
 
-    /* Puts at most `room` different pending jobs into `job_ids`, in the order in which they are to be started. */
+    /* Puts at most `room` different pending jobs into `job_ids`, in the order in which they are to be started. One that is
+     * not due yet is claimed when it is; the source is not to choose it again. */
     int (*choose)(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
                   struct error *e);
 

@@ -68,8 +68,14 @@ static int plan_to_ask_again(const struct claims *c, int64_t asked_ms, struct cl
     return 0;
 }
 
+static void defer(struct claim_batch *out, int64_t job_id)
+{
+    out->deferred = array_grow(out->deferred, out->deferred_count, sizeof *out->deferred);
+    out->deferred[out->deferred_count++] = job_id;
+}
+
 /* Claims a chosen job, unless it is pruned or has to wait. */
-static int take_up(const struct claims *c, int64_t job_id, struct claim_batch *out, bool *waits, struct error *e)
+static int take_up(const struct claims *c, int64_t job_id, struct claim_batch *out, struct error *e)
 {
     bool is_due, is_pruned;
     if (pruning_covers(c->pruning, job_id, &is_pruned, e) < 0)
@@ -78,24 +84,32 @@ static int take_up(const struct claims *c, int64_t job_id, struct claim_batch *o
         return claims_tell_pruned(c, job_id, e);
     if (attempts_is_due(c->store, job_id, &is_due, e) < 0)
         return -1;
-    *waits = !is_due;
-    return is_due ? claim(c, job_id, out, e) : 0;
+    if (is_due)
+        return claim(c, job_id, out, e);
+    defer(out, job_id);
+    return 0;
+}
+
+static int take_up_deferred(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e)
+{
+    for (size_t i = 0; i < c->deferred_count; i++)
+        if (out->count == wanted)
+            defer(out, c->deferred[i]);
+        else if (take_up(c, c->deferred[i], out, e) < 0)
+            return -1;
+    return 0;
 }
 
 int claims_fetch(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e)
 {
     int64_t job_ids[CLAIMS_AT_ONCE], asked_ms = clock_wall_ms();
-    size_t count = 0, left = 0;
-    if (c->source->choose(c->source->context, job_ids, wanted, &count, &out->answer, e) < 0)
+    size_t count = 0;
+    if (take_up_deferred(c, wanted, out, e) < 0 ||
+        c->source->choose(c->source->context, job_ids, wanted - out->count, &count, &out->answer, e) < 0)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        bool waits = false;
-        if (take_up(c, job_ids[i], out, &waits, e) < 0)
+    for (size_t i = 0; i < count; i++)
+        if (take_up(c, job_ids[i], out, e) < 0)
             return -1;
-        left += waits;
-    }
-    if (count > 0 && left == count)
-        out->answer = CLAIM_WAIT;
     out->wake_ms = 0;
     return out->answer == CLAIM_WAIT ? plan_to_ask_again(c, asked_ms, out, e) : 0;
 }
@@ -109,6 +123,11 @@ void claims_admit(struct claims *c, struct claim_batch *b)
         c->items = array_grow(c->items, c->count, sizeof *c->items);
         c->items[c->count++] = b->items[i];
     }
+    free(c->deferred);
+    c->deferred = b->deferred;
+    c->deferred_count = b->deferred_count;
+    b->deferred = NULL;
+    b->deferred_count = 0;
     c->answer = b->answer;
     c->wake_ms = b->wake_ms;
     c->due_ms = b->due_ms;
@@ -120,6 +139,7 @@ void claim_batch_free(struct claim_batch *b)
     for (size_t i = 0; i < b->count; i++)
         flight_free(&b->items[i]);
     free(b->items);
+    free(b->deferred);
     *b = (struct claim_batch){0};
 }
 
@@ -207,4 +227,5 @@ void claims_free(struct claims *c)
     for (size_t i = 0; i < c->count; i++)
         flight_free(&c->items[c->first + i]);
     free(c->items);
+    free(c->deferred);
 }

@@ -13,6 +13,8 @@ struct claims {
     struct pruning *pruning; /* what it covers is not claimed */
     struct flight *items; /* first … first + count */
     size_t first, count;
+    int64_t *deferred; /* jobs that the source chose and that are not due yet: each is claimed when it is */
+    size_t deferred_count;
     enum claim_answer answer; /* the source's last; CLAIM_MORE at the beginning */
     int64_t wake_ms;          /* when to ask again because a job that failed is due; monotonic; 0: none waits */
     int64_t due_ms;           /* with wake_ms: when it is due, wall-clock */
@@ -26,13 +28,15 @@ size_t claims_wanted(const struct claims *c, size_t room, int64_t limit);
 struct claim_batch {
     struct flight *items;
     size_t count;
+    int64_t *deferred; /* all that are now */
+    size_t deferred_count;
     enum claim_answer answer;
     int64_t wake_ms, due_ms; /* as in struct claims */
 };
 void claim_batch_free(struct claim_batch *b);
 
-/* Claims up to `wanted` jobs; inside the caller's write transaction. Jobs that the source chose and that are not due yet
- * are left. The queue stays as it is, so that another thread may take from it meanwhile. */
+/* Claims up to `wanted` jobs, those first that were deferred and are due now; inside the caller's write transaction. The
+ * queue stays as it is, so that another thread may take from it meanwhile. */
 int claims_fetch(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e);
 
 /* Puts into the queue what was fetched, once it is durable; leaves the batch empty. */

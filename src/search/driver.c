@@ -425,6 +425,15 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
     return trial_record(d->request.db, d->search_id, &row, &d->standings[decision.candidate].trial_id, e);
 }
 
+/* Whether some trial is not at its end: its job runs, or waits to be tried again. */
+static bool any_open(const struct search_driver *d)
+{
+    size_t i = 0;
+    while (i < d->set.space.count && !d->standings[i].trial_id)
+        i++;
+    return i < d->set.space.count;
+}
+
 static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
                   struct error *e)
 {
@@ -444,8 +453,8 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
             return -1;
         *count += said == SEARCH_RUN;
     }
-    bool over = late || said == SEARCH_FINISHED;
-    *answer = over ? CLAIM_FINISHED : said == SEARCH_WAIT ? CLAIM_WAIT : CLAIM_MORE;
+    bool over = late || (said == SEARCH_FINISHED && !any_open(d));
+    *answer = over ? CLAIM_FINISHED : said == SEARCH_RUN ? CLAIM_MORE : CLAIM_WAIT;
     return search_record_end(d->request.db, d->search_id, over ? d->reason : NULL, e);
 }
 

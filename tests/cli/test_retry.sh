@@ -157,4 +157,23 @@ backof = 1'
     expect_stderr_matches '^meshsweep: sweep.toml:8:1: unknown .*"backof"'
 }
 
+search__trials_to_be_tried_again__waited_for_while_others_run()
+{
+    retry_sweep 'exit = 2
+backoff = "300ms"'
+    sed -i 's/x = .*/x = [1, 2, 3, 4]/' sweep.toml
+    printf '[sweep]\nobjective = "max:score"\n[job.metrics.score]\nregex = "score: (.)"\n' >>sweep.toml
+    echo 'echo "$1" >>ran; echo "score: $1"; [ "$1" -gt 2 ] || [ "$(grep -c "$1" ran)" -gt 1 ]' >job.sh
+    run_meshsweep run --progress none -j 1 --strategy grid --max-trials 3
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: search: 3 trials, 3 ok, '
+    expect "[ \"\$(xargs <ran)\" = '1 2 3 1 2' ]"
+    expect_sql "pending|1
+ok|3
+1|2
+2|2
+3|1" "SELECT state, count(*) FROM job GROUP BY 1 ORDER BY 2; SELECT job_id, count(*) FROM attempt GROUP BY 1"
+}
+
 run_cases "$@"
