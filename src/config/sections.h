@@ -44,7 +44,6 @@ void walk_dotted(const struct reading *r, const struct toml_node *table,
 void read_model_info(const struct reading *r, const struct toml_node *table);
 void model_info_set_defaults(struct sweep *s);
 void check_model_info(const struct reading *r);
-void model_info_free(struct model_info_config *m);
 
 /* [synonym], [inert]. */
 void read_synonyms(const struct reading *r, const struct toml_node *table);

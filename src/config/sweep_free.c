@@ -139,6 +139,18 @@ static void free_deepspeed(struct deepspeed_settings *d)
     free_settings(d->arguments, d->argument_count);
 }
 
+static void free_model_info(struct model_info_config *m)
+{
+    free_list(m->command);
+    free_list(m->without);
+    for (size_t i = 0; i < m->key_count; i++) {
+        free(m->keys[i].name);
+        value_free(&m->keys[i].value);
+    }
+    free(m->timeout);
+    free(m->keys);
+}
+
 void sweep_free(struct sweep *s)
 {
     if (!s)
@@ -160,7 +172,7 @@ void sweep_free(struct sweep *s)
     free_failures(s);
     free_job(&s->job);
     free_deepspeed(&s->deepspeed);
-    model_info_free(&s->model_info);
+    free_model_info(&s->model_info);
     model_space_table_free(s->model_space);
     predict_free(&s->predict);
     import_free(&s->import);

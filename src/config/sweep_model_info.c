@@ -48,10 +48,8 @@ static void read_fact(const struct reading *r, const struct toml_node *node, boo
 static void read_key(const struct reading *r, const struct toml_node *node, const char *name)
 {
     struct model_info_config *m = &r->sweep->model_info;
-    if (!schema_type_fits(node, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL)) {
-        schema_wrong_type(r, node, name, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL);
+    if (!schema_expect(r, node, name, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL))
         return;
-    }
     m->keys = array_grow(m->keys, m->key_count, sizeof *m->keys);
     m->keys[m->key_count++] = (struct model_info_key){xstrdup(name), plain_value(node), reading_at_key(r, node)};
 }
@@ -99,20 +97,4 @@ void check_model_info(const struct reading *r)
     if (s->model_info.given && (count > 1 || s->model_space))
         problems_add(r->problems, s->model_info.at, "[model_info] is of one model, and this file has several: give each "
                      "[[model]] its own params and activation_memory");
-}
-
-void model_info_free(struct model_info_config *m)
-{
-    for (char **word = m->command; word && *word; word++)
-        free(*word);
-    for (char **name = m->without; name && *name; name++)
-        free(*name);
-    for (size_t i = 0; i < m->key_count; i++) {
-        free(m->keys[i].name);
-        value_free(&m->keys[i].value);
-    }
-    free(m->command);
-    free(m->without);
-    free(m->timeout);
-    free(m->keys);
 }

@@ -4,17 +4,17 @@
 #   floors  #include "floor/x.h" names a floor that is the file's own or a lower one; the trainer stands apart
 #   cycles  headers do not include each other in a circle
 #   owners  some verbs belong to one floor or one file: the table `owners`
-#   sizes   functions of at most 100 lines and 6 parameters (where universal-ctags is installed), files of at most
-#           1000 lines, with a warning above 600
+#   sizes   functions of at most 60 lines and 6 parameters (where universal-ctags is installed), files of at most
+#           700 lines, with a warning above 600
 #   tests   every tests/unit/test_*.c and tests/*/test_*.sh is named in Makefile.am
 #
 # Prints one line per breach, "file:line: what". Status 1 when there is any.
 set -eu
 
 floors="util config store predict space run search deepspeed report cli"
-function_lines_most=100
+function_lines_most=60
 parameters_most=6
-file_lines_most=1000
+file_lines_most=700
 file_lines_warning=600
 
 # Who may, as the start of a path ("nobody": none); then what, as an extended regular expression over code without

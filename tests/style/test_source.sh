@@ -108,15 +108,15 @@ owned_verb__in_the_trainer__allowed()
     expect_no_stderr
 }
 
-file__over_a_thousand_lines__refused()
+file__over_seven_hundred_lines__refused()
 {
     clean_tree
     yes ';' | head -n 601 >tree/src/util/long.c
-    yes ';' | head -n 1001 >tree/src/util/longer.c
+    yes ';' | head -n 701 >tree/src/util/longer.c
     run_command bash "$checker" tree
     expect_status 1
     expect_stdout_contains 'warning: src/util/long.c has 601 lines'
-    expect_stdout_contains 'src/util/longer.c:1: 1001 lines (at most 1000)'
+    expect_stdout_contains 'src/util/longer.c:1: 701 lines (at most 700)'
     expect_stdout_contains ' 1 breaches'
     expect_no_stderr
 }
@@ -131,9 +131,9 @@ function__too_long_or_with_many_parameters__refused()
     expect_refused src/util/thing.c "$(
         echo 'int long_one(int a, int (*b)(int, int), int c, int d, int e, int f)'
         echo '{'
-        yes '    f(0);' | head -n 98
+        yes '    f(0);' | head -n 58
         echo '}'
-    )" 'src/util/thing.c:4: long_one has 101 lines (at most 100)'
+    )" 'src/util/thing.c:4: long_one has 61 lines (at most 60)'
 }
 
 test__not_in_the_makefile__refused()
