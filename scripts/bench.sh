@@ -437,6 +437,8 @@ FROM attempt AS a, json_each('["loss","score"]') AS m WHERE a.state = 'ok' AND a
 UPDATE job SET state = 'running' WHERE state = 'pending';
 UPDATE job SET state = a.state, failure = a.failure, attempt_id = a.id FROM attempt AS a
 WHERE a.job_id = job.id AND job.state = 'running';
+PRAGMA analysis_limit = 1000;
+ANALYZE;
 END
 }
 

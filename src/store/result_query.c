@@ -265,8 +265,8 @@ static void add_first_by_metric(const struct result_query *q, const struct order
 {
     const char *way = order->descending ? " DESC" : "";
     buffer_printf(b, "SELECT \"#job\" FROM (SELECT j.id AS \"#job\", m.value AS \"#value\" FROM summary AS m"
-                     " INDEXED BY summary_value CROSS JOIN attempt AS a ON a.id = m.attempt_id"
-                     " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id WHERE m.name = ?4"
+                     " INDEXED BY summary_value CROSS JOIN attempt AS a NOT INDEXED ON a.id = m.attempt_id"
+                     " CROSS JOIN job AS j NOT INDEXED ON j.id = a.job_id AND j.attempt_id = a.id WHERE m.name = ?4"
                      " AND m.value BETWEEN -9e999 AND 9e999 AND (?1 OR j.sweep_id = (SELECT id FROM current_sweep))"
                      " ORDER BY m.value%s, j.id LIMIT max(?3, %d))", way, q->where || q->state ? FIRST_LOOKED_AT : 0);
     if (q->where || q->state) {
