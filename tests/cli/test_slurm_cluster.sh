@@ -210,6 +210,32 @@ runner__killed_while_jobs_run__collected()
     expect_each_once 4
 }
 
+# By the build that scripts/check.sh makes for tests/cli/test_faults.sh.
+runner__dying_at_each_fault_point__each_job_once()
+{
+    local point
+    cluster
+    meshsweep=$source_dir/build-faults/meshsweep
+    [ -x "$meshsweep" ] || skip "there is no build with fault points"
+    for point in attempt-claimed spawned submission-written submitted submission-recorded start-written outcome-taken \
+        samples-written job-finished turn-written turn-committed runner-ended; do
+        rm -rf results.db* sweep.toml
+        cluster_sweep 3 </dev/null
+        MESHSWEEP_FAULT=$point run_at_slurm
+        # What a point stands for may not be passed here: then the run is an ordinary one.
+        expect "[ $status = 137 ] || [ $status = 0 ]"
+        stated_status=1
+        expect_no_stdout
+        expect_any_stderr
+        run_at_slurm
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt WHERE state <> 'failed' OR failure <> 'lost'"
+        expect "[ \"\$(squeue -h -t all -r -o %k | grep -c \"$(sql "SELECT value FROM meta WHERE name = 'identity'")\")\" = 3 ]"
+    done
+}
+
 # --- in one allocation ---
 
 run_in_allocation() # OPTIONS OF salloc
