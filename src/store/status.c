@@ -137,10 +137,10 @@ static void read_best(const struct stmt *s, struct sweep_status *out)
 }
 
 #define BEST_SQL(order, never) \
-    "SELECT j.id, m.value FROM sweep AS s CROSS JOIN summary AS m ON m.name = s.objective" \
-    " CROSS JOIN attempt AS a ON a.id = m.attempt_id CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" \
-    " WHERE s.id = ?1 AND " never "s.maximise AND j.sweep_id = ?1 AND j.state = 'ok' AND a.stopped_steps IS NULL AND m.value > -9e999" \
-    " AND m.value < 9e999 ORDER BY " order ", j.id LIMIT 1"
+    "SELECT j.id, m.value FROM summary AS m CROSS JOIN attempt AS a NOT INDEXED ON a.id = m.attempt_id" \
+    " CROSS JOIN job AS j NOT INDEXED ON j.id = a.job_id AND j.attempt_id = a.id" \
+    " WHERE m.name = (SELECT objective FROM sweep WHERE id = ?1 AND " never "maximise) AND j.sweep_id = ?1 AND j.state = 'ok'" \
+    " AND a.stopped_steps IS NULL AND m.value > -9e999 AND m.value < 9e999 ORDER BY " order ", j.id LIMIT 1"
 
 static const struct part parts[] = {
     /* All but ok from their partial indexes; ok is the rest, of a number that is known once all jobs stand in the table
