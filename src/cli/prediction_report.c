@@ -10,6 +10,7 @@
 #include "predict/baseline.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/quantile.h"
 
 #define SHARES 6
 static const double shares[SHARES] = {0.7, 0.8, 0.9, 1.0, 1.1, 1.2};
@@ -240,17 +241,6 @@ static void note_outcome(struct prediction_report *r, const struct predicted_row
     }
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double quantile(const double *sorted, size_t count, double share)
-{
-    return sorted[(size_t)fmin((double)count - 1, floor(share * (double)count))];
-}
-
 static int add_quantity(struct db *db, const char *quantity, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -270,8 +260,8 @@ static int add_quantity(struct db *db, const char *quantity, struct buffer *out,
     }
     stmt_free(s);
     if (n > 0) {
-        qsort(errors, n, sizeof *errors, compare_doubles);
-        qsort(ratios, n, sizeof *ratios, compare_doubles);
+        sort_doubles(errors, n);
+        sort_doubles(ratios, n);
         buffer_printf(out, "%-6s  %zu runs, each predicted before it ran: MAPE %.1f %%, median %.1f %%, p95 ratio %.2f\n",
                       quantity, n, 100 * sum / (double)n, 100 * quantile(errors, n, 0.5), quantile(ratios, n, 0.95));
     } else

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "util/memory.h"
+#include "util/quantile.h"
 
 #define MICRO_BATCH_MOST 1e6
 
@@ -44,20 +45,12 @@ double memory_line_largest(const struct memory_line *line, double usable_bytes)
     return largest > 0 ? fmin(largest, MICRO_BATCH_MOST) : 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of measured over peak seconds: one over the utilisation. */
-static double median_slowness(const struct timed_run *runs, size_t count)
+double baseline_slowness(const struct timed_run *runs, size_t count)
 {
     double *slowness = xcalloc(count, sizeof *slowness);
     for (size_t i = 0; i < count; i++)
         slowness[i] = runs[i].measured_s / runs[i].peak_s;
-    qsort(slowness, count, sizeof *slowness, compare_doubles);
-    double middle = count % 2 ? slowness[count / 2] : (slowness[count / 2 - 1] + slowness[count / 2]) / 2;
+    double middle = median(slowness, count);
     free(slowness);
     return middle;
 }
@@ -74,7 +67,7 @@ int baseline_compare(const struct timed_run *runs, size_t count, size_t window,
             !is_positive(runs[i].peak_s))
             return error_set(e, ERROR_USAGE, "run %zu has a time that is no positive number", i);
     for (size_t i = count > window ? count - window : 1; i < count; i++) {
-        double constant_mfu = median_slowness(runs, i) * runs[i].peak_s;
+        double constant_mfu = baseline_slowness(runs, i) * runs[i].peak_s;
         c.model_error += fabs(runs[i].predicted_s / runs[i].measured_s - 1);
         c.baseline_error += fabs(constant_mfu / runs[i].measured_s - 1);
         c.compared++;

@@ -37,6 +37,10 @@ struct baseline_comparison {
     bool baseline_wins;
 };
 
+/* The median of measured over peak seconds, of at least one run: one over the utilisation that the baseline takes for
+ * constant. */
+double baseline_slowness(const struct timed_run *runs, size_t count);
+
 /* Over the last `window` runs. The baseline predicts a run's peak_s over the median utilisation of the runs
  * before it, so that the first run is never compared. -1 (ERROR_USAGE), `out` untouched, with fewer than two
  * runs, a window of 0, or a number that is not finite and positive. */

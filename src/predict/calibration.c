@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/quantile.h"
 
 #define ROUNDS_MOST (4 * CALIBRATION_TERMS)
 #define AT_BOUND 1e-12
@@ -36,19 +37,6 @@ struct problem {
     double lambda;
     double c[CALIBRATION_TERMS]; /* weights over the prior's */
 };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts `values`. */
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare_doubles);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 static double ratio(const struct problem *p, const struct row *row)
 {
@@ -312,7 +300,7 @@ static void summarise(const struct problem *p, struct calibration *out)
     out->sigma = fmax(SIGMA_FLOOR, sqrt(squares / (PRIOR_RUNS + (double)n)));
     out->interval = INTERVAL_90 * out->sigma;
     if (n >= CALIBRATION_INTERVAL_FROM) {
-        qsort(residuals, n, sizeof *residuals, compare_doubles);
+        sort_doubles(residuals, n);
         size_t rank = (size_t)ceil(0.9 * ((double)n + 1));
         out->interval = fmax(INTERVAL_90 * SIGMA_FLOOR, residuals[(rank < n ? rank : n) - 1]);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/quantile.h"
 #include "util/rng.h"
 
 /* Enough for two digits of an interval's ends; large samples need fewer, for their ends vary less. */
@@ -12,21 +13,6 @@
 #define RESAMPLES_LEAST 500
 #define DRAWS_MOST 200000
 #define RESAMPLED_MOST 400 /* of more ratios the limit is as good */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Between the two nearest of sorted values. */
-static double quantile(const double *sorted, size_t count, double share)
-{
-    double at = share * (double)(count - 1);
-    size_t below = (size_t)at;
-    size_t above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
-}
 
 /* The median of a sample given by how often each value was drawn. */
 static double drawn_median(const double *sorted, const unsigned *times, size_t count)
@@ -57,7 +43,7 @@ static void bootstrap(const double *sorted, size_t count, uint64_t seed, struct 
             times[rng_below(&rng, count)]++;
         medians[r] = drawn_median(sorted, times, count);
     }
-    qsort(medians, resamples, sizeof *medians, by_value);
+    sort_doubles(medians, resamples);
     out->low = quantile(medians, resamples, 0.025);
     out->high = quantile(medians, resamples, 0.975);
     free(medians);
@@ -87,7 +73,7 @@ struct ratio_summary ratios_summarise(double *ratios, size_t count, uint64_t see
     struct ratio_summary s = {count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, RATIO_TOO_FEW};
     if (count == 0)
         return s;
-    qsort(ratios, count, sizeof *ratios, by_value);
+    sort_doubles(ratios, count);
     s.minimum = ratios[0];
     s.quarter = quantile(ratios, count, 0.25);
     s.median = quantile(ratios, count, 0.5);

@@ -5,23 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The q-quantile of sorted values, linear between neighbours (Hyndman and Fan's type 7). */
-static double quantile(const double *sorted, size_t n, double q)
-{
-    double at = q * (double)(n - 1);
-    size_t below = (size_t)at;
-    if (below + 1 >= n)
-        return sorted[n - 1];
-    double share = at - (double)below, left = sorted[below], right = sorted[below + 1];
-    /* Not interpolated where it need not be: infinity times zero is no number, nor is infinity less infinity. */
-    return share > 0 && left < right ? (1 - share) * left + share * right : left;
-}
+#include "util/quantile.h"
 
 static bool any_nan(const double *values, size_t n)
 {
@@ -78,7 +62,7 @@ struct summary summarise(double *values, size_t count, int64_t warmup, enum take
     if (any_nan(values, n))
         return (struct summary){take == TAKE_LAST ? last : NAN, NAN, NAN, NAN, NAN, NAN, NAN, (int64_t)n};
     double mean = mean_of(values, n), stddev = stddev_of(values, n, mean);
-    qsort(values, n, sizeof *values, by_value);
+    sort_doubles(values, n);
     struct summary s = {.mean = mean,
                         .median = quantile(values, n, 0.5),
                         .minimum = values[0],

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/quantile.h"
 
 #define OBSERVED_MOST 160   /* beyond, what is believed does not change any more */
 #define NOISE 0.05          /* of a measurement, relative: repeats of a step time differ by that */
@@ -216,18 +217,6 @@ struct fitted {
     struct calibration memory, time;
     bool has_memory, has_time;
 };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare_doubles);
-    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
-}
 
 /* Where the objective alone tells the time, its unit may be any: brought to that of the predictions. */
 static double unit_of_time(const struct belief *b)

@@ -6,6 +6,7 @@
 
 #include "predict/oom.h"
 #include "util/memory.h"
+#include "util/quantile.h"
 #include "util/rng.h"
 
 #define SECONDS_PER_HOUR 3600.0
@@ -357,20 +358,6 @@ int replay_run(const struct replay_task *task, struct replay_result *out, struct
 
 /* --- statistics --- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double quantile(const double *sorted, size_t count, double share)
-{
-    double at = share * (double)(count - 1);
-    size_t below = (size_t)at;
-    double rest = at - (double)below;
-    return below + 1 < count ? sorted[below] * (1 - rest) + sorted[below + 1] * rest : sorted[below];
-}
-
 static void interval_of_mean(double *means, size_t count, struct replay_statistics *out)
 {
     struct rng draws = rng_stream(BOOTSTRAP_SEED, 0);
@@ -380,7 +367,7 @@ static void interval_of_mean(double *means, size_t count, struct replay_statisti
             resampled[i] += means[rng_below(&draws, count)];
         resampled[i] /= (double)count;
     }
-    qsort(resampled, RESAMPLES, sizeof *resampled, compare_doubles);
+    sort_doubles(resampled, RESAMPLES);
     out->low = quantile(resampled, RESAMPLES, 0.025);
     out->high = quantile(resampled, RESAMPLES, 0.975);
     free(resampled);
@@ -406,7 +393,7 @@ struct replay_statistics replay_summarise(const double *values, size_t groups, s
             means[mean_count++] = group_sum / (double)(count - before);
     }
     if (count > 0) {
-        qsort(all, count, sizeof *all, compare_doubles);
+        sort_doubles(all, count);
         s.mean = sum / (double)count;
         s.median = quantile(all, count, 0.5);
         s.p90 = quantile(all, count, 0.9);

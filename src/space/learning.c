@@ -124,23 +124,6 @@ static int take_observation(void *context, const struct observation_row *row, st
     return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_slowness(const struct lessons *l)
-{
-    double *slowness = xcalloc(l->run_count, sizeof *slowness);
-    for (size_t i = 0; i < l->run_count; i++)
-        slowness[i] = l->runs[i].measured_s / l->runs[i].peak_s;
-    qsort(slowness, l->run_count, sizeof *slowness, compare_doubles);
-    double middle = slowness[l->run_count / 2];
-    free(slowness);
-    return middle;
-}
-
 static void compare_baseline(const struct lessons *l, struct calibration_row *row)
 {
     struct baseline_comparison c;
@@ -151,7 +134,7 @@ static void compare_baseline(const struct lessons *l, struct calibration_row *ro
     row->model_error = c.model_error;
     row->baseline_error = c.baseline_error;
     if (c.compared >= BASELINE_WINDOW && c.baseline_wins)
-        row->baseline = median_slowness(l);
+        row->baseline = baseline_slowness(l->runs, l->run_count);
 }
 
 static int fit(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
