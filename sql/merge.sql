@@ -14,7 +14,8 @@ INSERT OR IGNORE INTO main.further_objective
 SELECT h.id, o.position, o.metric, o.maximise
 FROM source.further_objective AS o JOIN source.sweep AS s ON s.id = o.sweep_id JOIN main.sweep AS h ON h.hash = s.hash;
 
-INSERT OR IGNORE INTO main.spec (kind, hash, name, json) SELECT kind, hash, name, json FROM source.spec ORDER BY id;
+INSERT OR IGNORE INTO main.spec (kind, hash, name, json, identity)
+SELECT kind, hash, name, json, identity FROM source.spec ORDER BY id;
 
 INSERT OR IGNORE INTO main.job (key, sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived, devices,
                                 timeout_ms, idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_time,

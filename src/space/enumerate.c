@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space/identity.h"
 #include "space/job_texts.h"
 #include "store/attempts.h"
 #include "store/jobs.h"
@@ -86,8 +87,10 @@ static int put_spec(struct loader *l, enum section_kind kind, int64_t row, struc
     struct stmt *s = l->spec_of[kind];
     stmt_bind_int(s, 1, row);
     int rc = stmt_next(s, e);
-    if (rc > 0)
-        rc = job_writer_put_spec(l->writer, kind, stmt_blob(s, 0), stmt_text(s, 1), &l->spec_ids[kind][row], e);
+    if (rc > 0) {
+        const struct spec_row spec = identity_spec_row(l->space, kind, stmt_blob(s, 0), stmt_text(s, 1));
+        rc = job_writer_put_spec(l->writer, kind, &spec, &l->spec_ids[kind][row], e);
+    }
     stmt_reset(s);
     return rc;
 }

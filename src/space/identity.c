@@ -1,5 +1,7 @@
 #include "space/identity.h"
 
+#include <string.h>
+
 #include "space/job_texts.h"
 
 static const unsigned char no_spec[16];
@@ -38,4 +40,27 @@ struct hash128 identity_job_key(const struct space *space, const void *const *ha
     if (space->has_base)
         buffer_add(scratch, space->base_hash.bytes, sizeof space->base_hash.bytes);
     return hash_bytes(scratch->data, scratch->length);
+}
+
+/* Whether specs of the section that differ in a label alone may make different jobs. */
+static bool labels_count(const struct space *space, enum section_kind section)
+{
+    const struct names *n = &space->names;
+    for (size_t i = 0; i < space->placeholder_count; i++) {
+        const struct placeholder *p = &space->placeholders[i];
+        if (!p->is_derived && n->keys[p->index].is_label && n->keys[p->index].section == section)
+            return true;
+    }
+    for (size_t i = 0; i < n->derived_count; i++)
+        if (n->derived[i].reads_label && (n->derived[i].sections & 1U << section))
+            return true;
+    return false;
+}
+
+struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16, const char *json)
+{
+    struct spec_row row = {.json = json};
+    memcpy(row.identity.bytes, hash16, sizeof row.identity.bytes);
+    row.hash = labels_count(space, section) ? hash_bytes(json, strlen(json)) : row.identity;
+    return row;
 }

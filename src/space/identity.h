@@ -3,6 +3,7 @@
 #define MESHSWEEP_SPACE_IDENTITY_H
 
 #include "space/space.h"
+#include "store/jobs.h"
 #include "util/hash.h"
 
 /* XXH3-128 of, in this order: the four spec hashes (zeros where a section is absent), the derived keys that are made
@@ -12,5 +13,8 @@
  * calls. */
 struct hash128 identity_job_key(const struct space *space, const void *const *hashes, const struct value *values,
                                 const struct value *derived, struct buffer *scratch);
+
+/* The row of a spec in results.db, from "#hash" and "#json" of its section's table. `json` is borrowed. */
+struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16, const char *json);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "space/enumerate.h"
+#include "space/identity.h"
 #include "space/join.h"
 #include "space/match.h"
 #include "space/row_space.h"
@@ -140,8 +141,10 @@ static int put_spec(struct import *m, enum section_kind kind, int64_t row, int64
     if (m->spec_ids[kind][row] == 0) {
         stmt_bind_int(s, 1, row);
         rc = stmt_next(s, e);
-        if (rc > 0)
-            rc = job_writer_put_spec(m->writer, kind, stmt_blob(s, 0), stmt_text(s, 1), &m->spec_ids[kind][row], e);
+        if (rc > 0) {
+            const struct spec_row spec = identity_spec_row(m->space, kind, stmt_blob(s, 0), stmt_text(s, 1));
+            rc = job_writer_put_spec(m->writer, kind, &spec, &m->spec_ids[kind][row], e);
+        }
         stmt_reset(s);
     }
     *id = m->spec_ids[kind][row];

@@ -20,8 +20,9 @@ int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, 
     w->db = db;
     w->sweep_id = sweep_id;
     if (db_prepare(db,
-                   "INSERT INTO spec (kind, hash, name, json) VALUES (?1, ?2, json_extract(?3, '$.name'), ?3)"
-                   " ON CONFLICT (kind, hash) DO UPDATE SET name = excluded.name, json = excluded.json",
+                   "INSERT INTO spec (kind, hash, name, json, identity)"
+                   " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
+                   " DO UPDATE SET name = excluded.name, json = excluded.json",
                    &w->put_spec, e) < 0 ||
         db_prepare(db, "SELECT id FROM spec WHERE kind = ?1 AND hash = ?2", &w->find_spec, e) < 0 ||
         db_prepare(db,
@@ -58,16 +59,17 @@ void job_writer_free(struct job_writer *w)
     free(w);
 }
 
-int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const void *hash16, const char *json, int64_t *id,
+int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
                         struct error *e)
 {
     stmt_bind_text(w->put_spec, 1, section_names[kind]);
-    stmt_bind_blob(w->put_spec, 2, hash16, 16);
-    stmt_bind_text(w->put_spec, 3, json);
+    stmt_bind_blob(w->put_spec, 2, row->hash.bytes, sizeof row->hash.bytes);
+    stmt_bind_text(w->put_spec, 3, row->json);
+    stmt_bind_blob(w->put_spec, 4, row->identity.bytes, sizeof row->identity.bytes);
     if (stmt_run(w->put_spec, e) < 0)
         return -1;
     stmt_bind_text(w->find_spec, 1, section_names[kind]);
-    stmt_bind_blob(w->find_spec, 2, hash16, 16);
+    stmt_bind_blob(w->find_spec, 2, row->hash.bytes, sizeof row->hash.bytes);
     int rc = stmt_next(w->find_spec, e);
     if (rc > 0)
         *id = stmt_int(w->find_spec, 0);

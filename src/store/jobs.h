@@ -12,8 +12,14 @@ struct job_writer;
 int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, struct error *e);
 void job_writer_free(struct job_writer *w);
 
-/* The id of the spec with that content; made when it is new, its name and labels brought up to date when not. */
-int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const void *hash16, const char *json, int64_t *id,
+struct spec_row {
+    struct hash128 hash;     /* equal hash, equal spec: of the content, and of labels where a job's texts read one */
+    struct hash128 identity; /* of the content alone: what job keys are made from */
+    const char *json;        /* labels included */
+};
+
+/* The id of that spec; made when it is new, its name and labels brought up to date when not. */
+int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
                         struct error *e);
 
 struct job_row {

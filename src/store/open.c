@@ -30,6 +30,7 @@ static const struct migration migrations[] = {
     {9, "migrations/0009_plain_checks.sql"},
     {10, "migrations/0010_scripts.sql"},
     {11, "migrations/0011_model_info.sql"},
+    {12, "migrations/0012_spec_identity.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

@@ -577,4 +577,31 @@ plan__same_values_other_command_or_rule__says_so()
     expect_no_stderr
 }
 
+specs_alike__a_label_in_the_command__each_runs_its_own()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "echo {name} >>ran"]
+[[model]]
+name = "a"
+layers = 2
+[[model]]
+name = "b"
+layers = 2
+END
+    run_meshsweep run --progress none -j 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ \"\$(xargs <ran)\" = 'a b' ]"
+    expect_sql 'a|["/bin/sh","-c","echo a >>ran"]
+b|["/bin/sh","-c","echo b >>ran"]' "SELECT r.name, a.command FROM results AS r JOIN attempt AS a ON a.job_id = r.job ORDER BY 1"
+    sed -i 's/"b"/"c"/' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ \"\$(xargs <ran)\" = 'a b c' ]"
+}
+
 run_cases "$@"

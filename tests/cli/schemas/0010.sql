@@ -131,10 +131,10 @@ CREATE TABLE attempt (
     UNIQUE (job_id, number),
     CHECK ((state = 'failed') = (failure IS NOT NULL))
 );
-INSERT INTO attempt VALUES(1,1,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","10"]',NULL,'local',NULL,0,1001,5,1700000000001,1700000001001,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 10\n','\n',char(10)),NULL,NULL,NULL,NULL,'{"/tmp/tmp.PuvgBEnmbv/job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
-INSERT INTO attempt VALUES(2,2,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","20"]',NULL,'local',NULL,0,1002,5,1700000000002,1700000001002,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 20\n','\n',char(10)),NULL,NULL,NULL,NULL,'{"/tmp/tmp.PuvgBEnmbv/job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
-INSERT INTO attempt VALUES(3,3,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","2","10"]',NULL,'local',NULL,0,1003,5,1700000000003,1700000001003,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 20\n','\n',char(10)),NULL,NULL,NULL,NULL,'{"/tmp/tmp.PuvgBEnmbv/job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
-INSERT INTO attempt VALUES(4,4,1,1,'running',NULL,NULL,'["/bin/sh","./job.sh","2","20"]',NULL,'local',NULL,0,1004,5,1700000000004,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,'{"/tmp/tmp.PuvgBEnmbv/job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
+INSERT INTO attempt VALUES(1,1,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","10"]',NULL,'local',NULL,0,1001,5,1700000000001,1700000001001,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 10\n','\n',char(10)),NULL,NULL,NULL,NULL,'{"job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
+INSERT INTO attempt VALUES(2,2,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","20"]',NULL,'local',NULL,0,1002,5,1700000000002,1700000001002,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 20\n','\n',char(10)),NULL,NULL,NULL,NULL,'{"job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
+INSERT INTO attempt VALUES(3,3,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","2","10"]',NULL,'local',NULL,0,1003,5,1700000000003,1700000001003,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 20\n','\n',char(10)),NULL,NULL,NULL,NULL,'{"job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
+INSERT INTO attempt VALUES(4,4,1,1,'running',NULL,NULL,'["/bin/sh","./job.sh","2","20"]',NULL,'local',NULL,0,1004,5,1700000000004,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,'{"job.sh":"3e0f66acc31235a731cf1d837926c80f"}');
 CREATE TABLE metric (
     attempt_id INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
     name       TEXT NOT NULL,
