@@ -183,7 +183,7 @@ predict__time_in_proportion_to_flops__constant_mfu_takes_over()
 {
     timed_sweep
     cat >job.sh <<'END'
-awk -v flops="$3" 'BEGIN { printf "step %.6f\n", flops / 1e7 }'
+awk -v flops="$3" 'BEGIN { printf "step %.6f\n", flops / 2.4e7 }'
 END
     run_meshsweep run --progress none
     expect_status 0

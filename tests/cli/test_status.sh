@@ -294,7 +294,7 @@ run__progress__time_left_from_jobs_alike()
 {
     small_sweep sweep.toml
     cat >job.sh <<'END'
-while [ -e wait ]; do sleep 0.05; done
+while [ -e hold ]; do sleep 0.05; done
 echo score: 1
 END
     run_meshsweep run --limit 1 --progress none
@@ -302,10 +302,10 @@ END
     expect_any_stdout
     expect_no_stderr
     sql "UPDATE attempt SET duration_ms = 100000"
-    : >wait
+    : >hold
     start_meshsweep run -j 1 --limit 1 --progress json
     wait_until "grep -q '\"eta_ms\":250000' .stderr" 30
-    rm wait
+    rm hold
     wait_command
     expect_status 0
     expect_no_stdout
