@@ -159,7 +159,7 @@ check_scripts()
 # valgrind runs vfork as fork and knows no pidfd, so that the supervisor's test cannot pass; the sanitizers see to it.
 run_under_valgrind()
 {
-    local programs=() unfit=tests/unit/test_supervisor limit=10
+    local programs=() unfit=tests/unit/test_supervisor limit=4
     [ -z "$full" ] || limit=400
     mapfile -t programs < <(cd build-check && find tests/unit -type f -executable -name 'test_*' ! -path "$unfit" | sort)
     [ ${#programs[@]} -gt 0 ] || return 0
