@@ -46,7 +46,7 @@ static int find_orphans(struct db *db, struct orphans *out, struct error *e)
     if (db_prepare(db,
                    "SELECT attempt.id, number, lower(hex(key)), coalesce(attempt.started, runner.started),"
                    " attempt.state = 'running' FROM attempt JOIN job ON job.id = job_id JOIN runner ON runner.id = runner_id"
-                   " WHERE attempt.state IN ('claimed', 'running') AND executor = 'local' AND directory IS NULL",
+                   " WHERE attempt.state IN ('claimed', 'running') AND executor IN ('local', 'slurm-step') AND directory IS NULL",
                    &s, e) < 0)
         return -1;
     int rc;

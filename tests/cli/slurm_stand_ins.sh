@@ -166,3 +166,12 @@ END
         cat
     } >sweep.toml
 }
+
+# Of two nodes, uneven ones.
+in_allocation()
+{
+    echo "JobId=1 NodeList=n[1-2]   Nodes=n1 CPU_IDs=0-7 Mem=800 GRES=gpu:4(IDX:0-3)   Nodes=n2 CPU_IDs=0-3 Mem=400 GRES=gpu:a100:2(IDX:0-1) MinCPUsNode=1" \
+        >slurm/allocation
+    export SLURM_JOB_ID=1
+    sed -i 's/^gpus = false/gpus = true/' sweep.toml
+}

@@ -299,4 +299,22 @@ submission__dying_at_each_point__goes_to_slurm_once()
     done
 }
 
+step__started_and_not_recorded__lost_and_tried_again()
+{
+    build_with_faults
+    stand_ins
+    slurm_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
+    in_allocation
+    run_killed spawned run --executor slurm --in-allocation --progress none
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep run --executor slurm --in-allocation --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "1|lost
+2|ok" "SELECT number, coalesce(failure, state) FROM attempt ORDER BY id"
+}
+
 run_cases "$@"
