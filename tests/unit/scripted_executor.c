@@ -22,6 +22,7 @@ struct scripted_flight {
 struct scripted {
     struct executor base;
     struct db *reader;
+    const char *directory; /* borrowed */
     struct scripted_flight flights[FLIGHTS];
     size_t count;
     int64_t waits;
@@ -74,8 +75,11 @@ static int reattach(struct executor *base, struct left_attempts *left, struct er
         return error_set(e, ERROR_FAILED, "the queue does not answer");
     for (size_t i = 0; i < left->count; i++) {
         left->items[i].taken = left->items[i].started;
-        if (left->items[i].taken)
-            add(of(base), &left->items[i].claim, left->items[i].directory);
+        if (!left->items[i].taken)
+            continue;
+        char *job_dir = xasprintf("%s/%s", of(base)->directory, left->items[i].directory);
+        add(of(base), &left->items[i].claim, job_dir);
+        free(job_dir);
     }
     return 0;
 }
@@ -220,11 +224,11 @@ static const struct executor_methods surviving = {
 
 int scripted_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
 {
-    (void)options;
     if (script->refuse)
         return error_set(e, ERROR_FAILED, "there is no executor today");
     struct scripted *x = xcalloc(1, sizeof *x);
     x->base.methods = script->survive ? &surviving : &mortal;
+    x->directory = options->directory;
     if (db_open(script->database, DB_READ_ONLY, &x->reader, e) < 0) {
         free(x);
         return -1;
