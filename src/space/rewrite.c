@@ -11,6 +11,7 @@ struct rewriting {
     const struct rewriter *rewriter;
     struct buffer *sql;
     int depth;
+    bool names_type; /* the next name is what CAST or COLLATE asks for, no key */
     struct error *e;
 };
 
@@ -100,14 +101,23 @@ static const char *take_call(struct rewriting *w, const char *name, const char *
     return p;
 }
 
+/* CAST(x AS INTEGER), x COLLATE NOCASE. */
+static bool precedes_type(const char *name)
+{
+    return strcasecmp(name, "as") == 0 || strcasecmp(name, "collate") == 0;
+}
+
 static const char *take_name(struct rewriting *w, const char *p)
 {
     const struct rewriter *r = w->rewriter;
     struct buffer name = BUFFER_INIT;
-    bool quoted = false;
+    bool quoted = false, is_type = w->names_type;
     const char *end = read_chain(p, &name, &quoted);
+    w->names_type = end && !quoted && precedes_type(buffer_text(&name));
     if (!end)
         error_set(w->e, ERROR_USAGE, "a quoted name does not end");
+    else if (is_type)
+        buffer_add(w->sql, p, (size_t)(end - p));
     else if (*skip_blanks(end) == '(' && !quoted)
         end = take_call(w, buffer_text(&name), end);
     else if (r->name(r->context, buffer_text(&name), quoted, w->sql, w->e) < 0)
@@ -155,6 +165,7 @@ static const char *take_token(struct rewriting *w, const char *p)
 {
     if (starts_name(*p) || *p == '"' || *p == '`' || *p == '[')
         return take_name(w, p);
+    w->names_type &= isspace((unsigned char)*p) != 0;
     if (*p == '\'')
         return take_string(w, p);
     if (isdigit((unsigned char)*p) || (*p == '.' && isdigit((unsigned char)p[1])))

@@ -61,6 +61,17 @@ static void resolve__strings_functions_keywords__left_alone(void **state)
     check("1.5e-3 + .5", "(1.5e-3 + .5)");
 }
 
+static void resolve__type_or_collation__no_key(void **state)
+{
+    (void)state;
+    check("CAST(layers AS INTEGER) = tp", "(CAST(\"model\".\"layers\" AS INTEGER) = \"parallel_spec\".\"tp\")");
+    check("cast(tp as text) || layers", "(cast(\"parallel_spec\".\"tp\" as text) || \"model\".\"layers\")");
+    check("name COLLATE nocase = 'A' AND tp", "(\"model\".\"name\" COLLATE nocase = 'A' AND \"parallel_spec\".\"tp\")");
+    /* The word behind it is a type; the one after that is a key again. */
+    check("CAST(layers AS layers) + layers", "(CAST(\"model\".\"layers\" AS layers) + \"model\".\"layers\")");
+    check("AS + zzz", "unknown key `zzz`");
+}
+
 static void resolve__unknown_and_ambiguous__hint(void **state)
 {
     (void)state;
@@ -124,6 +135,7 @@ int main(void)
         cmocka_unit_test(resolve__dotted_key__one_column),
         cmocka_unit_test(resolve__derived_keys__written_out),
         cmocka_unit_test(resolve__strings_functions_keywords__left_alone),
+        cmocka_unit_test(resolve__type_or_collation__no_key),
         cmocka_unit_test(resolve__unknown_and_ambiguous__hint),
         cmocka_unit_test(resolve__unfit_text__refused),
         cmocka_unit_test(build__dangerous_expressions__refused_by_the_guard),
