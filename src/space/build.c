@@ -202,6 +202,7 @@ void space_free(struct space *space)
 {
     if (!space)
         return;
+    compile_free(space);
     rules_free(space);
     inert_free_all(space);
     job_texts_free(space);

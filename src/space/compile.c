@@ -1,8 +1,12 @@
 #include "space/compile.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "space/join.h"
 #include "store/guard.h"
 #include "util/buffer.h"
+#include "util/memory.h"
 
 /* A profile speaks of keys that a sweep need not have. */
 enum unknown_names unknown_at(const struct space *space, const struct position *at)
@@ -19,6 +23,23 @@ static int add_problem(const struct source_text *source, const char *why, struct
                           source->name, why);
 }
 
+static void note_written(struct space *space, const struct source_text *source, const struct expression *x)
+{
+    space->written = array_grow(space->written, space->written_count, sizeof *space->written);
+    space->written[space->written_count++] = (struct written_expression){
+        source->what, xstrdup(source->name), source->at ? *source->at : (struct position){NULL, 0, 0}, xstrdup(x->sql),
+        x->sections};
+}
+
+void compile_free(struct space *space)
+{
+    for (size_t i = 0; i < space->written_count; i++) {
+        free(space->written[i].name);
+        free(space->written[i].sql);
+    }
+    free(space->written);
+}
+
 int compile_expression(struct space *space, const struct source_text *source, struct expression *out,
                   struct error *problems)
 {
@@ -28,8 +49,10 @@ int compile_expression(struct space *space, const struct source_text *source, st
     if (expression_resolve(&space->names, source->text, source->unknown, &x, &why) < 0)
         return add_problem(source, why.text, problems);
     struct buffer sql = BUFFER_INIT;
-    buffer_printf(&sql, "SELECT %s", x.sql);
+    /* As a condition, where an aggregate has no place. */
+    buffer_add_text(&sql, "SELECT 1");
     join_add(space, x.sections, 0, &sql);
+    buffer_printf(&sql, " AND %s", x.sql);
     int rc = guard_prepare(space->db, buffer_text(&sql), &probe, &why);
     stmt_free(probe);
     buffer_free(&sql);
@@ -37,6 +60,35 @@ int compile_expression(struct space *space, const struct source_text *source, st
         expression_free(&x);
         return add_problem(source, why.text, problems);
     }
+    note_written(space, source, &x);
     *out = x;
     return 0;
+}
+
+/* What a person can do about it. */
+static const char *advice_on(const char *why)
+{
+    return strcmp(why, "malformed JSON") == 0 ? "; CASE WHEN json_valid(X) THEN … END reads only what is JSON" : "";
+}
+
+int compile_blame(struct space *space, struct error *e)
+{
+    struct error why = ERROR_INIT;
+    bool found = false;
+    /* Others have said what is wrong already. */
+    for (size_t i = 0; e->kind == ERROR_FAILED && !found && i < space->written_count; i++) {
+        const struct written_expression *w = &space->written[i];
+        struct buffer sql = BUFFER_INIT;
+        buffer_printf(&sql, "SELECT count(%s)", w->sql);
+        join_add(space, w->sections, 0, &sql);
+        found = guard_fails(space->db, buffer_text(&sql), &why);
+        buffer_free(&sql);
+        if (!found)
+            continue;
+        error_set(e, ERROR_USAGE, "%s `%s` fails for some combination: %s%s", w->what, w->name, why.text,
+                  advice_on(why.text));
+        if (w->at.file)
+            error_context(e, "%s:%d:%d", w->at.file, w->at.line, w->at.column);
+    }
+    return -1;
 }

@@ -17,6 +17,13 @@ struct source_text {
 int compile_expression(struct space *space, const struct source_text *source, struct expression *out,
                   struct error *problems);
 
+/* After a statement over the spec tables has failed: when an expression is the cause, `e` names it and its place instead
+ * (ERROR_USAGE). Returns -1. */
+int compile_blame(struct space *space, struct error *e);
+
+/* Releases what compile_expression has noted in the space. */
+void compile_free(struct space *space);
+
 /* What unknown names are in an expression written there. */
 enum unknown_names unknown_at(const struct space *space, const struct position *at);
 

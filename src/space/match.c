@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space/compile.h"
 #include "space/identity.h"
 #include "space/inert.h"
 #include "space/join.h"
@@ -149,10 +150,11 @@ int match_count(struct space *space, const struct expression *filter, struct mat
         if (space->rules[i].warning && c.rules[i].alone != 0)
             rc = take_census(space, &warned, &c.rules[i].excluded, e);
     }
-    if (rc < 0)
+    if (rc < 0) {
         free(c.rules);
-    else
-        *out = c;
+        return compile_blame(space, e);
+    }
+    *out = c;
     return rc;
 }
 
@@ -396,7 +398,7 @@ int match_next(struct match_cursor *c, const struct match **out, struct error *e
         read_row(c);
         *out = &c->current;
     }
-    return rc;
+    return rc < 0 && c->is_limited ? compile_blame(c->space, e) : rc;
 }
 
 void match_close(struct match_cursor *c)

@@ -59,6 +59,15 @@ struct space_limit {
 
 enum limit_kind { LIMIT_TOTAL, LIMIT_IDLE, LIMIT_STARTUP, LIMIT_COUNT };
 
+/* An expression as it was written, so that the one that fails can be named. */
+struct written_expression {
+    const char *what;   /* borrowed from the code: "rule" */
+    char *name;
+    struct position at; /* no file: it has no place in one */
+    char *sql;
+    unsigned sections;
+};
+
 struct space_order;
 
 /* The SQL of a fact (space/build.h) that nobody knows yet. */
@@ -82,6 +91,8 @@ struct space {
     struct space_limit limits[LIMIT_COUNT];
     struct expression devices; /* gpus */
     struct space_prediction prediction;
+    struct written_expression *written; /* all that were compiled, in that order: derived keys before what uses them */
+    size_t written_count;
     struct space_order *order; /* of device memory (space/order.h); NULL: none that excludes anything */
     bool has_base;
     struct hash128 base_hash;

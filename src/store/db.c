@@ -30,13 +30,17 @@ static const struct {
     {SQLITE_SCHEMA, "its tables were changed by another program"},
 };
 
+const char *db_advice(int code)
+{
+    for (size_t i = 0; i < sizeof advice_table / sizeof *advice_table; i++)
+        if (advice_table[i].code == (code & 0xff))
+            return advice_table[i].advice;
+    return NULL;
+}
+
 int db_error(struct db *db, struct error *e)
 {
-    int code = sqlite3_errcode(db->handle) & 0xff;
-    const char *advice = NULL;
-    for (size_t i = 0; i < sizeof advice_table / sizeof *advice_table; i++)
-        if (advice_table[i].code == code)
-            advice = advice_table[i].advice;
+    const char *advice = db_advice(sqlite3_errcode(db->handle));
     /* One in memory is there for the expressions of a sweep file. */
     const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
     return error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "",

@@ -11,7 +11,7 @@
 
 #define STEPS_BETWEEN_LOOKS 200
 
-/* Pure, total functions of SQLite 3.40 with the math extension, and model_elements of space/model_expression.c;
+/* Pure functions of SQLite 3.40, total but for texts that are no JSON, paths that are none, and abs() of the least integer, with the math extension, and model_elements of space/model_expression.c;
  * deterministic ones of ours register themselves under names that begin with "predict_". */
 static const char *const allowed_functions[] = {
     "abs", "acos", "asin", "atan", "atan2", "ceil", "ceiling", "char", "coalesce", "cos", "cosh", "degrees", "duration_ms", "exp",
@@ -167,17 +167,24 @@ void guard_limit_time(struct db *db, int64_t ms, const char *sentence)
     strcpy(db->allowance->sentence, sentence);
 }
 
+/* Steps within the allowance. */
+static int step_allowed(struct stmt *s, struct allowance *a)
+{
+    a->began_ms = clock_monotonic_ms();
+    sqlite3_progress_handler(s->db->handle, STEPS_BETWEEN_LOOKS, is_used_up, a);
+    int rc = sqlite3_step(s->handle);
+    sqlite3_progress_handler(s->db->handle, 0, NULL, NULL);
+    a->left_ms -= clock_monotonic_ms() - a->began_ms;
+    return rc;
+}
+
 int guard_next(struct stmt *s, struct error *e)
 {
     struct allowance *a = s->db->allowance;
     if (!a)
         return stmt_next(s, e);
-    a->began_ms = clock_monotonic_ms();
-    sqlite3_progress_handler(s->db->handle, STEPS_BETWEEN_LOOKS, is_used_up, a);
-    int rc = sqlite3_step(s->handle);
+    int rc = step_allowed(s, a);
     bool interrupted = rc == SQLITE_INTERRUPT;
-    sqlite3_progress_handler(s->db->handle, 0, NULL, NULL);
-    a->left_ms -= clock_monotonic_ms() - a->began_ms;
     if (rc == SQLITE_ROW)
         return 1;
     if (interrupted)
@@ -186,4 +193,19 @@ int guard_next(struct stmt *s, struct error *e)
         db_error(s->db, e);
     sqlite3_reset(s->handle);
     return rc == SQLITE_DONE ? 0 : -1;
+}
+
+bool guard_fails(struct db *db, const char *sql, struct error *why)
+{
+    sqlite3_stmt *handle = NULL;
+    int rc = sqlite3_prepare_v2(db->handle, sql, -1, &handle, NULL);
+    struct stmt s = {handle, db};
+    while (rc == SQLITE_OK || rc == SQLITE_ROW)
+        rc = db->allowance ? step_allowed(&s, db->allowance) : sqlite3_step(handle);
+    bool fails = (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_TOOBIG;
+    const char *advice = db_advice(rc);
+    if (fails)
+        error_set(why, ERROR_USAGE, "%s%s%s", sqlite3_errmsg(db->handle), advice ? ": " : "", advice ? advice : "");
+    sqlite3_finalize(handle);
+    return fails;
 }

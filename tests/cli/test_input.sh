@@ -152,16 +152,46 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "%s"\n' "x GLOB printf('%*d', 2000, y)" >>sweep.toml
     run_meshsweep plan
-    expect_status 1
+    expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: an expression failed: LIKE or GLOB pattern too complex'
+    expect_stderr 'meshsweep: sweep.toml:17:1: rule `r` fails for some combination: LIKE or GLOB pattern too complex'
     cp plain.toml sweep.toml
     printf '[derive]\nlong = "%s"\n' "replace(printf('%*d', 1000, y), ' ', printf('%*d', 1000, x)) || ''" >>sweep.toml
     sed -i 's/"{y}"/"{y}", "{long}"/' sweep.toml
     run_meshsweep plan
-    expect_status 1
+    expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: an expression failed: string or blob too big: an expression works on texts of 64 KiB at most'
+    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for some combination: string or blob too big: an expression works on texts of 64 KiB at most'
+}
+
+expression__fails_for_some_combination__named_with_its_place()
+{
+    small_sweep sweep.toml
+    cp sweep.toml plain.toml
+    cat >>sweep.toml <<'END'
+[derive]
+fine = "x + 1"
+shape = "json_extract(iif(x = 2, 'no', '[1]'), '$[0]')"
+[[rule]]
+name = "r"
+require = "fine > 0 AND shape > 0"
+END
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for some combination: malformed JSON; CASE WHEN json_valid(X) THEN … END reads only what is JSON'
+    sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >sweep.toml
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for some combination: .soon. is no duration'
+    run_meshsweep plan -c plain.toml --only "json_extract(x || 'no', '$')"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: --only .* fails for some combination: malformed JSON'
+    cp plain.toml sweep.toml
+    printf '[[rule]]\nname = "r"\nrequire = "max(x) > 1"\n' >>sweep.toml
+    expect_refused sweep.toml 'sweep.toml:17:1: rule `r`: misuse of aggregate function max()'
 }
 
 exit_statuses__each_for_its_cause()
