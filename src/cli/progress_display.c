@@ -256,11 +256,10 @@ static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
 
 static void describe(struct progress_display *d, const struct run_counts *c, struct described_progress *out)
 {
-    int64_t ok_now = c->finished_now - c->failed_now;
     struct sweep_progress *p = &out->progress;
     *p = (struct sweep_progress){
         .total = c->total,
-        .ok = ok_now < c->ok ? ok_now : c->ok,
+        .ok = c->ok_now,
         .failed = c->failed_now,
         .running = c->running,
         .pending = c->pending,

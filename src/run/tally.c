@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "store/status.h"
+
 int tally_load(struct run_counts *c, const struct runner_options *options, struct error *e)
 {
     struct job_state_counts counts;
@@ -13,6 +15,12 @@ int tally_load(struct run_counts *c, const struct runner_options *options, struc
     c->running = counts.running;
     c->pruned = counts.pruned;
     c->total = counts.ok + counts.failed + counts.pending + counts.pruned + counts.running;
+    struct sweep_status status;
+    if (status_best_read(options->db, options->sweep_id, &status, e) < 0)
+        return -1;
+    c->has_best = status.has_best;
+    c->best = status.best;
+    c->best_job_id = status.best_job;
     return 0;
 }
 
@@ -56,12 +64,13 @@ void tally_end(struct run_counts *c, const struct runner_options *options, const
     c->finished_now++;
     c->ok += rec->fate == FATE_OK;
     c->failed += rec->fate == FATE_FAILED;
+    c->ok_now += rec->fate == FATE_OK;
     c->failed_now += rec->fate == FATE_FAILED;
     c->pending += rec->fate == FATE_AGAIN;
     c->total -= rec->fate == FATE_GONE;
     if (rec->fate == FATE_GONE)
         return;
-    c->failures[rec->verdict.failure] += rec->failure != NULL;
+    c->failures[rec->verdict.failure] += rec->fate == FATE_FAILED;
     note_best(c, options->space->sweep, l);
     const struct run_event event = {
         .job_id = l->flight.claim.job_id,

@@ -5,7 +5,7 @@
 #include "run/landings.h"
 #include "run/runner.h"
 
-/* The counts of the sweep's jobs as they stand in the database. */
+/* The counts of the sweep's jobs and the best of them, as they stand in the database. */
 int tally_load(struct run_counts *c, const struct runner_options *options, struct error *e);
 
 /* Jobs of which it turned out that they need no less device memory than one that ran out of it. */

@@ -230,6 +230,16 @@ static int read_part(struct db *db, const struct part *p, struct sweep_status *o
     return rc;
 }
 
+int status_best_read(struct db *db, int64_t sweep_id, struct sweep_status *out, struct error *e)
+{
+    struct sweep_status status = {.sweep_id = sweep_id};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].row == read_best && read_part(db, &parts[i], &status, e) < 0)
+            return -1;
+    *out = status;
+    return 0;
+}
+
 static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
 {
     struct stmt *s = NULL;

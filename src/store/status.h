@@ -94,6 +94,9 @@ struct sweep_status {
 int status_read(struct db *db, struct sweep_status *out, struct error *e);
 void status_free(struct sweep_status *s);
 
+/* The best of a sweep so far: has_best, best and best_job, and nothing else of `*out`, which owns nothing. */
+int status_best_read(struct db *db, int64_t sweep_id, struct sweep_status *out, struct error *e);
+
 /* Time until all is done with as many jobs at a time as run now, each as long as jobs like it took
  * (store/durations.h), or as the mean where that is not known; -1: unknown. */
 int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms);

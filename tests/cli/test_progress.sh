@@ -24,6 +24,40 @@ plain__each_end__with_its_configuration_and_what_became_of_it()
     expect_stderr_matches '^results in results.db; '
 }
 
+plain__second_run__tells_what_was_done_before_from_what_is_done_now()
+{
+    progress_sweep
+    sed -i 's/^x = .*/x = [2, 1]/' sweep.toml
+    printf '[retry]\nexit = 2\nbackoff = "0"\n' >>sweep.toml
+    run_meshsweep run --progress plain -j 1 --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_matches '^1/4 done \(25%\): 1 ok, 0 failed, 0 skipped, 0 running, 3 pending; .*; best 20 \(job 1\)$'
+    # Job 2 fails twice, and is one job; the best is that of the first run until a better one comes.
+    run_meshsweep run --progress plain -j 1
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_matches '^exit .*  exit status 7  \(again\)$'
+    expect_stderr_matches '^4/4 done \(100%\): 2 ok, 1 failed \(1 exit\), 1 skipped, 0 running, 0 pending; .*; best 20 \(job 1\)$'
+}
+
+plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
+{
+    progress_sweep
+    echo '[ "$1$2" = 110 ] || { echo >ready; exec sleep 60; }; echo "score: 1"' >job.sh
+    run_meshsweep run --progress plain -j 1 --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    start_meshsweep run --progress plain -j 1
+    wait_until "[ -e ready ]" 20
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_stderr_matches '^1/4 done \(25%\): 0 ok, 0 failed, 1 skipped, 0 running, 3 pending; '
+}
+
 plain__hostile_values__do_not_reach_the_terminal()
 {
     progress_sweep

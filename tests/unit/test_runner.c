@@ -267,7 +267,11 @@ static void runner_run__counts_and_events__agree_with_the_table(void **state)
     assert_int_equal(c->failed, 1);
     assert_int_equal(c->pending + c->running, 0);
     assert_int_equal(c->finished_now, 5);
-    assert_int_equal(c->failures[FAILURE_LOST], 1);
+    assert_int_equal(c->ok_now, 3);
+    assert_int_equal(c->failed_now, 1);
+    /* What is tried again is no failure of its job. */
+    assert_int_equal(c->failures[FAILURE_EXIT], 1);
+    assert_int_equal(c->failures[FAILURE_LOST], 0);
     assert_true(c->has_best && c->best == 4 && c->best_job_id == 4);
     workplace_remove(&p);
 }
