@@ -182,8 +182,10 @@ static const struct part parts[] = {
     {"SELECT avg(duration_ms) FROM (SELECT duration_ms FROM attempt WHERE duration_ms IS NOT NULL AND"
      " failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND ?1 ORDER BY id DESC LIMIT 1000)",
      read_mean},
-    {"SELECT (count(*) - 1) * 1000.0 / nullif(max(ended) - min(ended), 0) FROM (SELECT ended FROM attempt"
-     " WHERE ended IS NOT NULL AND ?1 ORDER BY id DESC LIMIT " LITERAL(RATE_WINDOW) ")",
+    /* Of the newest runner: between it and those before it nothing ran. A clock may have been set back meanwhile. */
+    {"SELECT iif(max(ended) > min(started), count(*) * 1000.0 / (max(ended) - min(started)), NULL) FROM"
+     " (SELECT runner_id, started, ended FROM attempt WHERE ended IS NOT NULL AND ?1 ORDER BY id DESC LIMIT " LITERAL(
+         RATE_WINDOW) ") WHERE runner_id = (SELECT max(id) FROM runner)",
      read_rate},
     {"SELECT CASE WHEN (SELECT max(id) FROM attempt) <= " LITERAL(DEVICE_HOURS_MOST) " AND ?1 THEN"
      " (SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id) END",

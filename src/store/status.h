@@ -76,7 +76,7 @@ struct sweep_status {
     size_t retry_count, retry_total;
     struct status_rule *rules; /* those that are false for any combination, in the order in which they are tried */
     size_t rule_count;
-    double rate;          /* attempts that ended per second, over the last RATE_WINDOW of them; NaN: unknown */
+    double rate;          /* attempts of the newest runner that ended, per second, over the last RATE_WINDOW; NaN: unknown */
     double device_hours;  /* of all attempts in the database that ended; NaN: too many to add up at each look */
     double device_hours_left; /* for jobs that are not done, each like the mean of the last 1,000; NaN: unknown, or none is left */
     struct status_node *slow_nodes; /* by a fifth or more slower than matched jobs elsewhere, of the last 10,000 attempts */

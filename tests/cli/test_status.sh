@@ -79,6 +79,29 @@ status__json__the_same_for_programs()
     expect_sql '' "SELECT readfile('status.json')->>'\$.eta_ms'"
 }
 
+# Two jobs at a time that take a second each, and end together: two a second, whatever an earlier runner did.
+status__rate__of_the_newest_runner_from_its_first_start()
+{
+    fixture_database "INSERT INTO runner (id, host, boot_id, pid, start_ticks, started, tool_version, provenance)
+            VALUES (100, 'h', 'b', 1, 1, 5000000, 'x', '{}')" \
+        "UPDATE attempt SET runner_id = 100, state = 'ok', failure = NULL, started = 5000000, ended = 5001000 + id
+            WHERE id IN (1, 2)"
+    run_meshsweep status --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout status.json
+    expect_sql '2.0' "SELECT round(readfile('status.json')->>'\$.jobs_per_second', 1)"
+    # The clock was set back while they ran: nothing is known.
+    sql 'UPDATE attempt SET ended = 4000000 WHERE runner_id = 100'
+    run_meshsweep status --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout status.json
+    expect_sql '' "SELECT readfile('status.json')->>'\$.jobs_per_second'"
+}
+
 status__all_done__no_word_of_running()
 {
     fixture_database "DELETE FROM attempt WHERE id = 8; DELETE FROM job WHERE id IN (4, 5, 6, 7, 8); DELETE FROM rule;" \
