@@ -150,7 +150,10 @@ static void add_text(const struct space *space, const struct plan *plan, const s
     if (isnan(plan->device_hours_max))
         buffer_add_text(out, "no bound on the time: some job has no time limit\n");
     else
-        buffer_printf(out, "at most %.1f device-hours, if every job runs into its time limit\n", plan->device_hours_max);
+        buffer_printf(out,
+                      plan->device_hours_max < 1 ? "at most %.3g device-hours, if every job runs into its time limit\n"
+                                                 : "at most %.1f device-hours, if every job runs into its time limit\n",
+                      plan->device_hours_max);
     add_predicted_cost(space, plan, out);
     if (space->command_count == 0)
         buffer_add_text(out, "the file has no [job] command: `run` needs one, there or with --command\n");

@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
+#include "cli/hint.h"
 #include "cli/output.h"
 #include "config/model_info.h"
 #include "report/progress.h"
@@ -17,7 +18,6 @@
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/shell_words.h"
 
 #define WATCH_MS 2000
 
@@ -40,6 +40,7 @@ static const struct option options[] = {
 
 /* What is printed: the database's part and what only this moment knows. */
 struct view {
+    const char *path; /* of the database */
     struct sweep_status status;
     bool runner_alive;
     int64_t now_ms, eta_ms;
@@ -57,6 +58,7 @@ static int64_t job_count(const struct sweep_status *s)
 static int read_view(const char *path, struct view *out, struct error *e)
 {
     struct db *db = NULL;
+    out->path = path;
     if (store_open_read_only(path, &db, e) < 0)
         return -1;
     int rc = status_read(db, &out->status, e);
@@ -123,14 +125,19 @@ static int64_t elapsed_ms(const struct view *v, const struct status_attempt *a)
     return v->now_ms > a->started_ms ? v->now_ms - a->started_ms : 0;
 }
 
-static void add_how_to_go_on(const struct sweep_status *s, struct buffer *b)
+static void add_how_to_go_on(const struct view *v, struct buffer *b)
 {
     buffer_add_text(b, "\nno runner is at work; `meshsweep run");
-    if (strcmp(s->path, "sweep.toml") != 0) {
-        buffer_add_text(b, " -c ");
-        shell_add_word(b, s->path);
-    }
+    hint_add_config(b, v->status.path);
+    hint_add_db(b, v->path);
     buffer_add_text(b, "` goes on from here\n");
+}
+
+static void add_see_best(const struct view *v, struct buffer *b)
+{
+    buffer_add_text(b, " (see meshsweep best");
+    hint_add_db(b, v->path);
+    buffer_add_text(b, ")\n");
 }
 
 static void add_running(const struct view *v, struct buffer *b)
@@ -140,7 +147,7 @@ static void add_running(const struct view *v, struct buffer *b)
     if (s->attempt_total == 0 && s->running + s->pending == 0)
         return;
     if (!v->runner_alive)
-        add_how_to_go_on(s, b);
+        add_how_to_go_on(v, b);
     else if (s->attempt_total > 0)
         buffer_printf(b, "\nrunning now, all done in %s\n", progress_format_eta(v->eta_ms, text, sizeof text));
     for (size_t i = 0; i < s->attempt_count; i++) {
@@ -221,7 +228,8 @@ static void add_best(const struct view *v, struct buffer *b)
     text_add_rounded(b, s->best);
     buffer_printf(b, "%s", s->unit[0] ? " " : "");
     add_printable(v, s->unit, 40, b);
-    buffer_printf(b, ", job %lld (see meshsweep best)\n", (long long)s->best_job);
+    buffer_printf(b, ", job %lld", (long long)s->best_job);
+    add_see_best(v, b);
 }
 
 static void add_fact(const cJSON *info, enum model_fact fact, const char *what, struct buffer *b)
@@ -280,7 +288,8 @@ static void add_pareto(const struct view *v, struct buffer *b)
     }
     for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
         buffer_printf(b, "%s%lld", i ? ", " : ": ", (long long)p->jobs[i].job_id);
-    buffer_printf(b, "%s (see meshsweep best)\n", p->count > PARETO_LISTED ? ", ..." : "");
+    buffer_add_text(b, p->count > PARETO_LISTED ? ", ..." : "");
+    add_see_best(v, b);
 }
 
 /* Digits of the largest, so that counts stand under each other. */

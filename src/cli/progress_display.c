@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "cli/expected_time.h"
+#include "cli/hint.h"
 #include "cli/output.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/shell_words.h"
 
 #define PLAIN_EVERY_MS 10000 /* a line on how far it is, in a log */
 #define JSON_EVERY_MS 1000
@@ -319,6 +321,19 @@ static void say_winner(struct progress_display *d, const struct best *best)
     put_line(d);
 }
 
+/* As they are to be typed, whatever the database is called. */
+static void say_where(struct progress_display *d, const char *db_path)
+{
+    buffer_printf(&d->line, "results in %s; see meshsweep best", db_path);
+    hint_add_db(&d->line, db_path);
+    buffer_add_text(&d->line, ", meshsweep status");
+    hint_add_db(&d->line, db_path);
+    buffer_add_text(&d->line, ", or sqlite3 ");
+    shell_add_word(&d->line, db_path);
+    buffer_add_text(&d->line, " 'select * from ranking'");
+    put_line(d);
+}
+
 void progress_display_end(struct progress_display *d, const struct run_result *result, const struct best *best,
                           const char *db_path)
 {
@@ -336,7 +351,5 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
     put_line(d);
     if (best && best->count > 0)
         say_winner(d, best);
-    buffer_printf(&d->line, "results in %s; see meshsweep best, meshsweep status, or sqlite3 %s 'select * from ranking'",
-                  db_path, db_path);
-    put_line(d);
+    say_where(d, db_path);
 }

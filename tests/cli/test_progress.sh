@@ -58,6 +58,29 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
     expect_stderr_matches '^1/4 done \(25%\): 0 ok, 0 failed, 1 skipped, 0 running, 3 pending; '
 }
 
+plain__another_database__hints_name_it()
+{
+    progress_sweep
+    run_meshsweep run --progress plain -d 'my results.db' --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "results in my results.db; see meshsweep best -d 'my results.db', meshsweep status -d 'my results.db', or sqlite3 'my results.db' 'select"
+    run_meshsweep status -d 'my results.db'
+    expect_status 0
+    expect_stdout_contains "no runner is at work; \`meshsweep run -d 'my results.db'\` goes on from here"
+    expect_stdout_contains "(see meshsweep best -d 'my results.db')"
+    expect_no_stderr
+    run_meshsweep plan -d 'my results.db'
+    expect_status 0
+    expect_stdout_contains 'at most 0.5 device-hours, if every job runs into its time limit'
+    expect_no_stderr
+    sed -i 's/^command.*/&\ntimeout = "2s"/' sweep.toml
+    run_meshsweep plan -d 'my results.db'
+    expect_status 0
+    expect_stdout_contains 'at most 0.00167 device-hours, if every job runs into its time limit'
+    expect_no_stderr
+}
+
 plain__hostile_values__do_not_reach_the_terminal()
 {
     progress_sweep
