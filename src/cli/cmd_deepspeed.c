@@ -11,7 +11,6 @@
 #include "run/become.h"
 #include "run/devices.h"
 #include "store/open.h"
-#include "store/status.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -299,28 +298,12 @@ static int write_tree(const struct tuning *t, const char *exps_dir, const char *
     return rc;
 }
 
-/* The rules that leave nothing to run. */
-static int tell_rules(const struct tuning *t, struct error *e)
-{
-    struct db *db = NULL;
-    struct sweep_status status = {0};
-    int rc = store_open_read_only(t->o->db, &db, e);
-    rc = rc < 0 ? rc : status_read(db, &status, e);
-    for (size_t i = 0; rc == 0 && i < status.rule_count; i++)
-        if (!status.rules[i].warning)
-            output_message("%lld combinations are excluded by %s: %s", (long long)status.rules[i].combinations,
-                           status.rules[i].name, status.rules[i].reason);
-    status_free(&status);
-    store_close(db);
-    return rc;
-}
-
 /* A failed attempt is an answer too: with a winner the tuning went well. */
 static int conclude(const struct tuning *t, int status, const char *results_dir, char *const *winner, struct error *e)
 {
     if (status == STATUS_NOTHING) {
         output_message("no configuration can be run, so there is no best one and nothing to launch");
-        return tell_rules(t, e) < 0 ? -1 : STATUS_JOBS_FAILED;
+        return STATUS_JOBS_FAILED;
     }
     if (status != STATUS_OK && status != STATUS_JOBS_FAILED)
         return status;

@@ -25,6 +25,7 @@
 #include "store/best.h"
 #include "store/contenders.h"
 #include "store/open.h"
+#include "store/status.h"
 #include "util/memory.h"
 
 extern char **environ;
@@ -278,9 +279,23 @@ static int status_of(const struct execution *x)
 {
     if (x->result.signal)
         return STATUS_SIGNAL + x->result.signal;
-    if (x->result.counts.total == 0)
+    if (x->result.counts.total == 0 && x->result.counts.gone == 0)
         return STATUS_NOTHING;
     return x->result.counts.failed > 0 || x->result.gave_up ? STATUS_JOBS_FAILED : STATUS_OK;
+}
+
+/* What leaves nothing to run. */
+static void tell_rules(const struct execution *x)
+{
+    struct sweep_status status;
+    struct error none = ERROR_INIT;
+    if (x->enumeration.counts.jobs > 0 || status_read(x->db, &status, &none) < 0)
+        return;
+    for (size_t i = 0; i < status.rule_count; i++)
+        if (!status.rules[i].warning)
+            output_message("%lld combinations are excluded by %s: %s", (long long)status.rules[i].combinations,
+                           status.rules[i].name, status.rules[i].reason);
+    status_free(&status);
 }
 
 /* Without an objective, or before anything is ok, there is no winner: that is no error. */
@@ -366,6 +381,10 @@ static int run_enumerated(struct execution *x, struct error *e)
         return -1;
     tell_search(x);
     tell_end(x);
+    tell_rules(x);
+    if (x->result.counts.gone > 0)
+        output_message("%lld of the attempts are not recorded, because their rows were deleted while they ran; the next"
+                       " run makes their jobs anew", (long long)x->result.counts.gone);
     return 0;
 }
 

@@ -18,9 +18,16 @@ static int check_class(const char *name, struct error *e)
 {
     if (strcmp(name, "all") == 0 || failure_by_name(name) != FAILURE_NONE)
         return 0;
+    struct buffer hint = BUFFER_INIT;
     const char *near = suggest_nearest(name, failure_names + 1, FAILURE_COUNT - 1);
-    return error_set(e, ERROR_USAGE, "--retry-failed: there is no failure class `%s`%s%s%s", name,
-                     near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "");
+    if (near)
+        buffer_printf(&hint, " (did you mean `%s`?)", near);
+    else
+        for (int i = 1; i < FAILURE_COUNT; i++)
+            buffer_printf(&hint, "%s%s", i == 1 ? "; there are " : ", ", failure_names[i]);
+    error_set(e, ERROR_USAGE, "--retry-failed: there is no failure class `%s`%s", name, buffer_text(&hint));
+    buffer_free(&hint);
+    return -1;
 }
 
 /* "timeout,oom" as words; all classes when empty. */

@@ -68,6 +68,7 @@ void tally_end(struct run_counts *c, const struct runner_options *options, const
     c->failed_now += rec->fate == FATE_FAILED;
     c->pending += rec->fate == FATE_AGAIN;
     c->total -= rec->fate == FATE_GONE;
+    c->gone += rec->fate == FATE_GONE;
     if (rec->fate == FATE_GONE)
         return;
     c->failures[rec->verdict.failure] += rec->fate == FATE_FAILED;

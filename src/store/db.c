@@ -21,7 +21,8 @@ static const struct {
     {SQLITE_FULL, "the disk is full; free some space and start again: nothing recorded is lost"},
     {SQLITE_READONLY, "it cannot be written; check its permissions and those of its directory"},
     {SQLITE_NOTADB, "it is not a SQLite database; name another file with -d"},
-    {SQLITE_CORRUPT, "the database is damaged; run `meshsweep check -d FILE` to see what is wrong"},
+    {SQLITE_CORRUPT, "the database is damaged: `meshsweep check -d FILE` says what is wrong, sqlite3 FILE .recover | sqlite3 NEW saves"
+                     " what can be read"},
     {SQLITE_CANTOPEN, "it cannot be opened; check that the file and its directory exist and may be read"},
     {SQLITE_BUSY, "another program holds it locked; close it and start again"},
     {SQLITE_IOERR, "the disk reported an error; check the file system and start again: nothing recorded is lost"},

@@ -216,6 +216,11 @@ retry_failed__of_an_unknown_class__hint()
     expect_no_stdout
     # shellcheck disable=SC2016 # literal
     expect_stderr 'meshsweep: --retry-failed: there is no failure class `timeot` (did you mean `timeout`?)'
+    run_meshsweep run --retry-failed=nonsense
+    expect_status 2
+    expect_no_stdout
+    # shellcheck disable=SC2016 # literal
+    expect_stderr_matches 'there is no failure class `nonsense`; there are exit, .*, timeout, '
     expect_no_file results.db
 }
 
@@ -393,9 +398,23 @@ END
     wait_command
     expect_status 0
     expect_no_stdout
-    expect_no_stderr
+    expect_stderr_matches '^meshsweep: [12] of the attempts are not recorded, because their rows were deleted while they ran; '
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
+job_rows__all_deleted_while_one_runs__not_nothing_matched()
+{
+    waiting_sweep
+    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.02; done' >job.sh
+    start_meshsweep run --progress none --limit 1
+    wait_until "[ \$(lines_of ran.log) = 1 ]" 20
+    sql "DELETE FROM job"
+    touch go
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_stderr 'meshsweep: 1 of the attempts are not recorded, because their rows were deleted while they ran; the next run makes their jobs anew'
 }
 
 numbers_come_again__files_of_before__are_not_read()
