@@ -312,9 +312,11 @@ static void close_lines(struct line_reader *r, struct collector *c)
 static void read_metrics_file(const char *path, struct collector *c)
 {
     struct line_reader *r = open_lines(path, 0, c);
+    const size_t before = c->list.malformed_lines;
     const char *line;
     while (r && (line = line_reader_next(r)))
         read_metrics_line(c, line);
+    c->list.malformed_metrics = c->list.malformed_lines - before;
     close_lines(r, c);
 }
 

@@ -22,6 +22,7 @@ struct sample_list {
     size_t count;
     int read_error;         /* errno when the machine could not read all that was there; 0: it could */
     size_t malformed_lines; /* of $MESHSWEEP_METRICS and JSON-lines readers: torn or not an object */
+    size_t malformed_metrics; /* of these, those of $MESHSWEEP_METRICS, where nothing else has a place */
 };
 
 #define SAMPLE_LIST_INIT {0}

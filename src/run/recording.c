@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/buffer.h"
 #include "util/fault.h"
 #include "util/memory.h"
+
+/* Names of metrics in a message, and how long they may be. */
+#define REPORTED_TOLD 5
+#define REPORTED_BYTES 40
 
 static const struct metric undeclared = {.take = TAKE_MEDIAN};
 
@@ -100,6 +105,35 @@ static void judge_unread(struct recording *r, const struct outcome *o)
                                 " run with --retry-failed"));
 }
 
+/* "; it reported loss, step_time": a name that is misspelt is seen at once. */
+static void add_reported(const struct sample_list *l, struct buffer *text)
+{
+    size_t told = 0;
+    for (size_t m = 0; m < l->name_count && told < REPORTED_TOLD; m++) {
+        size_t i = 0;
+        while (i < l->count && l->samples[i].metric != m)
+            i++;
+        if (i == l->count || strlen(l->names[m]) > REPORTED_BYTES)
+            continue;
+        buffer_printf(text, "%s%s", told ? ", " : "; it reported ", l->names[m]);
+        told++;
+    }
+}
+
+/* What there is instead of the objective. */
+static void explain_missing(struct recording *r)
+{
+    struct buffer text = BUFFER_INIT;
+    if (r->verdict.failure != FAILURE_NO_METRIC)
+        return;
+    buffer_add_text(&text, r->verdict.message);
+    add_reported(&r->samples, &text);
+    if (r->samples.malformed_metrics > 0)
+        buffer_printf(&text, "; lines of its metrics file that are no JSON objects: %zu", r->samples.malformed_metrics);
+    free(r->verdict.message);
+    r->verdict.message = buffer_take(&text);
+}
+
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
     struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
@@ -109,6 +143,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     find_objective(&r);
     r.verdict = classify(context->classifier, o, o->log_path, context->sweep->objective_count > 0, r.has_objective);
     judge_unread(&r, o);
+    explain_missing(&r);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = (struct attempt_end){

@@ -161,6 +161,20 @@ END
     expect_stderr 'meshsweep: no job is best: 2 are ok, but none has a finite v'
 }
 
+objective__missing__told_with_what_there_is_instead()
+{
+    job_lines 'objective = "max:speed"' "$(regex_metric loss)" <<'END'
+echo '{"sped": 3, "step": 1}' >"$MESHSWEEP_METRICS"; echo loss: 2
+printf '%s\n' '{"speed": 3' 'speed 4' '' '{"speed": "fast"}' >"$MESHSWEEP_METRICS"
+echo '{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}' >"$MESHSWEEP_METRICS"
+END
+    run_silently 3
+    expect_sql "exit status 0, but the objective was not reported; it reported loss, sped
+exit status 0, but the objective was not reported; lines of its metrics file that are no JSON objects: 2
+exit status 0, but the objective was not reported; it reported a, b, c, d, e" \
+        "SELECT message FROM attempt WHERE failure = 'no-metric' ORDER BY job_id"
+}
+
 objective__missing__is_a_failure_only_where_one_is_declared()
 {
     job_lines 'objective = "min:latency"' "$(regex_metric latency)" <<'END'
