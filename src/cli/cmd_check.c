@@ -5,9 +5,8 @@
 #include "cli/output.h"
 #include "cli/search_model.h"
 #include "cli/search_setup.h"
+#include "cli/sweep_space.h"
 #include "config/sweep_reader.h"
-#include "deepspeed/ds_config.h"
-#include "space/build.h"
 #include "store/audit.h"
 #include "store/open.h"
 #include "util/buffer.h"
@@ -53,15 +52,13 @@ static int check_sweep(const char *path, struct error *e)
     struct space_options build = {0};
     struct search_setup search = {0};
     const struct run_options as_in_the_file = {0};
+    struct problems problems = PROBLEMS_INIT;
     uint64_t candidates = 0;
-    int rc = sweep_load(path, &sweep, e);
-    if (rc == 0 && sweep->model_space)
+    int rc = sweep_read(path, &sweep, &problems, e);
+    if (rc == 0 && problems.found == 0 && sweep->model_space)
         rc = search_model_check(sweep, &candidates, e);
     if (rc == 0)
-        rc = ds_config_open(sweep, &ds_config, e);
-    build.base = ds_config_base(ds_config);
-    if (rc == 0)
-        rc = space_build(sweep, &build, &space, e);
+        rc = sweep_space_build(sweep, &build, &problems, &ds_config, &space, e);
     if (rc == 0)
         rc = search_setup_read(&as_in_the_file, sweep, &search, e);
     if (rc == 0)
@@ -71,6 +68,7 @@ static int check_sweep(const char *path, struct error *e)
     space_free(space);
     ds_config_free(ds_config);
     sweep_free(sweep);
+    problems_free(&problems);
     return rc;
 }
 

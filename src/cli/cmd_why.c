@@ -79,7 +79,6 @@ static int compile_filter(struct session *s, const struct arguments *a, struct d
                           struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
-    struct error problems = ERROR_INIT;
     int rc = 0;
     bool is_job = a->word_count == 1 && !strchr(a->words[0], '=');
     if (is_job)
@@ -89,10 +88,8 @@ static int compile_filter(struct session *s, const struct arguments *a, struct d
     if (rc == 0 && a->word_count == 0)
         buffer_add_text(&sql, "true");
     const struct source_text source = {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "why", buffer_text(&sql)};
-    if (rc == 0 && compile_expression(s->space, &source, out, &problems) < 0) {
-        *e = problems;
-        rc = -1;
-    }
+    if (rc == 0)
+        rc = compile_alone(s->space, &source, out, e);
     buffer_free(&sql);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/search_model.h"
+#include "cli/sweep_space.h"
 #include "config/sweep_reader.h"
 #include "run/classify.h"
 #include "run/hosts.h"
@@ -63,12 +64,8 @@ static char *const *given_command(struct session *s, const struct run_options *o
 
 static int compile_only(struct session *s, const char *only, struct error *e)
 {
-    struct error problems = ERROR_INIT;
     const struct source_text source = {only, UNKNOWN_IS_ERROR, NULL, "--only", only};
-    if (compile_expression(s->space, &source, &s->only, &problems) == 0)
-        return 0;
-    *e = problems;
-    return -1;
+    return compile_alone(s->space, &source, &s->only, e);
 }
 
 /* --prune; "estimate" leaves the threshold to the file. */
@@ -87,10 +84,13 @@ static int set_prune(struct session *s, const char *how, struct error *e)
     return 0;
 }
 
-static int load(struct session *s, const struct run_options *o, struct error *e)
+/* With problems the sweep is only good for finding more of them. */
+static int load(struct session *s, const struct run_options *o, struct problems *problems, struct error *e)
 {
-    if (sweep_load(o->config, &s->sweep, e) < 0)
+    if (sweep_read(o->config, &s->sweep, problems, e) < 0)
         return -1;
+    if (problems->found > 0)
+        return 0;
     if (o->metric && sweep_set_objective(s->sweep, o->metric, e) < 0)
         return error_context(e, "--metric");
     if (!o->search_model)
@@ -203,14 +203,11 @@ static int exclude_larger(struct session *s, struct error *e)
     return 0;
 }
 
-int session_build(struct session *s, const double *facts, struct error *e)
+static int build(struct session *s, const double *facts, struct problems *problems, struct error *e)
 {
     struct space *space = NULL;
-    if (!s->ds_config && ds_config_open(s->sweep, &s->ds_config, e) < 0)
-        return -1;
-    s->space_options.base = ds_config_base(s->ds_config);
     s->space_options.facts = facts;
-    int rc = space_build(s->sweep, &s->space_options, &space, e);
+    int rc = sweep_space_build(s->sweep, &s->space_options, problems, &s->ds_config, &space, e);
     s->space_options.facts = NULL;
     if (rc < 0)
         return -1;
@@ -220,22 +217,39 @@ int session_build(struct session *s, const double *facts, struct error *e)
     return s->only_text ? compile_only(s, s->only_text, e) : 0;
 }
 
+int session_build(struct session *s, const double *facts, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    int rc = build(s, facts, &problems, e);
+    problems_free(&problems);
+    return rc;
+}
+
+/* The sweep as the command line changes it. */
+static int prepare(struct session *s, const struct run_options *o, struct error *e)
+{
+    if (o->prune && set_prune(s, o->prune, e) < 0)
+        return -1;
+    if (o->in_allocation && o->executor != EXECUTOR_SLURM)
+        return error_set(e, ERROR_USAGE, "--in-allocation is for --executor slurm");
+    bool here = o->executor == EXECUTOR_LOCAL || o->in_allocation;
+    return here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0) ? -1 : 0;
+}
+
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
 {
     *s = (struct session){.only_text = o->only};
     if (o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0)
         return -1;
     s->space_options = (struct space_options){.manual_timeout_ms = o->manual_timeout_ms, .command = given_command(s, o, a)};
-    if (load(s, o, e) < 0)
-        return -1;
-    if (o->prune && set_prune(s, o->prune, e) < 0)
-        return -1;
-    if (o->in_allocation && o->executor != EXECUTOR_SLURM)
-        return error_set(e, ERROR_USAGE, "--in-allocation is for --executor slurm");
-    bool here = o->executor == EXECUTOR_LOCAL || o->in_allocation;
-    if (here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0))
-        return -1;
-    return session_build(s, NULL, e);
+    struct problems problems = PROBLEMS_INIT;
+    int rc = load(s, o, &problems, e);
+    if (rc == 0 && problems.found == 0)
+        rc = prepare(s, o, e);
+    if (rc == 0)
+        rc = build(s, NULL, &problems, e);
+    problems_free(&problems);
+    return rc;
 }
 
 void session_close(struct session *s)

@@ -9,6 +9,8 @@
 
 #define LONGEST_TEXT 400
 #define CUT_MARK "…"
+/* Names are compared one by one; a file with more wrong entries than these is told enough. */
+#define MOST_EXCUSED 1000
 
 /* One line for a terminal: keys and values come from the file and may hold anything. */
 static void tidy(char *text)
@@ -39,13 +41,37 @@ void problems_add(struct problems *p, struct position at, const char *format, ..
         text = xstrdup(format);
     tidy(text);
     p->items = array_grow(p->items, p->kept, sizeof *p->items);
+    at.file = at.file ? xstrdup(at.file) : NULL;
     p->items[p->kept++] = (struct problem){.at = at, .order = order, .text = text};
+}
+
+void problems_excuse(struct problems *p, const char *name)
+{
+    if (p->excused_count == MOST_EXCUSED)
+        p->all_excused = true;
+    if (problems_excused(p, name))
+        return;
+    p->excused = array_grow(p->excused, p->excused_count, sizeof *p->excused);
+    p->excused[p->excused_count++] = xstrdup(name);
+}
+
+void problems_excuse_all(struct problems *p)
+{
+    p->all_excused = true;
+}
+
+bool problems_excused(const struct problems *p, const char *name)
+{
+    for (size_t i = 0; i < p->excused_count; i++)
+        if (strcmp(p->excused[i], name) == 0)
+            return true;
+    return p->all_excused;
 }
 
 static size_t rank_of(const char *file, char *const *files)
 {
     size_t rank = 0;
-    while (file && files[rank] && files[rank] != file)
+    while (file && files && files[rank] && strcmp(files[rank], file) != 0)
         rank++;
     return rank;
 }
@@ -56,6 +82,9 @@ static int compare(const void *a, const void *b, void *files)
     size_t x_rank = rank_of(x->at.file, files), y_rank = rank_of(y->at.file, files);
     if (x_rank != y_rank)
         return x_rank < y_rank ? -1 : 1;
+    int by_name = x->at.file && y->at.file ? strcmp(x->at.file, y->at.file) : 0;
+    if (by_name != 0)
+        return by_name;
     if (x->at.line != y->at.line)
         return x->at.line < y->at.line ? -1 : 1;
     if (x->at.column != y->at.column)
@@ -90,8 +119,13 @@ int problems_report(struct problems *p, char *const *files, struct error *e)
 
 void problems_free(struct problems *p)
 {
-    for (size_t i = 0; i < p->kept; i++)
+    for (size_t i = 0; i < p->kept; i++) {
+        free((char *)p->items[i].at.file);
         free(p->items[i].text);
+    }
+    for (size_t i = 0; i < p->excused_count; i++)
+        free(p->excused[i]);
     free(p->items);
+    free(p->excused);
     *p = (struct problems)PROBLEMS_INIT;
 }

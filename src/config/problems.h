@@ -2,14 +2,15 @@
 #ifndef MESHSWEEP_CONFIG_PROBLEMS_H
 #define MESHSWEEP_CONFIG_PROBLEMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/sweep.h"
 #include "util/error.h"
 
 struct problem {
-    struct position at;
-    size_t order; /* in which it was found */
+    struct position at; /* `file` is the problem's own */
+    size_t order;       /* in which it was found */
     char *text;
 };
 
@@ -17,19 +18,30 @@ struct problems {
     struct problem *items;
     size_t kept;  /* in `items`: at most PROBLEMS_KEPT */
     size_t found; /* in all */
+    /* Names that were written where they could not be read: see problems_excuse. */
+    char **excused;
+    size_t excused_count;
+    bool all_excused;
 };
 
 #define PROBLEMS_KEPT 20000
 #define PROBLEMS_SHOWN 50
-#define PROBLEMS_INIT {NULL, 0, 0}
+#define PROBLEMS_INIT {0}
 
-/* `at.file` is borrowed until problems_report. A `line` of 0: the message stands after the file's name alone; a
- * `file` of NULL: it stands alone. Control characters become "?", long texts are cut. */
+/* A `line` of 0: the message stands after the file's name alone; a `file` of NULL: it stands alone. Control characters
+ * become "?", long texts are cut. */
 void problems_add(struct problems *p, struct position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* One mistake is told once: a name whose entry is a problem itself is not called unknown where it is used. Excuses
+ * `name`, or whatever name there may be: a table that could not be read at all has keys that nobody knows. */
+void problems_excuse(struct problems *p, const char *name);
+void problems_excuse_all(struct problems *p);
+bool problems_excused(const struct problems *p, const char *name);
+
 /* 0 when there are none. Else fills `e` (ERROR_USAGE) with one line per problem, sorted by file (in the order of
- * `files`, NULL-terminated), line and column, the last line counting those that are not shown; returns -1. */
+ * `files`, NULL-terminated, then others; NULL: none is known), line and column, the last line counting those that are
+ * not shown; returns -1. */
 int problems_report(struct problems *p, char *const *files, struct error *e);
 
 void problems_free(struct problems *p);

@@ -81,6 +81,43 @@ void problem_at_value(const struct reading *r, const struct toml_node *node, con
     free(text);
 }
 
+/* "(pp, tp)" has two names. */
+static void excuse_names(struct problems *p, const char *prefix, const char *key)
+{
+    while (*key) {
+        size_t length = template_name_length(key);
+        if (length > 0) {
+            char *name = xasprintf("%s%s%.*s", prefix, *prefix ? "." : "", (int)length, key);
+            problems_excuse(p, name);
+            free(name);
+        }
+        key += length ? length : 1;
+    }
+}
+
+static void excuse_below(struct problems *p, const struct toml_node *node, const char *prefix)
+{
+    for (size_t i = 0; i < node->child_count && !p->all_excused; i++) {
+        const struct toml_node *child = &node->children[i];
+        if (!child->key) {
+            excuse_below(p, child, prefix);
+            continue;
+        }
+        char *whole = xasprintf("%s%s%s", prefix, *prefix ? "." : "", child->key);
+        excuse_names(p, prefix, child->key);
+        if (child->kind == NODE_TABLE)
+            excuse_below(p, child, whole);
+        free(whole);
+    }
+}
+
+void reading_excuse(const struct reading *r, const struct toml_node *node)
+{
+    if (node->key)
+        excuse_names(r->problems, "", node->key);
+    excuse_below(r->problems, node, "");
+}
+
 void problem_twice(const struct reading *r, const struct toml_node *node, const char *name,
                    const struct position *first)
 {
@@ -112,6 +149,7 @@ bool check_key_name(const struct reading *r, const struct toml_node *node, const
     size_t length = template_name_length(name);
     if (length == 0 || name[length]) {
         problem_at_key(r, node, "\"%s\" cannot be a key: " KEY_FORM, name);
+        problems_excuse(r->problems, name);
         return false;
     }
     for (size_t i = 0; i < sizeof own_placeholders / sizeof *own_placeholders; i++) {
@@ -224,6 +262,7 @@ bool check_entry_count(const struct reading *r, const struct toml_node *node, si
     if (have + node->child_count <= MOST_ENTRIES)
         return true;
     problem_at_key(r, node, "more than %d %s", MOST_ENTRIES, what);
+    problems_excuse_all(r->problems);
     return false;
 }
 

@@ -57,6 +57,10 @@ void problem_at_key(const struct reading *r, const struct toml_node *node, const
 void problem_at_value(const struct reading *r, const struct toml_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What a node that could not be read would have told of is excused (problems_excuse): names in its key, and, of a table
+ * or a list of tables, the keys below it. */
+void reading_excuse(const struct reading *r, const struct toml_node *node);
+
 /* Complains at the value that `name` was given before. */
 void problem_twice(const struct reading *r, const struct toml_node *node, const char *name,
                    const struct position *first);

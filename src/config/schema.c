@@ -345,11 +345,13 @@ static const char *home_of(const char *name)
     return NULL;
 }
 
-static void unknown_key(const struct schema *s, const struct reading *r, const struct toml_node *node)
+/* Returns the key that may have been meant; s->count: none is near. */
+static size_t unknown_key(const struct schema *s, const struct reading *r, const struct toml_node *node)
 {
     /* A hint that nobody will see is not looked for: a hostile file may have a million such keys. */
     bool shown = r->problems->found < PROBLEMS_KEPT;
     const char *close = shown ? nearest(s, node->key) : NULL;
+    reading_excuse(r, node);
     const char *home = shown && !close ? home_of(node->key) : NULL;
     if (close)
         problem_at_key(r, node, "unknown key \"%s\" in %s; did you mean \"%s\"?", node->key, s->title, close);
@@ -357,6 +359,16 @@ static void unknown_key(const struct schema *s, const struct reading *r, const s
         problem_at_key(r, node, "unknown key \"%s\" in %s; it belongs to %s", node->key, s->title, home);
     else
         problem_at_key(r, node, "unknown key \"%s\" in %s", node->key, s->title);
+    return close ? find(s, close) : s->count;
+}
+
+/* A table that was not read may have had any name. */
+static void excuse_value(const struct reading *r, const struct toml_node *node, unsigned types)
+{
+    if (types & (TYPE_TABLE | TYPE_TABLES))
+        problems_excuse_all(r->problems);
+    else
+        reading_excuse(r, node);
 }
 
 static const char *role_name(enum file_role role)
@@ -372,15 +384,19 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
     for (size_t i = 0; i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
         size_t k = find(s, node->key);
-        if (k == s->count) {
-            unknown_key(s, r, node);
+        bool known = k < s->count;
+        if (!known)
+            k = unknown_key(s, r, node);
+        if (k < s->count)
+            seen[k] = true;
+        if (!known)
             continue;
-        }
-        seen[k] = true;
         if (!(s->keys[k].files & r->role))
             problem_at_key(r, node, "%s has no place in %s", node->key, role_name(r->role));
         else if (schema_expect(r, node, node->key, s->keys[k].types))
             found[k] = node;
+        if (!found[k])
+            excuse_value(r, node, s->keys[k].types);
     }
     for (size_t k = 0; k < s->count; k++)
         if (s->keys[k].required && !seen[k])

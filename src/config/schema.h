@@ -224,7 +224,8 @@ extern const struct schema schema_model_space, schema_range, schema_multiset, sc
 extern const struct schema schema_predict, schema_order, schema_import, schema_refuse, schema_slurm, schema_local;
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
- * not have, wrong types and missing keys are problems. `found[i]` becomes the value of the i-th key, NULL where it is
+ * not have, wrong types and missing keys (but for one that an unknown key seems to mean) are problems. What they would
+ * have told of is excused. `found[i]` becomes the value of the i-th key, NULL where it is
  * absent or wrong: what is found has one of the types of its key. */
 void schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table,
                   const struct toml_node **found);

@@ -116,7 +116,7 @@ static void check_all_derived(const struct reading *r, const struct words *keys)
 static void check_word(const struct reading *r, const struct word *word, const char *const *known, size_t count)
 {
     const char *dot = strchr(word->text, '.');
-    if (sweep_in_profile(r->sweep, &word->at))
+    if (sweep_in_profile(r->sweep, &word->at) || problems_excused(r->problems, word->text))
         return;
     for (size_t i = 0; i < count; i++)
         if (strcmp(known[i], word->text) == 0 || (dot && strcmp(known[i], dot + 1) == 0))
@@ -145,11 +145,25 @@ static void check_words(const struct reading *r, const struct words *keys)
     free(known);
 }
 
+/* Names are compared one by one, and SQLite takes 2,000 columns: a section with more keys is told of and left out. */
+static void check_key_count(const struct reading *r, enum section_kind kind, struct words *keys)
+{
+    struct section *section = &r->sweep->sections[kind];
+    if (keys->count <= SECTION_MOST_KEYS)
+        return;
+    problems_add(r->problems, section->blocks[0].at, "%s has %zu keys, more than %d", section_names[kind], keys->count,
+                 SECTION_MOST_KEYS);
+    problems_excuse_all(r->problems);
+    section_clear(section);
+    keys->count = 0;
+}
+
 void check_sections(const struct reading *r)
 {
     struct words keys[SECTION_COUNT];
     for (int kind = 0; kind < SECTION_COUNT; kind++) {
         keys[kind] = section_keys(&r->sweep->sections[kind]);
+        check_key_count(r, (enum section_kind)kind, &keys[kind]);
         check_case(r, &keys[kind]);
         check_names(r, &r->sweep->sections[kind]);
     }

@@ -10,6 +10,14 @@ bool sweep_is_label(const struct sweep *s, const char *key)
     return false;
 }
 
+bool word_list_has(const struct word_list *list, const char *text)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].text, text) == 0)
+            return true;
+    return false;
+}
+
 bool sweep_in_profile(const struct sweep *s, const struct position *at)
 {
     size_t rank = 0;

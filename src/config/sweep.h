@@ -42,6 +42,10 @@ struct block {
     struct position at;
 };
 
+/* What expressions work on is bounded: bytes of a value, and of a spec as JSON; keys of a section. */
+#define SPEC_LONGEST (64 << 10)
+#define SECTION_MOST_KEYS 1900
+
 struct section {
     struct block *blocks; /* a union, in file order; none: the section is absent */
     size_t block_count;
@@ -105,6 +109,17 @@ struct metric {
     int64_t warmup; /* leading samples dropped */
     enum take take;
     struct position at;
+};
+
+/* Words of a list. */
+struct listed_word {
+    char *text;
+    struct position at;
+};
+
+struct word_list {
+    struct listed_word *items;
+    size_t count;
 };
 
 struct objective {
@@ -304,8 +319,8 @@ struct sweep {
     struct objective *objectives; /* first is the one that ranks */
     size_t objective_count;
     char **labels;         /* keys that do not count towards identity: "name", "description", then [sweep] note; NULL-terminated */
-    char **disabled_rules; /* [sweep] disable_rules; NULL-terminated */
-    char **rule_sets;      /* [sweep] rule_sets: built-in rules that are in force only when asked for; NULL-terminated */
+    struct word_list disabled_rules; /* [sweep] disable_rules */
+    struct word_list rule_sets;      /* [sweep] rule_sets: built-in rules that are in force only when asked for */
     int64_t seed;          /* [sweep] seed; default 0 */
     struct section sections[SECTION_COUNT];
     struct derived *derived;
@@ -347,6 +362,8 @@ void block_clear(struct block *block);
 
 /* Releases the blocks of a section, which is then absent. */
 void section_clear(struct section *section);
+
+bool word_list_has(const struct word_list *list, const char *text);
 
 /* Whether `key` is a label (does not count towards identity). */
 bool sweep_is_label(const struct sweep *s, const char *key);

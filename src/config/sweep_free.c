@@ -151,6 +151,13 @@ static void free_model_info(struct model_info_config *m)
     free(m->keys);
 }
 
+static void free_words(struct word_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].text);
+    free(list->items);
+}
+
 void sweep_free(struct sweep *s)
 {
     if (!s)
@@ -166,8 +173,8 @@ void sweep_free(struct sweep *s)
         free(s->objectives[i].metric);
     free(s->objectives);
     free_list(s->labels);
-    free_list(s->disabled_rules);
-    free_list(s->rule_sets);
+    free_words(&s->disabled_rules);
+    free_words(&s->rule_sets);
     free_space(s);
     free_failures(s);
     free_job(&s->job);

@@ -68,8 +68,10 @@ static void read_synonym(const struct reading *r, const struct toml_node *node, 
         problem_at_key(r, node, "\"%s\" is no key", name);
         return;
     }
-    if (!schema_expect(r, node, name, types))
+    if (!schema_expect(r, node, name, types)) {
+        problems_excuse(r->problems, name);
         return;
+    }
     struct synonym *slot = synonym_slot(r, node, name);
     if (slot)
         *slot = (struct synonym){.name = xstrdup(name), .keys = key_list(r, node), .at = reading_at_key(r, node)};

@@ -200,8 +200,9 @@ static void read_metric_options(const struct reading *r, const struct toml_node 
     if (found[METRIC_UNIT])
         set_text(&m->unit, xstrdup(found[METRIC_UNIT]->text));
     if (found[METRIC_BETTER]) {
-        m->better_given = true;
-        m->maximise = check_choice(r, found[METRIC_BETTER], directions, LENGTH(directions)) == 0;
+        int which = check_choice(r, found[METRIC_BETTER], directions, LENGTH(directions));
+        m->better_given = which >= 0;
+        m->maximise = which == 0;
     }
     if (found[METRIC_WARMUP] && check_range(r, found[METRIC_WARMUP], 0, MOST_WARMUP))
         m->warmup = found[METRIC_WARMUP]->integer;
@@ -235,6 +236,7 @@ static void read_metric(const struct reading *r, const struct toml_node *node)
         return;
     if (node->kind != NODE_TABLE) {
         schema_wrong_type(r, node, node->key, TYPE_TABLE);
+        problems_excuse(r->problems, node->key);
         return;
     }
     const struct toml_node *found[METRIC_COUNT];

@@ -65,8 +65,10 @@ static void finish(const struct reading *r, bool complete)
 {
     finish_labels(r);
     finish_job(&r->sweep->job);
-    if (!complete)
+    if (!complete) {
+        problems_excuse_all(r->problems);
         return;
+    }
     finish_objectives(r);
     check_sections(r);
     check_model_info(r);
@@ -120,9 +122,9 @@ static struct hash128 hash_texts(const struct sweep *s)
     return hash;
 }
 
-int sweep_parse(const char *path, const char *text, size_t length, struct sweep **out, struct error *e)
+/* Filled as far as the text could be read. */
+static struct sweep *parse(const char *path, const char *text, size_t length, struct problems *problems)
 {
-    struct problems problems = PROBLEMS_INIT;
     struct documents documents = DOCUMENTS_INIT;
     struct sweep *s = xcalloc(1, sizeof *s);
     s->job.grace_ms = DEFAULT_GRACE_MS;
@@ -131,19 +133,24 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
     s->job.repeat = 1;
     executors_set_defaults(s);
     model_info_set_defaults(s);
-    s->disabled_rules = xcalloc(1, sizeof *s->disabled_rules);
-    s->rule_sets = xcalloc(1, sizeof *s->rule_sets);
     s->job.pass_environment = xcalloc(1, sizeof *s->job.pass_environment);
     s->job.secrets = xcalloc(1, sizeof *s->job.secrets);
-    documents_read(path, text, length, s, &documents, &problems);
-    read_documents(s, &documents, &problems);
+    documents_read(path, text, length, s, &documents, problems);
+    read_documents(s, &documents, problems);
     if (!s->name)
         s->name = base_name(path);
     if (!s->description)
         s->description = xstrdup("");
     s->hash = hash_texts(s);
-    int rc = problems_report(&problems, s->files, e);
     documents_free(&documents);
+    return s;
+}
+
+int sweep_parse(const char *path, const char *text, size_t length, struct sweep **out, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct sweep *s = parse(path, text, length, &problems);
+    int rc = problems_report(&problems, s->files, e);
     problems_free(&problems);
     if (rc == 0)
         *out = s;
@@ -152,16 +159,32 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
     return rc;
 }
 
+static int read_text(const char *path, struct buffer *text, struct error *e)
+{
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return error_set(e, ERROR_USAGE, "%s: there is no such file; name the sweep file with -c FILE", path);
+    int rc = file_read(path, TOML_MOST_BYTES, text, e);
+    if (rc < 0 && e)
+        e->kind = ERROR_USAGE;
+    return rc;
+}
+
 int sweep_load(const char *path, struct sweep **out, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    if (access(path, F_OK) < 0 && errno == ENOENT)
-        return error_set(e, ERROR_USAGE, "%s: there is no such file; name the sweep file with -c FILE", path);
-    int rc = file_read(path, TOML_MOST_BYTES, &text, e);
-    if (rc < 0 && e)
-        e->kind = ERROR_USAGE;
+    int rc = read_text(path, &text, e);
     if (rc == 0)
         rc = sweep_parse(path, buffer_text(&text), text.length, out, e);
+    buffer_free(&text);
+    return rc;
+}
+
+int sweep_read(const char *path, struct sweep **out, struct problems *problems, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    int rc = read_text(path, &text, e);
+    if (rc == 0)
+        *out = parse(path, buffer_text(&text), text.length, problems);
     buffer_free(&text);
     return rc;
 }

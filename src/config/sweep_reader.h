@@ -4,13 +4,18 @@
 
 #include <stddef.h>
 
+#include "config/problems.h"
 #include "config/sweep.h"
 
 /* Reads and checks. On failure `e` (ERROR_USAGE) holds every problem found, one line each:
  * "file:line:column: message". `*out` is the caller's, to be released with sweep_free. */
 int sweep_load(const char *path, struct sweep **out, struct error *e);
 
-/* The same from memory; `path` is only for messages and for finding includes and profiles beside it. */
+/* The same, but problems are added to `problems`, and the sweep is given in any case, filled as far as it could be read:
+ * for space_build_noting, which finds what else is wrong. -1 where there is nothing to read. */
+int sweep_read(const char *path, struct sweep **out, struct problems *problems, struct error *e);
+
+/* As sweep_load from memory; `path` is only for messages and for finding includes and profiles beside it. */
 int sweep_parse(const char *path, const char *text, size_t length, struct sweep **out, struct error *e);
 
 #endif

@@ -43,6 +43,8 @@ static void read_derived(const struct reading *r, const struct toml_node *node)
 {
     char *expression = check_key_name(r, node, node->key) ? read_expression(r, node) : NULL;
     struct derived *d = expression ? derived_slot(r, node) : NULL;
+    if (!expression)
+        problems_excuse(r->problems, node->key);
     if (d)
         *d = (struct derived){.name = xstrdup(node->key), .expression = expression, .at = reading_at_key(r, node)};
     else
@@ -104,8 +106,11 @@ static void read_rule(const struct reading *r, const struct toml_node *table)
 {
     const struct toml_node *found[RULE_COUNT];
     schema_match(&schema_rule, r, table, found);
-    if (!check_rule(r, found))
+    if (!check_rule(r, found)) {
+        if (found[RULE_NAME])
+            problems_excuse(r->problems, found[RULE_NAME]->text);
         return;
+    }
     struct rule *rule = rule_slot(r, found[RULE_NAME]);
     if (!rule)
         return;

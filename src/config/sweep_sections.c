@@ -81,10 +81,21 @@ static struct value read_value(const struct block_reading *b, const char *key, c
     const struct toml_node *bad = find_not_finite(node);
     if (bad)
         problem_at_value(b->r, bad, "%s: NaN and infinities cannot be swept over", key);
-    return is_size(b, key) ? size_value(b->r, key, node) : plain_value(node);
+    struct value v = is_size(b, key) ? size_value(b->r, key, node) : plain_value(node);
+    if (v.text && strlen(v.text) > SPEC_LONGEST)
+        problem_at_value(b->r, node, "%s: a value of %zu KiB, more than %d KiB; put it into a file and sweep over its name",
+                         key, strlen(v.text) >> 10, SPEC_LONGEST >> 10);
+    return v;
 }
 
 /* --- axes --- */
+
+/* A single value that is not there: the key is known, so that what uses it can be checked. */
+static void leave_empty(struct axis *axis)
+{
+    axis->value_count = 1;
+    axis->values = xcalloc(axis->key_count, sizeof *axis->values);
+}
 
 static struct axis *add_axis(const struct block_reading *b, const struct toml_node *node, char **keys, size_t count)
 {
@@ -139,6 +150,7 @@ static void read_list_axis(const struct block_reading *b, const struct toml_node
     if (node->child_count == 0) {
         problem_at_value(b->r, node, "%s: an axis needs a value (a list that is a value goes into list_values)",
                          node->key);
+        leave_empty(axis);
         return;
     }
     axis->values = xcalloc(node->child_count, sizeof *axis->values);
@@ -203,10 +215,13 @@ static void read_group_values(const struct block_reading *b, const struct toml_n
     if (one && node->child_count != axis->key_count) {
         problem_at_value(b->r, node, "%s ties %zu keys: it takes a list of lists of %zu values each", node->key,
                          axis->key_count, axis->key_count);
+        leave_empty(axis);
         return;
     }
-    if (!one && !check_tuples(b->r, node, axis->key_count))
+    if (!one && !check_tuples(b->r, node, axis->key_count)) {
+        leave_empty(axis);
         return;
+    }
     axis->value_count = one ? 1 : node->child_count;
     axis->values = xcalloc(axis->value_count * axis->key_count, sizeof *axis->values);
     for (size_t i = 0; i < axis->value_count; i++)
@@ -237,6 +252,7 @@ static void read_group(const struct block_reading *b, const struct toml_node *no
     size_t count;
     if (!group_parse(node->key, &keys, &count)) {
         problem_at_key(b->r, node, "\"%s\" is no tied group: it is written \"(a, b)\"", node->key);
+        reading_excuse(b->r, node);
         return;
     }
     for (size_t k = 0; prefix && k < count; k++) {
@@ -248,8 +264,10 @@ static void read_group(const struct block_reading *b, const struct toml_node *no
         read_group_values(b, node, add_axis(b, node, keys, count));
         return;
     }
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
+        problems_excuse(b->r->problems, keys[k]);
         free(keys[k]);
+    }
     free(keys);
 }
 

@@ -60,13 +60,18 @@ static void gather_keys(const struct reading *r, const struct toml_node *list, s
     }
 }
 
-static void read_names(const struct reading *r, const struct toml_node *list, const char *what, char ***out)
+static void read_names(const struct reading *r, const struct toml_node *list, const char *what, struct word_list *out)
 {
-    if (!check_entry_count(r, list, list_length(*out), "names"))
+    if (!check_entry_count(r, list, out->count, "names"))
         return;
-    for (size_t i = 0; i < list->child_count; i++)
-        if (check_entry_name(r, reading_at_value(r, &list->children[i]), list->children[i].text, what))
-            list_add(out, list->children[i].text);
+    for (size_t i = 0; i < list->child_count; i++) {
+        const char *text = list->children[i].text;
+        const struct position at = reading_at_value(r, &list->children[i]);
+        if (!check_entry_name(r, at, text, what) || word_list_has(out, text))
+            continue;
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct listed_word){.text = xstrdup(text), .at = at};
+    }
 }
 
 static void replace_text(char **text, const struct toml_node *string)
@@ -128,6 +133,8 @@ static bool own_direction(const struct reading *r, const struct word *word, bool
         *maximise = metric->maximise;
         return true;
     }
+    if (problems_excused(r->problems, word->text))
+        return false;
     const char *near = nearest_metric(job, word->text);
     if (near)
         problems_add(r->problems, word->at, "objective: there is no metric \"%s\"; did you mean \"%s\"?", word->text,

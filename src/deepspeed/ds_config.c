@@ -41,51 +41,56 @@ static bool is_users_own(const struct sweep *s, const char *name)
 
 /* Every member of `object` must be one of `known`. */
 static void check_names(const struct ds_config *c, const struct json *object, const char *const *known,
-                        const char *what, struct error *e)
+                        const char *what, struct problems *problems)
 {
     for (size_t i = 0; i < object->count; i++) {
         const struct json *m = &object->children[i];
         const char *near = suggest_nearest(m->name, known, length_of(known));
         if ((near && strcmp(near, m->name) == 0) || is_users_own(c->sweep, m->name))
             continue;
-        error_add_line(e, ERROR_USAGE, "%s:%d:%d: DeepSpeed knows no %s \"%s\"%s%s%s", c->path, m->line, m->column, what,
-                       m->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        problems_add(problems, (struct position){c->path, m->line, m->column}, "DeepSpeed knows no %s \"%s\"%s%s%s",
+                     what, m->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
 }
 
-static int check_root(const struct ds_config *c, struct error *e)
+static void check_root(const struct ds_config *c, struct problems *problems)
 {
-    struct error problems = ERROR_INIT;
     const struct json *zero = json_text_find(&c->root, "zero_optimization");
-    if (c->root.kind != JSON_OBJECT)
-        return error_set(e, ERROR_USAGE, "%s:%d:%d: a ds_config is a JSON object", c->path, 1, 1);
-    check_names(c, &c->root, ds_sections, "section", &problems);
+    check_names(c, &c->root, ds_sections, "section", problems);
     if (zero && zero->kind == JSON_OBJECT)
-        check_names(c, zero, ds_zero_keys, "key of zero_optimization", &problems);
-    if (!problems.kind)
-        return 0;
-    *e = problems;
-    return -1;
+        check_names(c, zero, ds_zero_keys, "key of zero_optimization", problems);
 }
 
-static int read_base(struct ds_config *c, struct error *e)
+static bool parse_base(struct ds_config *c, struct problems *problems)
 {
     const struct deepspeed_settings *d = &c->sweep->deepspeed;
     struct buffer text = BUFFER_INIT;
-    if (!d->config) {
-        c->root.kind = JSON_OBJECT;
-        return 0;
-    }
+    struct error why = ERROR_INIT;
+    bool good = false;
     c->path = path_beside(c->sweep->path, d->config);
-    int rc = file_read(c->path, LARGEST_CONFIG, &text, e);
-    if (rc < 0) {
-        error_context(e, "%s:%d:%d: [deepspeed] config", d->config_at.file, d->config_at.line, d->config_at.column);
-        e->kind = ERROR_USAGE;
-    } else {
-        rc = json_text_parse(c->path, buffer_text(&text), &c->root, e);
-    }
+    if (file_read(c->path, LARGEST_CONFIG, &text, &why) < 0)
+        problems_add(problems, d->config_at, "[deepspeed] config: %s", why.text);
+    else if (json_text_parse(c->path, buffer_text(&text), &c->root, &why) < 0)
+        problems_add(problems, (struct position){NULL, 0, 0}, "%s", why.text);
+    else if (c->root.kind != JSON_OBJECT)
+        problems_add(problems, (struct position){c->path, 1, 1}, "a ds_config is a JSON object");
+    else
+        good = true;
     buffer_free(&text);
-    return rc < 0 ? -1 : check_root(c, e);
+    return good;
+}
+
+/* Without a base that can be read it is an empty one, and nobody knows what names it would have had. */
+static void read_base(struct ds_config *c, struct problems *problems)
+{
+    if (c->sweep->deepspeed.config && parse_base(c, problems)) {
+        check_root(c, problems);
+        return;
+    }
+    if (c->sweep->deepspeed.config)
+        problems_excuse_all(problems);
+    json_text_free(&c->root);
+    c->root = (struct json){.kind = JSON_OBJECT};
 }
 
 /* Whether jobs get a section "autotuning" that has DeepSpeed measure something. */
@@ -165,7 +170,7 @@ static const char *place_of(const struct sweep *s, const char *key, bool is_tabl
 }
 
 /* DeepSpeed refuses a key of zero_optimization that it does not know: it would cost every job its start. */
-static void check_zero_key(const struct axis *axis, const char *key, const char *place, struct error *problems)
+static void check_zero_key(const struct axis *axis, const char *key, const char *place, struct problems *problems)
 {
     static const char section[] = "zero_optimization.";
     if (strncmp(place, section, sizeof section - 1) != 0)
@@ -173,13 +178,12 @@ static void check_zero_key(const struct axis *axis, const char *key, const char 
     char *name = xstrndup(place + sizeof section - 1, strcspn(place + sizeof section - 1, "."));
     const char *near = suggest_nearest(name, ds_zero_keys, length_of(ds_zero_keys));
     if (!near || strcmp(near, name) != 0)
-        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: `%s`: DeepSpeed knows no key of zero_optimization \"%s\"%s%s%s",
-                       axis->at.file, axis->at.line, axis->at.column, key, name, near ? "; did you mean \"" : "",
-                       near ? near : "", near ? "\"?" : "");
+        problems_add(problems, axis->at, "`%s`: DeepSpeed knows no key of zero_optimization \"%s\"%s%s%s", key, name,
+                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     free(name);
 }
 
-static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct error *problems)
+static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct problems *problems)
 {
     const struct value *value = &axis->values[k];
     const char *place = place_of(c->sweep, axis->keys[k], value->kind == VALUE_JSON && value->text[0] == '{');
@@ -190,35 +194,30 @@ static void check_spec_key(const struct ds_config *c, const struct axis *axis, s
     if (place)
         check_zero_key(axis, axis->keys[k], place, problems);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
-        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: `%s` lies below something in %s that is no object",
-                       axis->at.file, axis->at.line, axis->at.column, axis->keys[k], c->path ? c->path : "the ds_config");
+        problems_add(problems, axis->at, "`%s` lies below something in %s that is no object", axis->keys[k],
+                     c->path ? c->path : "the ds_config");
     json_text_free(&probe);
     buffer_free(&text);
 }
 
-static int check_specs(const struct ds_config *c, struct error *e)
+static void check_specs(const struct ds_config *c, struct problems *problems)
 {
-    struct error problems = ERROR_INIT;
     for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++) {
         const struct section *section = &c->sweep->sections[kind];
         for (size_t b = 0; b < section->block_count; b++)
             for (size_t a = 0; a < section->blocks[b].axis_count; a++)
                 for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
-                    check_spec_key(c, &section->blocks[b].axes[a], k, &problems);
+                    check_spec_key(c, &section->blocks[b].axes[a], k, problems);
     }
-    if (problems.kind)
-        *e = problems;
-    return problems.kind ? -1 : 0;
 }
 
 /* Arguments are put among words; a line for the shell has none. */
-static int check_command(const struct sweep *s, struct error *e)
+static void check_command(const struct sweep *s, struct problems *problems)
 {
     char *const *c = s->job.command;
     if (s->deepspeed.argument_count == 0 || !c || strcmp(c[0], "/bin/sh") != 0 || !c[1] || strcmp(c[1], "-c") != 0)
-        return 0;
-    return error_set(e, ERROR_USAGE, "%s:%d:%d: arg_mappings need [job] command as a list of words, not as one line",
-                     s->job.command_at.file, s->job.command_at.line, s->job.command_at.column);
+        return;
+    problems_add(problems, s->job.command_at, "arg_mappings need [job] command as a list of words, not as one line");
 }
 
 /* What stands there for a tuner: its section, and "zero_optimization": "all", of which the specs have the stages. */
@@ -230,28 +229,22 @@ static void drop_tuning(struct json *root)
         json_text_remove(root, "zero_optimization");
 }
 
-int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *e)
+struct ds_config *ds_config_open(const struct sweep *s, struct problems *problems)
 {
+    if (!s->deepspeed.given)
+        return NULL;
     struct ds_config *c = xcalloc(1, sizeof *c);
     c->sweep = s;
-    if (!s->deepspeed.given) {
-        free(c);
-        *out = NULL;
-        return 0;
-    }
-    int rc = check_command(s, e) < 0 ? -1 : read_base(c, e);
-    if (rc == 0 && is_profiled(s))
+    check_command(s, problems);
+    read_base(c, problems);
+    if (is_profiled(s))
         drop_tuning(&c->root);
-    if (rc < 0 || check_specs(c, e) < 0) {
-        ds_config_free(c);
-        return -1;
-    }
+    check_specs(c, problems);
     for (char **key = s->model_info.without; s->model_info.is_job && key && *key; key++)
         json_text_remove(&c->root, *key);
     add_constants(&c->base, &c->root, "");
     hash_base(c);
-    *out = c;
-    return 0;
+    return c;
 }
 
 void ds_config_free(struct ds_config *c)

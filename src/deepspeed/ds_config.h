@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_DEEPSPEED_DS_CONFIG_H
 #define MESHSWEEP_DEEPSPEED_DS_CONFIG_H
 
+#include "config/problems.h"
 #include "config/sweep.h"
 #include "space/build.h"
 #include "util/buffer.h"
@@ -9,11 +10,12 @@
 
 struct ds_config;
 
-/* Reads and checks the base file. ERROR_USAGE, each with file, line and column: a file that cannot be read or is no JSON
+/* Reads and checks the base file. Problems are added, each with file, line and column: a file that cannot be read or is no JSON
  * object, a name given twice, an unknown section or key of zero_optimization, in the specs too (with what may have been
  * meant), a key of the specs that goes below something in the file that is no object, and arg_mappings with a command for
- * the shell. `s` is borrowed. Without [deepspeed] `*out` is NULL. */
-int ds_config_open(const struct sweep *s, struct ds_config **out, struct error *e);
+ * the shell. `s` is borrowed. NULL without [deepspeed]; the caller's; good for
+ * the names that it has alone where there are problems. */
+struct ds_config *ds_config_open(const struct sweep *s, struct problems *problems);
 void ds_config_free(struct ds_config *c);
 
 /* What the space is to know of it; NULL for NULL. Borrowed. */

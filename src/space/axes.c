@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "space/expression.h"
 #include "util/buffer.h"
@@ -48,27 +49,42 @@ static void collect_slots(const struct names *n, enum section_kind section, stru
     qsort(x->slots, x->slot_count, sizeof *x->slots, by_name);
 }
 
-static int create_table(struct db *db, const struct names *n, enum section_kind section, struct expansion *x,
-                        struct error *e)
+/* SQLite compares names of columns without regard to case. Two such keys are a problem already: one column is there for
+ * what else is to be checked. */
+static bool has_column(const struct names *n, size_t key)
 {
-    struct buffer create = BUFFER_INIT, insert = BUFFER_INIT;
-    buffer_printf(&create, "CREATE TABLE \"%s\"(\"#id\" INTEGER PRIMARY KEY, \"#hash\" BLOB, \"#core\" TEXT, \"#json\" TEXT",
+    for (size_t i = 0; i < key; i++)
+        if (n->keys[i].section == n->keys[key].section && strcasecmp(n->keys[i].name, n->keys[key].name) == 0)
+            return true;
+    return false;
+}
+
+int axes_declare(const struct names *n, enum section_kind section, struct db *db, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_printf(&sql, "CREATE TABLE \"%s\"(\"#id\" INTEGER PRIMARY KEY, \"#hash\" BLOB, \"#core\" TEXT, \"#json\" TEXT",
                   section_names[section]);
-    buffer_printf(&insert, "INSERT INTO \"%s\" VALUES (?, ?, ?, ?", section_names[section]);
     for (size_t i = 0; i < n->key_count; i++) {
-        if (n->keys[i].section != section)
+        if (n->keys[i].section != section || has_column(n, i))
             continue;
-        buffer_add_text(&create, ", ");
-        expression_add_name(&create, n->keys[i].name);
-        buffer_add_text(&insert, ", ?");
+        buffer_add_text(&sql, ", ");
+        expression_add_name(&sql, n->keys[i].name);
     }
-    buffer_add_char(&create, ')');
-    buffer_add_char(&insert, ')');
-    int rc = db_exec(db, buffer_text(&create), e);
-    if (rc == 0)
-        rc = db_prepare(db, buffer_text(&insert), &x->insert, e);
-    buffer_free(&create);
-    buffer_free(&insert);
+    buffer_add_char(&sql, ')');
+    int rc = db_exec(db, buffer_text(&sql), e);
+    buffer_free(&sql);
+    return rc;
+}
+
+static int prepare_insert(struct expansion *x, enum section_kind section, struct db *db, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_printf(&sql, "INSERT INTO \"%s\" VALUES (?, ?, ?, ?", section_names[section]);
+    for (size_t i = 0; i < x->slot_count; i++)
+        buffer_add_text(&sql, ", ?");
+    buffer_add_char(&sql, ')');
+    int rc = db_prepare(db, buffer_text(&sql), &x->insert, e);
+    buffer_free(&sql);
     return rc;
 }
 
@@ -179,9 +195,12 @@ static void bind_axis(struct expansion *x, size_t a, size_t value)
     }
 }
 
-static int insert_spec(struct expansion *x, const size_t *at, struct error *e)
+static int insert_spec(struct expansion *x, const struct block *block, const size_t *at, struct error *e)
 {
     render_spec(x, at);
+    if (x->json.length > SPEC_LONGEST)
+        return error_set(e, ERROR_USAGE, "%s:%d:%d: a spec of %zu KiB, more than %d KiB", block->at.file, block->at.line,
+                         block->at.column, x->json.length >> 10, SPEC_LONGEST >> 10);
     struct hash128 hash = hash_bytes(x->identity.data, x->identity.length);
     stmt_bind_int(x->insert, 1, x->id++);
     stmt_bind_blob(x->insert, 2, hash.bytes, sizeof hash.bytes);
@@ -202,47 +221,51 @@ static bool advance(struct expansion *x, const struct block *block, size_t *at)
     return false;
 }
 
-static int check_size(const struct block *block, int64_t so_far, struct error *e)
+static int64_t block_size(const struct block *block)
 {
     int64_t product = 1;
-    for (size_t a = 0; a < block->axis_count; a++) {
+    for (size_t a = 0; a < block->axis_count && product <= MOST_SPECS; a++)
         product *= (int64_t)block->axes[a].value_count;
-        if (product > MOST_SPECS)
-            break;
+    return product;
+}
+
+int64_t axes_count(const struct sweep *s, enum section_kind section, struct problems *problems)
+{
+    const struct section *blocks = &s->sections[section];
+    int64_t count = 0;
+    for (size_t b = 0; b < blocks->block_count; b++) {
+        count += block_size(&blocks->blocks[b]);
+        if (count <= MOST_SPECS)
+            continue;
+        problems_add(problems, blocks->blocks[b].at, "this section expands to more than %d specs; split the sweep",
+                     MOST_SPECS);
+        break;
     }
-    if (so_far + product <= MOST_SPECS)
-        return 0;
-    return error_set(e, ERROR_USAGE, "%s:%d:%d: this section expands to more than %d specs; split the sweep",
-                     block->at.file, block->at.line, block->at.column, MOST_SPECS);
+    return count;
 }
 
 static int expand_block(struct expansion *x, const struct block *block, struct error *e)
 {
-    if (check_size(block, x->id, e) < 0)
-        return -1;
     size_t *at = xcalloc(block->axis_count, sizeof *at);
     int rc;
     attach_block(x, block);
     for (size_t a = 0; a < block->axis_count; a++)
         bind_axis(x, a, 0);
     do
-        rc = insert_spec(x, at, e);
+        rc = insert_spec(x, block, at, e);
     while (rc == 0 && advance(x, block, at));
     detach_block(x);
     free(at);
     return rc;
 }
 
-int axes_expand(const struct sweep *s, const struct names *n, enum section_kind section, struct db *db,
-                int64_t *count, struct error *e)
+int axes_fill(const struct sweep *s, const struct names *n, enum section_kind section, struct db *db, struct error *e)
 {
     struct expansion x = {0};
     collect_slots(n, section, &x);
-    int rc = create_table(db, n, section, &x, e);
+    int rc = prepare_insert(&x, section, db, e);
     for (size_t b = 0; rc == 0 && b < s->sections[section].block_count; b++)
         rc = expand_block(&x, &s->sections[section].blocks[b], e);
-    if (rc == 0)
-        *count = x.id;
     stmt_free(x.insert);
     free(x.slots);
     buffer_free(&x.json);

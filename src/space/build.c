@@ -124,78 +124,116 @@ static void add_base(struct space *space, const struct space_base *base)
         add_constant(&space->names, &base->constants[i]);
 }
 
-static void derive_declared(struct space *space, struct error *problems)
+static void derive_declared(struct space *space, struct problems *problems)
 {
     const struct sweep *s = space->sweep;
     for (size_t i = 0; i < s->derived_count; i++) {
         const struct derived *d = &s->derived[i];
         struct expression x = EXPRESSION_INIT;
         if (is_key_somewhere(&space->names, d->name)) {
-            error_add_line(problems, ERROR_USAGE, "%s:%d:%d: derived key `%s` is already a key of a spec; rename one",
-                           d->at.file, d->at.line, d->at.column, d->name);
+            problems_add(problems, d->at, "derived key `%s` is already a key of a spec; rename one", d->name);
             continue;
         }
         const struct source_text source = {d->expression, unknown_at(space, &d->at), &d->at, "derived key", d->name};
-        if (compile_expression(space, &source, &x, problems) == 0)
-            add_derived(&space->names, d->name, &x, false);
+        /* What is wrong here is told once, and not again where it is used. */
+        if (compile_expression(space, &source, &x, problems) < 0)
+            x = (struct expression){.sql = xstrdup(FACT_UNKNOWN)};
+        add_derived(&space->names, d->name, &x, false);
     }
 }
 
-static int expand_sections(struct space *space, const struct sweep *view, struct error *e)
+static int declare_sections(struct space *space, const struct sweep *view, struct problems *problems, struct error *e)
+{
+    int64_t product = 1;
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        space->counts[i] = axes_count(view, (enum section_kind)i, problems);
+        if (space->counts[i] && axes_declare(&space->names, (enum section_kind)i, space->db, e) < 0)
+            return -1;
+        if (space->counts[i] && __builtin_mul_overflow(product, space->counts[i], &product))
+            product = INT64_MAX;
+    }
+    if (product > MOST_COMBINATIONS)
+        problems_add(problems, (struct position){.file = view->path},
+                     "the product of the sections exceeds 10^18 combinations; split the sweep");
+    return 0;
+}
+
+static int fill_sections(struct space *space, const struct sweep *view, struct error *e)
 {
     if (db_exec(space->db, "BEGIN", e) < 0)
         return -1;
     for (int i = 0; i < SECTION_COUNT; i++)
-        if (view->sections[i].block_count &&
-            axes_expand(view, &space->names, (enum section_kind)i, space->db, &space->counts[i], e) < 0)
+        if (space->counts[i] && axes_fill(view, &space->names, (enum section_kind)i, space->db, e) < 0)
             return -1;
-    if (db_exec(space->db, "COMMIT", e) < 0)
+    return db_exec(space->db, "COMMIT", e);
+}
+
+/* All that can be wrong with expressions is found on empty tables. */
+static int compile_all(struct space *space, const struct space_options *options, struct problems *problems,
+                       struct error *e)
+{
+    const struct source_text devices = {"gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus"};
+    derive_declared(space, problems);
+    inert_compile(space, problems);
+    if (prediction_compile(space, problems, e) < 0)
         return -1;
-    int64_t product = 1;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i] && __builtin_mul_overflow(product, space->counts[i], &product))
-            product = INT64_MAX;
-    if (product > MOST_COMBINATIONS)
-        return error_set(e, ERROR_USAGE, "%s: the product of the sections exceeds 10^18 combinations; split the sweep",
-                         view->path);
+    job_texts_compile(space, options->command, problems);
+    order_compile(space, problems);
+    if (rules_compile(space, problems, e) < 0 || limits_compile(space, options->manual_timeout_ms, problems, e) < 0)
+        return -1;
+    compile_expression(space, &devices, &space->devices, problems);
     return 0;
 }
 
-int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e)
+static int build(struct space *space, const struct space_options *options, struct problems *problems, struct error *e)
 {
-    struct space *space = xcalloc(1, sizeof *space);
-    struct error problems = ERROR_INIT;
-    struct sweep view = with_default_cluster(s);
-    space->sweep = s;
-    if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0 || names_collect(&view, &space->names, e) < 0)
-        goto fail;
+    const struct sweep *s = space->sweep;
+    const struct sweep view = with_default_cluster(s);
+    if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0)
+        return -1;
+    names_collect(&view, &space->names, problems);
     derive_builtin(&space->names);
     add_base(space, options->base);
     if (s->model_info.given)
         add_facts(space, options->facts ? options->facts : s->model_info.facts);
     inert_mark(space);
-    if (expand_sections(space, &view, e) < 0)
-        goto fail;
+    if (declare_sections(space, &view, problems, e) < 0 || compile_all(space, options, problems, e) < 0)
+        return -1;
+    space->names.problems = NULL;
+    if (problems->found > 0)
+        return 0;
+    if (fill_sections(space, &view, e) < 0)
+        return -1;
     guard_limit_values(space->db);
-    derive_declared(space, &problems);
-    inert_compile(space, &problems);
-    if (prediction_compile(space, &problems, e) < 0)
-        goto fail;
-    job_texts_compile(space, options->command, &problems);
-    order_compile(space, &problems);
-    if (rules_compile(space, &problems, e) < 0 || limits_compile(space, options->manual_timeout_ms, &problems, e) < 0)
-        goto fail;
-    const struct source_text devices = {"gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus"};
-    compile_expression(space, &devices, &space->devices, &problems);
-    if (problems.kind) {
-        *e = problems;
-        goto fail;
-    }
-    *out = space;
     return 0;
-fail:
-    space_free(space);
-    return -1;
+}
+
+int space_build_noting(const struct sweep *s, const struct space_options *options, struct problems *problems,
+                       struct space **out, struct error *e)
+{
+    struct space *space = xcalloc(1, sizeof *space);
+    space->sweep = s;
+    int rc = build(space, options, problems, e);
+    if (rc < 0 || problems->found > 0) {
+        space_free(space);
+        space = NULL;
+    }
+    if (rc == 0)
+        *out = space;
+    return rc;
+}
+
+int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct space *space = NULL;
+    int rc = space_build_noting(s, options, &problems, &space, e);
+    if (rc == 0)
+        rc = problems_report(&problems, s->files, e);
+    if (rc == 0)
+        *out = space;
+    problems_free(&problems);
+    return rc;
 }
 
 void space_free(struct space *space)

@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_SPACE_BUILD_H
 #define MESHSWEEP_SPACE_BUILD_H
 
+#include "config/problems.h"
 #include "space/space.h"
 
 /* What a file beside the sweep file says of every job: a key that no spec has, or that a spec lacks, has this value
@@ -26,7 +27,13 @@ struct space_options {
     const double *facts;
 };
 
-/* Builds. Every expression and placeholder that does not resolve is reported at once, with its place. ERROR_USAGE. */
+/* Builds. Every expression and placeholder that does not resolve is added to `problems`, with its place. Where there are
+ * any, of before (sweep_read) or found now, `*out` is NULL; of a sweep with problems nothing is expanded. -1: it could not
+ * be found out. */
+int space_build_noting(const struct sweep *s, const struct space_options *options, struct problems *problems,
+                       struct space **out, struct error *e);
+
+/* The same of a sweep without problems: those that are found are the error (ERROR_USAGE). */
 int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e);
 void space_free(struct space *space);
 

@@ -14,13 +14,11 @@ enum unknown_names unknown_at(const struct space *space, const struct position *
     return sweep_in_profile(space->sweep, at) ? UNKNOWN_IS_NULL : UNKNOWN_IS_ERROR;
 }
 
-static int add_problem(const struct source_text *source, const char *why, struct error *problems)
+static int add_problem(const struct source_text *source, const char *why, struct problems *problems)
 {
-    const struct position *at = source->at;
-    if (!at || !at->file)
-        return error_add_line(problems, ERROR_USAGE, "%s `%s`: %s", source->what, source->name, why);
-    return error_add_line(problems, ERROR_USAGE, "%s:%d:%d: %s `%s`: %s", at->file, at->line, at->column, source->what,
-                          source->name, why);
+    const struct position nowhere = {NULL, 0, 0};
+    problems_add(problems, source->at ? *source->at : nowhere, "%s `%s`: %s", source->what, source->name, why);
+    return -1;
 }
 
 static void note_written(struct space *space, const struct source_text *source, const struct expression *x)
@@ -41,7 +39,7 @@ void compile_free(struct space *space)
 }
 
 int compile_expression(struct space *space, const struct source_text *source, struct expression *out,
-                  struct error *problems)
+                       struct problems *problems)
 {
     struct expression x = EXPRESSION_INIT;
     struct error why = ERROR_INIT;
@@ -91,4 +89,14 @@ int compile_blame(struct space *space, struct error *e)
             error_context(e, "%s:%d:%d", w->at.file, w->at.line, w->at.column);
     }
     return -1;
+}
+
+int compile_alone(struct space *space, const struct source_text *source, struct expression *out, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    int rc = compile_expression(space, source, out, &problems);
+    if (rc < 0)
+        problems_report(&problems, NULL, e);
+    problems_free(&problems);
+    return rc;
 }

@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_SPACE_COMPILE_H
 #define MESHSWEEP_SPACE_COMPILE_H
 
+#include "config/problems.h"
 #include "space/space.h"
 
 /* An expression as somebody wrote it. */
@@ -15,7 +16,10 @@ struct source_text {
 /* Resolves it and has SQLite compile it under the guard. A problem is added to `problems` as
  * "file:line:column: WHAT `NAME`: …"; returns -1 then. */
 int compile_expression(struct space *space, const struct source_text *source, struct expression *out,
-                  struct error *problems);
+                       struct problems *problems);
+
+/* The same for an expression of the command line: the problem is the error (ERROR_USAGE). */
+int compile_alone(struct space *space, const struct source_text *source, struct expression *out, struct error *e);
 
 /* After a statement over the spec tables has failed: when an expression is the cause, `e` names it and its place instead
  * (ERROR_USAGE). Returns -1. */

@@ -81,7 +81,7 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
         use_derived(r, index, sql);
     else if (!quoted && rewrite_is_word_of_sql(name))
         buffer_add_text(sql, name);
-    else if (found == RESOLVED_UNKNOWN && r->unknown == UNKNOWN_IS_NULL)
+    else if (found == RESOLVED_UNKNOWN && (r->unknown == UNKNOWN_IS_NULL || names_excused(r->names, name)))
         buffer_add_text(sql, "NULL");
     else {
         char *hint = names_hint(r->names, name);

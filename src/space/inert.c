@@ -41,7 +41,7 @@ static void add_condition(struct space *space, size_t key, const char *sql)
     slot->condition = both;
 }
 
-static void compile_entry(struct space *space, const struct inert *entry, struct error *problems)
+static void compile_entry(struct space *space, const struct inert *entry, struct problems *problems)
 {
     struct expression x = EXPRESSION_INIT;
     const struct source_text source = {entry->condition, unknown_at(space, &entry->at), &entry->at, "inert key",
@@ -55,10 +55,9 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
         known = true;
         add_condition(space, k, x.sql);
     }
-    if (!known && !sweep_in_profile(space->sweep, &entry->at)) {
+    if (!known && !sweep_in_profile(space->sweep, &entry->at) && !names_excused(&space->names, entry->key)) {
         char *hint = names_hint(&space->names, entry->key);
-        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: [inert]: no spec has the key `%s`%s", entry->at.file,
-                       entry->at.line, entry->at.column, entry->key, hint);
+        problems_add(problems, entry->at, "[inert]: no spec has the key `%s`%s", entry->key, hint);
         free(hint);
     }
     expression_free(&x);
@@ -82,7 +81,7 @@ static void sort(struct space *space)
     }
 }
 
-void inert_compile(struct space *space, struct error *problems)
+void inert_compile(struct space *space, struct problems *problems)
 {
     for (size_t i = 0; i < space->sweep->inert_count; i++)
         compile_entry(space, &space->sweep->inert[i], problems);

@@ -10,7 +10,7 @@ void inert_mark(struct space *space);
 
 /* Fills space->inert: a key that several entries name is inert where any of them says so. A condition that does not
  * resolve, and an entry of a sweep file that names no key, are added to `problems`. */
-void inert_compile(struct space *space, struct error *problems);
+void inert_compile(struct space *space, struct problems *problems);
 void inert_free_all(struct space *space);
 
 /* Appends ", COLUMN" for each section: its spec as canonical JSON without labels and without what is inert, NULL where

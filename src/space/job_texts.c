@@ -34,16 +34,17 @@ static int add_placeholder(struct space *space, const char *name, bool is_derive
     return (int)space->placeholder_count++;
 }
 
-static int resolve(struct space *space, const char *name, const struct position *at, struct error *problems)
+static int resolve(struct space *space, const char *name, const struct position *at, struct problems *problems)
 {
     size_t index = 0;
     enum resolution found = names_resolve(&space->names, name, &index);
     if (found == RESOLVED_KEY || found == RESOLVED_DERIVED)
         return add_placeholder(space, name, found == RESOLVED_DERIVED, index);
     enum runtime_name runtime = runtime_by_name(name);
+    if (names_excused(&space->names, name) && found == RESOLVED_UNKNOWN)
+        return 0;
     if (runtime >= RUNTIME_DS_CONFIG && !space->sweep->deepspeed.given) {
-        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: placeholder {%s} needs a [deepspeed] table", at->file, at->line,
-                       at->column, name);
+        problems_add(problems, *at, "placeholder {%s} needs a [deepspeed] table", name);
         return 0;
     }
     if (runtime) {
@@ -51,15 +52,14 @@ static int resolve(struct space *space, const char *name, const struct position 
         return -(int)runtime;
     }
     char *hint = names_hint(&space->names, name);
-    error_add_line(problems, ERROR_USAGE,
-                   "%s:%d:%d: %s placeholder {%s}%s; write {{%s} for the text itself", at->file, at->line, at->column,
-                   found == RESOLVED_AMBIGUOUS ? "ambiguous" : "unknown", name, hint, name);
+    problems_add(problems, *at, "%s placeholder {%s}%s; write {{%s} for the text itself",
+                 found == RESOLVED_AMBIGUOUS ? "ambiguous" : "unknown", name, hint, name);
     free(hint);
     return 0;
 }
 
 static struct job_text compile(struct space *space, const char *text, const struct position *at,
-                               struct error *problems)
+                               struct problems *problems)
 {
     struct job_text t = {template_parse(text), NULL};
     t.slots = xcalloc(t.template.count, sizeof *t.slots);
@@ -70,7 +70,7 @@ static struct job_text compile(struct space *space, const char *text, const stru
     return t;
 }
 
-void job_texts_compile(struct space *space, char *const *command, struct error *problems)
+void job_texts_compile(struct space *space, char *const *command, struct problems *problems)
 {
     const struct job_config *job = &space->sweep->job;
     struct position command_line = {"--command", 1, 1};

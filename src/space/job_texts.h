@@ -6,7 +6,7 @@
 
 /* Fills command, environment, directory, placeholders and needs_job_dir of `space`. `command` replaces the file's
  * when not NULL. An unknown placeholder is added to `problems` with its place and a near match. */
-void job_texts_compile(struct space *space, char *const *command, struct error *problems);
+void job_texts_compile(struct space *space, char *const *command, struct problems *problems);
 void job_texts_free(struct space *space);
 
 /* Appends the text with `values` (one per space->placeholders) put in. Runtime names come from `runtime` (indexed by

@@ -38,7 +38,7 @@ static char *limit_sql(const char *text)
     return xasprintf("duration_ms(%s)", text);
 }
 
-static void compile_given(struct space *space, struct error *problems)
+static void compile_given(struct space *space, struct problems *problems)
 {
     const struct job_config *job = &space->sweep->job;
     const struct {
@@ -79,7 +79,7 @@ static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
     free(automatic);
 }
 
-int limits_compile(struct space *space, int64_t manual_timeout_ms, struct error *problems, struct error *e)
+int limits_compile(struct space *space, int64_t manual_timeout_ms, struct problems *problems, struct error *e)
 {
     if (db_add_function(space->db, "duration_ms", duration_ms, NULL, e) < 0)
         return -1;

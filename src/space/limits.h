@@ -6,6 +6,6 @@
 
 /* Fills space->limits. An expression's number is seconds, its text a duration ("10m"), its NULL no limit. What does not
  * resolve is added to `problems`; -1 only when SQLite itself fails. */
-int limits_compile(struct space *space, int64_t manual_timeout_ms, struct error *problems, struct error *e);
+int limits_compile(struct space *space, int64_t manual_timeout_ms, struct problems *problems, struct error *e);
 
 #endif

@@ -7,6 +7,8 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
+#define MOST_HINT_PAIRS 1000000
+
 static struct key *find(const struct names *n, enum section_kind section, const char *name)
 {
     for (size_t i = 0; i < n->key_count; i++)
@@ -25,12 +27,14 @@ static bool axis_is_bool(const struct axis *a, size_t k)
     return a->values[k].kind == VALUE_BOOL;
 }
 
-/* A column of 0 and 1 must not stand for numbers here and truth there. */
+/* A column of 0 and 1 must not stand for numbers here and truth there. What could not be read says nothing. */
 static bool mixes_bool(const struct axis *a, size_t k, bool expected)
 {
-    for (size_t v = 0; v < a->value_count; v++)
-        if ((a->values[v * a->key_count + k].kind == VALUE_BOOL) != expected)
+    for (size_t v = 0; v < a->value_count; v++) {
+        enum value_kind kind = a->values[v * a->key_count + k].kind;
+        if (kind != VALUE_NULL && (kind == VALUE_BOOL) != expected)
             return true;
+    }
     return false;
 }
 
@@ -45,7 +49,7 @@ static bool is_auto(const struct axis *a, size_t k)
 }
 
 static void collect_axis(const struct sweep *s, enum section_kind section, const struct axis *a, struct names *n,
-                         struct error *e)
+                         struct problems *problems)
 {
     for (size_t k = 0; k < a->key_count; k++) {
         struct key *key = find(n, section, a->keys[k]);
@@ -59,9 +63,8 @@ static void collect_axis(const struct sweep *s, enum section_kind section, const
         }
         key->has_auto |= is_auto(a, k);
         if (mixes_bool(a, k, key->is_bool))
-            error_add_line(e, ERROR_USAGE,
-                           "%s:%d:%d: `%s` is a boolean in one place and something else in another; use one type",
-                           a->at.file, a->at.line, a->at.column, a->keys[k]);
+            problems_add(problems, a->at,
+                         "`%s` is a boolean in one place and something else in another; use one type", a->keys[k]);
     }
 }
 
@@ -98,36 +101,29 @@ static const struct axis *axis_of(const struct sweep *s, const char *name)
 }
 
 /* Two names of one thing in one sweep: rules would see one value and the job another. */
-static void refuse_doubles(const struct sweep *s, struct error *e)
+static void refuse_doubles(const struct sweep *s, struct problems *problems)
 {
     for (size_t i = 0; i < s->synonym_count; i++) {
         const char *first = axis_of(s, s->synonyms[i].name) ? s->synonyms[i].name : NULL;
         for (char **other = s->synonyms[i].keys; *other; other++) {
             const struct axis *axis = axis_of(s, *other);
             if (axis && first)
-                error_add_line(e, ERROR_USAGE, "%s:%d:%d: `%s` and `%s` are two names of one key; use one",
-                               axis->at.file, axis->at.line, axis->at.column, *other, first);
+                problems_add(problems, axis->at, "`%s` and `%s` are two names of one key; use one", *other, first);
             first = axis && !first ? *other : first;
         }
     }
 }
 
-int names_collect(const struct sweep *s, struct names *out, struct error *e)
+void names_collect(const struct sweep *s, struct names *out, struct problems *problems)
 {
-    struct names n = {.synonyms = s->synonyms, .synonym_count = s->synonym_count};
-    struct error problems = ERROR_INIT;
+    struct names n = {.synonyms = s->synonyms, .synonym_count = s->synonym_count, .problems = problems};
     for (int section = 0; section < SECTION_COUNT; section++)
         for (size_t b = 0; b < s->sections[section].block_count; b++)
             for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++)
-                collect_axis(s, (enum section_kind)section, &s->sections[section].blocks[b].axes[a], &n, &problems);
-    refuse_doubles(s, &problems);
-    if (problems.kind) {
-        names_free(&n);
-        return error_set(e, problems.kind, "%s", problems.text);
-    }
+                collect_axis(s, (enum section_kind)section, &s->sections[section].blocks[b].axes[a], &n, problems);
+    refuse_doubles(s, problems);
     mark_nullable(s, &n);
     *out = n;
-    return 0;
 }
 
 void names_free(struct names *n)
@@ -198,6 +194,12 @@ enum resolution names_resolve(const struct names *n, const char *text, size_t *i
     return found;
 }
 
+bool names_excused(const struct names *n, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return n->problems && (problems_excused(n->problems, name) || (dot && problems_excused(n->problems, dot + 1)));
+}
+
 static char *hint_ambiguous(const struct names *n, const char *text)
 {
     struct buffer b = BUFFER_INIT;
@@ -208,11 +210,19 @@ static char *hint_ambiguous(const struct names *n, const char *text)
     return buffer_take(&b);
 }
 
+/* Thousands of problems in a file of thousands of names: nobody reads the hints, and they would take minutes. */
+static bool is_worth_a_hint(const struct names *n)
+{
+    return !n->problems || n->problems->found * (n->key_count + n->derived_count) < MOST_HINT_PAIRS;
+}
+
 char *names_hint(const struct names *n, const char *text)
 {
     size_t index, count = 0;
     if (names_resolve(n, text, &index) == RESOLVED_AMBIGUOUS)
         return hint_ambiguous(n, text);
+    if (!is_worth_a_hint(n))
+        return xstrdup("");
     const char *dot = strchr(text, '.');
     bool qualified = false;
     for (int section = 0; dot && section < SECTION_COUNT; section++)

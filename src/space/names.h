@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "config/problems.h"
 #include "config/sweep.h"
-#include "util/error.h"
 
 /* A key of one section: a column of that section's table. */
 struct key {
@@ -38,17 +38,21 @@ struct names {
     size_t derived_count;
     const struct synonym *synonyms; /* the sweep's, borrowed */
     size_t synonym_count;
+    const struct problems *problems; /* which unknown names are excused, while a space is built; NULL: none */
 };
 
 enum resolution { RESOLVED_KEY = 1, RESOLVED_DERIVED, RESOLVED_UNKNOWN, RESOLVED_AMBIGUOUS };
 
 /* Collects every key of every block; a key that is a boolean in one spec and something else in another, and two keys
- * that are synonyms of each other, are errors at their place. `s` must outlive the names. */
-int names_collect(const struct sweep *s, struct names *out, struct error *e);
+ * that are synonyms of each other, are problems at their place. `s` must outlive the names. */
+void names_collect(const struct sweep *s, struct names *out, struct problems *problems);
 void names_free(struct names *n);
 
 /* Looks up "key", "section.key" or a derived key, then what it is a synonym of; `*index` is into keys or derived. */
 enum resolution names_resolve(const struct names *n, const char *text, size_t *index);
+
+/* Whether an unknown name is no problem: what would have told of it is one already. */
+bool names_excused(const struct names *n, const char *name);
 
 /* The key of that section, NULL when it has none of that name. */
 const struct key *names_find(const struct names *n, enum section_kind section, const char *name);

@@ -64,7 +64,7 @@ static char *coordinate_sql(const struct order_entry *entry, const struct expres
     return buffer_take(&sql);
 }
 
-static void compile_entry(struct space *space, const struct order_entry *entry, struct error *problems)
+static void compile_entry(struct space *space, const struct order_entry *entry, struct problems *problems)
 {
     struct expression value = EXPRESSION_INIT, when = EXPRESSION_INIT;
     const struct source_text source = {entry->expression, unknown_at(space, &entry->at), &entry->at, "[predict.order]",
@@ -85,7 +85,7 @@ static void compile_entry(struct space *space, const struct order_entry *entry, 
     expression_free(&when);
 }
 
-void order_compile(struct space *space, struct error *problems)
+void order_compile(struct space *space, struct problems *problems)
 {
     const struct predict_config *c = &space->sweep->predict;
     if (!c->given || c->order_count == 0)
@@ -94,8 +94,8 @@ void order_compile(struct space *space, struct error *problems)
     for (size_t i = 0; i < c->order_count; i++)
         compile_entry(space, &c->order[i], problems);
     if (space->order->count > ORDER_COORDINATES_MOST)
-        error_add_line(problems, ERROR_USAGE, "%s: [predict.order] has more than %d entries over keys of the sweep",
-                       space->sweep->path, ORDER_COORDINATES_MOST);
+        problems_add(problems, (struct position){.file = space->sweep->path},
+                     "[predict.order] has more than %d entries over keys of the sweep", ORDER_COORDINATES_MOST);
     if (space->order->count == 0 || c->prune == PRUNE_OFF)
         order_free(space);
 }

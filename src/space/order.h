@@ -18,7 +18,7 @@
 
 /* Fills space->order; it stays NULL where nothing is declared or [predict] prune is "off". What does not resolve in the
  * sweep file is added to `problems`; entries of profiles over keys that the sweep lacks are left out. */
-void order_compile(struct space *space, struct error *problems);
+void order_compile(struct space *space, struct problems *problems);
 void order_free(struct space *space);
 
 size_t order_coordinates(const struct space *space);

@@ -131,7 +131,7 @@ static bool call(void *context, const struct sql_argument *arguments, int count,
 
 struct mapping {
     struct space *space;
-    struct error *problems;
+    struct problems *problems;
     struct expression all; /* sections and keys of every input */
 };
 
@@ -206,8 +206,7 @@ static void map_declared(struct mapping *m)
         struct expression x = EXPRESSION_INIT;
         size_t input = input_find(k->name);
         if (input == INPUT_COUNT) {
-            error_add_line(m->problems, ERROR_USAGE, "%s:%d:%d: [predict.keys] has no input `%s`", k->at.file,
-                           k->at.line, k->at.column, k->name);
+            problems_add(m->problems, k->at, "[predict.keys] has no input `%s`", k->name);
             continue;
         }
         const struct source_text source = {k->expression, unknown_at(m->space, &k->at), &k->at, "[predict.keys]",
@@ -245,7 +244,7 @@ static bool states_parameters(const struct predict_config *c)
     return false;
 }
 
-static void create_predictor(struct space *space, struct error *problems)
+static void create_predictor(struct space *space, struct problems *problems)
 {
     const struct predict_config *c = &space->sweep->predict;
     struct error why = ERROR_INIT;
@@ -263,15 +262,13 @@ static void create_predictor(struct space *space, struct error *problems)
     struct predictor_options fallback = options;
     fallback.framework = NULL;
     if (predictor_create(&options, &space->prediction.predictor, &why) < 0) {
-        error_add_line(problems, ERROR_USAGE, "%s:%d:%d: %s", c->framework_at.file, c->framework_at.line,
-                       c->framework_at.column, why.text);
+        problems_add(problems, c->framework_at, "%s", why.text);
         predictor_create(&fallback, &space->prediction.predictor, &why);
     }
     for (size_t i = 0; i < c->number_count; i++) {
         const struct predict_number *n = &c->numbers[i];
         if (predictor_set(space->prediction.predictor, n->name, n->is_time, n->value, &why) < 0)
-            error_add_line(problems, ERROR_USAGE, "%s:%d:%d: [predict.%s]: %s", n->at.file, n->at.line, n->at.column,
-                           n->is_time ? "time" : "memory", why.text);
+            problems_add(problems, n->at, "[predict.%s]: %s", n->is_time ? "time" : "memory", why.text);
     }
 }
 
@@ -337,7 +334,7 @@ static char *write_note(const struct space *space, const char *missing)
                                "memory_bandwidth there");
 }
 
-int prediction_compile(struct space *space, struct error *problems, struct error *e)
+int prediction_compile(struct space *space, struct problems *problems, struct error *e)
 {
     const struct predict_config *c = &space->sweep->predict;
     struct space_prediction *p = &space->prediction;

@@ -39,7 +39,7 @@ struct space_prediction {
 
 /* Fills space->prediction and adds the derived keys; after the declared ones. What is wrong in [predict] is added to
  * `problems`; -1 only when SQLite refuses. */
-int prediction_compile(struct space *space, struct error *problems, struct error *e);
+int prediction_compile(struct space *space, struct problems *problems, struct error *e);
 void prediction_free(struct space *space);
 
 /* Appends the inputs as columns of a select, ", " between them. */

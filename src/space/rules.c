@@ -38,14 +38,6 @@ static void put(struct space *space, struct space_rule r)
     space->rules[space->rule_count++] = r;
 }
 
-static bool is_listed(char *const *list, const char *name)
-{
-    for (; list && *list; list++)
-        if (strcmp(*list, name) == 0)
-            return true;
-    return false;
-}
-
 static bool has_one_of(const struct names *n, char *alternatives)
 {
     size_t index;
@@ -82,7 +74,7 @@ static bool may_prune(const struct space_prediction *p, bool excludes)
     return p->asked && p->knows_capacity && (excludes ? by_estimate : p->prune != PRUNE_OFF);
 }
 
-static void add_builtin(struct space *space, const struct stmt *row, struct error *problems)
+static void add_builtin(struct space *space, const struct stmt *row, struct problems *problems)
 {
     struct space_rule r = {0};
     const char *name = stmt_text(row, 0), *require = stmt_text(row, 1);
@@ -90,7 +82,7 @@ static void add_builtin(struct space *space, const struct stmt *row, struct erro
     bool excludes = strcmp(stmt_text(row, 4), "warn") != 0;
     bool applies = is_by_prediction(row) ? may_prune(&space->prediction, excludes)
                                          : has_needed(&space->names, stmt_text(row, 5));
-    if (is_listed(space->sweep->disabled_rules, name) || !applies || (is_by_prediction(row) && find_rule(space, name)) ||
+    if (word_list_has(&space->sweep->disabled_rules, name) || !applies || (is_by_prediction(row) && find_rule(space, name)) ||
         compile_expression(space, &source, &r.accepts, problems) < 0)
         return;
     r.name = xstrdup(name);
@@ -102,7 +94,7 @@ static void add_builtin(struct space *space, const struct stmt *row, struct erro
     put(space, r);
 }
 
-static int add_builtins(struct space *space, bool predicting, struct error *problems, struct error *e)
+static int add_builtins(struct space *space, bool predicting, struct problems *problems, struct error *e)
 {
     struct stmt *s = NULL;
     if (db_prepare(space->db,
@@ -112,16 +104,16 @@ static int add_builtins(struct space *space, bool predicting, struct error *prob
     int rc;
     while ((rc = stmt_next(s, e)) > 0)
         if (is_by_prediction(s) == predicting &&
-            (stmt_type(s, 6) == COLUMN_NULL || is_listed(space->sweep->rule_sets, stmt_text(s, 6))))
+            (stmt_type(s, 6) == COLUMN_NULL || word_list_has(&space->sweep->rule_sets, stmt_text(s, 6))))
             add_builtin(space, s, problems);
     stmt_free(s);
     return rc;
 }
 
-static void add_declared(struct space *space, const struct rule *rule, struct error *problems)
+static void add_declared(struct space *space, const struct rule *rule, struct problems *problems)
 {
     struct space_rule r = {0};
-    if (is_listed(space->sweep->disabled_rules, rule->name))
+    if (word_list_has(&space->sweep->disabled_rules, rule->name))
         return;
     char *require = rule->when ? xasprintf("CASE WHEN (%s) THEN (%s) END", rule->when, rule->require)
                                : xstrdup(rule->require);
@@ -148,7 +140,7 @@ static void add_binding(struct space *space, const struct placeholder *p)
     struct error ignored = ERROR_INIT;
     char *require = xasprintf("\"%s\" IS NOT NULL", p->name);
     const struct source_text source = {require, UNKNOWN_IS_ERROR, NULL, "placeholder", p->name};
-    if (compile_expression(space, &source, &r.accepts, &ignored) < 0) {
+    if (compile_alone(space, &source, &r.accepts, &ignored) < 0) {
         free(require);
         return;
     }
@@ -178,18 +170,19 @@ static const char **builtin_texts(const struct space *space, const char *sql, si
 }
 
 /* Every word of `list` must be one of `known`. */
-static void check_known(const struct space *space, char *const *list, const char *const *known, size_t count,
-                        const char *where, struct error *problems)
+static void check_known(const struct word_list *list, const char *const *known, size_t count, const char *where,
+                        struct problems *problems)
 {
-    for (; list && *list; list++) {
-        const char *near = suggest_nearest(*list, known, count);
-        if (!near || strcmp(near, *list) != 0)
-            error_add_line(problems, ERROR_USAGE, "%s: [sweep] %s `%s`%s%s%s", space->sweep->path, where, *list,
-                           near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "");
+    for (size_t i = 0; i < list->count; i++) {
+        const struct listed_word *word = &list->items[i];
+        const char *near = suggest_nearest(word->text, known, count);
+        if ((!near || strcmp(near, word->text) != 0) && !problems_excused(problems, word->text))
+            problems_add(problems, word->at, "[sweep] %s `%s`%s%s%s", where, word->text,
+                         near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "");
     }
 }
 
-static void check_lists(const struct space *space, struct error *problems)
+static void check_lists(const struct space *space, struct problems *problems)
 {
     const struct sweep *s = space->sweep;
     size_t rules, sets;
@@ -198,8 +191,8 @@ static void check_lists(const struct space *space, struct error *problems)
         space, "SELECT DISTINCT rule_set FROM builtin_rule WHERE rule_set IS NOT NULL", 0, &sets);
     for (size_t i = 0; i < s->rule_count; i++)
         names[rules + i] = s->rules[i].name;
-    check_known(space, s->disabled_rules, names, rules + s->rule_count, "disable_rules: there is no rule", problems);
-    check_known(space, s->rule_sets, known, sets, "rule_sets: there is no rule set", problems);
+    check_known(&s->disabled_rules, names, rules + s->rule_count, "disable_rules: there is no rule", problems);
+    check_known(&s->rule_sets, known, sets, "rule_sets: there is no rule set", problems);
     for (size_t i = 0; i < rules; i++)
         free((char *)names[i]);
     for (size_t i = 0; i < sets; i++)
@@ -208,7 +201,7 @@ static void check_lists(const struct space *space, struct error *problems)
     free(known);
 }
 
-int rules_compile(struct space *space, struct error *problems, struct error *e)
+int rules_compile(struct space *space, struct problems *problems, struct error *e)
 {
     if (db_exec(space->db, embedded_text("sql/rules.sql"), e) < 0 ||
         db_exec(space->db, embedded_text("sql/deepspeed_rules.sql"), e) < 0 ||

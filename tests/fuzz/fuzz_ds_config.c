@@ -55,17 +55,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char fence[] = "\n---\n", plain[] = "{\"parallel_spec\": {\"zero_optimization.stage\": 3}}";
-    struct error e = ERROR_INIT;
-    struct ds_config *c = NULL;
+    struct problems problems = PROBLEMS_INIT;
     const uint8_t *cut = memmem(data, size, fence, strlen(fence));
     size_t base = cut ? (size_t)(cut - data) : size;
     char *spec = cut ? xstrndup((const char *)cut + strlen(fence), size - base - strlen(fence)) : xstrdup(plain);
     put_base(data, base);
-    if (ds_config_open(the_sweep(), &c, &e) == 0) {
+    struct ds_config *c = ds_config_open(the_sweep(), &problems);
+    if (problems.found == 0) {
         render(the_sweep(), c, plain);
         render(the_sweep(), c, spec);
     }
     ds_config_free(c);
+    problems_free(&problems);
     free(spec);
     return 0;
 }

@@ -32,11 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const columns[] = {"state", "score", "tp"};
-    struct error problems = ERROR_INIT, e = ERROR_INIT;
+    struct error e = ERROR_INIT;
     struct expression x = EXPRESSION_INIT;
     char *text = xstrndup((const char *)data, size);
     const struct source_text source = {text, UNKNOWN_IS_ERROR, NULL, "--only", text};
-    if (compile_expression(the_space(), &source, &x, &problems) == 0)
+    if (compile_alone(the_space(), &source, &x, &e) == 0)
         expression_free(&x);
     guard_check_where(text, columns, sizeof columns / sizeof *columns, &e);
     free(text);

@@ -48,8 +48,13 @@ static int open_text(const char *text, struct opened *o, struct error *e)
 {
     *o = (struct opened){NULL, NULL, NULL};
     struct space_options options = {0};
-    if (sweep_parse("test.toml", text, strlen(text), &o->sweep, e) < 0 ||
-        ds_config_open(o->sweep, &o->config, e) < 0)
+    struct problems problems = PROBLEMS_INIT;
+    if (sweep_parse("test.toml", text, strlen(text), &o->sweep, e) < 0)
+        return -1;
+    o->config = ds_config_open(o->sweep, &problems);
+    int rc = problems_report(&problems, o->sweep->files, e);
+    problems_free(&problems);
+    if (rc < 0)
         return -1;
     options.base = ds_config_base(o->config);
     return space_build(o->sweep, &options, &o->space, e);

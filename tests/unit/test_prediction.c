@@ -15,12 +15,12 @@
 static double ask(struct built *b, const char *before, const char *expression, const char *after)
 {
     struct expression x = EXPRESSION_INIT;
-    struct error problems = ERROR_INIT, e = ERROR_INIT;
+    struct error e = ERROR_INIT;
     const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression};
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
-    if (compile_expression(b->space, &source, &x, &problems) < 0)
-        fail_msg("%s", problems.text);
+    if (compile_alone(b->space, &source, &x, &e) < 0)
+        fail_msg("%s", e.text);
     buffer_printf(&sql, "SELECT %s%s%s", before, x.sql, after);
     join_add(b->space, ~0u, 0, &sql);
     if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)

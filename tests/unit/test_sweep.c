@@ -152,8 +152,8 @@ static void sweep_table__all_keys__kept(void **state)
     assert_true(s->objectives[2].maximise);
     assert_string_equal(s->labels[2], "owner");
     assert_null(s->labels[3]);
-    assert_string_equal(s->disabled_rules[1], "r2");
-    assert_null(s->disabled_rules[2]);
+    assert_int_equal(s->disabled_rules.count, 2);
+    assert_string_equal(s->disabled_rules.items[1].text, "r2");
     assert_true(sweep_is_label(s, "owner"));
     assert_true(sweep_is_label(s, "description"));
     assert_false(sweep_is_label(s, "layers"));
@@ -173,7 +173,7 @@ static void sweep__empty_of_everything__defaults(void **state)
     assert_string_equal(s->profile_text, "");
     assert_string_equal(s->description, "");
     assert_int_equal(s->objective_count, 0);
-    assert_null(s->disabled_rules[0]);
+    assert_int_equal(s->disabled_rules.count, 0);
     assert_null(s->job.command);
     assert_null(s->job.timeout);
     assert_null(s->job.secrets[0]);

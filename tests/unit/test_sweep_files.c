@@ -282,7 +282,7 @@ static void profile__file_says_nothing__profile_in_force(void **state)
     assert_string_equal(s->files[1], "d/p.toml");
     assert_string_equal(s->objectives[0].metric, "t");
     assert_true(sweep_is_label(s, "owner"));
-    assert_string_equal(s->disabled_rules[0], "x");
+    assert_string_equal(s->disabled_rules.items[0].text, "x");
     assert_string_equal(s->job.command[0], "from");
     assert_string_equal(s->job.command_at.file, "d/p.toml");
     assert_string_equal(s->job.timeout, "1m");

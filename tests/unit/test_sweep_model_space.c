@@ -199,7 +199,7 @@ static void keys__wrong__said_where(void **state)
         {"[model_space.keys]\na = { from = -9223372036854775808, to = 9223372036854775807 }\n",
          "2:5: a: a range of more values than 64 bits can count"},
         {"[model_space.keys]\na = { from = 1, too = 2 }\n",
-         "2:5: a range lacks \"to\"\ns.toml:2:17: unknown key \"too\" in a range; did you mean \"to\"?"},
+         "2:17: unknown key \"too\" in a range; did you mean \"to\"?"},
         {"[model_space.keys]\na = { multiset = [\"x\", \"x\"], total = 2 }\n", "2:24: multiset: x is listed twice"},
         {"[model_space.keys]\na = { multiset = [], total = 2 }\n", "2:18: multiset is an empty list"},
         {"[model_space.keys]\na = { multiset = [\"x\"] }\n", "2:5: a: how many elements? (total or per_layer)"},

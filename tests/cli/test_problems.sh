@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# All that is wrong in a sweep file is told in one run, in the order of the file, and each mistake once.
+. "$(dirname "$0")/lib.sh"
+
+# The lines of standard input are the places and sentences that are told of sweep.toml, and nothing else is.
+expect_problems() # COMMAND
+{
+    local wanted
+    wanted=$(sed 's/^/meshsweep: sweep.toml:/')
+    run_meshsweep "$1" -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "$wanted"
+    expect "[ \"\$(ls)\" = sweep.toml ]"
+}
+
+everything__wrong_in_one_file__told_in_its_order()
+{
+    local command
+    cat >sweep.toml <<'END'
+[sweep]
+name = "mixed"
+objectiv = "max:score"
+disable_rules = ["world-sise"]
+
+[job]
+command = ["./job.sh", "{hiden}", "{job_dir}"]
+repeat = "three"
+timeout = "layerz * 60"
+env = { KEY = "{parallel_spec.tpp}" }
+
+[[model]]
+hidden = 128
+layers = []
+
+[[parallel_spec]]
+tp = [1, 2]
+
+[derive]
+dp = "gpus / tpp"
+twice = "dp * 2"
+
+[[rule]]
+name = "fits"
+require = "hiddn * tp < 4096 * layers"
+
+[[rule]]
+name = "fits"
+require = "tp > 0"
+
+[inert]
+tpp = "tp = 1"
+END
+    for command in check plan run why; do
+        expect_problems "$command" <<'END'
+3:1: unknown key "objectiv" in [sweep]; did you mean "objective"?
+4:18: [sweep] disable_rules: there is no rule `world-sise` (did you mean `world-size`?)
+7:11: unknown placeholder {hiden} (did you mean `hidden`?); write {{hiden} for the text itself
+8:10: repeat must be an integer, not a string
+9:11: [job] `timeout`: unknown key `layerz` (did you mean `layers`?)
+10:9: unknown placeholder {parallel_spec.tpp} (did you mean `tp`?); write {{parallel_spec.tpp} for the text itself
+14:10: layers: an axis needs a value (a list that is a value goes into list_values)
+20:1: derived key `dp`: unknown key `tpp` (did you mean `tp`?)
+23:1: rule `fits`: unknown key `hiddn` (did you mean `hidden`?)
+28:8: "fits" is given twice (first in line 23)
+32:1: [inert]: no spec has the key `tpp` (did you mean `tp`?)
+END
+    done
+}
+
+# One mistake on line 1 and below, and names that only it explains: nothing but the mistake is told.
+expect_alone() # SENTENCE, with the file on standard input
+{
+    cat >sweep.toml
+    expect_problems plan <<<"$1"
+}
+
+misspelt_section__its_keys__are_not_called_unknown_and_others_are()
+{
+    cat >sweep.toml <<'END'
+[[modle]]
+hidden = 128
+moe.experts = 8
+"(heads, kv)" = [[1, 2]]
+[[parallel_spec]]
+tp = 1
+[job]
+command = ["true", "{hidden} {model.hidden} {moe.experts} {kv}", "{tpp}"]
+[[rule]]
+name = "r"
+require = "hidden % heads = 0 AND model.kv > 0"
+END
+    expect_problems plan <<'END'
+1:3: unknown key "modle" in the file; did you mean "model"?
+8:11: unknown placeholder {tpp} (did you mean `tp`?); write {{tpp} for the text itself
+END
+}
+
+entries__that_could_not_be_read__are_not_called_unknown()
+{
+    local tail='
+[[parallel_spec]]
+tp = 1
+[job]
+command = ["true", "{hidden}", "{twice}"]
+[[rule]]
+name = "r"
+require = "hidden * twice > tp"'
+    expect_alone '1:9: model must be a table or a list of tables, not an integer' <<<"model = 3
+[derive]
+twice = \"hidden * 2\"$tail"
+    expect_alone '1:10: derive must be a table, not an integer' <<<"derive = 3
+[model]
+hidden = 1$tail"
+    expect_alone '2:9: twice must be a string or an integer or a float or true or false, not a list' <<<"[derive]
+twice = []
+[model]
+hidden = 1$tail"
+    expect_alone '2:1: derived key `twice`: a parenthesis is not closed' <<<"[derive]
+twice = \"(hidden\"
+[model]
+hidden = 1$tail"
+    expect_alone '2:20: (hidden, twice) ties 2 keys, but this has 1 values' <<<"[model]
+\"(hidden, twice)\"=[[1]]$tail"
+    expect_alone '2:1: "(hidden, twice" is no tied group: it is written "(a, b)"' <<<"[model]
+\"(hidden, twice\" = [[1]]$tail"
+    expect_alone '1:12: there is no profile "torhc"; did you mean "torch"?' <<<"profile = [\"torhc\"]$tail"
+    expect_alone '1:12: more.toml: cannot open: No such file or directory' <<<"include = [\"more.toml\"]$tail"
+    expect_alone '2:11: hidden must be a string or a list of strings, not an integer' <<<"[synonym]
+hidden =  3
+[model]
+twice = 3$tail"
+}
+
+metrics_and_rules__that_could_not_be_read__are_not_called_unknown()
+{
+    expect_alone '4:9: score must be a table, not an integer' <<'END'
+[sweep]
+objective = "score"
+[job.metrics]
+score = 3
+END
+    expect_alone '4:11: metrics must be a table, not an integer' <<'END'
+[sweep]
+objective = "score"
+[job]
+metrics = 3
+END
+    expect_alone '3:11: require is empty' <<'END'
+[[rule]]
+name = "r"
+require = " "
+[sweep]
+disable_rules = ["r"]
+END
+}
+
+required_key__misspelt__is_told_once()
+{
+    expect_alone '3:1: unknown key "requier" in [[rule]]; did you mean "require"?' <<'END'
+[[rule]]
+name = "r"
+requier = "true"
+[sweep]
+disable_rules = ["r"]
+END
+}
+
+direction__misspelt__is_told_once()
+{
+    expect_alone '4:10: better must be "max" or "min"; did you mean "max"?' <<'END'
+[sweep]
+objective = "max:score"
+[job.metrics.score]
+better = "mox"
+END
+}
+
+many_problems__in_a_large_file__told_in_time()
+{
+    {
+        echo '[[parallel_spec]]'
+        seq -f 'key%.0f = 1' 1800
+        echo '[derive]'
+        seq -f 'd%.0f = "kay1 + d"' 9000
+    } >sweep.toml
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:1803:1: derived key `d1`: unknown key `kay1`'
+    expect_stderr_contains '… and 8950 more'
+}
+
+run_cases "$@"
