@@ -194,6 +194,26 @@ END
     expect_refused sweep.toml 'sweep.toml:17:1: rule `r`: misuse of aggregate function max()'
 }
 
+text__longer_than_expressions_take__refused_with_its_place()
+{
+    local long too_long='a value of 78 KiB, more than 64 KiB; put it into a file and sweep over its name'
+    long=$(printf '%*s' 40000 '' | tr ' ' x)
+    small_sweep plain.toml
+    sed "s/^x = .*/x = ['a', '$long$long']/" plain.toml >sweep.toml
+    expect_refused sweep.toml "sweep.toml:13:11: x: $too_long"
+    sed "s/^x = .*/x = {a = '$long', b = '$long'}/" plain.toml >sweep.toml
+    expect_refused sweep.toml "sweep.toml:13:5: x: $too_long"
+    sed "s/^x = .*/x = '$long'\nz = '$long'/" plain.toml >sweep.toml
+    expect_refused sweep.toml 'sweep.toml:12:1: a spec of 78 KiB, more than 64 KiB'
+}
+
+keys__too_many__refused()
+{
+    small_sweep sweep.toml
+    seq -f 'k%.0f = 1' 1950 >>sweep.toml
+    expect_refused sweep.toml 'sweep.toml:15:1: parallel_spec has 1951 keys, more than 1900'
+}
+
 exit_statuses__each_for_its_cause()
 {
     small_sweep sweep.toml
