@@ -1,6 +1,7 @@
 #include "report/csv.h"
 
 #include <csv.h>
+#include <math.h>
 #include <string.h>
 
 #include "report/writer.h"
@@ -32,6 +33,14 @@ bool csv_formula_like(const char *text, size_t length)
         if (begins_with(text + i, length - i, starts[k]))
             return true;
     return false;
+}
+
+struct cell csv_number(struct cell number)
+{
+    static const char name[] = "-Infinity";
+    if (number.kind != CELL_FLOAT || !isinf(number.real) || number.real > 0)
+        return number;
+    return (struct cell){.kind = CELL_TEXT, .text = name, .length = sizeof name - 1};
 }
 
 struct cell csv_unescape_formula(struct cell cell)
@@ -84,10 +93,11 @@ static void csv_row(struct writer *w, const struct cell *cells)
     for (size_t i = 0; i < w->rows->column_count; i++) {
         if (i > 0)
             buffer_add_char(&w->text, ',');
-        if (cells[i].kind == CELL_TEXT)
-            add_text(w, &cells[i]);
-        else if (cells[i].kind != CELL_NULL)
-            writer_add_number(&w->text, &cells[i]);
+        const struct cell cell = csv_number(cells[i]);
+        if (cell.kind == CELL_TEXT)
+            add_text(w, &cell);
+        else if (cell.kind != CELL_NULL)
+            writer_add_number(&w->text, &cell);
     }
     buffer_add_text(&w->text, w->options->lf ? "\n" : "\r\n");
 }

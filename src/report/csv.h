@@ -5,7 +5,7 @@
  *   empty text      "" in quotes, so that it reads back as text
  *   text            as it is; quoted where it holds a quote, comma, line end or control character, or begins or ends
  *                   with a blank; invalid bytes are U+FFFD
- *   numbers         as they are, negative ones too; NaN, Infinity, -Infinity
+ *   numbers         as they are, negative ones too; NaN, Infinity, and -Infinity with the guard of such text
  * A row of one NULL is an empty line.
  *
  * A spreadsheet runs a cell as a formula when it begins with = + - or @ (full-width forms too), or with a tab or line
@@ -23,6 +23,9 @@
 
 /* Whether text, after any single quotes, begins as a formula does: such text is written with a guard. */
 bool csv_formula_like(const char *text, size_t length);
+
+/* As which cell a number is written: itself; as text where it would be run as a formula, which is -Infinity. */
+struct cell csv_number(struct cell number);
 
 /* The cell without its guard, if it is text with one; else the cell. Borrows from `cell`. For every text t,
  * reading back what render_csv or render_tsv made of t and applying this gives t (of valid UTF-8). */

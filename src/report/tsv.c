@@ -37,7 +37,8 @@ static void tsv_row(struct writer *w, const struct cell *cells)
     for (size_t i = 0; i < w->rows->column_count; i++) {
         if (i > 0)
             buffer_add_char(&w->text, '\t');
-        add_cell(w, &cells[i]);
+        const struct cell cell = csv_number(cells[i]);
+        add_cell(w, &cell);
     }
     buffer_add_char(&w->text, '\n');
 }

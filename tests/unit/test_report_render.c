@@ -64,7 +64,7 @@ static void csv__hostile_cells__quoted_guarded_replaced(void **state)
     CHECK_BYTES(render_csv, "name,zero_stage,throughput\r\n"
                             "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
                             "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE" "right\r\n"
-                            "NaN,Infinity,-Infinity\r\n"
+                            "NaN,Infinity,'-Infinity\r\n"
                             "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n");
 }
 
@@ -114,7 +114,7 @@ static void tsv__hostile_cells__escaped(void **state)
           "name\tzero_stage\tthroughput\n"
           "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
           "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE" "right\n"
-          "NaN\tInfinity\t-Infinity\n"
+          "NaN\tInfinity\t'-Infinity\n"
           "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n");
 }
 
