@@ -332,13 +332,19 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     struct sweep_status s;
     if (status_read(db, &s, e) < 0)
         return -1;
-    if (s.ok)
+    int status = STATUS_JOBS_FAILED;
+    if (s.ok + s.failed + s.running + s.pending + s.pruned == 0)
+        status = error_set(e, ERROR_NOTHING, "there is no job in this database: nothing matched; see meshsweep plan");
+    else if (s.ok + s.failed == 0)
+        status = error_set(e, ERROR_NOTHING, "no job has ended yet: %lld running, %lld pending; see meshsweep status",
+                           (long long)s.running, (long long)s.pending);
+    else if (s.ok)
         output_message("no job is best: %lld are ok, but none has a finite %s", (long long)s.ok, b->objective);
     else
         output_message("no job is ok: %lld failed, %lld running, %lld pending; see meshsweep status",
                        (long long)s.failed, (long long)s.running, (long long)s.pending);
     status_free(&s);
-    return STATUS_JOBS_FAILED;
+    return status;
 }
 
 static int print(struct db *db, const struct best *b, const struct best_options *o, struct error *e)

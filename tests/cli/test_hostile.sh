@@ -186,12 +186,12 @@ numbers__nan_and_infinite__every_view_stands()
 results__none__every_view_says_so()
 {
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "UPDATE job SET state = 'pending', failure = NULL"
-    look_at_all 3 4 tp 1
+    look_at_all 4 4 tp 1
     fixture_database "DELETE FROM job"
     view 0 report
     view 4 results
     view 0 status
-    view 3 best
+    view 4 best
     view 4 compare --by tp
     view 0 stale
     export_each csv json

@@ -227,6 +227,20 @@ best__nothing_ok__status_3_and_why()
     expect_stderr 'meshsweep: no job is best: 3 are ok, but none has a finite throughput'
 }
 
+best__no_job_that_has_ended__status_4_and_why()
+{
+    fixture_database "DELETE FROM job WHERE state IN ('ok', 'failed')"
+    run_meshsweep best
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: no job has ended yet: 1 running, 1 pending; see meshsweep status'
+    fixture_database "DELETE FROM job"
+    run_meshsweep best
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: there is no job in this database: nothing matched; see meshsweep plan'
+}
+
 best__no_objective__status_2_and_what_to_add()
 {
     fixture_database "UPDATE sweep SET objective = NULL"
