@@ -60,11 +60,11 @@ as_intended()
     say "the jobs that ran out of device memory were meant to: the quickstart shows what that looks like"
 }
 
-# After the quickstart the tool's hints name commands that a newcomer does not have.
+# After the quickstart the tool's hints name commands that a newcomer does not have. A wrong use has run nothing.
 installed=$(type -P meshsweep || true)
 end()
 {
-    [ -z "$quickstart" ] || [ "$installed" ] || [ ! -e "$database" ] ||
+    [ -z "$quickstart" ] || [ "$installed" ] || [ ! -e "$database" ] || [ "$1" = 2 ] ||
         say "meshsweep is not installed: $0 best, $0 status and so on run it from here"
     exit "$1"
 }

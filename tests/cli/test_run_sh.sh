@@ -129,6 +129,12 @@ quickstart__tool_not_installed__says_how_to_run_it()
     expect_status 0
     expect_no_stdout
     expect_stderr 'run.sh: meshsweep is not installed: tree/run.sh best, tree/run.sh status and so on run it from here'
+    # Not after a wrong use: what it says of that is all.
+    plan 'echo "unknown option --wrong" >&2; exit 2' 'exit 0' 'exit 0'
+    run_command env PATH="$path" tree/run.sh --wrong
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'unknown option --wrong'
     run_command env PATH="$path" tree/run.sh -c own.toml
     expect_status 0
     expect_no_stdout
