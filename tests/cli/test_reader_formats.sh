@@ -106,6 +106,17 @@ train_steps_per_second 0.4 1'
 20 0.6' "SELECT step || ' ' || value FROM metric WHERE name = 'loss' ORDER BY step"
 }
 
+huggingface__table_alone__no_number_that_it_only_begins_with()
+{
+    printf '%s\n' '***** train metrics *****' '  train_loss               =    1.2e-05' \
+        '  train_runtime            = 0:01:40.25' '  train_samples_per_second =     182.26' \
+        '  train_steps_per_second   =      0.497' >table.log
+    read_sample huggingface "../../$(realpath --relative-to="$samples/../.." table.log)"
+    expect_metrics 'throughput 182.26 1
+train_loss 1.2e-05 1
+train_steps_per_second 0.497 1'
+}
+
 huggingface__two_checkpoints__the_one_written_last()
 {
     sed 's/146.72/99/' "$samples/huggingface-trainer_state.json" >older.json
@@ -169,6 +180,25 @@ reserved_memory 3.1e+10 3
 step_time 1.2 1
 tokens_per_second 218000 1
 tokens_per_second_per_gpu 109000 1'
+}
+
+nanotron__small_numbers__with_their_exponents()
+{
+    echo 'iteration: 3 / 15 | elapsed_time_per_iteration_ms: 4.71K | model_tflops_per_gpu: 1.87e-05 | lm_loss: 9.5e-04 |' >small.log
+    read_sample nanotron "../../$(realpath --relative-to="$samples/../.." small.log)"
+    expect_metrics 'flops_per_gpu 1.87e+07 1
+loss 0.00095 1
+step_time 4.71 1'
+}
+
+lightning__bar_of_rich__read()
+{
+    echo 'Epoch 0/4  ━━━━━━━━━━ 10/10 0:00:02 • 0:00:00 4.00it/s v_num: 0.000 train_loss_step: 0.512 val_loss: 1.5' >rich.log
+    read_sample lightning "../../$(realpath --relative-to="$samples/../.." rich.log)"
+    expect_metrics 'loss 0.512 1
+step_time 0.25 1
+steps_per_second 4 1
+val_loss 1.5 1'
 }
 
 lightning__rate_and_its_reciprocal__one_unit()
