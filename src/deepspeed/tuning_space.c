@@ -132,7 +132,8 @@ static bool may_hold_axes(const char *name)
 /* Keys that are seen to elsewhere, and those whose value is a list. */
 static bool is_own_matter(const char *path)
 {
-    static const char *const paths[] = {"zero_optimization.stage", "train_micro_batch_size_per_gpu", "optimizer.params.betas"};
+    static const char *const paths[] = {"zero_optimization.stage", "train_micro_batch_size_per_gpu", "optimizer.params.betas",
+                                        "steps_per_print", "wall_clock_breakdown"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (strcmp(paths[i], path) == 0)
             return true;
@@ -301,6 +302,16 @@ static void add_counts(struct writing *w, const char *key, const struct json *j,
         buffer_printf(w->out, "\"%s\" = %lld\n", key, otherwise);
 }
 
+/* Samples to leave out: up to the step that the flops profiler slows down, the one after the first that is profiled
+ * (runtime/engine.py counts steps from 0). Lines of timers come from the first step on, those of throughput from the third
+ * (utils/timer.py: ThroughputTimer, start_step). */
+static long long warmup_of(const struct autotuning *k)
+{
+    bool of_timers = strcmp(k->metric, "throughput") != 0 && strcmp(k->metric, "latency") != 0;
+    long long profiled = k->start_step + 1, first = of_timers ? 1 : 3;
+    return profiled < first ? 0 : profiled - first + 1;
+}
+
 static void add_command(struct writing *w)
 {
     const struct tuning_request *r = w->r;
@@ -325,8 +336,8 @@ static void add_command(struct writing *w)
     buffer_add_text(w->out, "]\npass_env = [\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"]\njob_dir = true\n");
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);
-    buffer_add_text(w->out, "\n\n# Samples of steps before profiling starts are warming up.\n");
-    buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, r->knobs->start_step);
+    buffer_add_text(w->out, "\n\n# Steps up to the one that is slowed down by being profiled are warming up.\n");
+    buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(r->knobs));
 }
 
 static void add_deepspeed(struct writing *w)
@@ -425,9 +436,8 @@ static void add_training(struct writing *w)
     buffer_add_text(w->out, "\n[training_spec]\n");
     if (batch > 0)
         buffer_printf(w->out, "train_batch_size = %lld\n", batch);
-    if (!at(w, "steps_per_print"))
-        buffer_add_text(w->out, "steps_per_print = 1\n");
-    if (strlen(w->r->knobs->metric) <= 4 && !at(w, "wall_clock_breakdown")) /* fwd, bwd, step */
+    buffer_add_text(w->out, "steps_per_print = 1\n");
+    if (strlen(w->r->knobs->metric) <= 4) /* fwd, bwd, step */
         buffer_add_text(w->out, "wall_clock_breakdown = true\n");
     if (batch > 0 && !is_fixed(at(w, "gradient_accumulation_steps")))
         buffer_add_text(w->out, "\n[derive]\ngradient_accumulation = \"train_batch_size / (train_micro_batch_size_per_gpu * "

@@ -7,7 +7,9 @@
  * DEFAULT_TUNING_SPACE_ZERO_1 to 3), for keys that the ds_config does not give. What it does give stays.
  *
  * Global batch: train_batch_size, else max_train_batch_size, with the accumulation derived, so that the same work is
- * compared; only without both do micro-batch and number of devices change it. */
+ * compared; only without both do micro-batch and number of devices change it.
+ *
+ * While it is tuned every step prints its line (steps_per_print, wall_clock_breakdown), whatever the ds_config says. */
 #ifndef MESHSWEEP_DEEPSPEED_TUNING_SPACE_H
 #define MESHSWEEP_DEEPSPEED_TUNING_SPACE_H
 

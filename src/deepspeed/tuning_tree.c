@@ -353,9 +353,13 @@ static void drop_instruments(const struct tuning *t, struct json *config)
 {
     static const char *const names[] = {"steps_per_print", "wall_clock_breakdown"};
     json_text_remove(config, "autotuning");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!json_text_find(t->tree->base, names[i]))
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct json *users = json_text_find(t->tree->base, names[i]);
+        if (users)
+            json_text_merge(config, names[i], users);
+        else
             json_text_remove(config, names[i]);
+    }
 }
 
 static int write_optimal(const struct tuning *t, const struct experiment *x, const char *path, char ***winner,
