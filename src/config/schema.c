@@ -77,6 +77,7 @@ static const struct schema_key metric_keys[] = {
     [METRIC_SCALE] = {"scale", TYPE_NUMBER, DEFAULTS, false},
     [METRIC_WRITTEN_UNIT] = {"written_unit", TYPE_BOOL, DEFAULTS, false},
     [METRIC_NUMERATOR] = {"numerator", TYPE_STRING, DEFAULTS, false},
+    [METRIC_SUM] = {"sum", TYPE_BOOL, DEFAULTS, false},
     [METRIC_FALLBACK] = {"fallback", TYPE_TABLE | TYPE_TABLES, DEFAULTS, false},
     [METRIC_UNIT] = {"unit", TYPE_STRING, DEFAULTS, false},
     [METRIC_BETTER] = {"better", TYPE_STRING, DEFAULTS, false},

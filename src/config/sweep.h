@@ -102,6 +102,7 @@ struct metric {
     bool written_unit;       /* READER_REGEX: the second group is the number's unit, from which it is converted to `unit` */
     char *numerator;         /* "FILE:PATH": the number read is a rate, the sample that number of a JSON file in the job
                               * directory divided by it; without that number there is no sample. NULL: none */
+    bool sum;                /* READER_REGEX: the sample is the sum of all groups */
     struct metric *fallback; /* how it is read where the above finds nothing (only what says how is filled); NULL: none */
     char *unit;              /* "" when none */
     bool maximise;           /* better = "max"; "min" is the default */

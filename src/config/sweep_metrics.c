@@ -150,6 +150,13 @@ static bool says_how(const struct toml_node *const *found)
     return false;
 }
 
+static void read_sum(const struct reading *r, const struct toml_node *sum, struct metric *m)
+{
+    m->sum = sum->integer;
+    if (m->reader != READER_REGEX || m->written_unit)
+        problem_at_key(r, sum, "it goes with regex only, and not with written_unit");
+}
+
 static void read_source(const struct reading *r, const struct toml_node *const *found, struct metric *m)
 {
     if (!read_reader(r, found, m))
@@ -160,6 +167,8 @@ static void read_source(const struct reading *r, const struct toml_node *const *
         read_scale(r, found[METRIC_SCALE], m);
     if (found[METRIC_NUMERATOR])
         read_numerator(r, found[METRIC_NUMERATOR], m);
+    if (found[METRIC_SUM])
+        read_sum(r, found[METRIC_SUM], m);
     if (m->reader == READER_FILE && found[METRIC_NUMERATOR])
         problem_at_key(r, found[METRIC_NUMERATOR], "it goes with regex, key, json or jsonl only");
     if (m->reader == READER_FILE && (found[METRIC_SCALE] || found[METRIC_WRITTEN_UNIT]))

@@ -302,13 +302,23 @@ static void add_counts(struct writing *w, const char *key, const struct json *j,
         buffer_printf(w->out, "\"%s\" = %lld\n", key, otherwise);
 }
 
+/* Whether jobs' ds_configs say a global batch: "auto" is left to the script. */
+static bool knows_batch(const struct writing *w)
+{
+    const struct json *train = at(w, "train_batch_size"), *steps = at(w, "gradient_accumulation_steps");
+    if (global_batch(w) > 0 || (train && train->kind == JSON_LIST))
+        return true;
+    return !(train && json_text_is(train, "auto")) && !(steps && json_text_is(steps, "auto"));
+}
+
 /* Samples to leave out: up to the step that the flops profiler slows down, the one after the first that is profiled
  * (runtime/engine.py counts steps from 0). Lines of timers come from the first step on, those of throughput from the third
  * (utils/timer.py: ThroughputTimer, start_step). */
-static long long warmup_of(const struct autotuning *k)
+static long long warmup_of(const struct writing *w)
 {
-    bool of_timers = strcmp(k->metric, "throughput") != 0 && strcmp(k->metric, "latency") != 0;
-    long long profiled = k->start_step + 1, first = of_timers ? 1 : 3;
+    const char *metric = w->r->knobs->metric;
+    bool of_lines = strcmp(metric, "throughput") == 0 || (strcmp(metric, "latency") == 0 && knows_batch(w));
+    long long profiled = w->r->knobs->start_step + 1, first = of_lines ? 3 : 1;
     return profiled < first ? 0 : profiled - first + 1;
 }
 
@@ -337,7 +347,7 @@ static void add_command(struct writing *w)
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);
     buffer_add_text(w->out, "\n\n# Steps up to the one that is slowed down by being profiled are warming up.\n");
-    buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(r->knobs));
+    buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(w));
 }
 
 static void add_deepspeed(struct writing *w)

@@ -444,6 +444,19 @@ static bool number_in(const char *bytes, size_t n, double *out)
     return parse_double(text, out) || parse_special(text, out) || parse_grouped(text, out);
 }
 
+/* The numbers of all groups together: each must be one. */
+static bool add_groups(const struct reader *r, const char *line, const regmatch_t *at, double *out)
+{
+    double sum = 0, number;
+    for (size_t i = 1; i <= r->pattern.regex.re_nsub && i < GROUPS_MOST; i++) {
+        if (at[i].rm_so < 0 || !number_in(line + at[i].rm_so, (size_t)(at[i].rm_eo - at[i].rm_so), &number))
+            return false;
+        sum += number;
+    }
+    *out = sum;
+    return true;
+}
+
 /* The number in a line: of the first group, or of the whole where that took no part. With a unit written beside it, it
  * is that group's, the last one's. */
 static bool match_number(const struct reader *r, const char *line, double *out)
@@ -453,6 +466,8 @@ static bool match_number(const struct reader *r, const char *line, double *out)
     char text[32] = "";
     if (!line_pattern_match(&r->pattern, line, GROUPS_MOST, at))
         return false;
+    if (r->source->sum)
+        return add_groups(r, line, at, out);
     size_t group = at[1].rm_so >= 0 ? 1 : 0;
     if (!number_in(line + at[group].rm_so, (size_t)(at[group].rm_eo - at[group].rm_so), out))
         return false;

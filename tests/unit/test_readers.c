@@ -135,6 +135,29 @@ static void readers__numerator__over_what_is_read_or_the_fallback(void **state)
     reader_set_free(set);
 }
 
+static void readers__sum__of_all_groups_or_nothing(void **state)
+{
+    (void)state;
+    struct metric m = regex_metric("f: ([^ ]+) b: ([^ ]+)( s: ([0-9.]+))?");
+    struct sample_list l;
+    m.sum = true;
+    struct reader_set *set = set_of(&m, 1);
+    put(log_path, "f: 1.5 b: 2 s: 3\n");
+    readers_read(set, log_path, NULL, directory, &l);
+    assert_int_equal(l.count, 0); /* " s: 3" is a group that is no number */
+    sample_list_free(&l);
+    reader_set_free(set);
+    m.pattern = (char *)"f: ([^ ]+) b: ([^ ]+)";
+    set = set_of(&m, 1);
+    put(log_path, "f: 1.5 b: 2\nf: 1 b: none\nf: 1 b: 0.25\n");
+    readers_read(set, log_path, NULL, directory, &l);
+    assert_int_equal(l.count, 2);
+    assert_sample(&l, 0, "speed", 0, 3.5);
+    assert_sample(&l, 1, "speed", 1, 1.25);
+    sample_list_free(&l);
+    reader_set_free(set);
+}
+
 static void readers__progress_bar__carriage_returns_end_lines(void **state)
 {
     (void)state;
@@ -487,6 +510,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers__regex__one_sample_per_line_in_order),
         cmocka_unit_test(readers__numerator__over_what_is_read_or_the_fallback),
+        cmocka_unit_test(readers__sum__of_all_groups_or_nothing),
         cmocka_unit_test(readers__progress_bar__carriage_returns_end_lines),
         cmocka_unit_test(readers__group_with_a_number__its_value),
         cmocka_unit_test(readers__group_with_more_than_a_number__nothing),
