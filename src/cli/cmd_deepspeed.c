@@ -5,14 +5,15 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
-#include "deepspeed/hosts.h"
 #include "deepspeed/tuning_space.h"
 #include "deepspeed/tuning_tree.h"
 #include "run/become.h"
 #include "run/devices.h"
+#include "run/hosts.h"
 #include "store/open.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 #define LARGEST_CONFIG (16u << 20)
 #define DEFAULT_HOSTFILE "/job/hostfile" /* DeepSpeed launcher/runner.py: DLTS_HOSTFILE */
@@ -37,9 +38,9 @@ static const struct option options[] = {
     {.name = "autotuning", .kind = OPTION_CHOICE, .offset = AT(autotuning), .value = "tune|run",
      .help = "find the best, or launch the script with it too", .choices = modes, .fallback = "tune"},
     {.name = "num_nodes", .kind = OPTION_INT, .offset = AT(num_nodes), .value = "N",
-     .help = "hosts, where the ds_config does not say", .least = 1, .most = 65536},
+     .help = "hosts; where the ds_config says, at most", .least = 1, .most = 65536},
     {.name = "num_gpus", .kind = OPTION_INT, .offset = AT(num_gpus), .value = "N",
-     .help = "devices of each host, where the ds_config does not say", .least = 1, .most = 1024},
+     .help = "devices of each host; where the ds_config says, at most", .least = 1, .most = 1024},
     {.name = "hostfile", .letter = 'H', .kind = OPTION_STRING, .offset = AT(hostfile), .value = "FILE",
      .help = "hosts: lines of \"NAME slots=N\" (" DEFAULT_HOSTFILE ")"},
     {.name = "include", .letter = 'i', .kind = OPTION_STRING, .offset = AT(include), .value = "HOST:0,1@...",
@@ -75,7 +76,9 @@ struct tuning {
     char *ds_file;
     struct json root;
     struct autotuning knobs;
-    struct ds_hosts hosts;
+    struct host_list hosts;
+    struct tuning_cluster cluster;
+    char *hostfile; /* an absolute path; NULL: there is none */
     struct buffer toml;
     bool equal_batch;
 };
@@ -90,15 +93,39 @@ static const char *hostfile_of(const struct deepspeed_options *o)
 
 /* --- launchers --- */
 
-static const struct {
-    const char *name;
-    const char *words[10];
+/* Ranks of a step of Slurm's as torch.distributed wants to be told of them. */
+#define SLURM_RANKS                                                                                                    \
+    "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "                                     \
+    "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_STEP_NODELIST\" | head -n 1) MASTER_PORT=${MASTER_PORT:-29500}; "   \
+    "exec python3 \"$@\""
+
+/* `port` is how it is told a port of the user's own. `keeps`: it keeps to the devices of its environment, and finds a port
+ * that is free; DeepSpeed's takes devices 0, 1, … and 29500, and accelerate that port, whatever they find there. */
+static const struct launcher {
+    const char *name, *words[10], *port;
+    bool keeps;
 } launchers[] = {
-    {"deepspeed", {"deepspeed"}}, /* and how many, see add_deepspeed */
-    {"torchrun", {"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}"}},
-    {"accelerate", {"accelerate", "launch", "--num_machines={nodes}", "--num_processes={gpus}"}},
-    {"srun", {"srun", "--nodes={nodes}", "--ntasks-per-node={gpus_per_node}", "--gpus-per-node={gpus_per_node}", "python3"}},
+    {"deepspeed", {"deepspeed"}, "--master_port", false}, /* and which hosts, see add_hosts */
+    {"torchrun", {"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}"}, "--master_port", true},
+    {"accelerate", {"accelerate", "launch", "--num_machines={nodes}", "--num_processes={gpus}"}, "--main_process_port",
+     false},
+    {"srun", {"srun", "--nodes={nodes}", "--ntasks-per-node={gpus_per_node}", "--gpus-per-node={gpus_per_node}", "/bin/sh",
+              "-c", SLURM_RANKS, "sh"}, NULL, true},
 };
+
+/* NULL: words of the user's own. */
+static const struct launcher *launcher_of(const struct deepspeed_options *o)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (strcmp(launchers[i].name, o->launcher) == 0)
+            return &launchers[i];
+    return NULL;
+}
+
+static bool is_deepspeed(const struct deepspeed_options *o)
+{
+    return strcmp(o->launcher, "deepspeed") == 0;
+}
 
 struct words {
     char **items; /* NULL-terminated */
@@ -112,38 +139,37 @@ static void add_word(struct words *w, char *text)
     w->items[w->count] = NULL;
 }
 
-static void add_deepspeed(const struct deepspeed_options *o, struct words *w)
+/* It takes no numbers beside an include. */
+static void add_hosts(const struct tuning *t, struct words *w)
 {
-    if (hostfile_of(o))
-        add_word(w, xasprintf("--hostfile=%s", hostfile_of(o)));
-    if (o->include)
-        add_word(w, xasprintf("--include=%s", o->include));
-    if (o->exclude)
-        add_word(w, xasprintf("--exclude=%s", o->exclude));
-    if (!o->include && !o->exclude) { /* the launcher takes no number beside them */
+    if (t->hostfile)
+        add_word(w, xasprintf("--hostfile=%s", t->hostfile));
+    if (t->hosts.count > 0) {
+        add_word(w, xstrdup("--include={include}"));
+    } else {
         add_word(w, xstrdup("--num_nodes={nodes}"));
         add_word(w, xstrdup("--num_gpus={gpus_per_node}"));
     }
-    if (o->master_port)
-        add_word(w, xasprintf("--master_port=%lld", (long long)o->master_port));
 }
 
-static struct words launcher_words(const struct deepspeed_options *o)
+static struct words launcher_words(const struct tuning *t)
 {
     struct words w = {NULL, 0};
-    char *copy = xstrdup(o->launcher), *rest = NULL;
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        for (size_t k = 0; strcmp(launchers[i].name, o->launcher) == 0 && launchers[i].words[k]; k++)
-            add_word(&w, xstrdup(launchers[i].words[k]));
-    for (char *word = strtok_r(copy, " \t", &rest); w.count == 0 && word;) {
-        for (; word; word = strtok_r(NULL, " \t", &rest))
-            add_word(&w, xstrdup(word));
-    }
-    if (strcmp(o->launcher, "deepspeed") == 0)
-        add_deepspeed(o, &w);
-    else if (o->master_port && strcmp(o->launcher, "torchrun") == 0)
-        add_word(&w, xasprintf("--master_port=%lld", (long long)o->master_port));
+    const struct launcher *known = launcher_of(t->o);
+    char *copy = xstrdup(known ? "" : t->o->launcher), *rest = NULL;
+    for (size_t k = 0; known && known->words[k]; k++)
+        add_word(&w, xstrdup(known->words[k]));
+    for (char *word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
+        add_word(&w, xstrdup(word));
     free(copy);
+    if (is_deepspeed(t->o))
+        add_hosts(t, &w);
+    if (known && known->port && t->o->master_port) {
+        add_word(&w, xasprintf("%s=%lld", known->port, (long long)t->o->master_port));
+    } else if (strcmp(t->o->launcher, "torchrun") == 0 && tuning_cluster_is_one_host(&t->cluster, &t->knobs)) {
+        add_word(&w, xstrdup("--rdzv_backend=c10d"));
+        add_word(&w, xstrdup("--rdzv_endpoint=localhost:0"));
+    }
     return w;
 }
 
@@ -165,16 +191,38 @@ static size_t count_own_devices(void)
     return count;
 }
 
-/* Without a hostfile the filters are for this machine, which has that name. */
-static int read_own_host(struct tuning *t, struct error *e)
+/* This machine as a host, by the numbers of its devices. */
+static int add_own_host(const struct device_list *found, struct host_list *out, struct error *e)
 {
-    char *line = xasprintf("localhost slots=%zu\n", count_own_devices());
-    int rc = ds_hosts_parse("this machine", line, &t->hosts, e);
-    free(line);
+    struct host *host = out->hosts = xcalloc(1, sizeof *out->hosts);
+    out->count = 1;
+    *host = (struct host){xstrdup("localhost"), xcalloc(found->count + 1, sizeof *host->devices), 0};
+    for (size_t i = 0; i < found->count; i++) {
+        int64_t number;
+        if (!parse_int64(found->names[i], &number) || number < 0 || number >= DEVICES_MOST)
+            return error_set(e, ERROR_USAGE, "--include and --exclude choose devices by their numbers, and %s says %s",
+                             found->source, found->names[i]);
+        host->devices[host->device_count++] = (int)number;
+    }
+    if (found->count > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE, "--include and --exclude choose among the hosts of a hostfile (--hostfile FILE), or "
+                     "among the devices of this machine (localhost:0,1), which has none");
+}
+
+/* Without a hostfile the filters are for this machine, which has that name. Without filters DeepSpeed's launcher is told
+ * which devices there are all the same, as far as they have numbers: it ignores CUDA_VISIBLE_DEVICES where it is told how
+ * many (launcher/runner.py). */
+static int read_own_host(struct tuning *t, bool filtered, struct error *e)
+{
+    struct device_list found = DEVICE_LIST_INIT;
+    struct error ignored = ERROR_INIT;
+    devices_discover(environ, "", &found);
+    int rc = add_own_host(&found, &t->hosts, filtered ? e : &ignored);
+    device_list_free(&found);
     if (rc < 0)
-        return error_set(e, ERROR_USAGE, "--include and --exclude choose among the hosts of a hostfile (--hostfile FILE), or "
-                         "among the devices of this machine (localhost:0,1), which has none");
-    return 0;
+        host_list_free(&t->hosts);
+    return filtered ? rc : 0;
 }
 
 static int read_hostfile(struct tuning *t, const char *path, struct error *e)
@@ -183,7 +231,7 @@ static int read_hostfile(struct tuning *t, const char *path, struct error *e)
     int rc = file_read(path, LARGEST_CONFIG, &text, e);
     if (rc < 0 && e)
         e->kind = ERROR_USAGE;
-    rc = rc < 0 ? rc : ds_hosts_parse(path, buffer_text(&text), &t->hosts, e);
+    rc = rc < 0 ? rc : hosts_parse(path, buffer_text(&text), &t->hosts, e);
     buffer_free(&text);
     return rc;
 }
@@ -193,16 +241,27 @@ static int read_hosts(struct tuning *t, struct error *e)
     const struct deepspeed_options *o = t->o;
     const char *hostfile = hostfile_of(o);
     int rc = 0;
-    if (hostfile)
+    if (hostfile) {
+        t->hostfile = path_absolute(hostfile);
         rc = read_hostfile(t, hostfile, e);
-    else if (o->include || o->exclude)
-        rc = read_own_host(t, e);
-    return rc < 0 ? rc : ds_hosts_filter(&t->hosts, o->include, o->exclude, e);
+    } else if (o->include || o->exclude || is_deepspeed(o)) {
+        rc = read_own_host(t, o->include || o->exclude, e);
+    }
+    return rc < 0 ? rc : hosts_filter(&t->hosts, o->include, o->exclude, e);
+}
+
+/* Devices that every host has; 0 without hosts. */
+static long long least_devices(const struct host_list *l)
+{
+    size_t least = l->count ? l->hosts[0].device_count : 0;
+    for (size_t i = 1; i < l->count; i++)
+        least = l->hosts[i].device_count < least ? l->hosts[i].device_count : least;
+    return (long long)least;
 }
 
 static int count_devices(const struct tuning *t, long long *out, struct error *e)
 {
-    *out = t->o->num_gpus ? t->o->num_gpus : ds_hosts_devices(&t->hosts);
+    *out = t->o->num_gpus ? t->o->num_gpus : least_devices(&t->hosts);
     if (*out > 0 || t->knobs.num_gpus)
         return 0;
     *out = (long long)count_own_devices();
@@ -210,6 +269,26 @@ static int count_devices(const struct tuning *t, long long *out, struct error *e
         return 0;
     return error_set(e, ERROR_USAGE, "this machine has no devices: say how many each host has with --num_gpus N, or "
                      "\"num_gpus\" in %s under autotuning", t->ds_file);
+}
+
+static int make_cluster(struct tuning *t, struct error *e)
+{
+    const struct deepspeed_options *o = t->o;
+    const struct launcher *known = launcher_of(o);
+    struct tuning_cluster *c = &t->cluster;
+    if (read_hosts(t, e) < 0 || count_devices(t, &c->devices, e) < 0)
+        return -1;
+    c->hosts = &t->hosts;
+    c->hostfile = t->hostfile;
+    c->include = o->include;
+    c->exclude = o->exclude;
+    c->tells_hosts = is_deepspeed(o);
+    c->here_alone = is_deepspeed(o) && !t->hostfile;
+    c->exclusive = t->hostfile || o->master_port || (known && !known->keeps);
+    c->nodes = o->num_nodes ? o->num_nodes : t->hosts.count ? (long long)t->hosts.count : 1;
+    c->most_nodes = t->knobs.num_nodes ? o->num_nodes : 0;
+    c->most_devices = t->knobs.num_gpus ? o->num_gpus : 0;
+    return 0;
 }
 
 /* --- the sweep file --- */
@@ -248,15 +327,12 @@ static int read_config(struct tuning *t, struct error *e)
 
 static int make_sweep(struct tuning *t, struct error *e)
 {
-    long long devices;
-    if (check_script(t, e) < 0 || read_config(t, e) < 0 || read_hosts(t, e) < 0 || count_devices(t, &devices, e) < 0)
+    if (check_script(t, e) < 0 || read_config(t, e) < 0 || make_cluster(t, e) < 0)
         return -1;
-    struct words launcher = launcher_words(t->o);
-    long long nodes = t->o->num_nodes ? t->o->num_nodes : t->hosts.count ? (long long)t->hosts.count : 1;
+    struct words launcher = launcher_words(t);
     const struct tuning_request request = {.ds_file = t->ds_file, .root = &t->root, .knobs = &t->knobs,
                                            .launcher = launcher.items, .program = t->program,
-                                           .config_at = t->config_at, .nodes = nodes, .devices = devices,
-                                           .timeout = t->o->timeout};
+                                           .config_at = t->config_at, .cluster = &t->cluster, .timeout = t->o->timeout};
     int rc = tuning_space_write(&request, &t->toml, &t->equal_batch, e);
     free_words(launcher.items);
     return rc;
@@ -339,13 +415,14 @@ static int tune(const struct tuning *t, struct error *e)
 
 static int deepspeed(const struct arguments *a, struct error *e)
 {
-    struct tuning t = {.o = a->options, .program = a->program, .hosts = DS_HOSTS_INIT, .toml = BUFFER_INIT};
+    struct tuning t = {.o = a->options, .program = a->program, .hosts = HOST_LIST_INIT, .toml = BUFFER_INIT};
     int status = make_sweep(&t, e);
     if (status == 0)
         status = t.o->print_config ? output_text(buffer_text(&t.toml), e) : tune(&t, e);
     autotuning_free(&t.knobs);
     json_text_free(&t.root);
-    ds_hosts_free(&t.hosts);
+    host_list_free(&t.hosts);
+    free(t.hostfile);
     buffer_free(&t.toml);
     free(t.ds_file);
     return status;

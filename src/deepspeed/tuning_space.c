@@ -294,14 +294,6 @@ static void add_blocks(struct writing *w)
 
 /* --- the rest of the file --- */
 
-static void add_counts(struct writing *w, const char *key, const struct json *j, long long otherwise)
-{
-    if (j)
-        add_axis(w, key, j);
-    else
-        buffer_printf(w->out, "\"%s\" = %lld\n", key, otherwise);
-}
-
 /* Whether jobs' ds_configs say a global batch: "auto" is left to the script. */
 static bool knows_batch(const struct writing *w)
 {
@@ -391,16 +383,6 @@ static void add_search(struct writing *w)
         buffer_printf(w->out, "num_tuning_micro_batch_sizes = %lld\n", k->micro_batch_sizes);
 }
 
-static long long largest(const struct json *j, long long otherwise)
-{
-    const struct json *items = j && j->kind == JSON_LIST ? j->children : j;
-    long long most = 0, n;
-    for (size_t i = 0; j && i < (j->kind == JSON_LIST ? j->count : 1); i++)
-        if (json_text_integer(&items[i], &n) && n > most)
-            most = n;
-    return most > 0 ? most : otherwise;
-}
-
 /* As DeepSpeed's tuner has it profiled: one sample at the highest stage, but only of the stages asked for (some models
  * refuse stage 3), on the most devices. */
 static void add_model_info(struct writing *w)
@@ -419,8 +401,7 @@ static void add_model_info(struct writing *w)
     buffer_add_text(w->out, "\n# One short attempt before the others: parameters, activation memory.\n[model_info]\n"
                             "without = [\"train_batch_size\", \"gradient_accumulation_steps\"]\n\n[model_info.with]\n");
     buffer_printf(w->out, "\"train_micro_batch_size_per_gpu\" = 1\n\"zero_optimization.stage\" = %d\n", highest);
-    buffer_printf(w->out, "num_hosts = %lld\nnum_devices_per_host = %lld\n", largest(r->knobs->num_nodes, r->nodes),
-                  largest(r->knobs->num_gpus, r->devices));
+    tuning_cluster_add_largest(r->cluster, r->knobs, w->out);
 }
 
 static void add_model(struct writing *w)
@@ -467,9 +448,7 @@ int tuning_space_write(const struct tuning_request *r, struct buffer *out, bool 
     add_search(&w);
     add_model_info(&w);
     add_model(&w);
-    buffer_add_text(out, "\n[cluster_spec]\n");
-    add_counts(&w, "num_hosts", r->knobs->num_nodes, r->nodes);
-    add_counts(&w, "num_devices_per_host", r->knobs->num_gpus, r->devices);
+    tuning_cluster_add(r->cluster, r->knobs, out);
     add_training(&w);
     add_blocks(&w);
     *equal_batch = has_one_batch(&w);

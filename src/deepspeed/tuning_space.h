@@ -14,6 +14,7 @@
 #define MESHSWEEP_DEEPSPEED_TUNING_SPACE_H
 
 #include "deepspeed/autotuning.h"
+#include "deepspeed/tuning_cluster.h"
 #include "util/buffer.h"
 
 struct tuning_request {
@@ -23,7 +24,7 @@ struct tuning_request {
     char *const *launcher;    /* words of the sweep file's command, with placeholders; NULL-terminated */
     char *const *program;     /* the script and its arguments; NULL-terminated */
     size_t config_at;         /* index of the word of `program` that names the ds_config ("FLAG=FILE" or "FILE") */
-    long long nodes, devices; /* where the ds_config does not say */
+    const struct tuning_cluster *cluster;
     const char *timeout;
 };
 

@@ -34,6 +34,7 @@ a blank in a key of arg_mappings loses the argument|test_deepspeed_tuner|arg_map
 flags written -x=value are not replaced|test_deepspeed_tuner|arg_mappings__blanks_and_spellings__both_sides_agree
 cmd_optimal.txt breaks arguments with blanks|test_deepspeed_tuner|deberta_example__two_and_four_gpus__latency_made_small
 an invalid configuration costs a start to find out|test_deepspeed_defects|invalid__excluded_before_it_costs_a_start
+uneven hosts get the least of them, of the wrong slots|test_deepspeed_tuner|hostfile__uneven_hosts_and_lists__each_job_its_own_devices
 global batches that differ are compared|test_deepspeed_tuner|global_batch__largest_given__compared_at_it
 '
 
@@ -161,7 +162,8 @@ include__reaches_the_launcher()
     # Without a hostfile there is this machine.
     run_command env CUDA_VISIBLE_DEVICES=0,1,2,3 "$meshsweep" deepspeed --print-config -i localhost:2,3 train.py --deepspeed ds.json
     expect_status 0
-    expect_stdout_contains '"num_devices_per_host" = 2'
+    expect_stdout_contains '[[1, 2, "localhost:2,3"]]'
+    expect_stdout_contains 'devices = [2, 3]'
     expect_no_stderr
 }
 

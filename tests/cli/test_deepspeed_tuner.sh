@@ -268,7 +268,7 @@ launchers__their_words__and_one_of_ones_own()
 {
     plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
     local launcher
-    for launcher in 'torchrun|"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}", "train.py"' \
+    for launcher in 'torchrun|"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}", "--rdzv_backend=c10d", "--rdzv_endpoint=localhost:0", "train.py"' \
         'accelerate|"accelerate", "launch", "--num_machines={nodes}"' 'srun|"srun", "--nodes={nodes}"' \
         'mpirun -np {gpus} python3|"mpirun", "-np", "{gpus}", "python3", "train.py"'; do
         run_meshsweep deepspeed --print-config --launcher "${launcher%%|*}" train.py --deepspeed ds_config.json
@@ -290,7 +290,53 @@ hostfile__with_filters__as_many_as_are_left()
     tune -H hosts -e w1:9 train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: --exclude w1:9: host w1 has no slot 9'
+    expect_stderr 'meshsweep: exclude: host w1 has no slot `9`'
+}
+
+# A rank too many would contradict the batch, in the stand-in as in DeepSpeed.
+hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
+{
+    plain '"num_gpus": [1, 2, 3], "num_nodes": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "train_batch_size": 24, "zero_optimization": {"stage": 1}'
+    printf 'w0 slots=2\nw1 slots=8\n' >hosts
+    tune -H hosts -i 'w0@w1:4,5,6' train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '1|1|w0:0
+1|2|w0:0,1
+1|3|w1:4,5,6
+2|1|w0:0@w1:4
+2|2|w0:0,1@w1:4,5' "SELECT num_hosts, num_devices_per_host, include FROM results WHERE state = 'ok' ORDER BY 1, 2"
+    expect_sql 'devices.exist|1|the hostfile has 2 hosts, 5 devices in all' \
+        "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
+    expect_file_contains autotuning_results/cmd_optimal.txt "--hostfile=$PWD/hosts --include=w0:0,1@w1:4,5"
+}
+
+command_line__beside_the_ds_config__what_there_is_at_most()
+{
+    plain '"num_gpus": [2, 4], "num_nodes": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    tune --num_gpus 2 train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '1|2' 'SELECT num_hosts, num_devices_per_host FROM results'
+    expect_sql 'num-gpus|--num_gpus gives no more devices of a host
+one-machine|without a hostfile (-H FILE) the launcher has this machine alone' \
+        "SELECT rule, reason FROM excluded WHERE excluded > 0 ORDER BY 1"
+}
+
+# The launcher takes devices 0, 1, ... when it is told how many, whatever CUDA_VISIBLE_DEVICES says, and one port for all.
+own_devices__one_job_at_a_time__with_those_that_it_is_told()
+{
+    plain '"num_gpus": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
+    run_command env CUDA_VISIBLE_DEVICES=4,5,6,7 "$meshsweep" deepspeed --progress none train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '2|localhost:4
+2|localhost:4,5' 'SELECT count(*), include FROM results GROUP BY 2 ORDER BY 2'
+    expect_sql '0' "SELECT count(*) FROM attempt AS a JOIN attempt AS b ON a.id < b.id AND a.ended > b.started"
+    expect_file_contains autotuning_results/cmd_optimal.txt 'deepspeed --include=localhost:4,5 train.py'
 }
 
 bad_input__each__one_sentence_with_its_place()

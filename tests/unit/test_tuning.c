@@ -9,59 +9,27 @@
 #include <cmocka.h>
 
 #include "config/sweep_reader.h"
-#include "deepspeed/hosts.h"
 #include "deepspeed/tuning_space.h"
 
 /* --- hosts --- */
 
-static void hosts__filters__what_is_left(void **state)
+static void include__uneven_hosts__as_many_of_each(void **state)
 {
     static const struct {
-        const char *include, *exclude;
-        size_t hosts;
-        long long devices;
-    } cases[] = {
-        {NULL, NULL, 2, 4},       {"w1", NULL, 1, 8},  {"w0:1,3@w1:0,5", NULL, 2, 2}, {"w1:7", NULL, 1, 1},
-        {NULL, "w0", 1, 8},       {NULL, "w1:0,1,2,3,4,5", 2, 2}, {NULL, "w0:0,1,2,3@w1:0", 1, 7},
-    };
+        long long nodes, devices;
+        const char *include;
+    } cases[] = {{1, 2, "w0:0,1"}, {2, 2, "w0:0,1@w1:4,5"}, {1, 3, "w1:4,5,6"}, {2, 3, ""}, {3, 1, ""}};
+    struct host_list hosts = HOST_LIST_INIT;
+    struct error e = ERROR_INIT;
     (void)state;
+    assert_int_equal(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e), 0);
+    assert_int_equal(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ds_hosts h = DS_HOSTS_INIT;
-        struct error e = ERROR_INIT;
-        assert_int_equal(ds_hosts_parse("f", "# c\nw0 slots=4 # four\n\n  w1\tslots=8\r\n", &h, &e), 0);
-        assert_int_equal(ds_hosts_filter(&h, cases[i].include, cases[i].exclude, &e), 0);
-        assert_int_equal(h.count, cases[i].hosts);
-        assert_int_equal(ds_hosts_devices(&h), cases[i].devices);
-        ds_hosts_free(&h);
+        char *include = tuning_include(&hosts, cases[i].nodes, cases[i].devices);
+        assert_string_equal(include, cases[i].include);
+        free(include);
     }
-}
-
-static void hosts__bad__said(void **state)
-{
-    static const struct {
-        const char *text, *include, *exclude, *message;
-    } cases[] = {
-        {"w0 slots=x", NULL, NULL, "f:1: a line of a hostfile is \"NAME slots=N\""},
-        {"\nw0", NULL, NULL, "f:2: a line of a hostfile is \"NAME slots=N\""},
-        {"w0 slots=2 x", NULL, NULL, "f:1: a line of a hostfile is \"NAME slots=N\""},
-        {"w0 slots=1\nw0 slots=1", NULL, NULL, "f:2: host w0 is given twice"},
-        {"# none", NULL, NULL, "f: no host stands in it; a line is \"NAME slots=N\""},
-        {"w0 slots=1", "w1", NULL, "--include w1: there is no host w1"},
-        {"w0 slots=1", "w0:1", NULL, "--include w0:1: host w0 has no slot 1"},
-        {"w0 slots=1", "w0@w0", NULL, "--include w0@w0: host w0 is named twice"},
-        {"w0 slots=1", NULL, "w0", "--exclude w0: no device is left"},
-        {"w0 slots=1", "w0", "w0", "--include and --exclude do not go together"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ds_hosts h = DS_HOSTS_INIT;
-        struct error e = ERROR_INIT;
-        int rc = ds_hosts_parse("f", cases[i].text, &h, &e);
-        rc = rc < 0 ? rc : ds_hosts_filter(&h, cases[i].include, cases[i].exclude, &e);
-        assert_int_equal(rc, -1);
-        assert_string_equal(e.text, cases[i].message);
-        ds_hosts_free(&h);
-    }
+    host_list_free(&hosts);
 }
 
 /* --- the section --- */
@@ -183,7 +151,8 @@ static char *space_of(const char *config, bool *equal_batch, struct error *e)
     struct buffer toml = BUFFER_INIT;
     assert_int_equal(json_text_parse("d.json", config, &root, e), 0);
     assert_int_equal(autotuning_read("d.json", json_text_find(&root, "autotuning"), &knobs, e), 0);
-    const struct tuning_request r = {"/x/d.json", &root, &knobs, launcher, program, 1, 1, 4, "30m"};
+    const struct tuning_cluster cluster = {.nodes = 1, .devices = 4};
+    const struct tuning_request r = {"/x/d.json", &root, &knobs, launcher, program, 1, &cluster, "30m"};
     int rc = tuning_space_write(&r, &toml, equal_batch, e);
     autotuning_free(&knobs);
     json_text_free(&root);
@@ -253,8 +222,7 @@ static void space__what_cannot_be_an_axis__said_with_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts__filters__what_is_left),
-        cmocka_unit_test(hosts__bad__said),
+        cmocka_unit_test(include__uneven_hosts__as_many_of_each),
         cmocka_unit_test(autotuning__nothing_said__defaults),
         cmocka_unit_test(autotuning__every_knob__known),
         cmocka_unit_test(autotuning__wrong__all_at_once),

@@ -1,0 +1,188 @@
+#include "deepspeed/tuning_cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+static size_t count_of(const struct json *j)
+{
+    return j && j->kind == JSON_LIST ? j->count : 1;
+}
+
+/* The i-th of one number or a list of them. */
+static long long number_of(const struct json *j, size_t i, long long otherwise)
+{
+    long long n = otherwise;
+    if (j)
+        json_text_integer(j->kind == JSON_LIST ? &j->children[i] : j, &n);
+    return n;
+}
+
+static long long largest(const struct json *j, long long otherwise)
+{
+    long long most = 0;
+    for (size_t i = 0; i < count_of(j); i++)
+        if (number_of(j, i, otherwise) > most)
+            most = number_of(j, i, otherwise);
+    return most;
+}
+
+bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs)
+{
+    return largest(knobs->num_nodes, c->nodes) == 1;
+}
+
+/* --- which hosts --- */
+
+static void add_host(const struct host *h, long long devices, struct buffer *out)
+{
+    buffer_printf(out, "%s%s:", out->length ? "@" : "", h->name);
+    for (long long i = 0; i < devices; i++)
+        buffer_printf(out, "%s%d", i ? "," : "", h->devices[i]);
+}
+
+char *tuning_include(const struct host_list *hosts, long long nodes, long long devices)
+{
+    struct buffer b = BUFFER_INIT;
+    long long found = 0;
+    for (size_t i = 0; i < hosts->count && found < nodes; i++) {
+        if ((long long)hosts->hosts[i].device_count < devices)
+            continue;
+        add_host(&hosts->hosts[i], devices, &b);
+        found++;
+    }
+    if (found < nodes)
+        buffer_clear(&b);
+    char *text = xstrdup(buffer_text(&b));
+    buffer_free(&b);
+    return text;
+}
+
+static void add_text(const char *text, struct buffer *out)
+{
+    buffer_add_json_string(out, text, strlen(text));
+}
+
+/* --- the clusters --- */
+
+static bool names_hosts(const struct tuning_cluster *c)
+{
+    return c->tells_hosts && c->hosts && c->hosts->count > 0;
+}
+
+static void add_tuple(const struct tuning_cluster *c, long long nodes, long long devices, struct buffer *out)
+{
+    char *include = tuning_include(c->hosts, nodes, devices);
+    buffer_printf(out, "[%lld, %lld, ", nodes, devices);
+    add_text(include, out);
+    buffer_add_char(out, ']');
+    free(include);
+}
+
+static void add_tuples(const struct tuning_cluster *c, const struct autotuning *k, struct buffer *out)
+{
+    buffer_add_text(out, "\"(num_hosts, num_devices_per_host, include)\" = [");
+    for (size_t n = 0; n < count_of(k->num_nodes); n++)
+        for (size_t d = 0; d < count_of(k->num_gpus); d++) {
+            buffer_add_text(out, n + d ? ", " : "");
+            add_tuple(c, number_of(k->num_nodes, n, c->nodes), number_of(k->num_gpus, d, c->devices), out);
+        }
+    buffer_add_text(out, "]\n");
+}
+
+static void add_axis(const char *key, const struct json *j, long long otherwise, struct buffer *out)
+{
+    if (!j) {
+        buffer_printf(out, "\"%s\" = %lld\n", key, otherwise);
+        return;
+    }
+    buffer_printf(out, "\"%s\" = [", key);
+    for (size_t i = 0; i < count_of(j); i++)
+        buffer_printf(out, "%s%lld", i ? ", " : "", number_of(j, i, otherwise));
+    buffer_add_text(out, "]\n");
+}
+
+/* --- what there is --- */
+
+static void add_devices(const struct host *own, struct buffer *out)
+{
+    buffer_add_text(out, "devices = [");
+    for (size_t i = 0; i < own->device_count; i++)
+        buffer_printf(out, "%s%d", i ? ", " : "", own->devices[i]);
+    buffer_add_text(out, "]\n");
+}
+
+static void add_setting(const char *key, const char *text, struct buffer *out)
+{
+    if (!text)
+        return;
+    buffer_printf(out, "%s = ", key);
+    add_text(text, out);
+    buffer_add_char(out, '\n');
+}
+
+static void add_local(const struct tuning_cluster *c, struct buffer *out)
+{
+    buffer_add_text(out, "\n[local]\n");
+    if (c->exclusive)
+        buffer_add_text(out, "exclusive = true # the launcher takes devices and port as it is told, not as the job is given\n");
+    if (c->hostfile) {
+        add_setting("hostfile", c->hostfile, out);
+        add_setting("include", c->include, out);
+        add_setting("exclude", c->exclude, out);
+    } else if (c->include || c->exclude) {
+        add_devices(&c->hosts->hosts[0], out);
+    }
+}
+
+static void add_limit(const char *rule, const char *key, long long most, const char *why, struct buffer *out)
+{
+    if (most > 0)
+        buffer_printf(out, "\n[[rule]]\nname = \"%s\"\nrequire = \"%s <= %lld\"\nwhy = \"%s\"\nsource = \"command line\"\n", rule,
+                      key, most, why);
+}
+
+void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out)
+{
+    buffer_add_text(out, "\n[cluster_spec]\n");
+    if (names_hosts(c)) {
+        add_tuples(c, knobs, out);
+    } else {
+        add_axis("num_hosts", knobs->num_nodes, c->nodes, out);
+        add_axis("num_devices_per_host", knobs->num_gpus, c->devices, out);
+    }
+    if (c->exclusive || c->hostfile || c->include || c->exclude)
+        add_local(c, out);
+    add_limit("num-nodes", "num_hosts", c->most_nodes, "--num_nodes gives no more hosts", out);
+    add_limit("num-gpus", "num_devices_per_host", c->most_devices, "--num_gpus gives no more devices of a host", out);
+    if (c->here_alone)
+        add_limit("one-machine", "num_hosts", 1, "without a hostfile (-H FILE) the launcher has this machine alone", out);
+}
+
+static bool is_there(const struct tuning_cluster *c, long long nodes, long long devices)
+{
+    long long most_nodes = c->here_alone ? 1 : c->most_nodes;
+    if ((most_nodes && nodes > most_nodes) || (c->most_devices && devices > c->most_devices))
+        return false;
+    return !c->hosts || c->hosts->count == 0 || hosts_capacity(c->hosts, nodes, devices) > 0;
+}
+
+void tuning_cluster_add_largest(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out)
+{
+    long long nodes = 0, devices = 0;
+    for (size_t i = 0; i < count_of(knobs->num_nodes) * count_of(knobs->num_gpus); i++) {
+        long long n = number_of(knobs->num_nodes, i / count_of(knobs->num_gpus), c->nodes);
+        long long d = number_of(knobs->num_gpus, i % count_of(knobs->num_gpus), c->devices);
+        if (i == 0 || (is_there(c, n, d) && (n * d > nodes * devices || !is_there(c, nodes, devices)))) {
+            nodes = n;
+            devices = d;
+        }
+    }
+    buffer_printf(out, "num_hosts = %lld\nnum_devices_per_host = %lld\n", nodes, devices);
+    if (!names_hosts(c))
+        return;
+    char *include = tuning_include(c->hosts, nodes, devices);
+    add_setting("include", include, out);
+    free(include);
+}
