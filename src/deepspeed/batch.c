@@ -65,12 +65,30 @@ static bool infer(long long *n, long long ranks)
     return n[TRAIN] == n[MICRO] * n[STEPS] * ranks && n[MICRO] > 0 && n[STEPS] > 0;
 }
 
+/* null is "not given" to DeepSpeed. */
+static const struct json *given(const struct json *config, const char *key)
+{
+    const struct json *found = json_text_find(config, key);
+    return found && !json_text_is_null(found) ? found : NULL;
+}
+
+void batch_check(const struct json *config, const char *file, struct problems *problems)
+{
+    long long n;
+    for (int i = 0; i < PART_COUNT; i++) {
+        const struct json *found = given(config, keys[i]);
+        if (found && found->kind == JSON_SCALAR && !json_text_is(found, "auto") && (!json_text_integer(found, &n) || n <= 0))
+            problems_add(problems, (struct position){file, found->line, found->column},
+                         "%s must be a whole number above 0", keys[i]);
+    }
+}
+
 int batch_complete(struct json *config, long long ranks, bool resolve, struct error *e)
 {
     long long known[PART_COUNT], n[PART_COUNT];
     bool kept = false;
     for (int i = 0; i < PART_COUNT; i++) {
-        const struct json *found = json_text_find(config, keys[i]);
+        const struct json *found = given(config, keys[i]);
         bool is_auto = found && json_text_is(found, "auto");
         known[i] = n[i] = 0;
         if (found && !is_auto && (!json_text_integer(found, &known[i]) || known[i] <= 0))
@@ -84,7 +102,7 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
     if (!infer(n, ranks))
         return contradiction(known, ranks, e);
     for (int i = 0; i < PART_COUNT; i++) {
-        const struct json *found = json_text_find(config, keys[i]);
+        const struct json *found = given(config, keys[i]);
         if (n[i] == 0 || known[i] || (found && !resolve))
             continue;
         char *text = xasprintf("%lld", n[i]);

@@ -5,11 +5,15 @@
 
 #include <stdbool.h>
 
+#include "config/problems.h"
 #include "deepspeed/json_text.h"
 #include "util/error.h"
 
 /* Whether the key of a ds_config is one of the three. */
 bool batch_is_key(const char *key);
+
+/* Reports those of `config` that are neither a whole number above 0, "auto", null nor a list, which a tuner has taken. */
+void batch_check(const struct json *config, const char *file, struct problems *problems);
 
 /* Ranks that work at different samples: derived.dp, a spec's dp, or all devices; per sequence_parallel_size. */
 long long batch_ranks(const struct json *specs);

@@ -1,8 +1,10 @@
 #include "deepspeed/ds_arguments.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "deepspeed/ds_keys.h"
 #include "deepspeed/json_text.h"
 #include "util/memory.h"
 
@@ -37,12 +39,18 @@ static size_t flag_length(const char *word, const char *flag)
     return *p == '=' || !*p ? (size_t)(p - word) : 0;
 }
 
+/* Whether the word is a value rather than another option: "-1" and "-" are. */
+static bool is_value(const char *word)
+{
+    return word[0] != '-' || !word[1] || isdigit((unsigned char)word[1]) || word[1] == '.';
+}
+
 /* Puts the value to the flag at `i`. */
 static void set_at(struct words *w, size_t i, size_t length, const char *value)
 {
     char *flag = xstrndup(w->items[i], length);
     bool has_equals = w->items[i][length] == '=';
-    bool has_next = i + 1 < w->count && strncmp(w->items[i + 1], "--", 2) != 0;
+    bool has_next = i + 1 < w->count && is_value(w->items[i + 1]);
     if (!has_equals && has_next)
         replace(&w->items[i + 1], xstrdup(value));
     else if (has_equals || strcmp(value, "true") != 0)
@@ -66,13 +74,24 @@ static void map(struct words *w, const char *flag, const char *value)
     append(w, xstrdup(value));
 }
 
-/* A scalar as a script wants it: strings without quotes. NULL for what maps to nothing. */
-static char *value_text(const struct json *j)
+/* A scalar as a script wants it: strings without quotes, whole numbers as such ("8.0" is none to it). NULL for what maps
+ * to nothing. */
+static char *value_text(const char *key, const struct json *j)
 {
-    if (!j || j->kind != JSON_SCALAR || json_text_is(j, "auto") || strcmp(j->text, "null") == 0 ||
+    long long whole;
+    if (!j || j->kind != JSON_SCALAR || json_text_is(j, "auto") || json_text_is_null(j) ||
         (j->text[0] == '"' && strchr(j->text, '\\')))
         return NULL;
+    if (ds_wants_integer(key) && json_text_integer(j, &whole))
+        return xasprintf("%lld", whole);
     return j->text[0] == '"' ? xstrndup(j->text + 1, strlen(j->text) - 2) : xstrdup(j->text);
+}
+
+/* DeepSpeed's tuner looks for a key by its last name alone. */
+static const struct json *find(const struct json *config, const char *key)
+{
+    const struct json *found = json_text_find(config, key);
+    return found || strchr(key, '.') ? found : json_text_find_anywhere(config, key);
 }
 
 char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_json, char *const *command)
@@ -84,7 +103,8 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
         append(&w, xstrdup(*command));
     if (json_text_parse("", config_json, &config, &ignored) == 0)
         for (size_t i = 0; i < d->argument_count; i++) {
-            char *value = value_text(json_text_find(&config, d->arguments[i].name));
+            const char *key = d->arguments[i].name;
+            char *value = value_text(key, find(&config, key));
             if (value)
                 map(&w, d->arguments[i].value, value);
             free(value);

@@ -13,6 +13,7 @@
 #include "util/suggest.h"
 
 #define LARGEST_CONFIG (16u << 20)
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 struct ds_config {
     const struct sweep *sweep;
@@ -53,12 +54,25 @@ static void check_names(const struct ds_config *c, const struct json *object, co
     }
 }
 
+/* DeepSpeed refuses what it does not know in these: it would cost every job its start. */
+static const struct {
+    const char *path;
+    const char *const *known;
+} strict[] = {{"zero_optimization", ds_zero_keys},
+              {"zero_optimization.offload_param", ds_offload_param_keys},
+              {"zero_optimization.offload_optimizer", ds_offload_optimizer_keys}};
+
 static void check_root(const struct ds_config *c, struct problems *problems)
 {
-    const struct json *zero = json_text_find(&c->root, "zero_optimization");
     check_names(c, &c->root, ds_sections, "section", problems);
-    if (zero && zero->kind == JSON_OBJECT)
-        check_names(c, zero, ds_zero_keys, "key of zero_optimization", problems);
+    for (size_t i = 0; i < LENGTH(strict); i++) {
+        const struct json *found = json_text_find(&c->root, strict[i].path);
+        char *what = xasprintf("key of %s", strict[i].path);
+        if (found && found->kind == JSON_OBJECT)
+            check_names(c, found, strict[i].known, what, problems);
+        free(what);
+    }
+    batch_check(&c->root, c->path, problems);
 }
 
 static bool parse_base(struct ds_config *c, struct problems *problems)
@@ -130,7 +144,7 @@ static void add_constants(struct space_base *b, const struct json *j, const char
     } else if (j->kind == JSON_SCALAR && j->text[0] == '"') {
         if (!strchr(j->text, '\\') && !json_text_is(j, "auto"))
             add_constant(b, name, string_literal(j->text));
-    } else if (j->kind == JSON_SCALAR && strcmp(j->text, "null") != 0) {
+    } else if (j->kind == JSON_SCALAR && !json_text_is_null(j)) {
         add_constant(b, name, xasprintf("(%s)", j->text));
     }
 }
@@ -169,18 +183,25 @@ static const char *place_of(const struct sweep *s, const char *key, bool is_tabl
     return ds_is_section_key(key) ? key : NULL;
 }
 
-/* DeepSpeed refuses a key of zero_optimization that it does not know: it would cost every job its start. */
-static void check_zero_key(const struct axis *axis, const char *key, const char *place, struct problems *problems)
+static bool is_one_of(const char *const *list, const char *name, const char **near)
 {
-    static const char section[] = "zero_optimization.";
-    if (strncmp(place, section, sizeof section - 1) != 0)
-        return;
-    char *name = xstrndup(place + sizeof section - 1, strcspn(place + sizeof section - 1, "."));
-    const char *near = suggest_nearest(name, ds_zero_keys, length_of(ds_zero_keys));
-    if (!near || strcmp(near, name) != 0)
-        problems_add(problems, axis->at, "`%s`: DeepSpeed knows no key of zero_optimization \"%s\"%s%s%s", key, name,
-                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    free(name);
+    *near = suggest_nearest(name, list, length_of(list));
+    return *near && strcmp(*near, name) == 0;
+}
+
+static void check_strict_key(const struct axis *axis, const char *key, const char *place, struct problems *problems)
+{
+    for (size_t i = 0; i < LENGTH(strict); i++) {
+        size_t n = strlen(strict[i].path);
+        const char *near;
+        if (strncmp(place, strict[i].path, n) != 0 || place[n] != '.')
+            continue;
+        char *name = xstrndup(place + n + 1, strcspn(place + n + 1, "."));
+        if (!is_one_of(strict[i].known, name, &near))
+            problems_add(problems, axis->at, "`%s`: DeepSpeed knows no key of %s \"%s\"%s%s%s", key, strict[i].path, name,
+                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        free(name);
+    }
 }
 
 static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct problems *problems)
@@ -192,7 +213,7 @@ static void check_spec_key(const struct ds_config *c, const struct axis *axis, s
     struct error ignored = ERROR_INIT;
     json_text_add(&c->root, 0, &text);
     if (place)
-        check_zero_key(axis, axis->keys[k], place, problems);
+        check_strict_key(axis, axis->keys[k], place, problems);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
         problems_add(problems, axis->at, "`%s` lies below something in %s that is no object", axis->keys[k],
                      c->path ? c->path : "the ds_config");
@@ -208,6 +229,41 @@ static void check_specs(const struct ds_config *c, struct problems *problems)
             for (size_t a = 0; a < section->blocks[b].axis_count; a++)
                 for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
                     check_spec_key(c, &section->blocks[b].axes[a], k, problems);
+    }
+}
+
+/* Whether a key of some spec has that last name. */
+static bool is_leaf_of_specs(const struct sweep *s, const char *name)
+{
+    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
+        for (size_t b = 0; b < s->sections[kind].block_count; b++)
+            for (size_t a = 0; a < s->sections[kind].blocks[b].axis_count; a++) {
+                const struct axis *axis = &s->sections[kind].blocks[b].axes[a];
+                for (size_t k = 0; k < axis->key_count; k++) {
+                    const char *dot = strrchr(axis->keys[k], '.');
+                    if (strcmp(dot ? dot + 1 : axis->keys[k], name) == 0)
+                        return true;
+                }
+            }
+    return false;
+}
+
+/* A misspelt key would map nothing, and nobody would notice. */
+static void check_arguments(const struct ds_config *c, struct problems *problems)
+{
+    const struct deepspeed_settings *d = &c->sweep->deepspeed;
+    for (size_t i = 0; i < d->argument_count; i++) {
+        const struct setting *a = &d->arguments[i];
+        const char *near, *ignored;
+        char *head = xstrndup(a->name, strcspn(a->name, "."));
+        bool known = is_one_of(ds_sections, head, &near) || is_users_own(c->sweep, head);
+        if (!known && !strchr(a->name, '.'))
+            known = is_one_of(ds_zero_keys, head, &ignored) || json_text_find_anywhere(&c->root, head) ||
+                    is_leaf_of_specs(c->sweep, head);
+        if (!known)
+            problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s%s%s", a->name,
+                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        free(head);
     }
 }
 
@@ -240,6 +296,7 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
     if (is_profiled(s))
         drop_tuning(&c->root);
     check_specs(c, problems);
+    check_arguments(c, problems);
     for (char **key = s->model_info.without; s->model_info.is_job && key && *key; key++)
         json_text_remove(&c->root, *key);
     add_constants(&c->base, &c->root, "");
@@ -267,7 +324,7 @@ void ds_config_free(struct ds_config *c)
 static void lay_value(struct json *config, const char *place, const struct json *value)
 {
     long long whole;
-    if (value->kind == JSON_SCALAR && strcmp(value->text, "null") == 0)
+    if (json_text_is_null(value))
         return;
     if (ds_wants_integer(place) && json_text_integer(value, &whole)) {
         char *text = xasprintf("%lld", whole);

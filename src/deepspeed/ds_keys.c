@@ -34,6 +34,14 @@ const char *const ds_zero_keys[] = {
     NULL,
 };
 
+const char *const ds_offload_param_keys[] = {"device", "nvme_path", "buffer_count", "buffer_size", "max_in_cpu",
+                                             "pin_memory", NULL};
+
+const char *const ds_offload_optimizer_keys[] = {
+    "device", "nvme_path", "buffer_count", "pin_memory", "pipeline_read", "pipeline_write", "fast_init", "ratio",
+    "super_offload", "convert_grad_on_cpu", "cpuadam_cores_perc", NULL,
+};
+
 bool ds_is_section_key(const char *key)
 {
     size_t length = strcspn(key, ".");

@@ -1,12 +1,14 @@
-/* The keys of a ds_config: its sections, and what zero_optimization takes (anything else there is refused by DeepSpeed
- * itself). After DeepSpeed 0.19, docs/_pages/config-json.md and runtime/zero/config.py. */
+/* The keys of a ds_config: its sections, and what zero_optimization and its offloads take (anything else there is refused
+ * by DeepSpeed itself). After DeepSpeed 0.19, docs/_pages/config-json.md, runtime/zero/config.py and offload_config.py. */
 #ifndef MESHSWEEP_DEEPSPEED_DS_KEYS_H
 #define MESHSWEEP_DEEPSPEED_DS_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-extern const char *const ds_sections[], *const ds_zero_keys[]; /* NULL-terminated */
+/* NULL-terminated. */
+extern const char *const ds_sections[], *const ds_zero_keys[], *const ds_offload_param_keys[];
+extern const char *const ds_offload_optimizer_keys[];
 
 /* Whether the first part of a dotted key is a section. */
 bool ds_is_section_key(const char *key);

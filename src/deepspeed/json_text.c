@@ -248,6 +248,14 @@ const struct json *json_text_find(const struct json *root, const char *path)
     return json_text_at((struct json *)root, path);
 }
 
+const struct json *json_text_find_anywhere(const struct json *root, const char *name)
+{
+    const struct json *found = member(root, name, strlen(name));
+    for (size_t i = 0; !found && root->kind == JSON_OBJECT && i < root->count; i++)
+        found = json_text_find_anywhere(&root->children[i], name);
+    return found;
+}
+
 static struct json *add_member(struct json *object, const char *name, size_t length, enum json_kind kind)
 {
     object->children = array_grow(object->children, object->count, sizeof *object->children);
@@ -387,6 +395,11 @@ bool json_text_is(const struct json *j, const char *text)
 {
     size_t n = strlen(text);
     return j->kind == JSON_SCALAR && j->text[0] == '"' && strlen(j->text) == n + 2 && memcmp(j->text + 1, text, n) == 0;
+}
+
+bool json_text_is_null(const struct json *j)
+{
+    return j->kind == JSON_SCALAR && strcmp(j->text, "null") == 0;
 }
 
 bool json_text_integer(const struct json *j, long long *out)

@@ -29,6 +29,9 @@ void json_text_free(struct json *j);
 struct json *json_text_at(struct json *root, const char *path);
 const struct json *json_text_find(const struct json *root, const char *path);
 
+/* The first member of that name, the object's own before those of the objects in it; NULL when there is none. */
+const struct json *json_text_find_anywhere(const struct json *root, const char *name);
+
 /* Puts a scalar, as JSON text, at a dotted path; objects on the way are made where they are missing. False, with
  * nothing changed, when something on the way is no object. */
 bool json_text_set(struct json *root, const char *path, const char *text);
@@ -44,6 +47,8 @@ void json_text_add(const struct json *j, int indent, struct buffer *out);
 
 /* Whether it is the string `text`. */
 bool json_text_is(const struct json *j, const char *text);
+
+bool json_text_is_null(const struct json *j);
 
 /* A whole number, also one spelled 2e8 or 8.0. */
 bool json_text_integer(const struct json *j, long long *out);

@@ -135,10 +135,12 @@ static void render__batch__third_completed_and_checked(void **state)
         {"\"train_batch_size\":64,\"micro_batch\":4,\"gradient_accumulation\":2",
          "the batch contradicts itself: train_batch_size 64, train_micro_batch_size_per_gpu 4, "
          "gradient_accumulation_steps 2, data-parallel size 4"},
+        {"\"zero_stage\":1", "\"gradient_accumulation_steps\": null"},
+        {"\"train_batch_size\":64", "\"gradient_accumulation_steps\": 1"},
         {"\"micro_batch\":0", "train_micro_batch_size_per_gpu must be a whole number above 0"},
         {"\"micro_batch\":\"auto\",\"train_batch_size\":64", "\"train_micro_batch_size_per_gpu\": \"auto\""},
     };
-    put_base("{}");
+    put_base("{\"gradient_accumulation_steps\": null}"); /* not given */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
                                 "\"parallel_spec\":{%s}}", cases[i].spec);
@@ -182,6 +184,11 @@ static void open__bad_base__one_sentence_with_a_place(void **state)
          "ds.json:1:2: DeepSpeed knows no section \"zero_optimisation\"; did you mean \"zero_optimization\"?"},
         {"{\"zero_optimization\": {\"overlapp_comm\": true}}",
          "ds.json:1:24: DeepSpeed knows no key of zero_optimization \"overlapp_comm\"; did you mean \"overlap_comm\"?"},
+        {"{\"zero_optimization\": {\"offload_param\": {\"devise\": \"cpu\"}}}",
+         "ds.json:1:42: DeepSpeed knows no key of zero_optimization.offload_param \"devise\"; did you mean \"device\"?"},
+        {"{\"train_batch_size\": 8,\n \"train_micro_batch_size_per_gpu\": 2.5}",
+         "ds.json:2:2: train_micro_batch_size_per_gpu must be a whole number above 0"},
+        {"{\"gradient_accumulation_steps\": 0}", "ds.json:1:2: gradient_accumulation_steps must be a whole number above 0"},
         {"[1]", "ds.json:1:1: a ds_config is a JSON object"},
         {"{\"fp16\": 01}", "ds.json:1:10: this is no JSON value"},
         {"{\"fp16\": \"a}", "ds.json:1:10: a string that does not end, or has a bad escape"},
@@ -206,8 +213,13 @@ static void open__bad_base__one_sentence_with_a_place(void **state)
             fail_msg("case %zu: %s", i, text);
         free(text);
     }
+    put_base("{}");
+    char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.offload_optimizer.ration\" = 0.5\n"));
+    assert_non_null(strstr(text, "DeepSpeed knows no key of zero_optimization.offload_optimizer \"ration\"; did you mean "
+                                 "\"ratio\"?"));
+    free(text);
     unlink("ds.json");
-    char *text = error_of(FILE_OF(""));
+    text = error_of(FILE_OF(""));
     assert_non_null(strstr(text, "test.toml:3:10: [deepspeed] config: "));
     free(text);
 }
@@ -245,6 +257,10 @@ static void rules__base_says_it__judged_like_a_key(void **state)
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\n\"bf16.enabled\" = [true, false]\n"), "fp16-or-bf16", &excluded), 1);
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nmicro_batch = [1, 3, 8]\n"), "batch-divides", &excluded), 2);
     assert_int_equal(excluded, 1);
+    put_base("{\"train_batch_size\": 6, \"gradient_accumulation_steps\": 2}");
+    assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [1, 2, 3, 4]\n"), "batch-divides", &excluded), 2);
+    assert_int_equal(excluded, 2);
+    put_base("{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
     /* A spec that lacks the key has the base's value; one that has it, its own. */
     assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = 2\n"
                                      "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n"),
@@ -290,6 +306,17 @@ static void arguments__command_is_a_line__refused(void **state)
     free(text);
 }
 
+static void arguments__unknown_key__refused_with_a_hint(void **state)
+{
+    (void)state;
+    char *text = error_of("[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n\"optimiser.params.lr\" = \"lr\"\n"
+                          "[parallel_spec]\na = 1\n");
+    assert_non_null(strstr(text, "test.toml:2:1: arg_mappings: a ds_config has no key \"gradient_cliping\"; did you mean "
+                                 "\"gradient_clipping\"?"));
+    assert_non_null(strstr(text, "has no key \"optimiser.params.lr\"; did you mean \"optimizer\"?"));
+    free(text);
+}
+
 static void placeholder__without_the_table__refused(void **state)
 {
     (void)state;
@@ -330,6 +357,9 @@ static void arguments__every_spelling__replaced_or_appended(void **state)
         {"b", "{\"train_micro_batch_size_per_gpu\": true}", {"t", "--b", "--c"}, "t --b --c"},
         {"b", "{\"train_micro_batch_size_per_gpu\": false}", {"t", "--b", "--c"}, "t --b=false --c"},
         {"b", "{\"train_micro_batch_size_per_gpu\": \"x y\"}", {"t", "--b"}, "t --b=x y"},
+        {"b", "{\"train_micro_batch_size_per_gpu\": 8.0}", {"t", "--b", "-1"}, "t --b 8"},
+        {"b", four, {"t", "--b", "-v"}, "t --b=4 -v"},
+        {"b", "{\"inner\": {\"train_micro_batch_size_per_gpu\": 2}}", {"t", "--b", "8"}, "t --b 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = mapped(cases[i].flag, cases[i].config, cases[i].command);
@@ -406,6 +436,7 @@ int main(void)
         IN_A_PLACE(identity__base__content_counts_and_neither_path_nor_layout),
         cmocka_unit_test(placeholder__without_the_table__refused),
         cmocka_unit_test(arguments__command_is_a_line__refused),
+        cmocka_unit_test(arguments__unknown_key__refused_with_a_hint),
         cmocka_unit_test(arguments__every_spelling__replaced_or_appended),
         cmocka_unit_test(huggingface__profile__maps_the_trainers_arguments),
         cmocka_unit_test(specs__key_that_zero_optimization_lacks__said_with_a_hint),
