@@ -10,7 +10,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-enum knob_kind { KNOB_IGNORED = 1, KNOB_BOOL, KNOB_NUMBER, KNOB_NUMBERS, KNOB_TEXT, KNOB_OBJECT, KNOB_METRIC, KNOB_TUNER };
+enum knob_kind { KNOB_IGNORED = 1, KNOB_BOOL, KNOB_NUMBER, KNOB_NUMBERS, KNOB_TEXT, KNOB_OBJECT, KNOB_MODEL, KNOB_METRIC, KNOB_TUNER };
 
 #define AT(member) offsetof(struct autotuning, member)
 
@@ -43,7 +43,7 @@ static const struct knob {
     {"min_train_micro_batch_size_per_gpu", KNOB_NUMBER, AT(min_micro_batch), 1},
     {"num_tuning_micro_batch_sizes", KNOB_NUMBER, AT(micro_batch_sizes), 1},
     {"mp_size", KNOB_NUMBER, AT(mp_size), 1},
-    {"model_info", KNOB_OBJECT, AT(model_info), 0},
+    {"model_info", KNOB_MODEL, AT(model_info), 0},
     {"model_info_path", KNOB_IGNORED, 0, 0},
     {"exps_dir", KNOB_TEXT, AT(exps_dir), 0},
     {"results_dir", KNOB_TEXT, AT(results_dir), 0},
@@ -83,15 +83,46 @@ static bool is_number_from(const struct json *j, long long least)
     return json_text_integer(j, &n) && n >= least && n <= INT_MAX;
 }
 
+static bool has_twice(const struct json *list)
+{
+    long long a, b;
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (json_text_integer(&list->children[i], &a) && json_text_integer(&list->children[k], &b) && a == b)
+                return true;
+    return false;
+}
+
 static void set_numbers(const struct place *p, const struct knob *k, const struct json **out)
 {
     const struct json *j = p->member;
-    bool good = j->kind == JSON_LIST ? j->count > 0 : is_number_from(j, k->least);
+    bool good = j->kind == JSON_LIST ? j->count > 0 && !has_twice(j) : is_number_from(j, k->least);
     for (size_t i = 0; j->kind == JSON_LIST && i < j->count; i++)
         good &= is_number_from(&j->children[i], k->least);
     *out = j;
     if (!good)
-        wrong(p, "a whole number above 0, or a list of such");
+        wrong(p, "a whole number above 0, or a list of such, each once");
+}
+
+/* What DeepSpeed's tuner and the model-information job know of a model. */
+static const char *const facts[] = {"num_params", "hidden_size", "num_layers", "activation_mem_per_gpu",
+                                    "trainable_num_params", "gpu_mem", "profile", "rank"};
+enum { FACTS_ABOVE_0 = 6 };
+
+static void check_fact(const struct place *p, const struct json *fact)
+{
+    const char *near = suggest_nearest(fact->name, facts, LENGTH(facts));
+    if (!near || strcmp(near, fact->name) != 0) {
+        error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: autotuning.model_info knows no \"%s\"%s%s%s", p->file, fact->line,
+                       fact->column, fact->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        return;
+    }
+    for (size_t i = 0; i < FACTS_ABOVE_0; i++) {
+        long long n;
+        if (strcmp(facts[i], fact->name) == 0 && !json_text_is_null(fact) && (!json_text_integer(fact, &n) || n < 1))
+            error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: autotuning.model_info.%s must be a whole number above 0",
+                           p->file, fact->line, fact->column, fact->name);
+    }
 }
 
 static char *string_of(const struct json *j)
@@ -171,6 +202,13 @@ static void set_knob(const struct place *p, const struct knob *k, struct autotun
         else
             *(const struct json **)member = j;
         break;
+    case KNOB_MODEL:
+        if (j->kind != JSON_OBJECT)
+            wrong(p, "an object");
+        for (size_t i = 0; j->kind == JSON_OBJECT && i < j->count; i++)
+            check_fact(p, &j->children[i]);
+        *(const struct json **)member = j;
+        break;
     case KNOB_METRIC:
     case KNOB_TUNER:
         set_choice(p, a, k->kind);
@@ -187,7 +225,7 @@ static void read_member(const struct place *p, struct autotuning *a)
         if (strcmp(knobs[i].name, j->name) != 0)
             continue;
         /* null is "not given" to DeepSpeed. */
-        if (j->kind != JSON_SCALAR || strcmp(j->text, "null") != 0)
+        if (!json_text_is_null(j))
             set_knob(p, &knobs[i], a);
         return;
     }

@@ -28,7 +28,7 @@ struct autotuning {
 };
 
 /* `section` may be NULL. ERROR_USAGE, all at once, with `file`, line and column: an unknown knob (with what may have been
- * meant), a value of the wrong type or out of bounds, a metric or tuner that there is not. */
+ * meant) or fact of model_info, a value of the wrong type or out of bounds, a metric or tuner that there is not. */
 int autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct error *e);
 void autotuning_free(struct autotuning *a);
 

@@ -86,6 +86,17 @@ static void add_key(struct writing *w, const char *key)
     buffer_add_text(w->out, " = ");
 }
 
+/* Whether one of the first `i` items is the same value. */
+static bool is_before(const struct json *items, size_t i)
+{
+    long long a, b;
+    for (size_t k = 0; k < i && items[i].kind == JSON_SCALAR; k++)
+        if (items[k].kind == JSON_SCALAR && (strcmp(items[k].text, items[i].text) == 0 ||
+                                             (json_text_integer(&items[k], &a) && json_text_integer(&items[i], &b) && a == b)))
+            return true;
+    return false;
+}
+
 /* One value or a list of them. */
 static void add_axis(struct writing *w, const char *key, const struct json *j)
 {
@@ -96,7 +107,10 @@ static void add_axis(struct writing *w, const char *key, const struct json *j)
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             buffer_add_text(w->out, ", ");
-        if (!add_scalar(w, key, &items[i]))
+        if (is_before(items, i))
+            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": %s is in the list twice", w->r->ds_file, j->line,
+                           j->column, key, items[i].text);
+        else if (!add_scalar(w, key, &items[i]))
             error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": a list to be tuned over holds numbers, texts, true "
                            "and false only", w->r->ds_file, j->line, j->column, key);
     }
@@ -121,8 +135,10 @@ static bool number_at(const struct writing *w, const char *path, long long *n)
 
 static bool may_hold_axes(const char *name)
 {
-    static const char *const sections[] = {"zero_optimization", "fp16", "bf16", "bfloat16", "optimizer", "scheduler",
-                                           "activation_checkpointing", "aio"};
+    static const char *const sections[] = {
+        "zero_optimization", "fp16", "bf16", "bfloat16", "optimizer", "scheduler", "activation_checkpointing", "aio",
+        "amp", "data_types", "torch_autocast", "tensor_parallel", "expert_parallel", "compile",
+    };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         if (strcmp(sections[i], name) == 0)
             return true;
@@ -132,8 +148,11 @@ static bool may_hold_axes(const char *name)
 /* Keys that are seen to elsewhere, and those whose value is a list. */
 static bool is_own_matter(const char *path)
 {
-    static const char *const paths[] = {"zero_optimization.stage", "train_micro_batch_size_per_gpu", "optimizer.params.betas",
-                                        "steps_per_print", "wall_clock_breakdown"};
+    static const char *const paths[] = {
+        "zero_optimization.stage", "train_micro_batch_size_per_gpu", "steps_per_print", "wall_clock_breakdown",
+        "optimizer.params.betas", "zero_optimization.leaf_module", "torch_autocast.lower_precision_safe_modules",
+        "tensor_parallel.partition_config", "compile.passes",
+    };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (strcmp(paths[i], path) == 0)
             return true;
@@ -145,7 +164,9 @@ static void add_lists(struct writing *w, const struct json *object, const char *
     for (size_t i = 0; i < object->count; i++) {
         const struct json *m = &object->children[i];
         char *path = *prefix ? xasprintf("%s.%s", prefix, m->name) : xstrdup(m->name);
-        if (m->kind == JSON_LIST && !is_own_matter(path))
+        if (is_own_matter(path))
+            ; /* left as it is */
+        else if (m->kind == JSON_LIST)
             add_axis(w, path, m);
         else if (m->kind == JSON_OBJECT && (*prefix || may_hold_axes(m->name)))
             add_lists(w, m, path);
@@ -204,11 +225,22 @@ static void add_powers(struct writing *w, long long first)
     buffer_add_text(w->out, "]\n");
 }
 
+static bool are_batches(const struct json *list)
+{
+    long long n;
+    bool good = true;
+    for (size_t i = 0; i < list->count; i++)
+        good &= json_text_is(&list->children[i], "auto") || (json_text_integer(&list->children[i], &n) && n > 0);
+    return good;
+}
+
 static void add_micro_batches(struct writing *w)
 {
     const struct json *j = at(w, "train_micro_batch_size_per_gpu");
     long long first = w->r->knobs->min_micro_batch;
-    if (j && j->kind == JSON_LIST)
+    if (j && json_text_is_null(j))
+        j = NULL;
+    if (j && j->kind == JSON_LIST && are_batches(j))
         add_axis(w, "train_micro_batch_size_per_gpu", j);
     else if (j && !json_text_is(j, "auto") && (!json_text_integer(j, &first) || first < 1))
         error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: train_micro_batch_size_per_gpu must be a whole number above 0, a "
@@ -251,11 +283,11 @@ static size_t read_stages(struct writing *w, int *stages)
         stages[n++] = s;
     for (size_t i = 0; !all && i < count; i++) {
         long long s;
-        if (n < STAGES_MOST && json_text_integer(&items[i], &s) && s >= 0 && s < STAGES_MOST)
+        if (json_text_integer(&items[i], &s) && s >= 0 && s < STAGES_MOST && !is_before(items, i) && n < STAGES_MOST)
             stages[n++] = (int)s;
         else
             error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage must be 0, 1, 2 or 3, a list of "
-                           "such, or \"all\"", w->r->ds_file, stage->line, stage->column);
+                           "such, each once, or \"all\"", w->r->ds_file, stage->line, stage->column);
     }
     return n;
 }
@@ -389,6 +421,7 @@ static void add_model_info(struct writing *w)
 {
     const struct tuning_request *r = w->r;
     const struct json *info = r->knobs->model_info, *profile = info ? json_text_find(info, "profile") : NULL;
+    const struct json *known = info ? json_text_find(info, "num_params") : NULL;
     struct error before = w->problems; /* add_blocks says what is wrong with a stage */
     int stages[STAGES_MOST], highest = 0;
     size_t count = read_stages(w, stages);
@@ -396,7 +429,7 @@ static void add_model_info(struct writing *w)
     for (size_t i = 0; i < count; i++)
         highest = stages[i] > highest ? stages[i] : highest;
     buffer_add_text(w->out, "\n[predict]\n");
-    if (profile ? strcmp(profile->text, "true") != 0 : info != NULL)
+    if (profile && !json_text_is_null(profile) ? strcmp(profile->text, "true") != 0 : known && !json_text_is_null(known))
         return;
     buffer_add_text(w->out, "\n# One short attempt before the others: parameters, activation memory.\n[model_info]\n"
                             "without = [\"train_batch_size\", \"gradient_accumulation_steps\"]\n\n[model_info.with]\n");
@@ -407,7 +440,7 @@ static void add_model_info(struct writing *w)
 static void add_model(struct writing *w)
 {
     static const char *const names[][2] = {{"num_params", "params"}, {"activation_mem_per_gpu", "activation_memory"},
-                                           {"hidden_size", "hidden"}, {"num_layers", "layers"}};
+                                           {"hidden_size", "hidden"}, {"num_layers", "layers"}, {"gpu_mem", "device_memory"}};
     const struct json *info = w->r->knobs->model_info;
     const char *slash = strrchr(w->r->program[0], '/');
     buffer_add_text(w->out, "\n[model]\nname = ");

@@ -2,8 +2,8 @@
  *
  * Axes: ZeRO stages (one, a list, "all"; all where nothing is said), micro-batches (a list; else powers of two from the
  * smallest, or from the number given, to the largest), numbers of nodes and devices, and every list in
- * zero_optimization, fp16, bf16, optimizer, scheduler, activation_checkpointing, aio and at the top, but for those whose
- * value is a list (betas). Not "fast": DeepSpeed's default tuning space of each stage besides (constants.py,
+ * zero_optimization, fp16, bf16, optimizer, scheduler, activation_checkpointing, aio, tensor_parallel, compile, … and at
+ * the top, but for those whose value is a list (betas). Not "fast": DeepSpeed's default tuning space of each stage besides (constants.py,
  * DEFAULT_TUNING_SPACE_ZERO_1 to 3), for keys that the ds_config does not give. What it does give stays.
  *
  * Global batch: train_batch_size, else max_train_batch_size, with the accumulation derived, so that the same work is

@@ -389,7 +389,49 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     tune train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, or "all"'
+    expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
+}
+
+lists__anywhere__axes_with_each_value_once()
+{
+    plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1, "offload_optimizer": {"device":
+        ["none", "cpu"]}}, "tensor_parallel": {"autotp_size": [1, 2]}, "gradient_accumulation_steps": [1, 2], "optimizer":
+        {"type": "AdamW", "params": {"lr": [1e-5, 3e-5], "betas": [0.9, 0.95]}}'
+    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_stdout_contains '16 combinations, 16 matched'
+    expect_any_stderr
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [8, 4, 8.0], "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is in the list twice'
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [0, 8], "zero_optimization": {"stage": [1, 1]}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'train_micro_batch_size_per_gpu must be a whole number above 0, a list of such, or "auto"'
+    expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
+    plain '"num_gpus": 2' '"train_batch_size": -4, "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'ds_config.json:1:3: train_batch_size must be a whole number above 0'
+}
+
+model_info__without_parameters__still_asked_for()
+{
+    plain '"num_gpus": 2, "model_info": {"hidden_size": 64, "num_layers": 2}' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_stdout_contains '[model_info.with]'
+    expect_stdout_contains 'hidden = 64'
+    expect_no_stderr
+    plain '"num_gpus": 2, "model_info": {"profile": false}' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_stdout_lacks '[model_info]'
+    expect_no_stderr
 }
 
 # The stand-in itself says what DeepSpeed says.

@@ -88,10 +88,15 @@ static void autotuning__wrong__all_at_once(void **state)
         const char *text, *message;
     } cases[] = {
         {"{\"start_steps\": 1}", "d:1:2: DeepSpeed's autotuning knows no \"start_steps\"; did you mean \"start_step\"?"},
-        {"{\"num_gpus\": [2, 0]}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such"},
-        {"{\"num_gpus\": []}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such"},
+        {"{\"num_gpus\": [2, 0]}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
+        {"{\"num_gpus\": []}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
         {"{\"mp_size\": 0.5,\n\"fast\": \"no\"}", "d:1:2: autotuning.mp_size must be a whole number above 0\n"
                                                    "d:2:1: autotuning.fast must be true or false"},
+        {"{\"num_nodes\": [2, 1, 2.0]}",
+         "d:1:2: autotuning.num_nodes must be a whole number above 0, or a list of such, each once"},
+        {"{\"model_info\": {\"num_parms\": 3, \"hidden_size\": \"x\"}}",
+         "d:1:17: autotuning.model_info knows no \"num_parms\"; did you mean \"num_params\"?\n"
+         "d:1:33: autotuning.model_info.hidden_size must be a whole number above 0"},
         {"{\"tuner_type\": \"grid\"}", "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
         {"{\"exps_dir\": 3}", "d:1:2: autotuning.exps_dir must be the name of a directory"},
         {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be an object"},
@@ -203,7 +208,7 @@ static void space__what_cannot_be_an_axis__said_with_its_place(void **state)
 {
     static const char *const configs[][2] = {
         {"{\"zero_optimization\": {\"stage\": 4}}", "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of such, "
-                                                    "or \"all\""},
+                                                    "each once, or \"all\""},
         {"{\"fp16\": {\"enabled\": [true, null]}}", "/x/d.json:1:11: \"fp16.enabled\": a list to be tuned over holds numbers, "
                                                     "texts, true and false only"},
         {"{\"gradient_accumulation_steps\": []}", "/x/d.json:1:2: \"gradient_accumulation_steps\": there is nothing in the list"},
