@@ -325,9 +325,19 @@ static int read_config(struct tuning *t, struct error *e)
     return rc;
 }
 
+static int check_options(const struct deepspeed_options *o, struct error *e)
+{
+    int64_t ms;
+    if (!o->launcher[strspn(o->launcher, " \t")])
+        return error_set(e, ERROR_USAGE, "--launcher: no launcher is named");
+    if (!parse_duration_ms(o->timeout, &ms))
+        return error_set(e, ERROR_USAGE, "--timeout %s: must be a duration such as 90, 90s, 10m or 1h30m", o->timeout);
+    return 0;
+}
+
 static int make_sweep(struct tuning *t, struct error *e)
 {
-    if (check_script(t, e) < 0 || read_config(t, e) < 0 || make_cluster(t, e) < 0)
+    if (check_options(t->o, e) < 0 || check_script(t, e) < 0 || read_config(t, e) < 0 || make_cluster(t, e) < 0)
         return -1;
     struct words launcher = launcher_words(t);
     const struct tuning_request request = {.ds_file = t->ds_file, .root = &t->root, .knobs = &t->knobs,

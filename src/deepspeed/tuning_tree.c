@@ -226,13 +226,36 @@ static char *left_by_job(const struct tuning *t, const struct experiment *x, con
     return NULL;
 }
 
+/* Under the names and in the units of DeepSpeed's metrics.json (runtime/engine.py), of which times are microseconds. */
+static char *engine_metrics(const char *summaries)
+{
+    static const struct {
+        const char *metric, *name;
+        double scale;
+    } names[] = {{"fwd", "fwd", 1e6},           {"bwd", "bwd", 1e6},
+                 {"step", "step", 1e6},         {"latency", "latency", 1e6},
+                 {"flops_per_gpu", "FLOPS_per_gpu", 1}, {"throughput", "throughput", 1}};
+    struct buffer b = BUFFER_INIT;
+    cJSON *all = cJSON_Parse(summaries);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const cJSON *found = cJSON_GetObjectItemCaseSensitive(all, names[i].metric);
+        if (cJSON_IsNumber(found))
+            buffer_printf(&b, "%s\"%s\": %.15g", b.length ? ", " : "{", names[i].name, found->valuedouble * names[i].scale);
+    }
+    buffer_printf(&b, "%s\"rank\": 0}", b.length ? ", " : "{");
+    cJSON_Delete(all);
+    return buffer_take(&b);
+}
+
 static int write_metrics(const struct tuning *t, const struct experiment *x, const char *directory, struct error *e)
 {
     if (!x->measured)
         return 0;
-    char *own = left_by_job(t, x, "metrics.json");
-    int rc = put(directory, "metrics.json", own ? own : x->metrics, e);
-    free(own);
+    char *text = left_by_job(t, x, "metrics.json");
+    if (!text)
+        text = engine_metrics(x->metrics);
+    int rc = put(directory, "metrics.json", text, e);
+    free(text);
     return rc;
 }
 

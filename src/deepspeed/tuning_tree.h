@@ -1,8 +1,8 @@
 /* The files that DeepSpeed's tuner leaves, made from results.db, so that what reads them keeps working:
  *
  *   EXPS/<name>.json                          {"name", "ds_config", "num_gpus", "num_nodes"}
- *   RESULTS/<name>/cmd.txt, ds_config.json, exp.json, metrics.json (of what was measured), stdout.log (both streams),
- *                  stderr.log (why it failed)
+ *   RESULTS/<name>/cmd.txt, ds_config.json, exp.json, metrics.json (of what was measured: the engine's own, else made in
+ *                  its names and units), stdout.log (both streams), stderr.log (why it failed)
  *   RESULTS/profile_model_info/model_info.json (of the model-information job)
  *   RESULTS/summary.txt, ds_config_optimal.json, cmd_optimal.txt
  *

@@ -365,6 +365,14 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'no script is named'
+    tune --launcher ' ' train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --launcher: no launcher is named'
+    tune --timeout never train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --timeout never: must be a duration such as 90, 90s, 10m or 1h30m'
     plain '' '"train_batch_size": 8'
     CUDA_VISIBLE_DEVICES='' tune train.py --deepspeed ds_config.json
     expect_status 2
@@ -390,6 +398,17 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
+}
+
+metrics_file__none_of_the_engines__made_in_its_names_and_units()
+{
+    plain '"num_gpus": 2, "metric": "latency"' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json --mode lines
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '1|1|1' "SELECT json_extract(m, '\$.latency') BETWEEN 11000 AND 12000, json_extract(m, '\$.step') BETWEEN 2000 AND 3000,
+        json_extract(m, '\$.step_time') IS NULL FROM (SELECT cast(readfile('autotuning_results/z1_gas1_tmbspg1/metrics.json') AS TEXT) AS m)" :memory:
 }
 
 lists__anywhere__axes_with_each_value_once()
