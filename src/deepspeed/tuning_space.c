@@ -468,12 +468,27 @@ static void add_training(struct writing *w)
                                 "dp)\"\n");
 }
 
+/* Arguments of Hugging Face's Trainer, which refuses a ds_config that differs from them. What is mapped by hand is left. */
+static bool is_trainers(const struct tuning_request *r)
+{
+    static const char flag[] = "--per_device_train_batch_size";
+    for (char *const *word = r->program; *word; word++) {
+        size_t n = strlen(flag), i = 0;
+        while (i < n && ((*word)[i] == flag[i] || ((*word)[i] == '-' && flag[i] == '_')))
+            i++;
+        if (i == n && ((*word)[n] == '=' || !(*word)[n]))
+            return !r->knobs->arg_mappings;
+    }
+    return false;
+}
+
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, bool *equal_batch, struct error *e)
 {
     struct writing w = {.r = r, .out = out, .problems = ERROR_INIT};
     const char *slash = strrchr(r->program[0], '/');
     buffer_add_text(out, "# Made by meshsweep deepspeed: `meshsweep run -c` this file does the same, and it can be changed.\n\n"
-                         "profile = \"deepspeed\"\n\n[sweep]\nname = ");
+                         "profile = ");
+    buffer_printf(out, "%s\n\n[sweep]\nname = ", is_trainers(r) ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
     add_text(&w, slash ? slash + 1 : r->program[0]);
     buffer_printf(out, "\nobjective = \"%s:%s\"\n", r->knobs->maximise ? "max" : "min", r->knobs->metric);
     add_command(&w);

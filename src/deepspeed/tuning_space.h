@@ -3,11 +3,15 @@
  * Axes: ZeRO stages (one, a list, "all"; all where nothing is said), micro-batches (a list; else powers of two from the
  * smallest, or from the number given, to the largest), numbers of nodes and devices, and every list in
  * zero_optimization, fp16, bf16, optimizer, scheduler, activation_checkpointing, aio, tensor_parallel, compile, … and at
- * the top, but for those whose value is a list (betas). Not "fast": DeepSpeed's default tuning space of each stage besides (constants.py,
- * DEFAULT_TUNING_SPACE_ZERO_1 to 3), for keys that the ds_config does not give. What it does give stays.
+ * the top, but for those whose value is a list (betas). Not "fast": DeepSpeed's default tuning space of each stage
+ * besides (constants.py, DEFAULT_TUNING_SPACE_ZERO_1 to 3), for keys that the ds_config does not give. What it does give
+ * stays.
  *
  * Global batch: train_batch_size, else max_train_batch_size, with the accumulation derived, so that the same work is
  * compared; only without both do micro-batch and number of devices change it.
+ *
+ * Scripts with an argument --per_device_train_batch_size have the profile "huggingface" too, where no arg_mappings are
+ * given.
  *
  * While it is tuned every step prints its line (steps_per_print, wall_clock_breakdown), whatever the ds_config says. */
 #ifndef MESHSWEEP_DEEPSPEED_TUNING_SPACE_H

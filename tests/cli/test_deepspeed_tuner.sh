@@ -400,6 +400,18 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
 }
 
+trainers_arguments__nothing_mapped__both_sides_agree()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
+    tune train.py --per-device-train-batch-size=1 --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
+    expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per-device-train-batch-size=4 '
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 2'
+}
+
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
 {
     plain '"num_gpus": 2, "metric": "latency"' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
