@@ -135,12 +135,21 @@ static int read_constant_keys(struct db *db, struct titles *out, struct error *e
     return rc;
 }
 
-/* A column has the bare name of a key only where no other key has it. */
-static bool is_constant(const struct titles *constant, const char *title)
+static bool is_title(const struct titles *all, const char *text)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (strcasecmp(all->items[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* A column has the bare name of a key only where no other column has it: `state` is no key where there is a
+ * `model.state`. */
+static bool is_constant(const struct titles *constant, const struct titles *all, const char *title)
 {
     for (size_t i = 0; i < constant->count; i++) {
-        const char *qualified = constant->items[i];
-        if (strcasecmp(qualified, title) == 0 || strcasecmp(strchr(qualified, '.') + 1, title) == 0)
+        const char *qualified = constant->items[i], *bare = strchr(qualified, '.') + 1;
+        if (strcasecmp(qualified, title) == 0 || (strcasecmp(bare, title) == 0 && !is_title(all, qualified)))
             return true;
     }
     return false;
@@ -162,7 +171,7 @@ static int choose_brief(struct db *db, const struct result_query *q, const struc
     struct titles constant = {NULL, 0};
     int rc = read_constant_keys(db, &constant, e);
     for (size_t i = 0; rc == 0 && i < all->count; i++)
-        if (!is_rarely_read(q, all->items[i]) && !is_constant(&constant, all->items[i]))
+        if (!is_rarely_read(q, all->items[i]) && !is_constant(&constant, all, all->items[i]))
             titles_add(out, all->items[i], strlen(all->items[i]));
     titles_free(&constant);
     return rc;

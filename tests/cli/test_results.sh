@@ -17,6 +17,21 @@ results__plain__columns_that_differ_of_the_current_sweep()
     expect_no_stderr
 }
 
+# Its columns are model.job and model.state: the job's own are always shown.
+results__constant_key_called_as_a_column_of_a_job__does_not_hide_that()
+{
+    small_sweep sweep.toml
+    printf '[[model]]\njob = "train"\nstate = "cold"\nhidden = 8\n' >>sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep results --limit 1
+    expect_status 0
+    expect_stdout_matches '^job +x +y +state +failure +attempts +score +'
+    expect_no_stderr
+}
+
 results__where_sort_columns__csv()
 {
     fixture_database
