@@ -177,7 +177,7 @@ static const struct part parts[] = {
      " WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL AND due IS NOT NULL"
      " ORDER BY due, id LIMIT " LITERAL(STATUS_LISTED),
      read_retry},
-    {"SELECT name, reason, level = 'warn', excluded FROM rule WHERE sweep_id = ?1 AND excluded > 0 ORDER BY position",
+    {"SELECT name, coalesce(nullif(reason, ''), require), level = 'warn', excluded FROM rule WHERE sweep_id = ?1 AND excluded > 0 ORDER BY position",
      read_rule},
     {"SELECT avg(duration_ms) FROM (SELECT duration_ms FROM attempt WHERE duration_ms IS NOT NULL AND"
      " failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND ?1 ORDER BY id DESC LIMIT 1000)",

@@ -53,7 +53,7 @@ struct status_node {
 };
 
 struct status_rule {
-    char *name, *reason;
+    char *name, *reason; /* what it requires, where no reason is given */
     bool warning;     /* excludes nothing: `combinations` is how many matched ones it is false for */
     int64_t combinations;
 };

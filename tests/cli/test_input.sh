@@ -239,6 +239,12 @@ exit_statuses__each_for_its_cause()
     expect_no_stdout
     expect_stderr_contains '4 excluded by rules, 0 jobs'
     expect_stderr_contains 'meshsweep: 4 combinations are excluded by none: no reason'
+    sed -i '/^why = /d' sweep.toml
+    run_meshsweep run --progress none -d reasonless.db
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: 4 combinations are excluded by none: x > 5'
+    echo 'why = "no reason"' >>sweep.toml
     run_meshsweep plan
     expect_status 4
     expect_stdout_contains 'excluded 4 by none: no reason'
