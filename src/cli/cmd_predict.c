@@ -125,10 +125,10 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
     if (o->profile)
         return db ? prediction_report_profile(db, out, e)
                   : error_set(e, ERROR_NOTHING, "there is no database, so nothing was measured");
+    if (!s->sweep->predict.given)
+        return error_set(e, ERROR_USAGE, "%s: the file has no [predict] table; see configs/README.md", s->sweep->path);
     if (!s->space->prediction.asked)
-        return error_set(e, ERROR_NOTHING, "%s: %s", s->sweep->path,
-                         s->space->prediction.note[0] ? s->space->prediction.note
-                                                      : "the file has no [predict] table; see configs/README.md");
+        return error_set(e, ERROR_NOTHING, "%s: %s", s->sweep->path, s->space->prediction.note);
     w.report = prediction_report_create(&request);
     int rc = prepare(&w, db, e);
     if (rc == 0)

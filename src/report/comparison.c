@@ -62,9 +62,10 @@ static int unknown_key(struct db *db, const char *key, struct error *e)
     const char *near = suggest_nearest(key, (const char *const *)names, count);
     if (rc == 0 && near)
         error_set(e, ERROR_USAGE, "--by %s: there is no such key (did you mean %s?)", key, near);
+    else if (rc == 0 && count > 0)
+        error_set(e, ERROR_USAGE, "--by %s: there is no such key; there are %s", key, buffer_text(&all));
     else if (rc == 0)
-        error_set(e, ERROR_USAGE, "--by %s: there is no such key; there are %s", key,
-                  count ? buffer_text(&all) : "none yet");
+        error_set(e, ERROR_NOTHING, "--by %s: there is no job in this database: nothing to compare", key);
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);

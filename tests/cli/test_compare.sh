@@ -153,6 +153,20 @@ compare__nothing_to_compare__says_why()
     expect_stderr_contains 'no two jobs differ in it alone'
 }
 
+compare__no_job_recorded__status_4()
+{
+    small_sweep sweep.toml
+    printf '[[rule]]\nname = "none"\nrequire = "x > 5"\n' >>sweep.toml
+    run_meshsweep run
+    expect_status 4
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep compare --by x
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: --by x: there is no job in this database: nothing to compare'
+}
+
 compare__no_objective__asks_for_a_metric()
 {
     paired_database "UPDATE sweep SET objective = NULL"

@@ -262,7 +262,7 @@ predict__nothing_asked_or_keys_missing__said()
     expect_no_stderr
     small_sweep sweep.toml
     run_meshsweep predict
-    expect_status 4
+    expect_status 2
     expect_no_stdout
     expect_stderr_contains 'the file has no [predict] table'
 }
