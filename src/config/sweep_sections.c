@@ -76,11 +76,24 @@ static struct value size_value(const struct reading *r, const char *key, const s
     return v;
 }
 
+/* Keys that say how many devices a job takes: an expression would make 0 of a text, and nobody has half a host. */
+static void check_count(const struct block_reading *b, const char *key, const struct toml_node *node)
+{
+    static const struct {
+        const char *key;
+        int64_t least;
+    } counts[] = {{"num_hosts", 1}, {"num_devices_per_host", 0}};
+    for (size_t i = 0; b->kind == SECTION_CLUSTER && i < sizeof counts / sizeof *counts; i++)
+        if (strcmp(key, counts[i].key) == 0 && (node->kind != NODE_INT || node->integer < counts[i].least))
+            problem_at_value(b->r, node, "%s must be an integer of at least %d", key, (int)counts[i].least);
+}
+
 static struct value read_value(const struct block_reading *b, const char *key, const struct toml_node *node)
 {
     const struct toml_node *bad = find_not_finite(node);
     if (bad)
         problem_at_value(b->r, bad, "%s: NaN and infinities cannot be swept over", key);
+    check_count(b, key, node);
     struct value v = is_size(b, key) ? size_value(b->r, key, node) : plain_value(node);
     if (v.text && strlen(v.text) > SPEC_LONGEST)
         problem_at_value(b->r, node, "%s: a value of %zu KiB, more than %d KiB; put it into a file and sweep over its name",

@@ -9,6 +9,8 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
+#define NAME_LONGEST 200
+
 static size_t list_length(char *const *list)
 {
     size_t n = 0;
@@ -80,12 +82,21 @@ static void replace_text(char **text, const struct toml_node *string)
     *text = xstrdup(string->text);
 }
 
+/* It stands on lines for people and in names of files. */
+static bool check_name_length(const struct reading *r, const struct toml_node *name)
+{
+    if (strlen(name->text) <= NAME_LONGEST)
+        return true;
+    problem_at_value(r, name, "name is longer than %d bytes; description takes what is longer", NAME_LONGEST);
+    return false;
+}
+
 void read_sweep_table(const struct reading *r, const struct toml_node *table)
 {
     struct sweep *s = r->sweep;
     const struct toml_node *found[SWEEP_COUNT];
     schema_match(&schema_sweep, r, table, found);
-    if (found[SWEEP_NAME] && check_not_blank(r, found[SWEEP_NAME], "name"))
+    if (found[SWEEP_NAME] && check_not_blank(r, found[SWEEP_NAME], "name") && check_name_length(r, found[SWEEP_NAME]))
         replace_text(&s->name, found[SWEEP_NAME]);
     if (found[SWEEP_DESCRIPTION])
         replace_text(&s->description, found[SWEEP_DESCRIPTION]);

@@ -112,25 +112,67 @@ int set_fault(toml_fault *fault, const toml::source_position &at, const std::str
     return -1;
 }
 
-/* Whether nothing is left of its line. */
-bool is_at_line_end(std::string_view text, const toml::source_position &at)
+std::string_view line_at(std::string_view text, const toml::source_position &at)
 {
     for (toml::source_index line = 1; line < at.line; line++)
         text.remove_prefix(text.find('\n') + 1);
-    text = text.substr(0, text.find_first_of("\r\n"));
+    return text.substr(0, text.find_first_of("\r\n"));
+}
+
+/* Where the word that it is in begins: toml++ stops at the first letter that does not fit. Of a line that is ASCII up to
+ * there; else where it is. */
+toml::source_position word_begin(std::string_view text, toml::source_position at)
+{
+    const std::string_view line = line_at(text, at).substr(0, at.column - 1);
+    if (std::any_of(line.begin(), line.end(), [](char c) { return (c & 0x80) != 0; }))
+        return at;
+    const size_t before = line.find_last_of(" \t=,[{");
+    return {at.line, static_cast<toml::source_index>(before == line.npos ? at.column : before + 2)};
+}
+
+/* Whether nothing is left of its line. */
+bool is_at_line_end(std::string_view text, const toml::source_position &at)
+{
+    text = line_at(text, at);
     auto is_first_byte = [](char c) { return (c & 0xC0) != 0x80; };
     return std::count_if(text.begin(), text.end(), is_first_byte) < static_cast<long>(at.column);
 }
 
-/* What the two commonest slips are in the words of whoever made them. */
+bool says(std::string_view said, std::string_view words)
+{
+    return said.find(words) != said.npos;
+}
+
+/* "None", "True" and the like: toml++ takes the first letter for that of a value of its own. */
+bool is_word_without_quotes(std::string_view said)
+{
+    return says(said, "could not determine value type") || says(said, "parsing boolean: expected") ||
+           says(said, "floating-point: expected 'nan'") || says(said, "floating-point: expected 'inf'");
+}
+
+/* "cannot redefine existing table 'job'": the name. */
+std::string_view redefined(std::string_view said)
+{
+    const size_t open = said.find('\''), close = said.rfind('\'');
+    if (!says(said, "cannot redefine existing") || open == said.npos || close <= open)
+        return {};
+    return said.substr(open + 1, close - open - 1);
+}
+
+/* What the commonest slips are in the words of whoever made them. */
 int set_syntax_fault(toml_fault *fault, std::string_view text, const toml::parse_error &error)
 {
     const toml::source_position at = error.source().begin;
     const std::string_view said = error.description();
-    if (said.find("unescaped control characters") != said.npos && is_at_line_end(text, at))
+    if (says(said, "unescaped control characters") && is_at_line_end(text, at))
         return set_fault(fault, at, "the text has no closing quote on its line");
-    if (said.find("could not determine value type") != said.npos)
-        return set_fault(fault, at, "neither a number, a date, true or false, nor a list: a text stands in quotes");
+    if (is_word_without_quotes(said))
+        return set_fault(fault, word_begin(text, at),
+                         "neither a number, a date, true or false, nor a list: a text stands in quotes");
+    if (!redefined(said).empty())
+        return set_fault(fault, at, "\"" + std::string(redefined(said)) + "\" is given twice");
+    if (says(said, "root table") && says(said, "saw '('"))
+        return set_fault(fault, at, "a tied group stands in quotes: \"(a, b)\" = [[1, 2]]");
     return set_fault(fault, at, said);
 }
 

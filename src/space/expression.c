@@ -84,7 +84,11 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
     else if (found == RESOLVED_UNKNOWN && (r->unknown == UNKNOWN_IS_NULL || names_excused(r->names, name)))
         buffer_add_text(sql, "NULL");
     else {
-        char *hint = names_hint(r->names, name);
+        char *hint = names_hint(r->names, name, NULL, 0);
+        if (quoted && !*hint) {
+            free(hint);
+            hint = xasprintf(" (a text stands in single quotes: '%s')", name);
+        }
         error_set(e, ERROR_USAGE, "%s `%s`%s", found == RESOLVED_AMBIGUOUS ? "ambiguous key" : "unknown key", name,
                   hint);
         free(hint);

@@ -56,7 +56,7 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
         add_condition(space, k, x.sql);
     }
     if (!known && !sweep_in_profile(space->sweep, &entry->at) && !names_excused(&space->names, entry->key)) {
-        char *hint = names_hint(&space->names, entry->key);
+        char *hint = names_hint(&space->names, entry->key, NULL, 0);
         problems_add(problems, entry->at, "[inert]: no spec has the key `%s`%s", entry->key, hint);
         free(hint);
     }

@@ -116,7 +116,8 @@ static void refuse_doubles(const struct sweep *s, struct problems *problems)
 
 void names_collect(const struct sweep *s, struct names *out, struct problems *problems)
 {
-    struct names n = {.synonyms = s->synonyms, .synonym_count = s->synonym_count, .problems = problems};
+    struct names n = {.synonyms = s->synonyms, .synonym_count = s->synonym_count,
+                      .declared = s->derived, .declared_count = s->derived_count, .problems = problems};
     for (int section = 0; section < SECTION_COUNT; section++)
         for (size_t b = 0; b < s->sections[section].block_count; b++)
             for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++)
@@ -216,24 +217,53 @@ static bool is_worth_a_hint(const struct names *n)
     return !n->problems || n->problems->found * (n->key_count + n->derived_count) < MOST_HINT_PAIRS;
 }
 
-char *names_hint(const struct names *n, const char *text)
+/* A derived key that is declared, but further below. */
+static bool is_to_come(const struct names *n, const char *text)
 {
-    size_t index, count = 0;
-    if (names_resolve(n, text, &index) == RESOLVED_AMBIGUOUS)
-        return hint_ambiguous(n, text);
-    if (!is_worth_a_hint(n))
-        return xstrdup("");
-    const char *dot = strchr(text, '.');
-    bool qualified = false;
-    for (int section = 0; dot && section < SECTION_COUNT; section++)
-        qualified |= strncmp(text, section_names[section], (size_t)(dot - text)) == 0;
-    const char *word = qualified ? dot + 1 : text;
-    const char **candidates = xcalloc(n->key_count + n->derived_count, sizeof *candidates);
+    for (size_t i = 0; i < n->declared_count; i++)
+        if (strcmp(n->declared[i].name, text) == 0)
+            return true;
+    return false;
+}
+
+static const char *section_of(const char *text, size_t length)
+{
+    char *word = xstrndup(text, length);
+    const char *near = suggest_nearest(word, section_names, SECTION_COUNT);
+    free(word);
+    return near;
+}
+
+static char *hint_near(const struct names *n, const char *word, const char *const *others, size_t other_count)
+{
+    size_t count = 0;
+    const char **candidates = xcalloc(n->key_count + n->derived_count + other_count, sizeof *candidates);
     for (size_t i = 0; i < n->key_count; i++)
         candidates[count++] = n->keys[i].name;
     for (size_t i = 0; i < n->derived_count; i++)
         candidates[count++] = n->derived[i].name;
+    for (size_t i = 0; i < other_count; i++)
+        candidates[count++] = others[i];
     const char *near = suggest_nearest(word, candidates, count);
     free(candidates);
     return near ? xasprintf(" (did you mean `%s`?)", near) : xstrdup("");
+}
+
+char *names_hint(const struct names *n, const char *text, const char *const *others, size_t other_count)
+{
+    size_t index;
+    if (names_resolve(n, text, &index) == RESOLVED_AMBIGUOUS)
+        return hint_ambiguous(n, text);
+    if (is_to_come(n, text))
+        return xstrdup(" (a derived key uses those that stand above it)");
+    if (!is_worth_a_hint(n))
+        return xstrdup("");
+    const char *dot = strchr(text, '.'), *section = dot ? section_of(text, (size_t)(dot - text)) : NULL;
+    if (!section)
+        return hint_near(n, text, others, other_count);
+    char *qualified = xasprintf("%s%s", section, dot);
+    bool known = names_resolve(n, qualified, &index) == RESOLVED_KEY;
+    char *hint = known ? xasprintf(" (did you mean `%s`?)", qualified) : hint_near(n, dot + 1, NULL, 0);
+    free(qualified);
+    return hint;
 }

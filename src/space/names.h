@@ -38,6 +38,8 @@ struct names {
     size_t derived_count;
     const struct synonym *synonyms; /* the sweep's, borrowed */
     size_t synonym_count;
+    const struct derived *declared; /* [derive] of the sweep, borrowed; those that are there are in `derived` too */
+    size_t declared_count;
     const struct problems *problems; /* which unknown names are excused, while a space is built; NULL: none */
 };
 
@@ -57,8 +59,8 @@ bool names_excused(const struct names *n, const char *name);
 /* The key of that section, NULL when it has none of that name. */
 const struct key *names_find(const struct names *n, enum section_kind section, const char *name);
 
-/* "did you mean" for an unknown or ambiguous name: " (did you mean `x`?)", " (write model.x or …)" or "". The
- * caller's. */
-char *names_hint(const struct names *n, const char *text);
+/* "did you mean" for an unknown or ambiguous name: " (did you mean `x`?)", " (write model.x or …)", that a derived key
+ * is not there yet, or "". `others`: further names that may be meant. The caller's. */
+char *names_hint(const struct names *n, const char *text, const char *const *others, size_t other_count);
 
 #endif

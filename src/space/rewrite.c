@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <string.h>
 #include <strings.h>
 
 #include "store/db.h"
@@ -145,13 +146,30 @@ static const char *take_string(struct rewriting *w, const char *p)
     return end;
 }
 
+/* What other languages write so. */
+static const char *spelled_elsewhere(const char *p)
+{
+    static const char *const spellings[][2] = {
+        {"&&", "`&&` is AND in SQL"},
+        {"**", "`**` is pow(X, Y) in SQL"},
+        {"{", "a key stands without braces in an expression"},
+    };
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        if (strncmp(p, spellings[i][0], strlen(spellings[i][0])) == 0)
+            return spellings[i][1];
+    return NULL;
+}
+
 static const char *take_symbol(struct rewriting *w, const char *p)
 {
+    const char *elsewhere = spelled_elsewhere(p);
     w->depth += (*p == '(') - (*p == ')');
     if (w->depth < 0)
         error_set(w->e, ERROR_USAGE, "a closing parenthesis too many");
     else if (*p == ';' || *p == '?' || *p == ':' || *p == '@' || *p == '$' || *p == '#')
         error_set(w->e, ERROR_USAGE, "`%c` has no meaning in an expression", *p);
+    else if (elsewhere)
+        error_set(w->e, ERROR_USAGE, "%s", elsewhere);
     else if ((p[0] == '-' && p[1] == '-') || (p[0] == '/' && p[1] == '*'))
         error_set(w->e, ERROR_USAGE, "comments have no place in an expression");
     else {

@@ -47,7 +47,7 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
     const char *best = NULL;
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(word, candidates[i]);
-        if (d <= limit) {
+        if (d <= limit && d < strlen(word)) {
             best = candidates[i];
             limit = d ? d - 1 : 0;
             if (d == 0)

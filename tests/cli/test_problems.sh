@@ -191,4 +191,92 @@ many_problems__in_a_large_file__told_in_time()
     expect_stderr_contains '… and 8950 more'
 }
 
+# A line of a small sweep in place of another, and what is told of it: "LINE" "IN ITS PLACE" "PLACE: SENTENCE".
+expect_told()
+{
+    small_sweep plain.toml
+    awk -v from="$1" -v to="$2" 'index($0, from) == 1 { $0 = to } { print }' plain.toml >sweep.toml
+    rm plain.toml
+    rm job.sh
+    expect_problems plan <<<"$3"
+}
+
+syntax__as_other_languages_write_it__said_in_ones_own_words()
+{
+    local word text='neither a number, a date, true or false, nor a list: a text stands in quotes'
+    for word in None True null small Infinity; do
+        expect_told 'x =' "x = $word" "13:5: $text"
+    done
+    expect_told 'x =' '(x, z) = [[1, 2]]' '13:1: a tied group stands in quotes: "(a, b)" = [[1, 2]]'
+    expect_told 'y =' '[job]' '16:1: "job" is given twice'
+    expect_told 'y =' 'y = 1 # once
+y = 2' '17:5: "y" is given twice'
+    expect_told 'x =' 'größe = 1' '13:3: only strings and comments may hold characters beyond ASCII'
+}
+
+expressions__as_other_languages_write_them__said_how_sql_does()
+{
+    expect_told 'y =' "y = 10
+[derive]
+z = 'x ** 2'" '18:1: derived key `z`: `**` is pow(X, Y) in SQL'
+    expect_told 'y =' "y = 10
+[derive]
+z = 'x && y'" '18:1: derived key `z`: `&&` is AND in SQL'
+    expect_told 'y =' "y = 10
+[derive]
+z = '{x} + 1'" '18:1: derived key `z`: a key stands without braces in an expression'
+    expect_told 'y =' "y = 10
+[derive]
+z = 'x = \"big\"'" "18:1: derived key \`z\`: unknown key \`big\` (a text stands in single quotes: 'big')"
+    expect_told 'y =' "y = 10
+[derive]
+z = 'w + 1'
+w = 'x'" '18:1: derived key `z`: unknown key `w` (a derived key uses those that stand above it)'
+    expect_told 'y =' "y = 10
+[derive]
+z = 'parallel.y + trainin_spec.x'" '18:1: derived key `z`: unknown key `parallel.y`'
+    expect_told 'y =' "y = 10
+[derive]
+z = 'trainin_spec.x'" '18:1: derived key `z`: unknown key `trainin_spec.x` (did you mean `training_spec.x`?)'
+}
+
+placeholders__odd__plain_text_unless_they_name_a_key()
+{
+    local text
+    for text in '{' '{{' '{}' '{{}}' '${x}' '{x' 'x}' '{0}' '{ print }' '{1..8}' '{x,y}' '{{ x }' '{x:>5}' '$x'; do
+        small_sweep sweep.toml
+        TEXT=$text awk '/^command/ { sub(/"{x}"/, "\"" ENVIRON["TEXT"] "\"") } { print }' sweep.toml >changed.toml
+        run_meshsweep plan -c changed.toml
+        expect_status 0
+        expect_stdout_contains '4 jobs: + 4 new'
+        expect_no_stderr
+    done
+    for text in '{ x }' '{x }' '{ x}'; do
+        rm -f ./*
+        expect_told 'command =' "command = ['true', '$text']" \
+            '6:11: a placeholder has no blanks: write {x}, or {{ x } for the text itself'
+    done
+    expect_told 'command =' "command = ['true', '{a.b.c}']" \
+        '6:11: unknown placeholder {a.b.c}; write {{a.b.c} for the text itself'
+    expect_told 'command =' "command = ['true', '{job_dirr}']" \
+        '6:11: unknown placeholder {job_dirr} (did you mean `job_dir`?); write {{job_dirr} for the text itself'
+    expect_told 'command =' "command = ['true', '{parallel_spec.}']" \
+        '6:20: {parallel_spec.} is no placeholder: half of its name is missing'
+}
+
+values__that_cannot_be__refused()
+{
+    local least='num_hosts must be an integer of at least 1' value
+    for value in 0 -1 1.5 '"two"' true; do
+        expect_told 'y =' "y = 1
+[cluster_spec]
+num_hosts = $value" "18:13: $least"
+    done
+    expect_told 'y =' 'y = 1
+[cluster_spec]
+num_devices_per_host = [1, -1]' '18:28: num_devices_per_host must be an integer of at least 0'
+    expect_told 'name =' "name = '$(printf '%*s' 201 '' | tr ' ' n)'" \
+        '2:8: name is longer than 200 bytes; description takes what is longer'
+}
+
 run_cases "$@"

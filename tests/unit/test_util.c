@@ -115,6 +115,9 @@ static void suggest__near_and_far__nearest_or_none(void **state)
     assert_string_equal(suggest_nearest("tiemout", words, 3), "timeout");
     assert_string_equal(suggest_nearest("comand", words, 3), "command");
     assert_null(suggest_nearest("zzz", words, 3));
+    /* Nothing of the word would be left. */
+    assert_null(suggest_nearest("a", (const char *const[]){"x"}, 1));
+    assert_string_equal(suggest_nearest("X", (const char *const[]){"x"}, 1), "x");
 }
 
 static void error__lines_and_context__kept_and_cut(void **state)
