@@ -113,7 +113,7 @@ static int follow(struct running *r)
 
 static pid_t start(const struct command *c, const struct running *r, int null_fd, struct process_failure *failure)
 {
-    *failure = (struct process_failure){ENOENT, "exec", 0};
+    *failure = (struct process_failure){ENOENT, "exec"};
     char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
     struct process_start p = {program,  c->argv, c->environment, c->directory, null_fd, r->streams[0].theirs,
                               r->streams[1].theirs, NULL};

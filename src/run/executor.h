@@ -32,12 +32,9 @@ struct executor_methods {
 
     /* Starts one, now or with others in the next `wait`. Cannot fail: what could not be started is an outcome
      * (ENDING_SPAWN_FAILED). The claim is durable by now, so that a crash at any moment leaves an open attempt. Both are
-     * borrowed for the length of the call. */
-    void (*start)(struct executor *x, const struct launch *launch, const struct flight *flight);
-
-    /* Where an attempt in flight runs, to be recorded as its start: asked before every commit until it is known. False as
-     * long as it is not; an outcome says it once more. NULL: there is nothing to tell but the reference. */
-    bool (*where)(struct executor *x, int64_t attempt, struct whereabouts *out);
+     * borrowed for the length of the call. Returns where it runs, to be recorded as its start; WHEREABOUTS_NONE: not on
+     * this machine. */
+    struct whereabouts (*start)(struct executor *x, const struct launch *launch, const struct flight *flight);
 
     /* Blocks until an attempt ended, a signal for the runner arrived or `timeout_ms` passed (-1: no limit; 0: only
      * look). Moves at most `room` outcomes to `out`, each the caller's; returns their number. */

@@ -21,14 +21,10 @@ struct flight {
     char *job_dir;   /* absolute */
     struct places failed; /* where attempts of the job failed: to be avoided where there is a choice */
     struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
-    bool start_known;           /* where it runs, too */
     bool start_recorded;
     bool reference_due; /* start.reference came later than the start */
     int64_t watched_ms; /* when its claim source was last asked about it */
 };
-
-/* Takes the reference of `where`. */
-void flight_set_where(struct flight *f, const struct whereabouts *where);
 
 void flight_free(struct flight *f);
 

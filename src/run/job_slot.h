@@ -11,12 +11,10 @@
 #include "run/capture.h"
 #include "run/deadline.h"
 #include "run/process_table.h"
-#include "run/spawner.h"
 #include "run/supervisor.h"
 
 enum slot_state {
     SLOT_FREE = 0,
-    SLOT_STARTING,    /* with the spawner */
     SLOT_RUNNING,     /* the leader runs, within its limits */
     SLOT_SETTLING,    /* the leader ended; what it left may still end of itself (tee, a pipeline's tail) */
     SLOT_TERMINATING, /* TERM and CONT were sent to the whole tree; its grace runs */
@@ -24,8 +22,6 @@ enum slot_state {
     SLOT_ENDED,       /* the outcome waits to be fetched */
     SLOT_STATE_COUNT
 };
-
-enum { STARTING_TICK_MS = 10 }; /* between looks at whether it has been started */
 
 enum slot_event {
     EVENT_SURVIVORS, /* looked: something of the tree is alive */
@@ -64,13 +60,6 @@ struct stray {
     int64_t terminated_ms; /* when TERM was sent */
 };
 
-/* A child that ended; perhaps before the spawner told of it. */
-struct child_end {
-    pid_t pid;
-    int status;
-    struct rusage usage;
-};
-
 struct supervisor {
     struct slot *slots;
     struct tree_root *roots; /* one per slot, in step; NO_ROOT where none is in flight */
@@ -89,11 +78,8 @@ struct supervisor {
     int64_t scan_interval_ms; /* at least 100; longer where scanning is slow */
     struct stray *strays;
     size_t stray_count;
-    struct spawner *spawner;
-    struct child_end *early;
-    size_t early_count;
     int wake, wake_signal;
-    sigset_t watched, old_mask;
+    sigset_t watched, old_mask, changed_signals; /* the last: process_changed_signals */
     struct sigaction old_pipe, old_child;
     int was_subreaper;
 };
@@ -111,16 +97,7 @@ int64_t slot_due_ms(const struct slot *slot);
 /* One turn: reaps, looks at limits and trees, ends strays. Never blocks. */
 void supervisor_turn(struct supervisor *s);
 
-/* Takes what the spawner has done. */
-void supervisor_take_starts(struct supervisor *s);
-
-/* The leader in that slot has ended, and been reaped. */
-void supervisor_record_end(struct supervisor *s, size_t index, const struct child_end *end);
-
-/* Somebody's orphan ended: trees that wait for their last process may be empty now. */
-void supervisor_hasten_checks(struct supervisor *s);
-
-/* Makes s->table fresh, with owners. Waits for what is being started, so that nothing in it is of a job unknown. */
+/* Makes s->table fresh, with owners. */
 void supervisor_scan(struct supervisor *s);
 
 /* Children of the runner that belong to no job in flight: TERM at first sight, KILL after two seconds. Needs a scan of

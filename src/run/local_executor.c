@@ -28,19 +28,14 @@ static const struct local_executor *local_const(const struct executor *x)
     return (const struct local_executor *)x;
 }
 
-static void start(struct executor *x, const struct launch *launch, const struct flight *flight)
+static struct whereabouts start(struct executor *x, const struct launch *launch, const struct flight *flight)
 {
     struct slurm_steps *steps = local(x)->steps;
     /* A run that starts nothing is spared the move, which may take 20 ms. Slurm has groups of its own. */
     if (!local(x)->started_any && !steps)
         local(x)->cgroup = cgroup_enter(local(x)->token);
     local(x)->started_any = true;
-    supervisor_start(local(x)->supervisor, steps ? slurm_steps_launch(steps, launch, flight) : launch);
-}
-
-static bool where(struct executor *x, int64_t attempt, struct whereabouts *out)
-{
-    return supervisor_where(local(x)->supervisor, attempt, out);
+    return supervisor_start(local(x)->supervisor, steps ? slurm_steps_launch(steps, launch, flight) : launch);
 }
 
 static size_t wait_for_ends(struct executor *x, int64_t timeout_ms, struct outcome *out, size_t room, struct wake *wake)
@@ -84,7 +79,6 @@ static void local_executor_free(struct executor *x)
 
 static const struct executor_methods methods = {
     .start = start,
-    .where = where,
     .wait = wait_for_ends,
     .running = running,
     .files = files,

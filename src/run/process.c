@@ -108,7 +108,7 @@ static int64_t ticks_between(int64_t before_ns, int64_t after_ns, pid_t pid)
 pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure)
 {
     const sigset_t changed = start->changed_signals ? *start->changed_signals : process_changed_signals();
-    volatile struct handover shared = {start, &changed, getpid(), 0, {0, NULL, 0}};
+    volatile struct handover shared = {start, &changed, getpid(), 0, {0, NULL}};
     int64_t before_ns = clock_boot_ns();
     sigset_t all, old;
     sigfillset(&all);
@@ -117,7 +117,7 @@ pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, str
     int fork_error = errno;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (pid < 0) {
-        *failure = (struct process_failure){fork_error, "fork", 0};
+        *failure = (struct process_failure){fork_error, "fork"};
         return -1;
     }
     if (shared.failure.error_number == 0) {
@@ -125,10 +125,9 @@ pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, str
             *start_ticks = ticks_between(before_ns, shared.alive_ns, pid);
         return pid;
     }
-    /* Somebody else of this process may be waiting for any child, and be first: then there is none. */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
-    *failure = (struct process_failure){shared.failure.error_number, shared.failure.stage, pid};
+    *failure = (struct process_failure){shared.failure.error_number, shared.failure.stage};
     return -1;
 }
 

@@ -21,7 +21,6 @@ struct process_start {
 struct process_failure {
     int error_number;
     const char *stage; /* "fork", "chdir" or "exec"; static */
-    pid_t pid;         /* of the child that could not become the program, reaped by now; 0: none */
 };
 
 /* The signals of this process that are not at their default: whoever starts many children need not ask for each. */

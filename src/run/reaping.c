@@ -20,7 +20,6 @@ void supervisor_scan(struct supervisor *s)
 {
     if (s->table_fresh)
         return;
-    supervisor_settle(s);
     int64_t started_ms = clock_monotonic_ms();
     process_table_read(&s->table);
     process_table_assign(&s->table, s->runner, s->roots, s->slot_count, s->token_prefix);
@@ -59,7 +58,7 @@ static bool ended_by_oom_killer(const struct supervisor *s, const struct slot *s
     return (killed || failed) && oom_counter_read(s->oom_fd) > slot->oom_before;
 }
 
-void supervisor_record_end(struct supervisor *s, size_t index, const struct child_end *end)
+static void record_end(struct supervisor *s, size_t index, int status, const struct rusage *usage)
 {
     struct slot *slot = &s->slots[index];
     struct outcome *o = &slot->outcome;
@@ -67,8 +66,8 @@ void supervisor_record_end(struct supervisor *s, size_t index, const struct chil
     slot->leader_gone = s->roots[index].leader_gone = true;
     o->ended_wall_ms = clock_wall_ms();
     o->duration_ms = now_ms - slot->progress.started_ms;
-    o->usage = end->usage;
-    record_status(o, end->status);
+    o->usage = *usage;
+    record_status(o, status);
     o->host_oom = ended_by_oom_killer(s, slot);
     /* Nothing of its group, nobody at its log: what else could be there has left its session on purpose, and waits for
      * the common scan. */
@@ -88,30 +87,25 @@ static size_t slot_of_leader(const struct supervisor *s, pid_t pid)
     return i;
 }
 
-void supervisor_hasten_checks(struct supervisor *s)
+/* Somebody's orphan ended: trees that wait for their last process may be empty now. */
+static void hasten_checks(struct supervisor *s)
 {
     for (size_t i = 0; i < s->slot_count; i++)
         if (is_in_flight(&s->slots[i]) && s->slots[i].leader_gone)
             s->slots[i].check_ms = 0;
 }
 
-static void keep_early_end(struct supervisor *s, const struct child_end *end)
-{
-    s->early = array_grow(s->early, s->early_count, sizeof *s->early);
-    s->early[s->early_count++] = *end;
-}
-
 static void reap(struct supervisor *s)
 {
-    struct child_end end;
-    while ((end.pid = wait4(-1, &end.status, WNOHANG, &end.usage)) > 0) {
-        size_t index = slot_of_leader(s, end.pid);
+    int status;
+    struct rusage usage;
+    pid_t pid;
+    while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+        size_t index = slot_of_leader(s, pid);
         if (index < s->slot_count)
-            supervisor_record_end(s, index, &end);
-        else if (spawner_pending(s->spawner) > 0)
-            keep_early_end(s, &end);
+            record_end(s, index, status, &usage);
         else
-            supervisor_hasten_checks(s);
+            hasten_checks(s);
     }
 }
 
@@ -237,11 +231,8 @@ void supervisor_turn(struct supervisor *s)
 {
     s->table_fresh = false;
     reap(s);
-    supervisor_take_starts(s);
     int64_t now_ms = clock_monotonic_ms();
     for (size_t i = 0; i < s->slot_count; i++) {
-        if (s->slots[i].state == SLOT_STARTING)
-            s->slots[i].look_ms = now_ms + STARTING_TICK_MS;
         if (s->slots[i].state == SLOT_RUNNING && !s->slots[i].leader_gone && now_ms >= s->slots[i].look_ms)
             watch_limits(s, i, now_ms);
         if (is_in_flight(&s->slots[i]))

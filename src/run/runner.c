@@ -260,33 +260,16 @@ static void land(struct runner *r, struct outcome *outcome)
     if (outcome->ending == ENDING_LOST && outcome->host)
         device_keeper_lose(r->keeper, outcome->host);
     FAULT(OUTCOME_TAKEN);
-    if (r->executor->methods->where && !f.start_known) {
-        flight_set_where(&f, &outcome->where);
-        outcome->where = WHEREABOUTS_NONE;
-    }
     landings_add(&r->landings, f, outcome, &context);
 }
 
 /* --- committing --- */
 
-static bool learn_where(struct runner *r, struct flight *f)
-{
-    const struct executor_methods *m = r->executor->methods;
-    struct whereabouts where = WHEREABOUTS_NONE;
-    if (m->where && !f->start_known && m->where(r->executor, f->claim.attempt_id, &where))
-        flight_set_where(f, &where);
-    return f->start_known || !m->where;
-}
-
 static void note_starts(struct runner *r)
 {
     r->unrecorded_starts = false;
-    for (size_t i = 0; i < r->flight_count; i++) {
-        if (learn_where(r, &r->flights[i]))
-            turn_note_start(&r->turn, &r->flights[i]);
-        else
-            r->unrecorded_starts = true;
-    }
+    for (size_t i = 0; i < r->flight_count; i++)
+        turn_note_start(&r->turn, &r->flights[i]);
 }
 
 /* How many claims the next commit should bring. */

@@ -195,7 +195,7 @@ static void schedule_check(struct slot *slot, int64_t now_ms)
 void slot_handle(struct supervisor *s, size_t index, enum slot_event event, int64_t now_ms)
 {
     struct slot *slot = &s->slots[index];
-    assert(slot->state != SLOT_FREE && slot->state != SLOT_STARTING && slot->state != SLOT_ENDED);
+    assert(slot->state != SLOT_FREE && slot->state != SLOT_ENDED);
     const struct transition *t = &transitions[slot->state][event];
     if (t->next != SLOT_FREE)
         enter(slot, t->next, now_ms);
@@ -207,7 +207,7 @@ int64_t slot_due_ms(const struct slot *slot)
 {
     if (slot->state == SLOT_FREE || slot->state == SLOT_ENDED)
         return INT64_MAX;
-    if (slot->state == SLOT_RUNNING || slot->state == SLOT_STARTING)
+    if (slot->state == SLOT_RUNNING)
         return slot->leader_gone ? slot->check_ms : slot->look_ms;
     bool checks = slot->leader_gone || slot->state == SLOT_KILLING;
     return checks && slot->check_ms < slot->until_ms ? slot->check_ms : slot->until_ms;

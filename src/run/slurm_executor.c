@@ -117,7 +117,7 @@ static void add_member(struct slurm_executor *x, const struct launch *launch, co
                                           .watched = {0, launch->idle_timeout_ms, launch->startup_timeout_ms}});
 }
 
-static void start(struct executor *base, const struct launch *launch, const struct flight *flight)
+static struct whereabouts start(struct executor *base, const struct launch *launch, const struct flight *flight)
 {
     struct slurm_executor *x = slurm(base);
     struct error e = ERROR_INIT;
@@ -128,6 +128,7 @@ static void start(struct executor *base, const struct launch *launch, const stru
         slurm_tell_not_started(x, launch->attempt, e.text);
     else
         add_member(x, launch, flight);
+    return WHEREABOUTS_NONE;
 }
 
 /* --- waiting --- */

@@ -26,22 +26,6 @@ void flight_free(struct flight *f)
     places_free(&f->failed);
 }
 
-void flight_set_where(struct flight *f, const struct whereabouts *where)
-{
-    f->start.slot = where->slot;
-    f->start.pid = where->process.pid;
-    f->start.start_ticks = where->process.start_ticks;
-    free((char *)f->start.reference);
-    free((char *)f->start.host);
-    f->start.reference = where->reference;
-    f->start.host = where->host;
-    if (where->devices) {
-        free((char *)f->start.devices);
-        f->start.devices = where->devices;
-    }
-    f->start_known = true;
-}
-
 int starter_open(struct starter *s, struct db *db, struct error *e)
 {
     const struct sweep *sweep = s->space->sweep;
@@ -105,11 +89,13 @@ static char **own_settings(const struct flight *f, const struct job_details *job
 }
 
 static struct attempt_start describe_start(const struct starter *s, const struct flight *f,
-                                           const struct launch_texts *texts)
+                                           const struct launch_texts *texts, const struct whereabouts *where)
 {
     return (struct attempt_start){
         .attempt_id = f->claim.attempt_id,
-        .slot = -1,
+        .slot = where->slot,
+        .pid = where->process.pid,
+        .start_ticks = where->process.start_ticks,
         .started_ms = clock_wall_ms(),
         .command_json = redacted(s->secrets, strings_json(texts->command)),
         .environment_json = redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
@@ -156,8 +142,8 @@ static void start_process(struct starter *s, struct flight *f, const struct laun
     };
     /* Before the job can change them. */
     char *scripts = scripts_json(s->scripts, texts->command, texts->directory, f->job_dir);
-    s->executor->methods->start(s->executor, &launch, f);
-    f->start = describe_start(s, f, texts);
+    const struct whereabouts where = s->executor->methods->start(s->executor, &launch, f);
+    f->start = describe_start(s, f, texts, &where);
     f->start.scripts_json = scripts ? redacted(s->secrets, scripts) : NULL;
     f->start.devices = f->devices ? xstrdup(f->devices) : NULL;
     free(command);

@@ -24,9 +24,6 @@ enum {
 
 void outcome_free(struct outcome *o)
 {
-    free(o->where.reference);
-    free(o->where.host);
-    free(o->where.devices);
     free(o->spawn_subject);
     free(o->log_path);
     free(o->metrics_path);
@@ -127,7 +124,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
         s->roots[i] = NO_ROOT;
     }
     take_over_signals(s);
-    s->spawner = spawner_create(s->slot_count);
+    s->changed_signals = process_changed_signals();
     *out = s;
     return 0;
 }
@@ -143,16 +140,6 @@ int supervisor_slot(const struct supervisor *s, int64_t attempt)
         if (s->slots[i].state != SLOT_FREE && s->slots[i].outcome.attempt == attempt)
             return (int)i;
     return -1;
-}
-
-bool supervisor_where(struct supervisor *s, int64_t attempt, struct whereabouts *out)
-{
-    supervisor_take_starts(s);
-    int index = supervisor_slot(s, attempt);
-    if (index < 0 || s->slots[index].state == SLOT_STARTING)
-        return false;
-    *out = s->slots[index].outcome.where;
-    return true;
 }
 
 bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path)
@@ -194,8 +181,6 @@ static void sleep_until(struct supervisor *s, int64_t until_ms)
     int64_t wait_ms = until_ms - clock_monotonic_ms();
     if (wait_ms < 0)
         return;
-    if (s->early_count > 0)
-        spawner_alert(s->spawner);
     note_signal(s, next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS));
 }
 
@@ -255,7 +240,6 @@ static void end_early(struct supervisor *s, size_t index, enum ending ending, en
 
 void supervisor_cancel_all(struct supervisor *s)
 {
-    supervisor_settle(s);
     supervisor_turn(s); /* what has already ended was not cancelled */
     for (size_t i = 0; i < s->slot_count; i++) {
         end_early(s, i, ENDING_CANCELLED, s->slots[i].cancelled ? EVENT_HURRY : EVENT_STOP);
@@ -265,7 +249,6 @@ void supervisor_cancel_all(struct supervisor *s)
 
 void supervisor_stop(struct supervisor *s, int64_t attempt)
 {
-    supervisor_settle(s);
     supervisor_turn(s);
     int index = supervisor_slot(s, attempt);
     if (index >= 0)
@@ -306,7 +289,6 @@ void supervisor_free(struct supervisor *s)
     if (!s)
         return;
     end_everything(s);
-    spawner_free(s->spawner);
     give_back_signals(s);
     for (size_t i = 0; i < s->slot_count; i++)
         capture_free(&s->slots[i].capture);
@@ -316,7 +298,6 @@ void supervisor_free(struct supervisor *s)
         close(s->oom_fd);
     if (s->owners_fd >= 0)
         close(s->owners_fd);
-    free(s->early);
     free(s->strays);
     free(s->slots);
     free(s->roots);

@@ -62,21 +62,16 @@ struct process_identity {
     int64_t start_ticks; /* field 22 of /proc/PID/stat */
 };
 
-/* Where an attempt runs, or ran. */
+/* Where an attempt runs on this machine. */
 struct whereabouts {
     int64_t slot;                    /* -1: none */
-    struct process_identity process; /* pid 0: none on this machine */
-    /* The caller's: */
-    char *reference; /* the executor's own name for it; NULL: none */
-    char *host;      /* NULL: this one */
-    char *devices;   /* "0,2", as CUDA_VISIBLE_DEVICES has them; NULL: none were given to it */
+    struct process_identity process; /* pid 0: none */
 };
 
-#define WHEREABOUTS_NONE ((struct whereabouts){-1, {0, 0}, NULL, NULL, NULL})
+#define WHEREABOUTS_NONE ((struct whereabouts){-1, {0, 0}})
 
 struct outcome {
     int64_t attempt;
-    struct whereabouts where;
     enum ending ending;
     int exit_code;     /* -1 when a signal ended it or it never ran */
     int signal_number; /* of the leader, whoever sent it; 0 when none */
@@ -120,22 +115,16 @@ struct supervisor_options {
 };
 
 /* Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP (of the last three those that were not ignored: nohup is heeded), ignores
- * SIGPIPE, becomes a subreaper and makes a thread that starts the jobs; supervisor_free undoes all four. Call it before
- * any other thread is made (they inherit the mask). While one exists, nobody else in the program may wait for children
- * of its own in another thread. Fails when the scratch directory cannot be made or the slots need more open files than
+ * SIGPIPE and becomes a subreaper; supervisor_free undoes all three. Call it before any thread is made (they inherit the
+ * mask). While one exists, nobody else in the program may wait for children of its own in another thread, or change what
+ * a signal does. All calls come from one thread, at whose death the jobs are killed (PR_SET_PDEATHSIG). Fails when the scratch directory cannot be made or the slots need more open files than
  * are allowed. */
 int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e);
 void supervisor_free(struct supervisor *s);
 
-/* Has one started, in the order of the calls, and does not wait for it. A process that cannot be started is no error: it
- * comes back as an outcome (ENDING_SPAWN_FAILED). Asserts that a slot is free. */
-void supervisor_start(struct supervisor *s, const struct launch *launch);
-
-/* Blocks until everything is started, as far as it can be: about a millisecond. */
-void supervisor_settle(struct supervisor *s);
-
-/* Where an attempt in flight runs; false when it is not in flight or its process is not there yet. */
-bool supervisor_where(struct supervisor *s, int64_t attempt, struct whereabouts *out);
+/* Starts one. A process that cannot be started is no error: it comes back as an outcome (ENDING_SPAWN_FAILED). Asserts
+ * that a slot is free. */
+struct whereabouts supervisor_start(struct supervisor *s, const struct launch *launch);
 
 size_t supervisor_running(const struct supervisor *s);
 

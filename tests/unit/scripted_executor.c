@@ -60,13 +60,14 @@ static void add(struct scripted *x, const struct claim *claim, const char *job_d
     seen->most = x->count > seen->most ? x->count : seen->most;
 }
 
-static void start(struct executor *base, const struct launch *launch, const struct flight *flight)
+static struct whereabouts start(struct executor *base, const struct launch *launch, const struct flight *flight)
 {
     struct scripted *x = of(base);
     size_t n = strlen(seen->started);
     seen->early += !stands_as_claimed(x, launch->attempt);
     snprintf(seen->started + n, sizeof seen->started - n, "%s%lld", n ? " " : "", (long long)flight->claim.job_id);
     add(x, &flight->claim, launch->job_dir);
+    return WHEREABOUTS_NONE;
 }
 
 static int reattach(struct executor *base, struct left_attempts *left, struct error *e)
@@ -114,7 +115,7 @@ static void fill(struct outcome *o, const struct scripted_flight *f, enum ending
     const struct scripted_end *l = line_of(f);
     char score[32];
     snprintf(score, sizeof score, "score: %lld\n", (long long)f->job_id);
-    *o = (struct outcome){.attempt = f->attempt, .where = WHEREABOUTS_NONE, .exit_code = -1,
+    *o = (struct outcome){.attempt = f->attempt, .exit_code = -1,
                           .started_wall_ms = clock_wall_ms(), .ended_wall_ms = clock_wall_ms(), .duration_ms = 10};
     o->ending = ending ? ending : l ? l->ending : ENDING_EXITED;
     if (o->ending == ENDING_EXITED)

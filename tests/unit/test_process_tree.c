@@ -138,13 +138,10 @@ static void cancel__once_then_twice__terminated_then_killed_at_once(void **state
 {
     (void)state;
     struct bench *b = bench_open(2, 0, NULL);
-    struct whereabouts where;
     struct launch deaf = launch_of(b, (char *[]){b->self, "child", "ignore-term", NULL});
     struct launch mild = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     deaf.grace_ms = 10 * PATIENCE_MS;
-    supervisor_start(b->supervisor, &deaf);
-    supervisor_settle(b->supervisor);
-    assert_true(supervisor_where(b->supervisor, deaf.attempt, &where));
+    struct whereabouts where = supervisor_start(b->supervisor, &deaf);
     assert_int_equal(where.process.start_ticks, process_start_ticks((pid_t)where.process.pid));
     assert_int_equal(where.slot, 0);
     supervisor_start(b->supervisor, &mild);
@@ -221,10 +218,7 @@ static void end_strays__another_prefix__not_touched(void **state)
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
-    struct whereabouts where;
-    supervisor_start(b->supervisor, &launch);
-    supervisor_settle(b->supervisor);
-    assert_true(supervisor_where(b->supervisor, launch.attempt, &where));
+    struct whereabouts where = supervisor_start(b->supervisor, &launch);
     struct error e = ERROR_INIT;
     assert_int_equal(supervisor_end_strays("another", 0, &e), 0);
     assert_int_equal(process_start_ticks((pid_t)where.process.pid), where.process.start_ticks);

@@ -206,9 +206,8 @@ static void assert_not_started(struct bench *b, char *const *argv, const char *d
 {
     struct launch launch = launch_of(b, argv);
     launch.directory = directory;
-    supervisor_start(b->supervisor, &launch);
+    assert_int_equal(supervisor_start(b->supervisor, &launch).process.pid, 0);
     struct outcome o = wait_for_one(b);
-    assert_int_equal(o.where.process.pid, 0);
     assert_int_equal(o.ending, ENDING_SPAWN_FAILED);
     assert_int_equal(o.error_number, error_number);
     assert_string_equal(o.spawn_stage, stage);
