@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,13 @@ int db_error(struct db *db, struct error *e)
                      advice ? advice : "");
 }
 
+/* Counts of memory that nobody reads cost every allocation a lock. Refused, and no harm, where SQLite is in use already:
+ * a library of this process may be. */
+static void configure_library(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static void configure(sqlite3 *handle)
 {
     /* A misspelt column in double quotes must not silently become a string. */
@@ -88,7 +96,9 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
         [DB_READ_CLEANLY] = SQLITE_OPEN_READWRITE,
         [DB_READ_FROZEN] = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
     };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct db *db = xcalloc(1, sizeof *db);
+    pthread_once(&once, configure_library);
     db->lock = -1;
     db->path = mode == DB_TEMPORARY ? NULL : xstrdup(path);
     char *name = file_name(path, mode);
