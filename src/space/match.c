@@ -434,6 +434,26 @@ void match_add_derived_json(const struct space *space, const struct match *m, st
 
 /* --- excluded combinations --- */
 
+/* SQLite takes up to 127 arguments. */
+#define KEYS_PER_CALL 60
+
+/* The values of the keys that an expression reads, as a JSON object. Names of keys hold no quotes (template.h). */
+static void add_values(const struct space *space, const struct expression *x, struct buffer *sql)
+{
+    for (size_t i = KEYS_PER_CALL; i < x->key_count; i += KEYS_PER_CALL)
+        buffer_add_text(sql, "json_insert(");
+    buffer_add_text(sql, "json_object(");
+    for (size_t i = 0; i < x->key_count; i++) {
+        const struct key *key = &space->names.keys[x->keys[i]];
+        bool is_first_call = i < KEYS_PER_CALL;
+        if (i > 0)
+            buffer_add_text(sql, i % KEYS_PER_CALL == 0 ? "), " : ", ");
+        buffer_printf(sql, is_first_call ? "'%s', " : "'$.\"%s\"', ", key->name);
+        expression_add_column(sql, key);
+    }
+    buffer_add_char(sql, ')');
+}
+
 static void add_excluded_select(const struct space *space, size_t rule, const struct expression *filter,
                                 struct buffer *sql)
 {
@@ -446,16 +466,8 @@ static void add_excluded_select(const struct space *space, size_t rule, const st
     for (int i = 0; i < SECTION_COUNT; i++)
         if (space->counts[i])
             buffer_printf(sql, " * %lld + \"%s\".\"#id\")", (long long)space->counts[i], section_names[i]);
-    buffer_add_text(sql, ", json_object(");
-    for (size_t i = 0; i < x->key_count; i++) {
-        const struct key *key = &space->names.keys[x->keys[i]];
-        buffer_printf(sql, "%s'", i ? ", " : "");
-        for (const char *p = key->name; *p; p++)
-            buffer_printf(sql, *p == '\'' ? "''" : "%c", *p);
-        buffer_add_text(sql, "', ");
-        expression_add_column(sql, key);
-    }
-    buffer_add_char(sql, ')');
+    buffer_add_text(sql, ", ");
+    add_values(space, x, sql);
     join_add(space, ~0u, rule, sql);
     buffer_printf(sql, " AND %s IS FALSE", x->sql);
     if (filter)

@@ -207,6 +207,19 @@ text__longer_than_expressions_take__refused_with_its_place()
     expect_refused sweep.toml 'sweep.toml:12:1: a spec of 78 KiB, more than 64 KiB'
 }
 
+rule__reads_more_keys_than_a_function_takes__says_their_values()
+{
+    small_sweep sweep.toml
+    seq -f 'k%.0f = 1' 130 >>sweep.toml
+    printf '[[rule]]\nname = "sum"\nrequire = "x + %s < 132"\n' "$(seq -s ' + ' -f 'k%.0f' 130)" >>sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql '2|131|2|130' 'SELECT count(*), (SELECT count(*) FROM json_each("values")), min("values"->>'"'x'"'),
+        (SELECT sum(value) FROM json_each("values") WHERE key <> '"'x'"') FROM exclusion'
+}
+
 keys__too_many__refused()
 {
     small_sweep sweep.toml
