@@ -149,6 +149,22 @@ static void add_constants(struct space_base *b, const struct json *j, const char
     }
 }
 
+/* What the file is silent about is off: DeepSpeed trains in fp32 then. Not beside an "auto", which may be either. */
+static void add_precision(struct space_base *b, const struct json *root)
+{
+    static const char *const flags[] = {"fp16.enabled", "bf16.enabled", "bfloat16.enabled"};
+    const struct json *found[sizeof flags / sizeof *flags];
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        found[i] = json_text_find(root, flags[i]);
+        if (found[i] && json_text_is(found[i], "auto"))
+            return;
+    }
+    if (!found[0])
+        add_constant(b, flags[0], xstrdup("(false)"));
+    if (!found[1] && !found[2])
+        add_constant(b, flags[1], xstrdup("(false)"));
+}
+
 static void hash_base(struct ds_config *c)
 {
     struct buffer b = BUFFER_INIT;
@@ -300,6 +316,7 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
     for (char **key = s->model_info.without; s->model_info.is_job && key && *key; key++)
         json_text_remove(&c->root, *key);
     add_constants(&c->base, &c->root, "");
+    add_precision(&c->base, &c->root);
     hash_base(c);
     return c;
 }

@@ -43,7 +43,7 @@ struct member {
 
 #define M(name) {#name, offsetof(struct memory_coefficients, name)}
 static const struct member memory_members[] = {
-    M(parameter), M(gradient), M(master), M(base_bytes), M(fragmentation), M(gated_mlp_bytes), M(logit_bytes),
+    M(parameter), M(gradient), M(master), M(fp32_master), M(base_bytes), M(fragmentation), M(gated_mlp_bytes), M(logit_bytes),
     M(hidden_bytes), M(expert_imbalance), M(reduce_elements), M(prefetch_elements), M(gathered_layers),
     M(context_bytes), M(communicator_bytes), M(sigma), M(spread),
     {"accumulation_0", offsetof(struct memory_coefficients, accumulation)},

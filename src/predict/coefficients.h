@@ -52,6 +52,7 @@ struct memory_coefficients {
      * the parameter. The moments are the optimizer's (Adam 8), so they are not here. */
     double parameter, gradient, master;
     double accumulation[4]; /* a further gradient in fp32, by ZeRO stage */
+    double fp32_master;     /* under fp32, from stage 1 on: a second copy of the parameters, where 2-byte ones have a master */
 
     double base_bytes;
     double fragmentation;      /* bytes reserved over bytes allocated, of activations */

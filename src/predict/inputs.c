@@ -50,7 +50,8 @@ static const struct input_word attention_words[] = {{"flash", 1}, {"flash2", 1},
 
 enum { AT_FAMILY, AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_KV_HEADS, AT_VOCAB, AT_IMAGE, AT_PATCH, AT_GATED, AT_RMS_NORM,
        AT_SEQ, AT_MICRO_BATCH, AT_GRADIENT_ACCUMULATION, AT_GLOBAL_BATCH, AT_DP, AT_RECOMPUTE, AT_FLASH,
-       AT_OFFLOAD_OPTIMIZER, AT_OFFLOAD_PARAMETERS, AT_FP32, AT_FP8, AT_DISTRIBUTED_OPTIMIZER };
+       AT_OFFLOAD_OPTIMIZER, AT_OFFLOAD_PARAMETERS, AT_PRECISION, AT_BF16, AT_FP16, AT_FP32, AT_FP8,
+       AT_DISTRIBUTED_OPTIMIZER };
 
 /* The inputs that are looked at by themselves come first, in the order of the enumeration. */
 const struct input inputs[] = {
@@ -73,6 +74,9 @@ const struct input inputs[] = {
     {"flash_attention", "flash attention attn_implementation"},
     {"offload_optimizer", "offload_optimizer_device"},
     {"offload_parameters", "offload_param offload_params"},
+    {"precision", "dtype"},
+    {"bf16", ""},
+    {"fp16", ""},
     {"fp32", ""},
     {"fp8", ""},
     {"use_distributed_optimizer", "distributed_optimizer"},
@@ -105,7 +109,6 @@ const struct input inputs[] = {
     {"split", "pipeline_split"},
     {"offload", "cpu_offload"},
     {"optimizer", "optim"},
-    {"precision", "dtype"},
     {"sequence_parallel", "sp"},
     {"nodes", "num_hosts num_nodes"},
     {"devices_per_node", "num_devices_per_host gpus_per_node num_gpus"},
@@ -113,8 +116,6 @@ const struct input inputs[] = {
     {"device", "gpu accelerator device_name gpu_type device_type"},
     {"framework", "backend"},
     {"cluster", "cluster_name"},
-    {"bf16", ""},
-    {"fp16", ""},
     {"steps", "train_steps max_steps num_steps train_iters iterations"},
     {"params", "num_params parameters num_parameters"},
     {"activation_memory", "activation_mem_per_gpu"},
@@ -134,7 +135,7 @@ static const struct place places[INPUT_COUNT] = {
     A(MEMBER_FLAG, rms_norm), P(MEMBER_WHOLE, sequence), P(MEMBER_WHOLE, micro_batch),
     P(MEMBER_WHOLE, micro_batches), OWN, P(MEMBER_WHOLE, data),
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, recompute), recompute_words}, OWN,
-    OWN, OWN, OWN, OWN, OWN,
+    OWN, OWN, {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, precision), precision_words}, OWN, OWN, OWN, OWN, OWN,
     A(MEMBER_WHOLE, decoder_layers), A(MEMBER_WHOLE, head_dim), A(MEMBER_WHOLE, ffn), A(MEMBER_WHOLE, vocab_multiple),
     A(MEMBER_WHOLE, positions), A(MEMBER_WHOLE, experts), A(MEMBER_WHOLE, experts_per_token),
     A(MEMBER_WHOLE, expert_ffn), A(MEMBER_WHOLE, shared_ffn), A(MEMBER_WHOLE, dense_layers), A(MEMBER_WHOLE, classes),
@@ -146,9 +147,8 @@ static const struct place places[INPUT_COUNT] = {
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, split), split_words},
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, offload), offload_words},
     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, optimizer), optimizer_words},
-    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, precision), precision_words},
     P(MEMBER_FLAG, sequence_parallel), S(MEMBER_REAL, nodes), S(MEMBER_REAL, devices_per_node),
-    S(MEMBER_REAL, usable_bytes), S(MEMBER_TEXT, device), S(MEMBER_TEXT, framework), S(MEMBER_TEXT, cluster), OWN, OWN,
+    S(MEMBER_REAL, usable_bytes), S(MEMBER_TEXT, device), S(MEMBER_TEXT, framework), S(MEMBER_TEXT, cluster),
     S(MEMBER_REAL, steps), S(MEMBER_REAL, measured.parameters), S(MEMBER_REAL, measured.activation_bytes),
     S(MEMBER_REAL, measured.forward_flops)};
 
@@ -267,6 +267,9 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
         s->plan.offload = OFFLOAD_OPTIMIZER;
     if (is_on(&values[AT_OFFLOAD_PARAMETERS]))
         s->plan.offload = OFFLOAD_PARAMETERS;
+    bool says_half = values[AT_BF16].kind || values[AT_FP16].kind;
+    if (says_half && !values[AT_PRECISION].kind && !is_on(&values[AT_BF16]) && !is_on(&values[AT_FP16]))
+        s->plan.precision = PRECISION_FP32;
     if (is_on(&values[AT_FP32]))
         s->plan.precision = PRECISION_FP32;
     if (is_on(&values[AT_FP8]))

@@ -8,6 +8,7 @@
  *   dp                   devices / (tp · pp · cp), when it is not given and divides
  *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 when only one is given
  *   sequence_parallel, flash_attention: not, yes
+ *   precision            fp32 where bf16 or fp16 is given and neither is on; else bf16
  * Pure. */
 #ifndef MESHSWEEP_PREDICT_INPUTS_H
 #define MESHSWEEP_PREDICT_INPUTS_H

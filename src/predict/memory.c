@@ -3,6 +3,7 @@
 #include <math.h>
 
 #define BYTES_MOST 1e15
+#define FP32_BYTES 4.0
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
 
 /* What a prediction works out once for all its stages. */
@@ -101,15 +102,33 @@ static double dense_parameters(const struct plan_memory *m, int64_t stage)
     return sum;
 }
 
+/* Bytes per parameter, before anything is sharded or on the host. */
+struct state_bytes {
+    double parameter, gradient, master;
+};
+
+static struct state_bytes bytes_of_states(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    int64_t zero = plan->zero_stage;
+    struct state_bytes s = {c->parameter, c->gradient + c->accumulation[zero], c->master};
+    if (plan->precision == PRECISION_FP32 && c->parameter < FP32_BYTES) {
+        s.parameter = FP32_BYTES;
+        s.master = zero > 0 ? c->fp32_master : 0;
+    }
+    if (plan->precision == PRECISION_FP32 && c->gradient < FP32_BYTES)
+        s.gradient = FP32_BYTES;
+    return s;
+}
+
 /* Adds the states of `parameters`, copies of which are on `replicas` ranks. */
 static void add_states(const struct plan_memory *m, double parameters, double replicas, double *terms)
 {
-    const struct memory_coefficients *c = m->c;
+    const struct state_bytes s = bytes_of_states(m->plan, m->c);
     int64_t zero = m->plan->zero_stage;
     double shards = plan_shards(m->plan, replicas);
-    double gradient = c->gradient + c->accumulation[zero];
-    double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : c->parameter;
-    double optimizer = m->plan->offload == OFFLOAD_NONE ? c->master + moment_bytes[m->plan->optimizer] : 0;
+    double gradient = s.gradient;
+    double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : s.parameter;
+    double optimizer = m->plan->offload == OFFLOAD_NONE ? s.master + moment_bytes[m->plan->optimizer] : 0;
     double sharded = (zero >= 1 ? optimizer : 0) + (zero >= 2 ? gradient : 0) + (zero >= 3 ? parameter : 0);
     terms[MEMORY_UNSHARDED] += parameters * (optimizer + gradient + parameter - sharded);
     terms[MEMORY_SHARDED] += parameters * sharded / shards;
@@ -180,8 +199,9 @@ static double reserve_bytes(const struct training_plan *plan, const struct memor
 
 static double host_bytes(const struct training_plan *plan, const struct cluster *cluster, double parameters)
 {
-    static const double per_parameter[] = {
-        [OFFLOAD_NONE] = 0, [OFFLOAD_OPTIMIZER] = 16, [OFFLOAD_PARAMETERS] = 18};
+    const double parameter = plan->precision == PRECISION_FP32 ? FP32_BYTES : 2;
+    const double per_parameter[] = {
+        [OFFLOAD_NONE] = 0, [OFFLOAD_OPTIMIZER] = 16, [OFFLOAD_PARAMETERS] = 16 + parameter};
     double nodes = fmax(1, plan_world(plan) / (double)cluster->devices_per_node);
     return 1.5 * per_parameter[plan->offload] * parameters / nodes;
 }

@@ -12,6 +12,9 @@
  *                 2·T·h, divided by t with sequence parallelism. Mixtures of experts keep per token
  *                 K·imbalance·(2·h + 4…8·f_e)/et + 2·h·K + 4·h in place of the MLP's share
  *                 On the first stage also 8·T per micro-batch for token ids, and T·h of a dropout mask
+ *                 Under PRECISION_FP32 a parameter and a gradient of 2 bytes take 4 each, with neither a master copy
+ *                 (but for fp32_master) nor a further gradient in fp32: with Adam 4 + 4 + 8, where mixed precision has
+ *                 2 + 2 + 12 (arXiv 1910.02054, section 3.1) and whatever is accumulated besides
  *   working       one layer's whole set, and hidden_bytes·T·h
  *   logits        logit_bytes·T·V/t + 2·T·h on the stage with the head
  *   buffers       stage 1, 2: 2·min(bucket, parameters); stage 3: 2·min(parameters, prefetch + gathered
@@ -19,8 +22,8 @@
  *                 + 2·largest layer or embedding
  *   base          constant
  *
- * PRECISION_FP32 doubles activations. An optimizer on the host takes master weights and moments there,
- * OFFLOAD_PARAMETERS the parameters too: 16 (18) bytes per parameter, times 1.5, over the nodes.
+ * PRECISION_FP32 doubles activations too. An optimizer on the host takes master weights and moments there,
+ * OFFLOAD_PARAMETERS the parameters too: 16 (18, in fp32 20) bytes per parameter, times 1.5, over the nodes.
  * Sources: arXiv 2205.05198 table 2; arXiv 2411.06465 (gated MLP); Megatron-LM theoretical_memory_usage.py;
  * DeepSpeed runtime/zero/config.py and stage3.py. Not compared with measurements: mixtures of experts,
  * offload, DeepSpeed's stages, context parallelism; ± 25 % there. Pure; some hundred nanoseconds. */
@@ -67,7 +70,8 @@ struct measured_model {
 
 /* The same from these: states and buffers as above, of parameters / (t·p); activations / (t·c), of as many micro-batches as
  * the first stage holds, in proportion to their samples (a stage of p holds 1/p of them). No layer being computed, no
- * logits: DeepSpeed autotuning/autotuner.py, get_instantiation_memory_required_per_gpu and model_info, counts neither. */
+ * logits: DeepSpeed autotuning/autotuner.py, get_instantiation_memory_required_per_gpu and model_info, counts neither. Nor
+ * does precision change what was measured of activations: they are those of the run that was. */
 int memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
                             const struct cluster *cluster, const struct memory_coefficients *coefficients,
                             struct memory_prediction *out, struct error *e);

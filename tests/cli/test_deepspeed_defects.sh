@@ -29,6 +29,8 @@ experiments that are looked at twice count twice|test_deepspeed_defects|second_c
 misspelt knobs are silently ignored|test_deepspeed_tuner|bad_input__each__one_sentence_with_its_place
 model_info given by hand crashes|test_model_info|deepspeed__engine_profiles_or_is_told
 the profile is of stage 3, which some models refuse|test_model_info|deepspeed__engine_profiles_or_is_told
+fp16 is estimated to need more memory than fp32|test_deepspeed_defects|fp16_and_bf16__never_predicted_above_fp32
+bf16 is estimated as fp32 is|test_deepspeed_defects|fp16_and_bf16__never_predicted_above_fp32
 slots named by --include become 0, 1, …|test_deepspeed_defects|include__reaches_the_launcher
 a blank in a key of arg_mappings loses the argument|test_deepspeed_tuner|arg_mappings__blanks_and_spellings__both_sides_agree
 flags written -x=value are not replaced|test_deepspeed_tuner|arg_mappings__blanks_and_spellings__both_sides_agree
@@ -179,6 +181,40 @@ invalid__excluded_before_it_costs_a_start()
     expect_stderr_contains '8 combinations are excluded by batch-triad: train_batch_size must equal micro-batch x gradient accumulation x data-parallel size'
     expect_no_file autotuning_results/ds_config_optimal.json
     expect_no_file autotuning_results/cmd_optimal.txt
+}
+
+# Predictions for the stages 0 to 3, one a line, into FILE.
+predict_stages() # FILE SECTION
+{
+    config '"num_gpus": 4, "model_info": {"num_params": 3000000000, "activation_mem_per_gpu": 1000000000}' \
+        "\"train_micro_batch_size_per_gpu\": [1], \"zero_optimization\": {\"stage\": \"all\"}${2:+, $2}"
+    run_meshsweep deepspeed --print-config train.py --deepspeed ds.json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    cp .stdout sweep.toml
+    run_meshsweep predict
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    sed -n 's/^ *memory \([0-9.]*\) GiB.*/\1/p' .stdout >"$1"
+    expect "[ \$(wc -l <$1) = 4 ]"
+}
+
+fp16_and_bf16__never_predicted_above_fp32()
+{
+    local section
+    predict_stages fp16 '"fp16": {"enabled": true}'
+    for section in '"bf16": {"enabled": true}' '"bfloat16": {"enabled": true}, "fp16": {"enabled": false}'; do
+        predict_stages bf16 "$section"
+        expect "cmp fp16 bf16"
+    done
+    for section in '' '"fp16": {"enabled": false}' '"bf16": {"enabled": false}, "fp16": {}'; do
+        predict_stages fp32 "$section"
+        expect "paste fp16 fp32 | awk '\$1 > \$2 { exit 1 }'"
+        # Each rank of four holds 4 + 16 / 4 and 20 / 4 bytes a parameter at the stages 2 and 3, not 2 + 18 / 4 and 18 / 4.
+        expect "paste fp16 fp32 | awk 'NR > 2 && \$1 >= \$2 { exit 1 }'"
+    done
 }
 
 run_cases "$@"

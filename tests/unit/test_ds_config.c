@@ -261,6 +261,15 @@ static void rules__base_says_it__judged_like_a_key(void **state)
     assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [1, 2, 3, 4]\n"), "batch-divides", &excluded), 2);
     assert_int_equal(excluded, 2);
     put_base("{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
+    /* Off where the file is silent. */
+    assert_int_equal(jobs_of(FILE_OF("[[rule]]\nname = \"half\"\nrequire = \"fp16 > bf16\"\n"), "half", &excluded), 1);
+    put_base("{\"bfloat16\": {\"enabled\": true}}");
+    assert_int_equal(jobs_of(FILE_OF("[[rule]]\nname = \"half\"\nrequire = \"fp16 < bf16\"\n"), "half", &excluded), 1);
+    put_base("{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}");
+    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 1]\n"), "accumulation-dtype-stage-0", &excluded), 1);
+    put_base("{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}, \"bf16\": {\"enabled\": \"auto\"}}");
+    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 1]\n"), "accumulation-dtype-stage-0", &excluded), 2);
+    put_base("{\"zero_optimization\": {\"stage\": 2}}");
     /* A spec that lacks the key has the base's value; one that has it, its own. */
     assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = 2\n"
                                      "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n"),

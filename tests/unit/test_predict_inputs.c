@@ -116,6 +116,32 @@ static void inputs_decode__words__as_enumerators(void **state)
     assert_string_equal(e.text, "recompute = 'sometimes' says nothing to the predictor");
 }
 
+static void inputs_decode__flags_of_two_bytes__fp32_without(void **state)
+{
+    (void)state;
+    static const struct {
+        double bf16, fp16; /* -1: not given */
+        const char *precision;
+        enum precision expected;
+    } cases[] = {{-1, -1, NULL, PRECISION_BF16}, {0, -1, NULL, PRECISION_FP32}, {-1, 0, NULL, PRECISION_FP32},
+                 {0, 0, NULL, PRECISION_FP32},   {1, 0, NULL, PRECISION_BF16},  {0, 1, NULL, PRECISION_BF16},
+                 {0, 0, "bf16", PRECISION_BF16}, {1, -1, "fp32", PRECISION_FP32}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct input_value v[INPUT_COUNT] = {0};
+        struct subject s;
+        struct error e = ERROR_INIT;
+        fill_gpt(v);
+        if (cases[i].bf16 >= 0)
+            set_number(v, "bf16", cases[i].bf16);
+        if (cases[i].fp16 >= 0)
+            set_number(v, "fp16", cases[i].fp16);
+        if (cases[i].precision)
+            set_text(v, "precision", cases[i].precision);
+        assert_int_equal(inputs_decode(v, &s, &e), 0);
+        assert_int_equal(s.plan.precision, cases[i].expected);
+    }
+}
+
 static void inputs_decode__needed_ones_absent__all_named(void **state)
 {
     (void)state;
@@ -290,6 +316,7 @@ int main(void)
         cmocka_unit_test(inputs_decode__degrees_not_given__data_parallel_is_what_is_left),
         cmocka_unit_test(predictor_predict__parameters_and_activations_alone__states_and_activations),
         cmocka_unit_test(inputs_decode__words__as_enumerators),
+        cmocka_unit_test(inputs_decode__flags_of_two_bytes__fp32_without),
         cmocka_unit_test(inputs_decode__needed_ones_absent__all_named),
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
