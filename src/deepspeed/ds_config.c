@@ -121,18 +121,27 @@ static void add_constant(struct space_base *b, const char *name, char *sql)
     b->constants[b->count++] = (struct space_constant){xstrdup(name), sql};
 }
 
-/* A JSON string without escapes as an SQL one. */
-static char *string_literal(const char *json)
+/* The first `length` characters of `text` as an SQL string. */
+static char *string_literal(const char *text, size_t length)
 {
     struct buffer b = BUFFER_INIT;
     buffer_add_char(&b, '\'');
-    for (const char *p = json + 1; p[1]; p++)
-        buffer_add_text(&b, *p == '\'' ? "''" : (char[]){*p, '\0'});
+    for (size_t i = 0; i < length; i++)
+        buffer_add_text(&b, text[i] == '\'' ? "''" : (char[]){text[i], '\0'});
     buffer_add_char(&b, '\'');
     return buffer_take(&b);
 }
 
-/* "auto", null, lists and texts with escapes say nothing that a rule could use. */
+static char *list_literal(const struct json *list)
+{
+    struct buffer b = BUFFER_INIT;
+    json_text_add(list, 0, &b);
+    char *literal = string_literal(b.data, b.length);
+    buffer_free(&b);
+    return literal;
+}
+
+/* "auto", null, texts with escapes and most lists say nothing that a rule could use. */
 static void add_constants(struct space_base *b, const struct json *j, const char *name)
 {
     if (j->kind == JSON_OBJECT) {
@@ -143,9 +152,11 @@ static void add_constants(struct space_base *b, const struct json *j, const char
         }
     } else if (j->kind == JSON_SCALAR && j->text[0] == '"') {
         if (!strchr(j->text, '\\') && !json_text_is(j, "auto"))
-            add_constant(b, name, string_literal(j->text));
+            add_constant(b, name, string_literal(j->text + 1, strlen(j->text) - 2));
     } else if (j->kind == JSON_SCALAR && !json_text_is_null(j)) {
         add_constant(b, name, xasprintf("(%s)", j->text));
+    } else if (j->kind == JSON_LIST && ds_is_list_of_rules(name)) {
+        add_constant(b, name, list_literal(j));
     }
 }
 

@@ -51,6 +51,11 @@ bool ds_is_section_key(const char *key)
     return false;
 }
 
+bool ds_is_list_of_rules(const char *key)
+{
+    return strcmp(key, "elasticity.micro_batch_sizes") == 0;
+}
+
 bool ds_wants_integer(const char *key)
 {
     static const char *const endings[] = {

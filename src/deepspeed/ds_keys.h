@@ -13,6 +13,9 @@ extern const char *const ds_offload_optimizer_keys[];
 /* Whether the first part of a dotted key is a section. */
 bool ds_is_section_key(const char *key);
 
+/* Whether the value of the dotted key is a list that rules look into (sql/deepspeed_rules.sql). */
+bool ds_is_list_of_rules(const char *key);
+
 /* Whether DeepSpeed wants a whole number at the dotted key: 2e8 of a sweep file is written as 200000000 there. */
 bool ds_wants_integer(const char *key);
 

@@ -7,6 +7,7 @@
 #include "config/model_info.h"
 #include "space/axes.h"
 #include "space/compile.h"
+#include "space/elasticity.h"
 #include "space/inert.h"
 #include "space/job_texts.h"
 #include "space/limits.h"
@@ -189,7 +190,7 @@ static int build(struct space *space, const struct space_options *options, struc
 {
     const struct sweep *s = space->sweep;
     const struct sweep view = with_default_cluster(s);
-    if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0)
+    if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0 || elasticity_add_function(space->db, e) < 0)
         return -1;
     names_collect(&view, &space->names, problems);
     derive_builtin(&space->names);

@@ -11,10 +11,12 @@
 
 #define STEPS_BETWEEN_LOOKS 200
 
-/* Pure functions of SQLite 3.40, total but for texts that are no JSON, paths that are none, and abs() of the least integer, with the math extension, and model_elements of space/model_expression.c;
- * deterministic ones of ours register themselves under names that begin with "predict_". */
+/* Pure functions of SQLite 3.40 with the math extension, total but for texts that are no JSON, paths that are none, and abs()
+ * of the least integer, and of ours duration_ms (space/limits.c), elastic_allows (space/elasticity.c) and model_elements
+ * (space/model_expression.c); those that predict register themselves under names that begin with "predict_". */
 static const char *const allowed_functions[] = {
-    "abs", "acos", "asin", "atan", "atan2", "ceil", "ceiling", "char", "coalesce", "cos", "cosh", "degrees", "duration_ms", "exp",
+    "abs", "acos", "asin", "atan", "atan2", "ceil", "ceiling", "char", "coalesce", "cos", "cosh", "degrees", "duration_ms",
+    "elastic_allows", "exp",
     "floor", "format", "glob", "hex", "ifnull", "iif", "instr", "json", "json_array_length", "json_extract",
     "json_type", "json_valid", "->", "->>", "length", "like", "likelihood", "likely", "ln", "log", "log10", "log2",
     "lower", "ltrim", "max", "min", "mod", "model_elements", "nullif", "pi", "pow", "power", "printf", "quote",

@@ -29,6 +29,12 @@ static int64_t refused(const char *rule, const char *plan)
     return count;
 }
 
+#define ELASTIC(most, sizes) \
+    "elasticity.enabled = true\nelasticity.max_train_batch_size = " most "\nelasticity.micro_batch_sizes = " sizes "\n"
+
+/* 8 ranks share 24 samples by threes. */
+#define SHARED ELASTIC("30", "[3, 2]")
+
 /* Of these two plans each rule refuses the bad one; where there is none, `good` is two plans, the second of them bad. */
 static const struct {
     const char *rule, *good, *bad;
@@ -130,12 +136,26 @@ static const struct {
     {"mics-offload", "mics_shard_size = 4\noffload_param = \"none\"", "mics_shard_size = 4\noffload_param = \"cpu\""},
     {"elasticity-batch", "elasticity.enabled = true\nmicro_batch = 4\nelasticity.ignore_non_elastic_batch_info = true",
      "elasticity.enabled = true\nmicro_batch = 4\nelasticity.ignore_non_elastic_batch_info = false"},
-    {"elasticity-devices", "elasticity.enabled = true\nelasticity.max_gpus = 8",
-     "elasticity.enabled = true\nelasticity.max_gpus = 4"},
-    {"elasticity-pipeline", "elasticity.enabled = true\nelasticity.version = 0.2\npp = 2",
-     "elasticity.enabled = true\nelasticity.version = 0.1\npp = 2"},
-    {"elasticity-node", "elasticity.enabled = true\nelasticity.model_parallel_size = 4",
-     "elasticity.enabled = true\nelasticity.model_parallel_size = 3"},
+    {"elasticity-version", "elasticity.enabled = true\nelasticity.version = [0.1, 0.2]",
+     "elasticity.enabled = true\nelasticity.version = 0.3"},
+    {"elasticity-devices", "elasticity.enabled = true\nelasticity.version = 0.1\nelasticity.max_gpus = 8",
+     "elasticity.enabled = true\nelasticity.version = 0.1\nelasticity.max_gpus = 4"},
+    {"elasticity-devices", SHARED "elasticity.version = 0.1\npp = [1, 2]",
+     SHARED "elasticity.version = 0.1\nelasticity.max_gpus = 4"},
+    {"elasticity-devices", SHARED "elasticity.version = 0.1\nsequence_parallel_size = 2\nelasticity.max_gpus = 4",
+     SHARED "elasticity.version = 0.1\nelasticity.min_gpus = 9"},
+    {"elasticity-devices", SHARED "elasticity.version = 0.1",
+     ELASTIC("30", "[5, 3]") "elasticity.version = 0.1"},
+    {"elasticity-devices", SHARED "elasticity.max_gpus = 4",
+     ELASTIC("15", "[2]")},
+    {"elasticity-model-parallel",
+     "elasticity.enabled = true\nelasticity.version = 0.2\nelasticity.model_parallel_size = 2",
+     "elasticity.enabled = true\nelasticity.version = 0.1\nelasticity.model_parallel_size = 2"},
+    {"elasticity-node",
+     "elasticity.enabled = true\nelasticity.num_gpus_per_node = 8\nelasticity.model_parallel_size = 4",
+     "elasticity.enabled = true\nelasticity.num_gpus_per_node = 8\nelasticity.model_parallel_size = 3"},
+    {"elasticity-node", "elasticity.enabled = true\nelasticity.model_parallel_size = 1",
+     "elasticity.enabled = true\nelasticity.model_parallel_size = 2"},
     {"deepcompile-stage", "deepcompile = true\nzero_stage = 1", "deepcompile = true\nzero_stage = 0"},
     {"deepcompile-autotp", "deepcompile = true\ndeepcompile_autotp = false\nzero_stage = 1",
      "deepcompile = true\ndeepcompile_autotp = true\nzero_stage = 1"},

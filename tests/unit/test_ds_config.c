@@ -277,6 +277,17 @@ static void rules__base_says_it__judged_like_a_key(void **state)
     assert_int_equal(excluded, 1);
 }
 
+static void rules__lists_of_the_base__looked_into(void **state)
+{
+    (void)state;
+    int64_t excluded;
+    put_base("{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
+             " \"version\": 0.1}}");
+    assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [4, 5, 6, 7, 8]\n"), "elasticity-devices",
+                             &excluded), 3);
+    assert_int_equal(excluded, 2);
+}
+
 static struct hash128 key_of(const char *text)
 {
     struct opened o;
@@ -442,6 +453,7 @@ int main(void)
         IN_A_PLACE(open__bad_base__one_sentence_with_a_place),
         IN_A_PLACE(open__section_of_the_users_own__accepted),
         IN_A_PLACE(rules__base_says_it__judged_like_a_key),
+        IN_A_PLACE(rules__lists_of_the_base__looked_into),
         IN_A_PLACE(identity__base__content_counts_and_neither_path_nor_layout),
         cmocka_unit_test(placeholder__without_the_table__refused),
         cmocka_unit_test(arguments__command_is_a_line__refused),
