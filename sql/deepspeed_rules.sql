@@ -1,10 +1,17 @@
 -- What DeepSpeed refuses, or takes without a word and does not do, as rows of builtin_rule (sql/rules.sql). They are in
 -- force where [sweep] rule_sets names their set: "deepspeed", which the profile of that name asks for, and
 -- "determined-strict", the narrower limits that Determined documents. Keys have their short names; the profile's
--- [synonym] says which keys of a ds_config they stand for. A key that is absent or "auto" is NULL. Sources are files of
--- DeepSpeed 0.19 under deepspeed/, or its documentation under docs/.
+-- [synonym] says which keys of a ds_config they stand for; moe, no_sync and client_optimizer are matters of the script,
+-- which no ds_config says. A key that is absent or "auto" is NULL. Sources are files of DeepSpeed 0.19 under deepspeed/, or its
+-- documentation under docs/.
 
 INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reason, source) VALUES
+-- --- the batch; the profile has the rest of it ---
+(1005, 'deepspeed', 'batch-positive', 'exclude', 'global_batch|micro_batch|gradient_accumulation',
+ 'coalesce(global_batch, 1) > 0 AND coalesce(micro_batch, 1) > 0 AND coalesce(gradient_accumulation, 1) > 0',
+ 'train_batch_size, train_micro_batch_size_per_gpu and gradient_accumulation_steps must be above 0',
+ 'runtime/config.py: _batch_assertion'),
+
 -- --- ZeRO stages ---
 (1010, 'deepspeed', 'zero-stage-range', 'exclude', 'zero_stage',
  'zero_stage IN (0, 1, 2, 3)',
@@ -187,9 +194,9 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'without managed accumulation there is neither DeepCompile nor amp',
  'runtime/engine.py: managed_gradient_accumulation'),
 (1590, 'deepspeed', 'own-accumulation-overlap', 'exclude', 'managed_gradient_accumulation overlap_comm zero_stage',
- 'CASE WHEN NOT managed_gradient_accumulation AND overlap_comm THEN zero_stage = 2 END',
- 'without managed accumulation overlap_comm needs stage 2',
- 'runtime/engine.py: managed_gradient_accumulation'),
+ 'CASE WHEN NOT managed_gradient_accumulation AND overlap_comm THEN zero_stage >= 2 END',
+ 'without managed accumulation overlap_comm needs gradients that are partitioned: stage 2 or 3',
+ 'runtime/engine.py: _do_sanity_check, zero_optimization_partition_gradients'),
 
 -- --- experts ---
 (1610, 'deepspeed', 'moe-stage-3', 'exclude', 'moe zero_stage',
@@ -208,9 +215,13 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'CASE WHEN autoep AND zero_stage = 3
        THEN coalesce(autotp_size, 1) <= 1 AND coalesce(sequence_parallel_size, 1) = 1
             AND NOT coalesce(quantized_gradients, false) AND coalesce(mics_shard_size, -1) <= 0
-            AND coalesce(hpz_partition_size, 1) = 1 AND coalesce(expert_tp_size, 1) = 1 END',
+            AND coalesce(hpz_partition_size, 1) <= 1 AND coalesce(expert_tp_size, 1) = 1 END',
  'automatic expert parallelism at stage 3 goes without AutoTP, sequence parallelism, quantized gradients, MiCS, hpZ and expert tensor parallelism',
- 'runtime/engine.py: _configure_zero_optimizer'),
+ 'runtime/engine.py: _validate_zero3_moe_compatibility'),
+(1650, 'deepspeed', 'autoep-divides-devices', 'exclude', 'autoep autoep_size',
+ 'CASE WHEN autoep THEN gpus / coalesce(pp, 1) % (autoep_size * coalesce(expert_tp_size, 1)) = 0 END',
+ 'the ranks that share experts must divide the devices of a pipeline stage',
+ 'module_inject/auto_ep_folding.py: build_folding_spec'),
 
 -- --- degrees ---
 (1710, 'deepspeed', 'autotp-stage-3', 'warn', 'autotp_size zero_stage',
@@ -218,21 +229,21 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'AutoTP training is documented for the stages 0 to 2 in one place and 0 to 3 in another',
  'docs/_pages/config-json.md: tensor_parallel; docs/_tutorials/autotp-training.md'),
 (1720, 'deepspeed', 'autotp-size', 'exclude', 'autotp_size tp_size',
- 'tp_size IN (1, autotp_size)',
+ 'CASE WHEN autotp_size > 1 THEN tp_size IN (1, autotp_size) END',
  'tensor_parallel.tp.tp_size is 1 or autotp_size',
- 'runtime/engine.py: tensor parallel checks'),
+ 'runtime/engine.py: _apply_autotp_partitioning'),
 (1730, 'deepspeed', 'autotp-pipeline', 'exclude', 'autotp_size pp',
  'CASE WHEN autotp_size > 1 THEN pp = 1 END',
  'AutoTP does not go with pipeline parallelism',
  'docs/_tutorials/autotp-training.md'),
 (1740, 'deepspeed', 'degrees-divide-devices', 'exclude', 'tp|autotp_size|pp|sequence_parallel_size',
- 'gpus % (coalesce(tp, autotp_size, 1) * coalesce(pp, 1) * coalesce(sequence_parallel_size, 1)) = 0',
+ 'gpus % (coalesce(tp, max(autotp_size, 1), 1) * coalesce(pp, 1) * coalesce(sequence_parallel_size, 1)) = 0',
  'devices must be a multiple of tensor x pipeline x sequence parallel degree',
  'utils/groups.py'),
 (1750, 'deepspeed', 'hpz-divides-devices', 'exclude', 'hpz_partition_size',
- 'CASE WHEN hpz_partition_size >= 1 THEN gpus % min(hpz_partition_size, gpus) = 0 ELSE hpz_partition_size IS NULL END',
+ 'CASE WHEN hpz_partition_size > 1 THEN gpus % min(hpz_partition_size, gpus) = 0 ELSE hpz_partition_size >= 0 END',
  'the secondary partition of hpZ must divide the number of devices',
- 'utils/groups.py: _create_zero_param_parallel_group'),
+ 'utils/groups.py: _create_zero_param_parallel_group; runtime/zero/config.py: zero_hpz_partition_size'),
 (1760, 'deepspeed', 'mics-divides-devices', 'exclude', 'mics_shard_size',
  'CASE WHEN mics_shard_size > 0 THEN (gpus / coalesce(pp, 1)) % mics_shard_size = 0 END',
  'the shard of MiCS must divide the devices of a pipeline stage',
@@ -274,13 +285,16 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'the model-parallel degree must divide elasticity''s num_gpus_per_node, which is 1 where it is not given',
  'elasticity/elasticity.py: _get_compatible_gpus_v02; runtime/engine.py: is_elastic_model_parallel_supported'),
 (1850, 'deepspeed', 'deepcompile-stage', 'exclude', 'deepcompile zero_stage',
- 'CASE WHEN deepcompile THEN zero_stage IN (1, 2, 3) END',
- 'DeepCompile has passes for the stages 1, 2 and 3',
- 'runtime/engine.py: compile'),
-(1860, 'deepspeed', 'deepcompile-autotp', 'exclude', 'deepcompile_autotp zero_stage',
- 'CASE WHEN deepcompile AND deepcompile_autotp THEN zero_stage = 0 END',
- 'DeepCompile''s autotp pass does not go with its ZeRO passes',
- 'runtime/engine.py: compile'),
+ 'CASE WHEN deepcompile THEN
+       CASE WHEN compile_passes LIKE ''%"autotp"%'' THEN NULL WHEN compile_passes LIKE ''%"autosp"%'' THEN zero_stage <= 1
+            ELSE zero_stage IN (1, 2, 3) END END',
+ 'DeepCompile has passes for the stages 1, 2 and 3, and with autosp for 0 and 1: otherwise it is torch.compile alone',
+ 'runtime/engine.py: get_deepcompile_backend, get_autosp_backend'),
+(1860, 'deepspeed', 'deepcompile-autotp', 'exclude', 'deepcompile compile_passes',
+ 'CASE WHEN deepcompile AND compile_passes LIKE ''%"autotp"%''
+       THEN NOT (compile_passes LIKE ''%"autosp"%'' OR compile_passes LIKE ''%"z1"%'' OR compile_passes LIKE ''%"z3"%'') END',
+ 'DeepCompile''s autotp pass goes neither with autosp nor with its ZeRO passes',
+ 'runtime/engine.py: get_deepspeed_compile_backend'),
 
 -- --- Determined's narrower limits ---
 (1910, 'determined-strict', 'strict-pipeline-stage', 'exclude', 'pp zero_stage',

@@ -30,8 +30,9 @@ const char *const ds_zero_keys[] = {
     "legacy_stage1", "round_robin_gradients", "zero_hpz_partition_size", "zero_quantized_weights",
     "zero_quantized_nontrainable_weights", "zero_quantized_gradients", "zeropp_loco_param", "mics_shard_size",
     "mics_hierarchical_params_gather", "memory_efficient_linear", "pipeline_loading_checkpoint",
-    "override_module_apply", "log_trace_cache_warnings", "enable_sanity_checks", "save_muon_momentum_buffer_in_memory",
-    NULL,
+    "override_module_apply", "leaf_module", "allgather_sequential", "stage3_allgather_sequential",
+    "partition_stream_chunk_size", "stage3_partition_stream_chunk_size", "compute_grad_norm", "log_trace_cache_warnings",
+    "enable_sanity_checks", "save_muon_momentum_buffer_in_memory", NULL,
 };
 
 const char *const ds_offload_param_keys[] = {"device", "nvme_path", "buffer_count", "buffer_size", "max_in_cpu",
@@ -53,7 +54,7 @@ bool ds_is_section_key(const char *key)
 
 bool ds_is_list_of_rules(const char *key)
 {
-    return strcmp(key, "elasticity.micro_batch_sizes") == 0;
+    return strcmp(key, "elasticity.micro_batch_sizes") == 0 || strcmp(key, "compile.passes") == 0;
 }
 
 bool ds_wants_integer(const char *key)

@@ -1,5 +1,6 @@
 /* The keys of a ds_config: its sections, and what zero_optimization and its offloads take (anything else there is refused
- * by DeepSpeed itself). After DeepSpeed 0.19, docs/_pages/config-json.md, runtime/zero/config.py and offload_config.py. */
+ * by DeepSpeed itself). After DeepSpeed 0.19 and what has come since, docs/_pages/config-json.md, runtime/zero/config.py and
+ * offload_config.py. */
 #ifndef MESHSWEEP_DEEPSPEED_DS_KEYS_H
 #define MESHSWEEP_DEEPSPEED_DS_KEYS_H
 

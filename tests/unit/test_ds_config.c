@@ -286,6 +286,9 @@ static void rules__lists_of_the_base__looked_into(void **state)
     assert_int_equal(jobs_of(FILE_OF("[cluster_spec]\nnum_devices_per_host = [4, 5, 6, 7, 8]\n"), "elasticity-devices",
                              &excluded), 3);
     assert_int_equal(excluded, 2);
+    put_base("{\"compile\": {\"deepcompile\": true, \"passes\": [\"autotp\", \"it's\", \"z3\"]}}");
+    assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\nzero_stage = [0, 3]\n"), "deepcompile-autotp", &excluded), 0);
+    assert_int_equal(excluded, 2);
 }
 
 static struct hash128 key_of(const char *text)
