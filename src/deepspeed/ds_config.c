@@ -295,7 +295,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
 }
 
 /* Arguments are put among words; a line for the shell has none. */
-static void check_command(const struct sweep *s, struct problems *problems)
+static void check_words(const struct sweep *s, struct problems *problems)
 {
     char *const *c = s->job.command;
     if (s->deepspeed.argument_count == 0 || !c || strcmp(c[0], "/bin/sh") != 0 || !c[1] || strcmp(c[1], "-c") != 0)
@@ -318,7 +318,7 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
         return NULL;
     struct ds_config *c = xcalloc(1, sizeof *c);
     c->sweep = s;
-    check_command(s, problems);
+    check_words(s, problems);
     read_base(c, problems);
     if (is_profiled(s))
         drop_tuning(&c->root);

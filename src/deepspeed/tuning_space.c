@@ -164,11 +164,10 @@ static void add_lists(struct writing *w, const struct json *object, const char *
     for (size_t i = 0; i < object->count; i++) {
         const struct json *m = &object->children[i];
         char *path = *prefix ? xasprintf("%s.%s", prefix, m->name) : xstrdup(m->name);
-        if (is_own_matter(path))
-            ; /* left as it is */
-        else if (m->kind == JSON_LIST)
+        bool is_left = is_own_matter(path);
+        if (!is_left && m->kind == JSON_LIST)
             add_axis(w, path, m);
-        else if (m->kind == JSON_OBJECT && (*prefix || may_hold_axes(m->name)))
+        else if (!is_left && m->kind == JSON_OBJECT && (*prefix || may_hold_axes(m->name)))
             add_lists(w, m, path);
         free(path);
     }

@@ -84,6 +84,11 @@ struct supervisor {
     int was_subreaper;
 };
 
+/* --- tree_scan.c --- */
+
+/* Makes s->table fresh, with owners. */
+void supervisor_scan(struct supervisor *s);
+
 /* --- slot_states.c --- */
 
 /* Moves a slot on, and does what the move asks for. */
@@ -96,9 +101,6 @@ int64_t slot_due_ms(const struct slot *slot);
 
 /* One turn: reaps, looks at limits and trees, ends strays. Never blocks. */
 void supervisor_turn(struct supervisor *s);
-
-/* Makes s->table fresh, with owners. */
-void supervisor_scan(struct supervisor *s);
 
 /* Children of the runner that belong to no job in flight: TERM at first sight, KILL after two seconds. Needs a scan of
  * this turn. Returns how many are alive. */
