@@ -187,7 +187,7 @@ def gradient_scaler(a):
     if a.zero_stage >= 2:
         from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
         return ShardedGradScaler()
-    return torch.cuda.amp.GradScaler()
+    return torch.amp.GradScaler(a.device) if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler()
 
 
 def autocast(a):
