@@ -70,29 +70,6 @@ void template_free(struct template *t)
     *t = (struct template){NULL, 0};
 }
 
-static size_t blanks_at(const char *text)
-{
-    return strspn(text, " \t");
-}
-
-char *template_spaced(const char **from)
-{
-    for (const char *p = *from; *p; p++) {
-        if (p[0] == '$' || (p[0] == '{' && p[1] == '{')) {
-            p += p[1] == '{';
-            continue;
-        }
-        const char *name = p + 1 + (*p == '{' ? blanks_at(p + 1) : 0);
-        size_t length = *p == '{' ? template_name_length(name) : 0;
-        const char *end = name + length + blanks_at(name + length);
-        if (length == 0 || *end != '}' || end == p + 1 + length)
-            continue;
-        *from = end + 1;
-        return xstrndup(name, length);
-    }
-    return NULL;
-}
-
 char *template_misspelt(const char *text)
 {
     for (const char *p = strchr(text, '{'); p; p = strchr(p + 1, '{')) {

@@ -26,10 +26,6 @@ void template_free(struct template *t);
  * same form. */
 size_t template_name_length(const char *text);
 
-/* The name in the first "{ name }", "{name }" or "{ name}" from `*from` on, which is moved behind it: a placeholder but
- * for its blanks, and plain text. The caller's; NULL when there is none. */
-char *template_spaced(const char **from);
-
 /* The first "{section.}" or "{.key}" in `text`: written as a placeholder, but half of its name is missing. The
  * caller's; NULL when there is none. */
 char *template_misspelt(const char *text);

@@ -58,19 +58,6 @@ static int resolve(struct space *space, const char *name, const struct position 
     return 0;
 }
 
-/* "{ tp }" is plain text to a shell and awk; where tp is a key it is hardly meant so. */
-static void check_spaced(struct space *space, const char *text, const struct position *at, struct problems *problems)
-{
-    char *name;
-    while ((name = template_spaced(&text))) {
-        size_t index;
-        if (names_resolve(&space->names, name, &index) != RESOLVED_UNKNOWN)
-            problems_add(problems, *at, "a placeholder has no blanks: write {%s}, or {{ %s } for the text itself", name,
-                         name);
-        free(name);
-    }
-}
-
 static struct job_text compile(struct space *space, const char *text, const struct position *at,
                                struct problems *problems)
 {
@@ -79,7 +66,6 @@ static struct job_text compile(struct space *space, const char *text, const stru
     for (size_t i = 0; i < t.template.count; i++)
         if (t.template.parts[i].is_placeholder)
             t.slots[i] = resolve(space, t.template.parts[i].text, at, problems);
-    check_spaced(space, text, at, problems);
     space->needs_job_dir |= strstr(text, "MESHSWEEP_JOB_DIR") != NULL;
     return t;
 }

@@ -86,7 +86,7 @@ timeout__expression_of_durations__is_read_as_such()
     expect_no_stderr
     stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE 'long' END\""
     run_meshsweep plan
-    expect_status 1
+    expect_status 2
     expect_no_stdout
     expect_stderr_contains "'long' is no duration"
 }

@@ -243,7 +243,7 @@ z = 'trainin_spec.x'" '18:1: derived key `z`: unknown key `trainin_spec.x` (did 
 placeholders__odd__plain_text_unless_they_name_a_key()
 {
     local text
-    for text in '{' '{{' '{}' '{{}}' '${x}' '{x' 'x}' '{0}' '{ print }' '{1..8}' '{x,y}' '{{ x }' '{x:>5}' '$x'; do
+    for text in '{' '{{' '{}' '{{}}' '${x}' '{x' 'x}' '{0}' '{ print }' '{1..8}' '{x,y}' '{{ x }' '{ x }' '{x }' '{ x}' '{x:>5}' '$x'; do
         small_sweep sweep.toml
         TEXT=$text awk '/^command/ { sub(/"{x}"/, "\"" ENVIRON["TEXT"] "\"") } { print }' sweep.toml >changed.toml
         run_meshsweep plan -c changed.toml
@@ -251,11 +251,7 @@ placeholders__odd__plain_text_unless_they_name_a_key()
         expect_stdout_contains '4 jobs: + 4 new'
         expect_no_stderr
     done
-    for text in '{ x }' '{x }' '{ x}'; do
-        rm -f ./*
-        expect_told 'command =' "command = ['true', '$text']" \
-            '6:11: a placeholder has no blanks: write {x}, or {{ x } for the text itself'
-    done
+    rm -f ./*
     expect_told 'command =' "command = ['true', '{a.b.c}']" \
         '6:11: unknown placeholder {a.b.c}; write {{a.b.c} for the text itself'
     expect_told 'command =' "command = ['true', '{job_dirr}']" \

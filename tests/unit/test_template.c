@@ -97,25 +97,6 @@ static void template_misspelt__half_a_name__told(void **state)
     free(half);
 }
 
-static void template_spaced__blanks_inside__named_one_by_one(void **state)
-{
-    (void)state;
-    static const char *const good[] = {"{tp}", "{ }", "{ 1 }", "${ tp }", "{{ tp }", "{ tp", "{ print; }", "{\ntp }"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        const char *text = good[i];
-        assert_null(template_spaced(&text));
-    }
-    const char *text = "{tp} { tp }{model.layers\t} ";
-    char *name = template_spaced(&text);
-    assert_string_equal(name, "tp");
-    free(name);
-    name = template_spaced(&text);
-    assert_string_equal(name, "model.layers");
-    free(name);
-    assert_string_equal(text, " ");
-    assert_null(template_spaced(&text));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,7 +104,6 @@ int main(void)
         cmocka_unit_test(template_parse__literals__joined),
         cmocka_unit_test(template_name_length__prefix__longest_name),
         cmocka_unit_test(template_misspelt__half_a_name__told),
-        cmocka_unit_test(template_spaced__blanks_inside__named_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
