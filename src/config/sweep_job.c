@@ -92,18 +92,13 @@ static void read_variable(const struct reading *r, const struct toml_node *node)
         problem_at_key(r, node, "\"%s\" cannot be the name of an environment variable", node->key);
         return;
     }
-    if (!schema_expect(r, node, node->key, types))
+    if (!schema_expect(r, node, node->key, types) || !check_finite(r, node))
         return;
     if (node->kind == NODE_STRING && !check_template(r, node))
         return;
-    struct buffer text = BUFFER_INIT;
-    if (node->kind == NODE_STRING)
-        buffer_add_text(&text, node->text);
-    else
-        toml_add_json(node, &text);
     struct job_config *job = &r->sweep->job;
     struct setting *setting = setting_slot(&job->environment, &job->environment_count, node->key);
-    replace_text(&setting->value, buffer_take(&text));
+    replace_text(&setting->value, constant_text(node));
     setting->at = reading_at_key(r, node);
 }
 
@@ -155,6 +150,8 @@ static bool is_expression(const char *text)
 
 void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at)
 {
+    if (!check_finite(r, node))
+        return;
     char *text = constant_text(node);
     int64_t ms;
     bool good = parse_duration_ms(text, &ms) || (node->kind == NODE_STRING && is_expression(text));

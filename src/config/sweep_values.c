@@ -25,8 +25,18 @@ char *constant_text(const struct toml_node *node)
     return buffer_take(&text);
 }
 
+bool check_finite(const struct reading *r, const struct toml_node *node)
+{
+    if (!find_not_finite(node))
+        return true;
+    problem_at_value(r, node, "%s must be finite", node->key);
+    return false;
+}
+
 void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms)
 {
+    if (!check_finite(r, node))
+        return;
     char *text = constant_text(node);
     if (!parse_duration_ms(text, ms))
         problem_at_value(r, node, "%s: \"%s\" is no duration (\"5s\", \"500ms\", at most 10 years)", node->key, text);
@@ -39,11 +49,7 @@ char *read_expression(const struct reading *r, const struct toml_node *node)
         return NULL;
     if (node->kind == NODE_STRING && !check_not_blank(r, node, node->key))
         return NULL;
-    if (find_not_finite(node)) {
-        problem_at_value(r, node, "%s must be finite", node->key);
-        return NULL;
-    }
-    return constant_text(node);
+    return check_finite(r, node) ? constant_text(node) : NULL;
 }
 
 bool check_failure_class(const struct reading *r, const struct toml_node *string)

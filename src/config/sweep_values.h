@@ -4,6 +4,9 @@
 
 #include "config/reading.h"
 
+/* Whether no NaN and no infinity is in it. */
+bool check_finite(const struct reading *r, const struct toml_node *node);
+
 /* A duration ("5s", or seconds) as the value of a key; `*ms` stays as it is when there is none. */
 void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms);
 
