@@ -7,7 +7,7 @@
 
 struct describer {
     struct space *space;
-    struct stmt *values[SECTION_COUNT]; /* the section's differing keys of one row; NULL: none differ */
+    struct stmt *values[SECTION_COUNT]; /* the keys of the section in one row; NULL: none */
     struct stmt *members;               /* all of them out of a spec_json; NULL until it is asked for */
     size_t *keys;                       /* indices into names.keys, section by section */
     size_t key_count;
@@ -26,15 +26,21 @@ static int key_differs(struct space *space, const struct key *key, bool *differs
     return rc;
 }
 
-static int choose_keys(struct describer *d, enum section_kind section, bool labels, size_t *chosen, struct error *e)
+/* Which keys of a section: labels or others, those that differ or all. */
+struct choice {
+    bool labels, constant;
+};
+
+static int choose_keys(struct describer *d, enum section_kind section, struct choice choice, size_t *chosen,
+                       struct error *e)
 {
     const struct names *n = &d->space->names;
     *chosen = 0;
     for (size_t i = 0; i < n->key_count; i++) {
-        bool differs;
-        if (n->keys[i].section != section || n->keys[i].is_label != labels)
+        bool differs = true;
+        if (n->keys[i].section != section || n->keys[i].is_label != choice.labels)
             continue;
-        if (key_differs(d->space, &n->keys[i], &differs, e) < 0)
+        if (!choice.constant && key_differs(d->space, &n->keys[i], &differs, e) < 0)
             return -1;
         if (!differs)
             continue;
@@ -58,21 +64,28 @@ static int prepare_section(struct describer *d, enum section_kind section, size_
     return rc;
 }
 
+static int choose_all(struct describer *d, bool constant, struct error *e)
+{
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        enum section_kind section = (enum section_kind)i;
+        size_t chosen = 0;
+        if (!d->space->counts[i])
+            continue;
+        if (choose_keys(d, section, (struct choice){false, constant}, &chosen, e) < 0 ||
+            (chosen == 0 && choose_keys(d, section, (struct choice){true, constant}, &chosen, e) < 0) ||
+            (chosen > 0 && prepare_section(d, section, chosen, e) < 0))
+            return -1;
+    }
+    return 0;
+}
+
 int describer_create(struct space *space, struct describer **out, struct error *e)
 {
     struct describer *d = xcalloc(1, sizeof *d);
     d->space = space;
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        enum section_kind section = (enum section_kind)i;
-        size_t chosen = 0;
-        if (!space->counts[i])
-            continue;
-        if (choose_keys(d, section, false, &chosen, e) < 0 ||
-            (chosen == 0 && choose_keys(d, section, true, &chosen, e) < 0) ||
-            (chosen > 0 && prepare_section(d, section, chosen, e) < 0)) {
-            describer_free(d);
-            return -1;
-        }
+    if (choose_all(d, false, e) < 0 || (d->key_count == 0 && choose_all(d, true, e) < 0)) {
+        describer_free(d);
+        return -1;
     }
     *out = d;
     return 0;

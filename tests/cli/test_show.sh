@@ -189,6 +189,16 @@ why__of_a_job__its_end_and_what_would_change_it()
     expect_stderr_contains 'there is no job 77'
 }
 
+why__no_key_differs__described_by_all_of_them()
+{
+    small_sweep sweep.toml
+    sed -i 's/^x = .*/x = 1/; s/^y = .*/y = 10/' sweep.toml
+    run_meshsweep why
+    expect_status 0
+    expect_stdout_matches '^  job [0-9a-f]{16}  .*x=1 y=10: new, it would run$'
+    expect_no_stderr
+}
+
 why__excluded__what_would_let_it_run()
 {
     small_sweep sweep.toml
