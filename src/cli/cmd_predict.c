@@ -27,7 +27,7 @@ struct predict_options {
 
 static const struct option options[] = {
     {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = AT(config), .value = "FILE",
-     .help = "the sweep file", .fallback = "sweep.toml"},
+     .help = "the sweep file (the database's, else sweep.toml)"},
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = AT(db), .value = "FILE", .help = "the database",
      .fallback = "results.db"},
     {.name = "only", .kind = OPTION_STRING, .offset = AT(only), .value = "SQL",
@@ -146,12 +146,12 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
 static int run(const struct arguments *a, struct error *e)
 {
     const struct predict_options *o = a->options;
-    struct session s;
+    struct session s = {0};
     struct db *db = NULL;
     struct buffer out = BUFFER_INIT;
-    int status = session_open(&s, &o->match, a, e);
-    if (status == 0 && store_exists(o->match.db))
-        status = store_open_read_only(o->match.db, &db, e);
+    int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &db, e) : 0;
+    if (status == 0)
+        status = session_open_recorded(&s, &o->match, a, db, e);
     if (status == 0 && db)
         status = model_info_use_known(&s, db, e);
     if (status == 0 && db)

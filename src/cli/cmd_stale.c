@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/recorded_sweep.h"
 #include "cli/stale_results.h"
 #include "config/sweep_reader.h"
 #include "report/text.h"
@@ -20,7 +21,7 @@ static const struct option options[] = {
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = offsetof(struct stale_options, db), .value = "FILE",
      .help = "the database", .fallback = "results.db"},
     {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = offsetof(struct stale_options, config),
-     .value = "FILE", .help = "a sweep file whose [job] versions are asked for and compared, too"},
+     .value = "FILE", .help = "whose [job] versions are asked for and compared (the database's)"},
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct stale_options, json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -97,6 +98,16 @@ static int print_json(const struct stale_list *l, struct error *e)
     return rc;
 }
 
+/* The file of the database, for the versions that it declares: the rest is compared without it, too. */
+static void load_recorded(const struct stale_options *o, struct db *db, struct sweep **sweep)
+{
+    char *path = NULL;
+    struct error why = ERROR_INIT;
+    if (recorded_sweep_find(db, o->db, &path, &why) < 0 || (path && sweep_load(path, sweep, &why) < 0))
+        output_message("declared versions are not compared: %s", why.text);
+    free(path);
+}
+
 static int stale(const struct arguments *a, struct error *e)
 {
     const struct stale_options *o = a->options;
@@ -106,6 +117,8 @@ static int stale(const struct arguments *a, struct error *e)
     if (o->config && sweep_load(o->config, &sweep, e) < 0)
         return -1;
     int rc = store_open_read_only(o->db, &db, e);
+    if (rc == 0 && !o->config)
+        load_recorded(o, db, &sweep);
     if (rc == 0)
         rc = stale_results_read(db, sweep ? &sweep->job : NULL, &list, e);
     if (rc == 0)
@@ -120,7 +133,7 @@ const struct command stale_command = {
     .name = "stale",
     .summary = "Tell which results come from another script, commit, version, device or driver",
     .usage = "[OPTIONS]",
-    .example = "meshsweep stale -c sweep.toml && meshsweep run --stale",
+    .example = "meshsweep stale && meshsweep run --stale",
     .options = options,
     .options_bytes = sizeof(struct stale_options),
     .run = stale,

@@ -22,14 +22,14 @@
 #define SHOWN 10 /* jobs, and excluded combinations per rule */
 
 struct why_options {
-    struct run_options match; /* config and db; the rest stays at its default */
+    struct run_options match; /* config (NULL: not given) and db; the rest stays at its default */
 };
 
 #define AT(member) (offsetof(struct why_options, match) + offsetof(struct run_options, member))
 
 static const struct option options[] = {
     {.name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = AT(config), .value = "FILE",
-     .help = "the sweep file", .fallback = "sweep.toml"},
+     .help = "the sweep file (the database's, else sweep.toml)"},
     {.name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = AT(db), .value = "FILE", .help = "the database",
      .fallback = "results.db"},
     {.name = "search-model", .kind = OPTION_FLAG, .offset = AT(search_model),
@@ -285,12 +285,12 @@ static int answer(struct answer *w, struct error *e)
 static int why(const struct arguments *a, struct error *e)
 {
     const struct why_options *o = a->options;
-    struct session s;
+    struct session s = {0};
     struct expression filter = EXPRESSION_INIT;
     struct answer w = {.session = &s, .filter = &filter};
-    int status = session_open(&s, &o->match, a, e);
-    if (status == 0 && store_exists(o->match.db))
-        status = store_open_read_only(o->match.db, &w.db, e);
+    int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &w.db, e) : 0;
+    if (status == 0)
+        status = session_open_recorded(&s, &o->match, a, w.db, e);
     if (status == 0 && w.db)
         status = model_info_use_known(&s, w.db, e);
     if (status == 0 && w.db)

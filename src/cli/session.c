@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/recorded_sweep.h"
 #include "cli/search_model.h"
 #include "cli/sweep_space.h"
 #include "config/sweep_reader.h"
@@ -249,6 +250,21 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
     if (rc == 0)
         rc = build(s, NULL, &problems, e);
     problems_free(&problems);
+    return rc;
+}
+
+int session_open_recorded(struct session *s, const struct run_options *o, const struct arguments *a, struct db *db,
+                          struct error *e)
+{
+    struct run_options named = *o;
+    char *path = NULL;
+    *s = (struct session){0};
+    if (!o->config && db && recorded_sweep_find(db, o->db, &path, e) < 0)
+        return -1;
+    if (!o->config)
+        named.config = path ? path : SWEEP_FILE;
+    int rc = session_open(s, &named, a, e);
+    free(path);
     return rc;
 }
 

@@ -25,6 +25,11 @@ struct session {
 
 /* `a` may carry a program after "--". Released with session_close in any case. */
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e);
+
+/* The same where no file has to be named: without one (o->config is NULL) the sweep is that of the database, and without a
+ * database (`db` is NULL), or a sweep in it, that of SWEEP_FILE (cli/recorded_sweep.h). */
+int session_open_recorded(struct session *s, const struct run_options *o, const struct arguments *a, struct db *db,
+                          struct error *e);
 void session_close(struct session *s);
 
 /* The ds_config of the sweep, where that is not read yet, and the space, in place of the one before, with these facts (NULL:

@@ -72,14 +72,17 @@ static int insert_further_objectives(struct db *db, const struct sweep *sweep, i
 }
 
 /* last_seen only goes forward, so that a clock set back does not bring an old sweep to the front. */
-static int touch_sweep(struct db *db, int64_t id, struct error *e)
+static int touch_sweep(struct db *db, int64_t id, const char *path, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE sweep SET last_seen = max(?2, (SELECT max(last_seen) + 1 FROM sweep)) WHERE id = ?1", &s,
-                   e) < 0)
+    if (db_prepare(db,
+                   "UPDATE sweep SET path = ?3, last_seen = max(?2, (SELECT max(last_seen) + 1 FROM sweep))"
+                   " WHERE id = ?1",
+                   &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, id);
     stmt_bind_int(s, 2, clock_wall_ms());
+    stmt_bind_text(s, 3, path);
     int rc = stmt_run(s, e);
     stmt_free(s);
     return rc;
@@ -113,7 +116,7 @@ int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *has
         return -1;
     if (*id == 0 && (insert_sweep(db, s, hash, id, e) < 0 || insert_further_objectives(db, s, *id, e) < 0))
         return -1;
-    if (touch_sweep(db, *id, e) < 0)
+    if (touch_sweep(db, *id, s->path, e) < 0)
         return -1;
     return s->model_info.is_job ? 0 : record_metrics(db, s, e);
 }
@@ -233,6 +236,34 @@ int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, str
     } else if (rc == 0) {
         rc = error_set(e, ERROR_NOTHING, "the database has no sweep: nothing was run or imported");
     }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int sweep_read_place(struct db *db, char **path, char **directory, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT path, (SELECT iif(json_valid(provenance), provenance->>'$.directory', NULL) FROM runner"
+                   " ORDER BY id DESC LIMIT 1) FROM current_sweep",
+                   &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    *path = rc > 0 ? xstrdup(stmt_text(s, 0)) : NULL;
+    *directory = rc > 0 && !stmt_is_null(s, 1) ? xstrdup(stmt_text(s, 1)) : NULL;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int sweep_is_as_recorded(struct db *db, const struct sweep *sweep, bool *yes, struct error *e)
+{
+    struct stmt *s = NULL;
+    /* That of a model-information job has a text of its own. */
+    if (db_prepare(db, "SELECT role IS NOT NULL OR (text = ?1 AND profile_text = ?2) FROM current_sweep", &s, e) < 0)
+        return -1;
+    bind_texts(s, 1, sweep);
+    int rc = stmt_next(s, e);
+    *yes = rc > 0 && stmt_int(s, 0);
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }

@@ -189,6 +189,81 @@ why__of_a_job__its_end_and_what_would_change_it()
     expect_stderr_contains 'there is no job 77'
 }
 
+# One sweep of its own in another directory, recorded in DIRECTORY/measured.db.
+sweep_elsewhere() # DIRECTORY
+{
+    mkdir "$1"
+    cd "$1"
+    small_sweep grid.toml
+    sed -i 's/^x = .*/x = [7, 8]/' grid.toml
+    run_meshsweep run -c grid.toml -d measured.db --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    cd ..
+}
+
+why__no_file_named__that_of_the_database()
+{
+    small_sweep sweep.toml
+    sweep_elsewhere project
+    run_meshsweep why -d project/measured.db 1
+    expect_status 0
+    expect_stdout_contains 'x=7 y=10: ok'
+    expect_no_stderr
+    # One of that name, but not the one that was recorded, is here.
+    cp sweep.toml grid.toml
+    run_meshsweep why -d project/measured.db 1
+    expect_status 0
+    expect_stdout_contains 'x=7 y=10: ok'
+    expect_no_stderr
+    run_meshsweep why -c grid.toml -d project/measured.db x=1 y=10
+    expect_status 0
+    expect_stdout_contains 'x=1 y=10: new, it would run'
+    expect_no_stderr
+}
+
+why__file_changed_or_gone__said()
+{
+    sweep_elsewhere project
+    cd project
+    sed -i 's/^x = .*/x = [7, 9]/' grid.toml
+    run_meshsweep why -d measured.db x=9 y=10
+    expect_status 0
+    expect_stdout_contains 'x=9 y=10: new, it would run'
+    expect_stderr 'meshsweep: grid.toml, or what it includes, has changed since measured.db recorded it; this goes by what it is now'
+    rm grid.toml
+    run_meshsweep why -d measured.db 1
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "meshsweep: grid.toml: the sweep file of measured.db is not there any more; name it with -c FILE (sqlite3 \
+measured.db 'SELECT text FROM current_sweep' prints what is kept of it)"
+    sql 'SELECT text FROM current_sweep' measured.db >kept.toml
+    run_meshsweep why -c kept.toml -d measured.db 1
+    expect_status 0
+    expect_stdout_contains 'x=7 y=10: ok'
+    expect_no_stderr
+}
+
+why__file_with_a_secret_renamed_and_run_again__found_unchanged()
+{
+    small_sweep first.toml
+    printf '[job.env]\nHF_TOKEN = "hf_0123456789"\n' >>first.toml
+    run_meshsweep run -c first.toml --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv first.toml second.toml
+    run_meshsweep run -c second.toml --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep why 1
+    expect_status 0
+    expect_stdout_contains 'x=1 y=10: ok'
+    expect_no_stderr
+}
+
 why__no_key_differs__described_by_all_of_them()
 {
     small_sweep sweep.toml

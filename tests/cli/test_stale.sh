@@ -79,17 +79,17 @@ $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k O
 
 stale__declared_version__compared_with_the_file()
 {
+    local named
     done_sweep
     expect_sql '1.2|' "SELECT provenance->>'\$.versions.framework', provenance->>'\$.versions.absent' FROM runner"
     echo 1.3 >version
-    run_meshsweep stale
-    expect_status 0
-    expect_stdout '0 of 4 results are stale'
-    expect_no_stderr
-    run_meshsweep stale -c sweep.toml
-    expect_status 0
-    expect_stdout_contains '  4: version of framework was 1.2, is 1.3 (job 1)'
-    expect_no_stderr
+    for named in '' '-c sweep.toml'; do
+        # shellcheck disable=SC2086 # an option and its value, or nothing
+        run_meshsweep stale $named
+        expect_status 0
+        expect_stdout_contains '  4: version of framework was 1.2, is 1.3 (job 1)'
+        expect_no_stderr
+    done
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
@@ -103,6 +103,22 @@ stale__declared_version__compared_with_the_file()
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'absent'
+}
+
+stale__no_sweep_file_to_read__versions_left_out_and_said()
+{
+    done_sweep
+    echo 1.3 >version
+    echo 'name =' >>sweep.toml
+    run_meshsweep stale
+    expect_status 0
+    expect_stdout '0 of 4 results are stale'
+    expect_stderr_matches '^meshsweep: declared versions are not compared: sweep.toml:[0-9]+:'
+    rm sweep.toml
+    run_meshsweep stale
+    expect_status 0
+    expect_stdout '0 of 4 results are stale'
+    expect_stderr_contains 'declared versions are not compared: sweep.toml: the sweep file of results.db is not there any more'
 }
 
 stale__other_commit_or_driver__told_apart()

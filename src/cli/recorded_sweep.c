@@ -1,0 +1,72 @@
+#include "cli/recorded_sweep.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "config/sweep_reader.h"
+#include "store/sweeps.h"
+#include "util/memory.h"
+#include "util/shell_words.h"
+
+/* A file that cannot be read as a sweep is another than was recorded: whoever loads it says what is wrong. */
+static int is_as_recorded(struct db *db, const char *path, bool *yes, struct error *e)
+{
+    struct sweep *sweep = NULL;
+    struct error unread = ERROR_INIT;
+    *yes = false;
+    int rc = sweep_load(path, &sweep, &unread) < 0 ? 0 : sweep_is_as_recorded(db, sweep, yes, e);
+    sweep_free(sweep);
+    return rc;
+}
+
+static int say_gone(const char *path, const char *db_path, struct error *e)
+{
+    struct buffer name = BUFFER_INIT;
+    shell_add_word(&name, db_path);
+    error_set(e, ERROR_USAGE,
+              "%s: the sweep file of %s is not there any more; name it with -c FILE (sqlite3 %s 'SELECT text FROM "
+              "current_sweep' prints what is kept of it)",
+              path, db_path, buffer_text(&name));
+    buffer_free(&name);
+    return -1;
+}
+
+/* Of `places`, which end with NULL, the first that is as it was recorded, else the first that is there. */
+static int choose(struct db *db, const char *db_path, char *const *places, char **path, struct error *e)
+{
+    const char *first = NULL;
+    for (char *const *place = places; *place; place++) {
+        bool is_same;
+        if (access(*place, F_OK) < 0)
+            continue;
+        if (is_as_recorded(db, *place, &is_same, e) < 0)
+            return -1;
+        if (is_same) {
+            *path = xstrdup(*place);
+            return 0;
+        }
+        first = first ? first : *place;
+    }
+    if (!first)
+        return say_gone(places[0], db_path, e);
+    output_message("%s, or what it includes, has changed since %s recorded it; this goes by what it is now", first, db_path);
+    *path = xstrdup(first);
+    return 0;
+}
+
+int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct error *e)
+{
+    char *recorded = NULL, *directory = NULL;
+    *path = NULL;
+    if (sweep_read_place(db, &recorded, &directory, e) < 0)
+        return -1;
+    bool moved = recorded && recorded[0] != '/' && directory;
+    char *there = moved ? xasprintf("%s/%s", directory, recorded) : NULL;
+    char *const places[] = {recorded, there, NULL};
+    int rc = recorded ? choose(db, db_path, places, path, e) : 0;
+    free(there);
+    free(recorded);
+    free(directory);
+    return rc;
+}
