@@ -86,8 +86,15 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
 {
     const struct sweep *sweep = o->space->sweep;
     const struct retry_policy policy = retry_policy_of(sweep);
-    const struct requeue_request request = {o->sweep_id, &policy, o->forced_classes, sweep->job.repeat,
-                                            o->only_selected};
+    const struct requeue_request request = {
+        .sweep_id = o->sweep_id,
+        .policy = &policy,
+        .forced = o->forced_classes,
+        .repeat = sweep->job.repeat,
+        .only_selected = o->only_selected,
+        .most = o->job_limit,
+        .in_order = !o->source,
+    };
     if (adopt(o->db, runner_id, left, e) < 0 ||
         attempts_recover(o->db, runner_id, &policy, &result->recovered, e) < 0 ||
         jobs_requeue(o->db, &request, &result->requeued, e) < 0)

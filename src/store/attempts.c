@@ -34,8 +34,7 @@ enum statement {
     STATEMENT_COUNT
 };
 
-/* ?3 is now, ?4 the longest that a job may have to wait: a clock that was set back makes none wait longer. */
-#define IS_DUE "(due IS NULL OR due <= ?3 OR due > ?3 + ?4)"
+#define IS_DUE RETRY_IS_DUE("?3", "?4")
 #define ORDER " ORDER BY priority, rank LIMIT ?2"
 #define WAITS "state = 'pending' AND witness_id IS NULL AND due > ?3 AND due <= ?3 + ?4"
 

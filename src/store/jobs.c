@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "store/states.h"
+#include "util/buffer.h"
+#include "util/clock.h"
 #include "util/memory.h"
 
 struct job_writer {
@@ -160,14 +162,6 @@ int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error
     return rc < 0 ? -1 : 0;
 }
 
-static bool is_forced(char *const *forced, const char *failure)
-{
-    for (; forced && *forced; forced++)
-        if (strcmp(*forced, "all") == 0 || strcmp(*forced, failure) == 0)
-            return true;
-    return false;
-}
-
 /* Which jobs: those in a state for which an SQL predicate with parameters ?2 and ?3 holds. */
 struct condition {
     enum job_state state;
@@ -214,12 +208,59 @@ static int requeue_failed(struct db *db, const struct requeue_request *r, int64_
         const struct condition has_attempts_left = {
             JOB_FAILED,
             "failure = ?2 AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = ?2) < ?3",
-            classes[i], is_forced(r->forced, classes[i]) ? INT64_MAX : retry_allowed(r->policy, classes[i])};
+            classes[i], retry_allowed(r->policy, classes[i])};
         if (rc >= 0)
             rc = requeue_where(db, r, &has_attempts_left, count, e);
         free(classes[i]);
     }
     return rc < 0 ? -1 : 0;
+}
+
+/* ",oom,timeout," */
+static char *list_of(char *const *classes)
+{
+    struct buffer list = BUFFER_INIT;
+    buffer_add_char(&list, ',');
+    for (; *classes; classes++)
+        buffer_printf(&list, "%s,", *classes);
+    return buffer_take(&list);
+}
+
+/* Failed jobs whose class is in the list ?2. With ?3 only those that are among as many as will be started, beside what is
+ * pending and due at ?4 where jobs are started in order. */
+static char *forced_sql(const struct requeue_request *r)
+{
+    static const char forced[] = "state = 'failed' AND (instr(?2, ',all,') OR instr(?2, ',' || failure || ','))";
+    const char *selected = r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "";
+    struct buffer sql = BUFFER_INIT;
+    buffer_printf(&sql, "UPDATE job SET state = ?6, failure = NULL, due = NULL WHERE sweep_id = ?1 AND %s%s", forced, selected);
+    if (r->most)
+        buffer_printf(&sql, " AND id IN (SELECT id FROM job WHERE sweep_id = ?1%s AND (%s%s) ORDER BY priority, rank LIMIT ?3)",
+                      selected, forced,
+                      r->in_order ? " OR state = 'pending' AND witness_id IS NULL AND " RETRY_IS_DUE("?4", "?5") : "");
+    return buffer_take(&sql);
+}
+
+static int requeue_forced(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *sql = forced_sql(r);
+    int rc = db_prepare(db, sql, &s, e);
+    free(sql);
+    if (rc < 0)
+        return -1;
+    char *classes = list_of(r->forced);
+    stmt_bind_int(s, 1, r->sweep_id);
+    stmt_bind_text(s, 2, classes);
+    stmt_bind_text(s, 6, job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next]);
+    stmt_bind_int(s, 3, r->most);
+    stmt_bind_int(s, 4, clock_wall_ms());
+    stmt_bind_int(s, 5, r->policy->backoff_max_ms);
+    rc = stmt_run(s, e);
+    *count += db_changes(db);
+    stmt_free(s);
+    free(classes);
+    return rc;
 }
 
 int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
@@ -228,7 +269,7 @@ int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count,
         JOB_OK, "(SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = ?2) < ?3",
         attempt_state_names[ATTEMPT_OK], r->repeat};
     *count = 0;
-    if (requeue_failed(db, r, count, e) < 0)
+    if (requeue_failed(db, r, count, e) < 0 || (r->forced && requeue_forced(db, r, count, e) < 0))
         return -1;
     return r->repeat > 1 ? requeue_where(db, r, &wants_repeats, count, e) : 0;
 }

@@ -52,11 +52,13 @@ struct requeue_request {
     char *const *forced; /* classes to retry whatever the policy says, NULL-terminated, "all" for every one; NULL: none */
     int64_t repeat;      /* successful attempts wanted per job */
     bool only_selected;  /* only jobs in the table "selected" (see store/attempts.h) */
+    int64_t most;        /* how many jobs will be started: no more are forced; 0: any number */
+    bool in_order;       /* they are started by priority, then rank: what is pending before a forced one takes its place */
 };
 
 /* Makes jobs of the sweep pending again: failed ones that are forced or whose class has attempts left under the
  * policy; ok ones that have fewer successful attempts than wanted, since that was raised or attempts were deleted.
- * `*count` gets how many. */
+ * What is forced and would not be started stays failed: a later run was not asked for it. `*count` gets how many. */
 int jobs_requeue(struct db *db, const struct requeue_request *request, int64_t *count, struct error *e);
 
 struct job_state_counts {

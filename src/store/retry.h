@@ -16,6 +16,10 @@ struct retry_policy retry_policy_of(const struct sweep *sweep);
 
 int64_t retry_allowed(const struct retry_policy *p, const char *failure);
 
+/* SQL: whether a pending job may be tried at `now`. `most` is the longest back-off: a clock that was set back makes none wait
+ * longer. */
+#define RETRY_IS_DUE(now, most) "(due IS NULL OR due <= " now " OR due > " now " + " most ")"
+
 /* How long to wait before the next attempt when `tried` (from 1) have failed so: the first back-off, doubled with each,
  * up to the longest. */
 int64_t retry_delay_ms(const struct retry_policy *p, int64_t tried);

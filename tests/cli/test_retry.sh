@@ -157,6 +157,104 @@ backof = 1'
     expect_stderr_matches '^meshsweep: sweep.toml:8:1: unknown .*"backof"'
 }
 
+# Jobs 1 to 5 fail, each when it is run, until "well" is there; `ran` gets who ran.
+failed_sweep() # OPTIONS OF run
+{
+    retry_sweep 'backoff = 0'
+    sed -i 's/x = .*/x = [1, 2, 3, 4, 5]/' sweep.toml
+    printf '[sweep]\nobjective = "max:score"\n[job.metrics.score]\nregex = "score: (.)"\n' >>sweep.toml
+    echo 'echo "$1" >>ran; [ -e well ] && echo "score: $1"' >job.sh
+    run_it 3 "$@"
+    : >ran
+}
+
+run_it() # STATUS OPTIONS
+{
+    run_meshsweep run --progress none -j 1 "${@:2}"
+    expect_status "$1"
+    expect_any_stdout
+    expect_any_stderr
+}
+
+expect_ran() # JOBS
+{
+    [ "$(xargs <ran)" = "$1" ] || fail "expected that these ran: $1; it were: $(xargs <ran)"
+    : >ran
+}
+
+retry_failed__with_a_limit__leaves_the_others_failed()
+{
+    failed_sweep
+    touch well
+    run_it 3 --retry-failed=exit --limit 2
+    expect_ran '1 2'
+    expect_sql 'failed|3
+ok|2' "SELECT state, count(*) FROM job GROUP BY 1"
+    run_it 3
+    expect_ran ''
+    # Of another class there is none; the whole of what is asked for is run without a limit.
+    run_it 3 --retry-failed=timeout
+    expect_ran ''
+    run_it 0 --retry-failed=timeout,exit
+    expect_ran '3 4 5'
+}
+
+# They take the places of those that stand behind.
+retry_failed__limit_and_jobs_never_run__in_the_order_of_the_file()
+{
+    failed_sweep --only 'x IN (2, 3, 5)'
+    touch well
+    run_it 3 --retry-failed --limit 2
+    expect_ran '1 2'
+    run_it 3 --retry-failed --limit 1 --only 'x > 2'
+    expect_ran '3'
+    run_it 3
+    expect_ran '4'
+    expect_sql 'failed|exit' "SELECT state, failure FROM job WHERE id = 5"
+}
+
+# What waits for its back-off is not run now, so that it takes nobody's place.
+retry_failed__limit_and_a_job_that_waits__goes_to_the_others()
+{
+    failed_sweep
+    touch well
+    sql "UPDATE job SET state = 'pending', failure = NULL WHERE id = 1; UPDATE job SET due = 1000 * strftime('%s') + 200000 WHERE id = 1"
+    run_it 3 --retry-failed --limit 2
+    expect_ran '2 3'
+}
+
+# A search tries them first, however many it has not come to.
+retry_failed__limit_of_a_search__leaves_the_others_failed()
+{
+    failed_sweep --strategy random --max-trials 3 --only 'x > 2'
+    touch well
+    run_it 3 --strategy random --max-trials 3 --retry-failed --limit 1
+    expect_sql 'failed|2
+ok|1
+pending|2' "SELECT state, count(*) FROM job GROUP BY 1"
+    expect "[ \"\$(wc -l <ran)\" = 1 ]"
+}
+
+# What was made pending was to be run: whoever comes next does it. The rest stands as it stood.
+retry_failed__limit_and_killed__only_what_was_to_be_run_runs()
+{
+    failed_sweep
+    echo 'echo "$1" >>ran; exec sleep 100' >job.sh
+    start_meshsweep run --progress none -j 1 --retry-failed --limit 2
+    wait_until "[ -s ran ]" 20
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 1 ]" 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 3 "SELECT count(*) FROM job WHERE state = 'failed' AND failure = 'exit'"
+    : >ran
+    echo 'echo "$1" >>ran; echo "score: $1"' >job.sh
+    run_it 3
+    expect_ran '1 2'
+}
+
 search__trials_to_be_tried_again__waited_for_while_others_run()
 {
     retry_sweep 'exit = 2
