@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,16 +64,28 @@ static int open_lock(const char *path, bool *is_new)
     return fd >= 0 || errno != EEXIST ? fd : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 }
 
+/* Whoever held it may have removed the file meanwhile: a lock on what has no name any more keeps nobody out. */
+static bool is_in_place(int fd, const char *path)
+{
+    struct stat held, named;
+    return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
 int writer_lock_take(const char *db_path, bool *is_new, struct error *e)
 {
     char *path = lock_path(db_path);
-    int fd = open_lock(path, is_new);
+    int fd = open_lock(path, is_new), locked = fd < 0 ? -1 : lock_patiently(fd);
+    while (locked == 0 && !is_in_place(fd, path)) {
+        close(fd);
+        fd = open_lock(path, is_new);
+        locked = fd < 0 ? -1 : lock_patiently(fd);
+    }
     if (fd < 0)
         error_errno(e, errno, "database %s: cannot make the lock file %s", db_path, path);
     free(path);
     if (fd < 0)
         return -1;
-    if (lock_patiently(fd) < 0) {
+    if (locked < 0) {
         if (errno == EAGAIN || errno == EACCES)
             refuse(fd, db_path, e);
         else

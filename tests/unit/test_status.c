@@ -4,7 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -150,6 +153,63 @@ static void writer_lock_is_held__taken_and_released__follows(void **state)
     rmdir(directory);
 }
 
+/* Whether the lock that is taken at last is on the file of that name. */
+static int take_lock_and_look(void)
+{
+    bool is_new;
+    int fd = -1;
+    for (int i = 0; i < 20 && fd < 0; i++)
+        fd = writer_lock_take("y.db", &is_new, NULL);
+    return fd >= 0 && writer_lock_is_held("y.db") ? 0 : 1;
+}
+
+static bool has_opened(pid_t pid, const char *wanted)
+{
+    char directory[40], link[80], file[400];
+    snprintf(directory, sizeof directory, "/proc/%d/fd", (int)pid);
+    for (int fd = 3; fd < 64; fd++) {
+        snprintf(link, sizeof link, "%s/%d", directory, fd);
+        ssize_t n = readlink(link, file, sizeof file - 1);
+        if (n > 0 && (file[n] = '\0', strstr(file, wanted)))
+            return true;
+    }
+    return false;
+}
+
+static void writer_lock_take__file_removed_by_who_held_it__on_the_next_one(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/meshsweep-lock.XXXXXX";
+    bool is_new;
+    int status = -1;
+    assert_non_null(mkdtemp(directory));
+    assert_int_equal(chdir(directory), 0);
+    int fd = writer_lock_take("y.db", &is_new, NULL);
+    assert_true(fd >= 0);
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(fd);
+        close(ready[1]);
+        close(ready[0]);
+        _exit(take_lock_and_look());
+    }
+    close(ready[1]);
+    /* Its end is the end of the child's copies, that of the lock among them. */
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 0);
+    close(ready[0]);
+    for (int i = 0; i < 20000 && !has_opened(child, "/y.db.lock"); i++)
+        usleep(1000);
+    writer_lock_remove(fd, "y.db");
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    unlink("y.db.lock");
+    assert_int_equal(chdir("/"), 0);
+    rmdir(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +221,7 @@ int main(void)
         cmocka_unit_test(durations_of_waiting__too_many_to_look_at__sampled),
         cmocka_unit_test(durations_of_running__each_by_its_like),
         cmocka_unit_test(writer_lock_is_held__taken_and_released__follows),
+        cmocka_unit_test(writer_lock_take__file_removed_by_who_held_it__on_the_next_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
