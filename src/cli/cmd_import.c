@@ -248,7 +248,10 @@ static int import(const struct arguments *a, struct error *e)
     import_summary_free(&summary);
     import_table_free(in.table);
     buffer_free(&in.bytes);
-    store_close(db);
+    if (rc < 0 && e->kind != ERROR_FAILED)
+        store_discard(db);
+    else
+        store_close(db);
     sweep_free(sweep);
     free(notice);
     return rc;

@@ -434,7 +434,10 @@ static int run(const struct arguments *a, struct error *e)
         status = run_sweep(&x, e);
     }
     free(notice);
-    store_close(db);
+    if (status < 0 && e->kind == ERROR_USAGE)
+        store_discard(db);
+    else
+        store_close(db);
     session_close(&s);
     return status;
 }

@@ -195,6 +195,7 @@ int store_open(const char *path, struct db **out, char **notice, struct error *e
         return -1;
     FAULT(LOCKED);
     int64_t version;
+    bool is_new = !store_exists(path);
     /* The version is read first, so that a refused file stays as it is, journal mode included. */
     if (db_open(path, DB_CREATE, &db, e) < 0 || read_version(db, &version, e) < 0 ||
         choose_journal(db, notice, e) < 0 || migrate(db, e) < 0) {
@@ -209,6 +210,7 @@ int store_open(const char *path, struct db **out, char **notice, struct error *e
     }
     FAULT(OPENED);
     db->lock = lock;
+    db->is_new = is_new;
     rescue_watch(db);
     *out = db;
     return 0;
@@ -272,6 +274,39 @@ void store_close(struct db *db)
         sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     db_close(db);
     writer_lock_release(lock);
+}
+
+static bool is_untouched(struct db *db)
+{
+    struct error none = ERROR_INIT;
+    int64_t runners;
+    return db->is_new && !db->is_displaced &&
+           db_query_int(db, "SELECT count(*) FROM runner", -1, &runners, &none) == 0 && runners == 0;
+}
+
+/* Also the log and its index, which stay while somebody reads. */
+static void remove_files(const char *path)
+{
+    static const char *const endings[] = {"-wal", "-shm", ""};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char *file = xasprintf("%s%s", path, endings[i]);
+        unlink(file);
+        free(file);
+    }
+}
+
+void store_discard(struct db *db)
+{
+    if (!db || !is_untouched(db)) {
+        store_close(db);
+        return;
+    }
+    int lock = db->lock;
+    char *path = path_absolute(db->path);
+    db_close(db);
+    remove_files(path);
+    writer_lock_remove(lock, path);
+    free(path);
 }
 
 int store_identity(struct db *db, char **out, struct error *e)

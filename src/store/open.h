@@ -28,6 +28,10 @@ int store_open_scratch(struct db **out, struct error *e);
 
 void store_close(struct db *db);
 
+/* Closes a database whose use was refused: as store_close, but the file is taken away again when store_open made it and no
+ * runner has been recorded in it. */
+void store_discard(struct db *db);
+
 /* Whether something stands at `path`. */
 bool store_exists(const char *path);
 

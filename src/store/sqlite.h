@@ -16,6 +16,7 @@ struct db {
     struct processor_limit *processor_limit; /* see guard_limit_processor; NULL: none */
     struct allowance *allowance;   /* see guard_limit_time; NULL: none */
     int lock;                      /* writer_lock_take's descriptor; -1: not a writer's */
+    bool is_new;                   /* a writer made the file */
     dev_t device;                  /* with inode, the file that a writer opened */
     ino_t inode;
     bool is_displaced;             /* it is no longer there: see store/rescue.h */

@@ -151,6 +151,18 @@ import__mfu_above_the_peak__refused()
     expect_stderr_contains "no row of table.csv is ok: there is nothing to rank or to search in it"
 }
 
+import__every_row_refused__no_database()
+{
+    small_table
+    sed -i '2,$d; s/$/\n2,1,1,fine,-1,3,60/' table.csv
+    run_meshsweep import -c import.toml table.csv
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'refused 1 row, first table.csv:2: throughput is negative: a mark, not a measurement'
+    expect_no_file results.db
+    expect_no_file results.db.lock
+}
+
 import__wrong_expressions__all_reported_with_their_places()
 {
     small_table

@@ -194,6 +194,43 @@ END
     expect_refused sweep.toml 'sweep.toml:17:1: rule `r`: misuse of aggregate function max()'
 }
 
+refuse_run() # OPTIONS
+{
+    run_meshsweep run --progress none "$@"
+    expect_status 2
+    expect_no_stdout
+    expect_any_stderr
+}
+
+run__refused_after_the_database_was_opened__leaves_none_behind()
+{
+    small_sweep plain.toml
+    sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >limit.toml
+    : >before
+    ls >before
+    refuse_run -c limit.toml
+    expect "ls | cmp -s - before"
+    refuse_run -c plain.toml --only "json_extract(x || 'no', '\$')"
+    expect "ls | cmp -s - before"
+    refuse_run -c plain.toml --strategy binary
+    expect_stderr_contains 'strategy binary: it bisects the micro-batch, and no spec has one'
+    expect "ls | cmp -s - before"
+    # One that was there stays, whatever is in it.
+    : >results.db
+    refuse_run -c limit.toml
+    expect_sql 0 "SELECT count(*) FROM job"
+    run_meshsweep run -c plain.toml --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    refuse_run -c limit.toml
+    expect_sql 1 "SELECT count(*) FROM attempt"
+    # A link to nothing yet stays, and so does nothing.
+    ln -s later.db link.db
+    refuse_run -c limit.toml -d link.db
+    expect "[ -L link.db ] && [ ! -e later.db ] && [ ! -e later.db.lock ]"
+}
+
 text__longer_than_expressions_take__refused_with_its_place()
 {
     local long too_long='a value of 78 KiB, more than 64 KiB; put it into a file and sweep over its name'

@@ -179,7 +179,7 @@ END
     expect_status 2
     expect_no_stdout
     expect_stderr_contains "max_slots: a trial needs 4 devices, and at most 2 may be in use"
-    expect_sql 0 "SELECT count(*) FROM attempt"
+    expect_no_file results.db
 }
 
 # A number that is none, no number at all, no job at all: ends, with a sentence.
