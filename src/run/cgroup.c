@@ -1,7 +1,10 @@
 #include "run/cgroup.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +63,40 @@ static bool join(const char *directory)
     return joined;
 }
 
+/* Whether it is the group of a runner that is dead: "meshsweep:<identity>:<number>-<process>:". */
+static bool is_abandoned(const char *name, const char *unused)
+{
+    (void)unused;
+    const char *process = strrchr(name, '-');
+    char *end;
+    if (strncmp(name, NAME, strlen(NAME)) != 0 || !process)
+        return false;
+    long pid = strtol(process + 1, &end, 10);
+    return pid > 0 && pid <= INT_MAX && strcmp(end, ":") == 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Removes the groups that are chosen and empty: the kernel keeps the others. */
+static void remove_groups(const char *above, bool (*chosen)(const char *name, const char *wanted), const char *wanted)
+{
+    DIR *groups = opendir(above);
+    for (struct dirent *d; groups && (d = readdir(groups));)
+        if (chosen(d->d_name, wanted))
+            unlinkat(dirfd(groups), d->d_name, AT_REMOVEDIR);
+    if (groups)
+        closedir(groups);
+}
+
+static bool begins_with(const char *name, const char *wanted)
+{
+    return strncmp(name, wanted, strlen(wanted)) == 0;
+}
+
 char *cgroup_enter(const char *token)
 {
     char *above = own_directory();
     if (!above)
         return NULL;
+    remove_groups(above, is_abandoned, NULL);
     char *directory = xasprintf("%s/" NAME "%s:", above, token);
     free(above);
     if (mkdir(directory, 0755) == 0 && join(directory))
@@ -99,12 +131,8 @@ bool cgroup_holds(pid_t pid, const char *prefix)
 void cgroup_remove_empty(const char *prefix)
 {
     char *above = own_directory(), *wanted = xasprintf(NAME "%s:", prefix);
-    DIR *groups = above ? opendir(above) : NULL;
-    for (struct dirent *d; groups && (d = readdir(groups));)
-        if (strncmp(d->d_name, wanted, strlen(wanted)) == 0)
-            unlinkat(dirfd(groups), d->d_name, AT_REMOVEDIR);
-    if (groups)
-        closedir(groups);
+    if (above)
+        remove_groups(above, begins_with, wanted);
     free(above);
     free(wanted);
 }

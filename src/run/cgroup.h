@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Makes the group "meshsweep:<token>:" and moves the calling process with all its threads there. Returns its directory
- * for cgroup_leave; NULL when none can be made, which is no error. Call it before any job starts, after what is to
+/* Makes the group "meshsweep:<token>:" and moves the calling process with all its threads there; `token` ends with "-" and
+ * the process's number. Beside it, empty groups whose processes of that number are dead are removed: those of runners that
+ * were killed, and whose databases are gone since, so that none comes after them. Returns its directory for cgroup_leave; NULL when none can be made, which is no error. Call it before any job starts, after what is to
  * outlive the runner (run/guardian.h), and after oom_counter_open, for this group has no count of its own. */
 char *cgroup_enter(const char *token);
 

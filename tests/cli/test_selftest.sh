@@ -66,15 +66,47 @@ END
     wait_until "! kill -0 $(cat grandchild) 2>/dev/null || grep -q '^State:.Z' /proc/$(cat grandchild)/status" 10
 }
 
-# Nothing tells whose it is but the cgroup that it is in.
-killed_runner__grandchild_without_environment__ended()
+# The cgroup that this is in, where one can be made below it.
+find_group()
 {
-    local group=/sys/fs/cgroup pid
+    group=/sys/fs/cgroup
     [ -e "$group/cgroup.procs" ] || group=$group/unified
     group=$group$(sed -n 's/^0:://p' /proc/self/cgroup)
     # shellcheck disable=SC2015 # one or the other
     [ -w "$group/cgroup.procs" ] && mkdir "$group/meshsweep-test.$$" 2>/dev/null && rmdir "$group/meshsweep-test.$$" ||
         skip "no cgroup can be made here"
+}
+
+# Of a runner that was killed with all that watched over it, and whose database is gone.
+killed_runner__nobody_comes_after_it__its_empty_group_is_removed()
+{
+    local group dead
+    find_group
+    small_sweep sweep.toml
+    true &
+    dead=$!
+    wait $dead
+    sleep 300 &
+    mkdir "$group/meshsweep:gone:1-$dead:" "$group/meshsweep:alive:1-$$:" "$group/meshsweep:full:1-$dead:" "$group/other:1-$dead:"
+    echo $! >"$group/meshsweep:full:1-$dead:/cgroup.procs"
+    run_meshsweep run --progress none --limit 1
+    ls "$group" >groups
+    kill $!
+    wait $! || :
+    wait_until "rmdir '$group/meshsweep:full:1-$dead:'" 10
+    rmdir "$group/meshsweep:gone:1-$dead:" 2>/dev/null || :
+    rmdir "$group/meshsweep:alive:1-$$:" "$group/other:1-$dead:"
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "! grep -q 'meshsweep:gone:1-$dead:' groups"
+}
+
+# Nothing tells whose it is but the cgroup that it is in.
+killed_runner__grandchild_without_environment__ended()
+{
+    local group pid
+    find_group
     small_sweep sweep.toml
     sed -i 's/^command = .*/&\ngrace = "100ms"/' sweep.toml
     cat >job.sh <<'END'
