@@ -20,7 +20,7 @@
 #include "util/fault.h"
 #include "util/memory.h"
 
-#define COMMIT_WITHIN_MS 20   /* what has ended waits at most this long for others to share its commit */
+#define COMMIT_WITHIN_MS 100  /* what has ended waits at most this long for others to share its commit */
 #define STARTS_WITHIN_MS 5    /* so do starts while nothing ends */
 #define TURN_WITHIN_MS 1      /* how often to look whether a turn has been written */
 #define COUNTS_EVERY_MS 200
