@@ -422,6 +422,7 @@ disk__full_during_a_run__said_and_gone_on_from()
 head -c 20000 /dev/zero | tr '\0' x
 echo
 echo "score: $(($1 * $2))"
+sleep 0.05 # so that ends are recorded one by one
 END
     mkdir small
     run_command unshare -m sh -c '

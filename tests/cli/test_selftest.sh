@@ -85,7 +85,7 @@ killed_runner__nobody_comes_after_it__its_empty_group_is_removed()
     small_sweep sweep.toml
     true &
     dead=$!
-    wait $dead
+    wait "$dead"
     sleep 300 &
     mkdir "$group/meshsweep:gone:1-$dead:" "$group/meshsweep:alive:1-$$:" "$group/meshsweep:full:1-$dead:" "$group/other:1-$dead:"
     echo $! >"$group/meshsweep:full:1-$dead:/cgroup.procs"
