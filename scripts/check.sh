@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Builds and runs every test: scripts/check.sh [--full] [--sanitize] [--no-setup]
 #
-#   (none)      warnings as errors, unit, black-box and style tests, a kill at every fault point, shellcheck, unit
+#   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, shellcheck, unit
 #               tests under valgrind
-#   --full      and a clang build, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
-#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, ten seconds of each fuzz
-#               target and `make distcheck`; a part whose
-#               tool is missing then counts as failed, else as skipped
+#   --full      and a build by clang, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
+#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, ten seconds of each
+#               fuzz target and `make distcheck`; a part whose tool is missing then counts as failed, else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -17,6 +16,7 @@ set -eu
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
+tests_at_once=$((2 * jobs)) # most of them wait for clocks
 passed=0 failed=0 skipped=0
 
 # --- counting ---
@@ -130,7 +130,7 @@ run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
     local directory=$1 label=$2 log=$root/build-logs/tests.log start=$SECONDS
     shift 2
     find "$directory" -name '*.trs' -delete
-    make -s -C "$directory" -j "$jobs" "$@" check >"$log" 2>&1 || true
+    make -s -C "$directory" -j "$tests_at_once" "$@" check >"$log" 2>&1 || true
     retry_alone "$directory" "$label" "$@"
     if [ -z "$(find "$directory" -name '*.trs' -print -quit)" ]; then
         fail "$label tests: none ran" "$log"
@@ -139,28 +139,20 @@ run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
     echo "done $label tests ($((SECONDS - start)) s)"
 }
 
-# The program dies at every named point of src/util/fault.h and is started again.
-visit_faults()
-{
-    if need "build with fault points" scripts/build.sh build-faults --enable-faults -- WERROR=-Werror all; then
-        run_tests build-faults faults WERROR=-Werror TESTS="tests/cli/test_faults.sh tests/cli/test_migrations.sh"
-    fi
-}
-
 check_scripts()
 {
     local scripts=()
     mapfile -t scripts < <(find run.sh .ci scripts tests configs -type f \( -name '*.sh' -o -path '.ci/*' \))
-    shellcheck "${scripts[@]}"
+    printf '%s\0' "${scripts[@]}" | xargs -0 -n 4 -P "$jobs" shellcheck
 }
 
 # The unit tests alone: the black-box tests start a process per case, and what they reach the unit tests reach too.
-# Without --full those that take long are left out.
+# Without --full those that take over 0.1 s by themselves are left out.
 # valgrind runs vfork as fork and knows no pidfd, so that the supervisor's test cannot pass; the sanitizers see to it.
 run_under_valgrind()
 {
-    local programs=() unfit=tests/unit/test_supervisor limit=4
-    [ -z "$full" ] || limit=400
+    local programs=() unfit=tests/unit/test_supervisor limit=0.1 tests_at_once=$jobs
+    [ -z "$full" ] || limit=300
     mapfile -t programs < <(cd build-check && find tests/unit -type f -executable -name 'test_*' ! -path "$unfit" | sort)
     [ ${#programs[@]} -gt 0 ] || return 0
     run_tests build-check valgrind TESTS="${programs[*]}" LOG_COMPILER="$root/scripts/memcheck.sh $limit"
@@ -193,6 +185,7 @@ run_from_elsewhere()
 # takes minutes or waits for clocks of its own.
 real_surroundings()
 {
+    local tests_at_once=$jobs
     export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
     run_tests build-check real \
         TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_report_browser.sh \
@@ -202,10 +195,9 @@ real_surroundings()
 
 plain_parts()
 {
-    if need "build" build_all build-check -- WERROR=-Werror; then
+    if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
         run_tests build-check check WERROR=-Werror
     fi
-    visit_faults
     if have shellcheck "shellcheck"; then
         step "shellcheck" check_scripts
     fi
@@ -229,7 +221,7 @@ full_parts()
     if have clang "fuzzing"; then
         step "fuzzing" scripts/fuzz.sh 10
     fi
-    step "make distcheck" make -s -C build-check -j "$jobs" distcheck
+    step "make distcheck" make -s -C build-check -j "$tests_at_once" distcheck
 }
 
 # --- the whole ---

@@ -19,6 +19,7 @@
 # Running:   run_meshsweep ARGS            run_command COMMAND ARGS
 #            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
 #            signal_command NAME           wait_command
+#            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h; need_fault_points first
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
 #            expect_stdout TEXT            expect_stdout_contains TEXT        expect_stdout_matches REGEX
 #            expect_stdout_lacks TEXT      expect_no_stdout                   expect_any_stdout
@@ -170,6 +171,20 @@ run_command()
 run_meshsweep()
 {
     run_command "$meshsweep" "$@"
+}
+
+need_fault_points()
+{
+    [ "$(MESHSWEEP_FAULT=list "$meshsweep" 2>/dev/null | head -n 1)" = locked ] ||
+        skip "this build has no fault points (configure --enable-faults)"
+}
+
+# The shell between keeps "Killed" out of the test's own output.
+run_killed()
+{
+    local point=$1
+    shift
+    run_command env MESHSWEEP_FAULT="$point" bash -c '"$@"; exit $?' run "$meshsweep" "$@"
 }
 
 # Its signal dispositions are those of a command started by hand: in the background SIGINT would be ignored.

@@ -83,14 +83,6 @@ finish()
     expect_no_stderr
 }
 
-# The shell between keeps "Killed" out of the test's own output.
-run_killed() # POINT ARGS
-{
-    local point=$1
-    shift
-    run_command env MESHSWEEP_FAULT="$point" bash -c '"$@"; exit $?' run "$meshsweep" "$@"
-}
-
 # Runs the commands of a sweep's life until one dies at the point. True when one did.
 dies_at() # POINT[:N]
 {
@@ -122,7 +114,6 @@ expect_as_undisturbed() # WHAT
 undisturbed()
 {
     MESHSWEEP_FAULT=list "$meshsweep" >points
-    grep -q . points || skip "this build has no fault points (configure --enable-faults)"
     mkdir undisturbed
     cd undisturbed
     fault_sweep
@@ -176,27 +167,21 @@ dead_runner()
     expect_any_stderr
 }
 
-build_with_faults()
-{
-    [ "$(MESHSWEEP_FAULT=list "$meshsweep" 2>/dev/null | head -n 1)" = locked ] ||
-        skip "this build has no fault points (configure --enable-faults)"
-}
-
 every_point__first_pass_in_a_fresh_database__as_undisturbed()
 {
-    build_with_faults
+    need_fault_points
     visit_all nothing_yet 1
 }
 
 every_point__after_a_runner_that_died__as_undisturbed()
 {
-    build_with_faults
+    need_fault_points
     visit_all dead_runner 2 "migration-applied migrated sweep-recorded job-enumerated enumerated"
 }
 
 unknown_point__named__status_2()
 {
-    build_with_faults
+    need_fault_points
     run_command env MESHSWEEP_FAULT=nowhere "$meshsweep" status
     expect_status 2
     expect_no_stdout
@@ -255,7 +240,7 @@ run_search()
 search__every_strategy_dying_around_its_trials__same_decisions()
 {
     local strategy point
-    build_with_faults
+    need_fault_points
     for strategy in grid random binary asha model dsat-random dsat-binary dsat-asha deepspeed-grid deepspeed-random \
         deepspeed-model; do
         search_sweep "$strategy"
@@ -281,7 +266,7 @@ search__every_strategy_dying_around_its_trials__same_decisions()
 submission__dying_at_each_point__goes_to_slurm_once()
 {
     local point
-    build_with_faults
+    need_fault_points
     for point in submission-written submitted submission-recorded; do
         rm -rf results.db* slurm bin
         stand_ins
@@ -301,7 +286,7 @@ submission__dying_at_each_point__goes_to_slurm_once()
 
 step__started_and_not_recorded__lost_and_tried_again()
 {
-    build_with_faults
+    need_fault_points
     stand_ins
     slurm_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
     in_allocation

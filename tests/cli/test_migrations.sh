@@ -119,16 +119,14 @@ migration__that_fails__leaves_the_version_before()
     expect_sql "4|0" "SELECT sum(state = 'ok'), (SELECT count(*) FROM observation) FROM job"
 }
 
-# Needs a build configured with --enable-faults.
 migration__killed_in_the_middle__leaves_the_version_before()
 {
     local step
-    [ "$(MESHSWEEP_FAULT=list "$meshsweep" 2>/dev/null | head -n 1)" = locked ] ||
-        skip "this build has no fault points (configure --enable-faults)"
+    need_fault_points
     small_sweep sweep.toml
     for ((step = 1; step < newest; step++)); do
         old_database 1
-        run_command env MESHSWEEP_FAULT="migration-applied:$step" bash -c '"$@"; exit $?' run "$meshsweep" run
+        run_killed "migration-applied:$step" run
         expect_status 137
         expect_no_stdout
         expect_any_stderr

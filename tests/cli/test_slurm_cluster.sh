@@ -210,13 +210,11 @@ runner__killed_while_jobs_run__collected()
     expect_each_once 4
 }
 
-# By the build that scripts/check.sh makes for tests/cli/test_faults.sh.
 runner__dying_at_each_fault_point__each_job_once()
 {
     local point
+    need_fault_points
     cluster
-    meshsweep=$source_dir/build-faults/meshsweep
-    [ -x "$meshsweep" ] || skip "there is no build with fault points"
     for point in attempt-claimed spawned submission-written submitted submission-recorded start-written outcome-taken \
         samples-written job-finished turn-written turn-committed runner-ended; do
         rm -rf results.db* sweep.toml
