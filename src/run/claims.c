@@ -7,7 +7,7 @@
 #include "util/fault.h"
 #include "util/memory.h"
 
-#define CLAIMS_AHEAD 128      /* fetched anew when half of them and of the slots are gone */
+#define CLAIMS_AHEAD 256      /* fetched anew when half of them and of the slots are gone */
 #define CLAIMS_AT_ONCE 512
 #define LOOK_EVERY_MS 10000   /* the wall clock may be set meanwhile */
 
