@@ -141,7 +141,6 @@ int capture_begin(struct capture *c, int64_t attempt, const char *own_dir)
     /* The attempt's number keeps a straggler of the slot's last job from writing into this one's metrics. */
     c->metrics_path = own_dir ? xasprintf("%s/metrics.jsonl", own_dir)
                               : xasprintf("%s/attempt-%" PRId64 ".metrics.jsonl", c->scratch_dir, attempt);
-    unlink(c->metrics_path); /* of a runner that died, under the same number */
     int fd = own_dir ? open_new(c->log_path, &c->fd) : open_slot(c, c->log_path);
     /* Somebody removed the directory: there is nothing in it that could be missed. */
     if (fd < 0 && errno == ENOENT && !own_dir && file_make_directories(c->scratch_dir, &ignored) == 0)

@@ -53,6 +53,8 @@ struct slot {
     struct outcome outcome;
 };
 
+enum { SCAN_INTERVAL_MS = 200 }; /* between two looks for strays, each at all processes */
+
 /* A process that outlived its job unnoticed. */
 struct stray {
     pid_t pid;
@@ -75,7 +77,7 @@ struct supervisor {
     struct process_table table;
     bool table_fresh; /* read in this turn, nothing started since */
     int64_t scan_ms;  /* when the next look for strays is due; INT64_MAX: nothing ended since the last */
-    int64_t scan_interval_ms; /* at least 100; longer where scanning is slow */
+    int64_t scan_interval_ms; /* at least SCAN_INTERVAL_MS; longer where scanning is slow */
     struct stray *strays;
     size_t stray_count;
     int wake, wake_signal;

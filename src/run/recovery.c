@@ -44,8 +44,7 @@ int recovery_clean(const struct runner_options *o, const char *scratch, const st
         return -1;
     if (*after_death && save_outputs(o, scratch, secrets, e) < 0)
         return -1;
-    if (*after_death)
-        capture_tidy(scratch);
+    capture_tidy(scratch);
     FAULT(SALVAGED);
     return 0;
 }

@@ -53,6 +53,7 @@ struct runner {
     bool unrecorded_starts;
     bool draining, cancelling;
     bool leaving; /* what runs goes on without this runner */
+    bool measured;    /* some attempt brought a metric */
     bool after_death; /* the runner before this one did not come to its end */
     int interrupts;
     int64_t started_count;
@@ -249,17 +250,23 @@ static struct flight take_flight(struct runner *r, int64_t attempt)
     return f;
 }
 
-static void land(struct runner *r, struct outcome *outcome)
+/* Its slot and its devices may be given to another. */
+static struct flight let_go(struct runner *r, struct outcome *outcome)
 {
-    const struct recording_context context = {.sweep = r->options->space->sweep,
-                                              .readers = r->readers,
-                                              .classifier = r->classifier,
-                                              .secrets = &r->secrets};
     struct flight f = take_flight(r, outcome->attempt);
     outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
     if (outcome->ending == ENDING_LOST && outcome->host)
         device_keeper_lose(r->keeper, outcome->host);
     FAULT(OUTCOME_TAKEN);
+    return f;
+}
+
+static void land(struct runner *r, struct flight f, struct outcome *outcome)
+{
+    const struct recording_context context = {.sweep = r->options->space->sweep,
+                                              .readers = r->readers,
+                                              .classifier = r->classifier,
+                                              .secrets = &r->secrets};
     landings_add(&r->landings, f, outcome, &context);
 }
 
@@ -288,7 +295,7 @@ static void begin_turn(struct runner *r)
     turn_begin(&r->turn, &r->landings, wanted_claims(r));
 }
 
-static void take_news(struct runner *r, int64_t timeout_ms);
+static void take_news(struct runner *r, int64_t timeout_ms, bool start_more);
 
 static int end_turn(struct runner *r, struct error *e)
 {
@@ -299,7 +306,7 @@ static int end_turn(struct runner *r, struct error *e)
             return -1;
         /* Other executors name their jobs as they bring news, in texts that the turn holds. */
         if (!r->executor->methods->jobs_survive)
-            take_news(r, LOCKED_LOOK_MS);
+            take_news(r, LOCKED_LOOK_MS, false);
         turn_again(t);
     }
     waits_note_unlocked(&r->waits);
@@ -311,6 +318,7 @@ static int end_turn(struct runner *r, struct error *e)
         return -1;
     for (size_t i = 0; i < t->ends.count; i++) {
         tally_end(&r->result.counts, r->options, &t->ends.items[i]);
+        r->measured |= t->ends.items[i].recording.samples.name_count > 0;
         FAULT(ANNOUNCED);
     }
     turn_clear(t);
@@ -420,20 +428,32 @@ static void watch_all(struct runner *r)
     }
 }
 
-static void take_news(struct runner *r, int64_t timeout_ms)
+/* Whether how one job ended may forbid to start another. */
+static bool ends_forbid_starts(const struct runner *r)
+{
+    return r->options->max_fail || r->options->space->order;
+}
+
+/* What ended is read after the next has been started: that may be much output. */
+static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
 {
     struct outcome outcomes[OUTCOMES_AT_ONCE];
+    struct flight ended[OUTCOMES_AT_ONCE];
     struct wake wake = {0, 0};
     size_t n = r->executor->methods->wait(r->executor, timeout_ms, outcomes, OUTCOMES_AT_ONCE, &wake);
     for (size_t i = 0; i < n; i++)
-        land(r, &outcomes[i]);
+        ended[i] = let_go(r, &outcomes[i]);
     heed_signal(r, wake);
+    if (n > 0 && start_more && !ends_forbid_starts(r))
+        start_claimed(r);
+    for (size_t i = 0; i < n; i++)
+        land(r, ended[i], &outcomes[i]);
     device_keeper_sample(r->keeper);
 }
 
 static void wait_for_news(struct runner *r, int64_t timeout_ms)
 {
-    take_news(r, timeout_ms);
+    take_news(r, timeout_ms, true);
     watch_all(r);
     tell_counts(r, false);
 }
@@ -531,7 +551,7 @@ static void runner_close(struct runner *r)
  * this. Before the record, so that this one's death is known as well. */
 static int record_end(struct runner *r, struct error *e)
 {
-    bool due = r->result.counts.finished_now > 0 || r->after_death;
+    bool due = r->measured || r->after_death;
     if (due && result_views_refresh(r->db, e) < 0)
         return -1;
     return runner_record_end(r->db, r->runner_id, e);

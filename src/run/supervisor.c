@@ -117,7 +117,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->owners_fd = slot_owners_open(s->scratch_dir);
     s->oom_read_ms = INT64_MIN / 2;
     s->scan_ms = INT64_MAX;
-    s->scan_interval_ms = 100;
+    s->scan_interval_ms = SCAN_INTERVAL_MS;
     for (size_t i = 0; i < s->slot_count; i++) {
         capture_init(&s->slots[i].capture, s->scratch_dir, i, options->log_cap_bytes);
         s->slots[i].capture.owners_fd = s->owners_fd;

@@ -10,7 +10,7 @@
  *
  * Trivial jobs must stay cheap (over 2,000 a second at two in flight): vfork, one log file per slot that is reused
  * while nothing was written to it, no directory unless asked for, no scan of /proc for a job whose process group is
- * empty at its end, save one every 100 ms for what escaped from its session. */
+ * empty at its end, save one every 200 ms for what escaped from its session. */
 #ifndef MESHSWEEP_RUN_SUPERVISOR_H
 #define MESHSWEEP_RUN_SUPERVISOR_H
 

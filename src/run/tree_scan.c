@@ -2,10 +2,7 @@
 #include "run/job_slot.h"
 #include "util/clock.h"
 
-enum {
-    SCAN_INTERVAL_MS = 100,
-    SCAN_SHARE = 20 /* scanning takes at most a twentieth of the time, however many processes there are */
-};
+enum { SCAN_SHARE = 20 }; /* scanning takes at most a twentieth of the time, however many processes there are */
 
 void supervisor_scan(struct supervisor *s)
 {

@@ -13,7 +13,7 @@
 struct job_writer {
     struct db *db;
     int64_t sweep_id;
-    struct stmt *put_spec, *find_spec, *insert, *take_over;
+    struct stmt *put_spec, *insert, *take_over;
 };
 
 int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, struct error *e)
@@ -24,9 +24,8 @@ int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, 
     if (db_prepare(db,
                    "INSERT INTO spec (kind, hash, name, json, identity)"
                    " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
-                   " DO UPDATE SET name = excluded.name, json = excluded.json",
+                   " DO UPDATE SET name = excluded.name, json = excluded.json RETURNING id",
                    &w->put_spec, e) < 0 ||
-        db_prepare(db, "SELECT id FROM spec WHERE kind = ?1 AND hash = ?2", &w->find_spec, e) < 0 ||
         db_prepare(db,
                    "INSERT INTO job (key, sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived,"
                    " devices, timeout_ms, idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_time, risk,"
@@ -55,7 +54,6 @@ void job_writer_free(struct job_writer *w)
     if (!w)
         return;
     stmt_free(w->put_spec);
-    stmt_free(w->find_spec);
     stmt_free(w->insert);
     stmt_free(w->take_over);
     free(w);
@@ -68,14 +66,10 @@ int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const stru
     stmt_bind_blob(w->put_spec, 2, row->hash.bytes, sizeof row->hash.bytes);
     stmt_bind_text(w->put_spec, 3, row->json);
     stmt_bind_blob(w->put_spec, 4, row->identity.bytes, sizeof row->identity.bytes);
-    if (stmt_run(w->put_spec, e) < 0)
-        return -1;
-    stmt_bind_text(w->find_spec, 1, section_names[kind]);
-    stmt_bind_blob(w->find_spec, 2, row->hash.bytes, sizeof row->hash.bytes);
-    int rc = stmt_next(w->find_spec, e);
+    int rc = stmt_next(w->put_spec, e);
     if (rc > 0)
-        *id = stmt_int(w->find_spec, 0);
-    stmt_reset(w->find_spec);
+        *id = stmt_int(w->put_spec, 0);
+    stmt_reset(w->put_spec);
     return rc < 0 ? -1 : 0;
 }
 

@@ -56,6 +56,18 @@ speed|20|7.0" "SELECT name, iif(step IN (10, 20), step, ''), value FROM metric O
     expect_sql "2.5|9.0|1.0" "SELECT loss, speed, extra FROM results"
 }
 
+# A database that is new may stand beside the directory of one that was removed.
+metrics_file__of_another_database__is_nobodys()
+{
+    mkdir -p results.db.d/slots
+    echo '{"v": 5}' >results.db.d/slots/attempt-1.metrics.jsonl
+    job_lines '' '' <<'END'
+echo nothing to report
+END
+    run_silently 0
+    expect_sql "ok|0" "SELECT state, (SELECT count(*) FROM metric) FROM job"
+}
+
 json_file__dotted_path__one_number_or_many()
 {
     job_lines '' '[job.metrics.one]

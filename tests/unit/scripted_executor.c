@@ -26,6 +26,7 @@ struct scripted {
     struct scripted_flight flights[FLIGHTS];
     size_t count;
     int64_t waits;
+    char *last_log; /* of the attempt that ended last; NULL: none, or it was written late */
     bool cancelled, was_typed;
 };
 
@@ -60,11 +61,27 @@ static void add(struct scripted *x, const struct claim *claim, const char *job_d
     seen->most = x->count > seen->most ? x->count : seen->most;
 }
 
+static void write_text(const char *path, const char *text)
+{
+    struct error e = ERROR_INIT;
+    if (file_write_atomic(path, text, strlen(text), &e) < 0)
+        abort();
+}
+
+static void write_late(struct scripted *x)
+{
+    if (script->late_output && x->last_log)
+        write_text(x->last_log, script->late_output);
+    free(x->last_log);
+    x->last_log = NULL;
+}
+
 static struct whereabouts start(struct executor *base, const struct launch *launch, const struct flight *flight)
 {
     struct scripted *x = of(base);
     size_t n = strlen(seen->started);
     seen->early += !stands_as_claimed(x, launch->attempt);
+    write_late(x);
     snprintf(seen->started + n, sizeof seen->started - n, "%s%lld", n ? " " : "", (long long)flight->claim.job_id);
     add(x, &flight->claim, launch->job_dir);
     return WHEREABOUTS_NONE;
@@ -106,8 +123,9 @@ static void write_output(struct outcome *o, const char *job_dir, const char *tex
     struct error e = ERROR_INIT;
     o->log_path = xasprintf("%s/output.log", job_dir);
     o->log_bytes = (int64_t)strlen(text);
-    if (file_make_directories(job_dir, &e) < 0 || file_write_atomic(o->log_path, text, strlen(text), &e) < 0)
+    if (file_make_directories(job_dir, &e) < 0)
         abort();
+    write_text(o->log_path, text);
 }
 
 static void fill(struct outcome *o, const struct scripted_flight *f, enum ending ending)
@@ -173,6 +191,8 @@ static size_t wait_for_ends(struct executor *base, int64_t timeout_ms, struct ou
     struct scripted_flight f = x->flights[i];
     type(x);
     fill(&out[0], &f, f.stopped ? ENDING_STOPPED : x->cancelled ? ENDING_CANCELLED : ENDING_NONE);
+    free(x->last_log);
+    x->last_log = out[0].log_path ? xstrdup(out[0].log_path) : NULL;
     free(f.job_dir);
     memmove(x->flights + i, x->flights + i + 1, (--x->count - i) * sizeof f);
     return 1;
@@ -211,6 +231,7 @@ static void scripted_free(struct executor *base)
     for (size_t i = 0; i < x->count; i++)
         free(x->flights[i].job_dir);
     db_close(x->reader);
+    free(x->last_log);
     free(x);
     seen->freed = true;
 }

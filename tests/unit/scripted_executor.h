@@ -29,6 +29,7 @@ struct script {
     bool refuse;       /* to be made */
     bool refuse_left;  /* to say what became of attempts that were left */
     const char *database; /* where the reader looks */
+    const char *late_output; /* what the attempt that ended last has printed, once another is started; NULL: as it was */
     const char *before_end; /* SQL that a person types before the first end; NULL: none */
 };
 

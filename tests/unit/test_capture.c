@@ -142,12 +142,13 @@ static void capture__slot_file_removed_under_the_job__output_saved(void **state)
     captured_free(&c);
 }
 
-static void capture__metrics_of_a_dead_runner__not_taken_for_new_ones(void **state)
+static void capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones(void **state)
 {
     (void)state;
     char *stale = xasprintf("%s/attempt-7.metrics.jsonl", directory);
     struct error e = ERROR_INIT;
     assert_int_equal(file_write_atomic(stale, "{}\n", 3, &e), 0);
+    capture_tidy(directory);
     struct captured c = play(7, "");
     assert_null(c.metrics_path);
     free(stale);
@@ -295,7 +296,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(capture__somebody_holds_the_log__not_used_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture__slot_file_removed_between_jobs__made_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture__slot_file_removed_under_the_job__output_saved, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture__abandoned__file_kept_for_the_next, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture_look__any_writing__seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up, tear_down),

@@ -294,6 +294,23 @@ static void runner_run__again__runs_what_is_left_and_failed_only_by_demand(void 
     workplace_remove(&p);
 }
 
+/* Unless it matters how that ended. */
+static void runner_run__one_ended__the_next_started_before_that_is_read(void **state)
+{
+    (void)state;
+    static const char first[] = "SELECT m.value FROM summary AS m JOIN attempt AS a ON a.id = m.attempt_id WHERE a.job_id = 1";
+    struct script script = {.late_output = "score: 7\n"};
+    struct workplace p;
+    workplace_make(&p);
+    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1}), 0);
+    expect_count(&p, first, 7);
+    workplace_remove(&p);
+    workplace_make(&p);
+    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .max_fail = 1}), 0);
+    expect_count(&p, first, 1);
+    workplace_remove(&p);
+}
+
 /* --- runs that cannot go on --- */
 
 static void runner_run__executor_cannot_be_made__nothing_begun(void **state)
@@ -469,6 +486,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runner_run__scripted_ends__recorded_as_they_are),
         cmocka_unit_test(runner_run__counts_and_events__agree_with_the_table),
+        cmocka_unit_test(runner_run__one_ended__the_next_started_before_that_is_read),
+        cmocka_unit_test(runner_run__one_ended__the_next_started_before_that_is_read),
         cmocka_unit_test(runner_run__again__runs_what_is_left_and_failed_only_by_demand),
         cmocka_unit_test(runner_run__executor_cannot_be_made__nothing_begun),
         cmocka_unit_test(runner_run__leaving_its_jobs__the_next_collects_them),
