@@ -152,7 +152,7 @@ check_scripts()
 run_under_valgrind()
 {
     local programs=() unfit=tests/unit/test_supervisor limit=0.1 tests_at_once=$jobs
-    [ -z "$full" ] || limit=300
+    [ -z "$full" ] || limit=any
     mapfile -t programs < <(cd build-check && find tests/unit -type f -executable -name 'test_*' ! -path "$unfit" | sort)
     [ ${#programs[@]} -gt 0 ] || return 0
     run_tests build-check valgrind TESTS="${programs[*]}" LOG_COMPILER="$root/scripts/memcheck.sh $limit"

@@ -176,17 +176,27 @@ static void tell_search(const struct execution *x)
                    reason);
 }
 
-/* Results of other surroundings are due again. */
+/* Results of other surroundings are due again, as far as this run starts their jobs. */
 static int reopen_stale(struct execution *x, struct error *e)
 {
+    const struct retry_policy policy = retry_policy_of(x->session->sweep);
+    const struct requeue_request request = {.sweep_id = x->enumeration.sweep_id,
+                                            .policy = &policy,
+                                            .only_selected = x->session->only.sql != NULL,
+                                            .most = x->options->limit,
+                                            .in_order = !x->search.wanted};
     struct stale_list list = {0};
+    int64_t again = 0;
     if (!x->options->stale)
         return 0;
     int rc = stale_results_read(x->db, &x->session->sweep->job, &list, e);
     if (rc == 0)
-        rc = stale_reopen(x->db, &list, e);
-    if (rc == 0)
+        rc = stale_reopen(x->db, &list, &request, &again, e);
+    if (rc == 0 && again == (int64_t)list.jobs)
         output_message("%zu of %lld results are stale and run again", list.jobs, (long long)list.ended);
+    else if (rc == 0)
+        output_message("%zu of %lld results are stale; %lld of them now run again", list.jobs, (long long)list.ended,
+                       (long long)again);
     stale_free(&list);
     return rc;
 }

@@ -220,32 +220,31 @@ static char *list_of(char *const *classes)
     return buffer_take(&list);
 }
 
-/* Failed jobs whose class is in the list ?2. With ?3 only those that are among as many as will be started, beside what is
- * pending and due at ?4 where jobs are started in order. */
-static char *forced_sql(const struct requeue_request *r)
+/* With ?3 only those that are among as many as will be started, beside what is pending and due at ?4 where jobs are started
+ * in order. */
+static char *reopen_sql(const struct requeue_request *r, const char *which)
 {
-    static const char forced[] = "state = 'failed' AND (instr(?2, ',all,') OR instr(?2, ',' || failure || ','))";
     const char *selected = r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "";
     struct buffer sql = BUFFER_INIT;
-    buffer_printf(&sql, "UPDATE job SET state = ?6, failure = NULL, due = NULL WHERE sweep_id = ?1 AND %s%s", forced, selected);
+    buffer_printf(&sql, "UPDATE job SET state = ?6, failure = NULL, due = NULL WHERE sweep_id = ?1 AND (%s)%s", which, selected);
     if (r->most)
         buffer_printf(&sql, " AND id IN (SELECT id FROM job WHERE sweep_id = ?1%s AND (%s%s) ORDER BY priority, rank LIMIT ?3)",
-                      selected, forced,
+                      selected, which,
                       r->in_order ? " OR state = 'pending' AND witness_id IS NULL AND " RETRY_IS_DUE("?4", "?5") : "");
     return buffer_take(&sql);
 }
 
-static int requeue_forced(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
+static int reopen(struct db *db, const struct requeue_request *r, const char *which, const char *text, int64_t *count,
+                  struct error *e)
 {
     struct stmt *s = NULL;
-    char *sql = forced_sql(r);
+    char *sql = reopen_sql(r, which);
     int rc = db_prepare(db, sql, &s, e);
     free(sql);
     if (rc < 0)
         return -1;
-    char *classes = list_of(r->forced);
     stmt_bind_int(s, 1, r->sweep_id);
-    stmt_bind_text(s, 2, classes);
+    stmt_bind_text(s, 2, text);
     stmt_bind_text(s, 6, job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next]);
     stmt_bind_int(s, 3, r->most);
     stmt_bind_int(s, 4, clock_wall_ms());
@@ -253,7 +252,23 @@ static int requeue_forced(struct db *db, const struct requeue_request *r, int64_
     rc = stmt_run(s, e);
     *count += db_changes(db);
     stmt_free(s);
+    return rc;
+}
+
+static int requeue_forced(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
+{
+    char *classes = list_of(r->forced);
+    int rc = reopen(db, r, "state = 'failed' AND (instr(?2, ',all,') OR instr(?2, ',' || failure || ','))", classes, count, e);
     free(classes);
+    return rc;
+}
+
+int jobs_requeue_listed(struct db *db, const struct requeue_request *r, const char *table, int64_t *count, struct error *e)
+{
+    char *which = xasprintf("state IN ('ok', 'failed') AND id IN (SELECT job_id FROM %s)", table);
+    *count = 0;
+    int rc = reopen(db, r, which, NULL, count, e);
+    free(which);
     return rc;
 }
 

@@ -61,6 +61,10 @@ struct requeue_request {
  * What is forced and would not be started stays failed: a later run was not asked for it. `*count` gets how many. */
 int jobs_requeue(struct db *db, const struct requeue_request *request, int64_t *count, struct error *e);
 
+/* The same for jobs that have ended, in the table with the column `job_id`, whatever the policy and the wanted repeats. */
+int jobs_requeue_listed(struct db *db, const struct requeue_request *request, const char *table, int64_t *count,
+                        struct error *e);
+
 struct job_state_counts {
     int64_t pending, running, ok, failed;
     int64_t pruned; /* pending, and not to be tried (store/witnesses.h); not counted as pending */

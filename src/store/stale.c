@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/states.h"
 #include "util/memory.h"
 
 void stale_free(struct stale_list *l)
@@ -102,29 +101,31 @@ int stale_read(struct db *db, const struct stale_today *today, struct stale_list
     return 0;
 }
 
-static int reopen(struct db *db, const struct stale_list *l, struct error *e)
+static int list(struct db *db, const struct stale_list *l, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE job SET state = ?2, failure = NULL, due = NULL WHERE id = ?1 AND state IN ('ok', 'failed')", &s,
-                   e) < 0)
+    if (db_exec(db, "CREATE TEMP TABLE stale (job_id INTEGER PRIMARY KEY)", e) < 0 ||
+        db_prepare(db, "INSERT OR IGNORE INTO temp.stale VALUES (?)", &s, e) < 0)
         return -1;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < l->count; i++) {
         stmt_bind_int(s, 1, l->items[i].job_id);
-        stmt_bind_text(s, 2, job_state_names[job_transition(JOB_OK, JOB_REOPEN).next]);
         rc = stmt_run(s, e);
     }
     stmt_free(s);
     return rc;
 }
 
-int stale_reopen(struct db *db, const struct stale_list *l, struct error *e)
+int stale_reopen(struct db *db, const struct stale_list *l, const struct requeue_request *request, int64_t *count,
+                 struct error *e)
 {
+    *count = 0;
     if (l->count == 0)
         return 0;
     if (db_begin(db, e) < 0)
         return -1;
-    if (reopen(db, l, e) == 0)
+    if (list(db, l, e) == 0 && jobs_requeue_listed(db, request, "temp.stale", count, e) == 0 &&
+        db_exec(db, "DROP TABLE temp.stale", e) == 0)
         return db_commit(db, e);
     db_rollback(db);
     return -1;

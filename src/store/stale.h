@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "store/db.h"
+#include "store/jobs.h"
 
 /* A job of the current sweep that ended, and how what it ran in differs from now. */
 struct stale_job {
@@ -35,7 +36,9 @@ struct stale_today {
 int stale_read(struct db *db, const struct stale_today *today, struct stale_list *out, struct error *e);
 void stale_free(struct stale_list *l);
 
-/* Makes these jobs pending again, within a transaction of its own. */
-int stale_reopen(struct db *db, const struct stale_list *l, struct error *e);
+/* Makes these jobs pending again, as far as the request lets them be started, within a transaction of its own. `*count`
+ * gets how many. */
+int stale_reopen(struct db *db, const struct stale_list *l, const struct requeue_request *request, int64_t *count,
+                 struct error *e);
 
 #endif

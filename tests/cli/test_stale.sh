@@ -59,6 +59,27 @@ stale__script_changed__its_jobs_run_again()
     expect_no_stderr
 }
 
+run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
+{
+    done_sweep
+    echo '# changed' >>job.sh
+    run_meshsweep run --stale --limit 1 --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'meshsweep: 4 of 4 results are stale; 1 of them now run again'
+    expect_sql '4|5' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
+    run_meshsweep run --stale --only 'x = 2' --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'meshsweep: 3 of 4 results are stale; 2 of them now run again'
+    expect_sql '4|7' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
+    run_meshsweep run --stale --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_stderr 'meshsweep: 1 of 4 results are stale and run again'
+    expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
+}
+
 stale__line_for_the_shell__its_files_count()
 {
     small_sweep sweep.toml
