@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
+#include "deepspeed/ds_config.h"
 #include "deepspeed/tuning_space.h"
 #include "deepspeed/tuning_tree.h"
 #include "run/become.h"
@@ -306,6 +307,18 @@ static int check_script(const struct tuning *t, struct error *e)
     return 0;
 }
 
+static int check_config(struct tuning *t, const char *named, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    if (t->root.kind != JSON_OBJECT)
+        return error_set(e, ERROR_USAGE, "%s:1:1: a ds_config is a JSON object", named);
+    autotuning_read(named, json_text_find(&t->root, "autotuning"), &t->knobs, &problems);
+    ds_config_check(&t->root, named, NULL, &problems);
+    int rc = problems_report(&problems, NULL, e);
+    problems_free(&problems);
+    return rc;
+}
+
 static int read_config(struct tuning *t, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
@@ -317,9 +330,7 @@ static int read_config(struct tuning *t, struct error *e)
     if (rc < 0)
         e->kind = ERROR_USAGE;
     rc = rc < 0 ? rc : json_text_parse(named, buffer_text(&text), &t->root, e);
-    if (rc == 0 && t->root.kind != JSON_OBJECT)
-        rc = error_set(e, ERROR_USAGE, "%s:1:1: a ds_config is a JSON object", named);
-    rc = rc < 0 ? rc : autotuning_read(named, json_text_find(&t->root, "autotuning"), &t->knobs, e);
+    rc = rc < 0 ? rc : check_config(t, named, e);
     buffer_free(&text);
     free(named);
     return rc;

@@ -68,13 +68,17 @@ static const char *const tuners[TUNER_COUNT] = {
 struct place {
     const char *file;
     const struct json *member;
-    struct error *problems;
+    struct problems *problems;
 };
+
+static struct position position_of(const struct place *p, const struct json *j)
+{
+    return (struct position){p->file, j->line, j->column};
+}
 
 static void wrong(const struct place *p, const char *wanted)
 {
-    error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: autotuning.%s must be %s", p->file, p->member->line,
-                   p->member->column, p->member->name, wanted);
+    problems_add(p->problems, position_of(p, p->member), "autotuning.%s must be %s", p->member->name, wanted);
 }
 
 static bool is_number_from(const struct json *j, long long least)
@@ -113,15 +117,15 @@ static void check_fact(const struct place *p, const struct json *fact)
 {
     const char *near = suggest_nearest(fact->name, facts, LENGTH(facts));
     if (!near || strcmp(near, fact->name) != 0) {
-        error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: autotuning.model_info knows no \"%s\"%s%s%s", p->file, fact->line,
-                       fact->column, fact->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        problems_add(p->problems, position_of(p, fact), "autotuning.model_info knows no \"%s\"%s%s%s", fact->name,
+                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         return;
     }
     for (size_t i = 0; i < FACTS_ABOVE_0; i++) {
         long long n;
         if (strcmp(facts[i], fact->name) == 0 && !json_text_is_null(fact) && (!json_text_integer(fact, &n) || n < 1))
-            error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: autotuning.model_info.%s must be a whole number above 0",
-                           p->file, fact->line, fact->column, fact->name);
+            problems_add(p->problems, position_of(p, fact), "autotuning.model_info.%s must be a whole number above 0",
+                         fact->name);
     }
 }
 
@@ -230,34 +234,28 @@ static void read_member(const struct place *p, struct autotuning *a)
         return;
     }
     const char *near = suggest_nearest(j->name, names, LENGTH(knobs));
-    error_add_line(p->problems, ERROR_USAGE, "%s:%d:%d: DeepSpeed's autotuning knows no \"%s\"%s%s%s", p->file, j->line,
-                   j->column, j->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    problems_add(p->problems, position_of(p, j), "DeepSpeed's autotuning knows no \"%s\"%s%s%s", j->name,
+                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
-int autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct error *e)
+void autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct problems *problems)
 {
-    struct error problems = ERROR_INIT;
+    const size_t before = problems->found;
     struct autotuning a = {.fast = true, .start_step = 3, .end_step = 5, .metric = "throughput", .maximise = true,
                            .min_micro_batch = 1, .max_micro_batch = 1024, .mp_size = 1,
                            .exps_dir = xstrdup("autotuning_exps"), .results_dir = xstrdup("autotuning_results")};
+    const struct place place = {file, section, problems};
     if (section && section->kind != JSON_OBJECT)
-        error_add_line(&problems, ERROR_USAGE, "%s:%d:%d: autotuning must be an object", file, section->line,
-                       section->column);
+        problems_add(problems, position_of(&place, section), "autotuning must be an object");
     for (size_t i = 0; section && section->kind == JSON_OBJECT && i < section->count; i++)
-        read_member(&(struct place){file, &section->children[i], &problems}, &a);
-    if (!problems.kind && a.end_step < a.start_step)
-        error_add_line(&problems, ERROR_USAGE, "%s:%d:%d: autotuning: profiling ends at step %lld, before it starts at %lld",
-                       file, section->line, section->column, a.end_step, a.start_step);
-    if (!problems.kind && a.max_micro_batch < a.min_micro_batch)
-        error_add_line(&problems, ERROR_USAGE, "%s:%d:%d: autotuning: the largest micro-batch, %lld, is below the smallest, "
-                       "%lld", file, section->line, section->column, a.max_micro_batch, a.min_micro_batch);
-    if (problems.kind) {
-        autotuning_free(&a);
-        *e = problems;
-        return -1;
-    }
+        read_member(&(struct place){file, &section->children[i], problems}, &a);
+    if (problems->found == before && a.end_step < a.start_step)
+        problems_add(problems, position_of(&place, section), "autotuning: profiling ends at step %lld, before it starts at %lld",
+                     a.end_step, a.start_step);
+    if (problems->found == before && a.max_micro_batch < a.min_micro_batch)
+        problems_add(problems, position_of(&place, section), "autotuning: the largest micro-batch, %lld, is below the smallest, "
+                     "%lld", a.max_micro_batch, a.min_micro_batch);
     *out = a;
-    return 0;
 }
 
 void autotuning_free(struct autotuning *a)

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
+#include "config/problems.h"
 #include "deepspeed/json_text.h"
-#include "util/error.h"
 
 enum tuner { TUNER_GRID = 0, TUNER_RANDOM, TUNER_MODEL, TUNER_COUNT };
 
@@ -27,9 +27,9 @@ struct autotuning {
     const struct json *arg_mappings, *model_info;
 };
 
-/* `section` may be NULL. ERROR_USAGE, all at once, with `file`, line and column: an unknown knob (with what may have been
- * meant) or fact of model_info, a value of the wrong type or out of bounds, a metric or tuner that there is not. */
-int autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct error *e);
+/* `section` may be NULL. Problems: an unknown knob (with what may have been meant) or fact of model_info, a value of the wrong
+ * type or out of bounds, a metric or tuner that there is not. `out` is the caller's to free with them too. */
+void autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct problems *problems);
 void autotuning_free(struct autotuning *a);
 
 #endif

@@ -32,24 +32,30 @@ static size_t length_of(const char *const *list)
     return n;
 }
 
-static bool is_users_own(const struct sweep *s, const char *name)
+static bool is_users_own(char *const *users_own, const char *name)
 {
-    for (char **own = s->deepspeed.sections; own && *own; own++)
-        if (strcmp(*own, name) == 0)
+    for (; users_own && *users_own; users_own++)
+        if (strcmp(*users_own, name) == 0)
             return true;
     return false;
 }
 
+/* A base file that is looked at. */
+struct base_file {
+    const char *path;
+    char *const *users_own;
+    struct problems *problems;
+};
+
 /* Every member of `object` must be one of `known`. */
-static void check_names(const struct ds_config *c, const struct json *object, const char *const *known,
-                        const char *what, struct problems *problems)
+static void check_names(const struct base_file *f, const struct json *object, const char *const *known, const char *what)
 {
     for (size_t i = 0; i < object->count; i++) {
         const struct json *m = &object->children[i];
         const char *near = suggest_nearest(m->name, known, length_of(known));
-        if ((near && strcmp(near, m->name) == 0) || is_users_own(c->sweep, m->name))
+        if ((near && strcmp(near, m->name) == 0) || is_users_own(f->users_own, m->name))
             continue;
-        problems_add(problems, (struct position){c->path, m->line, m->column}, "DeepSpeed knows no %s \"%s\"%s%s%s",
+        problems_add(f->problems, (struct position){f->path, m->line, m->column}, "DeepSpeed knows no %s \"%s\"%s%s%s",
                      what, m->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
 }
@@ -62,17 +68,18 @@ static const struct {
               {"zero_optimization.offload_param", ds_offload_param_keys},
               {"zero_optimization.offload_optimizer", ds_offload_optimizer_keys}};
 
-static void check_root(const struct ds_config *c, struct problems *problems)
+void ds_config_check(const struct json *root, const char *path, char *const *users_own, struct problems *problems)
 {
-    check_names(c, &c->root, ds_sections, "section", problems);
+    const struct base_file f = {path, users_own, problems};
+    check_names(&f, root, ds_sections, "section");
     for (size_t i = 0; i < LENGTH(strict); i++) {
-        const struct json *found = json_text_find(&c->root, strict[i].path);
+        const struct json *found = json_text_find(root, strict[i].path);
         char *what = xasprintf("key of %s", strict[i].path);
         if (found && found->kind == JSON_OBJECT)
-            check_names(c, found, strict[i].known, what, problems);
+            check_names(&f, found, strict[i].known, what);
         free(what);
     }
-    batch_check(&c->root, c->path, problems);
+    batch_check(root, path, problems);
 }
 
 static bool parse_base(struct ds_config *c, struct problems *problems)
@@ -98,7 +105,7 @@ static bool parse_base(struct ds_config *c, struct problems *problems)
 static void read_base(struct ds_config *c, struct problems *problems)
 {
     if (c->sweep->deepspeed.config && parse_base(c, problems)) {
-        check_root(c, problems);
+        ds_config_check(&c->root, c->path, c->sweep->deepspeed.sections, problems);
         return;
     }
     if (c->sweep->deepspeed.config)
@@ -283,7 +290,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
         const struct setting *a = &d->arguments[i];
         const char *near, *ignored;
         char *head = xstrndup(a->name, strcspn(a->name, "."));
-        bool known = is_one_of(ds_sections, head, &near) || is_users_own(c->sweep, head);
+        bool known = is_one_of(ds_sections, head, &near) || is_users_own(c->sweep->deepspeed.sections, head);
         if (!known && !strchr(a->name, '.'))
             known = is_one_of(ds_zero_keys, head, &ignored) || json_text_find_anywhere(&c->root, head) ||
                     is_leaf_of_specs(c->sweep, head);

@@ -4,6 +4,7 @@
 
 #include "config/problems.h"
 #include "config/sweep.h"
+#include "deepspeed/json_text.h"
 #include "space/build.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -17,6 +18,10 @@ struct ds_config;
  * the names that it has alone where there are problems. */
 struct ds_config *ds_config_open(const struct sweep *s, struct problems *problems);
 void ds_config_free(struct ds_config *c);
+
+/* The part of this that a base file shows by itself. `users_own`: names of sections that are not DeepSpeed's, NULL-terminated;
+ * NULL: none. */
+void ds_config_check(const struct json *root, const char *path, char *const *users_own, struct problems *problems);
 
 /* What the space is to know of it; NULL for NULL. Borrowed. */
 const struct space_base *ds_config_base(const struct ds_config *c);

@@ -388,11 +388,13 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'ds_config.json:1:24: '
-    plain '"num_gpus": 2' '"zero_optimisation": {"stage": 1}'
+    plain '"num_gpus": 2, "fast": 1' '"train_batch_size": 0, "zero_optimisation": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'knows no section "zero_optimisation"; did you mean "zero_optimization"?'
+    expect_stderr_contains 'autotuning.fast must be true or false'
+    expect_stderr_contains 'train_batch_size must be a whole number above 0'
+    expect_stderr_contains 'DeepSpeed knows no section "zero_optimisation"; did you mean "zero_optimization"?'
     plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
     tune train.py --deepspeed ds_config.json
     expect_status 2
