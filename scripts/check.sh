@@ -221,7 +221,7 @@ full_parts()
     if have clang "fuzzing"; then
         step "fuzzing" scripts/fuzz.sh 10
     fi
-    step "make distcheck" make -s -C build-check -j "$tests_at_once" distcheck
+    step "make distcheck" make -s -C build-check -j "$jobs" distcheck
 }
 
 # --- the whole ---

@@ -302,6 +302,7 @@ second_runner__lock_removed_or_database_copied__refused()
 # A person in the middle of a change, say. The runner goes on to watch its jobs and to listen meanwhile.
 writer__in_the_middle_of_a_change__waited_for()
 {
+    local first
     waiting_sweep
     sed -i '1i echo $$ >>pids' job.sh
     start_first_job
@@ -311,8 +312,9 @@ writer__in_the_middle_of_a_change__waited_for()
     exec 9>words
     printf '.timeout 5000\nBEGIN IMMEDIATE;\n.shell touch locked\n' >&9
     wait_until "[ -e locked ]" 20
+    first=$(cat pids)
     touch go
-    wait_until "[ ! -e /proc/$(cat pids) ]" 20
+    wait_until "[ ! -e /proc/$first ]" 20
     signal_command INT
     wait_until "grep -q 'starting nothing new' .stderr" 5
     # Its job has ended, and that cannot be recorded.
