@@ -6,8 +6,9 @@
 #include "run/executor.h"
 #include "run/runner.h"
 
-/* The processes and files of a runner that died without a word; `*after_death` says whether there was one. Before this
- * one is recorded and before anything is started. */
+/* The processes and files of a runner that died without a word; `*after_death` says whether there was one. What stands in
+ * the directory of slots otherwise, of another database's runner say, is removed. Before this one is recorded and before
+ * anything is started. */
 int recovery_clean(const struct runner_options *options, const char *scratch, const struct secrets *secrets,
                    bool *after_death, struct error *e);
 

@@ -220,8 +220,8 @@ static char *list_of(char *const *classes)
     return buffer_take(&list);
 }
 
-/* With ?3 only those that are among as many as will be started, beside what is pending and due at ?4 where jobs are started
- * in order. */
+/* Ended jobs for which the predicate `which` holds. With ?3 only those that are among as many as will be started, beside what
+ * is pending and due at ?4 where jobs are started in order. */
 static char *reopen_sql(const struct requeue_request *r, const char *which)
 {
     const char *selected = r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "";
@@ -234,6 +234,7 @@ static char *reopen_sql(const struct requeue_request *r, const char *which)
     return buffer_take(&sql);
 }
 
+/* `text`: what `which` calls ?2. */
 static int reopen(struct db *db, const struct requeue_request *r, const char *which, const char *text, int64_t *count,
                   struct error *e)
 {
