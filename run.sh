@@ -3,7 +3,7 @@
 #
 # Without a sweep file (-c) it runs configs/quickstart.toml, whose out-of-memory jobs are no failure. A run that crashed
 # is started again, and goes on where the database says it stopped: after 1, 2, 4, 8 and 16 seconds, anew after each
-# run that finished some job, and never after the statuses 0, 2, 3 and 4 (see `meshsweep --help`) or when a signal
+# run that finished some job, and never after the statuses 0, 2, 3, 4 and 5 (see `meshsweep --help`) or when a signal
 # asked for the end.
 set -eu
 
@@ -113,7 +113,7 @@ keep_running()
         run_once "$@"
         case $status in
         3) ! as_intended || end 0 ;;&
-        0 | 2 | 3 | 4) end "$status" ;;
+        0 | 2 | 3 | 4 | 5 | 6) end "$status" ;;
         esac
         [ -z "$stopping" ] || end "$status"
         done_now=$(jobs_done)

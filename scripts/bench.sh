@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Measures the tool against its peers, in one run on one machine: scripts/bench.sh [PART...]
 #
-#   plan       a product of 10,485,760 combinations under five rules, of which 69,120 remain
+#   plan       products under rules: 10,485,760 of which 69,120 match; one section of 8,388,608 of which 596 match;
+#              20 models x 16 clusters of which 47,680 match; 10^12 of which 10,000 match; 10^15 of which none matches;
+#              40 spaces drawn from BENCH_SEED (1) against loops in Python that test a rule as soon as its keys are bound;
+#              until the first job of the second has run
 #   enumerate  1,000,000 jobs enumerated into a new database until the first has run, and the second run, when all
 #              are done
 #   jobs       10,000 trivial jobs at two in flight, everything recorded
@@ -208,12 +211,208 @@ verify_plan_sqlite() { grep -qx 69120 out; }
 run_plan_python() { timed python3 "$peers" plan >out; }
 verify_plan_python() { grep -qx 69120 out; }
 
-plan_contestants=(plan:sqlite3 plan_sqlite:sqlite3 plan_python:python3)
+labels[plan_minizinc]="MiniZinc with Gecode, all solutions"
+prepare_plan_minizinc()
+{
+    cat >model.mzn <<'END'
+set of int: degrees = {1, 2, 3, 4, 6, 8, 12, 16};
+array [1..2] of int: heads = [16, 40];
+var {2, 4, 6, 8, 12, 16, 24, 32, 40, 48}: layers;
+var 1..2: shape;
+var {1, 2, 4, 8}: hosts;
+var {1, 2, 4, 8}: devices;
+var degrees: tp;
+var degrees: pp;
+var degrees: dp;
+var {1, 2, 4, 8, 16, 32, 64, 128}: micro_batch;
+var 0..3: zero_stage;
+var 0..1: recompute;
+constraint tp * pp * dp = hosts * devices;
+constraint layers mod pp = 0;
+constraint heads[shape] mod tp = 0;
+constraint 96 mod (micro_batch * dp) = 0;
+constraint not (zero_stage >= 2 /\ pp > 1);
+solve satisfy;
+END
+}
+solve_all() { timed minizinc --solver gecode --all-solutions model.mzn | grep -c -e '^----------$' >out; }
+run_plan_minizinc() { solve_all; }
+verify_plan_minizinc() { grep -qx 69120 out; }
+
+plan_contestants=(plan:sqlite3 plan_sqlite:sqlite3 plan_python:python3 plan_minizinc:minizinc)
 part_plan()
 {
     choose "${plan_contestants[@]}"
     measure "${contestants[@]}"
     table "Matching 10,485,760 combinations under five rules" 10485760 "${contestants[@]}"
+    choose "${shape_contestants[@]}"
+    measure "${contestants[@]}"
+    table "Other shapes" 1 "${contestants[@]}"
+    random_spaces
+}
+
+# --- plan: other shapes ---
+
+numbers() # COUNT [FIRST]
+{
+    seq -s ', ' "${2:-1}" "$(($1 + ${2:-1} - 1))"
+}
+
+write_sweep_start()
+{
+    printf '[sweep]\nname = "%s"\n\n[job]\ncommand = ["/bin/true"]\n' "$1"
+}
+
+write_section_sweep()
+{
+    write_sweep_start one-section
+    cat <<END
+[[model]]
+layers = 32
+heads = 32
+[[cluster_spec]]
+num_hosts = 16
+num_devices_per_host = 8
+[[training_spec]]
+global_batch = 1024
+[[parallel_spec]]
+dp = [$(numbers 128)]
+tp = [$(numbers 32)]
+pp = [$(numbers 32)]
+zero_stage = [0, 1, 2, 3]
+micro_batch = [$(numbers 16)]
+END
+}
+
+write_models_sweep()
+{
+    local i host devices
+    write_sweep_start models
+    for i in $(seq 0 19); do
+        printf '[[model]]\nname = "m%d"\nlayers = %d\nheads = %d\n' "$i" $((4 + 2 * i)) $((8 * (1 + i % 4)))
+    done
+    for host in 1 2 4 8; do
+        for devices in 1 2 4 8; do
+            printf '[[cluster_spec]]\nnum_hosts = %d\nnum_devices_per_host = %d\n' "$host" "$devices"
+        done
+    done
+    cat <<END
+[[training_spec]]
+global_batch = 4096
+[[parallel_spec]]
+dp = [$(numbers 64)]
+tp = [1, 2, 4, 8]
+pp = [1, 2, 4, 8]
+zero_stage = [0, 1, 2, 3]
+micro_batch = [$(numbers 8)]
+END
+}
+
+write_rules() # PREDICATE...
+{
+    local i=0 rule
+    for rule; do
+        printf '[[rule]]\nname = "r%d"\nrequire = "%s"\n' $((++i)) "$rule"
+    done
+}
+
+write_trillion_sweep()
+{
+    write_sweep_start trillion
+    printf '[[cluster_spec]]\na = [%s]\nb = [%s]\n' "$(numbers 100)" "$(numbers 100)"
+    printf '[[model]]\nc = [%s]\nd = [%s]\n' "$(numbers 100)" "$(numbers 100)"
+    printf '[[parallel_spec]]\ne = [%s]\nf = [%s]\n' "$(numbers 100)" "$(numbers 100)"
+    write_rules 'e = a' 'f = b' 'c = a' 'd = b'
+}
+
+write_quadrillion_sweep()
+{
+    write_sweep_start quadrillion
+    printf '[[cluster_spec]]\na = [%s]\n' "$(numbers 1000)"
+    printf '[[model]]\nb = [%s]\nc = [%s]\n' "$(numbers 1000)" "$(numbers 1000)"
+    printf '[[parallel_spec]]\nd = [%s]\ne = [%s]\n' "$(numbers 1000)" "$(numbers 1000)"
+    write_rules 'a * b = c' 'c + d = e' 'a > 500' 'b > 3'
+}
+
+labels[section]="meshsweep plan: one section of 8,388,608, 596 match"
+prepare_section() { write_section_sweep >sweep.toml; }
+run_section() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out; }
+verify_section() { grep -Eq '"matched":.596,' out; }
+
+labels[section_python]="early-testing loops in Python"
+run_section_python() { timed python3 "$peers" section >out; }
+verify_section_python() { grep -qx 596 out; }
+
+labels[section_minizinc]="MiniZinc with Gecode of it"
+prepare_section_minizinc()
+{
+    cat >model.mzn <<'END'
+var 1..128: dp;
+var 1..32: tp;
+var 1..32: pp;
+var 0..3: zero_stage;
+var 1..16: micro_batch;
+constraint dp * tp * pp = 128;
+constraint 32 mod tp = 0;
+constraint 1024 mod (micro_batch * dp) = 0;
+solve satisfy;
+END
+}
+run_section_minizinc() { solve_all; }
+verify_section_minizinc() { grep -qx 596 out; }
+
+labels[first_job]="meshsweep run --limit 1 of it"
+prepare_first_job() { write_section_sweep >sweep.toml; }
+run_first_job() { timed "$meshsweep" run -c sweep.toml -d results.db --progress none --limit 1 >out; }
+verify_first_job() { [ "$(jobs_in_state ok)" = 1 ]; }
+
+labels[models_plan]="meshsweep plan: 20 models x 16 clusters, 47,680 match"
+prepare_models_plan() { write_models_sweep >sweep.toml; }
+run_models_plan() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out; }
+verify_models_plan() { grep -Eq '"matched":.47680,' out; }
+
+labels[models_minizinc]="MiniZinc with Gecode of it"
+prepare_models_minizinc()
+{
+    cat >model.mzn <<'END'
+array [0..19] of int: heads = array1d(0..19, [8 * (1 + i mod 4) | i in 0..19]);
+var 0..19: model;
+var {1, 2, 4, 8}: hosts;
+var {1, 2, 4, 8}: devices;
+var 1..64: dp;
+var {1, 2, 4, 8}: tp;
+var {1, 2, 4, 8}: pp;
+var 0..3: zero_stage;
+var 1..8: micro_batch;
+constraint dp * tp * pp = hosts * devices;
+constraint heads[model] mod tp = 0;
+constraint pp <= 4 + 2 * model + 2;
+constraint 4096 mod (micro_batch * dp) = 0;
+solve satisfy;
+END
+}
+run_models_minizinc() { solve_all; }
+verify_models_minizinc() { grep -qx 47680 out; }
+
+labels[trillion]="meshsweep plan: 10^12, 10,000 match"
+prepare_trillion() { write_trillion_sweep >sweep.toml; }
+run_trillion() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out; }
+verify_trillion() { grep -Eq '"matched":.10000,' out && grep -Eq '"r1":.990000000000,' out; }
+
+labels[quadrillion]="meshsweep plan: 10^15, none matches"
+prepare_quadrillion() { write_quadrillion_sweep >sweep.toml; }
+run_quadrillion() { timed "$meshsweep" plan -c sweep.toml -d results.db --json >out || [ $? = 4 ]; }
+verify_quadrillion() { grep -Eq '"matched":.0,' out && grep -Eq '"r1":.999992931000000,' out; }
+
+shape_contestants=(section:sqlite3 section_python:python3 section_minizinc:minizinc first_job:sqlite3
+    models_plan:sqlite3 models_minizinc:minizinc trillion:sqlite3 quadrillion:sqlite3)
+random_spaces()
+{
+    : "${BENCH_SEED:=1}"
+    has python3 || return 0
+    mkdir -p "$BENCH_DIR"
+    printf '\n### 40 spaces drawn from the seed %s, against early-testing loops in Python\n\n' "$BENCH_SEED"
+    python3 "$root/scripts/bench_spaces.py" "$meshsweep" 40 "$BENCH_SEED"
 }
 
 # --- enumerate ---
@@ -431,7 +630,7 @@ SELECT id, 1, 1, iif(id % 10 = 3, 'failed', 'ok'), iif(id % 10 = 3, 'oom', NULL)
        iif(id % 10 = 3, 'exit status 1: out of memory: tried to allocate ' || id % 77 || ' MiB', NULL), '["train"]', '{}', id % 8,
        1700000000000 + id * 100, 1700000000700 + id * 100, 700, id % 10 = 3, 1000000
 FROM job WHERE state = 'pending';
-INSERT INTO summary
+INSERT INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90)
 SELECT a.id, m.value, abs(random() % 1000000) / 1000.0, 1, 0, 0, 0, 0, 0, 0
 FROM attempt AS a, json_each('["loss","score"]') AS m WHERE a.state = 'ok' AND a.id > 1 ORDER BY a.id, m.value;
 UPDATE job SET state = 'running' WHERE state = 'pending';
@@ -593,6 +792,31 @@ part_accuracy()
     accuracy_of prediction |
         sed -nE 's/^([0-9.]+) million predictions per second in SQL.*/| the same by SQL functions, with a probability, million combinations | \1 |/p'
     accuracy_of predict_flops | sed -nE 's/^MFU (within .*) in ([0-9]+) rows/| MFU against \2 published values | \1 |/p'
+    accuracy_of_tables
+}
+
+compared_tables() # FILE: what the test printed
+{
+    echo '| quantity | table | rows | error | bias | inside 90 % | nine in ten within | largest | failures avoided | good runs lost |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+    grep -E '^\| (memory|time) ' "$1"
+    echo
+    sed -n 's/^.* rows are not predicted$/- &/p' "$1"
+}
+
+# Renews the table of docs/predictions.md, and prints the rows of src/predict/evidence_rows.c.
+accuracy_of_tables()
+{
+    local page=$root/docs/predictions.md
+    accuracy_of predict_tables >"$BENCH_DIR/tables"
+    {
+        sed '/^<!-- made by/q' "$page"
+        compared_tables "$BENCH_DIR/tables"
+        sed -n '/^<!-- end/,$p' "$page"
+    } >"$BENCH_DIR/page"
+    cat "$BENCH_DIR/page" >"$page"
+    printf '\n### What intervals are made of (src/predict/evidence_rows.c)\n\n'
+    grep -E '^    \{' "$BENCH_DIR/tables"
 }
 
 # --- search ---
@@ -726,6 +950,8 @@ part_search()
     search_target "slowest decision among 100,000 candidates, ms" "$(search_decision "$directory")" 50 >>"$directory/targets"
     printf '\n### Targets\n\n'
     cat "$directory/targets"
+    echo
+    "$root/scripts/bench_search.sh" "$meshsweep"
     rm -rf "$directory"
 }
 

@@ -2,6 +2,7 @@
 
 plan                  match the product of 20 models, 16 clusters and 32,768 parallel specs under five rules; prints
                       the number that remains
+section               the same for one section of 8,388,608 plans of one model, testing as soon as keys are bound
 enumerate DB          hash a million combinations and insert them into a new database
 resume DB             find among the same million those that are not done
 jobs DB COUNT SLOTS   run /bin/true COUNT times from a thread pool, one durable SQLite row per job
@@ -41,6 +42,20 @@ def plan():
                     and not (zero_stage >= 2 and pp > 1)
                 ):
                     remaining += 1
+    return remaining
+
+
+def section():
+    remaining = 0
+    for dp in range(1, 129):
+        for tp in range(1, 33):
+            if dp * tp > 128 or 32 % tp:
+                continue
+            for pp in range(1, 33):
+                if dp * tp * pp != 128 or 32 % pp:
+                    continue
+                for _, micro_batch in itertools.product(range(4), range(1, 17)):
+                    remaining += 1024 % (micro_batch * dp) == 0
     return remaining
 
 
@@ -128,6 +143,8 @@ def models():
 def main(arguments):
     if arguments == ["plan"]:
         print(plan())
+    elif arguments == ["section"]:
+        print(section())
     elif arguments == ["models"]:
         print(models())
     elif len(arguments) == 2 and arguments[0] == "enumerate":

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs every test: scripts/check.sh [--full] [--sanitize] [--no-setup]
 #
-#   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, shellcheck, unit
-#               tests under valgrind
+#   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, the map of the
+#               source, shellcheck, clang-format, unit tests under valgrind
 #   --full      and a build by clang, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
 #               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, ten seconds of each
 #               fuzz target and `make distcheck`; a part whose tool is missing then counts as failed, else as skipped
@@ -146,6 +146,14 @@ check_scripts()
     printf '%s\0' "${scripts[@]}" | xargs -0 -n 4 -P "$jobs" shellcheck
 }
 
+# Formatters of other versions break lines elsewhere: only Debian's has a say.
+check_format()
+{
+    local sources=()
+    mapfile -t sources < <(find src tests -type f \( -name '*.[ch]' -o -name '*.cc' \))
+    printf '%s\0' "${sources[@]}" | xargs -0 -n 40 -P "$jobs" clang-format --dry-run -Werror
+}
+
 # The unit tests alone: the black-box tests start a process per case, and what they reach the unit tests reach too.
 # Without --full those that take over 0.1 s by themselves are left out.
 # valgrind runs vfork as fork and knows no pidfd, so that the supervisor's test cannot pass; the sanitizers see to it.
@@ -189,7 +197,7 @@ real_surroundings()
     export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
     run_tests build-check real \
         TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_report_browser.sh \
-            tests/cli/test_selftest.sh"
+            tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh tests/cli/test_power_cuts.sh"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 
@@ -198,8 +206,16 @@ plain_parts()
     if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
         run_tests build-check check WERROR=-Werror
     fi
+    step "map of the source" scripts/architecture.sh --check
     if have shellcheck "shellcheck"; then
         step "shellcheck" check_scripts
+    fi
+    if ! have clang-format "format"; then
+        :
+    elif clang-format --version | grep -q 'version 14\.'; then
+        step "format" check_format
+    else
+        skip "format" "clang-format is not version 14, which the format is by"
     fi
     if have valgrind "unit tests under valgrind"; then
         run_under_valgrind

@@ -18,4 +18,4 @@ if [ "$limit" != any ] && takes_too_long; then
     exit 77
 fi
 exec timeout -k 10 1200 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
-    --child-silent-after-fork=yes "$program"
+    --suppressions="$(dirname "$0")/memcheck.supp" --child-silent-after-fork=yes "$program"

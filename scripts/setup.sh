@@ -26,10 +26,12 @@ build libsqlite3-dev      library sqlite3
 build libcjson-dev        library libcjson
 build libcsv-dev          header  csv.h
 build libtomlplusplus-dev library tomlplusplus
+build libre2-dev          library re2
 build libxxhash-dev       library libxxhash
 check libcmocka-dev       library cmocka
 check valgrind            command valgrind
 check shellcheck          command shellcheck
+check clang-format        command clang-format
 check universal-ctags     command ctags
 full  clang               command clang
 full  clang-tidy          command clang-tidy

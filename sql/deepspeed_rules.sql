@@ -168,11 +168,6 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'CASE WHEN lower(gradient_allreduce_op) = ''sum'' THEN NOT coalesce(deepcompile, false) AND zenflow IS NULL END',
  'gradients are summed neither by DeepCompile nor by ZenFlow',
  'runtime/config.py: _do_error_check'),
-(1530, 'deepspeed', 'reduce-scatter-dtype', 'exclude', 'communication_data_type zero_stage',
- 'CASE WHEN zero_stage >= 2 AND coalesce(reduce_scatter, true)
-       THEN lower(communication_data_type) IN (''fp16'', ''bf16'', ''bfp16'', ''fp32'') END',
- 'reduce_scatter at stages 2 and 3 communicates fp16, bf16 or fp32',
- 'runtime/zero/stage_1_and_2.py: DeepSpeedZeroOptimizer; runtime/zero/stage3.py'),
 (1540, 'deepspeed', 'reduce-scatter-predivide', 'exclude', 'gradient_predivide_factor zero_stage',
  'CASE WHEN zero_stage >= 2 AND coalesce(reduce_scatter, true) THEN gradient_predivide_factor = 1 END',
  'reduce_scatter at stages 2 and 3 does not predivide gradients',
@@ -309,3 +304,109 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'CASE WHEN coalesce(offload_optimizer, ''none'') <> ''none'' OR coalesce(cpu_offload, false) THEN zero_stage IN (2, 3) END',
  'the optimizer is offloaded with ZeRO stages 2 and 3 only',
  'Determined, Using DeepSpeed with Determined: known limitations');
+
+INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reason, source) VALUES
+-- --- values that no release takes ---
+(1462, 'deepspeed', 'optimizer-known', 'exclude', 'optimizer_type',
+ 'lower(optimizer_type) IN (''adagrad'', ''adam'', ''adamw'', ''lamb'', ''onebitadam'', ''onebitlamb'', ''zerooneadam'',
+       ''muadam'', ''muadamw'', ''musgd'', ''lion'', ''muon'')
+  OR optimizer_type IN (''Adadelta'', ''Adafactor'', ''Adamax'', ''ASGD'', ''LBFGS'', ''NAdam'', ''RAdam'', ''RMSprop'',
+       ''Rprop'', ''SGD'', ''SparseAdam'')',
+ 'optimizer.type is one of DeepSpeed''s, or a class of torch.optim',
+ 'runtime/engine.py: _is_supported_optimizer; runtime/config.py: DEEPSPEED_OPTIMIZERS'),
+(1464, 'deepspeed', 'scheduler-known', 'exclude', 'scheduler_type',
+ 'scheduler_type IN (''LRRangeTest'', ''OneCycle'', ''WarmupLR'', ''WarmupDecayLR'', ''WarmupCosineLR'',
+       ''LambdaLR'', ''MultiplicativeLR'', ''StepLR'', ''MultiStepLR'', ''ConstantLR'', ''LinearLR'', ''ExponentialLR'',
+       ''SequentialLR'', ''CosineAnnealingLR'', ''ChainedScheduler'', ''ReduceLROnPlateau'', ''CyclicLR'', ''OneCycleLR'',
+       ''CosineAnnealingWarmRestarts'', ''PolynomialLR'')',
+ 'scheduler.type is one of DeepSpeed''s, or a class of torch.optim.lr_scheduler',
+ 'runtime/engine.py: _scheduler_from_config; runtime/lr_schedules.py'),
+(1565, 'deepspeed', 'bucket-sizes', 'exclude', 'reduce_bucket_size|allgather_bucket_size',
+ 'coalesce(reduce_bucket_size, 1) > 0 AND coalesce(allgather_bucket_size, 1) > 0',
+ 'buckets hold at least one element',
+ 'runtime/zero/config.py: reduce_bucket_size, allgather_bucket_size'),
+(1870, 'deepspeed', 'steps-per-print', 'exclude', 'steps_per_print',
+ 'steps_per_print > 0',
+ 'steps are counted modulo steps_per_print',
+ 'runtime/engine.py: _take_model_step');
+
+-- --- by release, after the sources of 0.9, 0.14 and 0.19 and of those between where something came or went; keys that
+-- zero_optimization refuses before a release are in src/deepspeed/ds_keys.c ---
+INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reason, source, until) VALUES
+(1245, 'deepspeed', 'fp16-master-stage-0.18.2', 'exclude', 'fp16_master_weights zero_stage',
+ 'CASE WHEN fp16_master_weights THEN zero_stage = 2 END',
+ 'up to 0.18.2 fp16 master weights go with stage 2 alone',
+ 'runtime/config.py of 0.14: _do_error_check', '0.18.2'),
+(1286, 'deepspeed', 'bf16-master-since-0.18.3', 'warn', 'bf16_master_weights|bf16_optimizer_states',
+ 'bf16_master_weights IS NULL AND bf16_optimizer_states IS NULL',
+ 'bf16 master weights and optimizer states came with 0.18.3: before, they change nothing',
+ 'runtime/config.py of 0.14: get_bfloat16_enabled', '0.18.2'),
+(1301, 'deepspeed', 'accumulation-dtype-bf16-0.17.5', 'exclude', 'grad_accum_dtype bf16 zero_stage',
+ 'CASE WHEN zero_stage = 0 AND bf16
+       THEN grad_accum_dtype = ''fp32'' OR (coalesce(pp, 1) > 1 AND grad_accum_dtype = ''bf16'') END',
+ 'up to 0.17.5 bf16 without ZeRO accumulates gradients in fp32',
+ 'runtime/engine.py of 0.14: _do_optimizer_sanity_check', '0.17.5'),
+(1302, 'deepspeed', 'accumulation-dtype-fp16-0.17.5', 'exclude', 'grad_accum_dtype fp16|bf16 zero_stage',
+ 'CASE WHEN zero_stage = 0 AND NOT coalesce(bf16, false)
+       THEN grad_accum_dtype = CASE WHEN fp16 THEN ''fp16'' ELSE ''fp32'' END END',
+ 'without ZeRO gradients are accumulated in the type of the model, but for bf16',
+ 'runtime/engine.py of 0.14: _do_optimizer_sanity_check', '0.17.5'),
+(1303, 'deepspeed', 'accumulation-dtype-zero-0.10.0', 'exclude', 'grad_accum_dtype fp16|bf16 zero_stage',
+ 'CASE WHEN zero_stage >= 1
+       THEN grad_accum_dtype = CASE WHEN bf16 THEN ''bf16'' WHEN fp16 THEN ''fp16'' ELSE ''fp32'' END
+            OR (coalesce(bf16, false) AND zero_stage = 1 AND grad_accum_dtype = ''fp32'') END',
+ 'up to 0.10.0 ZeRO accumulates gradients in the type of the model, or bf16 at stage 1 in fp32',
+ 'runtime/engine.py of 0.9: _do_optimizer_sanity_check', '0.10.0'),
+(1411, 'deepspeed', 'zero-tested-optimizer-0.17.5', 'exclude', 'optimizer_type zero_stage',
+ 'CASE WHEN zero_stage >= 1 AND NOT coalesce(zero_allow_untested_optimizer, false)
+       THEN lower(optimizer_type) IN (''adam'', ''adamw'', ''fusedadam'', ''cpuadam'', ''deepspeedcpuadam'', ''adagrad'',
+            ''cpuadagrad'', ''deepspeedcpuadagrad'', ''lion'', ''fusedlion'', ''cpulion'', ''deepspeedcpulion'') END',
+ 'ZeRO runs the optimizers it was tested with, up to 0.17.5 without Muon, or any with zero_allow_untested_optimizer',
+ 'runtime/zero/utils.py of 0.14: ZERO_SUPPORTED_OPTIMIZERS', '0.17.5'),
+(1412, 'deepspeed', 'lion-since-0.11', 'exclude', 'optimizer_type',
+ 'lower(optimizer_type) <> ''lion''',
+ 'DeepSpeed has Lion since 0.11',
+ 'runtime/config.py of 0.9: DEEPSPEED_OPTIMIZERS', '0.10'),
+(1413, 'deepspeed', 'muon-since-0.17.6', 'exclude', 'optimizer_type',
+ 'lower(optimizer_type) <> ''muon''',
+ 'DeepSpeed has Muon since 0.17.6',
+ 'runtime/config.py of 0.14: DEEPSPEED_OPTIMIZERS', '0.17.5'),
+(1414, 'deepspeed', 'mu-optimizers-since-0.10.2', 'exclude', 'optimizer_type',
+ 'lower(optimizer_type) NOT IN (''muadam'', ''muadamw'', ''musgd'')',
+ 'DeepSpeed has MuAdam, MuAdamW and MuSGD since 0.10.2',
+ 'runtime/config.py of 0.9: DEEPSPEED_OPTIMIZERS', '0.10.1'),
+(1465, 'deepspeed', 'warmup-cosine-since-0.12.3', 'exclude', 'scheduler_type',
+ 'scheduler_type <> ''WarmupCosineLR''',
+ 'DeepSpeed has WarmupCosineLR since 0.12.3',
+ 'runtime/lr_schedules.py of 0.9: VALID_LR_SCHEDULES', '0.12.2'),
+(1505, 'deepspeed', 'communication-dtype-0.14.0', 'exclude', 'communication_data_type',
+ 'lower(communication_data_type) IN (''fp16'', ''bfp16'', ''fp32'')',
+ 'communication_data_type is fp16, bfp16 or fp32 up to 0.14.0',
+ 'runtime/config.py of 0.9: get_communication_data_type', '0.14.0'),
+(1715, 'deepspeed', 'autotp-since-0.16.4', 'warn', 'autotp_size',
+ 'coalesce(autotp_size, 0) <= 1',
+ 'AutoTP training came with 0.16.4: before, it changes nothing',
+ 'runtime/config.py of 0.14', '0.16.3'),
+(1865, 'deepspeed', 'deepcompile-since-0.16.6', 'warn', 'deepcompile',
+ 'NOT deepcompile',
+ 'DeepCompile came with 0.16.6',
+ 'compile/config.py', '0.16.5');
+
+INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reason, source, since) VALUES
+(1506, 'deepspeed', 'communication-dtype', 'exclude', 'communication_data_type',
+ 'lower(communication_data_type) IN (''fp16'', ''bf16'', ''fp32'')',
+ 'communication_data_type is fp16, bf16 or fp32',
+ 'runtime/config.py: get_communication_data_type', '0.14.1');
+
+-- What is about something that came later says nothing of what was before.
+UPDATE builtin_rule SET since = came.column2 FROM (VALUES
+ ('zero-tested-optimizer', '0.17.6'), ('muon-offload', '0.19.3'), ('muon-stage-3', '0.18.9'),
+ ('offload-ratio-stage', '0.12.3'), ('hpz-divides-devices', '0.10'), ('super-offload-stage', '0.18'),
+ ('fp16-master-stage', '0.18.3'), ('bf16-master-stage', '0.18.3'), ('bf16-master-offload', '0.18.3'),
+ ('bf16-states-need-master', '0.18.3'), ('master-weights-once', '0.18.3'), ('accumulation-dtype-stage-0', '0.17.6'),
+ ('allreduce-sum-stage-3', '0.19.6'), ('allreduce-sum-compile', '0.19.6'),
+ ('own-accumulation-pipeline', '0.19.4'), ('own-accumulation-modes', '0.19.4'), ('own-accumulation-overlap', '0.19.4'),
+ ('autoep-stage-3', '0.19.2'), ('autoep-divides-devices', '0.19.2'), ('autotp-stage-3', '0.16.4'),
+ ('autotp-size', '0.16.4'), ('autotp-pipeline', '0.16.4'), ('deepcompile-stage', '0.16.6'),
+ ('deepcompile-autotp', '0.16.6')) AS came
+ WHERE name = came.column1;

@@ -1,6 +1,10 @@
--- Output texts by which an attempt that failed is told to have run out of memory. Patterns are POSIX extended regular
--- expressions, tried on each line of the output of attempts that did not exit 0. A device's memory is `oom`, a
--- result of the configuration; the host's is `oom-host`. [[failure]] in a sweep file adds more.
+-- Output texts by which an attempt that failed is told to have run out of memory, and by which the line that says why is
+-- found among those of all ranks and of their launcher. Patterns are POSIX extended regular expressions, tried on each
+-- line of the output of attempts that failed. A device's memory is `oom`, a result of the configuration; the host's is
+-- `oom-host`. A framework that stops because its numbers are none says that the training `diverged`. [[failure]] in a
+-- sweep file adds more. A `reason` says why a process ended where there is no Python exception;
+-- a `consequence` says that another process had ended; `end` is a launcher's word about how a process ended, `launcher` is
+-- whatever else launchers say. An exception that is none of the last three is the cause, the first one of several.
 -- "illegal memory access", Triton's "out of resource: shared memory" and CUDNN_STATUS_INTERNAL_ERROR are left out on
 -- purpose: each has causes that no smaller batch cures.
 
@@ -33,4 +37,67 @@ INSERT INTO failure_pattern (class, pattern, source) VALUES
 ('oom-host', '[Cc]annot allocate memory', 'strerror(ENOMEM)'),
 ('oom-host', '[Oo]ut [Oo]f [Mm]emory: Kill', 'Linux: the OOM killer, in a log that was copied'),
 ('oom-host', '[Oo][Oo][Mm][-_]kill event', 'Slurm: slurmstepd'),
-('oom-host', 'task[s]? [0-9,-]+: Out Of Memory', 'Slurm: srun');
+('oom-host', 'task[s]? [0-9,-]+: Out Of Memory', 'Slurm: srun'),
+('diverged', 'found NaN in local (forward loss|grad norm|param)', 'Megatron-LM: --check-for-nan-in-loss-and-grad'),
+('diverged', 'Current loss scale already at minimum - cannot decrease scale anymore', 'DeepSpeed: fp16 loss scaler'),
+('diverged', 'Detected nan and/or inf values in', 'Lightning: detect_anomaly of parameters'),
+('diverged', 'returned nan values in its [0-9]+th output', 'PyTorch: autograd anomaly mode'),
+('diverged', 'FloatingPointError: invalid value \(nan\)', 'JAX: jax_debug_nans'),
+('diverged', 'NanLossDuringTrainingError', 'TensorFlow: NanTensorHook'),
+('diverged', '^meshsweep-trainer: the loss of step [0-9]+ is not finite', 'meshsweep-trainer'),
+('reason', '^Fatal Python error: ', 'Python: faulthandler, and the interpreter itself'),
+('reason', 'can''t open file ', 'Python: there is no such script'),
+('reason', '[Nn]o module named ', 'Python: -m with a module that is not there'),
+('reason', '\.py: error: ', 'Python: argparse'),
+('reason', 'error while loading shared libraries: |symbol lookup error: ', 'glibc: dynamic linker'),
+('reason', 'double free or corruption|free\(\): invalid|malloc\(\): |corrupted (size|double-linked)', 'glibc: heap'),
+('reason', '^ *what\(\): ', 'libstdc++: an exception that nothing caught'),
+('reason', 'Assertion .*failed', 'C: assert; CUDA: assert in a kernel'),
+('reason', 'Segmentation fault|Bus error|Floating point exception|Illegal instruction', 'shells, srun, glibc'),
+('reason', 'line [0-9]+: +[0-9]+ (Killed|Aborted|Terminated) ', 'bash, of a process that a signal ended'),
+('reason', 'command not found|: not found|: Permission denied|: cannot execute', 'shells'),
+('reason', 'Signal [0-9]+ \(SIG(SEGV|KILL|ABRT|BUS|FPE|ILL|SYS|TRAP|XCPU)\) received by PID', 'torchrun'),
+('reason', 'exits with return code = -(4|5|6|7|8|9|11|24|31)$', 'DeepSpeed: launcher, of a process that a signal ended'),
+('reason', 'FATAL: |Fatal: |fatal: |[Ff]atal error: |panic: ', 'programs'),
+('consequence', 'Connection (closed|reset) by peer', 'strerror(ECONNRESET); gloo, c10d: the peer had ended'),
+('consequence', 'Connection (refused|was likely closed)', 'strerror(ECONNREFUSED); c10d'),
+('consequence', '[Bb]roken ?[Pp]ipe', 'strerror(EPIPE), Python, c10d'),
+('consequence', '(^|[ .])EOFError', 'Python: the other end of a pipe had ended'),
+('consequence', 'gloo.*[Tt]imed out', 'gloo'),
+('consequence', 'connectFullMesh failed', 'gloo through PyTorch'),
+('consequence', '(Socket|Wait) [Tt]imeout', 'PyTorch: c10d store'),
+('consequence', 'Timed out (after|waiting)', 'PyTorch: c10d store, gloo: others did not come'),
+('consequence', 'DistStoreError|DistNetworkError', 'PyTorch: c10d store'),
+('consequence', '[Ff]ailed to (recv|send), got [0-9]+ bytes', 'PyTorch: c10d store'),
+('consequence', 'Watchdog caught collective operation timeout', 'PyTorch: NCCL watchdog'),
+('consequence', '[Ww]atchdog (thread )?(got stuck|terminated with exception)', 'PyTorch: NCCL watchdog'),
+('consequence', 'taking the entire process down', 'PyTorch: NCCL watchdog'),
+('consequence', 'NCCL communicator (was|is) aborted', 'PyTorch: NCCL'),
+('consequence', 'Some NCCL operations have failed', 'PyTorch: NCCL'),
+('consequence', 'ncclRemoteError|ncclSystemError', 'NCCL: a peer had ended'),
+('consequence', 'NCCL.*(remote process exited|unhandled system error)', 'NCCL through PyTorch'),
+('consequence', '[Tt]imed ?out.*(barrier|collective|all_?reduce|all_?gather)', 'PyTorch: collectives'),
+('consequence', '(barrier|collective|all_?reduce|all_?gather).*[Tt]imed ?out', 'PyTorch: collectives'),
+('consequence', 'SignalException: ', 'torchrun: told to end'),
+('consequence', '^KeyboardInterrupt', 'Python: told to end'),
+('consequence', 'ProcessExitedException: |ProcessRaisedException', 'PyTorch: spawn, of a child'),
+('consequence', 'CalledProcessError: Command ', 'Python: accelerate and others, of a child'),
+('consequence', 'DataLoader worker .* exited unexpectedly', 'PyTorch: DataLoader, of a child'),
+('consequence', 'BrokenProcessPool|WorkerCrashedError', 'Python, Ray: of a child'),
+('launcher', 'ChildFailedError', 'torchrun'),
+('launcher', 'torch[./]distributed[./](elastic|run)', 'torchrun'),
+('end', 'failed \(exitcode: ', 'torchrun'),
+('launcher', 'closing signal SIG', 'torchrun'),
+('launcher', 'Setting OMP_NUM_THREADS environment variable', 'torchrun'),
+('launcher', '^ *time +: |^ *host +: |^ *rank +: |^ *exitcode +: |^ *error_file: |^ *traceback : ', 'torchrun: summary'),
+('launcher', '^Root Cause \(first observed|^Failures:$|<NO_OTHER_FAILURES>|^[^ ]+ FAILED$', 'torchrun: summary'),
+('launcher', '\[(launch|runner)\.py:[0-9]+:', 'DeepSpeed: launcher'),
+('end', 'exits with return code', 'DeepSpeed: launcher'),
+('end', '^srun: error: .*: tasks? [0-9,-]+: ', 'Slurm'),
+('launcher', '^srun: |^slurmstepd: |^sbatch: ', 'Slurm'),
+('end', '^pdsh@.* exited with', 'pdsh'),
+('launcher', '^pdsh@|^mpirun |^mpirun: |^mpiexec|^prterun', 'pdsh, MPI'),
+('end', 'MPI_ABORT was invoked|Primary job +terminated normally', 'Open MPI'),
+('end', '^Killed|^Terminated|^Aborted', 'shells'),
+('launcher', 'resource_tracker: There appear to be', 'Python: multiprocessing at its end'),
+('launcher', 'destroy_process_group\(\) was not called', 'PyTorch at its end');

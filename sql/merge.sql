@@ -18,15 +18,15 @@ INSERT OR IGNORE INTO main.spec (kind, hash, name, json, identity)
 SELECT kind, hash, name, json, identity FROM source.spec ORDER BY id;
 
 INSERT OR IGNORE INTO main.job (key, sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived, devices,
-                                timeout_ms, idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_time,
-                                priority, risk, audit)
+                                timeout_ms, idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_memory_of,
+                                predicted_time, priority, risk, audit)
 SELECT j.key, (SELECT h.id FROM main.sweep AS h JOIN source.sweep AS s ON s.hash = h.hash WHERE s.id = j.sweep_id), j.rank,
        (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.cluster_id),
        (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.model_id),
        (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.training_id),
        (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.parallel_id),
-       j.derived, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms, j.predicted_memory, j.predicted_time,
-       j.priority, j.risk, j.audit
+       j.derived, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms, j.predicted_memory,
+       j.predicted_memory_of, j.predicted_time, j.priority, j.risk, j.audit
 FROM source.job AS j ORDER BY j.id;
 
 INSERT INTO main.runner (host, boot_id, pid, start_ticks, started, ended, tool_version, provenance)
@@ -35,48 +35,76 @@ WHERE NOT EXISTS (SELECT 1 FROM main.runner AS h WHERE (h.host, h.boot_id, h.pid
                   (r.host, r.boot_id, r.pid, r.start_ticks, r.started))
 ORDER BY id;
 
--- The new attempts, with what they are here.
+CREATE TEMP TABLE same_runner AS
+SELECT r.id AS there, min(h.id) AS here FROM source.runner AS r
+JOIN main.runner AS h USING (host, boot_id, pid, start_ticks, started) GROUP BY r.id;
+CREATE UNIQUE INDEX temp.same_runner_there ON same_runner (there);
+
+-- The new attempts, with what they are here. One is known by where it was made: by its origin, or here, by its id. Each is
+-- looked up by an index of its own: looking through all that is here for each of them took minutes.
 CREATE TEMP TABLE arrival AS
-SELECT a.id AS there, h.id AS job_id, coalesce(a.origin, m.source_identity || ':' || a.id) AS origin,
-       row_number() OVER (PARTITION BY h.id ORDER BY a.number) +
+SELECT c.there, h.id AS job_id, c.origin,
+       row_number() OVER (PARTITION BY h.id ORDER BY c.number) +
            (SELECT coalesce(max(number), 0) FROM main.attempt WHERE job_id = h.id) AS number,
-       row_number() OVER (ORDER BY a.id) + (SELECT coalesce(max(id), 0) FROM main.attempt) AS here
-FROM temp.merging AS m, source.attempt AS a JOIN source.job AS j ON j.id = a.job_id JOIN main.job AS h ON h.key = j.key
-WHERE a.state IN ('ok', 'failed')
-      AND coalesce(a.origin, m.source_identity || ':' || a.id) NOT IN
-          (SELECT coalesce(origin, m.own_identity || ':' || id) FROM main.attempt);
+       row_number() OVER (ORDER BY c.there) + (SELECT coalesce(max(id), 0) FROM main.attempt) AS here
+FROM (SELECT a.id AS there, a.job_id, a.number, m.own_identity || ':' AS own,
+             coalesce(a.origin, m.source_identity || ':' || a.id) AS origin
+      FROM temp.merging AS m, source.attempt AS a WHERE a.state = 'ok' OR a.state = 'failed') AS c
+JOIN source.job AS j ON j.id = c.job_id JOIN main.job AS h ON h.key = j.key
+WHERE NOT EXISTS (SELECT 1 FROM main.attempt AS k WHERE k.origin = c.origin)
+      AND NOT (instr(c.origin, c.own) = 1 AND EXISTS
+               (SELECT 1 FROM main.attempt AS k
+                WHERE k.id = CAST(substr(c.origin, length(c.own) + 1) AS INTEGER) AND k.origin IS NULL));
+
+CREATE UNIQUE INDEX temp.arrival_there ON arrival (there);
 
 INSERT INTO main.attempt (id, job_id, number, runner_id, state, failure, message, command, environment, executor, reference,
                           slot, pid, start_ticks, started, ended, duration_ms, exit_code, signal, limit_ms, user_ms,
                           system_ms, max_rss, leftovers, directory, log_bytes, log_tail, host, devices, stopped_steps,
-                          origin, scripts)
+                          origin, scripts, consequence, blame, unwatched_ms, left_out)
 SELECT n.here, n.job_id, n.number,
-       (SELECT min(h.id) FROM main.runner AS h JOIN source.runner AS r USING (host, boot_id, pid, start_ticks, started)
-        WHERE r.id = a.runner_id),
+       (SELECT here FROM temp.same_runner WHERE there = a.runner_id),
        a.state, a.failure, a.message, a.command, a.environment, a.executor, a.reference, a.slot, a.pid, a.start_ticks,
        a.started, a.ended, a.duration_ms, a.exit_code, a.signal, a.limit_ms, a.user_ms, a.system_ms, a.max_rss,
        a.leftovers, iif(a.directory GLOB '/*', a.directory, m.directory || '/' || a.directory), a.log_bytes, a.log_tail,
-       a.host, a.devices, a.stopped_steps, n.origin, a.scripts
+       a.host, a.devices, a.stopped_steps, n.origin, a.scripts, a.consequence, a.blame,
+       a.unwatched_ms, a.left_out
 FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.there ORDER BY n.here;
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
 FROM temp.arrival AS n JOIN source.metric AS m ON m.attempt_id = n.there;
-INSERT INTO main.summary SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90
+INSERT INTO main.summary SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90,
+                                s.not_finite, s.reported, s.kept, s.note
 FROM temp.arrival AS n JOIN source.summary AS s ON s.attempt_id = n.there;
 INSERT INTO main.observation SELECT n.here, o.quantity, o.framework, o.device, o.cluster, o.kind, o.measured, o.predicted,
                                     o.peak, o.terms
 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there;
-INSERT OR IGNORE INTO main.metric_definition SELECT name, unit, better, warmup, take FROM source.metric_definition;
+INSERT OR IGNORE INTO main.metric_definition SELECT name, unit, better, warmup, take, counter, rank, expression
+FROM source.metric_definition;
+-- What is worked out from summaries is worked out anew by the next run (src/measures/record.c).
+INSERT INTO main.breach SELECT n.here, b.position, b.value, b.bound, b.excess, b.note
+FROM temp.arrival AS n JOIN source.breach AS b ON b.attempt_id = n.there;
+UPDATE main.meta SET value = 'merged' || substr(value, instr(value || char(10), char(10))) WHERE name = 'measures';
 
 -- A job is what the database says that knows most of it: ok before failed before pending. Step by step: the states of
 -- jobs go no other way.
 CREATE TEMP TABLE verdict AS
-SELECT h.id AS job_id, j.state, j.failure,
-       (SELECT id FROM main.attempt WHERE origin = (SELECT coalesce(a.origin, m.source_identity || ':' || a.id)
-                                                    FROM source.attempt AS a WHERE a.id = j.attempt_id)) AS attempt_id
-FROM temp.merging AS m, source.job AS j JOIN main.job AS h ON h.key = j.key
-WHERE (j.state = 'ok' AND h.state IN ('failed', 'pending')) OR (j.state = 'failed' AND h.state = 'pending');
-UPDATE main.job SET state = 'pending', failure = NULL, witness_id = NULL WHERE id IN (SELECT job_id FROM temp.verdict);
+SELECT v.job_id, v.state, v.failure,
+       coalesce((SELECT n.here FROM temp.arrival AS n WHERE n.there = v.attempt_id),
+                (SELECT k.id FROM main.attempt AS k WHERE k.origin = v.origin),
+                (SELECT k.id FROM main.attempt AS k WHERE instr(v.origin, v.own) = 1 AND k.origin IS NULL
+                 AND k.id = CAST(substr(v.origin, length(v.own) + 1) AS INTEGER))) AS attempt_id
+FROM (SELECT h.id AS job_id, j.state, j.failure, j.attempt_id, m.own_identity || ':' AS own,
+             coalesce(a.origin, m.source_identity || ':' || a.id) AS origin
+      FROM temp.merging AS m, source.job AS j JOIN main.job AS h ON h.key = j.key
+      LEFT JOIN source.attempt AS a ON a.id = j.attempt_id
+      WHERE (j.state = 'ok' AND h.state IN ('failed', 'pending')) OR (j.state = 'failed' AND h.state = 'pending')) AS v;
+UPDATE main.job SET state = 'pending', failure = NULL, witness_id = NULL, held = NULL
+WHERE (state = 'failed' OR witness_id IS NOT NULL OR held IS NOT NULL) AND id IN (SELECT job_id FROM temp.verdict);
 UPDATE main.job SET state = 'running' WHERE id IN (SELECT job_id FROM temp.verdict);
 UPDATE main.job SET state = v.state, failure = v.failure, attempt_id = v.attempt_id
 FROM temp.verdict AS v WHERE v.job_id = main.job.id;
+
+DROP TABLE temp.same_runner;
+DROP TABLE temp.arrival;
+DROP TABLE temp.verdict;

@@ -12,6 +12,8 @@ CREATE TABLE builtin_rule (
     level    TEXT NOT NULL DEFAULT 'exclude',
     needs    TEXT NOT NULL,         -- keys without which it says nothing: "hidden heads", "tp|op|mp" for one of them;
                                     -- "[predict]": a table that asks for predictions
+    since    TEXT,                  -- the first and the last release of what it is about that it holds for: "0.14"; NULL:
+    until    TEXT,                  -- any. Without a release said the newest counts
     rule_set TEXT                   -- in force only where [sweep] rule_sets names it; NULL: always
 );
 
@@ -32,9 +34,9 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'global batch must be a multiple of micro-batch x data-parallel degree',
  'Megatron-LM num_microbatches_calculator.py'),
 (40, 'hidden-divides-by-heads', 'exclude', 'hidden heads',
- 'hidden % heads = 0',
- 'hidden size must be a multiple of the number of attention heads',
- 'Megatron-LM arguments.py: kv_channels = hidden_size / num_attention_heads'),
+ 'CASE WHEN coalesce(head_dim, kv_channels, head_size, qk_head_dim, kv_lora_rank) IS NULL THEN hidden % heads = 0 END',
+ 'hidden size must be a multiple of the number of attention heads where no head dimension is given',
+ 'Megatron-LM transformer_config.py: kv_channels = hidden_size / num_attention_heads where it is not given'),
 (50, 'heads-divide-by-tp', 'exclude', 'heads tp|op|mp',
  'heads % coalesce(tp, op, mp) = 0',
  'attention heads must be a multiple of the tensor-parallel degree',
@@ -43,10 +45,19 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'kv_heads % coalesce(tp, op, mp) = 0 OR coalesce(tp, op, mp) % kv_heads = 0',
  'key-value heads must divide among, or be replicated evenly over, the tensor-parallel ranks',
  'Megatron-LM transformer_config.py: num_query_groups'),
-(70, 'layers-divide-by-pp', 'exclude', 'layers pp',
- 'layers % (pp * coalesce(vpp, 1)) = 0',
- 'layers must be a multiple of pipeline stages (x virtual stages)',
- 'Megatron-LM transformer_config.py'),
+-- Frameworks cut what does not divide: nanotron by cost, DeepSpeed and torchtitan by their partition methods, Megatron-LM
+-- by a layout. A profile whose framework asserts a split has a rule of its own.
+(70, 'layers-divide-by-pp', 'warn', 'layers pp',
+ 'CASE WHEN coalesce(pipeline_layout, first_stage_layers, last_stage_layers) IS NULL
+            AND NOT coalesce(account_embedding, false) AND NOT coalesce(account_loss, false)
+       THEN layers % (pp * coalesce(vpp, 1)) = 0 END',
+ 'pipeline stages (x virtual stages) hold different numbers of layers, and the slowest sets the pace',
+ 'Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 2.2'),
+-- A stage may hold the embedding, the head or a further head alone, but not nothing.
+(75, 'stages-have-layers', 'exclude', 'layers pp',
+ 'pp <= layers + coalesce(decoder_layers, 0) + coalesce(mtp_layers, 0) + 2',
+ 'there are more pipeline stages than layers, embedding and head to fill them',
+ 'Megatron-LM pipeline_parallel_layer_layout.py: embedding, decoder, mtp and loss are what a stage may hold'),
 (80, 'sequence-divides-by-cp', 'exclude', 'seq cp',
  'seq % (2 * cp) = 0 OR cp = 1',
  'sequence length must be a multiple of twice the context-parallel degree',
@@ -59,6 +70,16 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'experts % ep = 0',
  'experts must be a multiple of the expert-parallel degree',
  'Megatron-LM transformer_config.py: num_moe_experts'),
+(103, 'expert-ranks-divide-devices', 'exclude', 'ep',
+ 'gpus % (ep * coalesce(etp, 1) * coalesce(pp, 1)) = 0',
+ 'expert-parallel x expert-tensor-parallel x pipeline-parallel degree must divide the number of devices',
+ 'Megatron-LM parallel_state.py: world_size % expert_tensor_model_pipeline_parallel_size; torchtitan parallel_dims.py'),
+(106, 'shards-divide-ranks', 'exclude', 'shard_ranks',
+ 'CASE WHEN shard_ranks > 0
+       THEN coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1))) * coalesce(cp, 1)
+            % shard_ranks = 0 END',
+ 'the ranks that share a parameter must divide the data-parallel (x context-parallel) ranks evenly',
+ 'torch distributed/device_mesh.py: a mesh of replicate x shard holds every rank once'),
 (110, 'micro-batches-fill-pipeline', 'warn', 'pp gradient_accumulation',
  'CASE WHEN pp > 1 THEN gradient_accumulation >= pp END',
  'fewer micro-batches than pipeline stages leave stages idle',

@@ -10,18 +10,19 @@ CREATE VIEW current_sweep AS
 SELECT * FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1;
 
 -- How many jobs of the current sweep are in which state. What a runner has claimed and not started yet is pending;
--- pruned: needs no less device memory than a job that ran out of it.
+-- pruned: needs no less device memory than a job that ran out of it; held: waits for its host (job.held says why).
 CREATE VIEW progress AS
 SELECT CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'
+            WHEN j.held IS NOT NULL THEN 'held'
             WHEN j.state = 'running' AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state = 'running')
             THEN 'pending' ELSE j.state END AS state, j.failure, count(*) AS jobs
 FROM job AS j
 WHERE j.sweep_id = (SELECT id FROM current_sweep)
 GROUP BY 1, 2;
 
--- Every failed attempt, newest first, with its reason and the end of its output.
+-- Every failed attempt, newest first, with its reason, what followed of it and the end of its output.
 CREATE VIEW failures AS
-SELECT j.id AS job, a.number AS attempt, a.failure, a.message, a.exit_code, a.signal, a.limit_ms, a.duration_ms,
+SELECT j.id AS job, a.number AS attempt, a.failure, a.message, a.consequence, a.exit_code, a.signal, a.limit_ms, a.duration_ms,
        a.directory, a.log_tail, a.command,
        strftime('%Y-%m-%dT%H:%M:%SZ', a.ended / 1000, 'unixepoch') AS ended
 FROM attempt AS a

@@ -7,7 +7,7 @@ WITH scored AS (
     FROM current_sweep AS s
     JOIN job AS j ON j.sweep_id = s.id AND j.state = 'ok'
     JOIN summary AS v ON v.attempt_id = j.attempt_id AND v.name = s.objective
-    WHERE v.value > -9e999 AND v.value < 9e999
+    WHERE v.value IS NOT NULL
 )
 SELECT coalesce(m.name, m.json) AS model, (SELECT objective FROM current_sweep) AS objective, x.value, x.job,
        p.json AS parallel_spec, x.ok_jobs

@@ -7,7 +7,7 @@ WITH member AS (
     JOIN spec AS k ON k.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)
     JOIN json_each(k.json) AS e
     LEFT JOIN summary AS v ON v.attempt_id = j.attempt_id AND v.name = s.objective AND j.state = 'ok'
-                              AND v.value > -9e999 AND v.value < 9e999
+                              AND v.value IS NOT NULL
 )
 SELECT name, setting, count(*) AS jobs, sum(state = 'ok') AS ok, sum(failure IS 'oom') AS out_of_memory,
        sum(state = 'failed' AND failure IS NOT 'oom') AS failed, round(avg(score), 3) AS mean, min(score) AS lowest,

@@ -1,10 +1,28 @@
--- Measurements that scatter: standard deviation against the mean of one attempt's samples. Measure these longer, or
--- with [job] repeat, before trusting a small difference.
-SELECT a.job_id AS job, s.name AS metric, s.count AS samples, round(s.mean, 3) AS mean, round(s.stddev, 3) AS stddev,
-       round(100.0 * s.stddev / abs(s.mean), 1) AS percent
+-- Measurements that scatter: how far the samples of one attempt are from a smooth course, against their mean. Measure
+-- these longer, or with [job] repeat, before trusting a small difference. A curve is no noise: by second differences,
+-- which a straight line has none of, the trend of a loss does not count (a sample's own deviation makes 6 times its
+-- variance in their squares). Warm-up is left out.
+WITH sample AS (
+    SELECT m.attempt_id, m.name, m.value, row_number() OVER course AS place, lag(m.value) OVER course AS before,
+           lag(m.value, 2) OVER course AS earlier
+    FROM metric AS m
+    JOIN job AS j ON j.attempt_id = m.attempt_id
+    WHERE m.value IS NOT NULL
+    WINDOW course AS (PARTITION BY m.attempt_id, m.name ORDER BY m.sequence)
+),
+scatter AS (
+    SELECT s.attempt_id, s.name, sqrt(avg((value - 2 * before + earlier) * (value - 2 * before + earlier)) / 6) AS noise
+    FROM sample AS s
+    LEFT JOIN metric_definition AS d ON d.name = s.name
+    WHERE place > coalesce(d.warmup, 0) + 2
+    GROUP BY 1, 2
+)
+SELECT a.job_id AS job, s.name AS metric, s.count AS samples, round(s.mean, 3) AS mean, round(c.noise, 3) AS noise,
+       round(100.0 * c.noise / abs(s.mean), 1) AS percent
 FROM summary AS s
 JOIN attempt AS a ON a.id = s.attempt_id
 JOIN job AS j ON j.attempt_id = a.id
-WHERE s.count > 1 AND s.mean <> 0 AND s.stddev > 0
+JOIN scatter AS c ON c.attempt_id = s.attempt_id AND c.name = s.name
+WHERE s.mean <> 0 AND c.noise > 0
 ORDER BY percent DESC
 LIMIT 20;

@@ -2,9 +2,10 @@
 #ifndef MESHSWEEP_CLI_BATCH_NOTICE_H
 #define MESHSWEEP_CLI_BATCH_NOTICE_H
 
-#include "store/best.h"
+#include "results/best.h"
 
-/* A step of a larger batch does more: who wins across batches may not win at an equal one. Nothing where all are equal. */
+/* A step of a larger batch does more: who wins across batches may not win at an equal one. Nothing where all are
+ * equal. */
 void batch_notice_say(const struct batch_spread *s);
 
 #endif

@@ -7,37 +7,22 @@
 #define COMMANDS_MOST 32
 
 const struct command *const commands[] = {
-    &run_command,
-    &plan_command,
-    &status_command,
-    &results_command,
-    &best_command,
-    &stale_command,
-    &show_command,
-    &tail_command,
-    &compare_command,
-    &report_command,
-    &why_command,
-    &predict_command,
-    &deepspeed_command,
-    &export_command,
-    &import_command,
-    &merge_command,
-    &check_command,
-    &replay_command,
-    &search_model_command,
-    &selftest_command,
-    &completion_command,
-    &manual_command,
-    NULL,
+    &run_command,        &plan_command,   &status_command,   &results_command,
+    &best_command,       &stale_command,  &show_command,     &tail_command,
+    &compare_command,    &report_command, &why_command,      &predict_command,
+    &deepspeed_command,  &export_command, &import_command,   &merge_command,
+    &backup_command,     &check_command,  &replay_command,   &search_model_command,
+    &ask_command,        &tell_command,   &selftest_command, &init_command,
+    &completion_command, &manual_command, &help_command,     NULL,
 };
 
 const struct exit_status_text exit_status_texts[] = {
     {"0", "all well"},
-    {"1", "an operation failed"},
+    {"1", "an operation failed; of compare --fail-slower: it is slower"},
     {"2", "wrong use or a wrong sweep file"},
-    {"3", "finished, some jobs failed"},
+    {"3", "finished, some jobs failed; of stale: some results are; of compare --fail-slower: too few repeats to tell"},
     {"4", "nothing matched"},
+    {"5", "jobs are left that the host could not run; nothing of that failed"},
     {"128+n", "ended by signal n"},
     {NULL, NULL},
 };
@@ -56,14 +41,17 @@ void command_add_help(const struct command *c, struct buffer *out)
 
 void commands_add_help(struct buffer *out)
 {
-    buffer_printf(out, "usage: meshsweep [COMMAND] [OPTIONS]\n\n"
-                       "Sweeps configurations of distributed training: one TOML file in, a database of results out.\n\n");
+    buffer_printf(out,
+                  "usage: meshsweep [COMMAND] [OPTIONS]\n\n"
+                  "Sweeps configurations of distributed training: one TOML file in, a database\nof results out.\n\n");
     for (const struct command *const *c = commands; *c; c++)
         buffer_printf(out, "  %-12s  %s\n", (*c)->name, (*c)->summary);
     buffer_printf(out,
-                  "\nWithout a command it is `%s`. `meshsweep COMMAND --help` tells the options and an example.\n"
-                  "Exit status: 0 all well, 1 an operation failed, 2 wrong use or a wrong sweep file, 3 some jobs\n"
-                  "failed, 4 nothing matched, 128 + n ended by signal n.\n",
+                  "\nWithout a command it is `%s`. `meshsweep COMMAND --help` tells the options\nand an example.\n"
+                  "Exit status: 0 all well, 1 an operation failed, 2 wrong use or a wrong sweep\n"
+                  "file, 3 some jobs failed, 4 nothing matched, 5 jobs are left that the host\n"
+                  "could not run, 6 the first jobs failed alike and the rest was not started,\n"
+                  "128 + n ended by signal n.\n",
                   run_command.name);
 }
 
@@ -107,8 +95,11 @@ static bool follows_unknown_option(char *const *argv, size_t at)
     return false;
 }
 
-static const struct command *unknown_command(const char *word, struct error *e)
+const struct command *command_by_name(const char *word, struct error *e)
 {
+    for (const struct command *const *c = commands; *c; c++)
+        if (strcmp((*c)->name, word) == 0)
+            return *c;
     const char *names[COMMANDS_MOST];
     size_t count = 0;
     for (const struct command *const *c = commands; *c && count < COMMANDS_MOST; c++)
@@ -127,11 +118,8 @@ const struct command *command_find(char *const *argv, size_t *at, struct error *
     const char *word = argv[*at];
     if (!word)
         return &run_command;
-    for (const struct command *const *c = commands; *c; c++)
-        if (strcmp((*c)->name, word) == 0)
-            return *c;
     if (!follows_unknown_option(argv, *at))
-        return unknown_command(word, e);
+        return command_by_name(word, e);
     while (argv[*at])
         (*at)++;
     return &run_command;

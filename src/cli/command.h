@@ -13,17 +13,19 @@
 
 enum exit_status {
     STATUS_OK = 0,
-    STATUS_FAILED = 1,      /* an operation failed */
+    STATUS_FAILED = 1,      /* an operation failed; what is compared is slower */
     STATUS_USAGE = 2,       /* wrong use or a wrong sweep file */
-    STATUS_JOBS_FAILED = 3, /* finished, some jobs failed */
+    STATUS_JOBS_FAILED = 3, /* finished, some jobs failed; some results are stale; repeats are too few to tell */
     STATUS_NOTHING = 4,     /* nothing matched */
+    STATUS_HELD = 5,        /* jobs are left that the host could not run */
+    STATUS_ALIKE = 6,       /* the first jobs failed alike, and the rest was not started */
     STATUS_SIGNAL = 128,    /* plus the signal's number */
 };
 
 /* What a command was given. */
 struct arguments {
-    const void *options;  /* the command's own struct, filled */
-    char *const *words;   /* that are no options, NULL-terminated */
+    const void *options; /* the command's own struct, filled */
+    char *const *words;  /* that are no options, NULL-terminated */
     size_t word_count;
     char *const *program; /* the words after "--", NULL-terminated; NULL without "--". See takes_program */
 };
@@ -36,6 +38,7 @@ struct command {
     const struct option *options;
     size_t options_bytes; /* of the struct that `options` fills */
     size_t words_most;
+    const char *const *words;                  /* what a shell offers for them, NULL-terminated; NULL: files */
     bool takes_program, first_word_is_program; /* as in struct option_rules */
     /* Returns an exit status, or -1 with `e` filled: then the error is printed and its kind says the status. */
     int (*run)(const struct arguments *a, struct error *e);
@@ -45,9 +48,10 @@ struct command {
 extern const struct command *const commands[];
 
 extern const struct command run_command, plan_command, status_command, results_command, best_command, why_command,
-    export_command, check_command, search_model_command, selftest_command, predict_command, deepspeed_command, compare_command,
-    merge_command,
-    show_command, tail_command, import_command, replay_command, report_command, manual_command, completion_command, stale_command;
+    export_command, check_command, search_model_command, selftest_command, predict_command, deepspeed_command,
+    compare_command, merge_command, show_command, tail_command, import_command, replay_command, report_command,
+    manual_command, completion_command, stale_command, backup_command, ask_command, tell_command, help_command,
+    init_command;
 
 /* What the exit statuses mean; the last one has a NULL status. */
 struct exit_status_text {
@@ -61,6 +65,9 @@ void command_add_help(const struct command *c, struct buffer *out);
 
 /* Appends the help of the tool: its commands and what all have in common. */
 void commands_add_help(struct buffer *out);
+
+/* NULL for a name that no command has, with `e` filled, which suggests the nearest one. */
+const struct command *command_by_name(const char *word, struct error *e);
 
 /* The command that `argv` (without the program's name) names, and where: the first word that is neither an option nor
  * an option's value. `*at` is its index, the count of words when no command is named (or an unknown option stands

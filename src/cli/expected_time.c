@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "store/durations.h"
-#include "store/open.h"
+#include "database/open.h"
+#include "report/countdown.h"
+#include "results/durations.h"
 #include "util/memory.h"
 
 #define LOOK_EVERY_MS 5000
@@ -56,5 +57,5 @@ int64_t expected_time_ms(struct expected_time *t, const struct run_counts *c)
     }
     if (!(t->waiting_ms >= SHORT_MS) || c->running <= 0)
         return -1;
-    return (int64_t)(t->waiting_ms * ((double)c->pending + (double)c->running / 2) / (double)c->running);
+    return countdown_estimate_ms(t->waiting_ms, c->pending, c->running);
 }

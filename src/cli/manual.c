@@ -63,13 +63,15 @@ static void add_command(struct buffer *out, const struct command *c)
 
 void manual_add(struct buffer *out)
 {
-    buffer_add_text(out, ".\\\" Made by meshsweep manual from its command table.\n.TH MESHSWEEP 1 \"\" \"meshsweep "
-                         MESHSWEEP_VERSION "\"\n.SH NAME\nmeshsweep \\- sweep configurations of distributed training\n"
-                         ".SH SYNOPSIS\n\\fBmeshsweep\\fR [\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n"
-                         "One TOML file describes models, clusters, training and parallel specs.\n"
-                         "meshsweep enumerates the combinations that fit together under named rules, runs each as a job\n"
-                         "(local or Slurm), records everything in a SQLite database, and goes on where it was stopped.\n"
-                         ".PP\nWithout a command it is \\fB");
+    buffer_add_text(out,
+                    ".\\\" Made by meshsweep manual from its command table.\n.TH MESHSWEEP 1 \"\" "
+                    "\"meshsweep " MESHSWEEP_VERSION
+                    "\"\n.SH NAME\nmeshsweep \\- sweep configurations of distributed training\n"
+                    ".SH SYNOPSIS\n\\fBmeshsweep\\fR [\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n"
+                    "One TOML file describes models, clusters, training and parallel specs.\n"
+                    "meshsweep enumerates the combinations that fit together under named rules, runs each as a job\n"
+                    "(local or Slurm), records everything in a SQLite database, and goes on where it was stopped.\n"
+                    ".PP\nWithout a command it is \\fB");
     add_troff(out, run_command.name);
     buffer_add_text(out, "\\fR.\n.SH COMMANDS\n");
     for (const struct command *const *c = commands; *c; c++)
@@ -82,8 +84,9 @@ void manual_add(struct buffer *out)
         buffer_printf(out, ".TP\n.B %s\n%s\n", s->status, s->meaning);
     buffer_add_text(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nset and not empty: no colours (see no\\-color.org)\n"
                          ".TP\n.B COLUMNS\nwidth of the terminal\n"
-                         ".SH FILES\n.TP\n.I results.db\nthe database\n.TP\n.I results.db.d\nfiles of the attempts: output and "
-                         "metrics\n.SH SEE ALSO\n.BR sqlite3 (1)\n");
+                         ".SH FILES\n.TP\n.I results.db\nthe database\n.TP\n.I results.db.d\nfiles of the attempts: "
+                         "output and "
+                         "metrics\n.SH SEE ALSO\n.BR meshsweep (5),\n.BR sqlite3 (1)\n");
 }
 
 /* --- completion --- */
@@ -94,10 +97,29 @@ static bool takes_file(const struct option *o)
     return o->value && (strcmp(o->value, "FILE") == 0 || strcmp(o->value, "DIR") == 0);
 }
 
-static void add_choices(struct buffer *out, const struct option *o)
+/* Those that can be given: a choice of several words says only what stands when it is not given. */
+static void add_choices(struct buffer *out, const char *const *choices)
 {
-    for (size_t i = 0; o->choices[i]; i++)
-        buffer_printf(out, "%s%s", i ? " " : "", o->choices[i]);
+    bool any = false;
+    for (; *choices; choices++) {
+        if (strchr(*choices, ' '))
+            continue;
+        buffer_printf(out, "%s%s", any ? " " : "", *choices);
+        any = true;
+    }
+}
+
+/* What stands for the words of the command that are no options; false: files. */
+static bool add_words(struct buffer *out, const struct command *c)
+{
+    if (c != &help_command) {
+        if (c->words)
+            add_choices(out, c->words);
+        return c->words != NULL;
+    }
+    for (const struct command *const *other = commands; *other; other++)
+        buffer_printf(out, "%s%s", other == commands ? "" : " ", (*other)->name);
+    return true;
 }
 
 /* Within single quotes. */
@@ -120,33 +142,66 @@ static void add_bash_options(struct buffer *out, const struct option *table)
     }
 }
 
+/* A value stands behind a blank or "=", one that may be left out behind "=" only; of several with commas between them
+ * it is the last one that is completed. */
+static void add_bash_value(struct buffer *out, const struct command *c, const struct option *o)
+{
+    buffer_printf(out, "        %s:--%s=", c->name, o->name);
+    if (!o->value_optional)
+        buffer_printf(out, "|%s:--%s", c->name, o->name);
+    if (!o->value_optional && o->letter)
+        buffer_printf(out, "|%s:-%c", c->name, o->letter);
+    buffer_add_text(out, ") COMPREPLY=(");
+    if (o->choices) {
+        buffer_add_text(out, o->kind == OPTION_CHOICE ? "$(compgen -W '" : "$(compgen -P \"$several\" -W '");
+        add_choices(out, o->choices);
+        buffer_add_text(out, o->kind == OPTION_CHOICE ? "' -- \"$current\")" : "' -- \"${current#\"$several\"}\")");
+    } else if (takes_file(o)) {
+        buffer_add_text(out, "$(compgen -f -- \"$current\")");
+    }
+    buffer_add_text(out, "); return ;;\n");
+}
+
 static void add_bash_values(struct buffer *out, const struct command *c)
 {
-    for (const struct option *o = c->options; o->name; o++) {
-        if (o->kind == OPTION_FLAG || o->value_optional)
-            continue;
-        buffer_printf(out, "        %s:--%s", c->name, o->name);
-        if (o->letter)
-            buffer_printf(out, "|%s:-%c", c->name, o->letter);
-        buffer_add_text(out, ") COMPREPLY=(");
-        if (o->kind == OPTION_CHOICE) {
-            buffer_add_text(out, "$(compgen -W '");
-            add_choices(out, o);
-            buffer_add_text(out, "' -- \"$current\")");
-        } else if (takes_file(o)) {
-            buffer_add_text(out, "$(compgen -f -- \"$current\")");
-        }
-        buffer_add_text(out, "); return ;;\n");
+    for (const struct option *o = c->options; o->name; o++)
+        if (o->kind != OPTION_FLAG)
+            add_bash_value(out, c, o);
+    for (const struct option *o = common_option_table; o->name; o++)
+        if (o->kind != OPTION_FLAG)
+            add_bash_value(out, c, o);
+}
+
+static void add_bash_words(struct buffer *out)
+{
+    for (const struct command *const *c = commands; *c; c++) {
+        struct buffer words = BUFFER_INIT;
+        if (add_words(&words, *c))
+            buffer_printf(out, "        %s) COMPREPLY=($(compgen -W '%s' -- \"$current\")) ;;\n", (*c)->name,
+                          buffer_text(&words));
+        buffer_free(&words);
     }
+}
+
+static void add_command_names(struct buffer *out, const char *between)
+{
+    for (const struct command *const *c = commands; *c; c++)
+        buffer_printf(out, "%s%s", c == commands ? "" : between, (*c)->name);
 }
 
 void completion_add_bash(struct buffer *out)
 {
-    buffer_add_text(out, "# Made by meshsweep completion bash.\n_meshsweep()\n{\n"
-                         "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word\n"
-                         "    COMPREPLY=()\n    for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n        case $word in\n        ");
-    for (const struct command *const *c = commands; *c; c++)
-        buffer_printf(out, "%s%s", c == commands ? "" : "|", (*c)->name);
+    buffer_add_text(out,
+                    "# Made by meshsweep completion bash.\n_meshsweep()\n{\n"
+                    "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word "
+                    "several=\n    COMPREPLY=()\n"
+                    /* bash takes "=" for a word of its own. */
+                    "    if [ \"$current\" = = ]; then\n        current= before=$before=\n"
+                    "    elif [ \"$before\" = = ] && [ \"$COMP_CWORD\" -ge 2 ]; then\n"
+                    "        before=${COMP_WORDS[COMP_CWORD - 2]}=\n    fi\n"
+                    "    case $current in *,*) several=${current%,*}, ;; esac\n"
+                    "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n        case $word in\n        ");
+    add_command_names(out, "|");
     buffer_add_text(out, ") command=$word; break ;;\n        esac\n    done\n");
     buffer_printf(out, "    case ${command:-%s}:$before in\n", run_command.name);
     for (const struct command *const *c = commands; *c; c++)
@@ -159,10 +214,11 @@ void completion_add_bash(struct buffer *out)
     }
     buffer_add_text(out, "        esac\n        COMPREPLY=($(compgen -W \"$word");
     add_bash_options(out, common_option_table);
-    buffer_add_text(out, "\" -- \"$current\")) ;;\n    *) [ -n \"$command\" ] || COMPREPLY=($(compgen -W '");
-    for (const struct command *const *c = commands; *c; c++)
-        buffer_printf(out, "%s%s", c == commands ? "" : " ", (*c)->name);
-    buffer_add_text(out, "' -- \"$current\")) ;;\n    esac\n}\ncomplete -o default -F _meshsweep meshsweep\n");
+    buffer_add_text(out, "\" -- \"$current\")) ;;\n    *) case $command in\n        '') COMPREPLY=($(compgen -W '");
+    add_command_names(out, " ");
+    buffer_add_text(out, "' -- \"$current\")) ;;\n");
+    add_bash_words(out);
+    buffer_add_text(out, "        esac ;;\n    esac\n}\ncomplete -o default -F _meshsweep meshsweep\n");
 }
 
 /* In zsh's specifications a colon ends the text and a bracket the description. */
@@ -194,9 +250,12 @@ static void add_zsh_option(struct buffer *out, const struct option *o)
         add_zsh_text(out, o->value);
         buffer_add_char(out, ':');
     }
-    if (o->kind == OPTION_CHOICE) {
+    if (o->choices && o->kind != OPTION_CHOICE) {
+        buffer_add_text(out, "_sequence compadd - ");
+        add_choices(out, o->choices);
+    } else if (o->choices) {
         buffer_add_char(out, '(');
-        add_choices(out, o);
+        add_choices(out, o->choices);
         buffer_add_char(out, ')');
     } else if (takes_file(o)) {
         buffer_add_text(out, "_files");
@@ -212,15 +271,23 @@ void completion_add_zsh(struct buffer *out)
         add_zsh_text(out, (*c)->summary);
         buffer_add_text(out, "'\n");
     }
-    buffer_printf(out, ")\nif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n    _describe command commands\n    return\nfi\n"
-                       "local name=$words[2]\n[[ $name != -* ]] || name=%s\ncase $name in\n", run_command.name);
+    buffer_printf(out,
+                  ")\nif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n    _describe command commands\n    "
+                  "return\nfi\n"
+                  "local name=$words[2]\n[[ $name != -* ]] || name=%s\ncase $name in\n",
+                  run_command.name);
     for (const struct command *const *c = commands; *c; c++) {
         buffer_printf(out, "%s)\n    _arguments", (*c)->name);
         for (const struct option *o = (*c)->options; o->name; o++)
             add_zsh_option(out, o);
         for (const struct option *o = common_option_table; o->name; o++)
             add_zsh_option(out, o);
-        buffer_add_text(out, " \\\n        '*:file:_files'\n    ;;\n");
+        struct buffer words = BUFFER_INIT;
+        if (add_words(&words, *c))
+            buffer_printf(out, " \\\n        '1:word:(%s)'\n    ;;\n", buffer_text(&words));
+        else
+            buffer_add_text(out, " \\\n        '*:file:_files'\n    ;;\n");
+        buffer_free(&words);
     }
     buffer_add_text(out, "esac\n");
 }
@@ -236,9 +303,9 @@ static void add_fish_option(struct buffer *out, const char *command, const struc
     buffer_add_text(out, " -d '");
     add_quoted(out, o->help);
     buffer_add_char(out, '\'');
-    if (o->kind == OPTION_CHOICE) {
+    if (o->choices) {
         buffer_add_text(out, " -x -a '");
-        add_choices(out, o);
+        add_choices(out, o->choices);
         buffer_add_char(out, '\'');
     } else if (o->kind != OPTION_FLAG && !o->value_optional) {
         buffer_add_text(out, takes_file(o) ? " -r -F" : " -x");
@@ -249,12 +316,18 @@ static void add_fish_option(struct buffer *out, const char *command, const struc
 void completion_add_fish(struct buffer *out)
 {
     buffer_add_text(out, "# Made by meshsweep completion fish.\n");
-    for (const struct command *const *c = commands; *c; c++) {
-        buffer_printf(out, "complete -c meshsweep -n __fish_use_subcommand -a %s -d '", (*c)->name);
-        add_quoted(out, (*c)->summary);
+    for (const struct command *const *next = commands; *next; next++) {
+        const struct command *c = *next;
+        buffer_printf(out, "complete -c meshsweep -n __fish_use_subcommand -a %s -d '", c->name);
+        add_quoted(out, c->summary);
         buffer_add_text(out, "'\n");
-        for (const struct option *o = (*c)->options; o->name; o++)
-            add_fish_option(out, (*c)->name, o);
+        for (const struct option *o = c->options; o->name; o++)
+            add_fish_option(out, c->name, o);
+        struct buffer words = BUFFER_INIT;
+        if (add_words(&words, c))
+            buffer_printf(out, "complete -c meshsweep -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", c->name,
+                          buffer_text(&words));
+        buffer_free(&words);
     }
     for (const struct option *o = common_option_table; o->name; o++)
         add_fish_option(out, NULL, o);

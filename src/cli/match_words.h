@@ -5,7 +5,7 @@
 #include "space/match.h"
 #include "util/buffer.h"
 
-/* Appends "  predicted 18.2 MiB (may not fit), 0.12 s a step"; nothing where nothing is predicted. */
+/* Appends "  predicted 18.2 MiB reserved, rank 0 (may not fit), 0.12 s a step"; nothing where nothing is predicted. */
 void match_add_prediction(const struct match *m, struct buffer *out);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,15 +13,25 @@
 
 static const char *const colour_words[] = {"auto", "always", "never", NULL}; /* enum colour_choice */
 
-#define HELP_COLUMNS 100
+#define HELP_COLUMNS 80
 
 const struct option common_option_table[] = {
-    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = offsetof(struct option_words, help),
+    {.name = "help",
+     .letter = 'h',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct option_words, help),
      .help = "this text"},
-    {.name = "version", .kind = OPTION_FLAG, .offset = offsetof(struct option_words, version),
+    {.name = "version",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct option_words, version),
      .help = "versions of the tool and its libraries"},
-    {.name = "color", .kind = OPTION_CHOICE, .offset = offsetof(struct option_words, color), .value = "WHEN",
-     .help = "auto, always or never", .choices = colour_words, .fallback = "auto"},
+    {.name = "color",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct option_words, color),
+     .value = "WHEN",
+     .help = "auto, always or never",
+     .choices = colour_words,
+     .fallback = "auto"},
     {.name = NULL},
 };
 
@@ -163,7 +174,8 @@ static int set_value(const struct option *o, const char *text, void *target, str
         return set_choice(o, text, member, e);
     case OPTION_DURATION:
         if (!parse_duration_ms(text, member))
-            return error_set(e, ERROR_USAGE, "--%s %s: must be a duration such as 90, 90s, 10m or 1h30m", o->name, text);
+            return error_set(e, ERROR_USAGE, "--%s %s: must be a duration such as 90, 90s, 10m or 1h30m", o->name,
+                             text);
         return 0;
     }
     return 0;
@@ -203,6 +215,17 @@ static const char *next_value(struct cursor *c, const struct option *o, struct e
     return word;
 }
 
+/* "2 3" of "--zero-stages 2 3". */
+static const char *join_words(struct cursor *c, const char *value)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, value);
+    for (; c->argv[c->next] && isdigit((unsigned char)c->argv[c->next][0]); c->next++)
+        buffer_printf(&b, " %s", c->argv[c->next]);
+    free(c->words->joined);
+    return c->words->joined = buffer_take(&b);
+}
+
 static int read_long(struct cursor *c, const char *word, struct error *e)
 {
     const char *name = word + 2;
@@ -220,6 +243,8 @@ static int read_long(struct cursor *c, const char *word, struct error *e)
         return error_set(e, ERROR_USAGE, "option --%s takes no value", o->name);
     if (!value && wants_next_word(o) && !(value = next_value(c, o, e)))
         return -1;
+    if (o->many)
+        value = join_words(c, value);
     return set_value(o, value ? value : "", target, e);
 }
 
@@ -280,6 +305,7 @@ int options_parse(const struct option_rules *rules, char *const *argv, void *tar
         }
         if (read_one(rules, &c, &options_ended, e) < 0) {
             free(words.items);
+            free(words.joined);
             return -1;
         }
         if (options_ended && rules->takes_program) {
@@ -317,6 +343,22 @@ static size_t names_width(const struct option *table)
     return width;
 }
 
+/* Words of the text from column `indent` on, broken before HELP_COLUMNS. */
+static void add_wrapped(const char *text, size_t indent, struct buffer *out)
+{
+    size_t column = indent;
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        size_t length = strcspn(text, " ");
+        if (column > indent && column + 1 + length > HELP_COLUMNS) {
+            buffer_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        }
+        buffer_printf(out, "%s%.*s", column > indent ? " " : "", (int)length, text);
+        column += length + (column > indent ? 1 : 0);
+        text += length;
+    }
+}
+
 static void add_lines(const struct option *table, size_t width, struct buffer *out)
 {
     for (; table->name; table++) {
@@ -324,9 +366,11 @@ static void add_lines(const struct option *table, size_t width, struct buffer *o
         if (table->rare)
             continue;
         add_names(table, out);
-        buffer_printf(out, "%*s  %s", (int)(width - (out->length - start)), "", table->help);
-        if (table->fallback)
-            buffer_printf(out, " (default %s)", table->fallback);
+        buffer_printf(out, "%*s  ", (int)(width - (out->length - start)), "");
+        char *text =
+            table->fallback ? xasprintf("%s (default %s)", table->help, table->fallback) : xstrdup(table->help);
+        add_wrapped(text, width + 2, out);
+        free(text);
         buffer_add_char(out, '\n');
     }
 }

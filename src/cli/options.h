@@ -20,17 +20,20 @@ enum option_kind {
 };
 
 struct option {
-    const char *name;      /* the long name without dashes; NULL ends the table */
-    char letter;           /* the short name; 0: none */
+    const char *name; /* the long name without dashes; NULL ends the table */
+    char letter;      /* the short name; 0: none */
     enum option_kind kind;
-    size_t offset;         /* of the member in the command's struct of options */
-    const char *value;     /* what help calls the value: "FILE" */
-    const char *help;      /* a few words */
-    const char *fallback;  /* what stands when it is not given, as it would be written; NULL: zero bytes. In help */
-    const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
-    double least, most;    /* OPTION_INT, OPTION_DOUBLE: inclusive; both 0: no bounds */
-    bool rare;             /* help has its name alone, the manual the rest */
-    bool value_optional;   /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
+    size_t offset;        /* of the member in the command's struct of options */
+    const char *value;    /* what help calls the value: "FILE" */
+    const char *help;     /* a few words */
+    const char *fallback; /* what stands when it is not given, as it would be written; NULL: zero bytes. In help */
+    const char *const
+        *choices;        /* OPTION_CHOICE: NULL-terminated; OPTION_STRING: what a shell offers for a value, or for
+                                   each of several with commas between them */
+    double least, most;  /* OPTION_INT, OPTION_DOUBLE: inclusive; both 0: no bounds */
+    bool rare;           /* help has its name alone, the manual the rest */
+    bool value_optional; /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
+    bool many;           /* OPTION_STRING: the words that follow its value and begin with a digit belong to it too */
 };
 
 /* -h, --help, --version and --color, which every table has. */
@@ -39,19 +42,20 @@ extern const struct option common_option_table[];
 /* How words that are no options are taken. */
 struct option_rules {
     const struct option *table;
-    size_t words_most;    /* words that are no options; more are an error */
-    bool takes_program;   /* words after "--" are a program's, kept apart; else "--" only ends the options */
+    size_t words_most;          /* words that are no options; more are an error */
+    bool takes_program;         /* words after "--" are a program's, kept apart; else "--" only ends the options */
     bool first_word_is_program; /* with takes_program: so are those from the first one that is no option on */
 };
 
 /* What the arguments say besides the members that were set. Words are borrowed from argv. */
 struct option_words {
-    char **items;     /* in order, NULL-terminated; the caller's to free(), the words are not */
+    char **items; /* in order, NULL-terminated; the caller's to free(), the words are not */
     size_t count;
     char *const *program; /* NULL-terminated as argv is; NULL when there is none */
-    bool help;        /* -h or --help: nothing else was looked at */
-    bool version;     /* --version: likewise */
-    int color;        /* --color: enum colour_choice */
+    char *joined;         /* the value of an option that takes many words; the caller's to free() */
+    bool help;            /* -h or --help: nothing else was looked at */
+    bool version;         /* --version: likewise */
+    int color;            /* --color: enum colour_choice */
 };
 
 /* Reads `argv` (NULL-terminated, without the program's and the command's name) into `*target`, which was zeroed and
@@ -65,7 +69,8 @@ struct option_words {
 int options_parse(const struct option_rules *rules, char *const *argv, void *target, struct option_words *out,
                   struct error *e);
 
-/* Whether `word`, as it stands on a command line, is an option of `table` or of every table whose value is the next word. */
+/* Whether `word`, as it stands on a command line, is an option of `table` or of every table whose value is the next
+ * word. */
 bool option_takes_next_word(const struct option *table, const char *word);
 
 /* Whether `word`, which begins with "-", begins with an option of `table` or one that every table has. */

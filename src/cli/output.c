@@ -14,6 +14,7 @@
 
 #include "cli/command.h"
 #include "report/text.h"
+#include "util/memory.h"
 #include "util/parse.h"
 
 /* `meshsweep results | head` is no failure of anybody: no message, and nothing more is written at exit. */
@@ -97,7 +98,7 @@ int output_flush_all(struct error *e)
 
 void output_clear_screen(void)
 {
-    fputs("\x1b[H\x1b[2J", stdout);
+    fputs(output_has_cursor(stdout) ? "\x1b[H\x1b[2J" : "\n", stdout);
 }
 
 void output_to_stderr(const char *before, const struct buffer *text, const char *after)
@@ -151,14 +152,45 @@ bool output_is_terminal(FILE *stream)
     return isatty(fileno(stream));
 }
 
+bool output_question(const char *question, struct buffer *answer)
+{
+    char *line = NULL;
+    size_t size = 0;
+    if (!output_is_terminal(stdin) || !output_is_terminal(stderr))
+        return false;
+    fprintf(stderr, "meshsweep: %s ", question);
+    fflush(stderr);
+    bool any = getline(&line, &size, stdin) > 0;
+    buffer_clear(answer);
+    buffer_add(answer, any ? line : "", any ? strcspn(line, "\n") : 0);
+    free(line);
+    return any;
+}
+
+bool output_ask(const char *question)
+{
+    struct buffer answer = BUFFER_INIT;
+    char *text = xasprintf("%s [y/N]", question);
+    bool yes = output_question(text, &answer) && answer.length && (answer.data[0] == 'y' || answer.data[0] == 'Y');
+    free(text);
+    buffer_free(&answer);
+    return yes;
+}
+
+bool output_has_cursor(FILE *stream)
+{
+    const char *terminal = getenv("TERM");
+    return output_is_terminal(stream) && terminal && terminal[0] && strcmp(terminal, "dumb") != 0;
+}
+
 bool output_has_colour(FILE *stream)
 {
-    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *no_colour = getenv("NO_COLOR");
     if (colour_wanted != COLOUR_AUTO)
         return colour_wanted == COLOUR_ALWAYS;
     if (no_colour && no_colour[0])
         return false;
-    return output_is_terminal(stream) && terminal && strcmp(terminal, "dumb") != 0;
+    return output_has_cursor(stream);
 }
 
 bool output_has_utf8(void)

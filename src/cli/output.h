@@ -20,8 +20,8 @@ void output_set_colour(enum colour_choice choice);
 /* Writes text for people to standard output. */
 int output_people(const struct buffer *text, struct error *e);
 
-/* Writes data to standard output. Its reader's end ends the program quietly, with the status that SIGPIPE would give; so
- * nothing may be called while jobs are running that depends on more than this process. */
+/* Writes data to standard output. Its reader's end ends the program quietly, with the status that SIGPIPE would give;
+ * so nothing may be called while jobs are running that depends on more than this process. */
 int output_write(const void *bytes, size_t length, struct error *e);
 int output_text(const char *text, struct error *e);
 
@@ -57,6 +57,17 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
 bool output_has_colour(FILE *stream);
 
 bool output_is_terminal(FILE *stream);
+
+/* Asks on standard error and reads a line: whether it begins with "y". False where there is nobody to ask: standard
+ * input or standard error is no terminal. */
+bool output_ask(const char *question);
+
+/* Asks on standard error and reads a line into `answer`, without its end. False where there is nobody to ask, or who is
+ * asked ends the input. */
+bool output_question(const char *question, struct buffer *answer);
+
+/* Whether what is on the terminal can be written over: TERM is set and not "dumb", as in an editor's shell. */
+bool output_has_cursor(FILE *stream);
 
 /* Whether text beyond ASCII can be shown: the locale's encoding is UTF-8. */
 bool output_has_utf8(void);

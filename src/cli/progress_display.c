@@ -8,6 +8,7 @@
 #include "cli/expected_time.h"
 #include "cli/hint.h"
 #include "cli/output.h"
+#include "report/countdown.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "util/clock.h"
@@ -26,23 +27,21 @@ struct progress_display {
     const struct sweep *sweep;
     struct space *space;
     struct expected_time *expected;
-    struct describer *describer; /* NULL until a line needs it */
+    struct describer *describer;    /* NULL until a line needs it */
     const struct metric *objective; /* NULL: none is declared as a metric */
     struct buffer line;
     int64_t total;
-    int64_t events_told;
-    int64_t told_ms;
+    int64_t events_shown;
+    int64_t shown_ms;
     int64_t window_began_ms, window_finished; /* where the rate's window begins */
     double rate;
+    struct countdown countdown;
     bool on_line; /* a live line stands on the terminal */
 };
 
 static const struct metric *objective_of(const struct sweep *s)
 {
-    for (size_t i = 0; s->objective_count && i < s->job.metric_count; i++)
-        if (strcmp(s->job.metrics[i].name, s->objectives[0].metric) == 0)
-            return &s->job.metrics[i];
-    return NULL;
+    return s->objective_count ? job_find_metric(&s->job, s->objectives[0].metric) : NULL;
 }
 
 struct progress_display *progress_display_open(enum progress how, struct space *space, const char *db_path)
@@ -50,7 +49,8 @@ struct progress_display *progress_display_open(enum progress how, struct space *
     if (how == PROGRESS_NONE)
         return NULL;
     struct progress_display *d = xcalloc(1, sizeof *d);
-    d->how = how != PROGRESS_AUTO ? how : output_is_terminal(stderr) ? PROGRESS_TTY : PROGRESS_PLAIN;
+    d->how = how != PROGRESS_AUTO ? how : output_has_cursor(stderr) ? PROGRESS_TTY : PROGRESS_PLAIN;
+    d->countdown = (struct countdown)COUNTDOWN_INIT;
     d->space = space;
     d->expected = expected_time_open(db_path);
     d->sweep = space->sweep;
@@ -130,7 +130,8 @@ static void add_enumeration_json(struct progress_display *d, const struct enumer
 static void add_enumeration_text(struct progress_display *d, const struct enumeration *n)
 {
     text_add_line(&d->line, d->sweep->name);
-    buffer_printf(&d->line, ": %" PRId64 " combinations, %" PRId64 " excluded by rules, %" PRId64 " jobs (%" PRId64 " new)",
+    buffer_printf(&d->line,
+                  ": %" PRId64 " combinations, %" PRId64 " excluded by rules, %" PRId64 " jobs (%" PRId64 " new)",
                   n->counts.combinations, n->counts.combinations - n->counts.matched, n->counts.jobs, n->new_jobs);
 }
 
@@ -151,8 +152,9 @@ void progress_display_enumerated(struct progress_display *d, const struct enumer
 static void add_event_json(struct progress_display *d, const struct run_event *event)
 {
     struct buffer *b = &d->line;
-    buffer_printf(b, "{\"event\":\"attempt\",\"job\":%" PRId64 ",\"key\":\"%s\",\"attempt\":%" PRId64
-                     ",\"state\":\"%s\",\"failure\":",
+    buffer_printf(b,
+                  "{\"event\":\"attempt\",\"job\":%" PRId64 ",\"key\":\"%s\",\"attempt\":%" PRId64
+                  ",\"state\":\"%s\",\"failure\":",
                   event->job_id, event->key_hex, event->attempt_number, event->failure ? "failed" : "ok");
     buffer_printf(b, event->failure ? "\"%s\"" : "null", event->failure);
     buffer_printf(b, ",\"duration_ms\":%" PRId64 ",\"objective\":", event->duration_ms);
@@ -168,7 +170,7 @@ static void add_event_json(struct progress_display *d, const struct run_event *e
     buffer_printf(b, ",\"will_retry\":%s}", event->will_retry ? "true" : "false");
 }
 
-/* The configuration in a few words. One that cannot be told is no reason to fail. */
+/* The configuration in a few words. One that cannot be described is no reason to fail. */
 static void add_words(struct progress_display *d, const char *spec_json)
 {
     struct buffer words = BUFFER_INIT;
@@ -209,18 +211,18 @@ static void add_event_text(struct progress_display *d, const struct run_event *e
         buffer_add_text(&d->line, "  (again)");
 }
 
-static bool is_told(const struct progress_display *d, const struct run_event *event)
+static bool is_shown(const struct progress_display *d, const struct run_event *event)
 {
     if (d->how == PROGRESS_JSON)
         return true;
-    return d->events_told < EVENTS_WRITTEN_OUT && (event->failure || d->total <= EVENTS_WRITTEN_OUT);
+    return d->events_shown < EVENTS_WRITTEN_OUT && (event->failure || d->total <= EVENTS_WRITTEN_OUT);
 }
 
 void progress_display_event(struct progress_display *d, const struct run_event *event)
 {
-    if (!d || !is_told(d, event))
+    if (!d || !is_shown(d, event))
         return;
-    d->events_told++;
+    d->events_shown++;
     if (d->how == PROGRESS_JSON)
         add_event_json(d, event);
     else
@@ -247,13 +249,27 @@ struct described_progress {
     char label[LABEL_BYTES];
 };
 
+struct estimated {
+    const struct progress_display *display;
+    const struct run_counts *counts;
+};
+
 /* From jobs like those that wait, or else from the rate. */
-static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
+static int64_t estimate_ms(void *context)
 {
-    int64_t expected_ms = expected_time_ms(d->expected, c);
+    const struct estimated *x = context;
+    const struct run_counts *c = x->counts;
+    int64_t expected_ms = expected_time_ms(x->display->expected, c);
     if (expected_ms >= 0)
         return expected_ms;
-    return d->rate > 0 ? (int64_t)((double)(c->pending + c->running) / d->rate * 1e3) : -1;
+    return x->display->rate > 0 ? (int64_t)((double)(c->pending + c->running) / x->display->rate * 1e3) : -1;
+}
+
+static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
+{
+    struct estimated context = {d, c};
+    const struct work_left now = {c->finished_now, c->running, c->pending};
+    return countdown_left_ms(&d->countdown, now, c->elapsed_ms, estimate_ms, &context);
 }
 
 static void describe(struct progress_display *d, const struct run_counts *c, struct described_progress *out)
@@ -265,7 +281,9 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .failed = c->failed_now,
         .running = c->running,
         .pending = c->pending,
+        .ended = c->ended,
         .pruned = c->pruned,
+        .held = c->held,
         .elapsed_ms = c->elapsed_ms,
         .jobs_per_second = d->rate,
         .eta_ms = eta_ms(d, c),
@@ -275,7 +293,7 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .best_label = out->label,
         .failures = out->failures,
     };
-    p->skipped = c->total - p->ok - p->failed - c->running - c->pending - c->pruned;
+    p->skipped = c->total - p->ok - p->failed - c->running - c->ended - c->pending - c->pruned - c->held;
     snprintf(out->label, sizeof out->label, "job %" PRId64, c->best_job_id);
     for (int i = 1; i < FAILURE_COUNT; i++)
         if (c->failures[i])
@@ -284,13 +302,13 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
 
 void progress_display_counts(struct progress_display *d, const struct run_counts *counts)
 {
-    static const int64_t every_ms[] = {[PROGRESS_TTY] = 0, [PROGRESS_PLAIN] = PLAIN_EVERY_MS,
-                                       [PROGRESS_JSON] = JSON_EVERY_MS};
+    static const int64_t every_ms[] =
+        {[PROGRESS_TTY] = 0, [PROGRESS_PLAIN] = PLAIN_EVERY_MS, [PROGRESS_JSON] = JSON_EVERY_MS};
     struct described_progress now;
     update_rate(d, counts);
-    if (counts->elapsed_ms - d->told_ms < every_ms[d->how])
+    if (counts->elapsed_ms - d->shown_ms < every_ms[d->how])
         return;
-    d->told_ms = counts->elapsed_ms;
+    d->shown_ms = counts->elapsed_ms;
     describe(d, counts, &now);
     buffer_clear(&d->line);
     if (d->how == PROGRESS_TTY) {

@@ -3,10 +3,10 @@
 #define MESHSWEEP_CLI_PROGRESS_DISPLAY_H
 
 #include "cli/run_options.h"
+#include "results/best.h"
 #include "run/runner.h"
 #include "space/describe.h"
 #include "space/enumerate.h"
-#include "store/best.h"
 
 struct progress_display; /* NULL shows nothing: every function takes it */
 

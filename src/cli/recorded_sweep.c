@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "config/sweep_reader.h"
 #include "store/sweeps.h"
+#include "sweep_file/reader.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
 
@@ -50,7 +50,8 @@ static int choose(struct db *db, const char *db_path, char *const *places, char 
     }
     if (!first)
         return say_gone(places[0], db_path, e);
-    output_message("%s, or what it includes, has changed since %s recorded it; this goes by what it is now", first, db_path);
+    output_message("%s, or what it includes, has changed since %s recorded it; this goes by what it is now", first,
+                   db_path);
     *path = xstrdup(first);
     return 0;
 }

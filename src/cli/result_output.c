@@ -1,7 +1,13 @@
 #include "cli/result_output.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/output.h"
 #include "cli/statement_rows.h"
+#include "util/memory.h"
+
+const char *const result_format_names[] = {"csv", "tsv", "json", "jsonl", "markdown", "table", NULL};
 
 /* A terminal's lines are short; a file or a pipe gets what there is. */
 static struct render_options options_for(const struct report_sink *sink)
@@ -15,16 +21,21 @@ static struct render_options options_for(const struct report_sink *sink)
     return o;
 }
 
-static int output_rows(struct db *db, struct stmt *s, const struct report_format *format, const struct report_sink *sink,
-                       uint64_t *count, struct error *e)
+/* How rows are shown, and where they go. */
+struct shown_rows {
+    const struct report_format *format;
+    struct render_options options;
+    const struct report_sink *sink;
+};
+
+static int output_rows(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count, struct error *e)
 {
     char **units = NULL;
     int rc = result_units(db, s, &units, e);
     if (rc == 0) {
         struct statement_rows rows;
-        const struct render_options options = options_for(sink);
         statement_rows_init(&rows, s, units);
-        rc = format->render(&rows.source, &options, sink, e);
+        rc = shown->format->render(&rows.source, &shown->options, shown->sink, e);
         *count = rows.count;
         statement_rows_free(&rows);
     }
@@ -38,9 +49,28 @@ int result_output_long(struct db *db, const struct result_query *q, const struct
     struct stmt *s = NULL;
     if (result_query_open_long(db, q, &s, e) < 0)
         return -1;
-    int rc = output_rows(db, s, format, sink, count, e);
+    const struct shown_rows shown = {format, options_for(sink), sink};
+    int rc = output_rows(db, s, &shown, count, e);
     stmt_free(s);
     return rc;
+}
+
+/* Names of columns, the most important one first: the objective, then the keys (between job and state) from the last
+ * one on, since those of the parallel spec come last. NULL-terminated; the list is the caller's. */
+static const char **important_columns(const struct stmt *s, const char *objective)
+{
+    int count = stmt_column_count(s), state = 0;
+    const char **out = xcalloc((size_t)count + 4, sizeof *out);
+    size_t n = 0;
+    while (state < count && strcmp(stmt_column_name(s, state), "state") != 0)
+        state++;
+    out[n++] = "job";
+    out[n++] = "state";
+    if (objective)
+        out[n++] = objective;
+    for (int i = state - 1; state < count && i > 0; i--)
+        out[n++] = stmt_column_name(s, i);
+    return out;
 }
 
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
@@ -49,7 +79,18 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
     struct stmt *s = NULL;
     if (result_query_open(db, q, &s, e) < 0)
         return -1;
-    int rc = output_rows(db, s, format, sink, count, e);
+    char *objective = q->width ? result_objective(db) : NULL;
+    const char **kept = important_columns(s, objective);
+    struct shown_rows shown = {format, options_for(sink), sink};
+    size_t left_out = 0;
+    shown.options.width = q->width;
+    shown.options.kept = kept;
+    shown.options.left_out = &left_out;
+    int rc = output_rows(db, s, &shown, count, e);
+    if (rc == 0 && left_out)
+        output_message("%zu columns more: --wide, or --columns A,B,…", left_out);
+    free(kept);
+    free(objective);
     stmt_free(s);
     return rc;
 }

@@ -5,9 +5,12 @@
 #include <stdint.h>
 
 #include "report/render.h"
-#include "store/result_query.h"
+#include "results/query.h"
 
-/* Asks, renders, and tells how many rows there were. */
+/* What `--format` takes; NULL-terminated. */
+extern const char *const result_format_names[];
+
+/* Asks, renders, and tells how many rows there were. Of a table that was cut to `q->width` a message says so. */
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
                   const struct report_sink *sink, uint64_t *count, struct error *e);
 

@@ -1,4 +1,4 @@
-/* What `run` and `plan` are told: both match the same sweep against the same database. */
+/* The options of `run` and `plan`: both match the same sweep against the same database. */
 #ifndef MESHSWEEP_CLI_RUN_OPTIONS_H
 #define MESHSWEEP_CLI_RUN_OPTIONS_H
 
@@ -15,26 +15,30 @@ enum executor_choice { EXECUTOR_LOCAL, EXECUTOR_SLURM };
 struct run_options {
     const char *config, *db;
     bool dry_run;
-    int64_t jobs;              /* slots; 0: as many as the machine and the sweep allow */
-    int64_t limit;             /* jobs to start at most; 0: no limit */
-    const char *only;          /* SQL condition, NULL: none */
-    const char *prune;         /* NULL: as the file says; "sound", "estimate", "off" */
-    const char *retry_failed;  /* NULL: not asked for; "": all classes; else classes with commas between them */
+    int64_t jobs;             /* slots; 0: as many as the machine and the sweep allow */
+    int64_t limit;            /* jobs to start at most; 0: no limit */
+    const char *only;         /* SQL condition, NULL: none */
+    const char *prune;        /* NULL: as the file says; "sound", "estimate", "off" */
+    const char *retry_failed; /* NULL: not asked for; "": all classes; else classes with commas between them */
     /* Of the search: they go over [search]. Texts as written, NULL: not given. */
     const char *strategy, *search_numbers[SEARCH_NUMBER_COUNT], *zero_stages, *order, *metric;
-    int racing, equal_batch;   /* enum switch_choice */
+    int racing, equal_batch; /* enum switch_choice */
     bool run_full_experiment;
     int executor;              /* enum executor_choice */
     bool in_allocation;        /* with Slurm: in the one that this runs in */
     int64_t max_fail;          /* failed jobs after which nothing new starts; 0: no limit */
+    int64_t pause_after;       /* the same of jobs that fail alike before any is ok */
+    bool keep_going;           /* however many do */
     int progress;              /* enum progress */
     int64_t manual_timeout_ms; /* 0: not given */
     const char *command;       /* a line for the shell in place of the file's command; NULL: none */
+    bool release;              /* try at once what waits for its host */
     bool detach;               /* leave what Slurm runs to it */
     bool search_model;
-    bool stale;                /* reopen results of other surroundings first */
-    bool json; /* of a plan */
-    bool all;  /* of a plan: every job, not the first ones */
+    bool stale;      /* reopen results of other surroundings first */
+    bool tell_stale; /* say where there are such */
+    bool json;       /* of a plan */
+    bool all;        /* of a plan: every job, not the first ones */
 };
 
 extern const struct option run_option_table[], plan_option_table[];

@@ -6,11 +6,11 @@
 #include <cjson/cJSON.h>
 
 #include "cli/output.h"
-#include "config/sweep_reader.h"
-#include "space/model_section.h"
+#include "models/section.h"
+#include "sweep_file/reader.h"
 #include "util/clock.h"
 
-#define TOLD_EVERY_MS 1000
+#define PROGRESS_EVERY_MS 1000
 
 int search_model_need(const struct sweep *sweep, struct error *e)
 {
@@ -24,7 +24,8 @@ int search_model_not_forgotten(const struct sweep *sweep, struct error *e)
     if (!sweep->model_space || sweep->sections[SECTION_MODEL].block_count > 0)
         return 0;
     return error_set(e, ERROR_USAGE,
-                     "%s: the models are in [model_space]: --search-model sweeps them, meshsweep search-model prints them",
+                     "%s: the models are in [model_space]: --search-model sweeps them, meshsweep search-model prints "
+                     "them",
                      sweep->path);
 }
 
@@ -36,33 +37,33 @@ static bool is_all(const struct sweep *sweep)
     return !sweep->job.command;
 }
 
-/* --- telling --- */
+/* --- progress --- */
 
-struct telling {
+struct model_search_progress {
     int64_t last_ms;
 };
 
-static void tell_progress(void *context, uint64_t looked_at)
+static void report_progress(void *context, uint64_t looked_at)
 {
-    struct telling *t = context;
+    struct model_search_progress *t = context;
     const int64_t now_ms = clock_monotonic_ms();
-    if (now_ms - t->last_ms < TOLD_EVERY_MS)
+    if (now_ms - t->last_ms < PROGRESS_EVERY_MS)
         return;
     t->last_ms = now_ms;
     output_message("%" PRIu64 " candidates looked at", looked_at);
 }
 
-static int open_search(const struct sweep *sweep, const struct model_search_options *options, struct telling *telling,
-                       struct model_search **out, struct error *e)
+static int open_search(const struct sweep *sweep, const struct model_search_options *options,
+                       struct model_search_progress *progress, struct model_search **out, struct error *e)
 {
     struct model_search_options o = *options;
-    telling->last_ms = clock_monotonic_ms();
-    o.progress = tell_progress;
-    o.progress_context = telling;
+    progress->last_ms = clock_monotonic_ms();
+    o.progress = report_progress;
+    o.progress_context = progress;
     return model_search_open(sweep, &o, out, e);
 }
 
-static void tell_strata(const struct model_search *search)
+static void report_strata(const struct model_search *search)
 {
     for (size_t i = 0; i < search->stratum_count; i++) {
         const struct model_search_stratum *s = &search->strata[i];
@@ -73,13 +74,13 @@ static void tell_strata(const struct model_search *search)
     }
 }
 
-static void tell_end(const struct model_search *search, uint64_t count)
+static void report_end(const struct model_search *search, uint64_t count)
 {
     for (size_t i = 0; i < search->filter_count; i++)
         if (search->filters[i].name)
             output_message("%s removed %" PRIu64 " of the %" PRIu64 " candidates looked at", search->filters[i].name,
                            search->filters[i].removed, search->looked_at);
-    tell_strata(search);
+    report_strata(search);
     output_message("%" PRIu64 " models of %" PRIu64 " candidates", count, search->index->count);
 }
 
@@ -126,14 +127,14 @@ static int print_pick(void *context, const struct model_pick *pick, struct error
 int search_model_print(const struct sweep *sweep, const struct model_search_options *options, struct error *e)
 {
     struct model_search *search = NULL;
-    struct telling telling;
+    struct model_search_progress progress;
     uint64_t count = 0;
-    if (open_search(sweep, options, &telling, &search, e) < 0)
+    if (open_search(sweep, options, &progress, &search, e) < 0)
         return -1;
     struct printing p = {.search = search};
     int rc = model_search_each(search, print_pick, &p, &count, e);
     if (rc == 0)
-        tell_end(search, count);
+        report_end(search, count);
     buffer_free(&p.text);
     model_search_free(search);
     return rc;
@@ -158,15 +159,15 @@ int search_model_fill(struct sweep *sweep, struct error *e)
     const struct model_search_options options = {0};
     const size_t written = sweep->sections[SECTION_MODEL].block_count;
     struct model_search *search = NULL;
-    struct telling telling;
+    struct model_search_progress progress;
     uint64_t count = 0;
-    if (open_search(sweep, &options, &telling, &search, e) < 0)
+    if (open_search(sweep, &options, &progress, &search, e) < 0)
         return -1;
     if (written > 0)
         output_message("%s: those of [model_space] take the place of %zu [[model]] blocks", sweep->path, written);
     int rc = model_section_fill(search, sweep, &count, e);
     if (rc == 0)
-        tell_end(search, count);
+        report_end(search, count);
     model_search_free(search);
     return rc;
 }
@@ -175,9 +176,9 @@ int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *
 {
     const struct model_search_options options = {.limit = 1};
     struct model_search *search = NULL;
-    struct telling telling;
+    struct model_search_progress progress;
     uint64_t count = 0;
-    if (open_search(sweep, &options, &telling, &search, e) < 0)
+    if (open_search(sweep, &options, &progress, &search, e) < 0)
         return -1;
     *candidates = search->index->count;
     int rc = sweep->sections[SECTION_MODEL].block_count == 0 ? model_section_fill(search, sweep, &count, e) : 0;
@@ -189,8 +190,8 @@ int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *
 
 struct counts {
     const struct model_search *search;
-    bool filtered; /* then `tally` counts what is kept */
-    struct model_tally tally;
+    bool filtered; /* then `counted` counts what is kept */
+    struct model_counts counted;
 };
 
 static bool has_filters(const struct model_search *search)
@@ -203,11 +204,10 @@ static bool has_filters(const struct model_search *search)
 
 static uint64_t kept_of(const struct counts *c, unsigned layers)
 {
-    return c->tally.kept_by_layers ? c->tally.kept_by_layers[layers] : 0;
+    return c->counted.kept_by_layers ? c->counted.kept_by_layers[layers] : 0;
 }
 
-static void add_line(const struct counts *c, const char *layers, uint64_t candidates, uint64_t kept,
-                     struct buffer *out)
+static void add_line(const struct counts *c, const char *layers, uint64_t candidates, uint64_t kept, struct buffer *out)
 {
     buffer_printf(out, "%-6s %20" PRIu64, layers, candidates);
     if (c->filtered)
@@ -226,7 +226,7 @@ static void add_text(const struct counts *c, struct buffer *out)
         snprintf(text, sizeof text, "%u", layers);
         add_line(c, text, model_index_count_layers(s->index, stack, layers), kept_of(c, layers), out);
     }
-    add_line(c, "all", s->index->count, c->tally.kept, out);
+    add_line(c, "all", s->index->count, c->counted.kept, out);
     for (size_t i = 0; i < s->filter_count; i++)
         if (s->filters[i].name)
             buffer_printf(out, "%s removed %" PRIu64 "\n", s->filters[i].name, s->filters[i].removed);
@@ -247,7 +247,7 @@ static void add_json(const struct counts *c, struct buffer *out)
     cJSON *o = cJSON_CreateObject();
     add_number(o, "candidates", s->index->count);
     if (c->filtered)
-        add_number(o, "kept", c->tally.kept);
+        add_number(o, "kept", c->counted.kept);
     cJSON *by_layers = stack != MODEL_NO_KEY ? cJSON_AddArrayToObject(o, "layers") : NULL;
     for (size_t i = 0; by_layers && i < s->index->keys[stack].stack.layers_count; i++) {
         const unsigned layers = s->index->keys[stack].stack.layers[i];
@@ -277,17 +277,17 @@ int search_model_count(const struct sweep *sweep, const struct model_search_opti
                        struct error *e)
 {
     struct model_search *search = NULL;
-    struct telling telling;
+    struct model_search_progress progress;
     struct buffer out = BUFFER_INIT;
-    if (open_search(sweep, options, &telling, &search, e) < 0)
+    if (open_search(sweep, options, &progress, &search, e) < 0)
         return -1;
     struct counts c = {.search = search, .filtered = has_filters(search)};
-    int rc = c.filtered ? model_search_tally(search, &c.tally, e) : 0;
+    int rc = c.filtered ? model_search_count(search, &c.counted, e) : 0;
     if (rc == 0) {
         (json ? add_json : add_text)(&c, &out);
         rc = output_write(buffer_text(&out), out.length, e);
     }
-    free(c.tally.kept_by_layers);
+    free(c.counted.kept_by_layers);
     buffer_free(&out);
     model_search_free(search);
     return rc;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "config/sweep.h"
-#include "space/model_search.h"
+#include "models/search.h"
 
 /* -1 (ERROR_USAGE) when the file has no [model_space]. */
 int search_model_need(const struct sweep *sweep, struct error *e);
@@ -26,8 +26,8 @@ int search_model_count(const struct sweep *sweep, const struct model_search_opti
 /* Puts the models in the place of the sweep's model section. */
 int search_model_fill(struct sweep *sweep, struct error *e);
 
-/* For checks: opens the search and tells how many candidates there are. Where the sweep has no other models, its section
- * gets the first of these, so that names can be resolved. */
+/* For checks: opens the search and tells how many candidates there are. Where the sweep has no other models, its
+ * section gets the first of these, so that names can be resolved. */
 int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *e);
 
 /* -1 (ERROR_USAGE) when the models of the file are those of its [model_space] alone, which nobody asked for: such a

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database/open.h"
 #include "search/candidates.h"
-#include "space/enumerate.h"
-#include "store/open.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/suggest.h"
@@ -74,8 +73,7 @@ static int read_options(const struct run_options *o, struct search_options *out,
         return -1;
     out->strategy = o->strategy ? search_strategy_names[strategy] : NULL;
     for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
-        if (o->search_numbers[i] &&
-            read_number(o->search_numbers[i], (enum search_number)i, &out->numbers[i], e) < 0)
+        if (o->search_numbers[i] && read_number(o->search_numbers[i], (enum search_number)i, &out->numbers[i], e) < 0)
             return -1;
     out->racing = o->racing == SWITCH_NOT_GIVEN ? -1 : o->racing == SWITCH_ON;
     out->equal_batch = o->equal_batch == SWITCH_NOT_GIVEN ? -1 : o->equal_batch == SWITCH_ON;
@@ -108,12 +106,33 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
     sweep->job.first_step = step_of(&complete, SEARCH_START_PROFILE_STEP);
     sweep->job.last_step = step_of(&complete, SEARCH_END_PROFILE_STEP);
     out->wanted = asks_for_anything(&out->options);
-    if (out->wanted && sweep->objective_count == 0 && out->options.strategy && strcmp(out->options.strategy, "grid") != 0)
+    if (sweep->job.last_step > 0 && sweep->job.first_step > sweep->job.last_step)
+        return error_set(e, ERROR_USAGE, "end_profile_step: %lld comes before start_profile_step, %lld: no step counts",
+                         (long long)sweep->job.last_step, (long long)sweep->job.first_step);
+    if (out->wanted && sweep->objective_count == 0 && out->options.strategy &&
+        strcmp(out->options.strategy, "grid") != 0)
         return error_set(e, ERROR_USAGE,
-                         "%s: a search needs to know what is better; add objective = \"max:METRIC\" to [sweep], or give "
+                         "%s: a search needs to know what is better; add objective = \"max:METRIC\" to [sweep], or "
+                         "give "
                          "--metric max:METRIC",
                          sweep->path);
     return 0;
+}
+
+/* So many are listed and weighed against each other within a second. */
+#define LISTED_MOST 100000
+#define DRAWN 10000
+
+bool search_setup_draw(const struct search_setup *setup, struct enumerate_draw *out)
+{
+    struct search_options o = setup->options;
+    search_options_complete(&o);
+    double trials = o.numbers[SEARCH_MAX_TRIALS];
+    *out = (struct enumerate_draw){.most = LISTED_MOST,
+                                   .count = trials > DRAWN ? (int64_t)trials : DRAWN,
+                                   .seed = (uint64_t)o.numbers[SEARCH_RANDOM_SEED],
+                                   .in_order = !strcmp(o.strategy, "grid") && o.order == SEARCH_ORDER_DECLARED};
+    return setup->wanted;
 }
 
 static int try_search(const struct search_setup *setup, struct space *space, struct db *db,
@@ -124,14 +143,20 @@ static int try_search(const struct search_setup *setup, struct space *space, str
     struct search *search = NULL;
     struct search_options complete = setup->options;
     search_options_complete(&complete);
-    if (enumerate_into(space, db, NULL, NULL, &enumeration, e) < 0)
+    struct enumerate_draw draw;
+    bool draws = !only && search_setup_draw(setup, &draw);
+    if (draws ? enumerate_drawn(space, db, &draw, &enumeration, e) < 0
+              : enumerate_into(space, db, NULL, NULL, &enumeration, e) < 0)
         return -1;
     if (enumeration.counts.jobs == 0)
         return 0;
     if (only && enumerate_select(space, db, only, e) < 0)
         return -1;
-    const struct candidate_request request = {.space = space, .db = db, .sweep_id = enumeration.sweep_id,
-                                              .equal_batch = complete.equal_batch != 0, .only_selected = only != NULL};
+    const struct candidate_request request = {.space = space,
+                                              .db = db,
+                                              .sweep_id = enumeration.sweep_id,
+                                              .equal_batch = complete.equal_batch != 0,
+                                              .only_selected = only != NULL};
     int rc = candidates_load(&request, &set, e);
     if (rc == 0)
         rc = search_create(&set.space, &setup->options, &search, e);

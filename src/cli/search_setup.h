@@ -4,7 +4,7 @@
 
 #include "cli/run_options.h"
 #include "config/sweep.h"
-#include "space/space.h"
+#include "space/enumerate.h"
 
 struct search_setup {
     struct search_options options; /* not completed; texts are borrowed from the sweep, argv and static storage */
@@ -18,5 +18,9 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
  * what `run` would refuse, as more slots for one trial than there may be. `only` may be NULL; no jobs, no complaint. */
 int search_setup_check(const struct search_setup *setup, struct space *space, const struct expression *only,
                        struct error *e);
+
+/* Of how many matches a search lists no more than a draw, and of what kind; false: there is no search, all are
+ * wanted. */
+bool search_setup_draw(const struct search_setup *setup, struct enumerate_draw *out);
 
 #endif

@@ -6,11 +6,13 @@
 #include "cli/recorded_sweep.h"
 #include "cli/search_model.h"
 #include "cli/sweep_space.h"
-#include "config/sweep_reader.h"
-#include "run/classify.h"
-#include "run/hosts.h"
+#include "config/failure.h"
+#include "database/open.h"
+#include "device/hostfile.h"
 #include "space/build.h"
 #include "space/compile.h"
+#include "space/recorded_specs.h"
+#include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -65,7 +67,7 @@ static char *const *given_command(struct session *s, const struct run_options *o
 
 static int compile_only(struct session *s, const char *only, struct error *e)
 {
-    const struct source_text source = {only, UNKNOWN_IS_ERROR, NULL, "--only", only};
+    const struct source_text source = {only, UNKNOWN_IS_ERROR, NULL, "--only", only, NULL};
     return compile_alone(s->space, &source, &s->only, e);
 }
 
@@ -125,9 +127,11 @@ static int find_devices(struct session *s, bool in_allocation, struct error *e)
 static void add_rule(struct sweep *sweep, char *require, char *why, const char *source)
 {
     sweep->rules = array_grow(sweep->rules, sweep->rule_count, sizeof *sweep->rules);
-    sweep->rules[sweep->rule_count++] = (struct rule){
-        .name = xstrdup("devices.exist"), .require = require, .why = why, .source = xstrdup(source),
-        .at = {sweep->files[0], 0, 0}};
+    sweep->rules[sweep->rule_count++] = (struct rule){.name = xstrdup("devices.exist"),
+                                                      .require = require,
+                                                      .why = why,
+                                                      .source = xstrdup(source),
+                                                      .at = {sweep->files[0], 0, 0}};
 }
 
 static int read_hosts(const struct sweep *sweep, struct host_list *out, struct error *e)
@@ -204,8 +208,25 @@ static int exclude_larger(struct session *s, struct error *e)
     return 0;
 }
 
+/* Of measured tables: keys and jobs come from the database. */
+static int build_imported(struct session *s, struct problems *problems, struct error *e)
+{
+    struct db *db = NULL;
+    if (problems->found > 0)
+        return problems_report(problems, s->sweep->files, e);
+    if (s->space)
+        return 0;
+    if (store_exists(s->db_path) && store_open_read_only(s->db_path, &db, e) < 0)
+        return -1;
+    int rc = recorded_space_build(s->sweep, db, &s->space_options, &s->rows, &s->space, e);
+    db_close(db);
+    return rc < 0 || !s->only_text ? rc : compile_only(s, s->only_text, e);
+}
+
 static int build(struct session *s, const double *facts, struct problems *problems, struct error *e)
 {
+    if (sweep_is_imported(s->sweep))
+        return build_imported(s, problems, e);
     struct space *space = NULL;
     s->space_options.facts = facts;
     int rc = sweep_space_build(s->sweep, &s->space_options, problems, &s->ds_config, &space, e);
@@ -239,16 +260,20 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
 
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    *s = (struct session){.only_text = o->only};
+    *s = (struct session){.only_text = o->only, .db_path = o->db};
     if (o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0)
         return -1;
-    s->space_options = (struct space_options){.manual_timeout_ms = o->manual_timeout_ms, .command = given_command(s, o, a)};
+    s->space_options =
+        (struct space_options){.manual_timeout_ms = o->manual_timeout_ms, .command = given_command(s, o, a)};
+    s->space_options.command_is_line = s->space_options.command == s->shell_line;
     struct problems problems = PROBLEMS_INIT;
     int rc = load(s, o, &problems, e);
     if (rc == 0 && problems.found == 0)
         rc = prepare(s, o, e);
     if (rc == 0)
         rc = build(s, NULL, &problems, e);
+    if (rc == 0)
+        sweep_space_warn(s->ds_config);
     problems_free(&problems);
     return rc;
 }
@@ -274,6 +299,7 @@ void session_close(struct session *s)
     device_list_free(&s->devices);
     allocation_free(&s->allocation);
     space_free(s->space);
+    row_space_free(s->rows);
     ds_config_free(s->ds_config);
     sweep_free(s->sweep);
     for (char **c = s->forced; c && *c; c++)

@@ -2,8 +2,8 @@
 #ifndef MESHSWEEP_CLI_STATEMENT_ROWS_H
 #define MESHSWEEP_CLI_STATEMENT_ROWS_H
 
+#include "database/db.h"
 #include "report/rows.h"
-#include "store/db.h"
 
 struct statement_rows {
     struct row_source source;

@@ -6,14 +6,16 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "config/sweep_reader.h"
 #include "store/sweeps.h"
+#include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
 
 static int copy(const char *from, const char *to, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
+    if (path_is_same(from, to))
+        return 0;
     char *parent = path_beside(to, ".");
     int rc = file_make_directories(parent, e);
     if (rc == 0)

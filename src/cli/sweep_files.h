@@ -2,11 +2,11 @@
 #ifndef MESHSWEEP_CLI_SWEEP_FILES_H
 #define MESHSWEEP_CLI_SWEEP_FILES_H
 
-#include "store/db.h"
+#include "database/db.h"
 
-/* Copies into `directory`, under their own names, the files that the file of the current sweep names relative to itself:
- * what it includes, profiles, the base of ds_configs. Absolute names hold where they are. A file that is not there any
- * more, or lies above the sweep file, is told as a message. */
+/* Copies into `directory`, under their own names, the files that the file of the current sweep names relative to
+ * itself: what it includes, profiles, the base of ds_configs. Absolute names hold where they are. A file that is not
+ * there any more, or lies above the sweep file, is reported as a message. */
 int sweep_files_copy(struct db *db, const char *directory, struct error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* From a sweep file to its space, with all that is wrong told at once. */
+/* From a sweep file to its space, with all that is wrong reported at once. */
 #ifndef MESHSWEEP_CLI_SWEEP_SPACE_H
 #define MESHSWEEP_CLI_SWEEP_SPACE_H
 
@@ -7,9 +7,13 @@
 #include "deepspeed/ds_config.h"
 #include "space/build.h"
 
-/* Reads the base of [deepspeed] where `*ds_config` is NULL (the caller's in any case), and builds the space with it: sets
- * options->base. Problems, those of `problems` among them, are the error (ERROR_USAGE), in the order of the file. */
+/* Reads the base of [deepspeed] where `*ds_config` is NULL (the caller's in any case), and builds the space with it:
+ * sets options->base. Problems, those of `problems` among them, are the error (ERROR_USAGE), in the order of the
+ * file. */
 int sweep_space_build(const struct sweep *sweep, struct space_options *options, struct problems *problems,
                       struct ds_config **ds_config, struct space **out, struct error *e);
+
+/* Tells what is no error in the base of [deepspeed] (NULL: there is none), but worth a line. */
+void sweep_space_warn(const struct ds_config *ds_config);
 
 #endif

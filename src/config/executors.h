@@ -9,35 +9,32 @@
 /* Texts that are not given are NULL. Those up to `memory` may also be keys of a cluster_spec, which then count. */
 struct slurm_config {
     char *partition, *account, *qos, *constraint, *reservation;
-    char *memory;           /* per node, as Slurm writes it */
-    char *gpu_type;         /* "a100" */
-    char **options;         /* verbatim, NULL-terminated; NULL: none */
-    char **launcher;        /* words before the command, NULL-terminated; NULL: none */
+    char *memory;                          /* per node, as Slurm writes it */
+    char *gpu_type;                        /* "a100" */
+    char **options;                        /* verbatim, NULL-terminated; NULL: none */
+    char **launcher;                       /* words before the command, NULL-terminated; NULL: none */
     int64_t tasks_per_node, cpus_per_task; /* 0: not given */
-    int64_t array_size;     /* tasks in an array at most */
-    int64_t max_jobs;       /* with Slurm at once, queued or running */
-    int64_t poll_ms;        /* between two questions to the queue */
-    int64_t absence_ms;     /* how long nobody may know a job before it counts as lost */
-    int64_t margin_ms;      /* added to a job's limit for Slurm's */
+    int64_t array_size;                    /* tasks in an array at most */
+    int64_t max_jobs;                      /* with Slurm at once, queued or running */
+    int64_t poll_ms;                       /* between two questions to the queue */
+    int64_t absence_ms;                    /* how long nobody may know a job before it counts as lost */
+    int64_t margin_ms;                     /* added to a job's limit for Slurm's */
     int64_t heartbeat_ms;
-    double timeout_factor;  /* of a job's limit once it ran out of time; 1: as it was */
-    bool no_gpus;           /* gpus = false: devices are not asked for */
+    double timeout_factor; /* of a job's limit once it ran out of time; 1: as it was */
+    bool no_gpus;          /* gpus = false: devices are not asked for */
 };
 
 struct local_config {
-    int64_t devices;       /* -1: not given, look for them */
-    char *device_names;    /* "0,2,5", as given in a list; NULL: numbered from 0 */
-    char *hostfile;        /* beside the sweep file; NULL: none */
+    int64_t devices;         /* -1: not given, look for them */
+    char *device_names;      /* "0,2,5", as given in a list; NULL: numbered from 0 */
+    char *hostfile;          /* beside the sweep file; NULL: none */
     char *include, *exclude; /* of its hosts; NULL: not given */
-    bool exclusive;        /* one job at a time, whatever it leaves idle */
-    bool bind_cpus;        /* each device's jobs get their share of the processors */
-    int64_t clean_ms;      /* how long to wait for a device that something else uses; 0: not looked at */
-    int64_t give_up_ms;    /* how long to wait when nothing can start for such devices */
-    int64_t dirty_bytes;   /* memory in use from which a device is not clean */
-    int64_t sample_ms;     /* between two looks at the devices' memory; 0: none */
+    bool exclusive;          /* one job at a time, whatever it leaves idle */
+    bool bind_cpus;          /* each device's jobs get their share of the processors */
+    int64_t clean_ms;        /* how long to wait for a device that something else uses; 0: not looked at */
+    int64_t give_up_ms;      /* how long to wait when nothing can start for such devices */
+    int64_t dirty_bytes;     /* memory in use from which a device is not clean */
+    int64_t sample_ms;       /* between two looks at the devices' memory; 0: none */
 };
-
-void slurm_config_free(struct slurm_config *c);
-void local_config_free(struct local_config *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* [model_space] of a sweep file, checked: which model candidates there are, which of them are kept and how many are
  * taken. Expressions are text here, and what needs counting (an empty space, one too large) is found by the space
- * floor: space/model_search.h. configs/README.md describes every key. */
+ * floor: models/search.h. docs/reference.md describes every key. */
 #ifndef MESHSWEEP_CONFIG_MODEL_SPACE_H
 #define MESHSWEEP_CONFIG_MODEL_SPACE_H
 
@@ -9,11 +9,7 @@
 #include <stdint.h>
 
 #include "config/sweep.h"
-
-struct text_list {
-    char **items;
-    size_t count;
-};
+#include "util/string_list.h"
 
 /* Allowed numbers, each at least 1 and given once. */
 struct number_list {
@@ -31,16 +27,16 @@ struct space_key {
     char *name;
     enum space_key_kind kind;
     struct position at;
-    size_t value_count;  /* VALUES, RANGE: at least 1 */
-    struct value *values; /* VALUES */
-    char **literals;     /* VALUES: the same as TOML */
-    int64_t *integers;   /* VALUES: the same when all are integers, else NULL */
-    int64_t first, step; /* RANGE */
-    struct text_list kinds;             /* MULTISET: what elements there are */
-    struct number_list layers;          /* MULTISET: in a model */
-    struct number_list sizes, totals;   /* MULTISET: elements in a layer, in all layers; one or both are given */
-    char *layers_key;                   /* MULTISET: key that tells the number of layers; NULL: no such key */
-    bool flat;                          /* MULTISET: no layers were asked for: the value is a list */
+    size_t value_count;               /* VALUES, RANGE: at least 1 */
+    struct value *values;             /* VALUES */
+    char **literals;                  /* VALUES: the same as TOML */
+    int64_t *integers;                /* VALUES: the same when all are integers, else NULL */
+    int64_t first, step;              /* RANGE */
+    struct string_list kinds;         /* MULTISET: what elements there are */
+    struct number_list layers;        /* MULTISET: in a model */
+    struct number_list sizes, totals; /* MULTISET: elements in a layer, in all layers; one or both are given */
+    char *layers_key;                 /* MULTISET: key that tells the number of layers; NULL: no such key */
+    bool flat;                        /* MULTISET: no layers were asked for: the value is a list */
 };
 
 /* [[model_space.filter]]. */
@@ -60,9 +56,9 @@ struct space_filter {
 /* [[model_space.sample]]: `take` models of all, or of each value of a key. */
 struct space_sample {
     int64_t take;
-    char *each;               /* NULL: of all */
-    struct text_list literals; /* values of `each` as TOML; none: every value that it has */
-    char *where;              /* NULL, or SQL as in a filter */
+    char *each;                  /* NULL: of all */
+    struct string_list literals; /* values of `each` as TOML; none: every value that it has */
+    char *where;                 /* NULL, or SQL as in a filter */
     struct position at;
 };
 
@@ -71,7 +67,7 @@ struct base_key {
     char *name;
     struct value value;
     char *literal;
-    struct text_list *layers; /* of a key that is a multiset in the space: the elements of each layer */
+    struct string_list *layers; /* of a key that is a multiset in the space: the elements of each layer */
     size_t layer_count;
     bool flat; /* written as one list of elements: in all layers, or in the only one */
     struct position at;
@@ -82,8 +78,8 @@ struct model_space_table {
     bool dhen;           /* `mixers` was given: the first four keys are those of a DHEN model */
     bool shared_weights; /* mixers of one kind in a layer share their weights; default true, as ZHEN has it */
     bool seed_given;
-    int64_t seed;        /* where none is given, [sweep] seed counts */
-    bool include_base;   /* the base is the first model */
+    int64_t seed;           /* where none is given, [sweep] seed counts */
+    bool include_base;      /* the base is the first model */
     struct space_key *keys; /* the last one is the fastest */
     size_t key_count;
     struct space_filter *filters;
@@ -103,7 +99,5 @@ extern const char *const dhen_key_names[DHEN_KEY_COUNT];
 
 /* The base's key of that name, NULL when it has none. */
 const struct base_key *model_space_base_key(const struct model_space_table *m, const char *name);
-
-void model_space_table_free(struct model_space_table *m); /* NULL is fine */
 
 #endif

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define LONGEST_TEXT 400
 #define CUT_MARK "…"
-/* Names are compared one by one; a file with more wrong entries than these is told enough. */
+/* Names are compared one by one; a file with more wrong entries than these has enough of them listed. */
 #define MOST_EXCUSED 1000
 
 /* One line for a terminal: keys and values come from the file and may hold anything. */
@@ -17,9 +18,7 @@ static void tidy(char *text)
 {
     size_t length = strlen(text);
     if (length > LONGEST_TEXT) {
-        length = LONGEST_TEXT - strlen(CUT_MARK);
-        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
-            length--;
+        length = utf8_cut(text, length, LONGEST_TEXT - strlen(CUT_MARK));
         memcpy(text + length, CUT_MARK, sizeof CUT_MARK);
     }
     for (char *p = text; *p; p++)
@@ -47,12 +46,11 @@ void problems_add(struct problems *p, struct position at, const char *format, ..
 
 void problems_excuse(struct problems *p, const char *name)
 {
-    if (p->excused_count == MOST_EXCUSED)
+    if (p->excused.count == MOST_EXCUSED)
         p->all_excused = true;
     if (problems_excused(p, name))
         return;
-    p->excused = array_grow(p->excused, p->excused_count, sizeof *p->excused);
-    p->excused[p->excused_count++] = xstrdup(name);
+    string_list_add(&p->excused, xstrdup(name));
 }
 
 void problems_excuse_all(struct problems *p)
@@ -62,10 +60,7 @@ void problems_excuse_all(struct problems *p)
 
 bool problems_excused(const struct problems *p, const char *name)
 {
-    for (size_t i = 0; i < p->excused_count; i++)
-        if (strcmp(p->excused[i], name) == 0)
-            return true;
-    return p->all_excused;
+    return p->all_excused || strings_have(p->excused.items, name);
 }
 
 static size_t rank_of(const char *file, char *const *files)
@@ -123,9 +118,7 @@ void problems_free(struct problems *p)
         free((char *)p->items[i].at.file);
         free(p->items[i].text);
     }
-    for (size_t i = 0; i < p->excused_count; i++)
-        free(p->excused[i]);
+    string_list_free(&p->excused);
     free(p->items);
-    free(p->excused);
     *p = (struct problems)PROBLEMS_INIT;
 }

@@ -7,6 +7,7 @@
 
 #include "config/sweep.h"
 #include "util/error.h"
+#include "util/string_list.h"
 
 struct problem {
     struct position at; /* `file` is the problem's own */
@@ -19,21 +20,23 @@ struct problems {
     size_t kept;  /* in `items`: at most PROBLEMS_KEPT */
     size_t found; /* in all */
     /* Names that were written where they could not be read: see problems_excuse. */
-    char **excused;
-    size_t excused_count;
+    struct string_list excused;
     bool all_excused;
 };
 
 #define PROBLEMS_KEPT 20000
 #define PROBLEMS_SHOWN 50
-#define PROBLEMS_INIT {0}
+#define PROBLEMS_INIT                                                                                                  \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
 
 /* A `line` of 0: the message stands after the file's name alone; a `file` of NULL: it stands alone. Control characters
  * become "?", long texts are cut. */
 void problems_add(struct problems *p, struct position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* One mistake is told once: a name whose entry is a problem itself is not called unknown where it is used. Excuses
+/* One mistake is reported once: a name whose entry is a problem itself is not called unknown where it is used. Excuses
  * `name`, or whatever name there may be: a table that could not be read at all has keys that nobody knows. */
 void problems_excuse(struct problems *p, const char *name);
 void problems_excuse_all(struct problems *p);

@@ -11,8 +11,10 @@ const char *const search_order_names[] = {
 };
 
 const char *const search_strategy_names[] = {
-    "grid",        "random",         "binary",           "asha",            "model", "dsat-random", "dsat-binary",
-    "dsat-asha",   "deepspeed-grid", "deepspeed-random", "deepspeed-model", NULL,
+    "grid",      "random",         "binary",           "asha",
+    "model",     "staged",         "dsat-random",      "dsat-binary",
+    "dsat-asha", "deepspeed-grid", "deepspeed-random", "deepspeed-model",
+    NULL,
 };
 
 #define ANY INFINITY
@@ -25,11 +27,13 @@ const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT] = {
     [SEARCH_EARLY_STOPPING] = {"early_stopping", "N", "end after N trials without a better one", 0, ANY, true,
                                SEARCH_UNLIMITED},
     [SEARCH_RANDOM_SEED] = {"random_seed", "N", "of all draws", 0, SEED_MOST, true, 42},
-    [SEARCH_START_PROFILE_STEP] = {"start_profile_step", "N", "the first step that counts", 0, ANY, true, SEARCH_NOT_GIVEN},
+    [SEARCH_START_PROFILE_STEP] = {"start_profile_step", "N", "the first step that counts", 0, ANY, true,
+                                   SEARCH_NOT_GIVEN},
     [SEARCH_END_PROFILE_STEP] = {"end_profile_step", "N", "the last step that counts", 0, ANY, true, SEARCH_NOT_GIVEN},
-    [SEARCH_TRIALS_PER_RANDOM_CONFIG] = {"trials_per_random_config", "N",
-                                         "dsat-random: trials of one configuration", 1, ANY, true, 5},
-    [SEARCH_RANGE_FACTOR] = {"search_range_factor", "X", "times the estimated largest micro-batch", 1e-3, 1e3, false, 1},
+    [SEARCH_TRIALS_PER_RANDOM_CONFIG] = {"trials_per_random_config", "N", "dsat-random: trials of one configuration", 1,
+                                         ANY, true, 5},
+    [SEARCH_RANGE_FACTOR] = {"search_range_factor", "X", "times the estimated largest micro-batch", 1e-3, 1e3, false,
+                             1},
     [SEARCH_MAX_RUNGS] = {"max_rungs", "N", "asha: rungs", 1, 64, true, 5},
     [SEARCH_DIVISOR] = {"divisor", "N", "asha: one in N goes on to the next rung", 2, 1024, true, 2},
     [SEARCH_MIN_BINARY_SEARCH_TRIALS] = {"min_binary_search_trials", "N", "dsat-asha: trials of the lowest rung", 1,
@@ -37,7 +41,8 @@ const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT] = {
     [SEARCH_ASHA_EARLY_STOPPING] = {"asha_early_stopping", "N", "asha: rungs left out at the bottom", 0, 63, true, 0},
     [SEARCH_MIN_STEPS] = {"min_steps", "N", "asha: measured steps of the lowest rung", 1, ANY, true, 4},
     [SEARCH_NUM_TUNING_MICRO_BATCH_SIZES] = {"num_tuning_micro_batch_sizes", "N",
-                                             "deepspeed-*: micro-batches tried per ZeRO stage", 1, ANY, true, 3},
+                                             "staged, deepspeed-*: micro-batches tried per ZeRO stage", 1, ANY, true,
+                                             3},
     [SEARCH_BUDGET] = {"budget", "HOURS", "device-hours to spend", 0, ANY, false, SEARCH_UNLIMITED},
     [SEARCH_DEADLINE] = {"deadline", "SECONDS", "start nothing new after this long", 0, ANY, false, SEARCH_UNLIMITED},
     [SEARCH_TARGET_GAP] = {"target_gap", "SHARE", "end when nothing left is likely to be better by more", 0, 1, false,
@@ -100,10 +105,13 @@ static const struct {
     double value;
 } strategy_defaults[] = {
     {"grid", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED},
+    {"staged", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, 1},
+    {"dsat-", SEARCH_MAX_TRIALS, 50},
     {"dsat-", SEARCH_START_PROFILE_STEP, 3},
     {"dsat-", SEARCH_END_PROFILE_STEP, 5},
     {"deepspeed-", SEARCH_EARLY_STOPPING, 5},
-    {"deepspeed-", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED}, /* its 50 are per stage: more than its micro-batches ever are */
+    {"deepspeed-", SEARCH_MAX_TRIALS,
+     SEARCH_UNLIMITED}, /* its 50 are per stage: more than its micro-batches ever are */
 };
 
 static void complete_number(struct search_options *o, enum search_number n)
@@ -131,7 +139,8 @@ void search_options_complete(struct search_options *o)
     if (o->order < 0)
         o->order = SEARCH_ORDER_DECLARED;
     if (o->racing < 0)
-        o->racing = strcmp(o->strategy, "grid") != 0 && !dsat && strncmp(o->strategy, "deepspeed-", 10) != 0;
+        o->racing = strcmp(o->strategy, "grid") != 0 && strcmp(o->strategy, "staged") != 0 && !dsat &&
+                    strncmp(o->strategy, "deepspeed-", 10) != 0;
     if (o->equal_batch < 0)
         o->equal_batch = 1;
 }

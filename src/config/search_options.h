@@ -1,7 +1,7 @@
-/* What a search can be told: the keys of [search] and the options of the command line are this one table.
+/* What can be set of a search: the keys of [search] and the options of the command line are this one table.
  *
- * Names, defaults and meaning follow DeepSpeed Autotune of Determined AI (dsat) where it has the option, and DeepSpeed's
- * own autotuning for the tuner's (Determined 0.37, DeepSpeed 0.16). A number that is not given is
+ * Names, defaults and meaning follow DeepSpeed Autotune of Determined AI (dsat) where it has the option, and
+ * DeepSpeed's own autotuning for the tuner's (Determined 0.37, DeepSpeed 0.16). A number that is not given is
  * SEARCH_NOT_GIVEN; search_options_complete then puts the default of the strategy in its place. Pure. */
 #ifndef MESHSWEEP_CONFIG_SEARCH_OPTIONS_H
 #define MESHSWEEP_CONFIG_SEARCH_OPTIONS_H
@@ -20,21 +20,21 @@ enum search_number {
     SEARCH_MAX_SLOTS,             /* devices at a time */
     SEARCH_EARLY_STOPPING,        /* trials without a better one after which the search ends */
     SEARCH_RANDOM_SEED,
-    SEARCH_START_PROFILE_STEP,    /* the first step that counts: those before it are warming up */
-    SEARCH_END_PROFILE_STEP,      /* the last one: the job is ended after it */
-    SEARCH_TRIALS_PER_RANDOM_CONFIG, /* dsat-random: micro-batches tried per configuration */
-    SEARCH_RANGE_FACTOR,          /* dsat-binary, dsat-asha, binary: times the estimated largest micro-batch */
-    SEARCH_MAX_RUNGS,             /* asha, dsat-asha */
-    SEARCH_DIVISOR,               /* asha, dsat-asha: of the candidates of a rung, one in so many goes on */
-    SEARCH_MIN_BINARY_SEARCH_TRIALS, /* dsat-asha: trials of the lowest rung */
-    SEARCH_ASHA_EARLY_STOPPING,   /* asha, dsat-asha: rungs left out at the bottom */
-    SEARCH_MIN_STEPS,             /* asha: measured steps of the lowest rung */
-    SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, /* deepspeed-*: micro-batches tried per ZeRO stage */
-    SEARCH_BUDGET,                /* device-hours */
-    SEARCH_DEADLINE,              /* seconds from the start of the run */
-    SEARCH_TARGET_GAP,            /* share: end when nothing left is likely to be better than the best by more */
-    SEARCH_CONFIDENCE,            /* of racing: of being right in ending a running job */
-    SEARCH_CONFIRM,               /* runs of each of the best whose intervals overlap */
+    SEARCH_START_PROFILE_STEP,           /* the first step that counts: those before it are warming up */
+    SEARCH_END_PROFILE_STEP,             /* the last one: the job is ended after it */
+    SEARCH_TRIALS_PER_RANDOM_CONFIG,     /* dsat-random: micro-batches tried per configuration */
+    SEARCH_RANGE_FACTOR,                 /* dsat-binary, dsat-asha, binary: times the estimated largest micro-batch */
+    SEARCH_MAX_RUNGS,                    /* asha, dsat-asha */
+    SEARCH_DIVISOR,                      /* asha, dsat-asha: of the candidates of a rung, one in so many goes on */
+    SEARCH_MIN_BINARY_SEARCH_TRIALS,     /* dsat-asha: trials of the lowest rung */
+    SEARCH_ASHA_EARLY_STOPPING,          /* asha, dsat-asha: rungs left out at the bottom */
+    SEARCH_MIN_STEPS,                    /* asha: measured steps of the lowest rung */
+    SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, /* staged, deepspeed-*: micro-batches tried per ZeRO stage */
+    SEARCH_BUDGET,                       /* device-hours */
+    SEARCH_DEADLINE,                     /* seconds from the start of the run */
+    SEARCH_TARGET_GAP,                   /* share: end when nothing left is likely to be better than the best by more */
+    SEARCH_CONFIDENCE,                   /* of racing: of being right in ending a running job */
+    SEARCH_CONFIRM,                      /* runs of each of the best whose intervals overlap */
     SEARCH_NUMBER_COUNT
 };
 
@@ -47,9 +47,9 @@ struct search_options {
     const char *strategy; /* one of search_strategy_names; NULL: grid */
     double numbers[SEARCH_NUMBER_COUNT];
     bool zero_stages[SEARCH_ZERO_STAGES]; /* none set: not given */
-    int order;             /* enum search_order; -1: not given. Of grid */
-    int racing;            /* -1: not given; 0, 1 */
-    int equal_batch;       /* -1: not given; 0, 1: compare only at equal global batch */
+    int order;                            /* enum search_order; -1: not given. Of grid */
+    int racing;                           /* -1: not given; 0, 1 */
+    int equal_batch;                      /* -1: not given; 0, 1: compare only at equal global batch */
 };
 
 /* Nothing given. */
@@ -61,7 +61,7 @@ struct search_number_row {
     const char *help;
     double least, most;
     bool whole;
-    double fallback;  /* of strategies that say nothing else; may be SEARCH_NOT_GIVEN */
+    double fallback; /* of strategies that say nothing else; may be SEARCH_NOT_GIVEN */
 };
 extern const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT];
 
@@ -74,8 +74,9 @@ int search_number_check(enum search_number which, double value, struct error *e)
 /* What `over` gives goes over `under`. */
 struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over);
 
-/* Fills what is not given with the strategy's defaults: grid has no limit of trials, dsat-* search the ZeRO stages 1 to
- * 3 and measure the steps 3 to 5 (of others the steps stay not given), deepspeed-* stop after 5 trials without a better one and after 50 per stage. */
+/* Fills what is not given with the strategy's defaults: grid has no limit of trials, dsat-* make 50 trials (as its
+ * example says; 64 in its code), search the ZeRO stages 1 to 3 and measure the steps 3 to 5 (of others the steps stay
+ * not given), deepspeed-* stop after 5 trials without a better one and after 50 per stage. */
 void search_options_complete(struct search_options *o);
 
 #endif

@@ -1,13 +1,13 @@
 #include "config/sweep.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "util/string_list.h"
 
 bool sweep_is_label(const struct sweep *s, const char *key)
 {
-    for (char *const *label = s->labels; label && *label; label++)
-        if (strcmp(*label, key) == 0)
-            return true;
-    return false;
+    return strings_have(s->labels, key);
 }
 
 bool word_list_has(const struct word_list *list, const char *text)
@@ -18,10 +18,62 @@ bool word_list_has(const struct word_list *list, const char *text)
     return false;
 }
 
+struct metric *job_find_metric(const struct job_config *job, const char *name)
+{
+    for (size_t i = 0; i < job->metric_count; i++)
+        if (strcmp(job->metrics[i].name, name) == 0)
+            return &job->metrics[i];
+    return NULL;
+}
+
+const char *sweep_metric_unit(const struct sweep *s, const char *metric)
+{
+    const struct metric *m = job_find_metric(&s->job, metric);
+    return m ? m->unit : "";
+}
+
 bool sweep_in_profile(const struct sweep *s, const struct position *at)
 {
     size_t rank = 0;
     while (s->files && s->files[rank] && s->files[rank] != at->file)
         rank++;
     return s->files && s->files[rank] && rank >= s->profile_rank;
+}
+
+void axis_free(struct axis *axis)
+{
+    for (size_t k = 0; k < axis->key_count; k++)
+        free(axis->keys[k]);
+    for (size_t i = 0; i < axis->value_count * axis->key_count; i++)
+        value_free(&axis->values[i]);
+    free(axis->keys);
+    free(axis->values);
+}
+
+void block_clear(struct block *block)
+{
+    for (size_t a = 0; a < block->axis_count; a++)
+        axis_free(&block->axes[a]);
+    free(block->axes);
+}
+
+void section_clear(struct section *section)
+{
+    for (size_t b = 0; b < section->block_count; b++)
+        block_clear(&section->blocks[b]);
+    free(section->blocks);
+    *section = (struct section){NULL, 0};
+}
+
+bool sweep_is_imported(const struct sweep *s)
+{
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (s->sections[i].block_count > 0)
+            return false;
+    return s->import.given;
+}
+
+bool sweep_ranks_configurations(const struct sweep *s)
+{
+    return s->replicates.count + s->groups.count > 0;
 }

@@ -1,7 +1,7 @@
-/* A sweep file, checked. What `sweep_load` (sweep_reader.h) returns has passed every test that needs no database: types, keys,
- * duplicates, durations, sizes, regular expressions, placeholder syntax. Expressions are text here: the space
- * compiles them. Profiles are merged in: their derived keys, rules, metrics, note keys and list values come first and
- * are replaced by name. */
+/* A sweep file, checked. What `sweep_load` (sweep_file/reader.h) returns has passed every test that needs no database:
+ * types, keys, duplicates, durations, sizes, regular expressions, placeholder syntax. Expressions are text here: the
+ * space compiles them. Profiles are merged in: their derived keys, rules, metrics, note keys and list values come first
+ * and are replaced by name. */
 #ifndef MESHSWEEP_CONFIG_SWEEP_H
 #define MESHSWEEP_CONFIG_SWEEP_H
 
@@ -83,32 +83,36 @@ struct rule {
     struct position at;
 };
 
-enum reader_kind { READER_REGEX = 1, READER_JSON, READER_JSONL, READER_FILE };
+enum reader_kind { READER_REGEX = 1, READER_JSON, READER_JSONL, READER_FILE, READER_EXPRESSION };
 enum take { TAKE_MEDIAN = 1, TAKE_MEAN, TAKE_LAST, TAKE_MAX, TAKE_MIN, TAKE_P90 };
 
 extern const char *const take_names[]; /* indexed by enum take */
 
 /* [job.metrics.NAME]: how one named number is read from what an attempt left. A metric without a reader is one that
- * the job writes to $MESHSWEEP_METRICS itself. */
+ * the job writes to $MESHSWEEP_METRICS itself. [metrics.NAME]: one that is not read but reckoned from others. */
 struct metric {
     char *name;
     enum reader_kind reader; /* READER_FILE: from $MESHSWEEP_METRICS */
+    char *expression;        /* READER_EXPRESSION: SQL over metrics and keys (measures/measures.h); else NULL */
     char *pattern;           /* READER_REGEX: POSIX extended, first group is the number */
-    char *path;              /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
+    char *path;        /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
                               * element of a list, each with its own "step" */
-    char *file;              /* READER_JSON, READER_JSONL: file name, relative to the job directory; NULL: the log. With
+    char *file;        /* READER_JSON, READER_JSONL: file name, relative to the job directory; NULL: the log. With
                               * *, ? or []: of the files that match, the one changed last */
-    double scale;            /* what a number that is read is multiplied by; 0: nothing */
-    bool written_unit;       /* READER_REGEX: the second group is the number's unit, from which it is converted to `unit` */
-    char *numerator;         /* "FILE:PATH": the number read is a rate, the sample that number of a JSON file in the job
+    double scale;      /* what a number that is read is multiplied by; 0: nothing */
+    bool written_unit; /* READER_REGEX: the second group is the number's unit, from which it is converted to `unit` */
+    char *numerator;   /* "FILE:PATH": the number read is a rate, the sample that number of a JSON file in the job
                               * directory divided by it; without that number there is no sample. NULL: none */
-    bool sum;                /* READER_REGEX: the sample is the sum of all groups */
-    struct metric *fallback; /* how it is read where the above finds nothing (only what says how is filled); NULL: none */
-    char *unit;              /* "" when none */
-    bool maximise;           /* better = "max"; "min" is the default */
+    bool sum;          /* READER_REGEX: the sample is the sum of all groups */
+    /* How it is read where the above finds nothing (only what says how is filled); NULL: none. */
+    struct metric *fallback;
+    char *unit;    /* "" when none */
+    bool maximise; /* better = "max"; "min" is the default */
     bool better_given;
     int64_t warmup; /* leading samples dropped */
     enum take take;
+    int means;  /* what it measures: 1 + index into metric_meaning_names (config/meaning.h); 0: not given */
+    char *rank; /* of memory: whose it is; NULL: not said */
     struct position at;
 };
 
@@ -126,6 +130,12 @@ struct word_list {
 struct objective {
     char *metric;
     bool maximise;
+};
+
+/* [sweep] subject_to: what a job must have measured to win. */
+struct sweep_constraint {
+    char *text; /* SQL over metrics and keys, in which numbers may have units: "peak_memory <= 70 GiB" */
+    struct position at;
 };
 
 /* NAME = "value with {placeholders}". */
@@ -146,14 +156,15 @@ struct failure_pattern {
 struct job_config {
     char **command; /* NULL-terminated; NULL when the file has none */
     struct position command_at;
+    bool command_is_line; /* a line for the shell, the third of its words: values in it are quoted */
     struct setting *environment;
     size_t environment_count;
-    char **pass_environment; /* names inherited from the runner's environment beside the usual ones; NULL-terminated */
+    char **pass_environment;  /* names (or "HF_*", "*") taken from the runner's environment beside the usual ones */
     struct setting *versions; /* what is asked once a run: name, line for the shell */
     size_t version_count;
-    char **secrets;          /* names whose values never reach the database; NULL-terminated */
-    char *directory;         /* working directory template; NULL: where the runner was started */
-    bool make_job_dir;       /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
+    char **secrets;    /* names whose values never reach the database; NULL-terminated */
+    char *directory;   /* working directory template; NULL: where the runner was started */
+    bool make_job_dir; /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
     /* Durations as written ("10m") or SQL expressions in seconds; NULL when not given. */
     char *timeout, *idle_timeout, *startup_timeout;
     struct position timeout_at, idle_timeout_at, startup_timeout_at;
@@ -173,8 +184,8 @@ struct retry_limit {
 };
 
 struct model_space_table; /* config/model_space.h */
-/* [predict] prune. What ran out of memory excludes what needs no less ([predict.order]) unless this is PRUNE_OFF; what is
- * predicted excludes under PRUNE_CERTAIN and PRUNE_RISKY only. */
+/* [predict] prune. What ran out of memory excludes what needs no less ([predict.order]) unless this is PRUNE_OFF; what
+ * is predicted excludes under PRUNE_CERTAIN and PRUNE_RISKY only. */
 enum prune { PRUNE_CERTAIN = 0, PRUNE_RISKY, PRUNE_SOUND, PRUNE_OFF, PRUNE_COUNT };
 
 extern const char *const prune_names[PRUNE_COUNT]; /* "certain", "risky", "sound", "off" */
@@ -220,7 +231,7 @@ struct predict_config {
     struct position framework_at, device_at;
     enum prune prune;
     double certain, risky; /* shares of the device's memory */
-    double audit;          /* share of what is pruned that runs all the same; -1: not given */
+    double audit;          /* share of what is pruned that runs all the same */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* FLOP/s, bytes per second */
     struct predict_key *keys;
     size_t key_count;
@@ -272,7 +283,7 @@ struct import_config {
 struct search_config {
     bool given;
     struct search_options options; /* nothing given: not set where `given` is false */
-    bool run_full_experiment; /* the winner once more at the end */
+    bool run_full_experiment;      /* the winner once more at the end */
 };
 
 /* [model_info.with] NAME = value. */
@@ -282,14 +293,15 @@ struct model_info_key {
     struct position at;
 };
 
-/* [model_info]: see config/model_info.h. */
+/* [model_info]: see sweep_file/model_info_sweep.h. */
 struct model_info_config {
     bool given;
     bool is_job; /* this sweep is the model-information job of another */
     struct position at, command_at, timeout_at;
-    char **command;  /* NULL-terminated; NULL: [job] command */
-    char *timeout;   /* NULL: [job] timeout */
-    char **without;  /* keys that the job lacks; NULL-terminated, NULL: none */
+    char **command;       /* NULL-terminated; NULL: [job] command */
+    bool command_is_line; /* as in struct job_config */
+    char *timeout;        /* NULL: [job] timeout */
+    char **without;       /* keys that the job lacks; NULL-terminated, NULL: none */
     struct model_info_key *keys;
     size_t key_count;
     double facts[4]; /* by enum model_fact; NAN: not given */
@@ -300,9 +312,11 @@ struct deepspeed_settings {
     bool given;
     char *config; /* base file, relative to the sweep file; NULL: none, every key comes from the specs */
     struct position at, config_at;
+    int64_t version;   /* of DeepSpeed, as parse_release gives it; 0: the newest */
     bool resolve_auto; /* auto = "resolve": no "auto" is left in what a job gets */
     char **sections;   /* sections of the user's own; NULL-terminated */
-    int64_t profile_steps[2]; /* from which to which step DeepSpeed measures for metrics.json; 0 and 0: it is not asked to */
+    int64_t profile_steps
+        [2]; /* from which to which step DeepSpeed measures for metrics.json; 0 and 0: it is not asked to */
     struct setting *arguments; /* [deepspeed.arg_mappings]: dotted key of the ds_config, flag of the script */
     size_t argument_count;
 };
@@ -319,10 +333,17 @@ struct sweep {
     char *description;
     struct objective *objectives; /* first is the one that ranks */
     size_t objective_count;
-    char **labels;         /* keys that do not count towards identity: "name", "description", then [sweep] note; NULL-terminated */
+    struct sweep_constraint *constraints;
+    size_t constraint_count;
+    char **
+        labels; /* keys that do not count towards identity: "name", "description", then [sweep] note; NULL-terminated */
+    struct word_list replicates;     /* [sweep] replicate: jobs that differ in nothing else are one configuration */
+    struct word_list groups;         /* [sweep] group_by: jobs that differ in one of these are not compared */
     struct word_list disabled_rules; /* [sweep] disable_rules */
     struct word_list rule_sets;      /* [sweep] rule_sets: built-in rules that are in force only when asked for */
-    int64_t seed;          /* [sweep] seed; default 0 */
+    int64_t seed;                    /* [sweep] seed; default 0 */
+    bool share;                      /* [sweep] share: others may read the database and files of attempts */
+    bool checksums;                  /* [sweep] checksums: of ended attempts, see database/attempt_sums.h */
     struct section sections[SECTION_COUNT];
     struct derived *derived;
     size_t derived_count;
@@ -340,19 +361,13 @@ struct sweep {
     struct retry_limit *retries;
     size_t retry_count;
     int64_t retry_backoff_ms, retry_backoff_max_ms; /* [retry] backoff, backoff_max; default 1 s, 5 min */
-    struct model_space_table *model_space; /* NULL: the file has none */
+    struct model_space_table *model_space;          /* NULL: the file has none */
     struct predict_config predict;
     struct search_config search;
     struct import_config import;
     struct slurm_config slurm;
     struct local_config local;
 };
-
-void sweep_free(struct sweep *s);
-
-/* Makes "NAME", "max:NAME" or "min:NAME" the only objective, as if the file said so. -1 (ERROR_USAGE) with a hint: a bare
- * name that no metric has, a direction that contradicts the metric's own. */
-int sweep_set_objective(struct sweep *s, const char *text, struct error *e);
 
 /* Whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are NULL. */
 bool sweep_in_profile(const struct sweep *s, const struct position *at);
@@ -365,6 +380,18 @@ void block_clear(struct block *block);
 void section_clear(struct section *section);
 
 bool word_list_has(const struct word_list *list, const char *text);
+
+/* Whether the jobs of the sweep come from measured tables alone ([import]), so that its keys stand in a database and
+ * not in the file. */
+bool sweep_is_imported(const struct sweep *s);
+/* NULL when there is none of that name. Borrowed from the job. */
+struct metric *job_find_metric(const struct job_config *job, const char *name);
+
+/* The unit of the metric; "" for one that has none and for a name that no metric has. */
+const char *sweep_metric_unit(const struct sweep *s, const char *metric);
+
+/* Whether replicate keys or groups are listed, so that a job alone is not the best. */
+bool sweep_ranks_configurations(const struct sweep *s);
 
 /* Whether `key` is a label (does not count towards identity). */
 bool sweep_is_label(const struct sweep *s, const char *key);

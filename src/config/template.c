@@ -1,6 +1,7 @@
 #include "config/template.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,28 +28,37 @@ size_t template_name_length(const char *text)
     return n;
 }
 
-static void add_part(struct template *t, char *text, int is_placeholder)
+static void add_part(struct template *t, const struct template_part *part)
 {
     t->parts = array_grow(t->parts, t->count, sizeof *t->parts);
-    t->parts[t->count++] = (struct template_part){.text = text, .is_placeholder = is_placeholder};
+    t->parts[t->count++] = *part;
 }
 
 static void end_literal(struct template *t, struct buffer *literal)
 {
     if (literal->length > 0)
-        add_part(t, buffer_take(literal), 0);
+        add_part(t, &(struct template_part){.text = buffer_take(literal)});
 }
 
-struct template template_parse(const char *text)
+/* What ends a placeholder behind its name. */
+static const char *ending_of(const char *behind, bool is_line)
+{
+    if (is_line && strncmp(behind, "!r}", 3) == 0)
+        return "!r}";
+    return *behind == '}' ? "}" : NULL;
+}
+
+static struct template parse(const char *text, bool is_line)
 {
     struct template t = {NULL, 0};
     struct buffer literal = BUFFER_INIT;
     for (const char *p = text; *p;) {
         size_t name = *p == '{' ? template_name_length(p + 1) : 0;
-        if (name > 0 && p[1 + name] == '}') {
+        const char *ending = name > 0 ? ending_of(p + 1 + name, is_line) : NULL;
+        if (ending) {
             end_literal(&t, &literal);
-            add_part(&t, xstrndup(p + 1, name), 1);
-            p += name + 2;
+            add_part(&t, &(struct template_part){xstrndup(p + 1, name), 1, *ending == '!'});
+            p += 1 + name + strlen(ending);
         } else if (p[0] == '$' && p[1] == '{') {
             buffer_add_text(&literal, "${");
             p += 2;
@@ -60,6 +70,24 @@ struct template template_parse(const char *text)
     end_literal(&t, &literal);
     buffer_free(&literal);
     return t;
+}
+
+struct template template_parse(const char *text)
+{
+    return parse(text, false);
+}
+
+struct template template_parse_line(const char *text)
+{
+    return parse(text, true);
+}
+
+void template_add_part(const struct template_part *part, struct buffer *out)
+{
+    if (part->is_placeholder)
+        buffer_printf(out, "{%s%s}", part->text, part->is_raw ? "!r" : "");
+    else
+        buffer_add_text(out, part->text);
 }
 
 void template_free(struct template *t)

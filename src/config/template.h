@@ -10,16 +10,24 @@
 struct template_part {
     char *text; /* literal text, or a placeholder's name without braces */
     int is_placeholder;
+    int is_raw; /* "{name!r}" of a line for the shell */
 };
 
-struct template {
+struct template
+{
     struct template_part *parts;
     size_t count;
 };
 
 /* Never fails: every text is a template. Released with template_free. */
 struct template template_parse(const char *text);
+
+/* The same of a line for the shell, where "{name!r}" is a placeholder whose value is not quoted. */
+struct template template_parse_line(const char *text);
 void template_free(struct template *t);
+
+/* Appends a part: its text, or "{name}" or "{name!r}". */
+void template_add_part(const struct template_part *part, struct buffer *out);
 
 /* Bytes of the name that begins `text`: words of letters, digits, "_" and "-" that begin with a letter or "_", joined
  * by dots ("layers", "model.layers", "zero_optimization.stage"); 0 when there is none. Keys of a sweep file have the

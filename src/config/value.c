@@ -1,6 +1,5 @@
 #include "config/value.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +82,7 @@ void value_add_text(const struct value *v, struct buffer *out)
         buffer_add_text(out, v->integer ? "true" : "false");
         break;
     case VALUE_INT:
-        buffer_printf(out, "%" PRId64, v->integer);
+        buffer_add_int(out, v->integer);
         break;
     case VALUE_FLOAT:
         buffer_add_double(out, v->real);

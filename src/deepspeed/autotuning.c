@@ -10,13 +10,26 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-enum knob_kind { KNOB_IGNORED = 1, KNOB_BOOL, KNOB_NUMBER, KNOB_NUMBERS, KNOB_TEXT, KNOB_OBJECT, KNOB_MODEL, KNOB_METRIC, KNOB_TUNER };
+enum knob_kind {
+    KNOB_IGNORED = 1,
+    KNOB_BOOL,
+    KNOB_NUMBER,
+    KNOB_NUMBERS,
+    KNOB_TEXT,
+    KNOB_OBJECT,
+    KNOB_MODEL,
+    KNOB_METRIC,
+    KNOB_TUNER
+};
+
+/* DeepSpeed's default, 3 to 5, leaves two samples to be compared by: the first is slowed down by being profiled. */
+enum { STEPS_AFTER_START = 5 };
 
 #define AT(member) offsetof(struct autotuning, member)
 
 /* Those that are KNOB_IGNORED are known and change nothing here: where model information and metrics are written to is
- * seen to, a least train batch is used by no version of the tuner, and results are known by their content, so that none
- * need be thrown away (the files of the tuner's tree are written anew each time). */
+ * seen to, and results are known by their content, so that none need be thrown away (the files of the tuner's tree are
+ * written anew each time). */
 static const struct knob {
     const char *name;
     enum knob_kind kind;
@@ -38,7 +51,7 @@ static const struct knob {
     {"tuner_early_stopping", KNOB_NUMBER, AT(early_stopping), 1},
     {"tuner_num_trials", KNOB_NUMBER, AT(num_trials), 1},
     {"max_train_batch_size", KNOB_NUMBER, AT(max_train_batch_size), 1},
-    {"min_train_batch_size", KNOB_IGNORED, 0, 0},
+    {"min_train_batch_size", KNOB_NUMBER, AT(min_train_batch_size), 1},
     {"max_train_micro_batch_size_per_gpu", KNOB_NUMBER, AT(max_micro_batch), 1},
     {"min_train_micro_batch_size_per_gpu", KNOB_NUMBER, AT(min_micro_batch), 1},
     {"num_tuning_micro_batch_sizes", KNOB_NUMBER, AT(micro_batch_sizes), 1},
@@ -55,28 +68,33 @@ static const struct {
     const char *name, *metric;
     bool maximise;
 } metrics[] = {
-    {"throughput", "throughput", true}, {"latency", "latency", false},
-    {"FLOPS", "flops_per_gpu", true},   {"FLOPS_per_gpu", "flops_per_gpu", true}, {"flops", "flops_per_gpu", true},
-    {"forward", "fwd", false},          {"fwd", "fwd", false},
-    {"backward", "bwd", false},         {"bwd", "bwd", false},
+    {"throughput", "throughput", true},
+    {"latency", "latency", false},
+    {"FLOPS", "flops_per_gpu", true},
+    {"FLOPS_per_gpu", "flops_per_gpu", true},
+    {"flops", "flops_per_gpu", true},
+    {"forward", "fwd", false},
+    {"fwd", "fwd", false},
+    {"backward", "bwd", false},
+    {"bwd", "bwd", false},
     {"step", "step", false},
 };
 
-static const char *const tuners[TUNER_COUNT] = {
-    [TUNER_GRID] = "gridsearch", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model_based"};
+static const char *const tuners[TUNER_COUNT] =
+    {[TUNER_GRID] = "gridsearch", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model_based"};
 
-struct place {
+struct knob_source {
     const char *file;
     const struct json *member;
     struct problems *problems;
 };
 
-static struct position position_of(const struct place *p, const struct json *j)
+static struct position position_of(const struct knob_source *p, const struct json *j)
 {
     return (struct position){p->file, j->line, j->column};
 }
 
-static void wrong(const struct place *p, const char *wanted)
+static void wrong(const struct knob_source *p, const char *wanted)
 {
     problems_add(p->problems, position_of(p, p->member), "autotuning.%s must be %s", p->member->name, wanted);
 }
@@ -97,7 +115,7 @@ static bool has_twice(const struct json *list)
     return false;
 }
 
-static void set_numbers(const struct place *p, const struct knob *k, const struct json **out)
+static void set_numbers(const struct knob_source *p, const struct knob *k, const struct json **out)
 {
     const struct json *j = p->member;
     bool good = j->kind == JSON_LIST ? j->count > 0 && !has_twice(j) : is_number_from(j, k->least);
@@ -109,11 +127,11 @@ static void set_numbers(const struct place *p, const struct knob *k, const struc
 }
 
 /* What DeepSpeed's tuner and the model-information job know of a model. */
-static const char *const facts[] = {"num_params", "hidden_size", "num_layers", "activation_mem_per_gpu",
-                                    "trainable_num_params", "gpu_mem", "profile", "rank"};
+static const char *const facts[] = {"num_params",           "hidden_size", "num_layers", "activation_mem_per_gpu",
+                                    "trainable_num_params", "gpu_mem",     "profile",    "rank"};
 enum { FACTS_ABOVE_0 = 6 };
 
-static void check_fact(const struct place *p, const struct json *fact)
+static void check_fact(const struct knob_source *p, const struct json *fact)
 {
     const char *near = suggest_nearest(fact->name, facts, LENGTH(facts));
     if (!near || strcmp(near, fact->name) != 0) {
@@ -134,7 +152,7 @@ static char *string_of(const struct json *j)
     return j->kind == JSON_SCALAR && j->text[0] == '"' ? xstrndup(j->text + 1, strlen(j->text) - 2) : NULL;
 }
 
-static void set_choice(const struct place *p, struct autotuning *a, enum knob_kind kind)
+static void set_choice(const struct knob_source *p, struct autotuning *a, enum knob_kind kind)
 {
     char *text = string_of(p->member);
     for (size_t i = 0; text && kind == KNOB_METRIC && i < LENGTH(metrics); i++) {
@@ -152,13 +170,14 @@ static void set_choice(const struct place *p, struct autotuning *a, enum knob_ki
     }
     free(text);
     if (kind == KNOB_METRIC)
-        wrong(p, "\"throughput\", \"latency\", \"FLOPS\", \"FLOPS_per_gpu\", \"forward\", \"fwd\", \"backward\", \"bwd\" "
-                 "or \"step\"");
+        wrong(p,
+              "\"throughput\", \"latency\", \"FLOPS\", \"FLOPS_per_gpu\", \"forward\", \"fwd\", \"backward\", \"bwd\" "
+              "or \"step\"");
     else if (kind == KNOB_TUNER)
         wrong(p, "\"gridsearch\", \"random\" or \"model_based\"");
 }
 
-static void set_number(const struct place *p, const struct knob *k, long long *out)
+static void set_number(const struct knob_source *p, const struct knob *k, long long *out)
 {
     if (!is_number_from(p->member, k->least))
         wrong(p, k->least ? "a whole number above 0" : "a whole number");
@@ -166,7 +185,7 @@ static void set_number(const struct place *p, const struct knob *k, long long *o
         json_text_integer(p->member, out);
 }
 
-static void set_text(const struct place *p, char **out)
+static void set_text(const struct knob_source *p, char **out)
 {
     char *text = string_of(p->member);
     if (!text || !*text || strchr(text, '\\')) {
@@ -178,7 +197,7 @@ static void set_text(const struct place *p, char **out)
     *out = text;
 }
 
-static void set_knob(const struct place *p, const struct knob *k, struct autotuning *a)
+static void set_knob(const struct knob_source *p, const struct knob *k, struct autotuning *a)
 {
     void *member = (char *)a + k->offset;
     const struct json *j = p->member;
@@ -220,7 +239,7 @@ static void set_knob(const struct place *p, const struct knob *k, struct autotun
     }
 }
 
-static void read_member(const struct place *p, struct autotuning *a)
+static void read_member(const struct knob_source *p, struct autotuning *a)
 {
     const char *names[LENGTH(knobs)];
     const struct json *j = p->member;
@@ -241,20 +260,35 @@ static void read_member(const struct place *p, struct autotuning *a)
 void autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct problems *problems)
 {
     const size_t before = problems->found;
-    struct autotuning a = {.fast = true, .start_step = 3, .end_step = 5, .metric = "throughput", .maximise = true,
-                           .min_micro_batch = 1, .max_micro_batch = 1024, .mp_size = 1,
-                           .exps_dir = xstrdup("autotuning_exps"), .results_dir = xstrdup("autotuning_results")};
-    const struct place place = {file, section, problems};
+    struct autotuning a = {.fast = true,
+                           .start_step = 3,
+                           .end_step = -1,
+                           .metric = "throughput",
+                           .maximise = true,
+                           .min_micro_batch = 1,
+                           .max_micro_batch = 1024,
+                           .mp_size = 1,
+                           .exps_dir = xstrdup("autotuning_exps"),
+                           .results_dir = xstrdup("autotuning_results")};
+    const struct knob_source place = {file, section, problems};
     if (section && section->kind != JSON_OBJECT)
         problems_add(problems, position_of(&place, section), "autotuning must be an object");
     for (size_t i = 0; section && section->kind == JSON_OBJECT && i < section->count; i++)
-        read_member(&(struct place){file, &section->children[i], problems}, &a);
+        read_member(&(struct knob_source){file, &section->children[i], problems}, &a);
+    if (a.end_step < 0)
+        a.end_step = a.start_step + STEPS_AFTER_START;
     if (problems->found == before && a.end_step < a.start_step)
-        problems_add(problems, position_of(&place, section), "autotuning: profiling ends at step %lld, before it starts at %lld",
-                     a.end_step, a.start_step);
+        problems_add(problems, position_of(&place, section),
+                     "autotuning: profiling ends at step %lld, before it starts at %lld", a.end_step, a.start_step);
     if (problems->found == before && a.max_micro_batch < a.min_micro_batch)
-        problems_add(problems, position_of(&place, section), "autotuning: the largest micro-batch, %lld, is below the smallest, "
-                     "%lld", a.max_micro_batch, a.min_micro_batch);
+        problems_add(problems, position_of(&place, section),
+                     "autotuning: the largest micro-batch, %lld, is below the smallest, "
+                     "%lld",
+                     a.max_micro_batch, a.min_micro_batch);
+    if (problems->found == before && a.max_train_batch_size && a.max_train_batch_size < a.min_train_batch_size)
+        problems_add(problems, position_of(&place, section),
+                     "autotuning: max_train_batch_size, %lld, is below min_train_batch_size, %lld",
+                     a.max_train_batch_size, a.min_train_batch_size);
     *out = a;
 }
 

@@ -5,7 +5,7 @@
 
 #include "util/memory.h"
 
-enum part { TRAIN, MICRO, STEPS, PART_COUNT };
+enum batch_key { TRAIN, MICRO, STEPS, PART_COUNT };
 
 static const char *const keys[PART_COUNT] = {
     [TRAIN] = "train_batch_size",
@@ -30,8 +30,8 @@ static long long number_at(const struct json *root, const char *path, long long 
 
 long long batch_ranks(const struct json *specs)
 {
-    long long devices = number_at(specs, "cluster_spec.num_hosts", 1) *
-                        number_at(specs, "cluster_spec.num_devices_per_host", 1);
+    long long devices =
+        number_at(specs, "cluster_spec.num_hosts", 1) * number_at(specs, "cluster_spec.num_devices_per_host", 1);
     long long ranks = number_at(specs, "derived.dp", number_at(specs, "parallel_spec.dp", devices));
     long long sequence = number_at(specs, "parallel_spec.sequence_parallel_size", 1);
     return ranks / sequence > 0 ? ranks / sequence : 1;
@@ -43,8 +43,10 @@ static int contradiction(const long long *n, long long ranks, struct error *e)
     for (int i = 0; i < PART_COUNT; i++)
         if (n[i])
             buffer_printf(&b, "%s %lld, ", keys[i], n[i]);
-    error_set(e, ERROR_USAGE, "the batch contradicts itself: %sdata-parallel size %lld (the first is the product of the "
-              "others)", buffer_text(&b), ranks);
+    error_set(e, ERROR_USAGE,
+              "the batch contradicts itself: %sdata-parallel size %lld (the first is the product of the "
+              "others)",
+              buffer_text(&b), ranks);
     buffer_free(&b);
     return -1;
 }
@@ -77,7 +79,8 @@ void batch_check(const struct json *config, const char *file, struct problems *p
     long long n;
     for (int i = 0; i < PART_COUNT; i++) {
         const struct json *found = given(config, keys[i]);
-        if (found && found->kind == JSON_SCALAR && !json_text_is(found, "auto") && (!json_text_integer(found, &n) || n <= 0))
+        if (found && found->kind == JSON_SCALAR && !json_text_is(found, "auto") &&
+            (!json_text_integer(found, &n) || n <= 0))
             problems_add(problems, (struct position){file, found->line, found->column},
                          "%s must be a whole number above 0", keys[i]);
     }

@@ -7,18 +7,7 @@
 #include "deepspeed/ds_keys.h"
 #include "deepspeed/json_text.h"
 #include "util/memory.h"
-
-struct words {
-    char **items; /* NULL-terminated */
-    size_t count;
-};
-
-static void append(struct words *w, char *text)
-{
-    w->items = xreallocarray(w->items, w->count + 2, sizeof *w->items);
-    w->items[w->count++] = text;
-    w->items[w->count] = NULL;
-}
+#include "util/string_list.h"
 
 static void replace(char **word, char *with)
 {
@@ -46,7 +35,7 @@ static bool is_value(const char *word)
 }
 
 /* Puts the value to the flag at `i`. */
-static void set_at(struct words *w, size_t i, size_t length, const char *value)
+static void set_at(struct string_list *w, size_t i, size_t length, const char *value)
 {
     char *flag = xstrndup(w->items[i], length);
     bool has_equals = w->items[i][length] == '=';
@@ -58,7 +47,7 @@ static void set_at(struct words *w, size_t i, size_t length, const char *value)
     free(flag);
 }
 
-static void map(struct words *w, const char *flag, const char *value)
+static void map(struct string_list *w, const char *flag, const char *value)
 {
     bool found = false;
     for (size_t i = 1; i < w->count; i++) {
@@ -70,12 +59,12 @@ static void map(struct words *w, const char *flag, const char *value)
     }
     if (found)
         return;
-    append(w, flag[0] == '-' ? xstrdup(flag) : xasprintf("--%s", flag));
-    append(w, xstrdup(value));
+    string_list_add(w, flag[0] == '-' ? xstrdup(flag) : xasprintf("--%s", flag));
+    string_list_add(w, xstrdup(value));
 }
 
-/* A scalar as a script wants it: strings without quotes, whole numbers as such ("8.0" is none to it). NULL for what maps
- * to nothing. */
+/* A scalar as a script wants it: strings without quotes, whole numbers as such ("8.0" is none to it). NULL for what
+ * maps to nothing. */
 static char *value_text(const char *key, const struct json *j)
 {
     long long whole;
@@ -96,11 +85,11 @@ static const struct json *find(const struct json *config, const char *key)
 
 char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_json, char *const *command)
 {
-    struct words w = {xcalloc(1, sizeof *w.items), 0};
+    struct string_list w = STRING_LIST_INIT;
     struct json config = {0};
     struct error ignored = ERROR_INIT;
     for (; *command; command++)
-        append(&w, xstrdup(*command));
+        string_list_add(&w, xstrdup(*command));
     if (json_text_parse("", config_json, &config, &ignored) == 0)
         for (size_t i = 0; i < d->argument_count; i++) {
             const char *key = d->arguments[i].name;
@@ -110,5 +99,5 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
             free(value);
         }
     json_text_free(&config);
-    return w.items;
+    return string_list_take(&w);
 }

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "deepspeed/batch.h"
+#include "deepspeed/ds_check.h"
 #include "deepspeed/ds_keys.h"
 #include "deepspeed/json_text.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 #define LARGEST_CONFIG (16u << 20)
@@ -19,7 +21,9 @@ struct ds_config {
     const struct sweep *sweep;
     struct json root;
     char *path;
+    bool is_known; /* not a base that could not be read */
     struct space_base base;
+    struct string_list warnings;
 };
 
 /* --- the base file --- */
@@ -30,56 +34,6 @@ static size_t length_of(const char *const *list)
     while (list[n])
         n++;
     return n;
-}
-
-static bool is_users_own(char *const *users_own, const char *name)
-{
-    for (; users_own && *users_own; users_own++)
-        if (strcmp(*users_own, name) == 0)
-            return true;
-    return false;
-}
-
-/* A base file that is looked at. */
-struct base_file {
-    const char *path;
-    char *const *users_own;
-    struct problems *problems;
-};
-
-/* Every member of `object` must be one of `known`. */
-static void check_names(const struct base_file *f, const struct json *object, const char *const *known, const char *what)
-{
-    for (size_t i = 0; i < object->count; i++) {
-        const struct json *m = &object->children[i];
-        const char *near = suggest_nearest(m->name, known, length_of(known));
-        if ((near && strcmp(near, m->name) == 0) || is_users_own(f->users_own, m->name))
-            continue;
-        problems_add(f->problems, (struct position){f->path, m->line, m->column}, "DeepSpeed knows no %s \"%s\"%s%s%s",
-                     what, m->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    }
-}
-
-/* DeepSpeed refuses what it does not know in these: it would cost every job its start. */
-static const struct {
-    const char *path;
-    const char *const *known;
-} strict[] = {{"zero_optimization", ds_zero_keys},
-              {"zero_optimization.offload_param", ds_offload_param_keys},
-              {"zero_optimization.offload_optimizer", ds_offload_optimizer_keys}};
-
-void ds_config_check(const struct json *root, const char *path, char *const *users_own, struct problems *problems)
-{
-    const struct base_file f = {path, users_own, problems};
-    check_names(&f, root, ds_sections, "section");
-    for (size_t i = 0; i < LENGTH(strict); i++) {
-        const struct json *found = json_text_find(root, strict[i].path);
-        char *what = xasprintf("key of %s", strict[i].path);
-        if (found && found->kind == JSON_OBJECT)
-            check_names(&f, found, strict[i].known, what);
-        free(what);
-    }
-    batch_check(root, path, problems);
 }
 
 static bool parse_base(struct ds_config *c, struct problems *problems)
@@ -101,17 +55,19 @@ static bool parse_base(struct ds_config *c, struct problems *problems)
     return good;
 }
 
-/* Without a base that can be read it is an empty one, and nobody knows what names it would have had. */
-static void read_base(struct ds_config *c, struct problems *problems)
+/* Without a base that can be read it is an empty one, and nobody knows what names it would have had: false. */
+static bool read_base(struct ds_config *c, struct problems *problems)
 {
     if (c->sweep->deepspeed.config && parse_base(c, problems)) {
-        ds_config_check(&c->root, c->path, c->sweep->deepspeed.sections, problems);
-        return;
+        ds_check_base(&c->root, c->path, c->sweep->deepspeed.version, problems);
+        ds_check_sections(&c->root, c->path, c->sweep->deepspeed.sections, &c->warnings);
+        return true;
     }
     if (c->sweep->deepspeed.config)
         problems_excuse_all(problems);
     json_text_free(&c->root);
     c->root = (struct json){.kind = JSON_OBJECT};
+    return !c->sweep->deepspeed.config;
 }
 
 /* Whether jobs get a section "autotuning" that has DeepSpeed measure something. */
@@ -199,6 +155,11 @@ static void hash_base(struct ds_config *c)
     buffer_free(&b);
 }
 
+const struct string_list *ds_config_warnings(const struct ds_config *c)
+{
+    return c ? &c->warnings : NULL;
+}
+
 const struct space_base *ds_config_base(const struct ds_config *c)
 {
     return c ? &c->base : NULL;
@@ -223,21 +184,6 @@ static bool is_one_of(const char *const *list, const char *name, const char **ne
     return *near && strcmp(*near, name) == 0;
 }
 
-static void check_strict_key(const struct axis *axis, const char *key, const char *place, struct problems *problems)
-{
-    for (size_t i = 0; i < LENGTH(strict); i++) {
-        size_t n = strlen(strict[i].path);
-        const char *near;
-        if (strncmp(place, strict[i].path, n) != 0 || place[n] != '.')
-            continue;
-        char *name = xstrndup(place + n + 1, strcspn(place + n + 1, "."));
-        if (!is_one_of(strict[i].known, name, &near))
-            problems_add(problems, axis->at, "`%s`: DeepSpeed knows no key of %s \"%s\"%s%s%s", key, strict[i].path, name,
-                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-        free(name);
-    }
-}
-
 static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct problems *problems)
 {
     const struct value *value = &axis->values[k];
@@ -246,8 +192,10 @@ static void check_spec_key(const struct ds_config *c, const struct axis *axis, s
     struct buffer text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     json_text_add(&c->root, 0, &text);
-    if (place)
-        check_strict_key(axis, axis->keys[k], place, problems);
+    char *fault = place ? ds_check_key(place, c->sweep->deepspeed.version) : NULL;
+    if (fault)
+        problems_add(problems, axis->at, "`%s`: %s", axis->keys[k], fault);
+    free(fault);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
         problems_add(problems, axis->at, "`%s` lies below something in %s that is no object", axis->keys[k],
                      c->path ? c->path : "the ds_config");
@@ -290,7 +238,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
         const struct setting *a = &d->arguments[i];
         const char *near, *ignored;
         char *head = xstrndup(a->name, strcspn(a->name, "."));
-        bool known = is_one_of(ds_sections, head, &near) || is_users_own(c->sweep->deepspeed.sections, head);
+        bool known = is_one_of(ds_sections, head, &near) || strings_have(c->sweep->deepspeed.sections, head);
         if (!known && !strchr(a->name, '.'))
             known = is_one_of(ds_zero_keys, head, &ignored) || json_text_find_anywhere(&c->root, head) ||
                     is_leaf_of_specs(c->sweep, head);
@@ -299,6 +247,28 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         free(head);
     }
+}
+
+/* Whether it settles a batch: accumulation alone does not. Elasticity does it by itself. */
+static bool settles_batch(const struct sweep *s, const char *key)
+{
+    const char *place = place_of(s, key, false);
+    return place && (strcmp(place, "train_batch_size") == 0 || strcmp(place, "train_micro_batch_size_per_gpu") == 0 ||
+                     strncmp(place, "elasticity.", strlen("elasticity.")) == 0);
+}
+
+static bool specs_settle_batch(const struct sweep *s)
+{
+    for (size_t i = 0; i < s->derived_count; i++)
+        if (settles_batch(s, s->derived[i].name))
+            return true;
+    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
+        for (size_t b = 0; b < s->sections[kind].block_count; b++)
+            for (size_t a = 0; a < s->sections[kind].blocks[b].axis_count; a++)
+                for (size_t k = 0; k < s->sections[kind].blocks[b].axes[a].key_count; k++)
+                    if (settles_batch(s, s->sections[kind].blocks[b].axes[a].keys[k]))
+                        return true;
+    return false;
 }
 
 /* Arguments are put among words; a line for the shell has none. */
@@ -326,7 +296,7 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
     struct ds_config *c = xcalloc(1, sizeof *c);
     c->sweep = s;
     check_words(s, problems);
-    read_base(c, problems);
+    c->is_known = read_base(c, problems);
     if (is_profiled(s))
         drop_tuning(&c->root);
     check_specs(c, problems);
@@ -339,6 +309,22 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
     return c;
 }
 
+void ds_config_need_batch(const struct ds_config *c, struct problems *problems)
+{
+    static const char *const settling[] = {"train_batch_size", "train_micro_batch_size_per_gpu", "elasticity"};
+    if (!c || !c->is_known || c->sweep->model_info.is_job || specs_settle_batch(c->sweep))
+        return;
+    for (size_t i = 0; i < LENGTH(settling); i++) {
+        const struct json *found = json_text_find(&c->root, settling[i]);
+        if (found && !json_text_is_null(found))
+            return;
+    }
+    const struct deepspeed_settings *d = &c->sweep->deepspeed;
+    problems_add(problems, d->config ? d->config_at : d->at,
+                 "no job has a batch: DeepSpeed wants train_batch_size or train_micro_batch_size_per_gpu in a "
+                 "ds_config (\"auto\" where the script fills it in)");
+}
+
 void ds_config_free(struct ds_config *c)
 {
     if (!c)
@@ -348,6 +334,7 @@ void ds_config_free(struct ds_config *c)
         free(c->base.constants[i].sql);
     }
     free(c->base.constants);
+    string_list_free(&c->warnings);
     json_text_free(&c->root);
     free(c->path);
     free(c);
@@ -383,8 +370,8 @@ static void lay_section(const struct ds_config *c, struct json *config, const st
 static void drop_autos(struct json *root, struct json *j, const char *path)
 {
     for (size_t i = j->count; i-- > 0;) {
-        char *inner = *path ? xasprintf("%s.%s", path, j->children[i].name ? j->children[i].name : "") :
-                              xstrdup(j->children[i].name ? j->children[i].name : "");
+        char *inner = *path ? xasprintf("%s.%s", path, j->children[i].name ? j->children[i].name : "")
+                            : xstrdup(j->children[i].name ? j->children[i].name : "");
         if (j->children[i].kind == JSON_OBJECT)
             drop_autos(root, &j->children[i], inner);
         else if (json_text_is(&j->children[i], "auto"))
@@ -469,6 +456,16 @@ static void set_file(struct json *config, const char *path, const char *job_dir,
     free(file);
 }
 
+/* Every step prints its line, whatever the ds_config says, and its timers where the objective is one of them. */
+static void add_instruments(const struct sweep *s, struct json *config)
+{
+    static const char *const timers[] = {"fwd", "bwd", "step"};
+    json_text_set(config, "steps_per_print", "1");
+    for (size_t i = 0; s->objective_count && i < LENGTH(timers); i++)
+        if (strcmp(s->objectives[0].metric, timers[i]) == 0)
+            json_text_set(config, "wall_clock_breakdown", "true");
+}
+
 /* As autotuning/autotuner.py asks the engine for the one and the other. */
 static void ask_for_profile(const struct sweep *s, const char *job_dir, struct json *config)
 {
@@ -478,9 +475,15 @@ static void ask_for_profile(const struct sweep *s, const char *job_dir, struct j
         json_text_set(config, "autotuning.model_info.profile", "true");
         return;
     }
+    add_instruments(s, config);
     set_number(config, "autotuning.start_profile_step", s->deepspeed.profile_steps[0]);
     set_number(config, "autotuning.end_profile_step", s->deepspeed.profile_steps[1]);
     set_file(config, "autotuning.metric_path", job_dir, "metrics.json");
+}
+
+bool ds_config_is_profiled(const struct ds_config *c)
+{
+    return !c->sweep->model_info.is_job && is_profiled(c->sweep);
 }
 
 int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, struct buffer *text, struct error *e)

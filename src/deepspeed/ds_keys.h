@@ -1,5 +1,5 @@
-/* The keys of a ds_config: its sections, and what zero_optimization and its offloads take (anything else there is refused
- * by DeepSpeed itself). After DeepSpeed 0.19 and what has come since, docs/_pages/config-json.md, runtime/zero/config.py and
+/* The keys of a ds_config: its sections, and what zero_optimization and its offloads take (anything else there is
+ * refused by DeepSpeed itself). After DeepSpeed 0.19, docs/_pages/config-json.md, runtime/zero/config.py and
  * offload_config.py. */
 #ifndef MESHSWEEP_DEEPSPEED_DS_KEYS_H
 #define MESHSWEEP_DEEPSPEED_DS_KEYS_H
@@ -10,6 +10,10 @@
 /* NULL-terminated. */
 extern const char *const ds_sections[], *const ds_zero_keys[], *const ds_offload_param_keys[];
 extern const char *const ds_offload_optimizer_keys[];
+
+/* The release that brought this key of zero_optimization or of its offloads, which those before refuse; NULL: all since
+ * 0.9.0 have it. */
+const char *ds_key_came_with(const char *key);
 
 /* Whether the first part of a dotted key is a section. */
 bool ds_is_section_key(const char *key);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "deepspeed/ds_arguments.h"
+#include "deepspeed/training_command.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -11,15 +12,15 @@ static int make(void *context, const char *spec_json, const char *job_dir, char 
     const struct ds_preparation *p = context;
     struct buffer text = BUFFER_INIT, base64 = BUFFER_INIT;
     char *directory = path_absolute(job_dir);
-    char *path = xasprintf("%s/ds_config.json", directory);
+    char *path = xasprintf("%s/" DS_CONFIG_FILE, directory), *to_train = xasprintf("%s/" DS_TRAINING_FILE, directory);
     int rc = ds_config_render(p->config, spec_json, &text, e);
-    if (rc == 0)
-        rc = ds_config_add_profiling(p->config, directory, &text, e);
-    if (rc == 0)
-        rc = file_make_directories(directory, e);
-    if (rc == 0)
-        rc = file_write_atomic(path, text.data, text.length, e);
+    rc = rc < 0 ? rc : file_make_directories(directory, e);
+    if (rc == 0 && ds_config_is_profiled(p->config))
+        rc = file_write_atomic(to_train, text.data, text.length, e);
+    rc = rc < 0 ? rc : ds_config_add_profiling(p->config, directory, &text, e);
+    rc = rc < 0 ? rc : file_write_atomic(path, text.data, text.length, e);
     free(directory);
+    free(to_train);
     if (rc == 0) {
         ds_config_add_base64(text.data, &base64);
         runtime[RUNTIME_DS_CONFIG] = path;
@@ -31,19 +32,13 @@ static int make(void *context, const char *spec_json, const char *job_dir, char 
     return rc;
 }
 
-static char **copy_of(char *const *command)
-{
-    const struct deepspeed_settings none = {0};
-    return ds_arguments_map(&none, "{}", command);
-}
-
 static char **command(void *context, const char *spec_json, char *const *words)
 {
     const struct ds_preparation *p = context;
     struct buffer text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     char **mapped = ds_config_render(p->config, spec_json, &text, &ignored) < 0
-                        ? copy_of(words)
+                        ? strings_copy(words)
                         : ds_arguments_map(&p->sweep->deepspeed, text.data, words);
     buffer_free(&text);
     return mapped;

@@ -10,7 +10,8 @@ struct ds_preparation {
     const struct ds_config *config; /* borrowed */
 };
 
-/* Writes JOB_DIR/ds_config.json, never a torn file, for {ds_config} and {ds_config_base64}, and maps arguments. `p` is
+/* Writes JOB_DIR/ds_config.json, never a torn file, for {ds_config} and {ds_config_base64}, with profile_steps the one
+ * to train with beside it (deepspeed/training_command.h), and maps arguments. `p` is
  * borrowed by what is returned. */
 struct preparation ds_preparation_of(struct ds_preparation *p);
 

@@ -107,9 +107,9 @@ static int read_scalar(struct scanner *s, struct json *out)
     if (*s->p == '-' || isdigit((unsigned char)*s->p))
         end = number_end(s->p);
     if (!end)
-        return fail(s, *s->p == '"' ? "a string that does not end, or has a bad escape" :
-                       *s->p        ? "this is no JSON value" :
-                                      "the file ends here, and a value should follow");
+        return fail(s, *s->p == '"' ? "a string that does not end, or has a bad escape"
+                       : *s->p      ? "this is no JSON value"
+                                    : "the file ends here, and a value should follow");
     out->kind = JSON_SCALAR;
     out->text = xstrndup(s->p, (size_t)(end - s->p));
     s->p = end;
@@ -229,7 +229,8 @@ static struct json *element(const struct json *list, const char *name)
 {
     char *end;
     unsigned long index = strtoul(name, &end, 10);
-    return isdigit((unsigned char)*name) && (!*end || *end == '.') && index < list->count ? &list->children[index] : NULL;
+    return isdigit((unsigned char)*name) && (!*end || *end == '.') && index < list->count ? &list->children[index]
+                                                                                          : NULL;
 }
 
 struct json *json_text_at(struct json *root, const char *path)

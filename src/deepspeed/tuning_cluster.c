@@ -28,6 +28,17 @@ static long long largest(const struct json *j, long long otherwise)
     return most;
 }
 
+size_t tuning_cluster_count(const struct autotuning *knobs)
+{
+    return count_of(knobs->num_nodes) * count_of(knobs->num_gpus);
+}
+
+long long tuning_cluster_devices(const struct tuning_cluster *c, const struct autotuning *knobs, size_t cluster)
+{
+    return number_of(knobs->num_nodes, cluster / count_of(knobs->num_gpus), c->nodes) *
+           number_of(knobs->num_gpus, cluster % count_of(knobs->num_gpus), c->devices);
+}
+
 bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs)
 {
     return largest(knobs->num_nodes, c->nodes) == 1;
@@ -68,7 +79,7 @@ static void add_text(const char *text, struct buffer *out)
 
 static bool names_hosts(const struct tuning_cluster *c)
 {
-    return c->tells_hosts && c->hosts && c->hosts->count > 0;
+    return c->names_hosts && c->hosts && c->hosts->count > 0;
 }
 
 static void add_tuple(const struct tuning_cluster *c, long long nodes, long long devices, struct buffer *out)
@@ -126,7 +137,9 @@ static void add_local(const struct tuning_cluster *c, struct buffer *out)
 {
     buffer_add_text(out, "\n[local]\n");
     if (c->exclusive)
-        buffer_add_text(out, "exclusive = true # the launcher takes devices and port as it is told, not as the job is given\n");
+        buffer_add_text(out,
+                        "exclusive = true # the launcher takes devices as it is told, or one port, not as the job is "
+                        "given\n");
     if (c->hostfile) {
         add_setting("hostfile", c->hostfile, out);
         add_setting("include", c->include, out);
@@ -139,8 +152,9 @@ static void add_local(const struct tuning_cluster *c, struct buffer *out)
 static void add_limit(const char *rule, const char *key, long long most, const char *why, struct buffer *out)
 {
     if (most > 0)
-        buffer_printf(out, "\n[[rule]]\nname = \"%s\"\nrequire = \"%s <= %lld\"\nwhy = \"%s\"\nsource = \"command line\"\n", rule,
-                      key, most, why);
+        buffer_printf(out,
+                      "\n[[rule]]\nname = \"%s\"\nrequire = \"%s <= %lld\"\nwhy = \"%s\"\nsource = \"command line\"\n",
+                      rule, key, most, why);
 }
 
 void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out)
@@ -157,7 +171,8 @@ void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning 
     add_limit("num-nodes", "num_hosts", c->most_nodes, "--num_nodes gives no more hosts", out);
     add_limit("num-gpus", "num_devices_per_host", c->most_devices, "--num_gpus gives no more devices of a host", out);
     if (c->here_alone)
-        add_limit("one-machine", "num_hosts", 1, "without a hostfile (-H FILE) the launcher has this machine alone", out);
+        add_limit("one-machine", "num_hosts", 1, "without a hostfile (-H FILE) the launcher has this machine alone",
+                  out);
 }
 
 static bool is_there(const struct tuning_cluster *c, long long nodes, long long devices)

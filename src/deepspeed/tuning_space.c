@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deepspeed/default_space.h"
 #include "deepspeed/ds_keys.h"
+#include "deepspeed/tuning_batches.h"
 #include "util/memory.h"
+#include "util/suggest.h"
 
 #define STAGES_MOST 4
 
@@ -30,7 +33,8 @@ int tuning_find_config(char *const *program, size_t *at, struct error *e)
             return 0;
         }
     }
-    return error_set(e, ERROR_USAGE, "no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script's "
+    return error_set(e, ERROR_USAGE,
+                     "no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script's "
                      "arguments");
 }
 
@@ -91,8 +95,9 @@ static bool is_before(const struct json *items, size_t i)
 {
     long long a, b;
     for (size_t k = 0; k < i && items[i].kind == JSON_SCALAR; k++)
-        if (items[k].kind == JSON_SCALAR && (strcmp(items[k].text, items[i].text) == 0 ||
-                                             (json_text_integer(&items[k], &a) && json_text_integer(&items[i], &b) && a == b)))
+        if (items[k].kind == JSON_SCALAR &&
+            (strcmp(items[k].text, items[i].text) == 0 ||
+             (json_text_integer(&items[k], &a) && json_text_integer(&items[i], &b) && a == b)))
             return true;
     return false;
 }
@@ -108,15 +113,17 @@ static void add_axis(struct writing *w, const char *key, const struct json *j)
         if (i > 0)
             buffer_add_text(w->out, ", ");
         if (is_before(items, i))
-            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": %s is in the list twice", w->r->ds_file, j->line,
-                           j->column, key, items[i].text);
+            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": %s is in the list twice", w->r->ds_file,
+                           j->line, j->column, key, items[i].text);
         else if (!add_scalar(w, key, &items[i]))
-            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": a list to be tuned over holds numbers, texts, true "
-                           "and false only", w->r->ds_file, j->line, j->column, key);
+            error_add_line(&w->problems, ERROR_USAGE,
+                           "%s:%d:%d: \"%s\": a list to be tuned over holds numbers, texts, true "
+                           "and false only",
+                           w->r->ds_file, j->line, j->column, key);
     }
     if (count == 0)
-        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": there is nothing in the list", w->r->ds_file, j->line,
-                       j->column, key);
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": there is nothing in the list", w->r->ds_file,
+                       j->line, j->column, key);
     buffer_add_text(w->out, "]\n");
 }
 
@@ -125,19 +132,14 @@ static const struct json *at(const struct writing *w, const char *path)
     return json_text_find(w->r->root, path);
 }
 
-static bool number_at(const struct writing *w, const char *path, long long *n)
-{
-    const struct json *j = at(w, path);
-    return j && json_text_integer(j, n) && *n > 0;
-}
-
 /* --- lists of the user's own --- */
 
 static bool may_hold_axes(const char *name)
 {
     static const char *const sections[] = {
-        "zero_optimization", "fp16", "bf16", "bfloat16", "optimizer", "scheduler", "activation_checkpointing", "aio",
-        "amp", "data_types", "torch_autocast", "tensor_parallel", "expert_parallel", "compile",
+        "zero_optimization",        "fp16",    "bf16", "bfloat16",   "optimizer",      "scheduler",
+        "activation_checkpointing", "aio",     "amp",  "data_types", "torch_autocast", "tensor_parallel",
+        "expert_parallel",          "compile",
     };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         if (strcmp(sections[i], name) == 0)
@@ -149,9 +151,15 @@ static bool may_hold_axes(const char *name)
 static bool is_own_matter(const char *path)
 {
     static const char *const paths[] = {
-        "zero_optimization.stage", "train_micro_batch_size_per_gpu", "steps_per_print", "wall_clock_breakdown",
-        "optimizer.params.betas", "zero_optimization.leaf_module", "torch_autocast.lower_precision_safe_modules",
-        "tensor_parallel.partition_config", "compile.passes",
+        "zero_optimization.stage",
+        "train_micro_batch_size_per_gpu",
+        "steps_per_print",
+        "wall_clock_breakdown",
+        "optimizer.params.betas",
+        "zero_optimization.leaf_module",
+        "torch_autocast.lower_precision_safe_modules",
+        "tensor_parallel.partition_config",
+        "compile.passes",
     };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (strcmp(paths[i], path) == 0)
@@ -173,55 +181,52 @@ static void add_lists(struct writing *w, const struct json *object, const char *
     }
 }
 
-/* --- default spaces --- */
-
-static const struct {
-    const char *key, *values;
-    unsigned stages; /* bits */
-} defaults[] = {
-    {"overlap_comm", "[true, false]", 1 << 2 | 1 << 3},
-    {"reduce_scatter", "[false, true]", 1 << 2 | 1 << 3},
-    {"reduce_bucket_size", "[50000000, 500000000, 1000000000]", 1 << 1 | 1 << 2 | 1 << 3},
-    {"allgather_partitions", "[true, false]", 1 << 3},
-    {"allgather_bucket_size", "[50000000, 500000000, 1000000000]", 1 << 1 | 1 << 2 | 1 << 3},
-    {"contiguous_gradients", "[false, true]", 1 << 2 | 1 << 3},
-};
-
-static void add_defaults(struct writing *w, int stage)
-{
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
-        char *path = xasprintf("zero_optimization.%s", defaults[i].key);
-        if ((defaults[i].stages & 1u << stage) && !at(w, path)) {
-            add_key(w, path);
-            buffer_printf(w->out, "%s\n", defaults[i].values);
-        }
-        free(path);
-    }
-}
-
 /* --- batches --- */
 
-/* The global batch that all are compared at; 0: none is said. */
-static long long global_batch(const struct writing *w)
+/* Arguments of Hugging Face's Trainer, which refuses a ds_config that differs from them. What is mapped by hand goes
+ * over what is known of it. */
+static bool is_trainers(const struct tuning_request *r)
 {
-    long long n;
-    if (number_at(w, "train_batch_size", &n))
-        return n;
-    return w->r->knobs->max_train_batch_size;
+    static const char flag[] = "--per_device_train_batch_size";
+    for (char *const *word = r->program; *word; word++) {
+        size_t n = strlen(flag), i = 0;
+        while (i < n && ((*word)[i] == flag[i] || ((*word)[i] == '-' && flag[i] == '_')))
+            i++;
+        if (i == n && ((*word)[n] == '=' || !(*word)[n]))
+            return true;
+    }
+    return false;
 }
 
-/* "[1, 2, 4, 8]": as far as the global batch goes on the fewest devices. */
-static void add_powers(struct writing *w, long long first)
+static struct tuning_batches batches_of(const struct writing *w)
 {
-    const struct autotuning *k = w->r->knobs;
-    long long most = k->max_micro_batch, batch = global_batch(w), n = first;
-    if (batch > 0 && batch < most)
-        most = batch;
-    add_key(w, "train_micro_batch_size_per_gpu");
-    buffer_printf(w->out, "[%lld", n);
-    for (n *= 2; n <= most; n *= 2)
-        buffer_printf(w->out, ", %lld", n);
-    buffer_add_text(w->out, "]\n");
+    return (struct tuning_batches){w->r->root, w->r->knobs, w->r->cluster};
+}
+
+static struct default_space default_space_of(const struct writing *w)
+{
+    const struct tuning_request *r = w->r;
+    return (struct default_space){.root = r->root,
+                                  .knobs = r->knobs,
+                                  .cluster = r->cluster,
+                                  .program = r->program,
+                                  .is_trainers = is_trainers(r),
+                                  .version = r->version,
+                                  .host_bytes = r->host_bytes};
+}
+
+/* Whether micro-batches are found by a strategy, and not listed. Of a time of a step that is to be small no micro-batch
+ * is too small. */
+static bool seeks_micro_batch(const struct writing *w)
+{
+    const struct json *j = at(w, "train_micro_batch_size_per_gpu");
+    return w->r->knobs->maximise && !(j && j->kind == JSON_LIST);
+}
+
+/* Whether a strategy chooses among configurations, and they are not tried one and all. */
+static bool is_staged(const struct writing *w)
+{
+    return seeks_micro_batch(w) || !w->r->knobs->fast;
 }
 
 static bool are_batches(const struct json *list)
@@ -239,18 +244,18 @@ static void add_micro_batches(struct writing *w)
     long long first = w->r->knobs->min_micro_batch;
     if (j && json_text_is_null(j))
         j = NULL;
+    const struct tuning_batches b = batches_of(w);
+    if (j && j->kind == JSON_LIST && tuning_batches_add_list(&b, j, w->out))
+        return;
     if (j && j->kind == JSON_LIST && are_batches(j))
         add_axis(w, "train_micro_batch_size_per_gpu", j);
     else if (j && !json_text_is(j, "auto") && (!json_text_integer(j, &first) || first < 1))
-        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: train_micro_batch_size_per_gpu must be a whole number above 0, a "
-                       "list of such, or \"auto\"", w->r->ds_file, j->line, j->column);
+        error_add_line(&w->problems, ERROR_USAGE,
+                       "%s:%d:%d: train_micro_batch_size_per_gpu must be a whole number above 0, a "
+                       "list of such, or \"auto\"",
+                       w->r->ds_file, j->line, j->column);
     else
-        add_powers(w, first);
-}
-
-static bool is_fixed(const struct json *j)
-{
-    return j && (j->kind == JSON_LIST || !json_text_is(j, "auto"));
+        tuning_batches_add(&b, first, w->r->knobs->maximise, w->out);
 }
 
 /* Whether micro-batch, accumulation and devices leave the global batch what it is. */
@@ -261,7 +266,9 @@ static bool has_one_batch(const struct writing *w)
     bool one_micro = micro && micro->kind == JSON_LIST && micro->count == 1;
     bool one_cluster = (!nodes || nodes->kind != JSON_LIST || nodes->count == 1) &&
                        (!gpus || gpus->kind != JSON_LIST || gpus->count == 1);
-    return global_batch(w) > 0 || (one_micro && one_cluster && (!steps || steps->kind != JSON_LIST || steps->count == 1));
+    const struct tuning_batches b = batches_of(w);
+    return tuning_batches_fixed(&b) > 0 ||
+           (one_micro && one_cluster && (!steps || steps->kind != JSON_LIST || steps->count == 1));
 }
 
 /* --- stages --- */
@@ -273,8 +280,9 @@ static size_t read_stages(struct writing *w, int *stages)
     size_t count = !stage ? 0 : stage->kind == JSON_LIST ? stage->count : 1, n = 0;
     bool all = !stage || json_text_is(stage, "all");
     if (zero && zero->kind != JSON_OBJECT && !json_text_is(zero, "all"))
-        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization must be an object, or \"all\" for every stage",
-                       w->r->ds_file, zero->line, zero->column);
+        error_add_line(&w->problems, ERROR_USAGE,
+                       "%s:%d:%d: zero_optimization must be an object, or \"all\" for every stage", w->r->ds_file,
+                       zero->line, zero->column);
     if (stage && stage->kind == JSON_LIST && stage->count == 0)
         error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage: there is nothing in the list",
                        w->r->ds_file, stage->line, stage->column);
@@ -285,8 +293,10 @@ static size_t read_stages(struct writing *w, int *stages)
         if (json_text_integer(&items[i], &s) && s >= 0 && s < STAGES_MOST && !is_before(items, i) && n < STAGES_MOST)
             stages[n++] = (int)s;
         else
-            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage must be 0, 1, 2 or 3, a list of "
-                           "such, each once, or \"all\"", w->r->ds_file, stage->line, stage->column);
+            error_add_line(&w->problems, ERROR_USAGE,
+                           "%s:%d:%d: zero_optimization.stage must be 0, 1, 2 or 3, a list of "
+                           "such, each once, or \"all\"",
+                           w->r->ds_file, stage->line, stage->column);
     }
     return n;
 }
@@ -300,8 +310,10 @@ static void add_block(struct writing *w, const char *stages, int stage)
     if (w->r->knobs->mp_size > 1)
         buffer_printf(w->out, "tp = %lld\n", w->r->knobs->mp_size);
     add_lists(w, w->r->root, "");
-    if (stage >= 0)
-        add_defaults(w, stage);
+    if (stage >= 0) {
+        const struct default_space d = default_space_of(w);
+        default_space_add(&d, stage, w->out);
+    }
 }
 
 static void add_blocks(struct writing *w)
@@ -329,14 +341,16 @@ static void add_blocks(struct writing *w)
 static bool knows_batch(const struct writing *w)
 {
     const struct json *train = at(w, "train_batch_size"), *steps = at(w, "gradient_accumulation_steps");
-    if (global_batch(w) > 0 || (train && train->kind == JSON_LIST))
+    const struct tuning_batches b = batches_of(w);
+    if (tuning_batches_fixed(&b) > 0 || (train && train->kind == JSON_LIST))
         return true;
-    return !(train && json_text_is(train, "auto")) && !(steps && json_text_is(steps, "auto"));
+    return !(train && json_text_is(train, "auto")) &&
+           (tuning_batches_pair(&b) || !(steps && json_text_is(steps, "auto")));
 }
 
 /* Samples to leave out: up to the step that the flops profiler slows down, the one after the first that is profiled
- * (runtime/engine.py counts steps from 0). Lines of timers come from the first step on, those of throughput from the third
- * (utils/timer.py: ThroughputTimer, start_step). */
+ * (runtime/engine.py counts steps from 0). Lines of timers come from the first step on, those of throughput from the
+ * third (utils/timer.py: ThroughputTimer, start_step). */
 static long long warmup_of(const struct writing *w)
 {
     const char *metric = w->r->knobs->metric;
@@ -348,6 +362,7 @@ static long long warmup_of(const struct writing *w)
 static void add_command(struct writing *w)
 {
     const struct tuning_request *r = w->r;
+    const char *config = r->base64 ? "{ds_config_base64}" : "{ds_config}";
     buffer_add_text(w->out, "\n[job]\ncommand = [");
     for (size_t i = 0; r->launcher[i]; i++) {
         add_text(w, r->launcher[i]);
@@ -359,18 +374,46 @@ static void add_command(struct writing *w)
         if (i != r->config_at) {
             add_word(w, r->program[i]);
         } else if (strncmp(r->program[i], "--", 2) == 0 && equals) {
-            char *word = xasprintf("%.*s={ds_config}", (int)(equals - r->program[i]), r->program[i]);
+            char *word = xasprintf("%.*s=%s", (int)(equals - r->program[i]), r->program[i], config);
             add_text(w, word);
             free(word);
         } else {
-            add_text(w, "{ds_config}");
+            add_text(w, config);
         }
     }
-    buffer_add_text(w->out, "]\npass_env = [\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"]\njob_dir = true\n");
+    const struct default_space d = default_space_of(w);
+    if (!r->knobs->fast)
+        default_space_add_arguments(&d, w->out);
+    buffer_printf(w->out, "]\npass_env = [%s]\njob_dir = true\n",
+                  r->clean ? "\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"" : "\"*\"");
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);
     buffer_add_text(w->out, "\n\n# Steps up to the one that is slowed down by being profiled are warming up.\n");
     buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(w));
+}
+
+static size_t count_of(const char *const *names)
+{
+    size_t n = 0;
+    while (names[n])
+        n++;
+    return n;
+}
+
+/* A key that no ds_config has would be said of the sweep file that is made here, which the user has not written. */
+static void check_mapped(struct writing *w, const struct json *flag, const char *key)
+{
+    char *head = xstrndup(key, strcspn(key, "."));
+    const char *near = suggest_nearest(head, ds_sections, count_of(ds_sections));
+    bool known = ds_is_section_key(key) || json_text_find_anywhere(w->r->root, head);
+    for (const char *const *k = ds_zero_keys; !known && *k; k++)
+        known = strcmp(*k, key) == 0;
+    if (!known)
+        error_add_line(&w->problems, ERROR_USAGE,
+                       "%s:%d:%d: autotuning.arg_mappings: a ds_config has no key \"%s\"%s%s%s", w->r->ds_file,
+                       flag->line, flag->column, key, near ? "; did you mean \"" : "", near ? near : "",
+                       near ? "\"?" : "");
+    free(head);
 }
 
 static void add_deepspeed(struct writing *w)
@@ -379,18 +422,28 @@ static void add_deepspeed(struct writing *w)
     char *path = w->r->ds_file[0] == '/' ? xstrdup(w->r->ds_file) : xasprintf("./%s", w->r->ds_file);
     buffer_add_text(w->out, "\n[deepspeed]\nconfig = ");
     add_text(w, path);
+    if (w->r->version) {
+        buffer_add_text(w->out, "\nversion = ");
+        add_text(w, w->r->version);
+    }
+    if (w->r->asked)
+        buffer_printf(w->out, w->r->version ? " # as %s says" : "\n# version: %s has no package deepspeed",
+                      w->r->asked);
     buffer_printf(w->out, "\nprofile_steps = [%lld, %lld]\n", w->r->knobs->start_step, w->r->knobs->end_step);
     for (size_t i = 0; m && i < m->count; i++) {
         const struct json *flag = &m->children[i];
         char *key = xstrndup(flag->name + strspn(flag->name, " "), strcspn(flag->name + strspn(flag->name, " "), " "));
         if (i == 0)
             buffer_add_text(w->out, "\n[deepspeed.arg_mappings]\n");
+        check_mapped(w, flag, key);
         add_key(w, key);
-        char *text = flag->kind == JSON_SCALAR && flag->text[0] == '"' ? xstrndup(flag->text + 1, strlen(flag->text) - 2) : NULL;
+        char *text =
+            flag->kind == JSON_SCALAR && flag->text[0] == '"' ? xstrndup(flag->text + 1, strlen(flag->text) - 2) : NULL;
         char *trimmed = text ? xstrndup(text + strspn(text, " "), strcspn(text + strspn(text, " "), " ")) : xstrdup("");
         if (!*trimmed)
-            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: autotuning.arg_mappings.%s must be a flag of the script",
-                           w->r->ds_file, flag->line, flag->column, key);
+            error_add_line(&w->problems, ERROR_USAGE,
+                           "%s:%d:%d: autotuning.arg_mappings.%s must be a flag of the script", w->r->ds_file,
+                           flag->line, flag->column, key);
         add_text(w, trimmed);
         buffer_add_char(w->out, '\n');
         free(key);
@@ -402,10 +455,16 @@ static void add_deepspeed(struct writing *w)
 
 static void add_search(struct writing *w)
 {
-    static const char *const strategies[TUNER_COUNT] = {
-        [TUNER_GRID] = "grid", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model"};
+    static const char *const strategies[TUNER_COUNT] =
+        {[TUNER_GRID] = "grid", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model"};
     const struct autotuning *k = w->r->knobs;
-    buffer_printf(w->out, "\n[search]\nstrategy = \"%s\"\n", strategies[k->tuner]);
+    bool seeks = is_staged(w);
+    const struct tuning_batches b = batches_of(w);
+    buffer_printf(w->out, "\n[search]\nstrategy = \"%s\"\n", seeks ? "staged" : strategies[k->tuner]);
+    if (seeks && k->tuner == TUNER_RANDOM)
+        buffer_add_text(w->out, "order = \"shuffled\"\n");
+    if (tuning_batches_are_limited(&b))
+        buffer_add_text(w->out, "equal_batch = false # a sample is a sample\n");
     if (k->num_trials)
         buffer_printf(w->out, "max_trials = %lld\n", k->num_trials);
     if (k->early_stopping)
@@ -428,7 +487,11 @@ static void add_model_info(struct writing *w)
     for (size_t i = 0; i < count; i++)
         highest = stages[i] > highest ? stages[i] : highest;
     buffer_add_text(w->out, "\n[predict]\n");
-    if (profile && !json_text_is_null(profile) ? strcmp(profile->text, "true") != 0 : known && !json_text_is_null(known))
+    if (seeks_micro_batch(w))
+        buffer_add_text(w->out,
+                        "prune = \"sound\" # what is predicted tells where to look, and nothing is left out for it\n");
+    if (profile && !json_text_is_null(profile) ? strcmp(profile->text, "true") != 0
+                                               : known && !json_text_is_null(known))
         return;
     buffer_add_text(w->out, "\n# One short attempt before the others: parameters, activation memory.\n[model_info]\n"
                             "without = [\"train_batch_size\", \"gradient_accumulation_steps\"]\n\n[model_info.with]\n");
@@ -438,8 +501,11 @@ static void add_model_info(struct writing *w)
 
 static void add_model(struct writing *w)
 {
-    static const char *const names[][2] = {{"num_params", "params"}, {"activation_mem_per_gpu", "activation_memory"},
-                                           {"hidden_size", "hidden"}, {"num_layers", "layers"}, {"gpu_mem", "device_memory"}};
+    static const char *const names[][2] = {{"num_params", "params"},
+                                           {"activation_mem_per_gpu", "activation_memory"},
+                                           {"hidden_size", "hidden"},
+                                           {"num_layers", "layers"},
+                                           {"gpu_mem", "device_memory"}};
     const struct json *info = w->r->knobs->model_info;
     const char *slash = strrchr(w->r->program[0], '/');
     buffer_add_text(w->out, "\n[model]\nname = ");
@@ -455,37 +521,21 @@ static void add_model(struct writing *w)
 
 static void add_training(struct writing *w)
 {
-    long long batch = global_batch(w);
+    const struct tuning_batches b = batches_of(w);
     buffer_add_text(w->out, "\n[training_spec]\n");
-    if (batch > 0)
-        buffer_printf(w->out, "train_batch_size = %lld\n", batch);
-    buffer_add_text(w->out, "steps_per_print = 1\n");
-    if (strlen(w->r->knobs->metric) <= 4) /* fwd, bwd, step */
-        buffer_add_text(w->out, "wall_clock_breakdown = true\n");
-    if (batch > 0 && !is_fixed(at(w, "gradient_accumulation_steps")))
-        buffer_add_text(w->out, "\n[derive]\ngradient_accumulation = \"train_batch_size / (train_micro_batch_size_per_gpu * "
-                                "dp)\"\n");
+    tuning_batches_add_fixed(&b, w->out);
+    tuning_batches_add_rules(&b, w->out);
+    const struct default_space d = default_space_of(w);
+    if (!w->r->knobs->fast)
+        default_space_add_rules(&d, w->out);
 }
 
-/* Arguments of Hugging Face's Trainer, which refuses a ds_config that differs from them. What is mapped by hand is left. */
-static bool is_trainers(const struct tuning_request *r)
-{
-    static const char flag[] = "--per_device_train_batch_size";
-    for (char *const *word = r->program; *word; word++) {
-        size_t n = strlen(flag), i = 0;
-        while (i < n && ((*word)[i] == flag[i] || ((*word)[i] == '-' && flag[i] == '_')))
-            i++;
-        if (i == n && ((*word)[n] == '=' || !(*word)[n]))
-            return !r->knobs->arg_mappings;
-    }
-    return false;
-}
-
-int tuning_space_write(const struct tuning_request *r, struct buffer *out, bool *equal_batch, struct error *e)
+int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e)
 {
     struct writing w = {.r = r, .out = out, .problems = ERROR_INIT};
     const char *slash = strrchr(r->program[0], '/');
-    buffer_add_text(out, "# Made by meshsweep deepspeed: `meshsweep run -c` this file does the same, and it can be changed.\n\n"
+    buffer_add_text(out, "# Made by meshsweep deepspeed: `meshsweep run -c` this file does the same, and it can be "
+                         "changed.\n\n"
                          "profile = ");
     buffer_printf(out, "%s\n\n[sweep]\nname = ", is_trainers(r) ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
     add_text(&w, slash ? slash + 1 : r->program[0]);
@@ -498,7 +548,8 @@ int tuning_space_write(const struct tuning_request *r, struct buffer *out, bool 
     tuning_cluster_add(r->cluster, r->knobs, out);
     add_training(&w);
     add_blocks(&w);
-    *equal_batch = has_one_batch(&w);
+    const struct tuning_batches b = batches_of(&w);
+    *notes = (struct tuning_notes){has_one_batch(&w), tuning_batches_nearest(&b)};
     if (w.problems.kind)
         *e = w.problems;
     return w.problems.kind ? -1 : 0;

@@ -7,7 +7,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "store/best.h"
+#include "deepspeed/experiment_names.h"
+#include "deepspeed/training_command.h"
+#include "results/best.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -18,14 +20,14 @@ enum { LOG_BYTES_MOST = 64 << 20, STAGES = 4 };
 struct experiment {
     int64_t job_id, nodes, gpus, duration_ms;
     char *key, *directory, *command, *message, *metrics; /* message and metrics may be NULL */
-    char *config;         /* ds_config.json; NULL: there is none */
-    int stage;            /* -1: not known */
+    char *config;                                        /* ds_config.json; NULL: there is none */
+    int stage;                                           /* -1: not known */
     char *name;
     bool measured;
     double value;
 };
 
-struct tuning {
+struct tuning_results {
     const struct tuning_tree *tree;
     struct experiment *items;
     size_t count;
@@ -34,11 +36,6 @@ struct tuning {
 };
 
 /* --- what there is --- */
-
-static char *text_or_null(const struct stmt *s, int column)
-{
-    return stmt_is_null(s, column) ? NULL : xstrdup(stmt_text(s, column));
-}
 
 /* The text between quotes, or the number. */
 static char *plain(const struct json *j)
@@ -58,7 +55,7 @@ static void add_part(struct buffer *b, const struct json *config, const char *pa
 }
 
 /* Its ds_config, and the name that this gives it. */
-static void read_config(const struct tuning *t, struct experiment *x)
+static void read_config(const struct tuning_results *t, struct experiment *x)
 {
     struct buffer text = BUFFER_INIT, name = BUFFER_INIT;
     struct json config = {0};
@@ -85,14 +82,13 @@ static void read_config(const struct tuning *t, struct experiment *x)
 static const char experiments_sql[] =
     "SELECT j.id, lower(hex(j.key)), coalesce(json_extract(c.json, '$.num_hosts'), 1),"
     " coalesce(json_extract(c.json, '$.num_devices_per_host'), 1), a.number, a.directory, a.command, a.message,"
-    " iif(m.value > -9e999 AND m.value < 9e999 AND j.state = 'ok', m.value, NULL), a.duration_ms, a.started, a.ended,"
-    " (SELECT json_group_object(s.name, s.value) FROM summary AS s WHERE s.attempt_id = a.id AND s.value < 9e999"
-    "  AND s.value > -9e999)"
+    " iif(m.value IS NOT NULL AND j.state = 'ok', m.value, NULL), a.duration_ms, a.started, a.ended,"
+    " (SELECT json_group_object(s.name, s.value) FROM summary AS s WHERE s.attempt_id = a.id AND s.value IS NOT NULL)"
     " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
     " LEFT JOIN summary AS m ON m.attempt_id = a.id AND m.name = ?1"
     " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.rank, j.id";
 
-static void read_row(struct tuning *t, const struct stmt *s)
+static void read_row(struct tuning_results *t, const struct stmt *s)
 {
     t->items = array_grow(t->items, t->count, sizeof *t->items);
     struct experiment *x = &t->items[t->count++];
@@ -100,14 +96,14 @@ static void read_row(struct tuning *t, const struct stmt *s)
                              .key = xstrdup(stmt_text(s, 1)),
                              .nodes = stmt_int(s, 2),
                              .gpus = stmt_int(s, 3),
-                             .command = text_or_null(s, 6),
-                             .message = text_or_null(s, 7),
+                             .command = stmt_copy_text(s, 6),
+                             .message = stmt_copy_text(s, 7),
                              .measured = !stmt_is_null(s, 8),
                              .value = stmt_double(s, 8),
                              .duration_ms = stmt_int(s, 9),
-                             .metrics = text_or_null(s, 12),
+                             .metrics = stmt_copy_text(s, 12),
                              .stage = -1};
-    x->directory = text_or_null(s, 5);
+    x->directory = stmt_copy_text(s, 5);
     if (!x->directory)
         x->directory = xasprintf("%.16s/%lld", x->key, (long long)stmt_int(s, 4));
     if (t->count == 1 || stmt_int(s, 10) < t->first_ms)
@@ -117,7 +113,7 @@ static void read_row(struct tuning *t, const struct stmt *s)
     read_config(t, x);
 }
 
-static int read_experiments(struct tuning *t, struct db *db, struct error *e)
+static int read_experiments(struct tuning_results *t, struct db *db, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
@@ -136,7 +132,7 @@ static void rename_to(struct experiment *x, char *name)
     x->name = name;
 }
 
-static bool has_namesake(const struct tuning *t, size_t at)
+static bool has_namesake(const struct tuning_results *t, size_t at)
 {
     for (size_t i = 0; i < t->count; i++)
         if (i != at && strcmp(t->items[i].name, t->items[at].name) == 0)
@@ -144,7 +140,22 @@ static bool has_namesake(const struct tuning *t, size_t at)
     return false;
 }
 
-static void make_names_differ(struct tuning *t)
+static void tell_knobs(struct tuning_results *t)
+{
+    char **names = xcalloc(t->count + 1, sizeof *names);
+    const char **configs = xcalloc(t->count + 1, sizeof *configs);
+    for (size_t i = 0; i < t->count; i++) {
+        names[i] = t->items[i].name;
+        configs[i] = t->items[i].config;
+    }
+    experiment_names_tell_apart(names, configs, t->count);
+    for (size_t i = 0; i < t->count; i++)
+        t->items[i].name = names[i];
+    free(names);
+    free(configs);
+}
+
+static void make_names_differ(struct tuning_results *t)
 {
     bool clusters = false;
     for (size_t i = 1; i < t->count; i++)
@@ -152,6 +163,7 @@ static void make_names_differ(struct tuning *t)
     for (size_t i = 0; clusters && i < t->count; i++)
         rename_to(&t->items[i], xasprintf("%s_n%lldg%lld", t->items[i].name, (long long)t->items[i].nodes,
                                           (long long)t->items[i].gpus));
+    tell_knobs(t);
     bool *twice = xcalloc(t->count + 1, sizeof *twice);
     for (size_t i = 0; i < t->count; i++)
         twice[i] = has_namesake(t, i);
@@ -177,17 +189,9 @@ static char **words_of(const char *json)
     const cJSON *item;
     char **words = xcalloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *words);
     size_t n = 0;
-    cJSON_ArrayForEach(item, list)
-        words[n++] = xstrdup(cJSON_IsString(item) ? item->valuestring : "");
+    cJSON_ArrayForEach(item, list) words[n++] = xstrdup(cJSON_IsString(item) ? item->valuestring : "");
     cJSON_Delete(list);
     return words;
-}
-
-static void free_words(char **words)
-{
-    for (char **w = words; w && *w; w++)
-        free(*w);
-    free(words);
 }
 
 static char *command_text(char *const *words)
@@ -206,7 +210,8 @@ static char *experiment_json(const struct experiment *x, const char *result_dir)
     buffer_add_json_string(&b, x->name, strlen(x->name));
     buffer_printf(&b, ",\n  \"num_gpus\": %lld,\n  \"num_nodes\": %lld", (long long)x->gpus, (long long)x->nodes);
     if (result_dir) {
-        buffer_printf(&b, ",\n  \"exp_id\": %lld,\n  \"job_id\": \"%s\",\n  \"result_dir\": ", (long long)x->job_id, x->key);
+        buffer_printf(&b, ",\n  \"exp_id\": %lld,\n  \"job_id\": \"%s\",\n  \"result_dir\": ", (long long)x->job_id,
+                      x->key);
         buffer_add_json_string(&b, result_dir, strlen(result_dir));
     }
     buffer_printf(&b, ",\n  \"ds_config\": %s}\n", x->config ? x->config : "null");
@@ -214,7 +219,7 @@ static char *experiment_json(const struct experiment *x, const char *result_dir)
 }
 
 /* A file that the job left, else nothing. */
-static char *left_by_job(const struct tuning *t, const struct experiment *x, const char *name)
+static char *left_by_job(const struct tuning_results *t, const struct experiment *x, const char *name)
 {
     struct buffer text = BUFFER_INIT;
     char *path = xasprintf("%s/%s/%s", t->tree->job_files, x->directory, name);
@@ -232,22 +237,27 @@ static char *engine_metrics(const char *summaries)
     static const struct {
         const char *metric, *name;
         double scale;
-    } names[] = {{"fwd", "fwd", 1e6},           {"bwd", "bwd", 1e6},
-                 {"step", "step", 1e6},         {"latency", "latency", 1e6},
-                 {"flops_per_gpu", "FLOPS_per_gpu", 1}, {"throughput", "throughput", 1}};
+    } names[] = {{"fwd", "fwd", 1e6},
+                 {"bwd", "bwd", 1e6},
+                 {"step", "step", 1e6},
+                 {"latency", "latency", 1e6},
+                 {"flops_per_gpu", "FLOPS_per_gpu", 1},
+                 {"throughput", "throughput", 1}};
     struct buffer b = BUFFER_INIT;
     cJSON *all = cJSON_Parse(summaries);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const cJSON *found = cJSON_GetObjectItemCaseSensitive(all, names[i].metric);
         if (cJSON_IsNumber(found))
-            buffer_printf(&b, "%s\"%s\": %.15g", b.length ? ", " : "{", names[i].name, found->valuedouble * names[i].scale);
+            buffer_printf(&b, "%s\"%s\": %.15g", b.length ? ", " : "{", names[i].name,
+                          found->valuedouble * names[i].scale);
     }
     buffer_printf(&b, "%s\"rank\": 0}", b.length ? ", " : "{");
     cJSON_Delete(all);
     return buffer_take(&b);
 }
 
-static int write_metrics(const struct tuning *t, const struct experiment *x, const char *directory, struct error *e)
+static int write_metrics(const struct tuning_results *t, const struct experiment *x, const char *directory,
+                         struct error *e)
 {
     if (!x->measured)
         return 0;
@@ -259,13 +269,15 @@ static int write_metrics(const struct tuning *t, const struct experiment *x, con
     return rc;
 }
 
-static int write_experiment(const struct tuning *t, const struct experiment *x, struct error *e)
+static int write_experiment(const struct tuning_results *t, const struct experiment *x, struct error *e)
 {
-    char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name), *stale = xasprintf("%s/metrics.json", directory);
+    char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name),
+         *stale = xasprintf("%s/metrics.json", directory);
     char *described = experiment_json(x, NULL), *done = experiment_json(x, directory);
     char *file = xasprintf("%s.json", x->name), *log = left_by_job(t, x, "output.log");
     char **words = words_of(x->command);
-    char *command = command_text(words), *message = xasprintf("%s%s", x->message ? x->message : "", x->message ? "\n" : "");
+    char *command = command_text(words),
+         *message = xasprintf("%s%s", x->message ? x->message : "", x->message ? "\n" : "");
     int rc = file_make_directories(directory, e);
     unlink(stale);
     rc = rc < 0 ? rc : put(t->tree->exps_dir, file, described, e);
@@ -273,23 +285,25 @@ static int write_experiment(const struct tuning *t, const struct experiment *x, 
     rc = rc < 0 ? rc : put(directory, "ds_config.json", x->config ? x->config : "", e);
     rc = rc < 0 ? rc : put(directory, "cmd.txt", command, e);
     rc = rc < 0 ? rc : put(directory, "stdout.log", log ? log : "", e);
-    rc = rc < 0 ? rc : put(directory, "stderr.log", message, e);
+    rc = rc < 0 ? rc : put(directory, "stderr.log", log ? log : "", e);
+    rc = rc < 0 ? rc : put(directory, "reason.txt", message, e);
     rc = rc < 0 ? rc : write_metrics(t, x, directory, e);
     char *const all[] = {directory, stale, described, done, file, log, command, message};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
-    free_words(words);
+    strings_free(words);
     return rc;
 }
 
 /* What the model-information job left, where there was one. */
-static int write_model_info(const struct tuning *t, struct db *db, struct error *e)
+static int write_model_info(const struct tuning_results *t, struct db *db, struct error *e)
 {
     struct stmt *s = NULL;
     char *from = NULL, *directory = xasprintf("%s/profile_model_info", t->tree->results_dir);
     struct buffer text = BUFFER_INIT;
-    int rc = db_prepare(db, "SELECT a.directory FROM current_sweep AS s JOIN job AS j ON j.id = s.model_info ->> 'job'"
-                            " JOIN attempt AS a ON a.id = j.attempt_id WHERE a.state = 'ok' AND a.directory IS NOT NULL",
+    int rc = db_prepare(db,
+                        "SELECT a.directory FROM current_sweep AS s JOIN job AS j ON j.id = s.model_info ->> 'job'"
+                        " JOIN attempt AS a ON a.id = j.attempt_id WHERE a.state = 'ok' AND a.directory IS NOT NULL",
                         &s, e);
     rc = rc < 0 ? rc : stmt_next(s, e);
     if (rc > 0)
@@ -308,7 +322,7 @@ static int write_model_info(const struct tuning *t, struct db *db, struct error 
 
 /* --- the summary --- */
 
-static const struct experiment *best_of(const struct tuning *t, int stage)
+static const struct experiment *best_of(const struct tuning_results *t, int stage)
 {
     const struct experiment *best = NULL;
     for (size_t i = 0; i < t->count; i++) {
@@ -321,7 +335,7 @@ static const struct experiment *best_of(const struct tuning *t, int stage)
     return best;
 }
 
-static void add_row(const struct tuning *t, const char *title, int stage, struct buffer *out)
+static void add_row(const struct tuning_results *t, const char *title, int stage, struct buffer *out)
 {
     const struct experiment *best = best_of(t, stage);
     size_t count = 0;
@@ -336,7 +350,7 @@ static void add_row(const struct tuning *t, const char *title, int stage, struct
         buffer_printf(out, "%15s | none was measured |\n", "-");
 }
 
-static int write_summary(const struct tuning *t, struct error *e)
+static int write_summary(const struct tuning_results *t, struct error *e)
 {
     struct buffer b = BUFFER_INIT;
     long long ms = t->last_ms > t->first_ms ? (long long)(t->last_ms - t->first_ms) : 0;
@@ -346,9 +360,13 @@ static int write_summary(const struct tuning *t, struct error *e)
         add_row(t, title, stage, &b);
     }
     add_row(t, "global", -1, &b);
-    buffer_printf(&b, "\nMetric: %s%s%s. Tuning completed in %lld:%02lld:%02lld.%06lld. Total number of experiments: %zu.\n",
+    buffer_printf(&b,
+                  "\nMetric: %s%s%s. Tuning completed in %lld:%02lld:%02lld.%06lld. Total number of experiments: "
+                  "%zu.\n",
                   t->best.objective, t->best.unit[0] ? ", " : "", t->best.unit, ms / 3600000, ms / 60000 % 60,
                   ms / 1000 % 60, ms % 1000 * 1000, t->count);
+    if (t->tree->interrupted)
+        buffer_add_text(&b, "Interrupted: not everything was tried, and the best is the best so far.\n");
     int rc = put(t->tree->results_dir, "summary.txt", buffer_text(&b), e);
     buffer_free(&b);
     return rc;
@@ -356,81 +374,65 @@ static int write_summary(const struct tuning *t, struct error *e)
 
 /* --- the winner --- */
 
-/* The winner's words with another path for its ds_config, which is a word or the end of one. */
-static char **with_config(const struct experiment *x, const char *from, const char *to)
+static const char *const config_names[] = {"ds_config_optimal.json", "ds_config_best_so_far.json"};
+static const char *const command_names[] = {"cmd_optimal.txt", "cmd_best_so_far.txt"};
+
+const char *tuning_tree_config_name(const struct tuning_tree *t)
 {
-    char **words = words_of(x->command);
-    size_t n = strlen(from);
-    for (char **w = words; *w; w++) {
-        size_t length = strlen(*w);
-        if (length < n || strcmp(*w + length - n, from) != 0)
-            continue;
-        char *changed = xasprintf("%.*s%s", (int)(length - n), *w, to);
-        free(*w);
-        *w = changed;
-    }
-    return words;
+    return config_names[t->interrupted];
 }
 
-static void drop_instruments(const struct tuning *t, struct json *config)
+const char *tuning_tree_command_name(const struct tuning_tree *t)
 {
-    static const char *const names[] = {"steps_per_print", "wall_clock_breakdown"};
-    json_text_remove(config, "autotuning");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct json *users = json_text_find(t->tree->base, names[i]);
-        if (users)
-            json_text_merge(config, names[i], users);
-        else
-            json_text_remove(config, names[i]);
-    }
+    return command_names[t->interrupted];
 }
 
-static int write_optimal(const struct tuning *t, const struct experiment *x, const char *path, char ***winner,
+static int write_optimal(const struct tuning_results *t, const struct experiment *x, const char *path, char ***winner,
                          struct error *e)
 {
-    struct json config = {0};
-    struct buffer text = BUFFER_INIT;
-    char *job_dir = xasprintf("%s/%s/ds_config.json", t->tree->job_files, x->directory);
-    char *from = path_absolute(job_dir), *to = path_absolute(path), *command = NULL;
-    int rc = json_text_parse(job_dir, x->config, &config, e);
-    if (rc == 0) {
-        drop_instruments(t, &config);
-        json_text_add(&config, 2, &text);
-        buffer_add_char(&text, '\n');
-        *winner = with_config(x, from, to);
-        command = command_text(*winner);
-        rc = put(t->tree->results_dir, "ds_config_optimal.json", buffer_text(&text), e);
-        rc = rc < 0 ? rc : put(t->tree->results_dir, "cmd_optimal.txt", command, e);
-    }
-    json_text_free(&config);
-    buffer_free(&text);
-    free(job_dir);
-    free(from);
-    free(to);
-    free(command);
-    return rc;
-}
-
-/* What an earlier call found best is best no longer. */
-static int settle_winner(const struct tuning *t, char ***winner, struct error *e)
-{
-    char *config = xasprintf("%s/ds_config_optimal.json", t->tree->results_dir);
-    char *command = xasprintf("%s/cmd_optimal.txt", t->tree->results_dir);
-    const struct experiment *x = NULL;
+    char *job_dir = xasprintf("%s/%s", t->tree->job_files, x->directory);
+    char *config = training_config(job_dir), *command = NULL;
     int rc = 0;
-    unlink(config);
-    unlink(command);
-    for (size_t i = 0; t->best.count && i < t->count; i++)
-        if (t->items[i].job_id == t->best.jobs[0].job_id)
-            x = &t->items[i];
-    if (x && x->config)
-        rc = write_optimal(t, x, config, winner, e);
+    if (config) {
+        *winner = words_of(x->command);
+        training_command(*winner, job_dir, path);
+        command = command_text(*winner);
+        rc = put(t->tree->results_dir, tuning_tree_config_name(t->tree), config, e);
+        rc = rc < 0 ? rc : put(t->tree->results_dir, tuning_tree_command_name(t->tree), command, e);
+    }
+    free(job_dir);
     free(config);
     free(command);
     return rc;
 }
 
-static void release(struct tuning *t)
+/* What an earlier call found best is best no longer. */
+static void drop_winner(const char *results_dir)
+{
+    for (size_t i = 0; i < 2; i++) {
+        char *config = xasprintf("%s/%s", results_dir, config_names[i]);
+        char *command = xasprintf("%s/%s", results_dir, command_names[i]);
+        unlink(config);
+        unlink(command);
+        free(config);
+        free(command);
+    }
+}
+
+static int settle_winner(const struct tuning_results *t, char ***winner, struct error *e)
+{
+    char *config = xasprintf("%s/%s", t->tree->results_dir, tuning_tree_config_name(t->tree));
+    const struct experiment *x = NULL;
+    drop_winner(t->tree->results_dir);
+    for (size_t i = 0; t->best.count && i < t->count; i++)
+        if (t->items[i].job_id == t->best.jobs[0].job_id)
+            x = &t->items[i];
+    int rc = x ? write_optimal(t, x, config, winner, e) : 0;
+    free(config);
+    return rc;
+}
+
+static void release(struct tuning_results *t)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct experiment *x = &t->items[i];
@@ -444,7 +446,7 @@ static void release(struct tuning *t)
 
 int tuning_tree_write(const struct tuning_tree *tree, struct db *db, char ***winner, struct error *e)
 {
-    struct tuning t = {.tree = tree};
+    struct tuning_results t = {.tree = tree};
     *winner = NULL;
     if (best_read(db, &t.best, e) < 0)
         return -1;

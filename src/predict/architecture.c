@@ -23,17 +23,20 @@ static const struct architecture families[ARCHITECTURE_FAMILY_END] = {
     [ARCHITECTURE_VIT] = {.biases = true, .dropout = true},
 };
 
-#define FIELD(name, least, most)                                                                             \
-    {                                                                                                        \
-#name, offsetof(struct architecture, name), least, most                                              \
+#define FIELD(name, least, most)                                                                                       \
+    {                                                                                                                  \
+#name, offsetof(struct architecture, name), least, most                                                        \
     }
 static const struct bound integer_bounds[] = {
-    FIELD(layers, 1, 1e5),     FIELD(decoder_layers, 0, 1e5), FIELD(hidden, 1, 1e7),
-    FIELD(heads, 1, 1e6),      FIELD(kv_heads, 0, 1e6),       FIELD(head_dim, 0, 1e6),
-    FIELD(ffn, 0, 1e8),        FIELD(vocab, 0, 1e9),          FIELD(vocab_multiple, 0, 1e6),
-    FIELD(positions, 0, 1e9),  FIELD(experts, 0, 1e5),        FIELD(experts_per_token, 0, 1e5),
-    FIELD(expert_ffn, 0, 1e8), FIELD(shared_ffn, 0, 1e8),     FIELD(dense_layers, 0, 1e5),
-    FIELD(image, 0, 1e6),      FIELD(patch, 0, 1e6),          FIELD(classes, 0, 1e9),
+    FIELD(layers, 1, 1e5),        FIELD(decoder_layers, 0, 1e5), FIELD(hidden, 1, 1e7),
+    FIELD(heads, 1, 1e6),         FIELD(kv_heads, 0, 1e6),       FIELD(head_dim, 0, 1e6),
+    FIELD(ffn, 0, 1e8),           FIELD(vocab, 0, 1e9),          FIELD(vocab_multiple, 0, 1e6),
+    FIELD(positions, 0, 1e9),     FIELD(experts, 0, 1e5),        FIELD(experts_per_token, 0, 1e5),
+    FIELD(expert_ffn, 0, 1e8),    FIELD(shared_ffn, 0, 1e8),     FIELD(dense_layers, 0, 1e5),
+    FIELD(image, 0, 1e6),         FIELD(patch, 0, 1e6),          FIELD(classes, 0, 1e9),
+    FIELD(q_lora_rank, 0, 1e6),   FIELD(kv_lora_rank, 0, 1e6),   FIELD(qk_rope_dim, 0, 1e6),
+    FIELD(v_head_dim, 0, 1e6),    FIELD(mtp_layers, 0, 100),     FIELD(window, 0, 1e9),
+    FIELD(window_layers, 0, 1e5), FIELD(norms_per_layer, 0, 8),
 };
 #undef FIELD
 
@@ -66,6 +69,11 @@ static void fill_defaults(struct architecture *a)
     if (a->heads > 0 && a->hidden % a->heads == 0)
         fill(&a->head_dim, a->hidden / a->heads);
     fill(&a->ffn, 4 * a->hidden);
+    fill(&a->norms_per_layer, a->parallel_blocks ? 1 : 2);
+    if (a->window > 0)
+        fill(&a->window_layers, a->layers + a->decoder_layers);
+    if (a->kv_lora_rank > 0)
+        fill(&a->v_head_dim, a->head_dim);
     if (a->experts > 0) {
         fill(&a->experts_per_token, 1);
         fill(&a->expert_ffn, a->ffn);
@@ -75,21 +83,38 @@ static void fill_defaults(struct architecture *a)
 static int check_image(const struct architecture *a, struct error *e)
 {
     if (a->image <= 0 || a->patch <= 0 || a->image % a->patch != 0)
-        return error_add_line(e, ERROR_USAGE, "image = %lld is not a multiple of patch = %lld",
-                              (long long)a->image, (long long)a->patch);
+        return error_add_line(e, ERROR_USAGE, "image = %lld is not a multiple of patch = %lld", (long long)a->image,
+                              (long long)a->patch);
     return 0;
+}
+
+/* What would have no effect without another key. */
+static int check_parts(const struct architecture *a, struct error *e)
+{
+    int rc = 0;
+    if (a->kv_lora_rank == 0 && (a->q_lora_rank > 0 || a->qk_rope_dim > 0 || a->v_head_dim > 0))
+        rc = error_add_line(e, ERROR_USAGE, "q_lora_rank, qk_rope_dim and v_head_dim want kv_lora_rank");
+    if (a->window_layers > 0 && a->window == 0)
+        rc = error_add_line(e, ERROR_USAGE, "window_layers wants sliding_window");
+    if ((double)a->window_layers > architecture_layers(a))
+        rc = error_add_line(e, ERROR_USAGE, "window_layers = %lld is more than layers = %.0f",
+                            (long long)a->window_layers, architecture_layers(a));
+    if (a->router_bias && a->experts == 0)
+        rc = error_add_line(e, ERROR_USAGE, "router_bias wants experts");
+    if (a->shared_gate && a->shared_ffn == 0)
+        rc = error_add_line(e, ERROR_USAGE, "shared_gate wants shared_ffn");
+    return rc;
 }
 
 static int check_fit(const struct architecture *a, struct error *e)
 {
-    int rc = 0;
+    int rc = check_parts(a, e);
     if (a->head_dim == 0)
-        rc = error_add_line(e, ERROR_USAGE,
-                            "heads = %lld does not divide hidden = %lld, and head_dim is not given",
+        rc = error_add_line(e, ERROR_USAGE, "heads = %lld does not divide hidden = %lld, and head_dim is not given",
                             (long long)a->heads, (long long)a->hidden);
     if (a->kv_heads > a->heads || a->heads % a->kv_heads != 0)
-        rc = error_add_line(e, ERROR_USAGE, "kv_heads = %lld does not divide heads = %lld",
-                            (long long)a->kv_heads, (long long)a->heads);
+        rc = error_add_line(e, ERROR_USAGE, "kv_heads = %lld does not divide heads = %lld", (long long)a->kv_heads,
+                            (long long)a->heads);
     if (a->experts_per_token > a->experts)
         rc = error_add_line(e, ERROR_USAGE, "experts_per_token = %lld is more than experts = %lld",
                             (long long)a->experts_per_token, (long long)a->experts);
@@ -125,11 +150,6 @@ double architecture_padded_vocab(const struct architecture *a, int64_t tensor)
     return multiple > 0 ? ceil((double)a->vocab / multiple) * multiple : (double)a->vocab;
 }
 
-double architecture_layers(const struct architecture *a)
-{
-    return (double)(a->layers + a->decoder_layers);
-}
-
 double architecture_image_tokens(const struct architecture *a)
 {
     double side = (double)a->image / (double)a->patch;
@@ -138,15 +158,28 @@ double architecture_image_tokens(const struct architecture *a)
 
 static double norm_size(const struct architecture *a, double width)
 {
-    return a->rms_norm ? width : 2 * width;
+    return a->nonparametric_norms ? 0 : a->rms_norm ? width : 2 * width;
+}
+
+static double latent_size(const struct architecture *a)
+{
+    double h = (double)a->hidden, q = (double)a->q_lora_rank, c = (double)a->kv_lora_rank;
+    double queries = architecture_query_width(a), values = architecture_value_width(a);
+    double query = q > 0 ? q * (h + 1) + q * queries : h * queries;
+    double bias = a->biases || a->attention_bias ? q + c + (double)a->qk_rope_dim + h : 0;
+    return bias + query + h * (c + (double)a->qk_rope_dim) + c + c * ((double)a->heads * (double)a->head_dim + values) +
+           values * h;
 }
 
 static double attention_size(const struct architecture *a)
 {
+    if (architecture_is_latent(a))
+        return latent_size(a);
     double h = (double)a->hidden, q = (double)a->heads * (double)a->head_dim;
     double kv = (double)a->kv_heads * (double)a->head_dim;
-    double bias = a->biases ? q + 2 * kv + h : a->qkv_bias ? q + 2 * kv : 0;
-    return 2 * h * q + 2 * h * kv + bias + (a->qk_norm ? 2 * (double)a->head_dim : 0);
+    double bias = a->biases || a->attention_bias ? q + 2 * kv + h : a->qkv_bias ? q + 2 * kv : 0;
+    double norms = a->qk_norm == QK_NORM_HEAD ? 2 * (double)a->head_dim : a->qk_norm == QK_NORM_FULL ? q + kv : 0;
+    return 2 * h * q + 2 * h * kv + bias + norms + (a->attention_sinks ? (double)a->heads : 0);
 }
 
 static double mlp_size(const struct architecture *a, double width)
@@ -154,20 +187,21 @@ static double mlp_size(const struct architecture *a, double width)
     double h = (double)a->hidden, inputs = a->gated_mlp ? 2 : 1;
     if (width == 0)
         return 0;
-    return (inputs + 1) * h * width + (a->biases ? inputs * width + h : 0);
+    return (inputs + 1) * h * width + (a->biases || a->mlp_bias ? inputs * width + h : 0);
 }
 
 void architecture_layer(const struct architecture *a, struct layer_parameters *out)
 {
-    double layers = architecture_layers(a), decoders = (double)a->decoder_layers;
+    double layers = architecture_layers(a), decoders = (double)a->decoder_layers, h = (double)a->hidden;
     double sparse = a->experts > 0 ? 1 - (double)a->dense_layers / layers : 0;
+    double shared = mlp_size(a, (double)a->shared_ffn) + (a->shared_gate ? h : 0);
     *out = (struct layer_parameters){
         .expert_layers = sparse,
         .attention_blocks = (layers + decoders) / layers,
-        .mlp = (1 - sparse) * mlp_size(a, (double)a->ffn) + sparse * mlp_size(a, (double)a->shared_ffn),
+        .mlp = (1 - sparse) * mlp_size(a, (double)a->ffn) + sparse * shared,
         .experts = sparse * (double)a->experts * mlp_size(a, (double)a->expert_ffn),
-        .router = sparse * (double)a->hidden * (double)a->experts,
-        .norms = (2 * layers + decoders) / layers * norm_size(a, (double)a->hidden),
+        .router = sparse * (h + (a->router_bias ? 1 : 0)) * (double)a->experts,
+        .norms = ((double)a->norms_per_layer * layers + decoders) / layers * norm_size(a, h),
     };
     out->attention = out->attention_blocks * attention_size(a);
 }
@@ -175,21 +209,20 @@ void architecture_layer(const struct architecture *a, struct layer_parameters *o
 static double embedding_size(const struct architecture *a, double vocab)
 {
     double h = (double)a->hidden;
-    double size = vocab * h + (double)a->positions * h;
+    double size = vocab * h + (double)a->positions * h + (a->embedding_norm ? norm_size(a, h) : 0);
     if (a->family == ARCHITECTURE_BERT)
         size += 2 * h + norm_size(a, h);
     if (a->family == ARCHITECTURE_T5)
         size += 2 * T5_BUCKETS * (double)a->heads;
     if (a->family == ARCHITECTURE_VIT)
-        size += (IMAGE_CHANNELS * (double)a->patch * (double)a->patch + 1) * h + h +
-                architecture_image_tokens(a) * h;
+        size += (IMAGE_CHANNELS * (double)a->patch * (double)a->patch + 1) * h + h + architecture_image_tokens(a) * h;
     return size;
 }
 
 static double head_size(const struct architecture *a, double vocab)
 {
     double h = (double)a->hidden, classes = (double)a->classes;
-    double size = a->tied_embeddings ? 0 : vocab * h;
+    double size = (a->tied_embeddings ? 0 : vocab * h) + (a->head_bias ? vocab : 0);
     if (a->family == ARCHITECTURE_BERT)
         size += h * h + h + (a->mlm_head ? h * h + h + norm_size(a, h) + vocab : 0);
     return size + classes * (h + 1);
@@ -197,8 +230,8 @@ static double head_size(const struct architecture *a, double vocab)
 
 static double last_norms_size(const struct architecture *a)
 {
-    static const int count[ARCHITECTURE_FAMILY_END] = {
-        [ARCHITECTURE_GPT] = 1, [ARCHITECTURE_LLAMA] = 1, [ARCHITECTURE_T5] = 2, [ARCHITECTURE_VIT] = 1};
+    static const int count[ARCHITECTURE_FAMILY_END] =
+        {[ARCHITECTURE_GPT] = 1, [ARCHITECTURE_LLAMA] = 1, [ARCHITECTURE_T5] = 2, [ARCHITECTURE_VIT] = 1};
     return count[a->family] * norm_size(a, (double)a->hidden);
 }
 
@@ -208,13 +241,34 @@ static double whole(double layers, double average)
     return round(layers * average);
 }
 
+double architecture_mtp_layer(const struct architecture *a, struct layer_parameters *out)
+{
+    struct architecture sparse = *a;
+    double h = (double)a->hidden;
+    sparse.dense_layers = 0;
+    architecture_layer(&sparse, out);
+    out->norms += 3 * norm_size(a, h);
+    return 2 * h * h;
+}
+
+static double mtp_size(const struct architecture *a)
+{
+    struct layer_parameters layer;
+    if (a->mtp_layers == 0)
+        return 0;
+    double projection = architecture_mtp_layer(a, &layer);
+    return (double)a->mtp_layers *
+           (layer.attention + layer.mlp + layer.experts + layer.router + layer.norms + projection);
+}
+
 int architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out,
                        struct error *e)
 {
-    struct layer_parameters layer;
     double layers = architecture_layers(a), vocab = architecture_padded_vocab(a, tensor);
+    struct layer_parameters layer;
     architecture_layer(a, &layer);
     struct architecture_parameters p = {
+        .layer = layer,
         .attention = whole(layers, layer.attention),
         .mlp = whole(layers, layer.mlp),
         .experts = whole(layers, layer.experts),
@@ -222,6 +276,7 @@ int architecture_count(const struct architecture *a, int64_t tensor, struct arch
         .norms = whole(layers, layer.norms) + last_norms_size(a),
         .embedding = embedding_size(a, vocab),
         .head = head_size(a, vocab),
+        .mtp = mtp_size(a),
     };
     double dense = p.attention + p.mlp + p.router + p.norms + p.embedding + p.head;
     p.total = dense + p.experts;

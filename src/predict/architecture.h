@@ -1,23 +1,46 @@
 /* What a transformer is, in the numbers that its size and its cost follow from, and its parameter counts.
  *
- * Symbols: L layers, h hidden size, a query heads, g key-value heads, d head dimension (a·d need not be h),
- * f feed-forward width, V vocabulary, E experts, K experts per token, f_e width of an expert.
+ *   L    layers                h    hidden size              V    vocabulary
+ *   a    query heads           g    key-value heads          d    head dimension (a·d need not be h)
+ *   f    feed-forward width    f_e  width of an expert       f_s  width of the shared expert
+ *   E    experts               K    experts per token        s_max  learned positions
+ *   I    pixels of an image's side                           P    pixels of a patch's side
+ *   q, c ranks of latent queries, and of keys and values     r    rotary part of a latent head   w    value head
  *
- * Per layer
- *   attention   h·a·d + 2·h·g·d + a·d·h; biases a·d + 2·g·d + h (qkv_bias: without the last h)
- *   MLP         2·h·f, gated 3·h·f; biases f + h (gated 2·f + h)
- *   experts     E times an MLP of width f_e; router h·E; shared expert an MLP of width f_s
- *   norms       two of h, or of 2·h with LayerNorm's bias; a T5 decoder layer has a third, and a second
- * attention Outside     token embedding V·h, learned positions s_max·h, output head V·h unless tied, last
- * norm BERT        2·h for token types, norm of the embeddings, pooler h² + h, masked-word head h² + h + 2·h
- * + V (where mlm_head), sentence head classes·(h + 1); no last norm, as norms come after each block T5 2
- * tables of 32 relative-position buckets per head; a last norm in encoder and in decoder ViT         patch
- * projection 3·P²·h + h, class token h, positions ((I/P)² + 1)·h, head classes·(h + 1); no vocabulary
+ *   per layer    parameters                                                               source
+ *   attention    h·a·d + 2·h·g·d + a·d·h                                                  [1]
+ *     biases     a·d + 2·g·d + h; qkv_bias: without the last h; latent: q + c + r + h     [1]
+ *     latent     q·(h + 1) + q·a·(d + r), or h·a·(d + r) without q;                       [1] [3]
+ *                h·(c + r) + c + c·a·(d + w) + a·w·h
+ *     qk_norm    2·d; over all heads a·d + g·d                                            [2]
+ *     sinks      a                                                                        [2]
+ *   MLP          2·h·f; gated 3·h·f                                                       [1]
+ *     biases     f + h; gated 2·f + h                                                     [1]
+ *   experts      E times an MLP of width f_e                                              [1]
+ *     router     h·E, and E of router_bias                                                [1] [2]
+ *     shared     an MLP of width f_s, and h of its gate                                   [1] [2]
+ *   norms        norms_per_layer of h, or of 2·h with LayerNorm's bias, none where they   [1] [2]
+ *                have no parameters
+ *   T5 decoder   a third norm and a second attention                                      [2]
+ *   MTP          a layer, 2·h² and three norms of h each                                  [3]
  *
- * Sources: Megatron-LM megatron/training/theoretical_memory_usage.py (attention, MLP, experts, norms); the
- * module lists of the published models for what surrounds the layers. Counts are whole numbers held exactly
- * in doubles (below 2^53, which the bounds of architecture_complete keep to for any model of 10^15
- * parameters). Pure. */
+ *   outside      parameters                                                               source
+ *   embedding    V·h of tokens, s_max·h of learned positions, a norm where it has one     [2]
+ *   head         V·h unless tied, and V of head_bias                                      [2]
+ *   last norm    one norm                                                                 [2]
+ *   BERT         2·h token types, norm of the embeddings; pooler h² + h;                  [2]
+ *                masked-word head (where mlm_head) h² + h + 2·h + V;
+ *                sentence head classes·(h + 1); no last norm, as norms come after each block
+ *   T5           2 tables of 32 relative-position buckets per head;                       [2]
+ *                a last norm in encoder and in decoder
+ *   ViT          patch projection 3·P²·h + h; class token h; positions ((I/P)² + 1)·h;    [2]
+ *                head classes·(h + 1); no vocabulary
+ *
+ * Sources: [1] Megatron-LM megatron/training/theoretical_memory_usage.py · [2] the module lists of the published models
+ * · [3] DeepSeek-V3, arXiv 2412.19437, section 2
+ *
+ * Counts are whole numbers held exactly in doubles (below 2^53, which the bounds of architecture_complete keep to for
+ * any model of 10^15 parameters). Pure. */
 #ifndef MESHSWEEP_PREDICT_ARCHITECTURE_H
 #define MESHSWEEP_PREDICT_ARCHITECTURE_H
 
@@ -36,6 +59,9 @@ enum architecture_family {
     ARCHITECTURE_FAMILY_END,
 };
 
+/* Norms of queries and keys: one of a head's width each, or over all heads at once (OLMo). */
+enum qk_norm { QK_NORM_NONE = 0, QK_NORM_HEAD, QK_NORM_FULL };
+
 /* Zero means "as usual" where a default is given. */
 struct architecture {
     enum architecture_family family;
@@ -47,9 +73,8 @@ struct architecture {
     int64_t head_dim; /* 0: hidden / heads, which must then divide */
     int64_t ffn;      /* 0: 4 · hidden */
     int64_t vocab;
-    int64_t
-        vocab_multiple; /* the vocabulary is padded to a multiple of this times the tensor degree; 0: not */
-    int64_t positions;  /* learned position embeddings; 0: none */
+    int64_t vocab_multiple; /* the vocabulary is padded to a multiple of this times the tensor degree; 0: not */
+    int64_t positions;      /* learned position embeddings; 0: none */
 
     int64_t experts;           /* 0: dense */
     int64_t experts_per_token; /* 0: 1 */
@@ -57,25 +82,37 @@ struct architecture {
     int64_t shared_ffn;        /* width of experts that every token passes; 0: none */
     int64_t dense_layers;      /* leading layers with an MLP of width ffn in place of experts */
 
-    int64_t image, patch,
-        classes; /* ViT: pixels per side, of the image and of a patch; classes also BERT's */
+    /* Multi-head latent attention where kv_lora_rank is given; head_dim is then the part of a key without rotation. */
+    int64_t q_lora_rank; /* 0: queries are not compressed */
+    int64_t kv_lora_rank, qk_rope_dim;
+    int64_t v_head_dim; /* 0: head_dim */
+    int64_t mtp_layers; /* multi-token-prediction layers behind the last one */
+
+    /* Layers whose tokens see no more than `window` tokens. */
+    int64_t window;        /* 0: none */
+    int64_t window_layers; /* 0: all, where there is a window */
+
+    int64_t norms_per_layer; /* 0: two, with parallel_blocks one; T5's decoder has one more */
+
+    int64_t image, patch, classes; /* ViT: pixels per side, of the image and of a patch; classes also BERT's */
 
     bool gated_mlp;
-    bool biases;   /* on every matrix of attention and MLP */
-    bool qkv_bias; /* on queries, keys and values alone */
-    bool rms_norm; /* norms without a bias */
-    bool qk_norm;  /* a norm of d each on queries and keys */
+    bool biases;              /* on every matrix of attention and MLP */
+    bool qkv_bias;            /* on queries, keys and values alone */
+    bool attention_bias;      /* on all four of attention */
+    bool mlp_bias;            /* on those of MLP and experts */
+    bool router_bias;         /* one of each expert */
+    bool head_bias;           /* on the output matrix */
+    bool shared_gate;         /* of the shared expert, one number per token */
+    bool attention_sinks;     /* one of each head */
+    bool parallel_blocks;     /* attention and MLP read the same and are added together */
+    bool rms_norm;            /* norms without a bias */
+    bool nonparametric_norms; /* norms without any parameter */
+    bool embedding_norm;      /* a norm behind the embedding */
+    enum qk_norm qk_norm;     /* latent attention has the norms of its ranks instead */
     bool tied_embeddings;
     bool mlm_head; /* BERT */
     bool dropout;  /* masks are kept for the backward pass */
-};
-
-struct architecture_parameters {
-    double attention, mlp, experts, router, norms; /* of all layers; mlp includes shared experts */
-    double embedding;                              /* tokens, positions, token types, patches, class token */
-    double head;                                   /* output matrix where not tied; pooler and other heads */
-    double total;
-    double active; /* what one token passes: K of E experts */
 };
 
 /* One layer on average over the model (T5 mixes two kinds, an MoE model may too). */
@@ -83,6 +120,16 @@ struct layer_parameters {
     double attention, mlp, experts, router, norms;
     double expert_layers;    /* share of layers that have experts, 0 to 1 */
     double attention_blocks; /* 1; T5: (encoder + 2 · decoder) / all */
+};
+
+struct architecture_parameters {
+    double attention, mlp, experts, router, norms; /* of all layers; mlp includes shared experts */
+    double mtp;                                    /* further layers that predict further tokens, not in the others */
+    double embedding;                              /* tokens, positions, token types, patches, class token */
+    double head;                                   /* output matrix where not tied; pooler and other heads */
+    double total;
+    double active; /* what one token passes: K of E experts */
+    struct layer_parameters layer;
 };
 
 /* "gpt", "llama", "bert", "t5", "vit". */
@@ -105,13 +152,35 @@ int architecture_complete(struct architecture *a, struct error *e);
 /* With tensor degree `tensor` (1 or more), which only matters for the padding of the vocabulary. */
 double architecture_padded_vocab(const struct architecture *a, int64_t tensor);
 
-/* All layers, encoder and decoder. */
-double architecture_layers(const struct architecture *a);
+/* Whether attention is latent. */
+static inline bool architecture_is_latent(const struct architecture *a)
+{
+    return a->kv_lora_rank > 0;
+}
+
+/* Widths of all heads' queries, and of their values: a·d both, latent a·(d + r) and a·w. */
+static inline double architecture_query_width(const struct architecture *a)
+{
+    return (double)a->heads * (double)(a->head_dim + (architecture_is_latent(a) ? a->qk_rope_dim : 0));
+}
+static inline double architecture_value_width(const struct architecture *a)
+{
+    return (double)a->heads * (double)(architecture_is_latent(a) ? a->v_head_dim : a->head_dim);
+}
+
+/* All layers, encoder and decoder, without those of MTP. */
+static inline double architecture_layers(const struct architecture *a)
+{
+    return (double)(a->layers + a->decoder_layers);
+}
 
 /* Tokens of an image, (I/P)² + 1. */
 double architecture_image_tokens(const struct architecture *a);
 
 void architecture_layer(const struct architecture *a, struct layer_parameters *out);
+
+/* One layer of MTP, with its norms; its projection is returned. */
+double architecture_mtp_layer(const struct architecture *a, struct layer_parameters *out);
 
 /* -1 when the total exceeds 10^15. */
 int architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out,

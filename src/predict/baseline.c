@@ -19,8 +19,8 @@ int memory_line_fit(const double *micro_batch, const double *bytes, size_t count
     double mean_x = 0, mean_y = 0, xx = 0, xy = 0, n = (double)count;
     for (size_t i = 0; i < count; i++) {
         if (!is_positive(micro_batch[i]) || !is_positive(bytes[i]))
-            return error_set(e, ERROR_FAILED, "no line passes through %g bytes at micro-batch size %g",
-                             bytes[i], micro_batch[i]);
+            return error_set(e, ERROR_FAILED, "no line passes through %g bytes at micro-batch size %g", bytes[i],
+                             micro_batch[i]);
         mean_x += micro_batch[i] / n;
         mean_y += bytes[i] / n;
     }
@@ -55,16 +55,14 @@ double baseline_slowness(const struct timed_run *runs, size_t count)
     return middle;
 }
 
-int baseline_compare(const struct timed_run *runs, size_t count, size_t window,
-                     struct baseline_comparison *out, struct error *e)
+int baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out,
+                     struct error *e)
 {
     struct baseline_comparison c = {0};
     if (count < 2 || window == 0)
-        return error_set(e, ERROR_USAGE, "nothing to compare over %zu runs and a window of %zu", count,
-                         window);
+        return error_set(e, ERROR_USAGE, "nothing to compare over %zu runs and a window of %zu", count, window);
     for (size_t i = 0; i < count; i++)
-        if (!is_positive(runs[i].predicted_s) || !is_positive(runs[i].measured_s) ||
-            !is_positive(runs[i].peak_s))
+        if (!is_positive(runs[i].predicted_s) || !is_positive(runs[i].measured_s) || !is_positive(runs[i].peak_s))
             return error_set(e, ERROR_USAGE, "run %zu has a time that is no positive number", i);
     for (size_t i = count > window ? count - window : 1; i < count; i++) {
         double constant_mfu = baseline_slowness(runs, i) * runs[i].peak_s;

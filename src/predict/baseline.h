@@ -44,7 +44,7 @@ double baseline_slowness(const struct timed_run *runs, size_t count);
 /* Over the last `window` runs. The baseline predicts a run's peak_s over the median utilisation of the runs
  * before it, so that the first run is never compared. -1 (ERROR_USAGE), `out` untouched, with fewer than two
  * runs, a window of 0, or a number that is not finite and positive. */
-int baseline_compare(const struct timed_run *runs, size_t count, size_t window,
-                     struct baseline_comparison *out, struct error *e);
+int baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out,
+                     struct error *e);
 
 #endif

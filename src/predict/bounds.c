@@ -4,8 +4,8 @@
 
 static int refuse(const struct bound *b, double value, struct error *e)
 {
-    return error_add_line(e, ERROR_USAGE, "%s = %.17g is not between %.17g and %.17g", b->name, value,
-                          b->least, b->most);
+    return error_add_line(e, ERROR_USAGE, "%s = %.17g is not between %.17g and %.17g", b->name, value, b->least,
+                          b->most);
 }
 
 int bounds_check_integers(const void *base, const struct bound *bounds, size_t count, struct error *e)

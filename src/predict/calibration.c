@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
 
@@ -16,37 +17,33 @@
 #define CENSORED_MARGIN 0.02
 #define CENSORED_SHARE 0.5
 #define SIGMA_FLOOR 0.02
-#define PRIOR_RUNS 5.0 /* runs that the prior's sigma counts as */
-#define MEMORY_SPREAD                                                                                        \
-    0.1 /* of a weight between clusters: memory follows the software, time also the hardware */
+#define PRIOR_RUNS 5.0    /* runs that the prior's sigma counts as */
+#define MEMORY_SPREAD 0.1 /* of a weight between clusters: memory follows the software, time also the hardware */
 #define TIME_SPREAD 0.25
 #define INTERVAL_90 1.6448536269514722
 
 /* Observation i, scaled so that both the prior's weights and y are 1. */
-struct row {
+struct regression_row {
     double z[CALIBRATION_TERMS];
     double y;
     double base_weight, weight; /* 0: not used */
     enum observation_kind kind;
 };
 
-struct problem {
+struct regression {
     const struct calibration_prior *prior;
-    struct row *rows;
+    struct regression_row *rows;
     size_t count, terms;
     double lambda;
     double c[CALIBRATION_TERMS]; /* weights over the prior's */
 };
 
-static double ratio(const struct problem *p, const struct row *row)
+static double ratio(const struct regression *p, const struct regression_row *row)
 {
-    double sum = 0;
-    for (size_t j = 0; j < p->terms; j++)
-        sum += row->z[j] * p->c[j];
-    return sum;
+    return weighted_sum(p->c, row->z, p->terms);
 }
 
-static void normal_equations(const struct problem *p, double a[CALIBRATION_TERMS][CALIBRATION_TERMS],
+static void normal_equations(const struct regression *p, double a[CALIBRATION_TERMS][CALIBRATION_TERMS],
                              double b[CALIBRATION_TERMS])
 {
     memset(a, 0, sizeof(double) * CALIBRATION_TERMS * CALIBRATION_TERMS);
@@ -55,7 +52,7 @@ static void normal_equations(const struct problem *p, double a[CALIBRATION_TERMS
         b[j] = p->lambda;
     }
     for (size_t i = 0; i < p->count; i++) {
-        const struct row *row = &p->rows[i];
+        const struct regression_row *row = &p->rows[i];
         if (row->weight == 0)
             continue;
         for (size_t j = 0; j < p->terms; j++) {
@@ -66,36 +63,25 @@ static void normal_equations(const struct problem *p, double a[CALIBRATION_TERMS
     }
 }
 
-/* Solves a·s = b over the unknowns in `free`, the others 0, by Cholesky's factors in place. λ > 0 makes a
- * positive definite. */
-static void solve_free(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS], const double *b,
-                       const bool *is_free, double *s)
+/* Solves a·s = b over the unknowns that are free, the others 0. λ > 0 makes a positive definite. */
+static void solve_free(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS], const double *b, const bool *is_free,
+                       double *s)
 {
-    double l[CALIBRATION_TERMS][CALIBRATION_TERMS], y[CALIBRATION_TERMS];
+    double part[CALIBRATION_TERMS * CALIBRATION_TERMS], x[CALIBRATION_TERMS];
     size_t at[CALIBRATION_TERMS], count = 0;
     for (size_t j = 0; j < n; j++) {
         s[j] = 0;
         if (is_free[j])
             at[count++] = j;
     }
-    for (size_t j = 0; j < count; j++) {
-        for (size_t i = j; i < count; i++) {
-            double sum = a[at[i]][at[j]];
-            for (size_t k = 0; k < j; k++)
-                sum -= l[i][k] * l[j][k];
-            l[i][j] = i == j ? sqrt(fmax(sum, DBL_MIN)) : sum / l[j][j];
-        }
-        y[j] = b[at[j]];
-        for (size_t k = 0; k < j; k++)
-            y[j] -= l[j][k] * y[k];
-        y[j] /= l[j][j];
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j <= i; j++)
+            part[i * count + j] = a[at[i]][at[j]];
+        x[i] = b[at[i]];
     }
-    for (size_t j = count; j-- > 0;) {
-        double sum = y[j];
-        for (size_t k = j + 1; k < count; k++)
-            sum -= l[k][j] * s[at[k]];
-        s[at[j]] = sum / l[j][j];
-    }
+    solve_positive_definite(part, x, count, DBL_MIN);
+    for (size_t j = 0; j < count; j++)
+        s[at[j]] = x[j];
 }
 
 /* Goes from c towards s as far as all stay at least 0, and fixes what gets there. False when s itself was
@@ -122,8 +108,8 @@ static bool step_to_bound(size_t n, double *c, const double *s, bool *is_free)
 }
 
 /* The fixed unknown whose rise would lower the sum most; n when there is none. */
-static size_t worst_fixed(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS], const double *b,
-                          const double *c, const bool *is_free)
+static size_t worst_fixed(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS], const double *b, const double *c,
+                          const bool *is_free)
 {
     double steepest = AT_BOUND;
     size_t worst = n;
@@ -142,7 +128,7 @@ static size_t worst_fixed(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERM
 }
 
 /* Least squares under c ≥ 0 by active set (Lawson and Hanson), from the c of before. */
-static void solve(struct problem *p)
+static void solve(struct regression *p)
 {
     double a[CALIBRATION_TERMS][CALIBRATION_TERMS], b[CALIBRATION_TERMS] = {0}, s[CALIBRATION_TERMS] = {0};
     bool is_free[CALIBRATION_TERMS];
@@ -161,7 +147,7 @@ static void solve(struct problem *p)
     }
 }
 
-static size_t count_used(const struct problem *p, bool measured)
+static size_t count_used(const struct regression *p, bool measured)
 {
     size_t used = 0;
     for (size_t i = 0; i < p->count; i++)
@@ -170,11 +156,11 @@ static size_t count_used(const struct problem *p, bool measured)
 }
 
 /* Renews the weights by the residuals; their mean stays 1, or λ would change its meaning. */
-static void reweight(struct problem *p)
+static void reweight(struct regression *p)
 {
     double sum = 0, used = 0;
     for (size_t i = 0; i < p->count; i++) {
-        struct row *row = &p->rows[i];
+        struct regression_row *row = &p->rows[i];
         if (row->base_weight == 0 || row->kind != OBSERVATION_MEASURED)
             continue;
         row->weight = 1 / fmax(ERROR_FLOOR, fabs(ratio(p, row) - 1));
@@ -186,7 +172,7 @@ static void reweight(struct problem *p)
             p->rows[i].weight *= used / sum;
 }
 
-static void solve_robustly(struct problem *p)
+static void solve_robustly(struct regression *p)
 {
     solve(p);
     for (int i = 0; i < REWEIGHTINGS && count_used(p, true) >= CALIBRATION_ROBUST_FROM; i++) {
@@ -196,11 +182,11 @@ static void solve_robustly(struct problem *p)
 }
 
 /* A censored run counts only while the model contradicts it. */
-static bool activate_censored(struct problem *p)
+static bool activate_censored(struct regression *p)
 {
     bool changed = false;
     for (size_t i = 0; i < p->count; i++) {
-        struct row *row = &p->rows[i];
+        struct regression_row *row = &p->rows[i];
         if (row->kind == OBSERVATION_MEASURED)
             continue;
         double predicted = ratio(p, row);
@@ -213,12 +199,12 @@ static bool activate_censored(struct problem *p)
 }
 
 /* Scales a row to y = 1. */
-static void fill_row(const struct calibration_prior *prior, const struct observation *o, struct row *out)
+static void fill_row(const struct calibration_prior *prior, const struct observation *o, struct regression_row *out)
 {
     double target = o->kind == OBSERVATION_AT_LEAST  ? o->y * (1 + CENSORED_MARGIN)
                     : o->kind == OBSERVATION_AT_MOST ? o->y * (1 - CENSORED_MARGIN)
                                                      : o->y;
-    *out = (struct row){.y = o->y, .kind = o->kind};
+    *out = (struct regression_row){.y = o->y, .kind = o->kind};
     out->base_weight = o->kind == OBSERVATION_MEASURED ? 1 : CENSORED_SHARE;
     out->weight = o->kind == OBSERVATION_MEASURED ? 1 : 0;
     for (size_t j = 0; j < prior->terms; j++)
@@ -226,7 +212,7 @@ static void fill_row(const struct calibration_prior *prior, const struct observa
 }
 
 /* The prior's predictions over what was measured are 1 / slowness. Returns how many are broken. */
-static size_t mark_broken(struct problem *p, bool *broken)
+static size_t mark_broken(struct regression *p, bool *broken)
 {
     double *slowness = xcalloc(p->count + 1, sizeof *slowness);
     size_t measured = 0, found = 0;
@@ -236,7 +222,7 @@ static size_t mark_broken(struct problem *p, bool *broken)
     /* Where most are slow it is the prior that is wrong, not the runs. */
     double usual = measured > 0 ? fmax(1, median(slowness, measured)) : 1;
     for (size_t i = 0; i < p->count; i++) {
-        struct row *row = &p->rows[i];
+        struct regression_row *row = &p->rows[i];
         bool is_broken = p->prior->broken_ratio > 0 && row->kind == OBSERVATION_MEASURED &&
                          ratio(p, row) * p->prior->broken_ratio * usual < 1;
         if (is_broken)
@@ -268,9 +254,8 @@ static int check_observation(const struct calibration_prior *prior, const struct
 static int check(const struct calibration_prior *prior, const struct observation *observations, size_t count,
                  struct error *e)
 {
-    if (prior->terms == 0 || prior->terms > CALIBRATION_TERMS ||
-        !(prior->noise > 0 && isfinite(prior->noise)) || !(prior->spread > 0 && isfinite(prior->spread)) ||
-        !(prior->sigma > 0 && isfinite(prior->sigma)))
+    if (prior->terms == 0 || prior->terms > CALIBRATION_TERMS || !(prior->noise > 0 && isfinite(prior->noise)) ||
+        !(prior->spread > 0 && isfinite(prior->spread)) || !(prior->sigma > 0 && isfinite(prior->sigma)))
         return error_set(e, ERROR_USAGE, "a prior without terms, noise, spread or sigma");
     for (size_t j = 0; j < prior->terms; j++)
         if (!(prior->weights[j] >= 0 && isfinite(prior->weights[j])))
@@ -283,13 +268,13 @@ static int check(const struct calibration_prior *prior, const struct observation
 
 /* Spread of the residuals, the prior's sigma counting as PRIOR_RUNS runs; the interval is their quantile once
  * there are enough of them. */
-static void summarise(const struct problem *p, struct calibration *out)
+static void summarise(const struct regression *p, struct calibration *out)
 {
     double *residuals = xcalloc(p->count + 1, sizeof *residuals);
     double squares = PRIOR_RUNS * p->prior->sigma * p->prior->sigma;
     size_t n = 0;
     for (size_t i = 0; i < p->count; i++) {
-        const struct row *row = &p->rows[i];
+        const struct regression_row *row = &p->rows[i];
         if (row->kind != OBSERVATION_MEASURED || row->base_weight == 0)
             continue;
         residuals[n] = fabs(log(fmax(ratio(p, row), 1e-300)));
@@ -307,7 +292,7 @@ static void summarise(const struct problem *p, struct calibration *out)
     free(residuals);
 }
 
-static void fit(struct problem *p, struct calibration *out)
+static void fit(struct regression *p, struct calibration *out)
 {
     if (count_used(p, true) < CALIBRATION_LEAST) {
         out->from_prior = true;
@@ -319,10 +304,10 @@ static void fit(struct problem *p, struct calibration *out)
     out->censored = count_used(p, false);
 }
 
-int calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count,
-              bool *broken, struct calibration *out, struct error *e)
+int calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count, bool *broken,
+              struct calibration *out, struct error *e)
 {
-    struct problem p = {.prior = prior, .count = count, .terms = prior->terms};
+    struct regression p = {.prior = prior, .count = count, .terms = prior->terms};
     struct calibration result = {0};
     if (check(prior, observations, count, e))
         return -1;
@@ -344,16 +329,21 @@ int calibrate(const struct calibration_prior *prior, const struct observation *o
 
 struct calibration_prior calibration_of_memory(const struct memory_coefficients *c)
 {
-    struct calibration_prior prior = {
-        .terms = MEMORY_TERM_COUNT, .noise = 0.12, .spread = c->spread, .sigma = c->sigma};
+    struct calibration_prior prior = {.terms = MEMORY_TERM_COUNT,
+                                      .noise = 0.12,
+                                      .spread = c->spread,
+                                      .sigma = c->sigma};
     memcpy(prior.weights, c->weights, sizeof c->weights);
     return prior;
 }
 
 struct calibration_prior calibration_of_time(const struct time_coefficients *c)
 {
-    struct calibration_prior prior = {
-        .terms = TIME_TERM_COUNT, .noise = 0.05, .spread = c->spread, .sigma = c->sigma, .broken_ratio = 2};
+    struct calibration_prior prior = {.terms = TIME_TERM_COUNT,
+                                      .noise = 0.05,
+                                      .spread = c->spread,
+                                      .sigma = c->sigma,
+                                      .broken_ratio = 2};
     memcpy(prior.weights, c->weights, sizeof c->weights);
     return prior;
 }

@@ -65,8 +65,8 @@ struct calibration {
  * more than broken_ratio times slower than the prior predicts (where more than half of the runs are slower
  * than predicted, than their median). -1 (ERROR_USAGE), outputs untouched, when a term, a weight or a y is
  * not finite or negative, or y, noise or spread is 0. */
-int calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count,
-              bool *broken, struct calibration *out, struct error *e);
+int calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count, bool *broken,
+              struct calibration *out, struct error *e);
 
 /* The prior of a framework's memory and of its time, with broken runs at twice the prediction for time. */
 struct calibration_prior calibration_of_memory(const struct memory_coefficients *c);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/toml_parse.h"
+#include "toml/parse.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 
@@ -36,25 +36,58 @@ const char *const time_term_names[TIME_TERM_COUNT] = {
 
 /* --- by name --- */
 
-struct member {
+struct coefficient_member {
     const char *name;
     size_t offset;
 };
 
-#define M(name) {#name, offsetof(struct memory_coefficients, name)}
-static const struct member memory_members[] = {
-    M(parameter), M(gradient), M(master), M(fp32_master), M(base_bytes), M(fragmentation), M(gated_mlp_bytes), M(logit_bytes),
-    M(hidden_bytes), M(expert_imbalance), M(reduce_elements), M(prefetch_elements), M(gathered_layers),
-    M(context_bytes), M(communicator_bytes), M(sigma), M(spread),
+#define M(name)                                                                                                        \
+    {                                                                                                                  \
+#name, offsetof(struct memory_coefficients, name)                                                              \
+    }
+static const struct coefficient_member memory_members[] = {
+    M(parameter),
+    M(gradient),
+    M(master),
+    M(fp32_master),
+    M(moment),
+    M(partition),
+    M(norm_bytes),
+    M(step),
+    M(adapter),
+    M(adapters_compared),
+    M(phases),
+    M(recipes),
+    M(base_bytes),
+    M(fragmentation),
+    M(gated_mlp_bytes),
+    M(logit_bytes),
+    M(hidden_bytes),
+    M(fused_logit_bytes),
+    M(te_logit_bytes),
+    M(frees_gradients),
+    M(expert_imbalance),
+    M(reduce_elements),
+    M(prefetch_elements),
+    M(gathered_layers),
+    M(context_bytes),
+    M(communicator_bytes),
+    M(sigma),
+    M(spread),
     {"accumulation_0", offsetof(struct memory_coefficients, accumulation)},
     {"accumulation_1", offsetof(struct memory_coefficients, accumulation) + sizeof(double)},
     {"accumulation_2", offsetof(struct memory_coefficients, accumulation) + 2 * sizeof(double)},
     {"accumulation_3", offsetof(struct memory_coefficients, accumulation) + 3 * sizeof(double)},
 };
-#define T(name) {#name, offsetof(struct time_coefficients, name)}
-static const struct member time_members[] = {T(gradient_bytes), T(reduce_each_micro_batch), T(sigma), T(spread)};
+#define T(name)                                                                                                        \
+    {                                                                                                                  \
+#name, offsetof(struct time_coefficients, name)                                                                \
+    }
+static const struct coefficient_member time_members[] = {T(gradient_bytes), T(reduce_each_micro_batch), T(sigma),
+                                                         T(spread)};
 
-static bool set_member(const struct member *members, size_t count, void *coefficients, const char *name, double value)
+static bool set_member(const struct coefficient_member *members, size_t count, void *coefficients, const char *name,
+                       double value)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(members[i].name, name) == 0) {

@@ -2,8 +2,8 @@
  * sizes, and the weights of the terms. They are data: the tables [predict.memory] and [predict.time] of the profiles
  * (configs/profiles/NAME.toml, a framework each), over those of configs/profiles/predict.toml, which hold for all; each
  * number there has where it comes from. A framework whose profile gives no `sigma` of its own was not compared with
- * measurements: it is uncalibrated, and has the wider interval of predict.toml. Calibration makes coefficients of its own
- * from these and measurements (calibration.h).
+ * measurements: it is uncalibrated, and has the wider interval of predict.toml. Calibration makes coefficients of its
+ * own from these and measurements (calibration.h).
  *
  * A weight multiplies a term of the model: 1 where the term is in bytes, or in seconds at the peak rate. */
 #ifndef MESHSWEEP_PREDICT_COEFFICIENTS_H
@@ -52,12 +52,27 @@ struct memory_coefficients {
      * the parameter. The moments are the optimizer's (Adam 8), so they are not here. */
     double parameter, gradient, master;
     double accumulation[4]; /* a further gradient in fp32, by ZeRO stage */
-    double fp32_master;     /* under fp32, from stage 1 on: a second copy of the parameters, where 2-byte ones have a master */
+    /* Under fp32, from stage 1 on: a second copy of the parameters, where 2-byte ones have a master. */
+    double fp32_master;
+    double partition;  /* stage 1: further copies of the gradients of a rank's own partition, sharded */
+    double norm_bytes; /* of a layer's norms, per token and hidden unit, where no kernel fuses them */
+    double moment;     /* bytes of one number of the optimizer's state */
+    double adapter;    /* bytes of an adapter's weight, and as many of its gradient */
+    /* Not 0: adapters under this framework were compared with measurements. */
+    double adapters_compared;
+    double step; /* optimizer's temporaries, sharded as its states */
+    /* Not 0: its recipes recompute and reduce gradients in 16 bits where no key says otherwise, so that what excludes
+     * is the least of these. */
+    double recipes;
+    double phases; /* not 0: the peak is in one phase (memory.h); 0: the terms of all are added up */
 
     double base_bytes;
     double fragmentation;      /* bytes reserved over bytes allocated, of activations */
     double gated_mlp_bytes;    /* kept per token and unit of a gated MLP's width */
     double logit_bytes;        /* per token and vocabulary entry of a rank */
+    double fused_logit_bytes;  /* the same where one kernel makes the loss and its gradient */
+    double te_logit_bytes;     /* and TransformerEngine's */
+    double frees_gradients;    /* not 0: gradients are not there before the first backward pass of a step */
     double hidden_bytes;       /* per token and hidden unit: gathered inputs and gradients in passing */
     double expert_imbalance;   /* tokens of the busiest expert rank over the mean */
     double reduce_elements;    /* bucket of stage 1 and 2 */
@@ -96,7 +111,7 @@ bool time_coefficient_set(struct time_coefficients *c, const char *name, double 
 size_t coefficient_names(bool is_time, const char **out, size_t most);
 
 /* The frameworks of the profiles that the program carries, in byte order of their files: deepspeed, fsdp,
- * megatron-distopt, megatron, nanotron, torch-ddp, trainer. */
+ * fsdp2, hf-trainer, internevo, megatron-distopt, megatron, nanotron, torch-ddp, torchtitan, trainer. */
 struct framework_set {
     struct framework *items;
     size_t count;

@@ -1,41 +1,51 @@
 /* Accelerators and clusters of them: published peaks, and what of them attention kernels were measured to
  * reach.
  *
- * Peaks are dense (never with sparsity), bandwidths of links are per device and one way. `attention` is what
- * FlashAttention-2 reaches forward and backward: 225 TFLOP/s on A100, 335 on H100 (arXiv 2307.08691 and its
- * repository); it is a third of Hopper's peak but three quarters of Ampere's, so attention must not be scaled
- * between devices by their peaks. Where it was not measured it is taken as 0.35 of the peak. `usable` is what
- * torch reports as the total of a device (79.1 GiB of "80 GB"). Pure. */
+ * Peaks are dense (never with sparsity), bandwidths of links are per device and one way; each device has the datasheet
+ * that they are from. `attention` is what FlashAttention-2 reaches forward and backward: 225 TFLOP/s on A100, 335 on
+ * H100 (arXiv 2307.08691 and its repository); it is a third of Hopper's peak but three quarters of Ampere's, so
+ * attention must not be scaled between devices by their peaks. Where it was not measured it is taken as 0.35 of the
+ * peak. `usable` is what torch reports as the total of a device (79.1 GiB of "80 GB"); where nobody has said what it
+ * reports, the total of nvidia-smi less 0.7 GiB, or the datasheet's.
+ *
+ * A link domain is the devices that the fast links join: those of a host, unless the device says otherwise. Pure. */
 #ifndef MESHSWEEP_PREDICT_DEVICE_H
 #define MESHSWEEP_PREDICT_DEVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/error.h"
 
 struct device {
     const char *name;
+    const char *others;        /* further names, separated by bars; NULL: none */
+    const char *source;        /* of its figures */
+    bool measured;             /* runs on it were compared with predictions (docs/predictions.md) */
     double peak_flops;         /* bf16 or fp16, dense, FLOP/s */
-    double fp8_factor;         /* peak in fp8 over peak_flops; 1 without fp8 */
+    double fp8_factor;         /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
+    double fp4_factor;         /* the same for fp4; as fp8 where there is none */
     double fp32_factor;        /* the same for fp32 (tf32 where there is one) */
     double attention_flops;    /* FLOP/s */
     double memory_bytes_per_s; /* HBM */
     double usable_bytes;
-    double link_bytes_per_s; /* to other devices of the node */
+    double link_bytes_per_s; /* to other devices of the link domain */
+    int64_t link_domain;     /* devices; 0: those of a host */
 };
 
 /* Zero means the device's own, or the value named. */
 struct cluster {
     const struct device *device;
     int64_t devices_per_node; /* 0: 8 */
-    double intra_bytes_per_s; /* per device, one way, in the node */
-    double inter_bytes_per_s; /* per device, one way, between nodes; 0: 25e9, a 200 Gb/s adapter each */
+    int64_t link_domain;      /* devices that the fast links join; 0: the device's, at least those of a node */
+    double intra_bytes_per_s; /* per device, one way, in the link domain */
+    double inter_bytes_per_s; /* per device, one way, between domains; 0: 25e9, a 200 Gb/s adapter each */
     double usable_bytes;      /* per device */
     double pcie_bytes_per_s;  /* per device, for offload; 0: 20e9 */
     double host_bytes_per_s;  /* memory of a node, for an optimizer on the host; 0: 150e9 */
 };
 
-/* By name without regard to case: "A100-80GB", "H100", …; NULL when there is none. Static. */
+/* By one of its names without regard to case: "A100-80GB", "H100", …; NULL when there is none. Static. */
 const struct device *device_find(const char *name);
 
 /* The table, for listing; `*count` entries. */

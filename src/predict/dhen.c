@@ -9,20 +9,20 @@
 #define ATTENTION_HIDDEN 2048
 #define CONVOLUTION_KERNEL 5
 
-struct tally {
+struct checked_sum {
     int64_t total;
     bool overflow;
 };
 
 /* Adds a·b·c, each at least 0. */
-static void add(struct tally *t, int64_t a, int64_t b, int64_t c)
+static void add(struct checked_sum *t, int64_t a, int64_t b, int64_t c)
 {
     int64_t ab, abc;
     t->overflow |= __builtin_mul_overflow(a, b, &ab) || __builtin_mul_overflow(ab, c, &abc) ||
                    __builtin_add_overflow(t->total, abc, &t->total);
 }
 
-static bool finish(const struct tally *t, int64_t *out)
+static bool finish(const struct checked_sum *t, int64_t *out)
 {
     if (t->overflow)
         return false;
@@ -31,13 +31,13 @@ static bool finish(const struct tally *t, int64_t *out)
 }
 
 /* O outputs, each a weighted sum of the inputs. */
-static void add_compression(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_compression(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     add(t, z->output_per_emb, inputs, 1);
     add(t, z->output_per_emb, 1, 1);
 }
 
-static void add_dot(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_dot(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     add(t, DOT_HIDDEN, inputs, inputs);
     add(t, DOT_HIDDEN, 1, 1);
@@ -45,7 +45,7 @@ static void add_dot(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
     add(t, 1, z->output_per_emb, z->emb_dim);
 }
 
-static void add_attention(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_attention(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     add(t, 4, z->emb_dim, z->emb_dim);
     add(t, 2, ATTENTION_HIDDEN, z->emb_dim);
@@ -54,14 +54,14 @@ static void add_attention(struct tally *t, const struct dhen_sizes *z, int64_t i
     add_compression(t, z, inputs);
 }
 
-static void add_convolution(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_convolution(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     add(t, CONVOLUTION_KERNEL, CONVOLUTION_KERNEL, 1);
     add(t, 1, 1, 1);
     add_compression(t, z, inputs);
 }
 
-static int64_t multiply(struct tally *t, int64_t a, int64_t b)
+static int64_t multiply(struct checked_sum *t, int64_t a, int64_t b)
 {
     int64_t product;
     t->overflow |= __builtin_mul_overflow(a, b, &product);
@@ -69,12 +69,12 @@ static int64_t multiply(struct tally *t, int64_t a, int64_t b)
 }
 
 /* O outputs of D numbers, each a weighted sum over the inputs. */
-static void add_compression_flops(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_compression_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     add(t, 2, multiply(t, z->output_per_emb, z->emb_dim), inputs);
 }
 
-static void add_dot_flops(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_dot_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     int64_t pairs = multiply(t, inputs, inputs);
     add(t, 2, pairs, z->emb_dim);
@@ -82,7 +82,7 @@ static void add_dot_flops(struct tally *t, const struct dhen_sizes *z, int64_t i
     add(t, 2, DOT_HIDDEN, multiply(t, z->output_per_emb, z->emb_dim));
 }
 
-static void add_attention_flops(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_attention_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     int64_t numbers = multiply(t, z->output_per_emb, z->emb_dim); /* that the compressed embeddings hold */
     add_compression_flops(t, z, inputs);
@@ -91,17 +91,17 @@ static void add_attention_flops(struct tally *t, const struct dhen_sizes *z, int
     add(t, 4, numbers, ATTENTION_HIDDEN);
 }
 
-static void add_convolution_flops(struct tally *t, const struct dhen_sizes *z, int64_t inputs)
+static void add_convolution_flops(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs)
 {
     add(t, 2 * CONVOLUTION_KERNEL * CONVOLUTION_KERNEL, inputs, z->emb_dim);
     add_compression_flops(t, z, inputs);
 }
 
-typedef void tally_function(struct tally *t, const struct dhen_sizes *z, int64_t inputs);
+typedef void count_function(struct checked_sum *t, const struct dhen_sizes *z, int64_t inputs);
 
 static const struct {
     const char *name;
-    tally_function *parameters, *flops;
+    count_function *parameters, *flops;
 } mixers[DHEN_MIXER_END] = {
     [DHEN_DOT] = {"DOT", add_dot, add_dot_flops},
     [DHEN_LINEAR] = {"LINEAR", add_compression, add_compression_flops},
@@ -124,7 +124,7 @@ static bool positive(const struct dhen_sizes *z, int64_t inputs)
 
 bool dhen_frame_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip, int64_t *out)
 {
-    struct tally t = {0};
+    struct checked_sum t = {0};
     if (!positive(sizes, inputs) || skip <= 0)
         return false;
     add(&t, 2, sizes->emb_dim, 1);
@@ -137,7 +137,7 @@ bool dhen_frame_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64
 
 bool dhen_frame_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip, int64_t *out)
 {
-    struct tally t = {0};
+    struct checked_sum t = {0};
     if (!positive(sizes, inputs) || skip <= 0)
         return false;
     if (skip != inputs)
@@ -147,16 +147,15 @@ bool dhen_frame_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t sk
 
 static bool count_mixer(int mixer, const struct dhen_sizes *sizes, int64_t inputs, bool flops, int64_t *out)
 {
-    struct tally t = {0};
+    struct checked_sum t = {0};
     if (!positive(sizes, inputs) || mixer <= DHEN_NONE || mixer >= DHEN_MIXER_END)
         return false;
-    tally_function *count = flops ? mixers[mixer].flops : mixers[mixer].parameters;
+    count_function *count = flops ? mixers[mixer].flops : mixers[mixer].parameters;
     count(&t, sizes, inputs);
     return finish(&t, out);
 }
 
-bool dhen_mixer_parameters(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs,
-                           int64_t *out)
+bool dhen_mixer_parameters(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs, int64_t *out)
 {
     return count_mixer((int)mixer, sizes, inputs, false, out);
 }
@@ -169,7 +168,7 @@ bool dhen_mixer_flops(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int
 bool dhen_layer_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip,
                            const int64_t counts[DHEN_MIXER_END], bool separate, int64_t *out)
 {
-    struct tally t = {0};
+    struct checked_sum t = {0};
     int64_t one = 0;
     if (!dhen_frame_parameters(sizes, inputs, skip, &t.total))
         return false;
@@ -185,7 +184,7 @@ bool dhen_layer_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64
 bool dhen_layer_flops(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip,
                       const int64_t counts[DHEN_MIXER_END], int64_t *out)
 {
-    struct tally t = {0};
+    struct checked_sum t = {0};
     int64_t one = 0;
     if (!dhen_frame_flops(sizes, inputs, skip, &t.total))
         return false;

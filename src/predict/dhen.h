@@ -54,8 +54,7 @@ enum dhen_mixer dhen_mixer_from_name(const char *name);
 bool dhen_frame_parameters(const struct dhen_sizes *sizes, int64_t inputs, int64_t skip, int64_t *out);
 
 /* One mixer on its own. */
-bool dhen_mixer_parameters(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs,
-                           int64_t *out);
+bool dhen_mixer_parameters(enum dhen_mixer mixer, const struct dhen_sizes *sizes, int64_t inputs, int64_t *out);
 
 /* A whole layer with `counts[m]` mixers of kind m (counts[DHEN_NONE] is ignored). `separate`: each mixer has
  * weights of its own instead of sharing them within its kind. */

@@ -2,16 +2,27 @@
 
 #include <math.h>
 
+#include "predict/tuning.h"
+
+static double latent_weights(const struct architecture *a)
+{
+    double h = (double)a->hidden, q = (double)a->q_lora_rank, c = (double)a->kv_lora_rank;
+    double queries = architecture_query_width(a), values = architecture_value_width(a);
+    return (q > 0 ? q * (h + queries) : h * queries) + h * (c + (double)a->qk_rope_dim) +
+           c * ((double)a->heads * (double)a->head_dim + values) + values * h;
+}
+
 /* Weights of a layer's matrices that one token passes; norms and biases are no matrices. */
 static double matrix_weights(const struct architecture *a)
 {
     double h = (double)a->hidden, mlp_matrices = a->gated_mlp ? 3 : 2;
     double q = (double)a->heads * (double)a->head_dim, kv = (double)a->kv_heads * (double)a->head_dim;
     double layers = architecture_layers(a), attention = 2 * h * q + 2 * h * kv;
+    if (architecture_is_latent(a))
+        attention = latent_weights(a);
     double sparse_layers = a->experts > 0 ? layers - (double)a->dense_layers : 0;
-    double sparse =
-        mlp_matrices * h * ((double)a->experts_per_token * (double)a->expert_ffn + (double)a->shared_ffn) +
-        h * (double)a->experts;
+    double sparse = mlp_matrices * h * ((double)a->experts_per_token * (double)a->expert_ffn + (double)a->shared_ffn) +
+                    h * (double)(a->experts + a->shared_gate);
     return (layers + (double)a->decoder_layers) * attention +
            (layers - sparse_layers) * mlp_matrices * h * (double)a->ffn + sparse_layers * sparse;
 }
@@ -31,6 +42,13 @@ static double counted_blocks(const struct architecture *a, enum attention_conven
     }
 }
 
+/* Of the scores that a model without windows has. */
+static double seen_share(const struct architecture *a, const struct training_plan *plan)
+{
+    double w = fmin(1, (double)a->window / (double)plan->sequence);
+    return 1 - (double)a->window_layers / architecture_layers(a) * (1 - w * (2 - w));
+}
+
 static double head_flops(const struct architecture *a, const struct training_plan *plan)
 {
     double h = (double)a->hidden;
@@ -43,12 +61,31 @@ static double head_flops(const struct architecture *a, const struct training_pla
 void flops_per_token(const struct architecture *a, const struct training_plan *plan,
                      enum attention_convention convention, struct token_flops *out)
 {
-    double q = (double)a->heads * (double)a->head_dim;
+    double widths = architecture_query_width(a) + architecture_value_width(a), h = (double)a->hidden;
+    double mtp = (double)a->mtp_layers, further = 1 + mtp / architecture_layers(a);
+    double blocks = counted_blocks(a, convention);
+    if (a->window > 0 && convention != ATTENTION_SQUARE)
+        blocks *= seen_share(a, plan);
     *out = (struct token_flops){
-        .matrices = 2 * matrix_weights(a),
-        .attention = 4 * (double)plan->sequence * q * counted_blocks(a, convention),
-        .head = head_flops(a, plan),
+        .matrices = 2 * (further * matrix_weights(a) + mtp * 2 * h * h),
+        .attention = 2 * (double)plan->sequence * widths * further * blocks,
+        .head = (1 + mtp) * head_flops(a, plan),
     };
+}
+
+static double frozen_share(const struct architecture *a, const struct training_plan *plan)
+{
+    return (double)plan->frozen_layers / architecture_layers(a);
+}
+
+/* Forward and backward, of one token. */
+static double trained_flops(const struct architecture *a, const struct training_plan *plan,
+                            const struct token_flops *token)
+{
+    if (plan->tuning != TUNING_FULL)
+        return 2 * token->matrices + 3 * token->attention + 2 * token->head + 6 * tuning_trainable(a, plan, 0);
+    double layers = token->matrices + token->attention, all = 3 * (layers + token->head);
+    return plan->frozen_layers == 0 ? all : all - 2 * layers * frozen_share(a, plan);
 }
 
 void flops_per_step(const struct architecture *a, const struct training_plan *plan,
@@ -61,20 +98,22 @@ void flops_per_step(const struct architecture *a, const struct training_plan *pl
                    : plan->recompute == RECOMPUTE_SELECTIVE ? token.attention
                                                             : 0;
     out->tokens = tokens;
-    out->model = 3 * tokens * (token.matrices + token.attention + token.head);
+    out->model = tokens * trained_flops(a, plan, &token);
     out->recompute = tokens * again;
+    if (again > 0)
+        out->recompute *= plan_recompute_share(plan, architecture_layers(a) / (double)plan->pipeline);
+    if (plan->frozen_layers > 0)
+        out->recompute *= 1 - frozen_share(a, plan);
     out->hardware = out->model + out->recompute;
 }
 
-int flops_utilisation(double flops, double seconds, double devices, double peak_flops, double *out,
-                      struct error *e)
+int flops_utilisation(double flops, double seconds, double devices, double peak_flops, double *out, struct error *e)
 {
     double utilisation = flops / seconds / devices / peak_flops;
     if (!(flops > 0 && seconds > 0 && devices > 0 && peak_flops > 0) || !isfinite(utilisation) ||
         !isfinite(flops * seconds * devices * peak_flops))
-        return error_set(e, ERROR_USAGE,
-                         "no utilisation follows from %g FLOPs in %g s on %g devices of %g FLOP/s", flops,
-                         seconds, devices, peak_flops);
+        return error_set(e, ERROR_USAGE, "no utilisation follows from %g FLOPs in %g s on %g devices of %g FLOP/s",
+                         flops, seconds, devices, peak_flops);
     *out = utilisation;
     return 0;
 }

@@ -5,7 +5,14 @@
  *   matrices   2 · (parameters of a layer's matrices that a token passes)
  *   attention  4·s·a·d per attention block (FULL: PaLM, nanotron, torchtitan, MosaicML),
  *              2·s·a·d (CAUSAL: current Megatron-LM, which halves what a causal mask leaves)
+ *              latent: 2·s·a·(d + r + w), and half of it
+ *              in a layer with a window of w tokens times ω·(2 - ω), ω = min(1, w/s): what a causal mask and the window
+ *              leave over what the mask alone leaves
+ *   MTP        each a layer on average, 4·h² and a head
  *   head       2·h·V (BERT: and its transform 2·h²; ViT: 2·h·classes per image)
+ *
+ * Frozen weights want no gradient: their matrices count 2 forward passes instead of 3 under adapters (which count 6 per
+ * parameter and token), and layers that are frozen with all before them one.
  *
  * The two conventions differ by 6 % of an 8B model's MFU at s = 4096, so a number without its convention says
  * little. BERT, ViT and the encoder of T5 see all tokens: they count FULL under either. Looking up an
@@ -18,7 +25,8 @@
 #include "predict/plan.h"
 #include "util/error.h"
 
-enum attention_convention { ATTENTION_FULL = 0, ATTENTION_CAUSAL };
+/* SQUARE: FULL whatever the windows are, as kernels compute that store all scores. */
+enum attention_convention { ATTENTION_FULL = 0, ATTENTION_CAUSAL, ATTENTION_SQUARE };
 
 /* Forward, of one token. */
 struct token_flops {
@@ -42,7 +50,6 @@ void flops_per_step(const struct architecture *a, const struct training_plan *pl
 
 /* flops / (seconds · devices · peak): a share, above 1 only for inputs that contradict each other.
  * -1 (ERROR_USAGE) when an argument is not finite and positive. */
-int flops_utilisation(double flops, double seconds, double devices, double peak_flops, double *out,
-                      struct error *e);
+int flops_utilisation(double flops, double seconds, double devices, double peak_flops, double *out, struct error *e);
 
 #endif

@@ -6,52 +6,53 @@
 #include <string.h>
 #include <strings.h>
 
+#include "predict/input_words.h"
 #include "util/memory.h"
 
 #define WHOLE_MOST 9e15
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* What a text stands for; a number is taken as it is. */
-struct input_word {
-    const char *text;
-    int value;
-};
-
 enum target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
-enum member { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
+enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
 
-struct place {
+struct input_member {
     enum target target;
-    enum member member;
+    enum member_kind member;
     size_t offset;
     const struct input_word *words;
 };
 
-static const struct input_word family_words[] = {
-    {"gpt", ARCHITECTURE_GPT}, {"gpt2", ARCHITECTURE_GPT}, {"gpt3", ARCHITECTURE_GPT}, {"llama", ARCHITECTURE_LLAMA},
-    {"mistral", ARCHITECTURE_LLAMA}, {"qwen", ARCHITECTURE_LLAMA}, {"mixtral", ARCHITECTURE_LLAMA},
-    {"bert", ARCHITECTURE_BERT}, {"t5", ARCHITECTURE_T5}, {"vit", ARCHITECTURE_VIT}, {NULL, 0}};
-static const struct input_word schedule_words[] = {{"1f1b", SCHEDULE_1F1B}, {"gpipe", SCHEDULE_GPIPE},
-    {"afab", SCHEDULE_GPIPE}, {"interleaved", SCHEDULE_INTERLEAVED}, {NULL, 0}};
-static const struct input_word split_words[] = {{"uniform", SPLIT_UNIFORM}, {"by-cost", SPLIT_BY_COST}, {NULL, 0}};
-static const struct input_word recompute_words[] = {{"none", RECOMPUTE_NONE}, {"selective", RECOMPUTE_SELECTIVE},
-    {"full", RECOMPUTE_FULL}, {NULL, 0}};
-static const struct input_word offload_words[] = {{"none", OFFLOAD_NONE}, {"optimizer", OFFLOAD_OPTIMIZER},
-    {"cpu", OFFLOAD_OPTIMIZER}, {"parameters", OFFLOAD_PARAMETERS}, {"params", OFFLOAD_PARAMETERS}, {NULL, 0}};
-static const struct input_word precision_words[] = {{"bf16", PRECISION_BF16}, {"bfloat16", PRECISION_BF16},
-    {"fp16", PRECISION_BF16}, {"float16", PRECISION_BF16}, {"half", PRECISION_BF16}, {"amp", PRECISION_BF16},
-    {"mixed", PRECISION_BF16}, {"fp8", PRECISION_FP8}, {"fp32", PRECISION_FP32}, {"float32", PRECISION_FP32},
-    {"tf32", PRECISION_FP32}, {NULL, 0}};
-static const struct input_word optimizer_words[] = {{"adam", OPTIMIZER_ADAM}, {"adamw", OPTIMIZER_ADAM},
-    {"adam-8bit", OPTIMIZER_ADAM_8BIT}, {"adam8bit", OPTIMIZER_ADAM_8BIT}, {"lion", OPTIMIZER_LION},
-    {"muon", OPTIMIZER_MUON}, {"sgd-momentum", OPTIMIZER_SGD_MOMENTUM}, {"sgd", OPTIMIZER_SGD}, {NULL, 0}};
-static const struct input_word attention_words[] = {{"flash", 1}, {"flash2", 1}, {"flash_attention", 1}, {"sdpa", 1},
-    {"triton", 1}, {"eager", 0}, {"torch", 0}, {"math", 0}, {"none", 0}, {NULL, 0}};
-
-enum { AT_FAMILY, AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_KV_HEADS, AT_VOCAB, AT_IMAGE, AT_PATCH, AT_GATED, AT_RMS_NORM,
-       AT_SEQ, AT_MICRO_BATCH, AT_GRADIENT_ACCUMULATION, AT_GLOBAL_BATCH, AT_DP, AT_RECOMPUTE, AT_FLASH,
-       AT_OFFLOAD_OPTIMIZER, AT_OFFLOAD_PARAMETERS, AT_PRECISION, AT_BF16, AT_FP16, AT_FP32, AT_FP8,
-       AT_DISTRIBUTED_OPTIMIZER };
+enum {
+    AT_FAMILY,
+    AT_LAYERS,
+    AT_HIDDEN,
+    AT_HEADS,
+    AT_KV_HEADS,
+    AT_VOCAB,
+    AT_IMAGE,
+    AT_PATCH,
+    AT_GATED,
+    AT_RMS_NORM,
+    AT_SEQ,
+    AT_MICRO_BATCH,
+    AT_GRADIENT_ACCUMULATION,
+    AT_GLOBAL_BATCH,
+    AT_DP,
+    AT_RECOMPUTE,
+    AT_FLASH,
+    AT_OFFLOAD_OPTIMIZER,
+    AT_OFFLOAD_PARAMETERS,
+    AT_PRECISION,
+    AT_BF16,
+    AT_FP16,
+    AT_FP32,
+    AT_FP8,
+    AT_DISTRIBUTED_OPTIMIZER,
+    AT_MODULES,
+    AT_TARGETS,
+    AT_PEFT,
+    AT_QUANTIZATION
+};
 
 /* The inputs that are looked at by themselves come first, in the order of the enumeration. */
 const struct input inputs[] = {
@@ -80,8 +81,41 @@ const struct input inputs[] = {
     {"fp32", ""},
     {"fp8", ""},
     {"use_distributed_optimizer", "distributed_optimizer"},
+    {"recompute_modules", ""},
+    {"lora_targets", "target_modules lora_target_modules"},
+    {"peft", "peft_method"},
+    {"quantization", "quantize"},
+    {"lora_rank", "lora_r"},
+    {"lora_dropout", ""},
+    {"kbit_preparation", "prepare_model_for_kbit_training"},
+    {"frozen_layers", ""},
+    {"norm_kernel", ""},
+    {"padding_free", ""},
+    {"mean_tokens", ""},
+    {"recompute_layers", "recompute_num_layers"},
+    {"recompute_every", ""},
+    {"recompute_method", ""},
+    {"overlap_gradients", "overlap_grad_reduce"},
+    {"overlap_parameters", "overlap_param_gather"},
+    {"overlap_tp", "tp_comm_overlap"},
+    {"overlap_ep", "overlap_moe_expert_parallel_comm"},
+    {"expert_dispatcher", "moe_token_dispatcher_type"},
+    {"pipeline_layout", "pipeline_model_parallel_layout"},
+    {"first_stage_layers", "decoder_first_pipeline_num_layers num_layers_in_first_pipeline_stage"},
+    {"last_stage_layers", "decoder_last_pipeline_num_layers num_layers_in_last_pipeline_stage"},
+    {"account_embedding", "account_for_embedding_in_pipeline_split"},
+    {"account_loss", "account_for_loss_in_pipeline_split"},
+    {"loss_kernel", "cross_entropy cross_entropy_fusion_impl"},
+    {"offload_layers", "cpu_offload_layers cpu_offloading_num_layers"},
+    {"gradient_bytes", "grad_bytes"},
+    {"moment_bytes", ""},
+    {"q_lora_rank", ""},
+    {"kv_lora_rank", ""},
+    {"qk_rope_dim", "qk_rope_head_dim qk_pos_emb_head_dim"},
+    {"v_head_dim", ""},
+    {"mtp_layers", "mtp_num_layers num_nextn_predict_layers"},
     {"decoder_layers", "num_decoder_layers"},
-    {"head_dim", "kv_channels head_size"},
+    {"head_dim", "qk_head_dim qk_nope_head_dim kv_channels head_size"},
     {"ffn", "ffn_hidden_size intermediate_size d_ff ffn_dim"},
     {"vocab_multiple", "make_vocab_size_divisible_by"},
     {"positions", "max_position_embeddings n_positions"},
@@ -93,6 +127,18 @@ const struct input inputs[] = {
     {"classes", "num_classes"},
     {"biases", "add_bias_linear"},
     {"qkv_bias", "add_qkv_bias"},
+    {"attention_bias", ""},
+    {"mlp_bias", ""},
+    {"router_bias", ""},
+    {"head_bias", "lm_head_bias"},
+    {"shared_gate", ""},
+    {"attention_sinks", ""},
+    {"parallel_blocks", "parallel_attn parallel_residual use_parallel_residual"},
+    {"norms_per_layer", ""},
+    {"nonparametric_norms", ""},
+    {"embedding_norm", ""},
+    {"sliding_window", "window_size"},
+    {"window_layers", ""},
     {"qk_norm", "qk_layernorm"},
     {"tied_embeddings", "tie_word_embeddings"},
     {"mlm_head", ""},
@@ -112,6 +158,7 @@ const struct input inputs[] = {
     {"sequence_parallel", "sp"},
     {"nodes", "num_hosts num_nodes"},
     {"devices_per_node", "num_devices_per_host gpus_per_node num_gpus"},
+    {"link_domain", "nvlink_domain"},
     {"device_memory", "gpu_memory"},
     {"device", "gpu accelerator device_name gpu_type device_type"},
     {"framework", "backend"},
@@ -123,34 +170,136 @@ const struct input inputs[] = {
 };
 _Static_assert(LENGTH(inputs) == INPUT_COUNT, "one entry per input");
 
-#define A(member_kind, field) {TO_ARCHITECTURE, member_kind, offsetof(struct architecture, field), NULL}
-#define P(member_kind, field) {TO_PLAN, member_kind, offsetof(struct training_plan, field), NULL}
-#define S(member_kind, field) {TO_SUBJECT, member_kind, offsetof(struct subject, field), NULL}
-#define OWN {TO_NOTHING, MEMBER_OWN, 0, NULL}
+#define A(member_kind, field)                                                                                          \
+    {                                                                                                                  \
+        TO_ARCHITECTURE, member_kind, offsetof(struct architecture, field), NULL                                       \
+    }
+#define P(member_kind, field)                                                                                          \
+    {                                                                                                                  \
+        TO_PLAN, member_kind, offsetof(struct training_plan, field), NULL                                              \
+    }
+#define S(member_kind, field)                                                                                          \
+    {                                                                                                                  \
+        TO_SUBJECT, member_kind, offsetof(struct subject, field), NULL                                                 \
+    }
+#define OWN                                                                                                            \
+    {                                                                                                                  \
+        TO_NOTHING, MEMBER_OWN, 0, NULL                                                                                \
+    }
 
 /* Where each goes; OWN: set_own() knows. */
-static const struct place places[INPUT_COUNT] = {
-    OWN, A(MEMBER_WHOLE, layers), A(MEMBER_WHOLE, hidden), A(MEMBER_WHOLE, heads), A(MEMBER_WHOLE, kv_heads),
-    A(MEMBER_WHOLE, vocab), A(MEMBER_WHOLE, image), A(MEMBER_WHOLE, patch), A(MEMBER_FLAG, gated_mlp),
-    A(MEMBER_FLAG, rms_norm), P(MEMBER_WHOLE, sequence), P(MEMBER_WHOLE, micro_batch),
-    P(MEMBER_WHOLE, micro_batches), OWN, P(MEMBER_WHOLE, data),
-    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, recompute), recompute_words}, OWN,
-    OWN, OWN, {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, precision), precision_words}, OWN, OWN, OWN, OWN, OWN,
-    A(MEMBER_WHOLE, decoder_layers), A(MEMBER_WHOLE, head_dim), A(MEMBER_WHOLE, ffn), A(MEMBER_WHOLE, vocab_multiple),
-    A(MEMBER_WHOLE, positions), A(MEMBER_WHOLE, experts), A(MEMBER_WHOLE, experts_per_token),
-    A(MEMBER_WHOLE, expert_ffn), A(MEMBER_WHOLE, shared_ffn), A(MEMBER_WHOLE, dense_layers), A(MEMBER_WHOLE, classes),
-    A(MEMBER_FLAG, biases), A(MEMBER_FLAG, qkv_bias), A(MEMBER_FLAG, qk_norm), A(MEMBER_FLAG, tied_embeddings),
-    A(MEMBER_FLAG, mlm_head), A(MEMBER_FLAG, dropout), P(MEMBER_WHOLE, tensor), P(MEMBER_WHOLE, pipeline),
-    P(MEMBER_WHOLE, virtual_stages), P(MEMBER_WHOLE, context), P(MEMBER_WHOLE, expert), P(MEMBER_WHOLE, expert_tensor),
-    P(MEMBER_WHOLE, zero_stage), P(MEMBER_WHOLE, shard_ranks),
-    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, schedule), schedule_words},
-    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, split), split_words},
-    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, offload), offload_words},
-    {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, optimizer), optimizer_words},
-    P(MEMBER_FLAG, sequence_parallel), S(MEMBER_REAL, nodes), S(MEMBER_REAL, devices_per_node),
-    S(MEMBER_REAL, usable_bytes), S(MEMBER_TEXT, device), S(MEMBER_TEXT, framework), S(MEMBER_TEXT, cluster),
-    S(MEMBER_REAL, steps), S(MEMBER_REAL, measured.parameters), S(MEMBER_REAL, measured.activation_bytes),
-    S(MEMBER_REAL, measured.forward_flops)};
+static const struct input_member places[INPUT_COUNT] =
+    {OWN,
+     A(MEMBER_WHOLE, layers),
+     A(MEMBER_WHOLE, hidden),
+     A(MEMBER_WHOLE, heads),
+     A(MEMBER_WHOLE, kv_heads),
+     A(MEMBER_WHOLE, vocab),
+     A(MEMBER_WHOLE, image),
+     A(MEMBER_WHOLE, patch),
+     A(MEMBER_FLAG, gated_mlp),
+     A(MEMBER_FLAG, rms_norm),
+     P(MEMBER_WHOLE, sequence),
+     P(MEMBER_WHOLE, micro_batch),
+     P(MEMBER_WHOLE, micro_batches),
+     OWN,
+     P(MEMBER_WHOLE, data),
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, recompute), recompute_words},
+     OWN,
+     OWN,
+     OWN,
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, precision), precision_words},
+     OWN,
+     OWN,
+     OWN,
+     OWN,
+     OWN,
+     OWN,
+     OWN,
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, tuning), tuning_words},
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, quantization), quantization_words},
+     P(MEMBER_WHOLE, lora_rank),
+     P(MEMBER_FLAG, lora_dropout),
+     P(MEMBER_FLAG, kbit_preparation),
+     P(MEMBER_WHOLE, frozen_layers),
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, norms), norm_words},
+     P(MEMBER_FLAG, padding_free),
+     P(MEMBER_WHOLE, mean_tokens),
+     P(MEMBER_WHOLE, recompute_layers),
+     P(MEMBER_WHOLE, recompute_every),
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, recompute_method), recompute_method_words},
+     P(MEMBER_FLAG, overlap_gradients),
+     P(MEMBER_FLAG, overlap_parameters),
+     P(MEMBER_FLAG, overlap_tensor),
+     P(MEMBER_FLAG, overlap_expert),
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, dispatcher), dispatcher_words},
+     {TO_PLAN, MEMBER_TEXT, offsetof(struct training_plan, layout), NULL},
+     P(MEMBER_WHOLE, first_layers),
+     P(MEMBER_WHOLE, last_layers),
+     P(MEMBER_FLAG, count_embedding),
+     P(MEMBER_FLAG, count_head),
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, loss), loss_words},
+     P(MEMBER_WHOLE, offload_layers),
+     P(MEMBER_WHOLE, gradient_bytes),
+     P(MEMBER_WHOLE, moment_bytes),
+     A(MEMBER_WHOLE, q_lora_rank),
+     A(MEMBER_WHOLE, kv_lora_rank),
+     A(MEMBER_WHOLE, qk_rope_dim),
+     A(MEMBER_WHOLE, v_head_dim),
+     A(MEMBER_WHOLE, mtp_layers),
+     A(MEMBER_WHOLE, decoder_layers),
+     A(MEMBER_WHOLE, head_dim),
+     A(MEMBER_WHOLE, ffn),
+     A(MEMBER_WHOLE, vocab_multiple),
+     A(MEMBER_WHOLE, positions),
+     A(MEMBER_WHOLE, experts),
+     A(MEMBER_WHOLE, experts_per_token),
+     A(MEMBER_WHOLE, expert_ffn),
+     A(MEMBER_WHOLE, shared_ffn),
+     A(MEMBER_WHOLE, dense_layers),
+     A(MEMBER_WHOLE, classes),
+     A(MEMBER_FLAG, biases),
+     A(MEMBER_FLAG, qkv_bias),
+     A(MEMBER_FLAG, attention_bias),
+     A(MEMBER_FLAG, mlp_bias),
+     A(MEMBER_FLAG, router_bias),
+     A(MEMBER_FLAG, head_bias),
+     A(MEMBER_FLAG, shared_gate),
+     A(MEMBER_FLAG, attention_sinks),
+     A(MEMBER_FLAG, parallel_blocks),
+     A(MEMBER_WHOLE, norms_per_layer),
+     A(MEMBER_FLAG, nonparametric_norms),
+     A(MEMBER_FLAG, embedding_norm),
+     A(MEMBER_WHOLE, window),
+     A(MEMBER_WHOLE, window_layers),
+     {TO_ARCHITECTURE, MEMBER_WORD, offsetof(struct architecture, qk_norm), qk_norm_words},
+     A(MEMBER_FLAG, tied_embeddings),
+     A(MEMBER_FLAG, mlm_head),
+     A(MEMBER_FLAG, dropout),
+     P(MEMBER_WHOLE, tensor),
+     P(MEMBER_WHOLE, pipeline),
+     P(MEMBER_WHOLE, virtual_stages),
+     P(MEMBER_WHOLE, context),
+     P(MEMBER_WHOLE, expert),
+     P(MEMBER_WHOLE, expert_tensor),
+     P(MEMBER_WHOLE, zero_stage),
+     P(MEMBER_WHOLE, shard_ranks),
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, schedule), schedule_words},
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, split), split_words},
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, offload), offload_words},
+     {TO_PLAN, MEMBER_WORD, offsetof(struct training_plan, optimizer), optimizer_words},
+     P(MEMBER_FLAG, sequence_parallel),
+     S(MEMBER_REAL, nodes),
+     S(MEMBER_REAL, devices_per_node),
+     S(MEMBER_REAL, link_domain),
+     S(MEMBER_REAL, usable_bytes),
+     S(MEMBER_TEXT, device),
+     S(MEMBER_TEXT, framework),
+     S(MEMBER_TEXT, cluster),
+     S(MEMBER_REAL, steps),
+     S(MEMBER_REAL, measured.parameters),
+     S(MEMBER_REAL, measured.activation_bytes),
+     S(MEMBER_REAL, measured.forward_flops)};
 
 size_t input_find(const char *name)
 {
@@ -158,6 +307,28 @@ size_t input_find(const char *name)
     while (i < INPUT_COUNT && strcmp(inputs[i].name, name) != 0)
         i++;
     return i;
+}
+
+static const struct input_word *words_of(size_t input)
+{
+    if (input == AT_FAMILY)
+        return family_words;
+    const struct input_word *lists[] =
+        {[AT_FLASH] = attention_words, [AT_MODULES] = module_words, [AT_TARGETS] = target_words};
+    return input < LENGTH(lists) && lists[input] ? lists[input] : places[input].words;
+}
+
+bool input_takes_names(size_t input)
+{
+    return input == AT_MODULES || input == AT_TARGETS;
+}
+
+size_t input_words(size_t input, const char **out, size_t most)
+{
+    size_t count = 0;
+    for (const struct input_word *w = words_of(input); w && w->text && count < most; w++)
+        out[count++] = w->text;
+    return count;
 }
 
 /* The last inputs. */
@@ -209,9 +380,9 @@ static int enumerator_of(size_t i, const struct input_value *v)
 
 static int set(size_t i, const struct input_value *v, struct subject *s, struct error *e)
 {
-    const struct place *p = &places[i];
-    char *bases[] = {[TO_ARCHITECTURE] = (char *)&s->architecture, [TO_PLAN] = (char *)&s->plan,
-                     [TO_SUBJECT] = (char *)s};
+    const struct input_member *p = &places[i];
+    char *bases[] =
+        {[TO_ARCHITECTURE] = (char *)&s->architecture, [TO_PLAN] = (char *)&s->plan, [TO_SUBJECT] = (char *)s};
     if (p->member == MEMBER_OWN)
         return 0;
     char *at = bases[p->target] + p->offset;
@@ -224,12 +395,23 @@ static int set(size_t i, const struct input_value *v, struct subject *s, struct 
     int64_t whole = p->member == MEMBER_WHOLE ? (int64_t)v->number : 0;
     bool flag = v->number != 0;
     switch (p->member) {
-    case MEMBER_WHOLE: memcpy(at, &whole, sizeof whole); break;
-    case MEMBER_FLAG: memcpy(at, &flag, sizeof flag); break;
-    case MEMBER_WORD: memcpy(at, &enumerator, sizeof enumerator); break;
-    case MEMBER_REAL: memcpy(at, &v->number, sizeof v->number); break;
-    case MEMBER_TEXT: memcpy(at, &v->text, sizeof v->text); break;
-    case MEMBER_OWN: break;
+    case MEMBER_WHOLE:
+        memcpy(at, &whole, sizeof whole);
+        break;
+    case MEMBER_FLAG:
+        memcpy(at, &flag, sizeof flag);
+        break;
+    case MEMBER_WORD:
+        memcpy(at, &enumerator, sizeof enumerator);
+        break;
+    case MEMBER_REAL:
+        memcpy(at, &v->number, sizeof v->number);
+        break;
+    case MEMBER_TEXT:
+        memcpy(at, &v->text, sizeof v->text);
+        break;
+    case MEMBER_OWN:
+        break;
     }
     return 0;
 }
@@ -255,6 +437,47 @@ static bool is_on(const struct input_value *v)
     return v->kind == INPUT_NUMBER && v->number != 0;
 }
 
+bool input_next_name(const char **text, char name[INPUT_NAME_MOST])
+{
+    static const char between[] = " ,+[]\"'";
+    *text += strspn(*text, between);
+    size_t length = strcspn(*text, between), kept = length < INPUT_NAME_MOST ? length : INPUT_NAME_MOST - 1;
+    memcpy(name, *text, kept);
+    name[kept] = '\0';
+    *text += length;
+    return length > 0;
+}
+
+/* "core_attn mlp" as bits of what `words` has. */
+static int set_names(const struct input_value *values, size_t input, const struct input_word *words, unsigned *out,
+                     struct error *e)
+{
+    const struct input_value *v = &values[input];
+    const char *at = v->kind == INPUT_TEXT ? v->text : "";
+    char name[INPUT_NAME_MOST];
+    while (input_next_name(&at, name)) {
+        int bits = word_value(words, name);
+        if (bits < 0)
+            return refuse(input, v, e);
+        *out |= (unsigned)bits;
+    }
+    return 0;
+}
+
+bool input_means_adapters(const char *text)
+{
+    return word_value(tuning_words, text) > (int)TUNING_FULL;
+}
+
+/* QLoRA is LoRA over weights in nf4, unless it is said what else they are in. */
+static int set_adapters(const struct input_value *values, struct subject *s, struct error *e)
+{
+    const struct input_value *peft = &values[AT_PEFT];
+    if (peft->kind == INPUT_TEXT && strcasecmp(peft->text, "qlora") == 0 && !values[AT_QUANTIZATION].kind)
+        s->plan.quantization = QUANTIZATION_NF4;
+    return set_names(values, AT_TARGETS, target_words, &s->plan.lora_targets, e);
+}
+
 /* Inputs that several names say in different ways. */
 static int set_own(const struct input_value *values, struct subject *s, struct error *e)
 {
@@ -263,6 +486,8 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     if (attention < 0)
         return refuse(AT_FLASH, flash, e);
     s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : attention > 0;
+    if (set_names(values, AT_MODULES, module_words, &s->plan.modules, e) < 0 || set_adapters(values, s, e) < 0)
+        return -1;
     if (is_on(&values[AT_OFFLOAD_OPTIMIZER]))
         s->plan.offload = OFFLOAD_OPTIMIZER;
     if (is_on(&values[AT_OFFLOAD_PARAMETERS]))
@@ -344,6 +569,7 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     buffer_free(&missing);
     if (rc < 0)
         return -1;
+    s.says_recompute = present[AT_RECOMPUTE];
     s.architecture = architecture_of(family_of(values));
     s.is_measured = !has_architecture(present);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)

@@ -1,13 +1,16 @@
 /* What a prediction is made from, by the names that sweep files use: one table of inputs with their synonyms, from
  * which a combination's values become an architecture, a plan and a cluster.
  *
- * Needed: layers, hidden, heads, vocab and seq (ViT: image, patch), or else params and activation_memory, as a short run
- * of the model shows them (struct measured_model); and micro_batch or global_batch. All others have the defaults of
+ * Needed: layers, hidden, heads, vocab and seq (ViT: image, patch), or else params and activation_memory, as a short
+ * run of the model shows them (struct measured_model); and micro_batch or global_batch. All others have the defaults of
  * architecture.h and plan.h. Further:
  *   family               vit with `image`; llama with one of kv_heads, gated_mlp, rms_norm; else gpt
  *   dp                   devices / (tp · pp · cp), when it is not given and divides
  *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 when only one is given
  *   sequence_parallel, flash_attention: not, yes
+ *   recompute_modules, lora_targets    names with blanks, commas or plus signs between them; what is not known is
+ *                        refused
+ *   quantization         nf4 with peft = qlora
  *   precision            fp32 where bf16 or fp16 is given and neither is on; else bf16
  * Pure. */
 #ifndef MESHSWEEP_PREDICT_INPUTS_H
@@ -22,7 +25,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-#define INPUT_COUNT 65
+#define INPUT_COUNT 111
 
 struct input {
     const char *name;     /* also the first of the keys that are looked for */
@@ -35,6 +38,21 @@ extern const struct input inputs[];
 /* The index of that name (no synonym), INPUT_COUNT when there is none. */
 size_t input_find(const char *name);
 
+/* The words that an input takes ("none", "selective", "full"), at most `most` of them; their number, 0 for an input
+ * that takes none. */
+size_t input_words(size_t input, const char **out, size_t most);
+
+/* Whether it takes several of its words, in one text. */
+bool input_takes_names(size_t input);
+
+/* Whether a value of `peft` means adapters, not all weights. */
+bool input_means_adapters(const char *text);
+
+#define INPUT_NAME_MOST 32
+
+/* The next name of such a text, cut to INPUT_NAME_MOST - 1 bytes, and `*text` behind it. False: no more. */
+bool input_next_name(const char **text, char name[INPUT_NAME_MOST]);
+
 enum input_kind { INPUT_ABSENT = 0, INPUT_NUMBER, INPUT_TEXT };
 
 struct input_value {
@@ -44,16 +62,19 @@ struct input_value {
 };
 
 struct subject {
-    struct architecture architecture; /* completed; of `is_measured` only a stand-in that the plan can be completed for */
-    bool is_measured;                 /* the architecture is not known: `measured` stands in its place */
+    /* Completed; of `is_measured` only a stand-in that the plan can be completed for. */
+    struct architecture architecture;
+    bool is_measured; /* the architecture is not known: `measured` stands in its place */
     struct measured_model measured;
-    struct training_plan plan;        /* completed */
-    double nodes, devices_per_node;
-    double usable_bytes, steps;               /* 0: not given */
-    const char *framework, *device, *cluster; /* borrowed from the values; NULL: not given */
+    struct training_plan plan;                   /* completed */
+    bool says_recompute;                         /* some key does */
+    double nodes, devices_per_node, link_domain; /* link_domain 0: the device's */
+    double usable_bytes, steps;                  /* 0: not given */
+    const char *framework, *device, *cluster;    /* borrowed from the values; NULL: not given */
 };
 
-/* Appends the names of needed inputs that are not `present` (INPUT_COUNT flags), ", " between them. Nothing: all there. */
+/* Appends the names of needed inputs that are not `present` (INPUT_COUNT flags), ", " between them. Nothing: all
+ * there. */
 void inputs_add_missing(const bool *present, struct buffer *out);
 
 /* From INPUT_COUNT values. -1 (ERROR_USAGE), `out` untouched, when a needed one is absent, a number is no whole one or

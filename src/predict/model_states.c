@@ -7,9 +7,9 @@
 
 #define HOST_FACTOR 1.5
 
-#define FIELD(name, least, most)                                                                             \
-    {                                                                                                        \
-#name, offsetof(struct model_states_input, name), least, most                                        \
+#define FIELD(name, least, most)                                                                                       \
+    {                                                                                                                  \
+#name, offsetof(struct model_states_input, name), least, most                                                  \
     }
 static const struct bound integer_bounds[] = {FIELD(nodes, 1, 1e7), FIELD(devices_per_node, 1, 1e5),
                                               FIELD(zero_stage, 2, 3)};
@@ -26,8 +26,7 @@ static struct model_states stage_2(const struct model_states_input *in, double d
 
 static struct model_states stage_3(const struct model_states_input *in, double devices)
 {
-    static const double on_device[] = {
-        [OFFLOAD_NONE] = 18, [OFFLOAD_OPTIMIZER] = 2, [OFFLOAD_PARAMETERS] = 0};
+    static const double on_device[] = {[OFFLOAD_NONE] = 18, [OFFLOAD_OPTIMIZER] = 2, [OFFLOAD_PARAMETERS] = 0};
     static const double on_host[] = {[OFFLOAD_NONE] = 0, [OFFLOAD_OPTIMIZER] = 16, [OFFLOAD_PARAMETERS] = 18};
     double g = (double)in->devices_per_node, psi = in->parameters;
     double share = on_host[in->offload] / (double)in->nodes;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "predict/bounds.h"
+#include "predict/layout.h"
 
 #define WORLD_MOST 1e8
 
@@ -12,15 +13,22 @@ const char *const optimizer_names[OPTIMIZER_END] = {
     [OPTIMIZER_MUON] = "muon", [OPTIMIZER_SGD_MOMENTUM] = "sgd-momentum", [OPTIMIZER_SGD] = "sgd",
 };
 
-#define FIELD(name, least, most)                                                                             \
-    {                                                                                                        \
-#name, offsetof(struct training_plan, name), least, most                                             \
+#define FIELD(name, least, most)                                                                                       \
+    {                                                                                                                  \
+#name, offsetof(struct training_plan, name), least, most                                                       \
     }
 static const struct bound integer_bounds[] = {
-    FIELD(tensor, 0, 1e5),        FIELD(pipeline, 0, 1e5),      FIELD(virtual_stages, 0, 1e5),
-    FIELD(data, 0, 1e7),          FIELD(context, 0, 1e5),       FIELD(expert, 0, 1e5),
-    FIELD(expert_tensor, 0, 1e5), FIELD(zero_stage, 0, 3),      FIELD(shard_ranks, 0, 1e7),
-    FIELD(micro_batch, 0, 1e6),   FIELD(micro_batches, 0, 1e6), FIELD(sequence, 0, 1e9),
+    FIELD(tensor, 0, 1e5),           FIELD(pipeline, 0, 1e5),
+    FIELD(virtual_stages, 0, 1e5),   FIELD(data, 0, 1e7),
+    FIELD(context, 0, 1e5),          FIELD(expert, 0, 1e5),
+    FIELD(expert_tensor, 0, 1e5),    FIELD(zero_stage, 0, 3),
+    FIELD(shard_ranks, 0, 1e7),      FIELD(micro_batch, 0, 1e6),
+    FIELD(micro_batches, 0, 1e6),    FIELD(sequence, 0, 1e9),
+    FIELD(first_layers, 0, 1e5),     FIELD(last_layers, 0, 1e5),
+    FIELD(gradient_bytes, 0, 8),     FIELD(offload_layers, 0, 1e5),
+    FIELD(moment_bytes, 0, 16),      FIELD(lora_rank, 0, 1e6),
+    FIELD(recompute_layers, 0, 1e5), FIELD(recompute_every, 0, 1e5),
+    FIELD(frozen_layers, 0, 1e5),    FIELD(mean_tokens, 0, 1e9),
 };
 #undef FIELD
 
@@ -41,35 +49,105 @@ static void fill_defaults(struct training_plan *p, const struct architecture *a)
                                 &p->context, &p->expert,   &p->micro_batch,    &p->micro_batches};
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
         fill(degrees[i], 1);
+    if (p->padding_free && p->mean_tokens > 0)
+        p->sequence = p->mean_tokens;
     if (a->family == ARCHITECTURE_VIT)
         fill(&p->sequence, (int64_t)architecture_image_tokens(a));
 }
 
 static int check_enums(const struct training_plan *p, struct error *e)
 {
-    if ((unsigned)p->schedule > SCHEDULE_INTERLEAVED || (unsigned)p->split > SPLIT_BY_COST ||
+    if ((unsigned)p->schedule >= SCHEDULE_END || (unsigned)p->split > SPLIT_BY_COST ||
         (unsigned)p->recompute > RECOMPUTE_FULL || (unsigned)p->offload > OFFLOAD_PARAMETERS ||
         (unsigned)p->optimizer >= OPTIMIZER_END || (unsigned)p->precision > PRECISION_FP32)
-        return error_set(e, ERROR_USAGE,
-                         "a schedule, split, recompute, offload, optimizer or precision that is none");
+        return error_set(e, ERROR_USAGE, "a schedule, split, recompute, offload, optimizer or precision that is none");
     return 0;
 }
 
 static int check_experts(const struct training_plan *p, const struct architecture *a, struct error *e)
 {
     if (p->expert > 1 && (a->experts == 0 || a->experts % p->expert != 0))
-        return error_add_line(e, ERROR_USAGE, "expert = %lld ranks do not divide experts = %lld",
-                              (long long)p->expert, (long long)a->experts);
+        return error_add_line(e, ERROR_USAGE, "expert = %lld ranks do not divide experts = %lld", (long long)p->expert,
+                              (long long)a->experts);
     if ((double)p->expert * (double)p->expert_tensor * (double)p->pipeline > plan_world(p))
         return error_add_line(e, ERROR_USAGE, "expert · expert_tensor · pipeline exceed the world size %.0f",
                               plan_world(p));
     return 0;
 }
 
+static int check_layout(const struct training_plan *p, const struct architecture *a, struct error *e)
+{
+    struct pipeline_layout layout;
+    const int64_t at_ends = p->first_layers + p->last_layers;
+    if ((double)at_ends > architecture_layers(a))
+        return error_add_line(e, ERROR_USAGE, "first and last stage have %lld layers of %.0f", (long long)at_ends,
+                              architecture_layers(a));
+    if (!p->layout)
+        return 0;
+    if (!layout_read(p->layout, &layout))
+        return error_add_line(e, ERROR_USAGE, "pipeline_layout = '%s' is no layout", p->layout);
+    if ((double)layout.layers != architecture_layers(a) || layout.parts % p->pipeline != 0)
+        return error_add_line(e, ERROR_USAGE, "pipeline_layout has %lld layers in %lld parts, not %.0f in %lld stages",
+                              (long long)layout.layers, (long long)layout.parts, architecture_layers(a),
+                              (long long)p->pipeline);
+    return 0;
+}
+
+static int check_recompute(const struct training_plan *p, struct error *e)
+{
+    int rc = 0;
+    if ((p->recompute_layers > 0 || p->recompute_every > 0) && p->recompute == RECOMPUTE_NONE)
+        rc = error_add_line(e, ERROR_USAGE, "recompute_layers and recompute_every want recompute");
+    if (p->recompute_layers > 0 && p->recompute != RECOMPUTE_FULL && p->recompute != RECOMPUTE_NONE)
+        rc = error_add_line(e, ERROR_USAGE, "recompute_layers goes with recompute = full");
+    if (p->recompute_layers > 0 && p->recompute_every > 0)
+        rc = error_add_line(e, ERROR_USAGE, "recompute_layers and recompute_every exclude each other");
+    if (p->overlap_expert && p->expert == 1)
+        rc = error_add_line(e, ERROR_USAGE, "overlap_ep wants ep above 1");
+    return rc;
+}
+
+static int check_adapters(const struct training_plan *p, const struct architecture *a, struct error *e)
+{
+    int rc = 0;
+    if (p->lora_targets == 0)
+        rc = error_add_line(e, ERROR_USAGE, "adapters want lora_targets, the modules that they are put on");
+    if (p->lora_rank == 0)
+        rc = error_add_line(e, ERROR_USAGE, "adapters want lora_rank");
+    if (a->kv_lora_rank > 0 && (p->lora_targets & (TARGETS_OF_ATTENTION | TARGET_QKV)))
+        rc = error_add_line(e, ERROR_USAGE, "adapters on latent attention are not known");
+    if (p->frozen_layers > 0)
+        rc = error_add_line(e, ERROR_USAGE, "frozen_layers says nothing where adapters freeze all layers");
+    if (p->recompute == RECOMPUTE_OPERATIONS || p->modules)
+        rc = error_add_line(e, ERROR_USAGE, "what adapters keep under recompute by operation or module is not known");
+    return rc;
+}
+
+/* What would have no effect without another key. */
+static int check_tuning(const struct training_plan *p, const struct architecture *a, struct error *e)
+{
+    int rc = 0;
+    if (p->tuning != TUNING_FULL)
+        rc = check_adapters(p, a, e);
+    else if (p->quantization != QUANTIZATION_NONE || p->kbit_preparation || p->lora_dropout)
+        rc = error_add_line(e, ERROR_USAGE,
+                            "quantization, kbit_preparation and lora_dropout want peft = lora, dora or "
+                            "qlora: weights of so few bits are not trained");
+    if ((double)p->frozen_layers > architecture_layers(a))
+        rc = error_add_line(e, ERROR_USAGE, "frozen_layers = %lld is more than layers = %.0f",
+                            (long long)p->frozen_layers, architecture_layers(a));
+    if (p->padding_free != (p->mean_tokens > 0))
+        rc = error_add_line(e, ERROR_USAGE,
+                            "padding_free goes with mean_tokens, the tokens that a sequence has on "
+                            "average");
+    return rc;
+}
+
 static int check_fit(const struct training_plan *p, const struct architecture *a, struct error *e)
 {
     int rc = 0;
-    if ((double)p->pipeline * (double)p->virtual_stages > architecture_layers(a))
+    double parts = architecture_layers(a) + (double)a->mtp_layers + 2; /* the embedding and the head may stand alone */
+    if ((double)p->pipeline > architecture_layers(a) || (double)p->pipeline * (double)p->virtual_stages > parts)
         rc = error_add_line(e, ERROR_USAGE, "pipeline · virtual_stages = %lld · %lld exceed the %.0f layers",
                             (long long)p->pipeline, (long long)p->virtual_stages, architecture_layers(a));
     if (p->sequence == 0)
@@ -80,7 +158,12 @@ static int check_fit(const struct training_plan *p, const struct architecture *a
     if ((p->schedule == SCHEDULE_INTERLEAVED) != (p->virtual_stages > 1))
         rc = error_add_line(e, ERROR_USAGE, "virtual_stages = %lld does not go with the schedule",
                             (long long)p->virtual_stages);
-    return rc | check_experts(p, a, e);
+    return rc | check_layout(p, a, e) | check_experts(p, a, e) | check_tuning(p, a, e) | check_recompute(p, e);
+}
+
+static bool is_uneven(const struct training_plan *plan)
+{
+    return plan->layout || plan->first_layers > 0 || plan->last_layers > 0 || plan->count_embedding || plan->count_head;
 }
 
 int plan_complete(struct training_plan *plan, const struct architecture *a, struct error *e)
@@ -94,20 +177,11 @@ int plan_complete(struct training_plan *plan, const struct architecture *a, stru
         filled.expert_tensor =
             smaller(filled.tensor, (int64_t)(plan_world(&filled) / (double)filled.pipeline) / filled.expert);
     fill(&filled.expert_tensor, 1);
+    filled.is_uneven = is_uneven(&filled);
     if (check_fit(&filled, a, e))
         return -1;
     *plan = filled;
     return 0;
-}
-
-double plan_world(const struct training_plan *plan)
-{
-    return (double)plan->tensor * (double)plan->context * (double)plan->pipeline * (double)plan->data;
-}
-
-double plan_tokens(const struct training_plan *plan)
-{
-    return (double)plan->micro_batch * (double)plan->sequence / (double)plan->context;
 }
 
 double plan_global_batch(const struct training_plan *plan)
@@ -115,15 +189,9 @@ double plan_global_batch(const struct training_plan *plan)
     return (double)plan->micro_batch * (double)plan->micro_batches * (double)plan->data;
 }
 
-double plan_replicas(const struct training_plan *plan)
-{
-    return (double)plan->data * (double)plan->context;
-}
-
 double plan_expert_replicas(const struct training_plan *plan)
 {
-    return fmax(1, plan_world(plan) /
-                       ((double)plan->expert_tensor * (double)plan->expert * (double)plan->pipeline));
+    return fmax(1, plan_world(plan) / ((double)plan->expert_tensor * (double)plan->expert * (double)plan->pipeline));
 }
 
 double plan_shards(const struct training_plan *plan, double replicas)
@@ -148,12 +216,47 @@ static double first_layer(const struct training_plan *plan, const struct archite
     return fmin(first, architecture_layers(a));
 }
 
+/* A rank has the parts k, k + p, … */
+static double layers_of_layout(const struct training_plan *plan, int64_t stage)
+{
+    struct pipeline_layout layout;
+    double sum = 0;
+    if (layout_read(plan->layout, &layout))
+        for (int64_t part = stage; part < layout.parts; part += plan->pipeline)
+            sum += layout.layers_of[part];
+    return sum;
+}
+
+static double layers_between(const struct training_plan *plan, double layers, int64_t stage)
+{
+    double first = (double)plan->first_layers, last = (double)plan->last_layers;
+    double middle = (double)plan->pipeline - (first > 0) - (last > 0);
+    if (stage == 0 && first > 0)
+        return first;
+    if (stage + 1 == plan->pipeline && last > 0)
+        return last;
+    return (layers - first - last) / fmax(1, middle);
+}
+
+static double uneven_layers(const struct training_plan *plan, double layers, int64_t stage)
+{
+    bool is_last = stage + 1 == plan->pipeline;
+    if (plan->layout)
+        return layers_of_layout(plan, stage);
+    if (plan->first_layers > 0 || plan->last_layers > 0)
+        return layers_between(plan, layers, stage);
+    double each = (layers + plan->count_embedding + plan->count_head) / (double)plan->pipeline;
+    return fmax(0, each - (stage == 0 && plan->count_embedding) - (is_last && plan->count_head));
+}
+
 double plan_stage_layers(const struct training_plan *plan, const struct architecture *a, int64_t stage)
 {
-    double layers = architecture_layers(a), p = (double)plan->pipeline;
+    double layers = architecture_layers(a);
+    if (plan->split == SPLIT_UNIFORM && plan->is_uneven)
+        return uneven_layers(plan, layers, stage);
     if (plan->split == SPLIT_UNIFORM) {
-        double each = floor(layers / p);
-        return each + ((double)stage < layers - each * p ? 1 : 0);
+        int64_t all = a->layers + a->decoder_layers, each = all / plan->pipeline;
+        return (double)(each + (stage < all - each * plan->pipeline));
     }
     double end = stage + 1 < plan->pipeline ? first_layer(plan, a, stage + 1) : layers;
     return end - first_layer(plan, a, stage);
@@ -167,18 +270,40 @@ int64_t plan_head_stage(const struct training_plan *plan, const struct architect
     return smaller(plan->pipeline - 1, (int64_t)floor(architecture_layers(a) / share + 1e-9));
 }
 
+double plan_recompute_share(const struct training_plan *plan, double layers)
+{
+    if (plan->recompute_every > 1 && layers > 0)
+        return floor(layers / (double)plan->recompute_every) / layers;
+    if (plan->recompute_layers > 0 && plan->recompute_method == RECOMPUTE_BLOCK && layers > 0)
+        return fmin(1, (double)(plan->recompute_layers * plan->virtual_stages) / layers);
+    return 1;
+}
+
 double plan_in_flight(const struct training_plan *plan, int64_t stage)
 {
     double p = (double)plan->pipeline, v = (double)plan->virtual_stages, m = (double)plan->micro_batches;
     double after = p - (double)stage;
     if (plan->schedule == SCHEDULE_GPIPE)
         return m;
+    if (plan->schedule == SCHEDULE_ZB_V || plan->schedule == SCHEDULE_DUALPIPE_V)
+        return fmin(p + (plan->schedule == SCHEDULE_DUALPIPE_V ? 0.5 : 0), m);
     if (v > 1)
         return fmin(2 * (after - 1) + (v - 1) * p + 1, m * v) / v;
     return fmin(after, m);
 }
 
+double plan_waiting_share(const struct training_plan *plan)
+{
+    static const double shares[SCHEDULE_END] = {[SCHEDULE_1F1B] = 1,
+                                                [SCHEDULE_GPIPE] = 1,
+                                                [SCHEDULE_INTERLEAVED] = 1,
+                                                [SCHEDULE_ZB_H1] = 1.0 / 3,
+                                                [SCHEDULE_DUALPIPE_V] = 1.0 / 3};
+    return shares[plan->schedule];
+}
+
 double plan_bubble(const struct training_plan *plan)
 {
-    return ((double)plan->pipeline - 1) / ((double)plan->virtual_stages * (double)plan->micro_batches);
+    return plan_waiting_share(plan) * ((double)plan->pipeline - 1) /
+           ((double)plan->virtual_stages * (double)plan->micro_batches);
 }

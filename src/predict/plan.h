@@ -1,12 +1,16 @@
 /* How a model is trained: degrees of parallelism, batch, schedule, and what is kept or computed again.
  *
- * Symbols: t tensor, p pipeline, v virtual stages per rank, c context, e expert and et expert-tensor degree,
- * N data-parallel degree (without c), m micro-batches per step and pipeline (gradient accumulation), b
- * sequences per micro-batch, s tokens per sequence. World size W = t·c·p·N; tokens of a micro-batch on a rank
- * T = b·s/c; global batch b·m·N sequences.
+ *   t    tensor degree                      p    pipeline degree (stages)      v    virtual stages per rank
+ *   c    context degree                     e    expert degree                 et   expert-tensor degree
+ *   N    data-parallel degree, without c    b    sequences per micro-batch     s    tokens per sequence
+ *   m    micro-batches per step and pipeline (gradient accumulation)
  *
- * Whether a framework accepts a plan (heads divisible by t, p·v dividing the layers, …) is a matter of rules,
- * not of this: here only what would make the formulas meaningless is refused. Pure. */
+ *   world size      W = t·c·p·N   ranks
+ *   micro-batch     T = b·s/c     tokens of it on a rank
+ *   global batch    b·m·N         sequences per step
+ *
+ * Whether a framework accepts a plan (heads divisible by t, p·v dividing the layers, …) is a matter of rules, not of
+ * this: here only what would make the formulas meaningless is refused. Pure. */
 #ifndef MESHSWEEP_PREDICT_PLAN_H
 #define MESHSWEEP_PREDICT_PLAN_H
 
@@ -16,14 +20,44 @@
 #include "predict/architecture.h"
 #include "util/error.h"
 
-enum pipeline_schedule { SCHEDULE_1F1B = 0, SCHEDULE_GPIPE, SCHEDULE_INTERLEAVED }; /* interleaved: v > 1 */
-enum recompute {
-    RECOMPUTE_NONE = 0,
-    RECOMPUTE_SELECTIVE,
-    RECOMPUTE_FULL
-}; /* selective: attention scores alone */
-enum offload { OFFLOAD_NONE = 0, OFFLOAD_OPTIMIZER, OFFLOAD_PARAMETERS }; /* parameters: and the optimizer */
-enum precision { PRECISION_BF16 = 0, PRECISION_FP8, PRECISION_FP32 }; /* of matrices; fp16 counts as bf16 */
+/* Interleaved: v > 1. ZB_H1 splits the backward pass and fills bubbles with weight gradients; ZB_V and DUALPIPE_V give
+ * a rank two parts of the model, the first on the way there and the second on the way back. */
+enum pipeline_schedule {
+    SCHEDULE_1F1B = 0,
+    SCHEDULE_GPIPE,
+    SCHEDULE_INTERLEAVED,
+    SCHEDULE_ZB_H1,
+    SCHEDULE_ZB_V,
+    SCHEDULE_DUALPIPE_V,
+    SCHEDULE_END,
+};
+/* Selective: attention scores, or what is in recompute_modules. OPERATIONS: all but the output of every second matrix
+ * product (torch's selective activation checkpointing as torchtitan sets it). */
+enum recompute { RECOMPUTE_NONE = 0, RECOMPUTE_SELECTIVE, RECOMPUTE_OPERATIONS, RECOMPUTE_FULL };
+
+/* Which layers of a stage that has recompute_layers: its first ones, or all, kept by groups of so many (Megatron-LM
+ * --recompute-method). */
+enum recompute_method { RECOMPUTE_BLOCK = 0, RECOMPUTE_UNIFORM };
+
+/* How tokens reach their experts. ALL_GATHER: all tokens everywhere. ONCE: a token once to each node, or rank within
+ * one, however many of its experts are there (DeepEP, HybridEP). Megatron-LM core/transformer/moe/token_dispatcher.py.
+ */
+enum expert_dispatcher { DISPATCH_ALL_TO_ALL = 0, DISPATCH_ALL_GATHER, DISPATCH_ONCE };
+
+/* Bits of what selective recompute drops (Megatron-LM --recompute-modules). */
+enum recompute_module {
+    MODULE_CORE_ATTN = 1,
+    MODULE_LAYERNORM = 2,
+    MODULE_MLA_UP_PROJ = 4,
+    MODULE_MLP = 8,
+    MODULE_MOE_ACT = 16,
+    MODULE_MOE = 32,
+    MODULE_SHARED_EXPERTS = 64,
+};
+/* FUSED: one kernel over the logits; TE: TransformerEngine's; LINEAR: fused with the head, no logits at all. */
+enum loss_kernel { LOSS_EAGER = 0, LOSS_FUSED, LOSS_TE, LOSS_LINEAR, LOSS_END };
+enum offload { OFFLOAD_NONE = 0, OFFLOAD_OPTIMIZER, OFFLOAD_PARAMETERS };            /* parameters: and the optimizer */
+enum precision { PRECISION_BF16 = 0, PRECISION_FP8, PRECISION_FP4, PRECISION_FP32 }; /* of matrices; fp16 is as bf16 */
 
 enum optimizer {
     OPTIMIZER_ADAM = 0,
@@ -35,11 +69,43 @@ enum optimizer {
     OPTIMIZER_END,
 };
 
+/* FULL: all weights are trained (but those of frozen_layers); else low-rank adapters alone (tuning.h). */
+enum tuning { TUNING_FULL = 0, TUNING_LORA, TUNING_DORA };
+
+/* Modules that have adapters, as bits. QKV and GATE_UP are one matrix for what others have in parts. */
+enum tuning_target {
+    TARGET_Q = 1,
+    TARGET_K = 2,
+    TARGET_V = 4,
+    TARGET_QKV = 8,
+    TARGET_O = 16,
+    TARGET_GATE = 32,
+    TARGET_UP = 64,
+    TARGET_GATE_UP = 128,
+    TARGET_DOWN = 256,
+    TARGET_HEAD = 512,
+    TARGETS_OF_ATTENTION = TARGET_Q | TARGET_K | TARGET_V | TARGET_O,
+    TARGETS_OF_MLP = TARGET_GATE | TARGET_UP | TARGET_DOWN,
+};
+
+/* FUSED: a kernel, whatever the framework has. */
+enum norm_kernel { NORMS_FRAMEWORK = 0, NORMS_FUSED };
+
+/* Of the frozen weights of layers. */
+enum quantization {
+    QUANTIZATION_NONE = 0,
+    QUANTIZATION_NF4,
+    QUANTIZATION_NF4_DOUBLE,
+    QUANTIZATION_GPTQ,
+    QUANTIZATION_INT8,
+    QUANTIZATION_END,
+};
+
 /* Where layers are cut into stages.
- * UNIFORM  layers / p each, what is left over one each to the first stages.
- * BY_COST  nanotron: blocks are dealt out in order, the next stage begins once the running sum of
- *          4·a·d·h + 3·f·h per layer (and V·h for the head) has reached (k + 1)/p of the whole, so the last
- * stage, which has the head, holds fewer layers. */
+ *   UNIFORM   layers / p each; what is left over, one each to the first stages
+ *   BY_COST   nanotron: blocks are dealt out in order, the next stage begins once the running sum of 4·a·d·h + 3·f·h
+ *             per layer (and V·h for the head) has reached (k + 1)/p of the whole, so the last stage, which has the
+ *             head, holds fewer layers */
 enum stage_split { SPLIT_UNIFORM = 0, SPLIT_BY_COST };
 
 /* Zero means 1, or the first of the enumerators. */
@@ -47,15 +113,38 @@ struct training_plan {
     int64_t tensor, pipeline, virtual_stages, data, context, expert;
     int64_t expert_tensor; /* 0: as tensor, as far as the experts' group allows */
     int64_t zero_stage;    /* 0 to 3 */
-    int64_t
-        shard_ranks; /* ranks that a parameter's states are sharded over (HSDP); 0: all that replicate it */
+    int64_t shard_ranks;   /* ranks that a parameter's states are sharded over (HSDP); 0: all that replicate it */
     int64_t micro_batch, micro_batches, sequence; /* sequence 0: ViT's image tokens */
     enum pipeline_schedule schedule;
     enum stage_split split;
+    /* Uneven stages under a uniform split; at most one of the three ways. */
+    int64_t first_layers, last_layers;    /* of the first and last stage; 0: as the others */
+    bool count_embedding, count_head;     /* as a layer */
+    bool is_uneven;                       /* one of them is given; plan_complete says so */
+    const char *layout;                   /* layout.h, borrowed; NULL: none */
+    unsigned modules;                     /* of enum recompute_module */
+    int64_t offload_layers;               /* layers of a stage whose activations wait on the host */
+    int64_t gradient_bytes, moment_bytes; /* per parameter, moments together; 0: the framework's, the optimizer's */
     enum recompute recompute;
+    int64_t recompute_layers; /* of each part of a stage; 0: all */
+    int64_t recompute_every;  /* every so many-th layer; 0: every one */
+    enum recompute_method recompute_method;
+    bool overlap_gradients, overlap_parameters, overlap_tensor, overlap_expert; /* communication behind computing */
+    enum expert_dispatcher dispatcher;
+    enum loss_kernel loss;
     enum offload offload;
     enum optimizer optimizer;
     enum precision precision;
+    enum tuning tuning;
+    enum quantization quantization;
+    int64_t lora_rank;
+    unsigned lora_targets; /* of enum tuning_target */
+    bool lora_dropout;
+    bool kbit_preparation; /* what is not quantised, and with it checkpoints, in fp32 (peft's preparation) */
+    int64_t frozen_layers; /* leading ones, and the embedding, that are not trained */
+    enum norm_kernel norms;
+    bool padding_free; /* micro-batches are of mean_tokens, not of sequence, tokens a sequence */
+    int64_t mean_tokens;
     bool sequence_parallel; /* activations outside the matrices are divided by t, too */
     bool flash_attention;   /* scores are never stored */
 };
@@ -68,12 +157,22 @@ int plan_complete(struct training_plan *plan, const struct architecture *a, stru
 
 /* The rest wants a completed plan. */
 
-double plan_world(const struct training_plan *plan);
-double plan_tokens(const struct training_plan *plan);       /* T */
+static inline double plan_world(const struct training_plan *plan)
+{
+    return (double)plan->tensor * (double)plan->context * (double)plan->pipeline * (double)plan->data;
+}
+/* T */
+static inline double plan_tokens(const struct training_plan *plan)
+{
+    return (double)plan->micro_batch * (double)plan->sequence / (double)plan->context;
+}
 double plan_global_batch(const struct training_plan *plan); /* sequences per step */
 
 /* Ranks that hold a copy of a dense parameter (N·c), and of an expert's (W / (et·e·p), at least 1). */
-double plan_replicas(const struct training_plan *plan);
+static inline double plan_replicas(const struct training_plan *plan)
+{
+    return (double)plan->data * (double)plan->context;
+}
 double plan_expert_replicas(const struct training_plan *plan);
 
 /* Ranks over which states are sharded: `replicas`, or shard_ranks when that is less. */
@@ -83,13 +182,27 @@ double plan_shards(const struct training_plan *plan, double replicas);
 double plan_stage_layers(const struct training_plan *plan, const struct architecture *a, int64_t stage);
 int64_t plan_head_stage(const struct training_plan *plan, const struct architecture *a);
 
-/* Micro-batches whose activations a stage holds at once, in units of the whole stage (interleaving makes
- * fractions): GPipe m · 1F1B min(p - k, m) · interleaved min(2(p - k - 1) + (v - 1)p + 1, m·v) / v.
- * Source: Megatron-LM megatron/core/pipeline_parallel/schedules.py; on stage 0 equal to the p·(1 + (p -
- * 1)/(p·v)) of arXiv 2205.05198. */
+/* Of a stage's layers, the share that recomputes anything. */
+double plan_recompute_share(const struct training_plan *plan, double layers);
+
+/* Micro-batches whose activations stage k holds at once, in units of the whole stage (interleaving makes fractions):
+ *
+ *   GPipe         m
+ *   1F1B          min(p - k, m)
+ *   interleaved   min(2·(p - k - 1) + (v - 1)·p + 1, m·v) / v
+ *   ZB-H1         as 1F1B (arXiv 2401.10241)
+ *   ZB-V          min(p, m) on every stage (arXiv 2405.15362)
+ *   DualPipe-V    min(p + 1/2, m) on every stage (github.com/deepseek-ai/DualPipe)
+ *
+ * Source: Megatron-LM megatron/core/pipeline_parallel/schedules.py; interleaved on stage 0 equals the
+ * p·(1 + (p - 1)/(p·v)) of arXiv 2205.05198. */
 double plan_in_flight(const struct training_plan *plan, int64_t stage);
 
-/* Idle share of the ideal time: (p - 1) / (v·m). */
+/* Share of a pipeline's waiting that its schedule leaves: 1, ZB-H1 a third (forward, backward and weight passes of
+ * equal length: (p - 1)·(F + B - W) of (p - 1)·(F + B + W)), DualPipe-V too, ZB-V none. */
+double plan_waiting_share(const struct training_plan *plan);
+
+/* Idle share of the ideal time: (p - 1) / (v·m), times that share. */
 double plan_bubble(const struct training_plan *plan);
 
 #endif

@@ -13,6 +13,8 @@
 #define INTERVAL_90 1.6448536269514722
 #define UNMEASURED_ATTENTION 0.35 /* of the peak, as in device.c */
 #define DEFAULT_LINK 25e9
+#define COMPARED_NO_MORE 0.2 /* sigma of what was hardly compared with anything */
+#define RARELY 1.96
 #define TEXT_BYTES 64
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -26,9 +28,14 @@ struct calibrated {
 struct predictor {
     struct predictor_options options;
     struct framework_set priors;
+    struct framework_evidence {
+        struct evidence_widths widths;
+        bool of_profile[PREDICTED_QUANTITIES]; /* its profile says what it was compared with */
+    } * evidence;                              /* one per prior */
+    bool sigma_stated[PREDICTED_QUANTITIES];
     struct calibrated *calibrated;
     size_t calibrated_count;
-    struct device stated; /* a device as the file states it */
+    struct device stated;                        /* a device as the file states it */
     struct input_value last_values[INPUT_COUNT]; /* texts: of last_texts */
     char last_texts[INPUT_COUNT][TEXT_BYTES];
     bool have_last;
@@ -84,6 +91,26 @@ static void add_own(struct predictor *p, const char *name)
     p->priors.items[p->priors.count++] = own;
 }
 
+static bool is_in_evidence(const char *framework, enum predicted_quantity quantity)
+{
+    for (size_t i = 0; i < evidence_count; i++)
+        if (evidence_rows[i].quantity == quantity && strcmp(evidence_rows[i].framework, framework) == 0)
+            return true;
+    return false;
+}
+
+static void take_evidence(struct predictor *p)
+{
+    p->evidence = xcalloc(p->priors.count, sizeof *p->evidence);
+    for (size_t i = 0; i < p->priors.count; i++) {
+        const struct framework *f = &p->priors.items[i];
+        struct framework_evidence *e = &p->evidence[i];
+        evidence_widths_of(f->name, p->options.evidence_without, &e->widths);
+        e->of_profile[QUANTITY_OF_MEMORY] = f->memory.calibrated && !is_in_evidence(f->name, QUANTITY_OF_MEMORY);
+        e->of_profile[QUANTITY_OF_TIME] = f->time.calibrated && !is_in_evidence(f->name, QUANTITY_OF_TIME);
+    }
+}
+
 int predictor_create(const struct predictor_options *options, struct predictor **out, struct error *e)
 {
     struct framework_set priors;
@@ -103,6 +130,7 @@ int predictor_create(const struct predictor_options *options, struct predictor *
         predictor_free(p);
         return -1;
     }
+    take_evidence(p);
     *out = p;
     return 0;
 }
@@ -122,6 +150,7 @@ void predictor_free(struct predictor *p)
         release(&p->calibrated[i]);
     free(p->calibrated);
     memory_lines_free(p->lines);
+    free(p->evidence);
     framework_set_free(&p->priors);
     free(p);
 }
@@ -143,6 +172,7 @@ int predictor_set(struct predictor *p, const char *name, bool is_time, double va
     if (is_sigma && !(value > 0))
         return error_set(e, ERROR_USAGE, "%s must be above 0", name);
     p->have_last = false;
+    p->sigma_stated[is_time ? QUANTITY_OF_TIME : QUANTITY_OF_MEMORY] |= is_sigma;
     /* Who states a sigma has compared what the file sweeps. */
     if (is_sigma && (is_time ? !time_coefficient_set(&p->priors.base.time, name, value)
                              : !memory_coefficient_set(&p->priors.base.memory, name, value)))
@@ -180,7 +210,13 @@ int predictor_calibrate(struct predictor *p, const struct place_of_measurement *
     if (!c) {
         p->calibrated = array_grow(p->calibrated, p->calibrated_count, sizeof *p->calibrated);
         c = &p->calibrated[p->calibrated_count++];
-        *c = (struct calibrated){xstrdup(where->framework), xstrdup(where->device), xstrdup(where->cluster), *prior, false, false, 0};
+        *c = (struct calibrated){xstrdup(where->framework),
+                                 xstrdup(where->device),
+                                 xstrdup(where->cluster),
+                                 *prior,
+                                 false,
+                                 false,
+                                 0};
     }
     if (memory) {
         c->row.memory = prior->memory;
@@ -234,26 +270,44 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
     const struct device *known = name[0] ? device_find(name) : NULL;
     if (!known && !(o->peak_flops > 0 && o->memory_bandwidth > 0))
         return false;
-    p->stated = known ? *known : (struct device){.name = name, .fp8_factor = 1, .fp32_factor = 1,
-                                                 .link_bytes_per_s = DEFAULT_LINK};
+    p->stated = known ? *known
+                      : (struct device){.name = name,
+                                        .fp8_factor = 1,
+                                        .fp4_factor = 1,
+                                        .fp32_factor = 1,
+                                        .link_bytes_per_s = DEFAULT_LINK};
     if (o->peak_flops > 0) {
-        p->stated.attention_flops = known ? known->attention_flops * o->peak_flops / known->peak_flops
-                                          : UNMEASURED_ATTENTION * o->peak_flops;
+        p->stated.attention_flops =
+            known ? known->attention_flops * o->peak_flops / known->peak_flops : UNMEASURED_ATTENTION * o->peak_flops;
         p->stated.peak_flops = o->peak_flops;
     }
     if (o->memory_bandwidth > 0)
         p->stated.memory_bytes_per_s = o->memory_bandwidth;
-    *out = (struct cluster){.device = &p->stated, .devices_per_node = (int64_t)s->devices_per_node,
-                            .intra_bytes_per_s = o->link_bandwidth, .inter_bytes_per_s = o->network_bandwidth,
+    *out = (struct cluster){.device = &p->stated,
+                            .devices_per_node = (int64_t)s->devices_per_node,
+                            .link_domain = (int64_t)s->link_domain,
+                            .intra_bytes_per_s = o->link_bandwidth,
+                            .inter_bytes_per_s = o->network_bandwidth,
                             .usable_bytes = s->usable_bytes > 0 ? s->usable_bytes : p->stated.usable_bytes};
     return true;
+}
+
+/* How many standard deviations a run that takes OOM_RISK_SHARE must be mispredicted by to be excluded: one for a
+ * prediction that was compared (certain 0.9 at a sigma of PREDICTOR_SIGMA), two, one run in forty, for one that was
+ * not. */
+static double deviations(double share, double sigma)
+{
+    double compared = log(share / OOM_RISK_SHARE) / PREDICTOR_SIGMA;
+    double way = fmin(1, (sigma - PREDICTOR_SIGMA) / (COMPARED_NO_MORE - PREDICTOR_SIGMA));
+    return compared > 0 ? compared + way * fmax(0, RARELY - compared) : compared;
 }
 
 /* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less. */
 static double share_for(double share, double sigma)
 {
-    double pivot = sigma > PREDICTOR_SIGMA ? OOM_RISK_SHARE : 1;
-    return pivot * pow(share / pivot, sigma / PREDICTOR_SIGMA);
+    if (sigma > PREDICTOR_SIGMA)
+        return OOM_RISK_SHARE * exp(deviations(share, sigma) * sigma);
+    return pow(share, sigma / PREDICTOR_SIGMA);
 }
 
 static enum oom_verdict verdict_of(const struct predictor *p, double bytes, double sigma, double usable)
@@ -290,8 +344,24 @@ void predictor_note_memory(struct predictor *p, double bytes)
     p->have_last = false;
 }
 
-static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s, const struct cluster *cluster,
-                       const struct framework *row)
+/* What the plan takes where the framework's recipes save what no key speaks of. */
+static double least_bytes(const struct subject *s, const struct cluster *cluster, const struct framework *row,
+                          double as_said)
+{
+    struct memory_prediction saved;
+    struct training_plan plan = s->plan;
+    struct error ignored;
+    if (row->memory.recipes == 0 || s->says_recompute || s->is_measured)
+        return as_said;
+    plan.recompute = RECOMPUTE_FULL;
+    if (plan.gradient_bytes == 0)
+        plan.gradient_bytes = 2;
+    bool found = memory_predict(&s->architecture, &plan, cluster, &row->memory, &saved, &ignored) == 0;
+    return found ? fmin(as_said, saved.most.bytes) : as_said;
+}
+
+static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
+                       const struct cluster *cluster, const struct framework *row)
 {
     struct prediction *out = &p->prediction;
     struct error ignored;
@@ -307,7 +377,8 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
         return;
     out->has_probability = oom_probability(out->memory.most.bytes, out->memory.sigma, out->usable_bytes,
                                            out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
-    out->verdict = verdict_of(p, out->memory.most.bytes, out->memory.sigma, out->usable_bytes);
+    double least = least_bytes(s, cluster, row, out->memory.most.bytes);
+    out->verdict = verdict_of(p, least, out->memory.sigma, out->usable_bytes);
 }
 
 static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,
@@ -327,25 +398,86 @@ static void add_time(struct predictor *p, const struct subject *s, const struct 
     out->time_calibrated = row->time.calibrated;
 }
 
-/* What no measurement of any framework was compared with (configs/profiles): the model alone stands behind it. */
-static bool is_unmeasured(const struct subject *s)
+static feature_set features_of(const struct subject *s, const struct device *device)
 {
     const struct architecture *a = &s->architecture;
-    return (a->family != ARCHITECTURE_GPT && a->family != ARCHITECTURE_LLAMA) || a->experts > 0 ||
-           s->plan.context > 1 || s->plan.offload != OFFLOAD_NONE;
+    const struct training_plan *plan = &s->plan;
+    const bool has[PLAN_FEATURES] = {
+        [FEATURE_FAMILY] = a->family != ARCHITECTURE_GPT && a->family != ARCHITECTURE_LLAMA,
+        [FEATURE_EXPERTS] = a->experts > 0,
+        [FEATURE_CONTEXT] = plan->context > 1,
+        [FEATURE_OFFLOAD] = plan->offload != OFFLOAD_NONE || plan->offload_layers > 0,
+        [FEATURE_MTP] = a->mtp_layers > 0,
+        [FEATURE_FP8] = plan->precision == PRECISION_FP8,
+        [FEATURE_FP4] = plan->precision == PRECISION_FP4,
+        [FEATURE_SCHEDULE] = plan->schedule > SCHEDULE_INTERLEAVED,
+        [FEATURE_ADAPTERS] = plan->tuning != TUNING_FULL,
+        [FEATURE_DEVICE] = device && !device->measured,
+    };
+    feature_set features = 0;
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+        features |= has[f] ? 1U << f : 0;
+    return features;
 }
 
-/* As for a framework of which nothing is known, where `c` (may be NULL) has no fit of its own. */
-static void widen(const struct framework *base, const struct calibrated *c, struct framework *row)
+static feature_set of_quantity(feature_set features, enum predicted_quantity quantity)
 {
-    if (!c || !c->has_memory) {
-        row->memory.sigma = fmax(row->memory.sigma, base->memory.sigma);
-        row->memory.calibrated = false;
+    return quantity == QUANTITY_OF_MEMORY ? features & ~(1U << FEATURE_DEVICE) : features;
+}
+
+/* Half the 90 % interval by the comparisons; false where something nearer says it. */
+static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
+                              bool is_fitted, double *width, bool *compared)
+{
+    const struct framework_evidence *e = &p->evidence[find_prior(p, out->where.framework) - p->priors.items];
+    feature_set features = of_quantity(out->features, quantity);
+    if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !features))
+        return false;
+    *width = evidence_width(&e->widths, quantity, features, compared);
+    return true;
+}
+
+static void widen(struct predictor *p, const struct calibrated *c)
+{
+    struct prediction *out = &p->prediction;
+    struct memory_prediction *m = &out->memory;
+    double width;
+    if (out->has_memory && !out->by_line &&
+        width_by_evidence(p, out, QUANTITY_OF_MEMORY, c && c->has_memory, &width, &out->memory_calibrated)) {
+        m->low_bytes = m->most.bytes * exp(-width);
+        m->high_bytes = m->most.bytes * exp(width);
+        out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }
-    if (!c || !c->has_time) {
-        row->time.sigma = fmax(row->time.sigma, base->time.sigma);
-        row->time.calibrated = false;
+    if (out->has_time && !out->by_baseline &&
+        width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated)) {
+        out->low_s = out->seconds * exp(-width);
+        out->high_s = out->seconds * exp(width);
+        out->by_evidence[QUANTITY_OF_TIME] = true;
     }
+}
+
+/* As for a framework of which nothing is known, where `c` (may be NULL) has no fit of its own: memory and time of plans
+ * that were compared with nothing, time on devices that were not. */
+static const struct framework *widened(const struct framework *row, const struct framework *base,
+                                       const struct calibrated *c, const struct subject *s, const struct device *device,
+                                       struct framework *scratch)
+{
+    feature_set unusual = of_quantity(features_of(s, device), QUANTITY_OF_MEMORY) & ~(1U << FEATURE_ADAPTERS);
+    bool adapters = s->plan.tuning != TUNING_FULL && row->memory.adapters_compared == 0;
+    bool plan = unusual || adapters, place = device && !device->measured;
+    bool memory = plan && (!c || !c->has_memory), time = (plan || place) && (!c || !c->has_time);
+    if (!memory && !time)
+        return row;
+    *scratch = *row;
+    if (memory) {
+        scratch->memory.sigma = fmax(row->memory.sigma, base->memory.sigma);
+        scratch->memory.calibrated = false;
+    }
+    if (time) {
+        scratch->time.sigma = fmax(row->time.sigma, base->time.sigma);
+        scratch->time.calibrated = false;
+    }
+    return scratch;
 }
 
 static int predict(struct predictor *p, const struct input_value *values, const struct subject *s, struct error *e)
@@ -366,16 +498,11 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     if (!prior)
         return no_framework(p, out->where.framework, e);
     const struct calibrated *c = find_calibrated(p, &out->where);
-    const struct framework *row = c ? &c->row : prior;
-    struct framework wide;
-    if (is_unmeasured(s)) {
-        wide = *row;
-        widen(&p->priors.base, c, &wide);
-        row = &wide;
-    }
     bool has_speed = find_cluster(p, s, out->where.device, &cluster);
     if (has_speed && cluster_complete(&cluster, e) < 0)
         return -1;
+    struct framework scratch;
+    const struct framework *row = widened(c ? &c->row : prior, &p->priors.base, c, s, cluster.device, &scratch);
     flops_per_step(&s->architecture, &s->plan, ATTENTION_FULL, &flops);
     out->samples = plan_global_batch(&s->plan);
     /* A backward pass is two forward ones. */
@@ -386,6 +513,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     add_memory(p, values, s, &cluster, row);
     if (has_speed && !s->is_measured)
         add_time(p, s, &cluster, row, c ? c->baseline : 0);
+    out->features = features_of(s, cluster.device);
+    widen(p, c);
     return 0;
 }
 

@@ -12,9 +12,9 @@
 #define DENSE_BYTES 16 /* parameter, gradient and two moments in fp32 */
 #define INDEX_BYTES 8
 
-#define FIELD(type, name, least, most)                                                                       \
-    {                                                                                                        \
-#name, offsetof(struct type, name), least, most                                                      \
+#define FIELD(type, name, least, most)                                                                                 \
+    {                                                                                                                  \
+#name, offsetof(struct type, name), least, most                                                                \
     }
 static const struct bound table_integers[] = {FIELD(embedding_table, rows, 1, 1e12),
                                               FIELD(embedding_table, dim, 1, 1e6)};
@@ -31,8 +31,7 @@ static int check_widths(const char *name, const int64_t *widths, size_t count, s
 {
     for (size_t i = 0; i < count; i++)
         if (widths[i] < 1 || widths[i] > 10000000)
-            return error_set(e, ERROR_USAGE, "width %zu of the %s MLP is %lld", i, name,
-                             (long long)widths[i]);
+            return error_set(e, ERROR_USAGE, "width %zu of the %s MLP is %lld", i, name, (long long)widths[i]);
     return 0;
 }
 
@@ -42,8 +41,8 @@ static int check(const struct recommender *r, struct error *e)
         return error_set(e, ERROR_USAGE, "a recommender needs tables, a bottom and a top");
     if ((unsigned)r->interaction > INTERACTION_CROSS)
         return error_set(e, ERROR_USAGE, "no such interaction: %d", (int)r->interaction);
-    if (check_widths("bottom", r->bottom, r->bottom_count, e) ||
-        check_widths("top", r->top, r->top_count, e) || bounds_check_integers(r, cross_integers, 2, e))
+    if (check_widths("bottom", r->bottom, r->bottom_count, e) || check_widths("top", r->top, r->top_count, e) ||
+        bounds_check_integers(r, cross_integers, 2, e))
         return -1;
     for (size_t i = 0; i < r->table_count; i++) {
         if (bounds_check_integers(&r->tables[i], table_integers, 2, e) ||
@@ -92,9 +91,8 @@ static void measure(const struct recommender *r, struct recommender_size *out, s
         double rank = (double)r->cross_rank;
         cross = (double)r->cross_layers * ((rank > 0 ? 2 * width * rank : width * width) + width);
     }
-    double mlps =
-        mlp_parameters((double)r->bottom[0], r->bottom + 1, r->bottom_count - 1, &sums->layer_outputs) +
-        mlp_parameters(width, r->top, r->top_count, &sums->layer_outputs);
+    double mlps = mlp_parameters((double)r->bottom[0], r->bottom + 1, r->bottom_count - 1, &sums->layer_outputs) +
+                  mlp_parameters(width, r->top, r->top_count, &sums->layer_outputs);
     *out = (struct recommender_size){
         .sparse = sums->elements,
         .dense = mlps + cross,
@@ -113,8 +111,7 @@ int recommender_measure(const struct recommender *r, struct recommender_size *ou
         return -1;
     measure(r, &size, &sums);
     if (!(size.sparse + size.dense <= MOST))
-        return error_set(e, ERROR_USAGE, "%.3g parameters are more than can be meant",
-                         size.sparse + size.dense);
+        return error_set(e, ERROR_USAGE, "%.3g parameters are more than can be meant", size.sparse + size.dense);
     *out = size;
     return 0;
 }
@@ -168,9 +165,8 @@ static struct weighed_table tables_of_rank(const struct recommender *r, const st
     }
     if (plan->sharding == EMBEDDING_TABLE_WISE)
         all = fullest_rank(tables, r->table_count, (size_t)plan->ranks);
-    double share = plan->sharding == EMBEDDING_ROW_WISE || plan->sharding == EMBEDDING_COLUMN_WISE
-                       ? 1 / (double)plan->ranks
-                       : 1;
+    double share =
+        plan->sharding == EMBEDDING_ROW_WISE || plan->sharding == EMBEDDING_COLUMN_WISE ? 1 / (double)plan->ranks : 1;
     free(tables);
     return (struct weighed_table){all.table * share, all.optimizer * share};
 }
@@ -184,12 +180,11 @@ static double activation_bytes(const struct recommender *r, const struct recomme
     double vectors = (double)r->table_count + 1;
     double pooled = 2 * 4 * sums->dims * (exchanged ? 3 : 1);
     double products = r->interaction == INTERACTION_DOT ? 4 * vectors * vectors : 0;
-    return (double)plan->samples_per_rank *
-           (pooled + INDEX_BYTES * sums->indices + 4 * sums->layer_outputs + products);
+    return (double)plan->samples_per_rank * (pooled + INDEX_BYTES * sums->indices + 4 * sums->layer_outputs + products);
 }
 
-int recommender_memory(const struct recommender *r, const struct recommender_plan *plan,
-                       struct recommender_memory *out, struct error *e)
+int recommender_memory(const struct recommender *r, const struct recommender_plan *plan, struct recommender_memory *out,
+                       struct error *e)
 {
     struct recommender_size size;
     struct sums sums;

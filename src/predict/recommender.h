@@ -1,23 +1,36 @@
-/* Recommendation models of DLRM's kind: parameters, memory over ranks, and FLOPs. (DHEN's parameters:
- * dhen.h.)
+/* Recommendation models of DLRM's kind: parameters, memory over ranks, and FLOPs. (DHEN's parameters: dhen.h.)
  *
- * Sparse features look up tables (rows × dim, `pooling` indices per sample, summed); dense features pass a
- * bottom MLP to a vector of their own; both interact and a top MLP follows:
+ * Sparse features look up tables (rows × dim, `pooling` indices per sample, summed); dense features pass a bottom MLP
+ * to a vector of their own; both interact and a top MLP follows:
  *
- *   DOT      the F = tables + 1 vectors, all of one dimension D: F·(F-1)/2 products beside the dense vector
- *   CONCAT   all vectors side by side, n = Σ dim + dense width
- *   CROSS    DCN-v2 on that: per layer n² + n parameters, or 2·n·r + n of rank r; n comes out
+ *   interaction  inputs of the top MLP                                                             source
+ *   DOT          F·(F-1)/2 products of the F = tables + 1 vectors, all of one dimension D,         [1]
+ *                beside the dense vector
+ *   CONCAT       n = Σ dim + dense width: all vectors side by side
+ *   CROSS        n: DCN-v2 on that, per layer n² + n parameters, or 2·n·r + n of rank r            [2]
  *
- *   parameters   sparse Σ rows·dim; an MLP in·out + out per layer
- *   FLOPs        per sample, forward and backward: 6 per dense weight, and 3·2·F²/2·D of DOT; look-ups count
- * none bytes        of a rank: tables by sharding, their optimizer (row-wise Adagrad 4 per row; Adagrad 4,
- * Adam 8 per element), dense 16 per parameter (fp32 and Adam, on every rank), activations of B samples:
- * pooled vectors and their gradients, all-to-all buffers to send and to receive of the same size for each, 8
- *                per index, dense layers' outputs, F² of DOT
+ *   parameters   count                                                                             source
+ *   sparse       Σ rows·dim                                                                        [1]
+ *   dense        in·out + out per layer of an MLP, and those of CROSS                              [1] [2]
  *
- * TABLE_WISE puts whole tables on ranks, the largest first and each where least is: what counts is the
- * fullest rank. Look-ups are bound by memory and by all-to-all, so their traffic is given in bytes, not as
- * FLOPs. Sources: arXiv 1906.00091, 2008.13535, 2104.05158. Not compared with measurements: ± 25 %. Pure. */
+ *   FLOPs        per sample, forward and backward; look-ups count none
+ *   dense        6 per dense weight
+ *   DOT          3·2·F²/2·D
+ *
+ *   memory       bytes of a rank, of B samples                                                     source
+ *   tables       element_bytes·rows·dim each, by sharding                                          [3]
+ *   optimizer    of the tables: row-wise Adagrad 4 per row; Adagrad 4, Adam 8 per element; SGD none
+ *   dense        16 per parameter: fp32 and Adam, on every rank
+ *   activations  4·Σ dim of pooled vectors and as much of their gradients; all-to-all buffers to   [3]
+ *                send and to receive, of the same size for each; 8 per index; 4 per output of a
+ *                dense layer; 4·F² of DOT
+ *
+ * TABLE_WISE puts whole tables on ranks, the largest first and each where least is: what counts is the fullest rank.
+ * Look-ups are bound by memory and by all-to-all, so their traffic is given in bytes, not as FLOPs.
+ *
+ * Sources: [1] arXiv 1906.00091 (DLRM) · [2] arXiv 2008.13535 (DCN-v2) · [3] arXiv 2104.05158
+ *
+ * Not compared with measurements: ± 25 %. Pure. */
 #ifndef MESHSWEEP_PREDICT_RECOMMENDER_H
 #define MESHSWEEP_PREDICT_RECOMMENDER_H
 
@@ -27,12 +40,7 @@
 #include "util/error.h"
 
 enum interaction { INTERACTION_DOT = 0, INTERACTION_CONCAT, INTERACTION_CROSS };
-enum embedding_sharding {
-    EMBEDDING_TABLE_WISE = 0,
-    EMBEDDING_ROW_WISE,
-    EMBEDDING_COLUMN_WISE,
-    EMBEDDING_REPLICATED
-};
+enum embedding_sharding { EMBEDDING_TABLE_WISE = 0, EMBEDDING_ROW_WISE, EMBEDDING_COLUMN_WISE, EMBEDDING_REPLICATED };
 enum embedding_optimizer { EMBEDDING_ROWWISE_ADAGRAD = 0, EMBEDDING_ADAGRAD, EMBEDDING_ADAM, EMBEDDING_SGD };
 
 struct embedding_table {
@@ -76,7 +84,7 @@ struct recommender_memory {
 /* Both: -1 (ERROR_USAGE), `out` untouched, when a size is not positive, absurdly large or not finite, when
  * DOT's vectors differ in dimension, or when more than 10^15 come out. */
 int recommender_measure(const struct recommender *r, struct recommender_size *out, struct error *e);
-int recommender_memory(const struct recommender *r, const struct recommender_plan *plan,
-                       struct recommender_memory *out, struct error *e);
+int recommender_memory(const struct recommender *r, const struct recommender_plan *plan, struct recommender_memory *out,
+                       struct error *e);
 
 #endif

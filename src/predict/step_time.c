@@ -4,10 +4,13 @@
 
 #include "predict/flops.h"
 #include "predict/memory.h"
+#include "predict/tuning.h"
+#include "util/linear.h"
 
 #define SECONDS_MOST 1e9
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
 #define COLLECTIVE_LAUNCHES 0.02       /* of a layer's: NCCL's kernel, and ordering its stream and torch's */
+#define ADAPTER_LAUNCHES 0.05          /* two products, a cast, a scaling and an addition */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
 struct terms {
@@ -24,6 +27,9 @@ struct plan_time {
     double vocab;             /* padded */
     double replicas, shards;
     double tensor, tokens, hidden, layers;
+    struct layer_adapters adapters;
+    double again;          /* share of layers computed again in full */
+    double matrix_passes;  /* without gradients of weights that are frozen */
     double passes;         /* forward passes' worth of a layer: 3, or 4 */
     double between_layers; /* bytes of the hidden state of a micro-batch */
 };
@@ -34,7 +40,18 @@ static void set_up(struct plan_time *t)
     t->tokens = plan_tokens(t->plan);
     t->hidden = (double)t->a->hidden;
     t->layers = architecture_layers(t->a);
-    t->passes = t->plan->recompute == RECOMPUTE_FULL ? 4 : 3;
+    t->again =
+        t->plan->recompute == RECOMPUTE_FULL ? plan_recompute_share(t->plan, t->layers / (double)t->plan->pipeline) : 0;
+    t->passes = 3 + t->again;
+    if (t->plan->frozen_layers > 0) {
+        double frozen = (double)t->plan->frozen_layers / t->layers;
+        t->passes = (1 - frozen) * t->passes + frozen;
+    }
+    t->matrix_passes = t->passes;
+    if (t->plan->tuning != TUNING_FULL) {
+        t->matrix_passes = t->passes - 1;
+        tuning_adapters(t->a, t->plan, &t->adapters);
+    }
     t->between_layers = (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden;
     t->vocab = architecture_padded_vocab(t->a, t->plan->tensor);
     t->replicas = plan_replicas(t->plan);
@@ -46,36 +63,72 @@ static void set_up(struct plan_time *t)
 static double matrix_peak(const struct plan_time *t)
 {
     const struct device *d = t->cluster->device;
-    const double factor[] = {
-        [PRECISION_BF16] = 1, [PRECISION_FP8] = d->fp8_factor, [PRECISION_FP32] = d->fp32_factor};
+    const double factor[] = {[PRECISION_BF16] = 1,
+                             [PRECISION_FP8] = d->fp8_factor,
+                             [PRECISION_FP4] = d->fp4_factor,
+                             [PRECISION_FP32] = d->fp32_factor};
     return d->peak_flops * factor[t->plan->precision];
 }
 
 /* Of one device, one way, for groups of `ranks` neighbours. */
 static double link_speed(const struct plan_time *t, double ranks)
 {
-    return ranks <= (double)t->cluster->devices_per_node ? t->cluster->intra_bytes_per_s
-                                                         : t->cluster->inter_bytes_per_s;
+    return ranks <= (double)t->cluster->link_domain ? t->cluster->intra_bytes_per_s : t->cluster->inter_bytes_per_s;
 }
 
 static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
     double share = t->tokens / (t->layers * t->tensor);
-    out->x[TIME_MATRICES] = t->passes * share * t->token.matrices / matrix_peak(t);
+    out->x[TIME_MATRICES] = t->matrix_passes * share * t->token.matrices / matrix_peak(t);
     if (t->plan->flash_attention) {
         out->x[TIME_ATTENTION] = t->passes * share * t->token.attention / t->cluster->device->attention_flops;
         return;
     }
     struct token_flops token;
     double again = t->plan->recompute == RECOMPUTE_SELECTIVE ? 1 : 0;
-    flops_per_token(t->a, t->plan, ATTENTION_FULL, &token);
+    flops_per_token(t->a, t->plan, ATTENTION_SQUARE, &token);
     out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / matrix_peak(t);
 }
 
-/* Of tensor parallelism in a layer: two forward and two backward, and two again with full recompute. */
+/* Of tensor parallelism in a layer: two forward and two backward, and two again with full recompute; half of that where
+ * what attention and MLP give is added up before it is reduced. */
 static double tensor_collectives(const struct plan_time *t)
 {
-    return t->tensor > 1 ? (t->layer.attention_blocks + 1) * (t->plan->recompute == RECOMPUTE_FULL ? 3 : 2) : 0;
+    double blocks = t->a->parallel_blocks ? 1 : t->layer.attention_blocks + 1;
+    return t->tensor > 1 ? blocks * (2 + t->again) : 0;
+}
+
+/* Copies of a token's hidden state that leave a rank, over (e - 1) / e. */
+static double expert_copies(const struct plan_time *t)
+{
+    double e = (double)t->plan->expert, k = (double)t->a->experts_per_token;
+    double nodes = ceil(e * t->tensor / (double)t->cluster->link_domain), n = nodes > 1 ? nodes : e;
+    const double copies[] =
+        {[DISPATCH_ALL_TO_ALL] = k, [DISPATCH_ALL_GATHER] = e, [DISPATCH_ONCE] = n * (1 - pow(1 - 1 / n, k))};
+    return copies[t->plan->dispatcher];
+}
+
+/* What of `term` is longer than `behind` seconds of computing. */
+static void hide(const struct plan_time *t, enum time_term term, double behind, struct terms *out)
+{
+    double weight = t->framework->time.nominal[term];
+    out->x[term] = weight > 0 ? fmax(0, out->x[term] - behind / weight) : out->x[term];
+}
+
+/* Seconds of a layer's products. */
+static double products(const struct plan_time *t, const struct terms *layer)
+{
+    const double *weights = t->framework->time.nominal;
+    return weights[TIME_MATRICES] * layer->x[TIME_MATRICES] + weights[TIME_ATTENTION] * layer->x[TIME_ATTENTION];
+}
+
+static void hide_layer_traffic(const struct plan_time *t, struct terms *out)
+{
+    double behind = products(t, out);
+    if (t->plan->overlap_tensor)
+        hide(t, TIME_TENSOR, behind, out);
+    if (t->plan->overlap_expert)
+        hide(t, TIME_EXPERT, behind, out);
 }
 
 static void add_layer_traffic(const struct plan_time *t, struct terms *out)
@@ -91,27 +144,34 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
     if (c > 1)
         out->x[TIME_CONTEXT] = 3 * 2 * (c - 1) / c * 4 * t->tokens * kv / link_speed(t, c * t->tensor);
     if (e > 1) {
-        double sent = t->between_layers * (double)t->a->experts_per_token * (e - 1) / (e * t->tensor);
+        double sent = t->between_layers * expert_copies(t) * (e - 1) / (e * t->tensor);
         out->x[TIME_EXPERT] = t->layer.expert_layers * 4 * sent / link_speed(t, e * t->tensor);
     }
 }
 
 static double weighted(const double *weights, const struct terms *terms)
 {
-    double sum = 0;
-    for (int i = 0; i < TIME_TERM_COUNT; i++)
-        sum += weights[i] * terms->x[i];
-    return sum;
+    return weighted_sum(weights, terms->x, TIME_TERM_COUNT);
 }
 
-/* What of a layer's launches the device waits for. The weights are those before any calibration: the sum stays linear in
- * those that are fitted. */
+/* What of a layer's launches the device waits for. The weights are those before any calibration: the sum stays linear
+ * in those that are fitted. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
 {
     const double *weights = t->framework->time.nominal;
-    double launches = t->passes / 3 + COLLECTIVE_LAUNCHES * tensor_collectives(t);
+    double launches =
+        t->passes / 3 * (1 + ADAPTER_LAUNCHES * t->adapters.modules) + COLLECTIVE_LAUNCHES * tensor_collectives(t);
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (hypot(device, host) - device) / weights[TIME_LAUNCH] : launches;
+}
+
+/* Seconds at the rate of device memory. */
+static double dequantising(const struct plan_time *t)
+{
+    double stored = tuning_weight_bytes(t->plan);
+    double weights = (t->layer.attention + t->layer.mlp) / t->tensor +
+                     t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
+    return stored > 0 ? t->matrix_passes * (stored + 4) * weights / t->cluster->device->memory_bytes_per_s : 0;
 }
 
 static struct terms layer_terms(const struct plan_time *t)
@@ -120,7 +180,11 @@ static struct terms layer_terms(const struct plan_time *t)
     double set = memory_layer_set(t->a, t->plan, &t->framework->memory);
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
+    if (t->plan->overlap_tensor || t->plan->overlap_expert)
+        hide_layer_traffic(t, &out);
     out.x[TIME_ELEMENTWISE] = t->passes / 3 * set / t->cluster->device->memory_bytes_per_s;
+    if (t->plan->quantization != QUANTIZATION_NONE) /* at no less than that rate, which is not that of the term */
+        out.x[TIME_ELEMENTWISE] += dequantising(t) / t->framework->time.nominal[TIME_ELEMENTWISE];
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
 }
@@ -129,7 +193,8 @@ static struct terms head_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
     double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
-    out.x[TIME_MATRICES] = 3 * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
+    double head_passes = t->plan->tuning != TUNING_FULL ? 2 : 3;
+    out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
     out.x[TIME_LOGITS] = 4 * t->tokens * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
     return out;
 }
@@ -140,8 +205,7 @@ static double stage_transfers(const struct plan_time *t)
     if (t->plan->pipeline == 1)
         return 0;
     double outer = t->plan->sequence_parallel ? t->tensor : 1;
-    return 2 * t->between_layers / outer * (double)t->plan->virtual_stages /
-           link_speed(t, plan_world(t->plan));
+    return 2 * t->between_layers / outer * (double)t->plan->virtual_stages / link_speed(t, plan_world(t->plan));
 }
 
 /* The slowest stage is one with most layers, or the one with the head: its layers, and whether it has the head. What
@@ -151,7 +215,7 @@ static double slowest_stage(const struct plan_time *t, double layer_s, double he
     double most = 0;
     for (int64_t k = 0; k < t->plan->pipeline; k++) {
         most = fmax(most, plan_stage_layers(t->plan, t->a, k));
-        if (t->plan->split == SPLIT_UNIFORM)
+        if (t->plan->split == SPLIT_UNIFORM && !t->plan->is_uneven)
             break; /* the first has as many as any */
     }
     double with_head = plan_stage_layers(t->plan, t->a, plan_head_stage(t->plan, t->a));
@@ -168,8 +232,9 @@ static double add_stages(const struct plan_time *t, struct terms *out)
     bool has_head;
     double slowest = slowest_stage(t, layer_s, head_s, &has_head), heads = has_head ? 1 : 0;
     double m = (double)t->plan->micro_batches, v = (double)t->plan->virtual_stages;
-    double waiting_layers = (t->layers - slowest) / v, waiting_heads = (1 - heads) / v;
-    double waiting_transfers = ((double)t->plan->pipeline - 1) * transfers / v;
+    double share = plan_waiting_share(t->plan) / v;
+    double waiting_layers = (t->layers - slowest) * share, waiting_heads = (1 - heads) * share;
+    double waiting_transfers = ((double)t->plan->pipeline - 1) * transfers * share;
     double layers = m * slowest + waiting_layers, head_passes = m * heads + waiting_heads;
     for (int i = 0; i < TIME_TERM_COUNT; i++)
         out->x[i] += layers * layer.x[i] + head_passes * head.x[i];
@@ -189,10 +254,9 @@ static double data_volume(const struct plan_time *t, double parameters, double r
 }
 
 /* `apart`: ranks between neighbours of the group. */
-static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart,
-                           struct terms *out)
+static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart, struct terms *out)
 {
-    double node = (double)t->cluster->devices_per_node;
+    double node = (double)t->cluster->link_domain;
     if (ranks <= 1)
         return;
     if (ranks * apart <= node) {
@@ -211,9 +275,17 @@ static void add_data(const struct plan_time *t, double parameters, double replic
     add_data_group(t, data_volume(t, parameters, shard), shard, t->tensor, out);
     if (shard < replicas) {
         double copies = replicas / shard;
-        add_data_group(t, 2 * gradient * parameters / shard * (copies - 1) / copies, copies,
-                       t->tensor * shard, out);
+        add_data_group(t, 2 * gradient * parameters / shard * (copies - 1) / copies, copies, t->tensor * shard, out);
     }
+}
+
+/* Forward and backward, as they are stored. */
+static void add_frozen_gathers(const struct plan_time *t, double parameters, struct terms *out)
+{
+    double stored = tuning_weight_bytes(t->plan), m = (double)t->plan->micro_batches;
+    if (t->plan->zero_stage == 3)
+        add_data_group(t, 2 * m * (stored > 0 ? stored : 2) * parameters * (t->shards - 1) / t->shards, t->shards,
+                       t->tensor, out);
 }
 
 static void add_offload(const struct plan_time *t, double parameters, double shards, struct terms *out)
@@ -229,18 +301,55 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
                                                                        t->cluster->host_bytes_per_s;
 }
 
+/* Of what data parallelism sends, gradients. */
+static double gradient_share(const struct plan_time *t)
+{
+    double gradient = t->framework->time.gradient_bytes, m = (double)t->plan->micro_batches;
+    double reduced = t->framework->time.reduce_each_micro_batch != 0 ? m * gradient : gradient;
+    const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + 2), gradient / (4 + gradient)};
+    return shares[t->plan->zero_stage];
+}
+
+static void hide_data(const struct plan_time *t, struct terms *out)
+{
+    struct terms layer = {{0}};
+    const double *weights = t->framework->time.nominal;
+    double m = (double)t->plan->micro_batches, gradients = gradient_share(t);
+    double sent =
+        weights[TIME_DATA_INTRA] * out->x[TIME_DATA_INTRA] + weights[TIME_DATA_INTER] * out->x[TIME_DATA_INTER];
+    add_layer_products(t, &layer);
+    double forward = products(t, &layer) / t->passes * t->layers / (double)t->plan->pipeline;
+    bool each =
+        t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
+    double behind_gradients = t->plan->overlap_gradients ? 2 * forward * (each ? m : 1) : 0;
+    double behind_parameters = t->plan->overlap_parameters ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
+    double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
+    double left = sent > 0 ? 1 - hidden / sent : 1;
+    out->x[TIME_DATA_INTRA] *= left;
+    out->x[TIME_DATA_INTER] *= left;
+}
+
 static void add_step(const struct plan_time *t, struct terms *out)
 {
     double p = (double)t->plan->pipeline;
     double dense = t->layers / p * ((t->layer.attention + t->layer.mlp) / t->tensor + t->layer.norms) +
                    t->vocab * t->hidden / t->tensor;
-    double experts =
-        t->layers / p * t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
+    double experts = t->layers / p * t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
     double shards = t->plan->zero_stage >= 1 ? t->shards : 1;
+    if (t->plan->tuning != TUNING_FULL) {
+        add_frozen_gathers(t, dense + experts, out);
+        dense = t->layers / p * t->adapters.dense;
+        experts = t->layers / p * t->adapters.experts;
+    } else if (t->plan->frozen_layers > 0) {
+        dense *= 1 - (double)t->plan->frozen_layers / t->layers;
+        experts *= 1 - (double)t->plan->frozen_layers / t->layers;
+    }
     add_data(t, dense, t->replicas, t->shards, out);
     double expert_replicas = plan_expert_replicas(t->plan);
     if (experts > 0)
         add_data(t, experts, expert_replicas, plan_shards(t->plan, expert_replicas), out);
+    if (t->plan->overlap_gradients || t->plan->overlap_parameters)
+        hide_data(t, out);
     if (t->plan->offload == OFFLOAD_NONE)
         out->x[TIME_OPTIMIZER] +=
             OPTIMIZER_TRAFFIC * (dense + experts) / shards / t->cluster->device->memory_bytes_per_s;
@@ -248,24 +357,23 @@ static void add_step(const struct plan_time *t, struct terms *out)
     out->x[TIME_STEP] += 1;
 }
 
-double step_peak_seconds(const struct architecture *a, const struct training_plan *plan,
-                         const struct cluster *cluster)
+double step_peak_seconds(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster)
 {
     struct step_flops flops;
     flops_per_step(a, plan, ATTENTION_FULL, &flops);
     return flops.model / (plan_world(plan) * cluster->device->peak_flops);
 }
 
-int step_predict(const struct architecture *a, const struct training_plan *plan,
-                 const struct cluster *cluster, const struct framework *framework,
-                 struct step_prediction *out, struct error *e)
+int step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
+                 const struct framework *framework, struct step_prediction *out, struct error *e)
 {
     struct plan_time t = {.a = a, .plan = plan, .cluster = cluster, .framework = framework};
     struct terms terms = {{0}};
     set_up(&t);
     double waiting = add_stages(&t, &terms);
     add_step(&t, &terms);
-    double seconds = weighted(framework->time.weights, &terms), sigma = framework->time.sigma, factor = exp(INTERVAL_90 * sigma);
+    double seconds = weighted(framework->time.weights, &terms), sigma = framework->time.sigma,
+           factor = exp(INTERVAL_90 * sigma);
     if (!(seconds > 0 && seconds < SECONDS_MOST))
         return error_set(e, ERROR_USAGE, "a step of %.3g s cannot be meant", seconds);
     *out = (struct step_prediction){

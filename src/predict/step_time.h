@@ -1,42 +1,74 @@
-/* Seconds of a training step: a sum of terms, each a weight (coefficients.h) times what the term counts, so
- * that few measurements are enough to fit the weights.
+/* Seconds of a training step: a sum of terms, each a weight (coefficients.h) times what the term counts, so that few
+ * measurements are enough to fit the weights.
  *
- * A layer of a micro-batch, T = b·s/c tokens, F the forward FLOPs per token of flops.h under the CAUSAL
- * convention, r = 3, with full recompute 4 passes:
+ * Symbols are those of architecture.h and plan.h, and
  *
- *   matrices     r·T·F_matrices / (t·peak)             without flash attention also its products, the whole square
- *   attention    r·T·F_attention / (t·attention rate of the device)
- *   elementwise  the layer's activations (memory_layer_set) / device memory, 4/3 with full recompute
- *   tensor       4 all-reduces of 2·T·h, 6 with full recompute: each 2·(t-1)/t of it over the link. Sequence parallelism
- *                sends as much
- *   tensor-steps 4 (6) · log2 t
- *   context      3 · 2·(c-1)/c · 4·T·g·d/t over the link
- *   expert       4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts
- *   launch       what of a layer's launches the device waits for: the processor launches ahead of it, so a layer takes
- *                √(device² + host²), more than each and less than both, of which √(device² + host²) - device is
- *                counted, over what a launch takes. device: the terms above; host: one layer's launches, 4/3 with full
- *                recompute, and 2 of its hundred more for each collective of tensor parallelism; both with the weights
- *                of predict.toml, whatever is calibrated, so that the sum stays linear
- * A stage adds    pipeline: 2 transfers of 2·T·h (/ t with sequence parallelism) · v
- * The head adds   matrices: 3·T·F_head / (t·peak); logits: 4·T·V/t / device memory
+ *   T     b·s/c tokens of a micro-batch              r     passes: 3, with full recompute 4
+ *   F     forward FLOPs per token (flops.h, CAUSAL)  Ψ_r   parameters of a rank
+ *   R     N·c ranks                                  G     bytes per gradient
  *
- * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly; interleaving divides what lies
- * beyond m·slowest by v. A step adds, Ψ_r parameters of a rank, R = N·c ranks, g bytes per gradient:
+ * Terms are in seconds at the full rate of the device, memory or link, where no other unit stands.
  *
- *   data         stage 0: 2·g·Ψ_r · 1: (g + 2)·Ψ_r · 2: (g, times m where the framework reduces each
- * micro-batch, + 2) · 3: m·(4 + g)·Ψ_r, each times (R-1)/R; within a node over its link, between nodes over
- * the adapters of the node's members of the group, all of which NCCL's rings use. Experts by their own group;
- *                shard_ranks: within the shard, and g·Ψ_r/shard reduced across
- *   optimizer    30 bytes per parameter of the rank's shard / device memory
- *   offload      gradients and parameters over PCIe, 30 bytes per parameter of a node / host memory
- *   step         1
+ *   term          of a layer and a micro-batch                                                           source
+ *   matrices      r·T·F_matrices / (t·peak); without flash attention also attention's products, the      flops.h
+ *                 whole square
+ *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
+ *                 adapters: r - 1 for matrices; leading frozen layers: 1
+ *   elementwise   the layer's activations (memory_layer_set) / device memory, 4/3 with full recompute    memory.h
+ *                 quantised weights: stored and in 2 bytes, written and read, r - 1 times
+ *   tensor        4 all-reduces of 2·T·h, 6 with full recompute: each 2·(t-1)/t of it over the link.     [2] [3]
+ *                 Sequence parallelism sends as much
+ *   tensor-steps  4 (6) · log2 t: a number of steps
+ *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
+ *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts             [3]
+ *   launch        (√(device² + host²) - device) / what a launch takes: a number of layers, see below     [5]
  *
- * Links: tensor (and context, expert times tensor) groups of at most a node use the node's, others the
- * adapters; stages are on different nodes once the world is larger than one. Overlap is in the weights: a
- * fitted weight of data is the share that is not hidden. Sources: arXiv 2104.04473, 2205.05198; nccl-tests
- * doc/PERFORMANCE.md; DeepSpeed runtime/engine.py (stage 2 refuses no_sync); (x^γ + y^γ)^(1/γ) for work that overlaps in
- * part: Pollux (OSDI 2021). Pure; some hundred nanoseconds.
- */
+ *   term          of a stage and a micro-batch                                                           source
+ *   pipeline      2 transfers of 2·T·h (/ t with sequence parallelism) · v over the link                 [1]
+ *
+ *   term          of the head and a micro-batch                                                          source
+ *   matrices      3·T·F_head / (t·peak)                                                                  flops.h
+ *   logits        4·T·V/t / device memory                                                                coefficients.h
+ *
+ *   term          of a step                                                                              source
+ *   data          by ZeRO stage, times (R-1)/R, over the link:                                           [3]
+ *                   0   2·G·Ψ_r
+ *                   1   (G + 2)·Ψ_r
+ *                   2   (G, times m where the framework reduces each micro-batch, + 2)·Ψ_r               [4]
+ *                   3   m·(4 + G)·Ψ_r
+ *                 adapters: of these, and under stage 3 two gathers of the frozen weights as stored
+ *   optimizer     30 bytes per parameter of the rank's shard / device memory
+ *   offload       gradients and parameters over PCIe, 30 bytes per parameter of a node / host memory
+ *   step          1: a number of steps
+ *
+ * Launch: what of a layer's launches the device waits for. The processor launches ahead of it, so a layer takes
+ * √(device² + host²), more than each and less than both. Both are with the weights of predict.toml, whatever is
+ * calibrated, so that the sum stays linear:
+ *   device   the terms above it
+ *            (adapters: 5 more for each target)
+ *   host     one layer's launches, 4/3 with full recompute, and 2 of its hundred more for each collective of tensor
+ *            parallelism
+ *
+ * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies
+ * beyond m·slowest by v.
+ *
+ * Links: tensor (and context, expert times tensor) groups of at most a link domain (device.h; "node" below) use its
+ * links, others the adapters; stages are on different nodes once the world is larger than one. Data goes within a node
+ * over its link, between nodes over the adapters of the node's members of the group, all of which NCCL's rings use.
+ * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
+ *
+ * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
+ * (overlap_gradients, …) counts only as far as it is longer than the computing behind which it is, with the weights of
+ * predict.toml: gradients two forward passes' products of the stage (of the last micro-batch, or of each that is
+ * reduced), parameters one (ZeRO stage 3: all passes of all micro-batches), tensor and expert parallelism the layer's
+ * own.
+ *
+ * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
+ * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.
+ *
+ * Sources: [1] arXiv 2104.04473 · [2] arXiv 2205.05198 · [3] nccl-tests doc/PERFORMANCE.md ·
+ * [4] DeepSpeed runtime/engine.py (stage 2 refuses no_sync) · [5] Pollux (OSDI 2021), (x^γ + y^γ)^(1/γ) for work that
+ * overlaps in part. A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
 
@@ -58,13 +90,11 @@ struct step_prediction {
 
 /* All arguments completed. Memory's coefficients enter through the size of activations. -1 (ERROR_USAGE),
  * `out` untouched, when what comes out is no positive number of seconds below 10^9. */
-int step_predict(const struct architecture *a, const struct training_plan *plan,
-                 const struct cluster *cluster, const struct framework *framework,
-                 struct step_prediction *out, struct error *e);
+int step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
+                 const struct framework *framework, struct step_prediction *out, struct error *e);
 
 /* FLOPs of a step at the devices' peak, in seconds: model FLOPs (ATTENTION_FULL) / (W · peak). What a
  * constant MFU divides (calibration.h). */
-double step_peak_seconds(const struct architecture *a, const struct training_plan *plan,
-                         const struct cluster *cluster);
+double step_peak_seconds(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster);
 
 #endif

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/key_ties.h"
+#include "results/configurations.h"
 #include "util/buffer.h"
 #include "util/memory.h"
-#include "util/parse.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 static const struct {
@@ -21,9 +23,11 @@ static const struct {
 
 enum side_state { SIDE_OPEN = 1, SIDE_FAILED, SIDE_OK };
 
-/* The jobs of one group with one value: more than one where only labels tell them apart. */
-struct side {
+/* The jobs of one group with one value, and with free keys one value of each of them: more than one where only labels
+ * and replicate keys tell them apart. */
+struct compared_side {
     size_t value; /* index into the values */
+    char *free;   /* the values of the free keys; "" without any */
     enum side_state state;
     int64_t job;
     double sum;
@@ -33,11 +37,12 @@ struct side {
 struct work {
     const struct comparison_request *request;
     struct comparison *out;
-    char **values;
-    size_t value_count;
-    struct side *sides; /* of the group at hand */
+    struct string_list values;
+    struct compared_side *sides; /* of the group at hand */
     size_t side_count;
     size_t *ratio_counts;
+    bool has_direction,
+        maximise; /* of what differs in free keys alone the one with the most of the metric stands for all */
 };
 
 /* --- what is asked for --- */
@@ -98,8 +103,10 @@ static int refuse_derived(struct db *db, const char *key, struct error *e)
     stmt_free(s);
     if (rc < 0)
         return -1;
-    return derived ? error_set(e, ERROR_USAGE, "--by %s: it is derived from other keys, so that no two jobs differ in it "
-                                               "alone; compare by one of those", key)
+    return derived ? error_set(e, ERROR_USAGE,
+                               "--by %s: it is derived from other keys, so that no two jobs differ in it "
+                               "alone; compare by one of those",
+                               key)
                    : unknown_key(db, key, e);
 }
 
@@ -114,9 +121,11 @@ static int find_key(struct db *db, const char *name, struct comparison *out, str
         return 0;
     }
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT s.kind FROM spec AS s, json_each(s.json) AS k"
-                       " WHERE k.key = ?1 AND (?2 IS NULL OR s.kind = ?2) GROUP BY s.kind"
-                       " ORDER BY count(DISTINCT k.value) DESC, s.kind", &s, e) < 0)
+    if (db_prepare(db,
+                   "SELECT s.kind FROM spec AS s, json_each(s.json) AS k"
+                   " WHERE k.key = ?1 AND (?2 IS NULL OR s.kind = ?2) GROUP BY s.kind"
+                   " ORDER BY count(DISTINCT k.value) DESC, s.kind",
+                   &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, key);
     stmt_bind_text(s, 2, section < SECTION_COUNT ? sections[section].name : NULL);
@@ -129,13 +138,19 @@ static int find_key(struct db *db, const char *name, struct comparison *out, str
     return rc > 0 ? 0 : rc < 0 ? -1 : refuse_derived(db, name, e);
 }
 
-static int find_metric(struct db *db, const char *metric, struct comparison *out, struct error *e)
+static int find_metric(struct db *db, struct work *w, struct error *e)
 {
+    const char *metric = w->request->metric;
+    struct comparison *out = w->out;
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT s.objective, s.maximise, coalesce(?1, s.objective) AS metric,"
-                       " (SELECT unit FROM metric_definition WHERE name = coalesce(?1, s.objective)),"
-                       " ?1 IS NULL OR EXISTS (SELECT 1 FROM metric_definition WHERE name = ?1)"
-                       " OR EXISTS (SELECT 1 FROM summary WHERE name = ?1) FROM current_sweep AS s", &s, e) < 0)
+    if (db_prepare(db,
+                   "SELECT s.objective, s.maximise, coalesce(?1, s.objective) AS metric,"
+                   " (SELECT unit FROM metric_definition WHERE name = coalesce(?1, s.objective)),"
+                   " ?1 IS NULL OR EXISTS (SELECT 1 FROM metric_definition WHERE name = ?1)"
+                   " OR EXISTS (SELECT 1 FROM summary WHERE name = ?1),"
+                   " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE"
+                   " (SELECT better = 'max' FROM metric_definition WHERE name = ?1) END FROM current_sweep AS s",
+                   &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, metric);
     int rc = stmt_next(s, e);
@@ -150,6 +165,8 @@ static int find_metric(struct db *db, const char *metric, struct comparison *out
         out->unit = xstrdup(stmt_is_null(s, 3) ? "" : stmt_text(s, 3));
         out->is_objective = !stmt_is_null(s, 0) && strcmp(stmt_text(s, 0), out->metric) == 0;
         out->maximise = out->is_objective && stmt_int(s, 1);
+        w->has_direction = !stmt_is_null(s, 5);
+        w->maximise = stmt_int(s, 5) != 0;
     }
     stmt_free(s);
     return rc < 0 ? -1 : 0;
@@ -157,65 +174,92 @@ static int find_metric(struct db *db, const char *metric, struct comparison *out
 
 /* --- values --- */
 
-/* Numbers in their order, before texts in theirs. */
-static int by_value(const void *a, const void *b)
+/* What json_remove() is to take away of a section: replicate keys, and with `free` the free ones. */
+static int add_paths(struct db *db, const struct comparison *c, size_t section, bool without_free, struct buffer *out,
+                     struct error *e)
 {
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
-    double p, q;
-    bool x_number = parse_double(x, &p), y_number = parse_double(y, &q);
-    if (x_number && y_number)
-        return (p > q) - (p < q);
-    return x_number != y_number ? y_number - x_number : strcmp(x, y);
+    const char *name = sections[section].name;
+    size_t length = strlen(name);
+    for (size_t i = 0; without_free && i < c->free.count; i++) {
+        const char *key = c->free.items[i];
+        bool qualified = strncmp(key, name, length) == 0 && key[length] == '.';
+        char *path = json_path(qualified ? key + length + 1 : key);
+        if (path)
+            buffer_printf(out, ", '%s'", path);
+        free(path);
+    }
+    return configurations_add_paths(db, name, out, e);
 }
 
-/* The rows: value, what else there is, job, state, metric. Specs are looked up job by job, by their ids: the other way
- * round every spec would look through all jobs. */
-static char *rows_sql(const struct comparison *c)
+/* Appends what identifies the spec of a section but for the keys of `paths` (", '$.\"tp\"'"). */
+static void add_section(const struct comparison *c, size_t section, bool own, const char *paths, struct buffer *out)
 {
-    struct buffer b = BUFFER_INIT;
+    if (own)
+        buffer_printf(out, ", %s%s%s", c->key ? "json_remove(s.json, ?1, '$.name', '$.description'" : "''",
+                      c->key ? paths : "", c->key ? ")" : "");
+    else if (*paths)
+        buffer_printf(out, ", (SELECT json_remove(json%s) FROM spec WHERE id = j.%s)", paths, sections[section].column);
+    else
+        buffer_printf(out, ", j.%s", sections[section].column);
+}
+
+/* Appends ", printf(…)" of all sections. */
+static int add_identity(struct db *db, const struct comparison *c, bool without_free, struct buffer *out,
+                        struct error *e)
+{
     size_t own = section_of(c->section, strlen(c->section));
-    buffer_add_text(&b, "SELECT * FROM (SELECT ");
-    buffer_add_text(&b, c->key ? "CASE json_type(s.json, ?1) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null'"
-                                 " THEN 'null' ELSE CAST(json_extract(s.json, ?1) AS TEXT) END AS value"
-                               : "coalesce(s.name, s.json, ?1) AS value");
-    buffer_add_text(&b, ", printf('");
-    for (size_t i = 0; i < SECTION_COUNT; i++)
-        buffer_add_text(&b, i == own ? "" : "%d ");
-    buffer_add_text(&b, "%s %s'");
-    for (size_t i = 0; i < SECTION_COUNT; i++)
-        if (i != own)
-            buffer_printf(&b, ", j.%s", sections[i].column);
-    buffer_printf(&b, ", coalesce(json_extract(j.derived, '$.global_batch'), json_extract(j.derived,"
-                      " '$.train_batch_size')), %s) AS rest, j.id, j.state, m.value"
-                      " FROM job AS j CROSS JOIN spec AS s ON s.id = j.%s"
-                      " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?2"
-                      " WHERE j.sweep_id = (SELECT id FROM current_sweep)) WHERE value IS NOT NULL ORDER BY 2, 3",
-                  c->key ? "json_remove(s.json, ?1, '$.name', '$.description')" : "''", sections[own].column);
-    return buffer_take(&b);
+    struct buffer paths = BUFFER_INIT;
+    int rc = 0;
+    buffer_add_text(out, ", printf('%s %s %s %s'");
+    for (size_t i = 0; rc == 0 && i < SECTION_COUNT; i++) {
+        paths.length = 0;
+        rc = add_paths(db, c, i, without_free, &paths, e);
+        add_section(c, i, i == own, buffer_text(&paths), out);
+    }
+    buffer_add_char(out, ')');
+    buffer_free(&paths);
+    return rc;
+}
+
+/* The rows: value, what else there is, job, state, metric, free keys. Specs are looked up job by job, by their ids: the
+ * other way round every spec would look through all jobs. */
+static int add_rows_sql(struct db *db, const struct comparison *c, struct buffer *out, struct error *e)
+{
+    size_t own = section_of(c->section, strlen(c->section));
+    buffer_add_text(out, "SELECT * FROM (SELECT ");
+    buffer_add_text(out,
+                    c->key ? "CASE json_type(s.json, ?1) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null'"
+                             " THEN 'null' ELSE CAST(json_extract(s.json, ?1) AS TEXT) END AS value"
+                           : "coalesce(s.name, s.json, ?1) AS value");
+    int rc = add_identity(db, c, true, out, e);
+    buffer_add_text(out, " || ' ' || coalesce(json_extract(j.derived, '$.global_batch'), json_extract(j.derived,"
+                         " '$.train_batch_size'), '') AS rest, j.id, j.state, m.value");
+    if (rc == 0 && c->free.count)
+        rc = add_identity(db, c, false, out, e);
+    buffer_printf(out,
+                  "%s FROM job AS j CROSS JOIN spec AS s ON s.id = j.%s"
+                  " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?2"
+                  " WHERE j.sweep_id = (SELECT id FROM current_sweep)) WHERE value IS NOT NULL ORDER BY 2, 3",
+                  c->free.count ? "" : ", ''", sections[own].column);
+    return rc;
 }
 
 static int open_rows(struct db *db, const struct comparison *c, struct stmt **out, struct error *e)
 {
     char *path = c->key ? json_path(c->key) : NULL;
+    struct buffer sql = BUFFER_INIT;
     if (c->key && !path)
         return error_set(e, ERROR_USAGE, "--by %s: keys with a quote or backslash cannot be compared by", c->key);
-    char *sql = rows_sql(c);
-    int rc = db_prepare(db, sql, out, e);
+    int rc = add_rows_sql(db, c, &sql, e);
+    if (rc == 0)
+        rc = db_prepare(db, buffer_text(&sql), out, e);
     if (rc == 0) {
         stmt_bind_text(*out, 1, path);
         stmt_bind_text(*out, 2, c->metric);
     }
-    free(sql);
+    buffer_free(&sql);
     free(path);
     return rc;
-}
-
-static size_t value_index(const struct work *w, const char *text)
-{
-    size_t i = 0;
-    while (i < w->value_count && strcmp(w->values[i], text) != 0)
-        i++;
-    return i;
 }
 
 static int collect_values(struct work *w, struct stmt *rows, struct error *e)
@@ -223,24 +267,21 @@ static int collect_values(struct work *w, struct stmt *rows, struct error *e)
     int rc;
     while ((rc = stmt_next(rows, e)) > 0) {
         const char *text = stmt_text(rows, 0);
-        if (value_index(w, text) < w->value_count)
-            continue;
-        w->values = array_grow(w->values, w->value_count, sizeof *w->values);
-        w->values[w->value_count++] = xstrdup(text);
+        if (!strings_have(w->values.items, text))
+            string_list_add(&w->values, xstrdup(text));
     }
-    if (w->value_count)
-        qsort(w->values, w->value_count, sizeof *w->values, by_value);
-    w->out->values = w->value_count;
+    string_list_sort_values(&w->values);
+    w->out->values = w->values.count;
     return rc;
 }
 
 static int unknown_value(const struct work *w, const char *text, struct error *e)
 {
     struct buffer all = BUFFER_INIT;
-    for (size_t i = 0; i < w->value_count && i < 20; i++)
-        buffer_printf(&all, "%s%s", i ? ", " : "", w->values[i]);
+    for (size_t i = 0; i < w->values.count && i < 20; i++)
+        buffer_printf(&all, "%s%s", i ? ", " : "", w->values.items[i]);
     error_set(e, ERROR_USAGE, "--by %s: no job has the value %s; there are %s", w->request->key, text,
-              w->value_count ? buffer_text(&all) : "none");
+              w->values.count ? buffer_text(&all) : "none");
     buffer_free(&all);
     return -1;
 }
@@ -256,10 +297,10 @@ static void add_pair(struct comparison *c, const char *a, const char *b)
 static int choose_pairs(struct work *w, struct error *e)
 {
     const struct comparison_request *r = w->request;
-    bool neighbours = w->value_count > COMPARISON_VALUES;
-    if (r->a && value_index(w, r->a) == w->value_count)
+    bool neighbours = w->values.count > COMPARISON_VALUES;
+    if (r->a && string_list_find(&w->values, r->a) == w->values.count)
         return unknown_value(w, r->a, e);
-    if (r->b && value_index(w, r->b) == w->value_count)
+    if (r->b && string_list_find(&w->values, r->b) == w->values.count)
         return unknown_value(w, r->b, e);
     if (r->a && r->b && strcmp(r->a, r->b) == 0)
         return error_set(e, ERROR_USAGE, "--by %s=%s,%s: a value cannot be compared with itself", r->key, r->a, r->b);
@@ -267,9 +308,9 @@ static int choose_pairs(struct work *w, struct error *e)
         add_pair(w->out, r->a, r->b);
         return 0;
     }
-    for (size_t i = 0; i < w->value_count; i++)
-        for (size_t j = i + 1; j < w->value_count && (!neighbours || j == i + 1); j++)
-            add_pair(w->out, w->values[i], w->values[j]);
+    for (size_t i = 0; i < w->values.count; i++)
+        for (size_t j = i + 1; j < w->values.count && (!neighbours || j == i + 1); j++)
+            add_pair(w->out, w->values.items[i], w->values.items[j]);
     return 0;
 }
 
@@ -280,12 +321,12 @@ static void add_ratio(struct work *w, size_t pair, double ratio)
     p->ratios[w->ratio_counts[pair]++] = ratio;
 }
 
-static double mean_of(const struct side *s)
+static double mean_of(const struct compared_side *s)
 {
     return s->count ? s->sum / (double)s->count : NAN;
 }
 
-static void count_pair(struct work *w, size_t pair, const struct side *a, const struct side *b)
+static void count_pair(struct work *w, size_t pair, const struct compared_side *a, const struct compared_side *b)
 {
     struct comparison_pair *p = &w->out->pairs[pair];
     double x = mean_of(a), y = mean_of(b);
@@ -307,35 +348,49 @@ static void count_pair(struct work *w, size_t pair, const struct side *a, const 
     }
 }
 
-static const struct side *find_side(const struct work *w, const char *value)
+/* Whether `a` stands for a value rather than `b`: what is ok before what is not, of those the better. */
+static bool stands_before(const struct work *w, const struct compared_side *a, const struct compared_side *b)
 {
+    if (a->state != b->state || a->state != SIDE_OK)
+        return a->state > b->state;
+    double x = mean_of(a), y = mean_of(b);
+    return isnan(y) || (w->maximise ? x > y : x < y);
+}
+
+static const struct compared_side *find_side(const struct work *w, const char *value)
+{
+    size_t wanted = string_list_find(&w->values, value);
+    const struct compared_side *best = NULL;
     for (size_t i = 0; i < w->side_count; i++)
-        if (strcmp(w->values[w->sides[i].value], value) == 0)
-            return &w->sides[i];
-    return NULL;
+        if (w->sides[i].value == wanted && (!best || stands_before(w, &w->sides[i], best)))
+            best = &w->sides[i];
+    return best;
 }
 
 static void end_group(struct work *w)
 {
     for (size_t i = 0; w->side_count > 1 && i < w->out->count; i++) {
-        const struct side *a = find_side(w, w->out->pairs[i].a), *b = find_side(w, w->out->pairs[i].b);
+        const struct compared_side *a = find_side(w, w->out->pairs[i].a), *b = find_side(w, w->out->pairs[i].b);
         if (a && b)
             count_pair(w, i, a, b);
     }
+    for (size_t i = 0; i < w->side_count; i++)
+        free(w->sides[i].free);
     w->side_count = 0;
 }
 
 static void add_side(struct work *w, const struct stmt *row)
 {
-    size_t value = value_index(w, stmt_text(row, 0)), i = 0;
-    const char *state = stmt_text(row, 3);
-    while (i < w->side_count && w->sides[i].value != value)
+    size_t value = string_list_find(&w->values, stmt_text(row, 0)), i = 0;
+    const char *state = stmt_text(row, 3), *kept = stmt_text(row, 5);
+    while (i < w->side_count && (w->sides[i].value != value || strcmp(w->sides[i].free, kept) != 0))
         i++;
     if (i == w->side_count) {
         w->sides = array_grow(w->sides, w->side_count, sizeof *w->sides);
-        w->sides[w->side_count++] = (struct side){.value = value, .job = stmt_int(row, 2)};
+        w->sides[w->side_count++] =
+            (struct compared_side){.value = value, .free = xstrdup(kept), .job = stmt_int(row, 2)};
     }
-    struct side *s = &w->sides[i];
+    struct compared_side *s = &w->sides[i];
     enum side_state now = strcmp(state, "ok") == 0 ? SIDE_OK : strcmp(state, "failed") == 0 ? SIDE_FAILED : SIDE_OPEN;
     s->state = now > s->state ? now : s->state;
     enum column_type type = stmt_type(row, 4);
@@ -365,11 +420,27 @@ static int pair_rows(struct work *w, struct stmt *rows, struct error *e)
     return rc;
 }
 
-static int compare(struct db *db, struct work *w, struct error *e)
+static void clear_pairs(struct comparison *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        free(c->pairs[i].a);
+        free(c->pairs[i].b);
+        free(c->pairs[i].ratios);
+    }
+    free(c->pairs);
+    c->pairs = NULL;
+    c->count = 0;
+}
+
+/* Sets all pairs side by side, with the free keys that `out` has. */
+static int measure(struct db *db, struct work *w, struct error *e)
 {
     struct stmt *rows = NULL;
-    if (find_metric(db, w->request->metric, w->out, e) < 0 || find_key(db, w->request->key, w->out, e) < 0 ||
-        open_rows(db, w->out, &rows, e) < 0)
+    clear_pairs(w->out);
+    string_list_free(&w->values);
+    free(w->ratio_counts);
+    w->ratio_counts = NULL;
+    if (open_rows(db, w->out, &rows, e) < 0)
         return -1;
     int rc = collect_values(w, rows, e);
     stmt_reset(rows);
@@ -379,6 +450,102 @@ static int compare(struct db *db, struct work *w, struct error *e)
         rc = pair_rows(w, rows, e);
     stmt_free(rows);
     return rc;
+}
+
+/* --- free keys --- */
+
+static size_t most_pairs(const struct comparison *c)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < c->count; i++)
+        most = c->pairs[i].summary.count > most ? c->pairs[i].summary.count : most;
+    return most;
+}
+
+/* Of what was freed all that adds no pairs is not. */
+static int fix_needless(struct db *db, struct work *w, struct error *e)
+{
+    struct string_list all = w->out->free;
+    size_t most = most_pairs(w->out);
+    bool *fixed = xcalloc(all.count + 1, sizeof *fixed);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i <= all.count; i++) {
+        fixed[i] = true;
+        w->out->free = (struct string_list)STRING_LIST_INIT;
+        for (size_t k = 0; k < all.count; k++)
+            if (!fixed[k])
+                string_list_add(&w->out->free, xstrdup(all.items[k]));
+        rc = measure(db, w, e);
+        fixed[i] = most_pairs(w->out) >= most;
+        if (i < all.count)
+            string_list_free(&w->out->free);
+    }
+    free(fixed);
+    string_list_free(&all);
+    return rc;
+}
+
+/* Where a key cannot be changed alone, keys that must follow it may. */
+static int find_free(struct db *db, struct work *w, struct error *e)
+{
+    size_t alone = most_pairs(w->out);
+    if (!w->out->key || w->out->values < 2 || alone >= RATIOS_LEAST || !w->has_direction)
+        return 0;
+    if (key_ties_read(db, w->out->key, &w->out->free, e) < 0)
+        return -1;
+    int rc = w->out->free.count ? measure(db, w, e) : 0;
+    if (rc == 0 && most_pairs(w->out) > alone) {
+        w->out->free_was_found = true;
+        w->out->pairs_alone = alone;
+        return fix_needless(db, w, e);
+    }
+    bool tried = w->out->free.count > 0;
+    string_list_free(&w->out->free);
+    return rc == 0 && tried ? measure(db, w, e) : rc;
+}
+
+static int check_free(struct db *db, const struct work *w, const char *key, struct error *e)
+{
+    static const char sql[] = "SELECT EXISTS (SELECT 1 FROM spec AS s, json_each(s.json) AS k"
+                              " WHERE k.key = ?1 OR s.kind || '.' || k.key = ?1)"
+                              " OR EXISTS (SELECT 1 FROM job AS j, json_each(j.derived) AS k WHERE k.key = ?1)";
+    struct stmt *s = NULL;
+    if (strcmp(key, w->request->key) == 0 || (w->out->key && strcmp(key, w->out->key) == 0))
+        return error_set(e, ERROR_USAGE, "--free %s: it is compared by", key);
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, key);
+    int rc = stmt_next(s, e);
+    bool known = rc > 0 && stmt_int(s, 0);
+    stmt_free(s);
+    if (rc < 0)
+        return -1;
+    return known ? 0 : error_set(e, ERROR_USAGE, "--free %s: there is no such key", key);
+}
+
+/* What --free names. A derived key is free with what it comes from: it need not be taken away. */
+static int read_free(struct db *db, struct work *w, struct error *e)
+{
+    const char *list = w->request->free;
+    int rc = 0;
+    while (rc == 0 && list && *list) {
+        size_t length = strcspn(list, ",");
+        char *key = xstrndup(list, length);
+        rc = check_free(db, w, key, e);
+        string_list_add(&w->out->free, key);
+        list += length + (list[length] == ',');
+    }
+    if (rc == 0 && w->out->free.count && !w->has_direction)
+        rc = error_set(e, ERROR_USAGE, "--free: nothing says whether more or less of %s is better", w->out->metric);
+    return rc;
+}
+
+static int compare(struct db *db, struct work *w, struct error *e)
+{
+    if (find_metric(db, w, e) < 0 || find_key(db, w->request->key, w->out, e) < 0 || read_free(db, w, e) < 0 ||
+        measure(db, w, e) < 0)
+        return -1;
+    return w->request->free ? 0 : find_free(db, w, e);
 }
 
 /* By one job: all have the same keys, but for those of blocks of one section. */
@@ -391,7 +558,8 @@ static int read_batch(struct db *db, struct comparison *c, struct error *e)
                      " LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id"
                      " JOIN json_each(json_array('$.global_batch', '$.train_batch_size')) AS k"
                      " WHERE coalesce(json_extract(j.derived, k.value), json_extract(t.json, k.value),"
-                     "  json_extract(p.json, k.value)) IS NOT NULL)", 0, &found, e) < 0)
+                     "  json_extract(p.json, k.value)) IS NOT NULL)",
+                     0, &found, e) < 0)
         return -1;
     c->says_batch = found;
     return 0;
@@ -407,9 +575,7 @@ int comparison_read(struct db *db, const struct comparison_request *request, str
     int rc = compare(db, &w, e);
     rc = rc < 0 ? rc : read_batch(db, &c, e);
     db_rollback(db);
-    for (size_t i = 0; i < w.value_count; i++)
-        free(w.values[i]);
-    free(w.values);
+    string_list_free(&w.values);
     free(w.sides);
     free(w.ratio_counts);
     if (rc < 0) {
@@ -422,12 +588,8 @@ int comparison_read(struct db *db, const struct comparison_request *request, str
 
 void comparison_free(struct comparison *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        free(c->pairs[i].a);
-        free(c->pairs[i].b);
-        free(c->pairs[i].ratios);
-    }
-    free(c->pairs);
+    clear_pairs(c);
+    string_list_free(&c->free);
     free(c->section);
     free(c->key);
     free(c->metric);

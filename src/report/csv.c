@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/writer.h"
 #include "report/render.h"
 #include "report/text.h"
+#include "report/writer.h"
 #include "util/utf8.h"
 
 #define BYTE_ORDER_MARK "\xEF\xBB\xBF"
@@ -19,7 +19,7 @@ static bool begins_with(const char *text, size_t length, const char *prefix)
 
 bool csv_formula_like(const char *text, size_t length)
 {
-    static const char *const starts[] = {"=",  "+",  "-",  "@", "\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D",
+    static const char *const starts[] = {"=",           "+", "-", "@", "\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D",
                                          "\xEF\xBC\xA0"}; /* then U+FF1D, U+FF0B, U+FF0D, U+FF20 */
     size_t i = 0;
     while (i < length && text[i] == '\'')

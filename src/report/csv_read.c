@@ -9,7 +9,7 @@
 
 #define READ_BYTES ((size_t)256 << 10)
 
-struct reader {
+struct csv_reader {
     struct csv_parser parser;
     int (*record)(void *context, const struct csv_record *record, struct error *e);
     void *context;
@@ -27,7 +27,7 @@ struct reader {
     bool failed;           /* libcsv cannot be stopped from its callbacks: the rest of a line is ignored */
 };
 
-static int line_error(struct reader *r, size_t line, const char *what)
+static int line_error(struct csv_reader *r, size_t line, const char *what)
 {
     r->failed = true;
     return error_set(r->e, ERROR_USAGE, "line %zu: %s", line, what);
@@ -35,7 +35,7 @@ static int line_error(struct reader *r, size_t line, const char *what)
 
 static void add_cell(void *bytes, size_t length, void *context)
 {
-    struct reader *r = context;
+    struct csv_reader *r = context;
     r->terminator = 0;
     r->cell_bytes = 0;
     if (r->failed)
@@ -56,7 +56,7 @@ static void add_cell(void *bytes, size_t length, void *context)
     buffer_add(&r->text, bytes, length);
 }
 
-static void finish_record(struct reader *r)
+static void finish_record(struct csv_reader *r)
 {
     size_t offset = 0;
     for (size_t i = 0; i < r->count; i++) {
@@ -80,7 +80,7 @@ static void finish_record(struct reader *r)
 /* Called for every CR and LF that is not in quotes, and at the end of the input (-1) within a record. */
 static void end_line(int terminator, void *context)
 {
-    struct reader *r = context;
+    struct csv_reader *r = context;
     bool pair = terminator == CSV_LF && r->terminator == CSV_CR;
     if (!pair && r->count == 0 && r->expected_count == 1)
         add_cell(NULL, 0, r);
@@ -92,7 +92,7 @@ static void end_line(int terminator, void *context)
 }
 
 /* Feeds bytes of one line. */
-static int parse_piece(struct reader *r, const char *bytes, size_t length)
+static int parse_piece(struct csv_reader *r, const char *bytes, size_t length)
 {
     if (r->at_start)
         r->record_line = r->line;
@@ -113,7 +113,7 @@ static int parse_piece(struct reader *r, const char *bytes, size_t length)
     return 0;
 }
 
-static int parse_block(struct reader *r, const char *bytes, size_t length)
+static int parse_block(struct csv_reader *r, const char *bytes, size_t length)
 {
     while (length > 0) {
         const char *newline = memchr(bytes, '\n', length);
@@ -142,7 +142,7 @@ static long read_block(const struct csv_input *input, char *block, struct error 
     return (long)length;
 }
 
-static int parse_input(struct reader *r, const struct csv_input *input, char *block)
+static int parse_input(struct csv_reader *r, const struct csv_input *input, char *block)
 {
     static const char mark[] = "\xEF\xBB\xBF";
     bool first = true;
@@ -171,7 +171,7 @@ int csv_read_rows(const struct csv_input *input,
                   int (*record)(void *context, const struct csv_record *record, struct error *e), void *context,
                   struct error *e)
 {
-    struct reader r = {.record = record, .context = context, .e = e, .line = 1, .at_start = true};
+    struct csv_reader r = {.record = record, .context = context, .e = e, .line = 1, .at_start = true};
     if (csv_init(&r.parser, CSV_STRICT | CSV_STRICT_FINI | CSV_EMPTY_IS_NULL | CSV_REPALL_NL) != 0)
         return error_set(e, ERROR_FAILED, "libcsv could not be started");
     csv_set_space_func(&r.parser, is_blank);

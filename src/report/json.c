@@ -1,8 +1,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/writer.h"
 #include "report/render.h"
+#include "report/writer.h"
 
 static void add_value(struct buffer *out, const struct cell *cell)
 {

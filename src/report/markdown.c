@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "report/writer.h"
 #include "report/render.h"
 #include "report/text.h"
+#include "report/writer.h"
 
 /* A backslash makes any ASCII punctuation literal in CommonMark. */
 #define ACTIVE "\\`*_[]<>&|~$"
@@ -85,8 +85,8 @@ static void markdown_header(struct writer *w, const struct cell *names)
     buffer_free(&title);
 }
 
-int render_markdown(const struct row_source *rows, const struct render_options *options,
-                    const struct report_sink *sink, struct error *e)
+int render_markdown(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
+                    struct error *e)
 {
     static const struct row_format format = {.header = markdown_header, .row = markdown_row};
     return writer_rows(&format, rows, options, sink, e);

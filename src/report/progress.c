@@ -84,7 +84,7 @@ static void add_best(const struct sweep_progress *p, size_t label_limit, bool as
 /* --- the line for a terminal --- */
 
 /* Parts in the order in which they are shown. */
-enum part { PART_PERCENT, PART_COUNT, PART_FAILED, PART_RUNNING, PART_RATE, PART_ETA, PART_BEST, PARTS };
+enum line_part { PART_PERCENT, PART_COUNT, PART_FAILED, PART_RUNNING, PART_RATE, PART_ETA, PART_BEST, PARTS };
 
 static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer parts[PARTS])
 {
@@ -118,7 +118,7 @@ static size_t parts_columns(const struct buffer parts[PARTS])
 
 static void drop_until_fit(struct buffer parts[PARTS], size_t columns)
 {
-    static const enum part order[] = {PART_BEST, PART_RATE, PART_RUNNING, PART_PERCENT, PART_ETA, PART_FAILED};
+    static const enum line_part order[] = {PART_BEST, PART_RATE, PART_RUNNING, PART_PERCENT, PART_ETA, PART_FAILED};
     for (size_t i = 0; i < sizeof order / sizeof *order && parts_columns(parts) > columns; i++)
         buffer_clear(&parts[order[i]]);
 }
@@ -178,6 +178,8 @@ void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
     add_failed(p, out);
     if (p->pruned > 0)
         buffer_printf(out, ", %" PRId64 " pruned (need no less than what ran out of memory)", p->pruned);
+    if (p->held > 0)
+        buffer_printf(out, ", %" PRId64 " held (wait for their host)", p->held);
     buffer_printf(out, ", %" PRId64 " skipped, %" PRId64 " running, %" PRId64 " pending; %s elapsed", p->skipped,
                   p->running, p->pending, format_duration_ms(p->elapsed_ms, text, sizeof text));
     if (rate_known(p)) {
@@ -230,8 +232,10 @@ void progress_add_json(const struct sweep_progress *p, struct buffer *out)
 {
     buffer_printf(out,
                   "{\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
-                  ",\"skipped\":%" PRId64 ",\"pruned\":%" PRId64 ",\"running\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
-                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->running, p->pending, p->elapsed_ms);
+                  ",\"skipped\":%" PRId64 ",\"pruned\":%" PRId64 ",\"held\":%" PRId64 ",\"running\":%" PRId64
+                  ",\"ended\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
+                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->held, p->running, p->ended,
+                  p->pending, p->elapsed_ms);
     buffer_add_text(out, ",\"jobs_per_second\":");
     if (rate_known(p))
         buffer_add_double(out, p->jobs_per_second);
@@ -254,33 +258,34 @@ void progress_add_json(const struct sweep_progress *p, struct buffer *out)
 
 /* --- the summary --- */
 
-struct summary_row {
+struct summary_line {
     const char *indent, *name;
     int64_t count;
 };
 
 /* The rows that have jobs, and the total. `rows` has room for all. Returns their number. */
-static size_t collect_rows(const struct sweep_progress *p, struct summary_row *rows)
+static size_t collect_rows(const struct sweep_progress *p, struct summary_line *rows)
 {
     size_t n = 0;
-    rows[n++] = (struct summary_row){"", "ok", p->ok};
-    rows[n++] = (struct summary_row){"", "failed", p->failed};
+    rows[n++] = (struct summary_line){"", "ok", p->ok};
+    rows[n++] = (struct summary_line){"", "failed", p->failed};
     for (size_t i = 0; i < p->failure_count; i++)
-        rows[n++] = (struct summary_row){"  ", p->failures[i].name, p->failures[i].count};
-    rows[n++] = (struct summary_row){"", "skipped", p->skipped};
-    rows[n++] = (struct summary_row){"", "pruned", p->pruned};
-    rows[n++] = (struct summary_row){"", "running", p->running};
-    rows[n++] = (struct summary_row){"", "pending", p->pending};
+        rows[n++] = (struct summary_line){"  ", p->failures[i].name, p->failures[i].count};
+    rows[n++] = (struct summary_line){"", "skipped", p->skipped};
+    rows[n++] = (struct summary_line){"", "pruned", p->pruned};
+    rows[n++] = (struct summary_line){"", "held", p->held};
+    rows[n++] = (struct summary_line){"", "running", p->running};
+    rows[n++] = (struct summary_line){"", "pending", p->pending};
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         if (rows[i].count != 0)
             rows[kept++] = rows[i];
-    rows[kept++] = (struct summary_row){"", "total", p->total};
+    rows[kept++] = (struct summary_line){"", "total", p->total};
     return kept;
 }
 
 /* Appends the name and returns its columns. */
-static size_t add_row_name(const struct summary_row *row, struct buffer *out)
+static size_t add_row_name(const struct summary_line *row, struct buffer *out)
 {
     buffer_add_text(out, row->indent);
     struct buffer name = BUFFER_INIT;
@@ -292,7 +297,7 @@ static size_t add_row_name(const struct summary_row *row, struct buffer *out)
 
 void progress_add_summary(const struct sweep_progress *p, struct buffer *out)
 {
-    struct summary_row *rows = xcalloc(p->failure_count + 7, sizeof *rows);
+    struct summary_line *rows = xcalloc(p->failure_count + 7, sizeof *rows);
     size_t count = collect_rows(p, rows), widest = 0;
     struct buffer scratch = BUFFER_INIT;
     for (size_t i = 0; i < count; i++) {

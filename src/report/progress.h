@@ -22,7 +22,9 @@ struct sweep_progress {
     int64_t skipped; /* done before this run */
     int64_t running;
     int64_t pending;
-    int64_t pruned;  /* need no less device memory than one that ran out of it; not among `pending` */
+    int64_t ended;  /* being recorded: neither `running` nor done */
+    int64_t pruned; /* need no less device memory than one that ran out of it; not among `pending` */
+    int64_t held;   /* wait for their host; not among `pending` */
     int64_t elapsed_ms;
     double jobs_per_second; /* over the caller's window; not above 0, or not finite: unknown */
     int64_t eta_ms;         /* until all is done; -1: unknown */

@@ -23,9 +23,9 @@ struct ratio_summary {
     enum ratio_verdict verdict;
 };
 
-/* Sorts `ratios` (finite, positive) and sums them up. The interval is that of Efron, "Bootstrap Methods: Another Look at
- * the Jackknife", 1979: the middle 95 % of the medians of samples drawn with replacement. For more
- * than 400 ratios it is the limit that this comes to. Equal ratios and seed, equal interval on every machine. */
+/* Sorts `ratios` (finite, positive) and sums them up. The interval is that of Efron, "Bootstrap Methods: Another Look
+ * at the Jackknife", 1979: the middle 95 % of the medians of samples drawn with replacement. For more than 400 ratios
+ * it is the limit that this comes to. Equal ratios and seed, equal interval on every machine. */
 struct ratio_summary ratios_summarise(double *ratios, size_t count, uint64_t seed);
 
 #endif

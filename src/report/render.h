@@ -23,9 +23,17 @@ struct render_options {
     bool ascii;        /* table: ASCII only; what is not is shown as \u00e9 or \U0001f600 */
     bool colour;       /* table: states stand out (text_state_style) */
     size_t cell_width; /* table: text of more terminal columns is cut, with "…" at its end; 0: no limit */
+    size_t width;      /* table: lines have at most so many terminal columns: columns of the table are left out, those
+                          without a value first; 0: none is */
+    const char *const *kept; /* table: names of the columns that stay longest, the most important one first;
+                                NULL-terminated; NULL: none. After them those to the left */
+    size_t *left_out;        /* table: how many columns were left out; NULL: not wanted */
 };
 
-#define RENDER_OPTIONS_INIT {false, false, false, 60}
+#define RENDER_OPTIONS_INIT                                                                                            \
+    {                                                                                                                  \
+        .cell_width = 60                                                                                               \
+    }
 
 typedef int render_function(const struct row_source *rows, const struct render_options *options,
                             const struct report_sink *sink, struct error *e);

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/writer.h"
 #include "report/render.h"
 #include "report/text.h"
+#include "report/writer.h"
 #include "util/memory.h"
 
 #define SAMPLE_ROWS 1000
@@ -21,12 +21,12 @@ struct shown {
 struct table {
     struct writer writer;
     size_t column_count;
-    struct cell *cells;   /* the row that is read */
-    struct buffer text;   /* of all that `shown` points to */
-    struct shown *shown;  /* rows of column_count */
-    size_t row_count;     /* in `shown` */
-    size_t *widths;       /* per column */
-    bool *numeric, *text_seen, *state;
+    struct cell *cells;  /* the row that is read */
+    struct buffer text;  /* of all that `shown` points to */
+    struct shown *shown; /* rows of column_count */
+    size_t row_count;    /* in `shown` */
+    size_t *widths;      /* per column */
+    bool *numeric, *text_seen, *state, *left_out;
 };
 
 static void add_shown(struct table *t, size_t column, const struct cell *cell)
@@ -101,9 +101,11 @@ static void write_row(struct table *t, const struct shown *row)
 {
     struct buffer *out = &t->writer.text;
     size_t shown_count = t->column_count; /* no blanks at the end of a line */
-    while (shown_count > 0 && row[shown_count - 1].length == 0)
+    while (shown_count > 0 && (row[shown_count - 1].length == 0 || t->left_out[shown_count - 1]))
         shown_count--;
     for (size_t i = 0; i < shown_count; i++) {
+        if (t->left_out[i])
+            continue;
         size_t pad = row[i].columns < t->widths[i] ? t->widths[i] - row[i].columns : 0;
         if (row[i].right)
             add_repeated(out, " ", pad);
@@ -116,11 +118,50 @@ static void write_row(struct table *t, const struct shown *row)
 
 static void write_rule(struct table *t)
 {
+    bool first = true;
     for (size_t i = 0; i < t->column_count; i++) {
-        add_repeated(&t->writer.text, i > 0 ? "  " : "", 1);
+        if (t->left_out[i])
+            continue;
+        add_repeated(&t->writer.text, first ? "" : "  ", 1);
+        first = false;
         add_repeated(&t->writer.text, t->writer.options->ascii ? "-" : "─", t->widths[i]);
     }
     buffer_add_char(&t->writer.text, '\n');
+}
+
+/* Which column is the n-th most important one. */
+static size_t nth_column(const struct table *t, size_t n)
+{
+    const char *const *kept = t->writer.options->kept, *const *names = t->writer.rows->names;
+    size_t passed = 0;
+    for (const char *const *k = kept; k && *k; k++)
+        for (size_t i = 0; i < t->column_count; i++)
+            if (strcmp(names[i], *k) == 0 && passed++ == n)
+                return i;
+    for (size_t i = 0; i < t->column_count; i++) {
+        bool is_kept = false;
+        for (const char *const *k = kept; k && *k; k++)
+            is_kept |= strcmp(names[i], *k) == 0;
+        if (!is_kept && passed++ == n)
+            return i;
+    }
+    return 0;
+}
+
+/* A line has room for the most important columns that have a value in the sample. */
+static void leave_out(struct table *t)
+{
+    const struct render_options *options = t->writer.options;
+    size_t used = 0, count = 0;
+    for (size_t n = 0; options->width && n < t->column_count; n++) {
+        size_t i = nth_column(t, n);
+        bool empty = !t->numeric[i] && !t->text_seen[i] && t->row_count > 1;
+        t->left_out[i] = n > 0 && (empty || used + 2 + t->widths[i] > options->width);
+        used += t->left_out[i] ? 0 : t->widths[i] + (n > 0 ? 2 : 0);
+        count += t->left_out[i];
+    }
+    if (options->left_out)
+        *options->left_out = count;
 }
 
 /* Writes titles, the rule and the sample, and empties it. */
@@ -154,6 +195,7 @@ static int render(struct table *t, struct error *e)
     add_titles(t);
     while (t->row_count <= SAMPLE_ROWS && t->text.length < SAMPLE_BYTES && (more = read_row(t, e)) > 0)
         measure(t, false);
+    leave_out(t);
     if (more < 0 || write_sample(t, e) != 0)
         return -1;
     while (more > 0) {
@@ -181,6 +223,7 @@ int render_table(const struct row_source *rows, const struct render_options *opt
         .numeric = xcalloc(n, sizeof *t.numeric),
         .text_seen = xcalloc(n, sizeof *t.text_seen),
         .state = xcalloc(n, sizeof *t.state),
+        .left_out = xcalloc(n, sizeof *t.left_out),
     };
     int rc = render(&t, e);
     free(t.cells);
@@ -189,6 +232,7 @@ int render_table(const struct row_source *rows, const struct render_options *opt
     free(t.numeric);
     free(t.text_seen);
     free(t.state);
+    free(t.left_out);
     buffer_free(&t.text);
     writer_free(&t.writer);
     return rc;

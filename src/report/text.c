@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "metrics/classify.h"
 #include "report/width.h"
-#include "run/classify.h"
 #include "util/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -99,7 +99,19 @@ size_t text_add_printable(struct buffer *out, const char *text, size_t length, s
 
 void text_add_line(struct buffer *out, const char *text)
 {
-    text_add_printable(out, text, strlen(text), TEXT_LINE_COLUMNS, false);
+    /* A text of several lines is one here, with a blank between them. */
+    struct buffer line = BUFFER_INIT;
+    for (const char *p = text; *p;) {
+        size_t blanks = strspn(p, " \t\r\n"), ends = strcspn(p, "\r\n");
+        if (ends < blanks) {
+            buffer_add_char(&line, ' ');
+            p += blanks;
+        } else {
+            buffer_add_char(&line, *p++);
+        }
+    }
+    text_add_printable(out, buffer_text(&line), line.length, TEXT_LINE_COLUMNS, false);
+    buffer_free(&line);
 }
 
 /* --- whole lines --- */
@@ -121,8 +133,8 @@ enum text_style text_state_style(const char *state)
     static const struct {
         const char *state;
         enum text_style style;
-    } of[] = {{"ok", STYLE_GREEN},   {"done", STYLE_GREEN}, {"new", STYLE_GREEN},    {"running", STYLE_YELLOW},
-              {"retry", STYLE_YELLOW}, {"pending", STYLE_DIM}, {"pruned", STYLE_DIM}};
+    } of[] = {{"ok", STYLE_GREEN},     {"done", STYLE_GREEN},  {"new", STYLE_GREEN},  {"running", STYLE_YELLOW},
+              {"retry", STYLE_YELLOW}, {"pending", STYLE_DIM}, {"pruned", STYLE_DIM}, {"held", STYLE_YELLOW}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (strcmp(of[i].state, state) == 0)
             return of[i].style;

@@ -35,7 +35,7 @@ enum text_style text_state_style(const char *state);
 
 /* What the terminal can do. */
 struct text_terminal {
-    bool ascii;  /* it shows nothing else */
+    bool ascii; /* it shows nothing else */
     bool colour;
 };
 

@@ -1,7 +1,7 @@
 #include "report/csv.h"
-#include "report/writer.h"
 #include "report/render.h"
 #include "report/text.h"
+#include "report/writer.h"
 
 static void add_escaped(struct buffer *out, const char *text, size_t length)
 {

@@ -58,8 +58,7 @@ void writer_add_number(struct buffer *out, const struct cell *cell)
     assert(cell->kind == CELL_INT || cell->kind == CELL_FLOAT);
     buffer_reserve(out, DECIMAL_BYTES);
     char *at = out->data + out->length;
-    out->length +=
-        cell->kind == CELL_INT ? decimal_from_int64(cell->integer, at) : decimal_from_double(cell->real, at);
+    out->length += cell->kind == CELL_INT ? decimal_from_int64(cell->integer, at) : decimal_from_double(cell->real, at);
 }
 
 void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column)

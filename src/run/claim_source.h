@@ -1,18 +1,18 @@
-/* Who decides which pending job is claimed next, and is told what became of it. Part of the runner's options: the
- * default is the store's order, priority then rank (claim_source_in_order); a search strategy is another.
+/* Who decides which pending job is claimed next, and is notified of what became of it. Part of the runner's options:
+ * the default is the store's order, priority then rank (claim_source_in_order); a search strategy is another.
  *
  * `choose`, `claimed`, `released` and `ended` are called within the write transaction that records what they are
  * about, so that what a source writes to the database stands or falls with it. -1 ends the run. */
 #ifndef MESHSWEEP_RUN_CLAIM_SOURCE_H
 #define MESHSWEEP_RUN_CLAIM_SOURCE_H
 
-#include "run/readers.h"
+#include "metrics/readers.h"
 #include "store/attempts.h"
 
 /* What a source says beside the jobs it chose. */
 enum claim_answer {
     CLAIM_MORE = 1, /* ask again as soon as there is room */
-    CLAIM_WAIT,     /* nothing more now: ask again after the next end. When nothing is in flight or waits to be tried
+    CLAIM_WAIT,     /* nothing more now: ask again after the next end. When nothing is running or waits to be tried
                        again, the run is over */
     CLAIM_FINISHED, /* nothing more in this run, not even what waits to be tried again */
 };
@@ -20,8 +20,8 @@ enum claim_answer {
 /* How an attempt ended, as it is recorded. Borrowed for the length of the call. */
 struct claim_end {
     struct claim claim;
-    const char *failure; /* the attempt's class; NULL: ok */
-    enum job_fate fate;  /* FATE_AGAIN: the job is pending, and may be chosen again */
+    const char *failure;  /* the attempt's class; NULL: ok */
+    enum job_end job_end; /* JOB_END_AGAIN: the job is pending, and may be chosen again */
     bool has_objective;
     double objective;
     int64_t duration_ms;
@@ -32,19 +32,19 @@ struct claim_source {
      * whose decisions depend on what has ended. */
     size_t ahead;
 
-    /* Puts at most `room` different pending jobs into `job_ids`, in the order in which they are to be started. One that is
-     * not due yet is claimed when it is; the source is not to choose it again. */
+    /* Puts at most `room` different pending jobs into `job_ids`, in the order in which they are to be started. One that
+     * is not due yet is claimed when it is; the source is not to choose it again. */
     int (*choose)(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
                   struct error *e);
 
-    /* A chosen job has an attempt now. NULL: need not be told. */
+    /* A chosen job has an attempt now. NULL: need not be notified. */
     int (*claimed)(void *context, const struct claim *claim, struct error *e);
 
-    /* The attempt was never started and is no more: the run ends early. NULL: need not be told. */
+    /* The attempt was never started and is no more: the run ends early. NULL: need not be notified. */
     int (*released)(void *context, const struct claim *claim, struct error *e);
 
-    /* NULL: need not be told. A job that is pruned, because it needs no less device memory than one that ran out of it,
-     * ends as if it had run out too, under the attempt 0: chosen or not, it is not claimed. */
+    /* NULL: need not be notified. A job that is pruned, because it needs no less device memory than one that ran out of
+     * it, ends as if it had run out too, under the attempt 0: chosen or not, it is not claimed. */
     int (*ended)(void *context, const struct claim_end *end, struct error *e);
 
     /* Asked about each running attempt about once a second, outside of transactions, with what it has reported so far:

@@ -7,9 +7,9 @@
 #include "util/fault.h"
 #include "util/memory.h"
 
-#define CLAIMS_AHEAD 256      /* fetched anew when half of them and of the slots are gone */
+#define CLAIMS_AHEAD 256 /* fetched anew when half of them and of the slots are gone */
 #define CLAIMS_AT_ONCE 512
-#define LOOK_EVERY_MS 10000   /* the wall clock may be set meanwhile */
+#define LOOK_EVERY_MS 10000 /* the wall clock may be set meanwhile */
 
 /* --- the store's order --- */
 
@@ -47,8 +47,8 @@ static int claim(const struct claims *c, int64_t job_id, struct claim_batch *out
     if (attempt_claim(c->store, job_id, &made, e) < 0)
         return -1;
     out->items = array_grow(out->items, out->count, sizeof *out->items);
-    struct flight *f = &out->items[out->count++];
-    *f = (struct flight){.claim = made};
+    struct running_attempt *f = &out->items[out->count++];
+    *f = (struct running_attempt){.claim = made};
     if (starter_load(c->starter, f, e) < 0)
         return -1;
     if (made.number > 1 && attempts_count_timeouts(c->store, job_id, &f->timeouts, e) < 0)
@@ -81,7 +81,7 @@ static int take_up(const struct claims *c, int64_t job_id, struct claim_batch *o
     if (pruning_covers(c->pruning, job_id, &is_pruned, e) < 0)
         return -1;
     if (is_pruned)
-        return claims_tell_pruned(c, job_id, e);
+        return claims_notify_pruned(c, job_id, e);
     if (attempts_is_due(c->store, job_id, &is_due, e) < 0)
         return -1;
     if (is_due)
@@ -137,7 +137,7 @@ void claims_admit(struct claims *c, struct claim_batch *b)
 void claim_batch_free(struct claim_batch *b)
 {
     for (size_t i = 0; i < b->count; i++)
-        flight_free(&b->items[i]);
+        running_attempt_free(&b->items[i]);
     free(b->items);
     free(b->deferred);
     *b = (struct claim_batch){0};
@@ -163,7 +163,7 @@ static int give_back(struct claims *c, const struct claim *claim, struct error *
 
 int claims_withdraw(struct claims *c, int64_t job_id, struct error *e)
 {
-    struct flight *queue = c->items + c->first;
+    struct running_attempt *queue = c->items + c->first;
     size_t i = 0;
     while (i < c->count && queue[i].claim.job_id != job_id)
         i++;
@@ -171,22 +171,22 @@ int claims_withdraw(struct claims *c, int64_t job_id, struct error *e)
         return 0;
     if (give_back(c, &queue[i].claim, e) < 0)
         return -1;
-    flight_free(&queue[i]);
+    running_attempt_free(&queue[i]);
     memmove(queue + i, queue + i + 1, (c->count - i - 1) * sizeof *queue);
     c->count--;
     return 0;
 }
 
-int claims_tell_pruned(const struct claims *c, int64_t job_id, struct error *e)
+int claims_notify_pruned(const struct claims *c, int64_t job_id, struct error *e)
 {
-    const struct claim_end end = {.claim = {.job_id = job_id}, .failure = "oom", .fate = FATE_FAILED};
+    const struct claim_end end = {.claim = {.job_id = job_id}, .failure = "oom", .job_end = JOB_END_FAILED};
     return c->source->ended ? c->source->ended(c->source->context, &end, e) : 0;
 }
 
-bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flight *f), void *context,
-                 struct flight *out)
+bool claims_take(struct claims *c, bool (*fits)(void *context, const struct running_attempt *f), void *context,
+                 struct running_attempt *out)
 {
-    struct flight *queue = c->items + c->first;
+    struct running_attempt *queue = c->items + c->first;
     size_t i = 0;
     while (i < c->count && !fits(context, &queue[i]))
         i++;
@@ -225,7 +225,7 @@ int claims_release(struct claims *c, struct db *db, struct error *e)
 void claims_free(struct claims *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        flight_free(&c->items[c->first + i]);
+        running_attempt_free(&c->items[c->first + i]);
     free(c->items);
     free(c->deferred);
 }

@@ -2,16 +2,16 @@
 #ifndef MESHSWEEP_RUN_CLAIMS_H
 #define MESHSWEEP_RUN_CLAIMS_H
 
+#include "learning/pruning.h"
 #include "run/claim_source.h"
 #include "run/starter.h"
-#include "space/pruning.h"
 
 struct claims {
-    struct attempt_store *store;       /* borrowed, like the two that follow */
+    struct attempt_store *store; /* borrowed, like the two that follow */
     const struct claim_source *source;
     struct starter *starter;
-    struct pruning *pruning; /* what it covers is not claimed */
-    struct flight *items; /* first … first + count */
+    struct pruning *pruning;       /* what it covers is not claimed */
+    struct running_attempt *items; /* first … first + count */
     size_t first, count;
     int64_t *deferred; /* jobs that the source chose and that are not due yet: each is claimed when it is */
     size_t deferred_count;
@@ -20,13 +20,13 @@ struct claims {
     int64_t due_ms;           /* with wake_ms: when it is due, wall-clock */
 };
 
-/* How many the next commit should bring: `room` attempts could start now, at most `limit` (-1: any number) more may ever.
- * Nothing while more than half of what is claimed ahead is still there. */
+/* How many the next commit should bring: `room` attempts could start now, at most `limit` (-1: any number) more may
+ * ever. Nothing while more than half of what is claimed ahead is still there. */
 size_t claims_wanted(const struct claims *c, size_t room, int64_t limit);
 
 /* Claims that are not durable yet, and what was learned in making them. */
 struct claim_batch {
-    struct flight *items;
+    struct running_attempt *items;
     size_t count;
     int64_t *deferred; /* all that are now */
     size_t deferred_count;
@@ -35,8 +35,8 @@ struct claim_batch {
 };
 void claim_batch_free(struct claim_batch *b);
 
-/* Claims up to `wanted` jobs, those first that were deferred and are due now; inside the caller's write transaction. The
- * queue stays as it is, so that another thread may take from it meanwhile. */
+/* Claims up to `wanted` jobs, those first that were deferred and are due now; inside the caller's write transaction.
+ * The queue stays as it is, so that another thread may take from it meanwhile. */
 int claims_fetch(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e);
 
 /* Puts into the queue what was fetched, once it is durable; leaves the batch empty. */
@@ -48,14 +48,14 @@ int64_t claims_wait_ms(struct claims *c);
 
 /* Moves to `out` the first one that `fits`, which leaves the others in their order; `out` becomes the caller's. False
  * when there is none. */
-bool claims_take(struct claims *c, bool (*fits)(void *context, const struct flight *f), void *context,
-                 struct flight *out);
+bool claims_take(struct claims *c, bool (*fits)(void *context, const struct running_attempt *f), void *context,
+                 struct running_attempt *out);
 
 /* Gives a job's claim back where it is still in the queue; inside the caller's write transaction. */
 int claims_withdraw(struct claims *c, int64_t job_id, struct error *e);
 
-/* Tells the source of a job that will not be tried. */
-int claims_tell_pruned(const struct claims *c, int64_t job_id, struct error *e);
+/* Notifies the source of a job that will not be tried. */
+int claims_notify_pruned(const struct claims *c, int64_t job_id, struct error *e);
 
 /* Gives back as if they had never been what is still in the queue; inside the caller's write transaction. */
 int claims_release(struct claims *c, struct db *db, struct error *e);

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/device_usage.h"
-#include "run/slurm_request.h"
+#include "device/usage.h"
+#include "space/job_shape.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
 enum {
-    PATIENCE = 16,        /* starts of others that the first of the queue puts up with */
-    OVERDUE_MS = 100,     /* until the next turn when a look is overdue */
-    FRESH_MS = 1000       /* an answer that old still counts */
+    PATIENCE = 16,    /* starts of others that the first of the queue puts up with */
+    OVERDUE_MS = 100, /* until the next round when a look is overdue */
+    FRESH_MS = 1000   /* an answer that old still counts */
 };
 
-/* Devices of an attempt in flight. */
+/* Devices of a running attempt. */
 struct holding {
     int64_t attempt;
     struct device_set set;
@@ -34,13 +34,13 @@ struct device_keeper {
     struct device_pool pool;
     struct holding *holdings;
     size_t holding_count;
-    struct nvml *nvml;    /* NULL: there is none */
+    struct nvml *nvml; /* NULL: there is none */
     bool nvml_tried;
     struct device_usage *usage; /* by device */
-    int64_t *dirty_since; /* by device; 0: clean */
-    bool *told;
-    int64_t asked_ms;     /* when the devices were last asked about; 0: never */
-    bool silent;          /* they cannot be asked about */
+    int64_t *dirty_since;       /* by device; 0: clean */
+    bool *notified;
+    int64_t asked_ms;       /* when the devices were last asked about; 0: never */
+    bool silent;            /* they cannot be asked about */
     int64_t stuck_since_ms; /* nothing runs, and nothing that waits fits; 0: not so */
 };
 
@@ -60,7 +60,7 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
                                 .context = context,
                                 .usage = xcalloc(count, sizeof *k->usage),
                                 .dirty_since = xcalloc(count, sizeof *k->dirty_since),
-                                .told = xcalloc(count, sizeof *k->told),
+                                .notified = xcalloc(count, sizeof *k->notified),
                                 /* What is on other machines is Slurm's to watch. */
                                 .silent = options->devices->nodes != NULL};
     device_pool_init(&k->pool, count, (size_t)options->most, options->devices->nodes);
@@ -75,11 +75,22 @@ void device_keeper_free(struct device_keeper *k)
     free(k->usage);
     nvml_close(k->nvml);
     free(k->dirty_since);
-    free(k->told);
+    free(k->notified);
     free(k);
 }
 
 /* --- memory in use --- */
+
+/* What an answer says of the attempts that hold devices, whoever asked. */
+static void note_peaks(struct device_keeper *k)
+{
+    for (size_t i = 0; i < k->holding_count; i++) {
+        struct holding *h = &k->holdings[i];
+        for (size_t d = 0; d < h->set.count; d++)
+            if (k->usage[h->set.items[d]].bytes > h->peak_bytes)
+                h->peak_bytes = k->usage[h->set.items[d]].bytes;
+    }
+}
 
 static void ask(struct device_keeper *k, int64_t age_ms)
 {
@@ -93,22 +104,14 @@ static void ask(struct device_keeper *k, int64_t age_ms)
     const struct device_witness witness = {k->nvml, k->environment, ""};
     k->silent = device_usage_read(&witness, k->names, k->usage) < 0;
     k->asked_ms = clock_monotonic_ms();
+    if (!k->silent && k->config->sample_ms > 0)
+        note_peaks(k);
 }
 
 void device_keeper_sample(struct device_keeper *k)
 {
-    if (!k || k->config->sample_ms == 0 || k->holding_count == 0 || k->silent)
-        return;
-    int64_t before = k->asked_ms;
-    ask(k, k->config->sample_ms);
-    if (k->silent || k->asked_ms == before)
-        return;
-    for (size_t i = 0; i < k->holding_count; i++) {
-        struct holding *h = &k->holdings[i];
-        for (size_t d = 0; d < h->set.count; d++)
-            if (k->usage[h->set.items[d]].bytes > h->peak_bytes)
-                h->peak_bytes = k->usage[h->set.items[d]].bytes;
-    }
+    if (k && k->config->sample_ms > 0 && k->holding_count > 0)
+        ask(k, k->config->sample_ms);
 }
 
 int64_t device_keeper_due_ms(const struct device_keeper *k)
@@ -126,7 +129,7 @@ int64_t device_keeper_due_ms(const struct device_keeper *k)
 
 /* --- clean devices --- */
 
-static void tell(struct device_keeper *k, size_t device, const char *what)
+static void notify(struct device_keeper *k, size_t device, const char *what)
 {
     char size[32];
     const struct device_usage *u = &k->usage[device];
@@ -152,18 +155,18 @@ static void judge(struct device_keeper *k, size_t device, int64_t now_ms)
         return;
     if (!is_dirty(k, device)) {
         k->dirty_since[device] = 0;
-        k->told[device] = false;
+        k->notified[device] = false;
         device_pool_restore(&k->pool, device);
         return;
     }
     if (k->dirty_since[device] == 0) {
         k->dirty_since[device] = now_ms;
-        tell(k, device, "it is waited for");
+        notify(k, device, "it is waited for");
     }
     device_pool_skip(&k->pool, device);
-    if (!k->told[device] && now_ms - k->dirty_since[device] >= k->config->clean_ms) {
-        k->told[device] = true;
-        tell(k, device, "it is passed over");
+    if (!k->notified[device] && now_ms - k->dirty_since[device] >= k->config->clean_ms) {
+        k->notified[device] = true;
+        notify(k, device, "it is passed over");
     }
 }
 
@@ -179,10 +182,10 @@ static void judge_all(struct device_keeper *k)
 
 /* --- who gets which --- */
 
-static struct device_gang gang_of(const struct device_keeper *k, const struct flight *f)
+static struct device_gang gang_of(const struct device_keeper *k, const struct running_attempt *f)
 {
     if (k->names->nodes) {
-        const struct slurm_shape shape = slurm_shape_of(k->slurm, f->job.spec_json, f->job.devices);
+        const struct job_shape shape = job_shape_of(k->slurm, f->job.spec_json, f->job.devices);
         return (struct device_gang){(size_t)shape.nodes, (size_t)shape.devices_per_node};
     }
     if (k->config->exclusive)
@@ -192,7 +195,7 @@ static struct device_gang gang_of(const struct device_keeper *k, const struct fl
     return (struct device_gang){1, devices < k->pool.most ? devices : k->pool.most};
 }
 
-static struct device_gang wanted(const struct device_keeper *k, struct flight *f)
+static struct device_gang wanted(const struct device_keeper *k, struct running_attempt *f)
 {
     if (f->gang.nodes == 0)
         f->gang = gang_of(k, f);
@@ -201,7 +204,7 @@ static struct device_gang wanted(const struct device_keeper *k, struct flight *f
 
 int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
 {
-    struct flight *queue = claims->items + claims->first;
+    struct running_attempt *queue = claims->items + claims->first;
     if (claims->count == 0)
         return 0;
     if (!k)
@@ -220,7 +223,7 @@ int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
 }
 
 /* Those on which the job failed before, on whatever host: their names say little, and cost little. */
-static struct device_set failed_devices(const struct device_keeper *k, const struct flight *f)
+static struct device_set failed_devices(const struct device_keeper *k, const struct running_attempt *f)
 {
     struct device_set set = {.count = 0};
     for (size_t i = 0; i < f->failed.count; i++) {
@@ -254,7 +257,7 @@ static char *cpus_of(const struct device_keeper *k, const struct device_set *set
     return b.length ? buffer_take(&b) : NULL;
 }
 
-bool device_keeper_give(struct device_keeper *k, struct flight *f)
+bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
 {
     if (!k)
         return true;
@@ -304,7 +307,7 @@ void device_keeper_lose(struct device_keeper *k, const char *nodes)
     }
 }
 
-static void tell_stuck(const struct device_keeper *k)
+static void notify_stuck(const struct device_keeper *k)
 {
     struct device_set set = {.count = 0};
     for (size_t i = 0; i < k->pool.count; i++)
@@ -326,6 +329,6 @@ bool device_keeper_gives_up(struct device_keeper *k)
     if (!k->names->nodes && clock_monotonic_ms() - k->stuck_since_ms < k->config->give_up_ms)
         return false;
     k->stuck_since_ms = 0;
-    tell_stuck(k);
+    notify_stuck(k);
     return true;
 }

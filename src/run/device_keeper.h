@@ -1,11 +1,11 @@
-/* The devices of this machine in the hands of a runner: which flight has which, which are fit for use, and how much of
+/* The devices of this machine in the hands of a runner: which attempt has which, which are fit for use, and how much of
  * their memory is in use. Nothing is ever killed by its device. */
 #ifndef MESHSWEEP_RUN_DEVICE_KEEPER_H
 #define MESHSWEEP_RUN_DEVICE_KEEPER_H
 
 #include "config/sweep.h"
+#include "device/devices.h"
 #include "run/claims.h"
-#include "run/devices.h"
 
 /* What the runner is given. */
 struct device_options {
@@ -15,8 +15,8 @@ struct device_options {
 
 struct device_keeper;
 
-/* NULL where there are no devices: the functions below take that, and let everything pass. `notice` tells of devices that
- * are passed over. */
+/* NULL where there are no devices: the functions below take that, and let everything pass. `notice` tells of devices
+ * that are passed over. */
 struct device_keeper *device_keeper_create(const struct device_options *options, const struct sweep *sweep,
                                            char *const *environment, void (*notice)(void *context, const char *text),
                                            void *context);
@@ -25,17 +25,18 @@ void device_keeper_free(struct device_keeper *k);
 /* Chooses which of the waiting claims may start now (see devices_choose): its attempt; 0: none. */
 int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims);
 
-/* Gives the flight its devices: sets `devices` and `cpus`. False when they are not to be had: the flight waits. */
-bool device_keeper_give(struct device_keeper *k, struct flight *f);
+/* Gives the attempt its devices: sets `devices` and `cpus`. False when they are not to be had: the attempt waits. */
+bool device_keeper_give(struct device_keeper *k, struct running_attempt *f);
 
-/* The attempt has ended. Returns the most memory that was seen in use on one of its devices, in bytes; -1: not known. */
+/* The attempt has ended. Returns the most memory that was seen in use on one of its devices, in bytes; -1: not
+ * known. */
 int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt);
 
 /* These nodes ("n1,n2") have failed: none of their devices is given any more. */
 void device_keeper_lose(struct device_keeper *k, const char *nodes);
 
-/* Whether what waits is not to be had: nothing runs, and the devices that it needs have failed or have not been clean for
- * [local] give_up. `notice` has been told then. */
+/* Whether what waits is not to be had: nothing runs, and the devices that it needs have failed or have not been clean
+ * for [local] give_up. A notice has been given then. */
 bool device_keeper_gives_up(struct device_keeper *k);
 
 /* Looks at the devices' memory when that is due. */

@@ -7,43 +7,37 @@
 #ifndef MESHSWEEP_RUN_EXECUTOR_H
 #define MESHSWEEP_RUN_EXECUTOR_H
 
-#include "run/flight.h"
-#include "run/supervisor.h"
-#include "store/left_attempts.h"
-
-/* What woke a wait, besides outcomes. */
-struct wake {
-    int bits;   /* WAKE_ of run/supervisor.h */
-    int signal; /* the last one that asked the runner to stop; 0: none */
-};
+#include "process/supervisor.h"
+#include "run/running_attempt.h"
+#include "store/recovered_attempts.h"
 
 struct executor;
 struct executor_methods {
-    const char *name; /* "local": as in attempt.executor */
+    const char *name;  /* "local": as in attempt.executor */
     bool jobs_survive; /* the end of their runner: asked to end, it leaves them, and the next one takes them over */
 
     /* Whether all that was started has been handed over, so that it survives. NULL: always. */
     bool (*settled)(const struct executor *x);
 
-    /* Takes over what it still knows of: sets `taken` of those whose outcomes `wait` will tell, and their `reference` and
-     * `directory` where it knows better; the rest is lost. Called before anything is started, outside of transactions. -1:
-     * it cannot be known now, and the run does not start. NULL: jobs die with their runner. */
-    int (*reattach)(struct executor *x, struct left_attempts *left, struct error *e);
+    /* Takes over what it still knows of: sets `taken` of those whose outcomes `wait` will return, and their `reference`
+     * and `directory` where it knows better; the rest is lost. Called before anything is started, outside of
+     * transactions. -1: it cannot be known now, and the run does not start. NULL: jobs die with their runner. */
+    int (*reattach)(struct executor *x, struct recovered_attempts *left, struct error *e);
 
     /* Starts one, now or with others in the next `wait`. Cannot fail: what could not be started is an outcome
-     * (ENDING_SPAWN_FAILED). The claim is durable by now, so that a crash at any moment leaves an open attempt. Both are
-     * borrowed for the length of the call. Returns where it runs, to be recorded as its start; WHEREABOUTS_NONE: not on
-     * this machine. */
-    struct whereabouts (*start)(struct executor *x, const struct launch *launch, const struct flight *flight);
+     * (ENDING_SPAWN_FAILED). The claim is durable by now, so that a crash at any moment leaves an open attempt. Both
+     * are borrowed for the length of the call. Returns where it runs, to be recorded as its start; LOCATION_NONE: not
+     * on this machine. */
+    struct location (*start)(struct executor *x, const struct launch *launch, const struct running_attempt *attempt);
 
     /* Blocks until an attempt ended, a signal for the runner arrived or `timeout_ms` passed (-1: no limit; 0: only
      * look). Moves at most `room` outcomes to `out`, each the caller's; returns their number. */
     size_t (*wait)(struct executor *x, int64_t timeout_ms, struct outcome *out, size_t room, struct wake *wake);
 
-    /* How many are in flight: started or taken over, and not told as an outcome. */
+    /* How many are running: started or taken over, and not returned as an outcome. */
     size_t (*running)(const struct executor *x);
 
-    /* Where an attempt in flight writes now; paths borrowed until the next call of any method. False when it cannot be
+    /* Where a running attempt writes now; paths borrowed until the next call of any method. False when it cannot be
      * known. */
     bool (*files)(const struct executor *x, int64_t attempt, const char **log_path, const char **metrics_path);
 
@@ -62,19 +56,22 @@ struct executor {
     const struct executor_methods *methods;
 };
 
+struct allocation;
 struct executor_options {
     size_t slots;
     const char *directory;    /* of job files, absolute or relative to the working directory */
     const char *scratch_dir;  /* for what lives as long as an attempt; below `directory` */
-    const char *token_prefix; /* runner_token() of run/predecessor.h */
+    const char *token_prefix; /* runner_token() of run/previous_runner.h */
     const struct sweep *sweep;
     /* See supervisor_options. */
-    bool (*first_metric)(void *context, const char *log_path);
+    bool (*first_metric)(void *context, int64_t attempt, const char *log_path);
+    int64_t (*read_on)(void *context, int64_t attempt, const char *log_path);
     /* To be called, from `wait`, when an attempt has got its reference only after its start. */
     void (*referred)(void *context, int64_t attempt, const char *reference);
     void *context;
     char *const *environment; /* the runner's own */
-    const struct allocation *allocation; /* of Slurm, to run in; NULL: none */
+    /* For executors that run within a batch system's allocation. */
+    const struct allocation *allocation;
 };
 typedef int executor_create(const struct executor_options *options, struct executor **out, struct error *e);
 

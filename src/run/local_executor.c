@@ -2,20 +2,19 @@
 
 #include <stdlib.h>
 
-#include "run/cgroup.h"
-#include "run/guardian.h"
-#include "run/slurm_steps.h"
+#include "process/cgroup.h"
+#include "process/guardian.h"
 #include "util/memory.h"
 
 struct local_executor {
     struct executor base;
-    struct executor_methods methods;
+    struct executor_methods methods; /* under the proxy's name */
+    struct local_proxy proxy;        /* `launch` is NULL: processes here are the jobs */
     struct supervisor *supervisor;
-    struct slurm_steps *steps; /* NULL: on this machine itself */
-    int guardian; /* see run/guardian.h; -1: none */
+    int guardian; /* see process/guardian.h; -1: none */
     const char *token;
-    bool started_any;
-    char *cgroup; /* see run/cgroup.h; NULL: none */
+    bool grouped; /* in a cgroup of its own, or not to be in one */
+    char *cgroup; /* see process/cgroup.h; NULL: none */
 };
 
 static struct local_executor *local(struct executor *x)
@@ -28,21 +27,23 @@ static const struct local_executor *local_const(const struct executor *x)
     return (const struct local_executor *)x;
 }
 
-static struct whereabouts start(struct executor *x, const struct launch *launch, const struct flight *flight)
+static struct location start(struct executor *x, const struct launch *launch, const struct running_attempt *attempt)
 {
-    struct slurm_steps *steps = local(x)->steps;
-    /* A run that starts nothing is spared the move, which may take 20 ms. Slurm has groups of its own. */
-    if (!local(x)->started_any && !steps)
+    const struct local_proxy *proxy = &local(x)->proxy;
+    /* A run that starts nothing is spared the move, which may take 20 ms. */
+    if (!local(x)->grouped)
         local(x)->cgroup = cgroup_enter(local(x)->token);
-    local(x)->started_any = true;
-    return supervisor_start(local(x)->supervisor, steps ? slurm_steps_launch(steps, launch, flight) : launch);
+    local(x)->grouped = true;
+    return supervisor_start(local(x)->supervisor,
+                            proxy->launch ? proxy->launch(proxy->context, launch, attempt) : launch);
 }
 
 static size_t wait_for_ends(struct executor *x, int64_t timeout_ms, struct outcome *out, size_t room, struct wake *wake)
 {
-    size_t n = supervisor_wait(local(x)->supervisor, timeout_ms, out, room, &wake->bits, &wake->signal);
-    for (size_t i = 0; local(x)->steps && i < n; i++)
-        slurm_steps_ended(local(x)->steps, &out[i]);
+    const struct local_proxy *proxy = &local(x)->proxy;
+    size_t n = supervisor_wait(local(x)->supervisor, timeout_ms, out, room, wake);
+    for (size_t i = 0; i < n && proxy->ended; i++)
+        proxy->ended(proxy->context, &out[i]);
     return n;
 }
 
@@ -73,7 +74,8 @@ static void local_executor_free(struct executor *x)
     supervisor_free(local(x)->supervisor);
     cgroup_leave(local(x)->cgroup);
     guardian_dismiss(local(x)->guardian);
-    slurm_steps_free(local(x)->steps);
+    if (local(x)->proxy.free)
+        local(x)->proxy.free(local(x)->proxy.context);
     free(x);
 }
 
@@ -87,7 +89,8 @@ static const struct executor_methods methods = {
     .free = local_executor_free,
 };
 
-int local_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
+int local_executor_create_proxy(const struct executor_options *options, const struct local_proxy *proxy,
+                                struct executor **out, struct error *e)
 {
     struct local_executor *x = xcalloc(1, sizeof *x);
     struct supervisor_options supervisor = {
@@ -95,23 +98,27 @@ int local_executor_create(const struct executor_options *options, struct executo
         .scratch_dir = options->scratch_dir,
         .token_prefix = options->token_prefix,
         .first_metric = options->first_metric,
+        .read_on = options->read_on,
         .context = options->context,
-        .terminate = options->allocation ? slurm_steps_terminate : NULL,
+        .terminate = proxy->terminate,
+        .terminate_context = proxy->context,
     };
     x->methods = methods;
-    x->methods.name = options->allocation ? "slurm-step" : "local";
+    x->methods.name = proxy->name;
     x->base.methods = &x->methods;
-    x->guardian = -1;
+    x->proxy = *proxy;
     x->token = options->token_prefix;
-    int rc = options->allocation ? slurm_steps_create(options, &x->steps, e) : 0;
-    if (rc == 0) {
-        supervisor.terminate_context = x->steps;
-        x->guardian = guardian_start(options->token_prefix, options->sweep->job.grace_ms);
-        rc = supervisor_create(&supervisor, &x->supervisor, e);
-    }
+    x->grouped = proxy->terminate != NULL;
+    x->guardian = guardian_start(options->token_prefix, options->sweep->job.grace_ms);
+    int rc = supervisor_create(&supervisor, &x->supervisor, e);
     if (rc < 0)
         local_executor_free(&x->base);
     else
         *out = &x->base;
     return rc;
+}
+
+int local_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
+{
+    return local_executor_create_proxy(options, &(struct local_proxy){.name = "local"}, out, e);
 }

@@ -4,70 +4,70 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/own_metrics.h"
+#include "process/log_cap.h"
 #include "util/buffer.h"
 #include "util/fault.h"
 #include "util/memory.h"
 
 /* Names of metrics in a message, and how long they may be. */
-#define REPORTED_TOLD 5
-#define REPORTED_BYTES 40
+#define METRICS_NAMED 5
+#define METRIC_NAME_BYTES 40
 
 static const struct metric undeclared = {.take = TAKE_MEDIAN};
 
 static const struct metric *declared(const struct sweep *s, const char *name)
 {
-    for (size_t i = 0; i < s->job.metric_count; i++)
-        if (strcmp(s->job.metrics[i].name, name) == 0)
-            return &s->job.metrics[i];
-    return &undeclared;
-}
-
-/* The values of one metric in the order in which they came, without those of steps that do not count; if there are no
- * others, the last of them alone. *early is how many steps came before. The caller's. */
-static double *values_of(const struct sample_list *l, size_t metric, const struct job_config *job, size_t *count,
-                         int64_t *early)
-{
-    double *values = xcalloc(l->count + 1, sizeof *values), last = 0;
-    bool any = false;
-    *count = 0;
-    *early = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        const int64_t step = l->samples[i].step;
-        if (l->samples[i].metric != metric)
-            continue;
-        any = true;
-        last = l->samples[i].value;
-        *early += step < job->first_step;
-        if (step >= job->first_step && (job->last_step == 0 || step <= job->last_step))
-            values[(*count)++] = last;
-    }
-    if (*count == 0 && any)
-        values[(*count)++] = last;
-    return values;
+    const struct metric *m = job_find_metric(&s->job, name);
+    return m ? m : &undeclared;
 }
 
 static struct summary summary_of(const struct recording *r, size_t metric)
 {
-    const struct metric *m = declared(r->sweep, r->samples.names[metric]);
-    size_t count;
-    int64_t early;
-    double *values = values_of(&r->samples, metric, &r->sweep->job, &count, &early);
-    struct summary s = summarise(values, count, m->warmup - early, m->take);
-    free(values);
-    return s;
+    return sample_list_summarise(&r->samples, metric, declared(r->sweep, r->samples.names[metric])->take);
 }
 
-static void find_objective(struct recording *r)
+static bool was_reported(const struct sample_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->name_count; i++)
+        if (strcmp(l->names[i], name) == 0 && l->series[i].tally.reported > 0)
+            return true;
+    return false;
+}
+
+/* Of a derived objective: all that it reads is there, and its steps are those of the first. */
+static void find_inputs(struct recording *r, const char *const *read)
+{
+    r->has_objective = true;
+    r->objective = NAN;
+    for (size_t k = 0; read[k]; k++)
+        r->has_objective &= was_reported(&r->samples, read[k]);
+    for (size_t i = 0; read[0] && i < r->samples.name_count; i++) {
+        if (strcmp(r->samples.names[i], read[0]) != 0)
+            continue;
+        r->counted_steps = summary_of(r, i).count;
+        r->last_step = r->samples.series[i].tally.last_step;
+    }
+}
+
+static void find_objective(struct recording *r, const struct measures *measures)
 {
     if (r->sweep->objective_count == 0)
         return;
+    const char *const *read = measures_inputs(measures, r->sweep->objectives[0].metric);
+    if (read) {
+        r->is_derived = true;
+        find_inputs(r, read);
+        return;
+    }
     for (size_t i = 0; i < r->samples.name_count; i++) {
         if (strcmp(r->samples.names[i], r->sweep->objectives[0].metric) != 0)
             continue;
-        struct summary s = summary_of(r, i);
-        r->has_objective = s.count > 0;
-        r->objective = s.value;
-        r->counted_steps = s.count;
+        r->summary = summary_of(r, i);
+        r->has_objective = r->summary.reported > 0;
+        r->objective = r->summary.value;
+        r->counted_steps = r->summary.count;
+        r->last_step = r->samples.series[i].tally.last_step;
     }
 }
 
@@ -76,21 +76,27 @@ static int64_t milliseconds(struct timeval t)
     return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
 }
 
-/* The message and the end of the output are the only texts of a job's own that are recorded. */
+/* The messages and the end of the output are the only texts of a job's own that are recorded. */
 static void redact(struct recording *r, const struct secrets *secrets)
 {
-    char *message = r->verdict.message, *tail = (char *)r->end.log_tail;
+    char *message = r->verdict.message, *consequence = r->verdict.consequence, *tail = (char *)r->end.log_tail;
     r->verdict.message = secrets_redact(secrets, message);
+    r->verdict.consequence = secrets_redact(secrets, consequence);
     r->end.message = r->verdict.message;
+    r->end.consequence = r->verdict.consequence;
     r->end.log_tail = secrets_redact(secrets, tail);
     free(message);
+    free(consequence);
     free(tail);
 }
 
+/* What became of it is no fault of the job. */
 static void declare_lost(struct recording *r, char *message)
 {
+    r->blame = BLAME_HOST;
     free(r->verdict.message);
-    r->verdict = (struct verdict){FAILURE_LOST, message};
+    free(r->verdict.consequence);
+    r->verdict = (struct verdict){FAILURE_LOST, message, NULL};
 }
 
 /* What a job reported and cannot be read, or could not be written, is lost, and no verdict on the job. */
@@ -101,54 +107,162 @@ static void judge_unread(struct recording *r, const struct outcome *o)
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
         declare_lost(r, xasprintf("what it reported cannot be read: %s", strerror(r->samples.read_error)));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
-        declare_lost(r, xstrdup("the disk of its output is full: what it reported may be cut off; free some space, then"
-                                " run with --retry-failed"));
+        declare_lost(r, xstrdup("the disk of its output is full: what it reported may be cut off"));
+}
+
+/* A job that ends well has not gone well where its objective is no number in the end. */
+static void judge_diverged(struct recording *r)
+{
+    const struct summary *s = &r->summary;
+    struct buffer text = BUFFER_INIT;
+    if (r->verdict.failure || !r->has_objective || r->is_derived || (isfinite(s->value) && s->ended_finite))
+        return;
+    const int64_t all = s->count + s->not_finite;
+    buffer_printf(&text, "%s ended as no finite number: %lld of %lld samples that count are NaN or infinite",
+                  r->sweep->objectives[0].metric, (long long)s->not_finite, (long long)all);
+    free(r->verdict.message);
+    r->verdict = (struct verdict){FAILURE_DIVERGED, buffer_take(&text), r->verdict.consequence};
 }
 
 /* "; it reported loss, step_time": a name that is misspelt is seen at once. */
 static void add_reported(const struct sample_list *l, struct buffer *text)
 {
-    size_t told = 0;
-    for (size_t m = 0; m < l->name_count && told < REPORTED_TOLD; m++) {
-        size_t i = 0;
-        while (i < l->count && l->samples[i].metric != m)
-            i++;
-        if (i == l->count || strlen(l->names[m]) > REPORTED_BYTES)
+    size_t named = 0;
+    for (size_t m = 0; m < l->name_count && named < METRICS_NAMED; m++) {
+        if (l->series[m].tally.reported == 0 || strlen(l->names[m]) > METRIC_NAME_BYTES)
             continue;
-        buffer_printf(text, "%s%s", told ? ", " : "; it reported ", l->names[m]);
-        told++;
+        buffer_printf(text, "%s%s", named ? ", " : "; it reported ", l->names[m]);
+        named++;
     }
 }
 
+/* The verdict does not know which metric it is, nor from what it is worked out. */
+static void add_objective(const struct recording *r, const struct measures *measures, struct buffer *text)
+{
+    static const char unnamed[] = "the objective";
+    const char *name = r->sweep->objectives[0].metric, *message = r->verdict.message;
+    const char *at = strstr(message, unnamed);
+    const char *const *read = measures_inputs(measures, name);
+    if (!at) {
+        buffer_add_text(text, message);
+        return;
+    }
+    at += strlen(unnamed);
+    buffer_add(text, message, (size_t)(at - message));
+    buffer_printf(text, " %s", name);
+    for (size_t i = 0; read && read[i]; i++)
+        buffer_printf(text, "%s%s", i ? ", " : " (worked out from ", read[i]);
+    buffer_printf(text, "%s%s", read && read[0] ? ")" : "", at);
+}
+
 /* What there is instead of the objective. */
-static void explain_missing(struct recording *r)
+static void explain_missing(struct recording *r, const struct measures *measures)
 {
     struct buffer text = BUFFER_INIT;
     if (r->verdict.failure != FAILURE_NO_METRIC)
         return;
-    buffer_add_text(&text, r->verdict.message);
+    add_objective(r, measures, &text);
     add_reported(&r->samples, &text);
     if (r->samples.malformed_metrics > 0)
         buffer_printf(&text, "; lines of its metrics file that are no JSON objects: %zu", r->samples.malformed_metrics);
+    if (r->samples.oversized_files > 0)
+        buffer_printf(&text, "; JSON files that are too large to be read: %zu", r->samples.oversized_files);
     free(r->verdict.message);
     r->verdict.message = buffer_take(&text);
+}
+
+/* What caps have kept out of the summaries. */
+static char *describe_left_out(const struct sample_list *l)
+{
+    const struct {
+        const char *what;
+        int64_t count;
+    } parts[] = {{"bytes of output that were written faster than they could be read", l->unread_bytes},
+                 {"lines of JSON over 4 MiB", (int64_t)l->oversized_lines},
+                 {"JSON files over 16 MiB", (int64_t)l->oversized_files},
+                 {"samples of metrics after the first 1,000", (int64_t)l->nameless}};
+    struct buffer text = BUFFER_INIT;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].count > 0)
+            buffer_printf(&text, "%s%s: %lld", text.length ? "; " : "", parts[i].what, (long long)parts[i].count);
+    if (text.length == 0)
+        return NULL;
+    return buffer_take(&text);
+}
+
+/* How many samples of each metric are kept; the caller's. */
+static int64_t *count_kept(const struct sample_list *l)
+{
+    int64_t *kept = xcalloc(l->name_count + 1, sizeof *kept);
+    for (size_t i = 0; i < l->count; i++)
+        kept[l->samples[i].metric]++;
+    return kept;
+}
+
+/* Whoever chose it wanted no more of it than this: nothing that counts is missing. */
+static bool has_all_steps(const struct recording *r)
+{
+    const int64_t last = r->sweep->job.last_step;
+    return last > 0 && r->counted_steps > 0 && r->last_step >= last;
+}
+
+static double own_value(enum own_metric metric, const struct outcome *o, int64_t attempt_number)
+{
+    switch (metric) {
+    case OWN_DURATION:
+        return (double)o->duration_ms / 1000;
+    case OWN_CPU_TIME:
+        return (double)(milliseconds(o->usage.ru_utime) + milliseconds(o->usage.ru_stime)) / 1000;
+    case OWN_MAX_RSS:
+        return (double)o->usage.ru_maxrss * 1024;
+    case OWN_ATTEMPTS:
+        return (double)attempt_number;
+    case OWN_DEVICE_MEMORY:
+        return (double)o->device_bytes;
+    default:
+        return 0;
+    }
+}
+
+/* What was seen from outside, where it is an objective and the job says nothing of that name itself. Of a job that did
+ * not come to its end it is no measurement. */
+static void add_own_metrics(struct recording *r, const struct outcome *o, int64_t attempt_number)
+{
+    if (o->ending != ENDING_EXITED || o->exit_code != 0)
+        return;
+    for (size_t i = 0; i < r->sweep->objective_count; i++) {
+        const char *name = r->sweep->objectives[i].metric;
+        double value = own_value(own_metric_by_name(name), o, attempt_number);
+        if (value > 0 && !was_reported(&r->samples, name))
+            sample_list_add_seen(&r->samples, name, value);
+    }
 }
 
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
     struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
-    readers_read(context->readers, o->log_path, o->metrics_path, context->job_dir, &r.samples);
+    if (context->reading)
+        output_reading_finish(context->reading, o->log_path, o->metrics_path, context->job_dir, &r.samples);
+    else
+        readers_read(context->readers, o->log_path, o->metrics_path, context->job_dir, &r.samples);
     if (o->device_bytes > 0)
-        sample_list_add(&r.samples, "device_memory_peak", (double)o->device_bytes);
-    find_objective(&r);
-    r.verdict = classify(context->classifier, o, o->log_path, context->sweep->objective_count > 0, r.has_objective);
+        sample_list_add_seen(&r.samples, DEVICE_MEMORY_METRIC, (double)o->device_bytes);
+    r.saw_device_memory = o->device_bytes > 0;
+    add_own_metrics(&r, o, context->attempt_number);
+    find_objective(&r, context->measures);
+    const struct attempt_output output = {o->log_path, context->job_dir};
+    r.verdict = classify(context->classifier, o, &output, context->sweep->objective_count > 0, r.has_objective);
+    if (o->ending == ENDING_LOST)
+        r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
     judge_unread(&r, o);
-    explain_missing(&r);
+    judge_diverged(&r);
+    explain_missing(&r, context->measures);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = (struct attempt_end){
         .failure = r.failure,
         .message = r.verdict.message,
+        .left_out = describe_left_out(&r.samples),
         .log_tail = o->log_path ? log_tail(o->log_path, TAIL_BYTES) : NULL,
         .ended_ms = o->ended_wall_ms,
         .duration_ms = o->duration_ms,
@@ -159,14 +273,17 @@ void recording_make(const struct recording_context *context, const struct outcom
         .system_ms = milliseconds(o->usage.ru_stime),
         .max_rss_bytes = (int64_t)o->usage.ru_maxrss * 1024,
         .leftovers = o->leftover_count,
+        .unwatched_ms = o->unwatched_ms,
         .log_bytes = o->log_bytes,
         .reference = o->reference ? xstrdup(o->reference) : NULL,
         .host = o->host ? xstrdup(o->host) : NULL,
         .cancelled_elsewhere = o->ending == ENDING_ABORTED,
     };
-    if (o->ending == ENDING_STOPPED && !r.failure)
+    if (o->ending == ENDING_STOPPED && !r.failure && !has_all_steps(&r))
         r.end.stopped_steps = r.counted_steps;
     redact(&r, context->secrets);
+    if (o->log_path && o->log_cap_bytes > 0)
+        log_cap_compact(o->log_path, o->log_bytes, o->log_cap_bytes);
     *out = r;
 }
 
@@ -183,31 +300,80 @@ static int store_samples(struct attempt_store *store, int64_t attempt_id, const 
 
 static int store_summaries(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
 {
-    for (size_t i = 0; i < r->samples.name_count; i++) {
+    int64_t *kept = count_kept(&r->samples);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < r->samples.name_count; i++) {
         struct summary s = summary_of(r, i);
-        const struct summary_row row = {s.value, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90, s.count};
-        if (s.count > 0 && attempt_record_summary(store, attempt_id, r->samples.names[i], &row, e) < 0)
-            return -1;
+        const struct summary_row row = {.value = s.value,
+                                        .mean = s.mean,
+                                        .median = s.median,
+                                        .minimum = s.minimum,
+                                        .maximum = s.maximum,
+                                        .stddev = s.stddev,
+                                        .p90 = s.p90,
+                                        .count = s.count,
+                                        .not_finite = s.not_finite,
+                                        .reported = s.reported,
+                                        .kept = kept[i]};
+        if (s.reported > 0)
+            rc = attempt_record_summary(store, attempt_id, r->samples.names[i], &row, e);
     }
+    free(kept);
+    return rc;
+}
+
+/* What the attempt's row is about to say. */
+static struct seen_values seen_of(const struct recording *r, const struct claim *claim)
+{
+    struct seen_values seen = {.is_ok = !r->failure};
+    seen.values[OWN_DURATION] = (double)r->end.duration_ms / 1000;
+    seen.values[OWN_CPU_TIME] = (double)(r->end.user_ms + r->end.system_ms) / 1000;
+    seen.values[OWN_MAX_RSS] = (double)r->end.max_rss_bytes;
+    seen.values[OWN_ATTEMPTS] = (double)claim->number;
+    seen.values[OWN_DEVICE_MEMORY] = NAN;
+    return seen;
+}
+
+static int store_measures(const struct recording_target *target, const struct claim *claim, struct recording *r,
+                          struct error *e)
+{
+    const struct seen_values seen = seen_of(r, claim);
+    struct measured measured;
+    if (!target->measures)
+        return 0;
+    if (measures_record(target->measures, target->db, claim->attempt_id, &seen, &measured, e) < 0)
+        return -1;
+    r->is_infeasible = !r->failure && !measured.is_feasible;
+    if (measured.is_derived)
+        r->objective = measured.objective;
     return 0;
 }
 
-int recording_store(struct attempt_store *store, const struct claim *claim, const char *directory, struct recording *r,
-                    struct error *e)
+int recording_store(const struct recording_target *target, const struct claim *claim, const char *directory,
+                    struct recording *r, struct error *e)
 {
+    struct attempt_store *store = target->store;
     r->end.attempt_id = claim->attempt_id;
     r->end.job_id = claim->job_id;
     r->end.directory = r->kept_files ? directory : NULL;
+    r->end.blame = r->blame;
+    if (r->hold) {
+        r->job_end = JOB_END_HELD;
+        return attempt_hold(store, claim, r->hold, e);
+    }
     bool running;
     if (attempt_is_running(store, claim->attempt_id, &running, e) < 0)
         return -1;
-    r->fate = FATE_GONE;
+    r->job_end = JOB_END_GONE;
     if (!running)
         return 0;
-    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_summaries(store, claim->attempt_id, r, e) < 0)
+    if (r->saw_device_memory && attempt_define_device_memory(store, e) < 0)
+        return -1;
+    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_summaries(store, claim->attempt_id, r, e) < 0 ||
+        store_measures(target, claim, r, e) < 0)
         return -1;
     FAULT(SAMPLES_WRITTEN);
-    int rc = attempt_record_end(store, &r->end, &r->fate, e);
+    int rc = attempt_record_end(store, &r->end, &r->job_end, e);
     FAULT(JOB_FINISHED);
     return rc;
 }
@@ -215,7 +381,10 @@ int recording_store(struct attempt_store *store, const struct claim *claim, cons
 void recording_free(struct recording *r)
 {
     free(r->verdict.message);
+    free(r->hold);
+    free(r->verdict.consequence);
     free((char *)r->end.log_tail);
+    free((char *)r->end.left_out);
     free((char *)r->end.reference);
     free((char *)r->end.host);
     sample_list_free(&r->samples);

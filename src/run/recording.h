@@ -2,10 +2,11 @@
 #ifndef MESHSWEEP_RUN_RECORDING_H
 #define MESHSWEEP_RUN_RECORDING_H
 
-#include "config/secrets.h"
-#include "run/classify.h"
-#include "run/readers.h"
-#include "run/supervisor.h"
+#include "measures/measures.h"
+#include "metrics/classify.h"
+#include "metrics/reading.h"
+#include "process/supervisor.h"
+#include "secrets/secrets.h"
 #include "store/attempts.h"
 
 #define TAIL_BYTES 4096 /* of an attempt's output kept in the database */
@@ -14,31 +15,48 @@ struct recording_context {
     const struct sweep *sweep;
     const struct reader_set *readers;
     const struct classifier *classifier;
-    const struct secrets *secrets; /* redacted in the message and the output's end */
+    const struct secrets *secrets;   /* redacted in the message and the output's end */
+    const struct measures *measures; /* NULL: none */
     const char *job_dir;
+    int64_t attempt_number;
+    struct output_reading *reading; /* of what was followed of the output; NULL: nothing was */
 };
 
 /* Everything that an attempt's end comes to. */
 struct recording {
     struct verdict verdict;
     const char *failure; /* the verdict's class; NULL: ok */
+    enum blame blame;    /* what a failure is put down to */
+    char *hold;          /* why it is to be as if it had never been claimed, and its job held; NULL: it is recorded */
     struct sample_list samples;
     struct attempt_end end; /* without ids and directory; texts owned by the recording */
     bool kept_files;
-    bool has_objective;
-    double objective;
-    int64_t counted_steps; /* samples of the objective behind it */
+    bool saw_device_memory;
+    bool has_objective;     /* of a derived one: all that it reads was reported */
+    bool is_derived;        /* the objective is worked out from other metrics */
+    double objective;       /* NaN: what was reported came to no number; of a derived metric: after recording_store */
+    bool is_infeasible;     /* after recording_store: it cannot win, for what [sweep] subject_to asks for */
+    struct summary summary; /* of the objective, where it was reported */
+    int64_t counted_steps;  /* samples of the objective behind it */
+    int64_t last_step;      /* of the objective, whether it counts or not */
     int64_t duration_ms;
     const struct sweep *sweep;
-    enum job_fate fate; /* after recording_store */
+    enum job_end job_end; /* after recording_store */
 };
 
+/* Reads what was not followed, then cuts the output to its bound (outcome's log_cap_bytes). Takes time in proportion to
+ * what there is to read. */
 void recording_make(const struct recording_context *context, const struct outcome *outcome, struct recording *out);
 
-/* Writes samples, summaries, the attempt and the job's new state; inside the caller's transaction. Nothing (FATE_GONE)
- * when the attempt was deleted while it ran. */
-int recording_store(struct attempt_store *store, const struct claim *claim, const char *directory, struct recording *r,
-                    struct error *e);
+/* Writes samples, summaries, the attempt and the job's new state; inside the caller's transaction. Nothing
+ * (JOB_END_GONE) when the attempt was deleted while it ran; with `hold` no attempt is left. */
+struct recording_target {
+    struct db *db;
+    struct attempt_store *store;
+    struct measures *measures; /* NULL: none */
+};
+int recording_store(const struct recording_target *target, const struct claim *claim, const char *directory,
+                    struct recording *r, struct error *e);
 void recording_free(struct recording *r);
 
 #endif

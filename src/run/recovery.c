@@ -4,12 +4,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "run/capture.h"
-#include "run/predecessor.h"
-#include "run/process_table.h"
-#include "run/provenance.h"
-#include "run/versions.h"
-#include "run/salvage.h"
+#include "process/capture.h"
+#include "process/process_table.h"
+#include "provenance/provenance.h"
+#include "provenance/versions.h"
+#include "run/previous_runner.h"
+#include "run/recover_output.h"
 #include "util/fault.h"
 
 /* In a transaction of its own: the files are moved whether or not what follows succeeds. */
@@ -18,7 +18,7 @@ static int save_outputs(const struct runner_options *o, const char *scratch, con
 {
     if (db_begin(o->db, e) < 0)
         return -1;
-    if (salvage_outputs(o->db, scratch, o->directory, secrets, e) < 0) {
+    if (recover_outputs(o->db, scratch, o->directory, secrets, e) < 0) {
         db_rollback(o->db);
         return -1;
     }
@@ -28,7 +28,7 @@ static int save_outputs(const struct runner_options *o, const char *scratch, con
 static int end_left_processes(const struct runner_options *o, const struct runner_process *dead, struct error *e)
 {
     char *token = runner_token(o->identity, dead->id, dead->pid);
-    int rc = supervisor_end_strays(token, o->space->sweep->job.grace_ms, e);
+    int rc = supervisor_end_escaped(token, o->space->sweep->job.grace_ms, e);
     free(token);
     return rc;
 }
@@ -38,14 +38,14 @@ int recovery_clean(const struct runner_options *o, const char *scratch, const st
 {
     /* A runner that died between a record and the end of what escaped from that job left no open attempt. */
     struct runner_process last;
-    if (predecessor_check(o->db, &last, after_death, e) < 0)
+    if (previous_runner_check(o->db, &last, after_death, e) < 0)
         return -1;
     if (*after_death && end_left_processes(o, &last, e) < 0)
         return -1;
     if (*after_death && save_outputs(o, scratch, secrets, e) < 0)
         return -1;
     capture_tidy(scratch);
-    FAULT(SALVAGED);
+    FAULT(OUTPUT_RECOVERED);
     return 0;
 }
 
@@ -62,9 +62,8 @@ int recovery_record_runner(const struct runner_options *o, int64_t *runner_id, s
     uname(&machine);
     const struct job_config *job = &o->space->sweep->job;
     char *versions = versions_json(job, o->environment);
-    char *provenance = provenance_json(NULL, o->environment, job->secrets, versions);
-    const struct runner_row row = {machine.nodename, boot_id_read(boot), provenance, getpid(),
-                                   own_start_ticks()};
+    char *provenance = provenance_json(NULL, o->environment, job->pass_environment, job->secrets, versions);
+    const struct runner_row row = {machine.nodename, boot_id_read(boot), provenance, getpid(), own_start_ticks()};
     int rc = runner_record(o->db, &row, runner_id, e);
     FAULT(RUNNER_RECORDED);
     free(provenance);
@@ -72,15 +71,24 @@ int recovery_record_runner(const struct runner_options *o, int64_t *runner_id, s
     return rc;
 }
 
-static int adopt(struct db *db, int64_t runner_id, const struct left_attempts *left, struct error *e)
+static int adopt(struct db *db, int64_t runner_id, const struct recovered_attempts *left, struct error *e)
 {
     for (size_t i = 0; i < left->count; i++)
-        if (left->items[i].taken && left_attempt_adopt(db, left->items[i].claim.attempt_id, runner_id, e) < 0)
+        if (left->items[i].taken && recovered_attempt_adopt(db, left->items[i].claim.attempt_id, runner_id, e) < 0)
             return -1;
     return 0;
 }
 
-static int write_rows(const struct runner_options *o, int64_t runner_id, const struct left_attempts *left,
+/* Whether their host can run them now is found out by starting one. */
+static int let_all_go(const struct runner_options *o, struct error *e)
+{
+    int64_t count;
+    if (jobs_let_go(o->db, o->sweep_id, INT64_MAX, &count, e) < 0)
+        return -1;
+    return o->release ? jobs_forget_losses(o->db, o->sweep_id, &count, e) : 0;
+}
+
+static int write_rows(const struct runner_options *o, int64_t runner_id, const struct recovered_attempts *left,
                       struct run_result *result, struct error *e)
 {
     const struct sweep *sweep = o->space->sweep;
@@ -94,15 +102,17 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
         .most = o->job_limit,
         .in_order = !o->source,
     };
-    if (adopt(o->db, runner_id, left, e) < 0 ||
-        attempts_recover(o->db, runner_id, &policy, &result->recovered, e) < 0 ||
-        jobs_requeue(o->db, &request, &result->requeued, e) < 0)
+    struct recovered_counts recovered = {0, 0};
+    if (adopt(o->db, runner_id, left, e) < 0 || attempts_recover(o->db, runner_id, &policy, &recovered, e) < 0 ||
+        let_all_go(o, e) < 0 || jobs_requeue(o->db, &request, &result->requeued, e) < 0)
         return -1;
+    result->recovered = recovered.lost;
+    result->aside = o->release ? 0 : recovered.aside;
     FAULT(REQUEUED);
     return 0;
 }
 
-int recovery_rows(const struct runner_options *o, int64_t runner_id, const struct left_attempts *left,
+int recovery_rows(const struct runner_options *o, int64_t runner_id, const struct recovered_attempts *left,
                   struct run_result *result, struct error *e)
 {
     if (db_begin(o->db, e) < 0)

@@ -3,271 +3,291 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "run/claims.h"
-#include "run/device_keeper.h"
-#include "run/landings.h"
-#include "run/local_executor.h"
-#include "run/predecessor.h"
-#include "run/recovery.h"
-#include "run/starter.h"
-#include "run/tally.h"
-#include "run/turn.h"
-#include "run/waits.h"
-#include "store/result_views.h"
+#include "config/declared_secrets.h"
+#include "results/views.h"
+#include "run/run_counts.h"
+#include "run/run_state.h"
+#include "space/job_texts.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/file.h"
 #include "util/memory.h"
 
-#define COMMIT_WITHIN_MS 100  /* what has ended waits at most this long for others to share its commit */
-#define STARTS_WITHIN_MS 5    /* so do starts while nothing ends */
-#define TURN_WITHIN_MS 1      /* how often to look whether a turn has been written */
+#define COMMIT_WITHIN_MS 100 /* what has ended waits at most this long for others to share its commit */
+#define STARTS_WITHIN_MS 5   /* so do starts while nothing ends */
+#define LOOK_WITHIN_MS 1     /* how often to look whether a batch has been written */
+#define COMMIT_LOOK_MS 20    /* how often to look for news while nothing but a commit can go on */
 #define COUNTS_EVERY_MS 200
-#define WATCH_EVERY_MS 1000   /* how often a claim source is asked about a running attempt */
+#define WATCH_EVERY_MS 1000 /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
 #define LOCKED_LOOK_MS 100
-
-struct runner {
-    const struct runner_options *options;
-    struct db *db;
-    struct executor *executor;
-    struct attempt_store *store;
-    struct claim_source in_order;
-    const struct claim_source *source;
-    struct starter starter;
-    struct reader_set *readers;
-    struct classifier *classifier;
-    struct secrets secrets;
-    char *scratch;
-    char *token;  /* of this runner's processes: see executor_options */
-    int64_t runner_id;
-    struct left_attempts left; /* by earlier runners, to an executor whose jobs survive them */
-    struct pruning *pruning;
-    struct claims claims;
-    struct flight *flights;
-    size_t flight_count;
-    struct device_keeper *keeper; /* NULL: there are no devices to give */
-    struct landings landings;
-    struct turn turn;
-    bool unrecorded_starts;
-    bool draining, cancelling;
-    bool leaving; /* what runs goes on without this runner */
-    bool measured;    /* some attempt brought a metric */
-    bool after_death; /* the runner before this one did not come to its end */
-    int interrupts;
-    int64_t started_count;
-    int64_t began_ms, counts_told_ms;
-    struct waits waits;
-    struct run_result result;
-};
-
-/* --- setting up --- */
-
-static bool log_has_metric(void *context, const char *log_path)
-{
-    struct runner *r = context;
-    return readers_any(r->readers, log_path);
-}
-
-/* Where jobs outlive their runner the name of one is worth a record of its own: whoever looks at Slurm's queue finds
- * the row. */
-static void note_reference(void *context, int64_t attempt, const char *reference)
-{
-    struct runner *r = context;
-    for (size_t i = 0; i < r->flight_count; i++) {
-        struct flight *f = &r->flights[i];
-        if (f->claim.attempt_id != attempt)
-            continue;
-        free((char *)f->start.reference);
-        f->start.reference = xstrdup(reference);
-        f->reference_due = f->start_recorded;
-        r->unrecorded_starts |= f->reference_due;
-    }
-}
-
-static int create_executor(struct runner *r, struct error *e)
-{
-    const struct runner_options *o = r->options;
-    r->token = runner_token(o->identity, r->runner_id, getpid());
-    const struct executor_options options = {
-        .slots = o->slots,
-        .directory = o->directory,
-        .scratch_dir = r->scratch,
-        .token_prefix = r->token,
-        .sweep = o->space->sweep,
-        .first_metric = log_has_metric,
-        .referred = note_reference,
-        .environment = o->environment,
-        .allocation = o->allocation,
-        .context = r,
-    };
-    executor_create *create = o->executor ? o->executor : local_executor_create;
-    if (create(&options, &r->executor, e) < 0)
-        return -1;
-    r->starter.executor = r->executor;
-    return 0;
-}
-
-static int recover(struct runner *r, struct error *e)
-{
-    if (recovery_clean(r->options, r->scratch, &r->secrets, &r->after_death, e) < 0 ||
-        recovery_record_runner(r->options, &r->runner_id, e) < 0 || create_executor(r, e) < 0)
-        return -1;
-    const struct executor_methods *m = r->executor->methods;
-    if (left_attempts_none_elsewhere(r->db, m->name, e) < 0)
-        return -1;
-    if (m->reattach && left_attempts_read(r->db, m->name, &r->left, e) < 0)
-        return -1;
-    if (m->reattach && m->reattach(r->executor, &r->left, e) < 0)
-        return -1;
-    return recovery_rows(r->options, r->runner_id, &r->left, &r->result, e);
-}
-
-static int open_store(struct runner *r, struct error *e)
-{
-    const struct sweep *sweep = r->options->space->sweep;
-    const struct attempt_store_options options = {
-        .sweep_id = r->options->sweep_id,
-        .runner_id = r->runner_id,
-        .repeat = sweep->job.repeat,
-        .objective = sweep->objective_count ? sweep->objectives[0].metric : NULL,
-        .maximise = sweep->objective_count && sweep->objectives[0].maximise,
-        .policy = retry_policy_of(sweep),
-        .only_selected = r->options->only_selected,
-        .executor = r->executor->methods->name,
-    };
-    if (attempt_store_create(r->db, &options, &r->store, e) < 0)
-        return -1;
-    r->in_order = claim_source_in_order(r->store);
-    r->source = r->options->source ? r->options->source : &r->in_order;
-    r->claims = (struct claims){.store = r->store, .source = r->source, .starter = &r->starter,
-                                .pruning = r->pruning, .answer = CLAIM_MORE};
-    turn_open(&r->turn, &(struct landing_place){r->db, r->options->space, r->store, r->source, &r->claims});
-    return starter_open(&r->starter, r->db, e);
-}
-
-static int prune_known(struct runner *r, struct error *e)
-{
-    if (db_begin(r->db, e) < 0)
-        return -1;
-    if (pruning_open(r->options->space, r->db, r->options->sweep_id, &r->pruning, e) < 0) {
-        db_rollback(r->db);
-        return -1;
-    }
-    return db_commit(r->db, e);
-}
-
-static void add_flight(struct runner *r, struct flight f)
-{
-    r->flights = array_grow(r->flights, r->flight_count, sizeof *r->flights);
-    r->flights[r->flight_count++] = f;
-    r->unrecorded_starts |= !f.start_recorded;
-}
-
-static int resume_flights(struct runner *r, struct error *e)
-{
-    for (size_t i = 0; i < r->left.count; i++) {
-        struct flight f;
-        if (!r->left.items[i].taken)
-            continue;
-        if (starter_resume(&r->starter, &r->left.items[i], &f, e) < 0)
-            return -1;
-        add_flight(r, f);
-    }
-    return 0;
-}
-
-static int set_up(struct runner *r, struct error *e)
-{
-    const struct sweep *sweep = r->options->space->sweep;
-    if (reader_set_create(sweep->job.metrics, sweep->job.metric_count, &r->readers, e) < 0 ||
-        classifier_load(r->db, sweep, &r->classifier, e) < 0)
-        return -1;
-    if (recover(r, e) < 0 || prune_known(r, e) < 0 || open_store(r, e) < 0 || resume_flights(r, e) < 0)
-        return -1;
-    return tally_load(&r->result.counts, r->options, e);
-}
+#define PAUSED_LOOK_MS 200 /* how often a run that pauses looks whether it is asked to try at once */
+#define SUSPICION_MS 1000  /* how long a failed start waits for another to tell whose fault it was */
 
 /* --- starting --- */
 
 /* What ran out of memory is recorded first: it may prune what would be started next. */
 static bool prunes(const struct runner *r)
 {
-    return r->landings.witness_due && r->options->space->order;
+    return r->ended.witness_due && r->options->space->order;
+}
+
+static bool failure_is_due(const struct runner *r)
+{
+    return r->ended.failure_due || r->batch.ends.failure_due;
+}
+
+/* Before anything has gone well, how a single job ended may tell that none will. */
+static bool may_pause(const struct runner *r)
+{
+    return r->options->pause_after > 0 && !r->like.went_well;
+}
+
+/* What has ended and is not recorded yet may be such a failure, or the last of those that are alike. */
+static bool may_have_to_pause(const struct runner *r)
+{
+    return may_pause(r) && (failure_is_due(r) || readings_ended_count(r->readings) > 0);
 }
 
 static bool may_start_more(const struct runner *r)
 {
     const struct runner_options *o = r->options;
-    if (r->draining || prunes(r) || (o->job_limit && r->started_count >= o->job_limit))
+    const size_t being_read = readings_ended_count(r->readings);
+    if (r->draining || prunes(r) || (being_read > 0 && r->options->space->order) || may_have_to_pause(r) ||
+        (o->job_limit && r->started_count >= o->job_limit))
         return false;
     /* A failure that is not recorded yet may be the last one allowed. */
-    bool failure_due = r->landings.failure_due || r->turn.ends.failure_due;
-    return !o->max_fail || (r->result.counts.failed_now < o->max_fail && !failure_due);
+    return !o->max_fail || (r->result.counts.failed_now < o->max_fail && !failure_is_due(r) && being_read == 0);
 }
 
 static size_t free_slots(const struct runner *r)
 {
     size_t taken = r->executor->methods->running(r->executor);
-    taken = taken > r->flight_count ? taken : r->flight_count;
+    taken = taken > r->running_count ? taken : r->running_count;
+    /* What a source decides depends on what has ended, also where that is still being read. */
+    taken += r->source->ahead > 0 ? 0 : readings_ended_count(r->readings);
     return taken < r->options->slots ? r->options->slots - taken : 0;
 }
 
-static bool is_chosen(void *context, const struct flight *f)
+static bool is_chosen(void *context, const struct running_attempt *f)
 {
     return f->claim.attempt_id == *(const int64_t *)context;
 }
 
 /* The one place that decides whether a claim may start now, and which; others are passed over. */
-static bool take_next(struct runner *r, struct flight *out)
+static bool take_next(struct runner *r, struct running_attempt *out)
 {
     int64_t chosen = free_slots(r) > 0 ? device_keeper_choose(r->keeper, &r->claims) : 0;
     return chosen > 0 && claims_take(&r->claims, is_chosen, &chosen, out) && device_keeper_give(r->keeper, out);
 }
 
+static void take_end(struct runner *r, struct running_attempt f, struct outcome *outcome);
+
+/* It is the job's own fault that it could not be started. */
+static void blame_suspect(struct runner *r)
+{
+    if (r->suspect.is_there)
+        take_end(r, r->suspect.attempt, &r->suspect.outcome);
+    r->suspect.is_there = false;
+}
+
+/* Another job could be started. */
+static void note_started(struct runner *r, int64_t job_id)
+{
+    blame_suspect(r);
+    int64_t paused_ms = clock_monotonic_ms() - r->host.since_ms;
+    if (!host_watch_started(&r->host, job_id))
+        return;
+    r->let_go_due = true;
+    waits_notify_resumed(paused_ms, r->options);
+}
+
+static bool host_allows_start(struct runner *r)
+{
+    if (!r->host.is_paused)
+        return true;
+    return r->claims.count > 0 && free_slots(r) > 0 &&
+           host_watch_may_start(&r->host, waits_release_asked(r->options->directory));
+}
+
 static void start_claimed(struct runner *r)
 {
-    struct flight f;
-    while (may_start_more(r) && take_next(r, &f)) {
+    struct running_attempt f;
+    while (may_start_more(r) && !r->start_failed && host_allows_start(r) && take_next(r, &f)) {
         starter_start(&r->starter, &f);
-        add_flight(r, f);
+        f.start_failed = r->start_failed = f.start.slot >= 0 && f.start.pid <= 0;
+        runner_add_running(r, f);
         r->started_count++;
-        tally_start(&r->result.counts);
+        run_counts_start(&r->result.counts);
+        if (!f.start_failed)
+            note_started(r, f.claim.job_id);
     }
 }
 
 /* --- ends --- */
 
-static struct flight take_flight(struct runner *r, int64_t attempt)
+static struct running_attempt take_running(struct runner *r, int64_t attempt)
 {
     size_t i = 0;
-    while (i < r->flight_count && r->flights[i].claim.attempt_id != attempt)
+    while (i < r->running_count && r->running[i].claim.attempt_id != attempt)
         i++;
-    assert(i < r->flight_count);
-    struct flight f = r->flights[i];
-    r->flights[i] = r->flights[--r->flight_count];
+    assert(i < r->running_count);
+    struct running_attempt f = r->running[i];
+    r->running[i] = r->running[--r->running_count];
     return f;
 }
 
 /* Its slot and its devices may be given to another. */
-static struct flight let_go(struct runner *r, struct outcome *outcome)
+static struct running_attempt let_go(struct runner *r, struct outcome *outcome)
 {
-    struct flight f = take_flight(r, outcome->attempt);
+    struct running_attempt f = take_running(r, outcome->attempt);
     outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
     if (outcome->ending == ENDING_LOST && outcome->host)
         device_keeper_lose(r->keeper, outcome->host);
+    run_counts_leave(&r->result.counts);
     FAULT(OUTCOME_TAKEN);
     return f;
 }
 
-static void land(struct runner *r, struct flight f, struct outcome *outcome)
+/* [sweep] share: what lies above them as well; the output of running jobs and what is handed to Slurm stay private. */
+static void share_files(const struct runner *r, const struct running_attempt *f, const struct outcome *outcome)
+{
+    char *job = path_beside(f->job_dir, ".");
+    const char *const paths[] = {r->options->directory, job, f->job_dir, outcome->log_path, outcome->metrics_path};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (paths[i])
+            file_share(paths[i]);
+    free(job);
+}
+
+/* `why`: a sentence. */
+static void pause_for(struct runner *r, int64_t job_id, const char *why, bool on_disk)
+{
+    if (host_watch_hold(&r->host, job_id, why, on_disk))
+        waits_notify_paused(why, r->host.give_up_ms, r->options);
+}
+
+static void take_read_end(struct runner *r, const struct running_attempt *f, struct outcome *outcome,
+                          const struct recording *recording)
+{
+    const int64_t job_id = f->claim.job_id;
+    if (r->options->space->sweep->share)
+        share_files(r, f, outcome);
+    ended_attempts_add(&r->ended, f, outcome, recording);
+    struct recording *recorded = &r->ended.items[r->ended.count - 1].recording;
+    if (recorded->blame == BLAME_HOST && !host_watch_is_host(&r->host, job_id))
+        recorded->blame = BLAME_JOB;
+    else if (recorded->blame == BLAME_HOST)
+        pause_for(r, job_id, recorded->verdict.message, true);
+}
+
+/* Of one that left little. */
+static void take_end(struct runner *r, struct running_attempt f, struct outcome *outcome)
 {
     const struct recording_context context = {.sweep = r->options->space->sweep,
                                               .readers = r->readers,
                                               .classifier = r->classifier,
-                                              .secrets = &r->secrets};
-    landings_add(&r->landings, f, outcome, &context);
+                                              .secrets = &r->secrets,
+                                              .measures = r->options->measures,
+                                              .attempt_number = f.claim.number,
+                                              .job_dir = f.job_dir,
+                                              .reading = readings_take(r->readings, outcome->attempt)};
+    struct recording recording;
+    recording_make(&context, outcome, &recording);
+    output_reading_free(context.reading);
+    take_read_end(r, &f, outcome, &recording);
+}
+
+/* Its job is held, and no attempt of it is left. */
+static void hold(struct runner *r, struct running_attempt f, struct outcome *outcome)
+{
+    const int64_t job_id = f.claim.job_id;
+    const bool on_disk = strcmp(outcome->spawn_stage, "log") == 0 || strcmp(outcome->spawn_stage, "job files") == 0;
+    take_end(r, f, outcome);
+    struct recording *recorded = &r->ended.items[r->ended.count - 1].recording;
+    recorded->hold = xstrdup(recorded->verdict.message);
+    r->started_count--;
+    pause_for(r, job_id, recorded->hold, on_disk);
+}
+
+static void consider_failed_start(struct runner *r, struct running_attempt f, struct outcome *outcome)
+{
+    struct suspect before = r->suspect;
+    r->start_failed = false;
+    switch (host_watch_judge(&r->host, f.claim.job_id, outcome)) {
+    case HOST_BLAMES_JOB:
+        take_end(r, f, outcome);
+        break;
+    case HOST_UNSURE:
+        blame_suspect(r);
+        r->suspect = (struct suspect){true, f, *outcome, clock_monotonic_ms()};
+        break;
+    case HOST_BLAMES_HOST:
+        r->suspect.is_there = false;
+        if (before.is_there)
+            hold(r, before.attempt, &before.outcome);
+        hold(r, f, outcome);
+        break;
+    }
+}
+
+static void receive(struct runner *r, struct running_attempt f, struct outcome *outcome)
+{
+    if (f.start_failed)
+        consider_failed_start(r, f, outcome);
+    else if (readings_are_brief(r->readings, &f, outcome))
+        take_end(r, f, outcome);
+    else
+        readings_add_ended(r->readings, &f, outcome);
+}
+
+static void receive_read(struct runner *r)
+{
+    struct running_attempt f;
+    struct outcome outcome;
+    struct recording recording;
+    readings_turn(r->readings);
+    while (readings_take_ended(r->readings, &f, &outcome, &recording))
+        take_read_end(r, &f, &outcome, &recording);
+}
+
+/* No other start will tell whose fault it was. */
+static void settle_suspect(struct runner *r)
+{
+    bool nothing_to_start = !may_start_more(r) || (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
+    if (r->suspect.is_there && (nothing_to_start || clock_monotonic_ms() - r->suspect.since_ms >= SUSPICION_MS)) {
+        blame_suspect(r);
+        r->host.suspect_job = 0;
+    }
+}
+
+/* Jobs that were held for their host are pending again. */
+static int let_held_go(struct runner *r, struct error *e)
+{
+    const struct retry_policy policy = retry_policy_of(r->options->space->sweep);
+    int64_t count;
+    if (r->batch.is_under_way || r->ended.count > 0)
+        return 0;
+    if (db_begin(r->db, e) < 0)
+        return -1;
+    if (jobs_let_go(r->db, r->options->sweep_id, retry_allowed(&policy, "lost"), &count, e) < 0) {
+        db_rollback(r->db);
+        return -1;
+    }
+    if (db_commit(r->db, e) < 0)
+        return -1;
+    r->let_go_due = false;
+    run_counts_let_go(&r->result.counts, count);
+    if (r->claims.answer == CLAIM_WAIT)
+        r->claims.answer = CLAIM_MORE;
+    return 0;
+}
+
+/* A run that pauses with nothing else to try tries what is held. */
+static bool needs_held(const struct runner *r)
+{
+    return r->host.is_paused && r->claims.count == 0 && host_watch_due_ms(&r->host) == 0 && r->result.counts.held > 0;
 }
 
 /* --- committing --- */
@@ -275,8 +295,8 @@ static void land(struct runner *r, struct flight f, struct outcome *outcome)
 static void note_starts(struct runner *r)
 {
     r->unrecorded_starts = false;
-    for (size_t i = 0; i < r->flight_count; i++)
-        turn_note_start(&r->turn, &r->flights[i]);
+    for (size_t i = 0; i < r->running_count; i++)
+        commit_batch_note_start(&r->batch, &r->running[i]);
 }
 
 /* How many claims the next commit should bring. */
@@ -286,78 +306,112 @@ static size_t wanted_claims(const struct runner *r)
     return may_start_more(r) ? claims_wanted(&r->claims, free_slots(r), limit ? limit - r->started_count : -1) : 0;
 }
 
-static void begin_turn(struct runner *r)
+static void begin_batch(struct runner *r)
 {
     note_starts(r);
     /* An end may make its job pending again. */
-    if (r->landings.count > 0 && r->claims.answer == CLAIM_WAIT)
+    if (r->ended.count > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
-    turn_begin(&r->turn, &r->landings, wanted_claims(r));
+    commit_batch_begin(&r->batch, &r->ended, wanted_claims(r));
 }
 
 static void take_news(struct runner *r, int64_t timeout_ms, bool start_more);
 
-static int end_turn(struct runner *r, struct error *e)
+/* A run of which nothing goes well, and always for the same reason, asks before it goes on. */
+static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
 {
-    struct turn *t = &r->turn;
+    const struct recording *rec = &l->recording;
+    bool counts = !rec->hold && (rec->job_end == JOB_END_FAILED || rec->job_end == JOB_END_OK);
+    /* Where nothing is left that a pause could save, there is none. */
+    if (!counts || r->draining || r->result.counts.pending == 0 ||
+        !like_failures_note(&r->like, rec->verdict.failure, rec->verdict.message, r->options->pause_after))
+        return;
+    r->draining = r->result.paused = true;
+    bool of_command = failure_is_of_command(rec->verdict.message);
+    char *text = of_command
+                     ? xasprintf("the command fails whatever is tried, so that nothing more is started (%s: %s); "
+                                 "--keep-going goes on all the same",
+                                 rec->failure, rec->verdict.message)
+                     : xasprintf("%lld jobs failed alike and none is ok, so that nothing more is started (%s: %s); "
+                                 "--keep-going goes on",
+                                 (long long)r->like.count, rec->failure, rec->verdict.message);
+    if (r->options->on_notice)
+        r->options->on_notice(r->options->context, text);
+    free(text);
+}
+
+/* As commit_batch_finish. A great many samples take a while to be written, and limits are watched meanwhile. */
+static int await_batch(struct runner *r, struct error *e)
+{
+    while (!commit_batch_wait(&r->batch, COMMIT_LOOK_MS) && !r->executor->methods->jobs_survive)
+        take_news(r, 0, false);
+    return commit_batch_finish(&r->batch, e);
+}
+
+static int finish_batch(struct runner *r, struct error *e)
+{
+    struct commit_batch *t = &r->batch;
     int rc;
-    while ((rc = turn_finish(t, e)) > 0) {
-        if (waits_note_lock(&r->waits, r->draining, r->options, e) < 0)
+    while ((rc = await_batch(r, e)) > 0) {
+        if (waits_note_lock(&r->waits, r->draining, r->options, e) < 0) {
+            commit_batch_give_up(t);
             return -1;
-        /* Other executors name their jobs as they bring news, in texts that the turn holds. */
+        }
+        /* Other executors name their jobs as they bring news, in texts that the batch holds. */
         if (!r->executor->methods->jobs_survive)
             take_news(r, LOCKED_LOOK_MS, false);
-        turn_again(t);
+        commit_batch_again(t);
     }
     waits_note_unlocked(&r->waits);
     if (rc < 0)
         return -1;
     if (t->wanted > 0)
         claims_admit(&r->claims, &t->claims);
-    if (tally_prune(&r->result.counts, r->options, t->pruned, e) < 0)
+    if (run_counts_prune(&r->result.counts, r->options, t->pruned, e) < 0)
         return -1;
     for (size_t i = 0; i < t->ends.count; i++) {
-        tally_end(&r->result.counts, r->options, &t->ends.items[i]);
+        run_counts_end(&r->result.counts, r->options, &t->ends.items[i]);
+        pause_if_alike(r, &t->ends.items[i]);
         r->measured |= t->ends.items[i].recording.samples.name_count > 0;
         FAULT(ANNOUNCED);
     }
-    turn_clear(t);
+    commit_batch_clear(t);
     return 0;
 }
 
-/* Whether others can be started and can end while a turn is written, and nothing is asked meanwhile of what is its
+/* Whether others can be started and can end while a batch is written, and nothing is asked meanwhile of what is its
  * writer's. */
 static bool has_else_to_do(const struct runner *r)
 {
-    return r->claims.count > 0 && r->flight_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->is_beaten &&
+    return r->claims.count > 0 && r->running_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->is_beaten &&
            !r->executor->methods->jobs_survive;
 }
 
 /* One transaction for all that happened since the last one, and the next claims with it. */
-static int commit_turn(struct runner *r, struct error *e)
+static int write_batch(struct runner *r, struct error *e)
 {
     bool in_passing = has_else_to_do(r);
-    begin_turn(r);
-    return in_passing ? 0 : end_turn(r, e);
+    begin_batch(r);
+    return in_passing ? 0 : finish_batch(r, e);
 }
 
 /* Takes up what was written meanwhile; waits for it when nothing else can be done. */
-static int follow_turn(struct runner *r, struct error *e)
+static int follow_batch(struct runner *r, struct error *e)
 {
-    bool is_due = r->turn.is_under_way && (!has_else_to_do(r) || turn_is_written(&r->turn));
-    return is_due ? end_turn(r, e) : 0;
+    bool is_due = r->batch.is_under_way && (!has_else_to_do(r) || commit_batch_is_written(&r->batch));
+    return is_due ? finish_batch(r, e) : 0;
 }
 
 /* Ends wait a little for others, so that they share a commit; starts of long jobs do too. */
 static bool commit_is_due(const struct runner *r)
 {
-    if (r->turn.is_under_way)
+    if (r->batch.is_under_way)
         return false;
     if (wanted_claims(r) > 0 || prunes(r))
         return true;
-    if (r->landings.count > 0)
+    if (r->ended.count > 0)
         return r->executor->methods->running(r->executor) == 0 ||
-               clock_monotonic_ms() - r->landings.oldest_ms >= COMMIT_WITHIN_MS;
+               clock_monotonic_ms() - r->ended.oldest_ms >= COMMIT_WITHIN_MS;
     return false;
 }
 
@@ -371,7 +425,7 @@ static const char *const notices[] = {
 
 static void heed_signal(struct runner *r, struct wake wake)
 {
-    if (!wake.bits)
+    if (!(wake.bits & (WAKE_INTERRUPT | WAKE_TERMINATE)))
         return;
     r->result.signal = wake.signal;
     r->draining = true;
@@ -380,7 +434,8 @@ static void heed_signal(struct runner *r, struct wake wake)
     if ((wake.bits & WAKE_TERMINATE) && r->executor->methods->jobs_survive) {
         r->leaving = true;
         if (r->options->on_notice)
-            r->options->on_notice(r->options->context, "leaving; what was submitted goes on, and the next run collects it");
+            r->options->on_notice(r->options->context,
+                                  "leaving; what was submitted goes on, and the next run collects it");
         return;
     }
     bool now = (wake.bits & WAKE_TERMINATE) || r->interrupts > 1;
@@ -391,54 +446,62 @@ static void heed_signal(struct runner *r, struct wake wake)
     r->cancelling |= now;
 }
 
-static void tell_counts(struct runner *r, bool now)
+static void report_counts(struct runner *r, bool now)
 {
     int64_t ms = clock_monotonic_ms();
-    if (!r->options->on_counts || (!now && ms - r->counts_told_ms < COUNTS_EVERY_MS))
+    if (!r->options->on_counts || (!now && ms - r->counts_reported_ms < COUNTS_EVERY_MS))
         return;
-    r->counts_told_ms = ms;
+    r->counts_reported_ms = ms;
     r->result.counts.elapsed_ms = ms - r->began_ms;
     r->result.counts.draining = r->draining;
     r->options->on_counts(r->options->context, &r->result.counts);
 }
 
-/* Asks the claim source about a running attempt, and has it ended early when that says so. */
-static void watch(struct runner *r, const struct flight *f)
+/* Has what a running attempt reported so far gathered, to ask the claim source about it. */
+static void watch(struct runner *r, const struct running_attempt *f)
 {
-    const struct executor_methods *m = r->executor->methods;
     const char *log_path, *metrics_path;
-    struct sample_list so_far = SAMPLE_LIST_INIT;
-    if (!m->files(r->executor, f->claim.attempt_id, &log_path, &metrics_path))
-        return;
-    readers_read(r->readers, log_path, metrics_path, f->job_dir, &so_far);
-    if (r->source->is_beaten(r->source->context, &f->claim, &so_far))
-        m->stop(r->executor, f->claim.attempt_id);
-    sample_list_free(&so_far);
+    if (r->executor->methods->files(r->executor, f->claim.attempt_id, &log_path, &metrics_path))
+        readings_look(r->readings, f, log_path, metrics_path);
+}
+
+/* Has those ended early of which the claim source says so. */
+static void end_beaten(struct runner *r)
+{
+    struct sample_list so_far;
+    int64_t attempt;
+    while (readings_take_look(r->readings, &attempt, &so_far)) {
+        const struct running_attempt *f = runner_find_running(r, attempt);
+        if (f && r->source->is_beaten && r->source->is_beaten(r->source->context, &f->claim, &so_far))
+            r->executor->methods->stop(r->executor, attempt);
+        sample_list_free(&so_far);
+    }
 }
 
 static void watch_all(struct runner *r)
 {
     int64_t now_ms = clock_monotonic_ms();
-    for (size_t i = 0; r->source->is_beaten && i < r->flight_count; i++) {
-        struct flight *f = &r->flights[i];
+    for (size_t i = 0; r->source->is_beaten && i < r->running_count; i++) {
+        struct running_attempt *f = &r->running[i];
         if (now_ms - f->watched_ms < WATCH_EVERY_MS)
             continue;
         f->watched_ms = now_ms;
         watch(r, f);
     }
+    end_beaten(r);
 }
 
 /* Whether how one job ended may forbid to start another. */
 static bool ends_forbid_starts(const struct runner *r)
 {
-    return r->options->max_fail || r->options->space->order;
+    return may_pause(r) || r->options->max_fail || r->options->space->order;
 }
 
 /* What ended is read after the next has been started: that may be much output. */
 static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
 {
     struct outcome outcomes[OUTCOMES_AT_ONCE];
-    struct flight ended[OUTCOMES_AT_ONCE];
+    struct running_attempt ended[OUTCOMES_AT_ONCE];
     struct wake wake = {0, 0};
     size_t n = r->executor->methods->wait(r->executor, timeout_ms, outcomes, OUTCOMES_AT_ONCE, &wake);
     for (size_t i = 0; i < n; i++)
@@ -447,7 +510,9 @@ static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
     if (n > 0 && start_more && !ends_forbid_starts(r))
         start_claimed(r);
     for (size_t i = 0; i < n; i++)
-        land(r, ended[i], &outcomes[i]);
+        receive(r, ended[i], &outcomes[i]);
+    receive_read(r);
+    settle_suspect(r);
     device_keeper_sample(r->keeper);
 }
 
@@ -455,16 +520,17 @@ static void wait_for_news(struct runner *r, int64_t timeout_ms)
 {
     take_news(r, timeout_ms, true);
     watch_all(r);
-    tell_counts(r, false);
+    report_counts(r, false);
 }
 
 /* Whether everything that may start now has been handed to an executor that keeps it. */
 static bool may_leave(const struct runner *r)
 {
     const struct executor_methods *m = r->executor->methods;
-    bool nothing_to_start = !may_start_more(r) || free_slots(r) == 0 ||
-                            (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
-    if (!m->jobs_survive || r->landings.count > 0 || r->turn.is_under_way || r->unrecorded_starts)
+    bool nothing_to_start =
+        !may_start_more(r) || free_slots(r) == 0 || (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
+    if (!m->jobs_survive || r->ended.count > 0 || readings_ended_count(r->readings) > 0 || r->batch.is_under_way ||
+        r->unrecorded_starts)
         return false;
     return r->leaving || (r->options->detach && nothing_to_start && m->settled(r->executor));
 }
@@ -473,10 +539,12 @@ static bool is_finished(const struct runner *r)
 {
     if (may_leave(r))
         return true;
-    if (r->flight_count > 0 || r->landings.count > 0 || r->turn.is_under_way)
+    if (r->running_count > 0 || r->ended.count > 0 || r->batch.is_under_way || r->suspect.is_there ||
+        readings_ended_count(r->readings) > 0)
         return false;
-    return !may_start_more(r) ||
-           (r->claims.count == 0 && r->claims.answer != CLAIM_MORE && r->claims.wake_ms == 0);
+    if (may_start_more(r) && (r->host.is_paused || r->let_go_due))
+        return false;
+    return !may_start_more(r) || (r->claims.count == 0 && r->claims.answer != CLAIM_MORE && r->claims.wake_ms == 0);
 }
 
 /* `due_ms`: until a job that failed is tried again; -1: none is. */
@@ -485,35 +553,50 @@ static int64_t patience_ms(const struct runner *r, int64_t due_ms)
     int64_t ms = r->source->is_beaten ? WATCH_EVERY_MS : -1;
     if (r->options->on_counts)
         ms = COUNTS_EVERY_MS;
-    if (r->landings.count > 0 || r->unrecorded_starts)
+    if (r->ended.count > 0 || r->unrecorded_starts)
         ms = r->unrecorded_starts ? STARTS_WITHIN_MS : COMMIT_WITHIN_MS;
-    if (r->turn.is_under_way)
-        ms = TURN_WITHIN_MS;
+    if (r->batch.is_under_way || readings_are_busy(r->readings))
+        ms = LOOK_WITHIN_MS;
+    if ((r->host.is_paused || r->suspect.is_there) && (ms < 0 || ms > PAUSED_LOOK_MS))
+        ms = PAUSED_LOOK_MS;
     return due_ms >= 0 && (ms < 0 || due_ms < ms) ? due_ms : ms;
+}
+
+/* Leaves for another run what cannot be had here. */
+static bool gives_up(struct runner *r)
+{
+    bool no_devices = device_keeper_gives_up(r->keeper);
+    bool no_host = r->running_count == 0 && !r->draining && host_watch_gives_up(&r->host);
+    if (no_host)
+        waits_notify_given_up(&r->host, r->options);
+    r->result.gave_up |= no_devices;
+    r->draining |= no_devices || no_host;
+    return no_devices || no_host;
 }
 
 static int run_loop(struct runner *r, struct error *e)
 {
     while (!is_finished(r)) {
         start_claimed(r);
-        if (follow_turn(r, e) < 0 || (commit_is_due(r) && commit_turn(r, e) < 0))
+        if (follow_batch(r, e) < 0 || (commit_is_due(r) && write_batch(r, e) < 0))
             return -1;
         /* A commit may have brought the first claims: start them before waiting. */
         start_claimed(r);
-        if (device_keeper_gives_up(r->keeper)) {
-            r->result.gave_up = r->draining = true;
+        if ((r->let_go_due || needs_held(r)) && let_held_go(r, e) < 0)
+            return -1;
+        if (gives_up(r))
             continue;
-        }
         int64_t due_ms = claims_wait_ms(&r->claims);
-        if (r->flight_count == 0 && due_ms <= 0 && device_keeper_due_ms(r->keeper) <= 0)
+        bool idles = r->host.is_paused || r->suspect.is_there || readings_ended_count(r->readings) > 0;
+        if (r->running_count == 0 && due_ms <= 0 && device_keeper_due_ms(r->keeper) <= 0 && !idles)
             continue;
-        if (r->flight_count == 0)
-            waits_tell_due(&r->waits, r->claims.due_ms, r->options);
-        size_t landed = r->landings.count;
+        if (r->running_count == 0 && !idles)
+            waits_notify_due(&r->waits, r->claims.due_ms, r->options);
+        size_t ended_before = r->ended.count;
         int64_t look_ms = device_keeper_due_ms(r->keeper);
         due_ms = look_ms >= 0 && (due_ms < 0 || look_ms < due_ms) ? look_ms : due_ms;
         wait_for_news(r, patience_ms(r, due_ms));
-        if (r->landings.count == landed && r->unrecorded_starts && !r->turn.is_under_way && commit_turn(r, e) < 0)
+        if (r->ended.count == ended_before && r->unrecorded_starts && !r->batch.is_under_way && write_batch(r, e) < 0)
             return -1;
     }
     return 0;
@@ -529,14 +612,21 @@ static void end_executor(struct runner *r)
 static void runner_close(struct runner *r)
 {
     end_executor(r);
-    turn_free(&r->turn);
+    commit_batch_free(&r->batch);
+    readings_free(r->readings);
     claims_free(&r->claims);
     pruning_close(r->pruning);
-    landings_free(&r->landings);
-    for (size_t i = 0; i < r->flight_count; i++)
-        flight_free(&r->flights[i]);
-    free(r->flights);
-    left_attempts_free(&r->left);
+    ended_attempts_free(&r->ended);
+    like_failures_free(&r->like);
+    for (size_t i = 0; i < r->running_count; i++)
+        running_attempt_free(&r->running[i]);
+    free(r->running);
+    if (r->suspect.is_there) {
+        running_attempt_free(&r->suspect.attempt);
+        outcome_free(&r->suspect.outcome);
+    }
+    host_watch_close(&r->host);
+    recovered_attempts_free(&r->left);
     attempt_store_free(r->store);
     starter_close(&r->starter);
     reader_set_free(r->readers);
@@ -557,6 +647,14 @@ static int record_end(struct runner *r, struct error *e)
     return runner_record_end(r->db, r->runner_id, e);
 }
 
+/* The command line may have one in place of the sweep file's. */
+static void add_command_secrets(struct runner *r)
+{
+    char **words = job_texts_command(r->options->space);
+    declared_secrets_add_command(&r->secrets, words);
+    strings_free(words);
+}
+
 int runner_run(const struct runner_options *options, struct run_result *out, struct error *e)
 {
     struct runner r = {.options = options, .db = options->db};
@@ -568,11 +666,14 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
                                  .directory = options->directory,
                                  .runner_environment = options->environment,
                                  .secrets = &r.secrets};
-    secrets_add_declared(&r.secrets, sweep);
+    declared_secrets_add(&r.secrets, sweep);
+    add_command_secrets(&r);
     secrets_add_settings(&r.secrets, options->environment, sweep->job.secrets);
-    r.keeper = device_keeper_create(&options->devices, sweep, options->environment, options->on_notice, options->context);
+    r.keeper =
+        device_keeper_create(&options->devices, sweep, options->environment, options->on_notice, options->context);
+    clock_watch_stillness();
     r.began_ms = clock_monotonic_ms();
-    int rc = set_up(&r, e);
+    int rc = runner_set_up(&r, e);
     if (rc == 0)
         rc = run_loop(&r, e);
     /* Also after an error: what was only claimed is given back where that is still possible. */
@@ -582,8 +683,10 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     if (released && rc == 0)
         rc = record_end(&r, e);
     FAULT(RUNNER_ENDED);
-    tell_counts(&r, true);
+    r.result.held = r.result.counts.held > 0;
+    report_counts(&r, true);
     runner_close(&r);
+    clock_unwatch_stillness();
     if (rc == 0)
         *out = r.result;
     return rc;

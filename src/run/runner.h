@@ -1,13 +1,14 @@
 /* The loop: claims jobs, starts them, waits, reads what they measured, records it.
  *
- * A thread of its own writes what has started and ended and claims what comes next (run/turn.h), while others of what is
- * claimed already are started, run and end. Nothing is told to anybody before it is durable; no job starts before its
- * claim is. */
+ * A thread of its own writes what has started and ended and claims what comes next (run/commit_batch.h), while others
+ * of what is claimed already are started, run and end. Nothing is reported before it is durable; no job starts before
+ * its claim is. */
 #ifndef MESHSWEEP_RUN_RUNNER_H
 #define MESHSWEEP_RUN_RUNNER_H
 
+#include "measures/measures.h"
+#include "metrics/classify.h"
 #include "run/claim_source.h"
-#include "run/classify.h"
 #include "run/device_keeper.h"
 #include "run/executor.h"
 #include "run/preparation.h"
@@ -20,7 +21,7 @@ struct run_event {
     int64_t job_id, attempt_number;
     const char *key_hex;
     const char *spec_json; /* as in struct job_details */
-    const char *failure; /* NULL: ok */
+    const char *failure;   /* NULL: ok */
     const char *message;
     int64_t duration_ms;
     bool has_objective;
@@ -31,7 +32,9 @@ struct run_event {
 struct run_counts {
     int64_t total;                        /* jobs of the sweep */
     int64_t ok, failed, running, pending; /* now */
-    int64_t pruned; /* need no less device memory than a job that ran out of it */
+    int64_t ended;                        /* have ended and are being recorded: the next one may run in their place */
+    int64_t pruned;                       /* need no less device memory than a job that ran out of it */
+    int64_t held;                         /* wait for their host; not among the pending */
     int64_t finished_now;                 /* attempts that ended in this run */
     int64_t ok_now, failed_now;           /* of these, after which the job was done; the others are tried again */
     int64_t gone;                         /* of these, whose rows had been deleted: not recorded */
@@ -47,20 +50,23 @@ struct runner_options {
     struct space *space;
     struct db *db; /* results.db, open for writing */
     int64_t sweep_id;
+    struct measures *measures; /* of the space; NULL: none */
     size_t slots;
-    struct device_options devices; /* of this machine, or of the allocation */
-    const struct allocation *allocation; /* of Slurm, for the local executor to run in; NULL: none */
-    const char *directory;    /* for job files: store_directory() */
-    const char *identity;     /* store_identity() */
-    char *const *environment; /* the runner's own */
+    struct device_options devices;         /* of this machine, or of the allocation */
+    const struct allocation *allocation;   /* for the executor to run in; NULL: none */
+    const char *directory;                 /* for job files: store_directory() */
+    const char *identity;                  /* store_identity() */
+    char *const *environment;              /* the runner's own */
     const struct preparation *preparation; /* NULL: jobs need nothing but their command */
-    executor_create *executor;           /* NULL: local_executor_create */
-    const struct claim_source *source;   /* NULL: claim_source_in_order */
-    int64_t job_limit;        /* attempts to start at most; 0: no limit */
-    int64_t max_fail;         /* stop starting after this many failed jobs; 0: never */
-    bool only_selected;       /* see store/attempts.h */
-    bool detach;              /* leave once all is handed over, where jobs survive their runner */
-    char *const *forced_classes; /* --retry-failed; see jobs_requeue */
+    executor_create *executor;
+    const struct claim_source *source; /* NULL: claim_source_in_order */
+    int64_t job_limit;                 /* attempts to start at most; 0: no limit */
+    int64_t max_fail;                  /* stop starting after this many failed jobs; 0: never */
+    int64_t pause_after;               /* the same after so many that failed alike before any was ok; 0: never */
+    bool only_selected;                /* see store/attempts.h */
+    bool release;                      /* jobs that would run last, for deaths at which they ran, are as all others */
+    bool detach;                       /* leave once all is handed over, where jobs survive their runner */
+    char *const *forced_classes;       /* --retry-failed; see jobs_requeue */
     void (*on_event)(void *context, const struct run_event *event);
     void (*on_counts)(void *context, const struct run_counts *counts); /* a few times a second */
     void (*on_notice)(void *context, const char *text);
@@ -72,7 +78,10 @@ struct run_result {
     int signal;        /* the signal that ended the run early; 0: none */
     int64_t recovered; /* attempts that a dead runner had left */
     int64_t requeued;
-    bool gave_up; /* jobs were left because the devices that they need did not become free */
+    int64_t aside; /* jobs that run last, for deaths at which they ran */
+    bool gave_up;  /* jobs were left because the devices that they need did not become free */
+    bool paused;   /* jobs were left because the first failed alike */
+    bool held;     /* jobs were left because their host could not run them, or lost them too often */
 };
 
 /* Runs until nothing is due. A failed job is no error; -1 means that the run could not go on (then what was recorded

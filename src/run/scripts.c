@@ -97,7 +97,7 @@ const char *scripts_content(struct scripts *s, const char *path)
 
 /* --- the words of a command --- */
 
-struct listing {
+struct script_listing {
     struct scripts *scripts;
     const char *directory, *job_dir;
     struct buffer json;
@@ -118,7 +118,7 @@ static bool is_system(const char *path)
     return false;
 }
 
-static void add_file(struct listing *l, const char *path)
+static void add_file(struct script_listing *l, const char *path)
 {
     const char *content = is_system(path) || is_below(path, l->job_dir) ? "" : scripts_content(l->scripts, path);
     if (!content[0])
@@ -130,7 +130,7 @@ static void add_file(struct listing *l, const char *path)
     buffer_free(&name);
 }
 
-static void add_word(struct listing *l, const char *word)
+static void add_word(struct script_listing *l, const char *word)
 {
     const char *equals = strchr(word, '=');
     word = equals ? equals + 1 : word;
@@ -140,14 +140,15 @@ static void add_word(struct listing *l, const char *word)
     while (strncmp(word, "./", 2) == 0)
         word += 2;
     bool inner = l->directory[0] != '/';
-    char *path = word[0] == '/' ? xstrdup(word)
-                                : xasprintf("%s%s%s/%s", inner ? l->scripts->directory : "", inner ? "/" : "", l->directory, word);
+    char *path = word[0] == '/'
+                     ? xstrdup(word)
+                     : xasprintf("%s%s%s/%s", inner ? l->scripts->directory : "", inner ? "/" : "", l->directory, word);
     add_file(l, path);
     free(path);
 }
 
 /* What may be words of a line for the shell. */
-static void add_line(struct listing *l, const char *line)
+static void add_line(struct script_listing *l, const char *line)
 {
     char *copy = xstrdup(line), *rest = NULL;
     for (char *word = strtok_r(copy, " \t\n;|&()<>\"'`", &rest); word; word = strtok_r(NULL, " \t\n;|&()<>\"'`", &rest))
@@ -157,7 +158,7 @@ static void add_line(struct listing *l, const char *line)
 
 char *scripts_json(struct scripts *s, char *const *command, const char *directory, const char *job_dir)
 {
-    struct listing l = {s, directory ? directory : s->directory, job_dir, BUFFER_INIT};
+    struct script_listing l = {s, directory ? directory : s->directory, job_dir, BUFFER_INIT};
     for (char *const *w = command; *w; w++) {
         bool is_line = w > command && strcmp(w[-1], "-c") == 0;
         if (is_line)

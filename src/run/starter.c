@@ -5,12 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/environment.h"
+#include "process/environment.h"
+#include "process/process.h"
+#include "run/rendezvous.h"
 #include "run/scripts.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
-void flight_free(struct flight *f)
+void running_attempt_free(struct running_attempt *f)
 {
     job_details_free(&f->job);
     free(f->directory);
@@ -42,11 +44,12 @@ int starter_open(struct starter *s, struct db *db, struct error *e)
 void starter_close(struct starter *s)
 {
     job_loader_free(s->loader);
-    environment_free(s->base_environment);
+    strings_free(s->base_environment);
     scripts_free(s->scripts);
     free(s->config_directory);
 }
 
+/* Takes `text`. */
 static char *redacted(const struct secrets *secrets, char *text)
 {
     char *public = secrets_redact(secrets, text);
@@ -67,29 +70,58 @@ static char *strings_json(char *const *strings)
     return buffer_take(&b);
 }
 
-static char **own_settings(const struct flight *f, const struct job_details *job)
+static char *public_command(const struct secrets *secrets, char *const *command)
 {
-    enum { PORT_FIRST = 10000, PORTS = 22000 }; /* below those that the kernel gives to clients */
-    char **settings = xcalloc(11, sizeof *settings);
-    size_t n = 5;
+    char **words = secrets_redact_words(secrets, command);
+    /* Also what only JSON's escapes make of a known value. */
+    char *json = strings_json(words), *public = secrets_redact_values(secrets, json);
+    strings_free(words);
+    free(json);
+    return public;
+}
+
+/* What no setting of the user's replaces. */
+static char **own_settings(const struct running_attempt *f, const struct job_details *job)
+{
+    char **settings = xcalloc(7, sizeof *settings);
     settings[0] = xasprintf("MESHSWEEP_JOB=%lld", (long long)f->claim.job_id);
     settings[1] = xasprintf("MESHSWEEP_JOB_KEY=%s", f->key_hex);
     settings[2] = xasprintf("MESHSWEEP_JOB_DIR=%s", f->job_dir);
     settings[3] = xasprintf("MESHSWEEP_NUMBER=%lld", (long long)f->claim.number);
     settings[4] = xasprintf("MESHSWEEP_SPEC=%s", job->spec_json);
-    if (!f->devices)
-        return settings;
-    settings[n++] = xasprintf("MESHSWEEP_DEVICES=%s", f->devices);
-    settings[n++] = xasprintf("CUDA_VISIBLE_DEVICES=%s", f->devices);
-    settings[n++] = xasprintf("HIP_VISIBLE_DEVICES=%s", f->devices);
-    /* Jobs beside each other must not meet at one port: those of one runner are consecutive attempts. */
-    settings[n++] = xstrdup("MASTER_ADDR=127.0.0.1");
-    settings[n++] = xasprintf("MASTER_PORT=%lld", (long long)(PORT_FIRST + (getpid() * 64LL + f->claim.attempt_id) % PORTS));
+    if (f->devices)
+        settings[5] = xasprintf("MESHSWEEP_DEVICES=%s", f->devices);
     return settings;
 }
 
-static struct attempt_start describe_start(const struct starter *s, const struct flight *f,
-                                           const struct launch_texts *texts, const struct whereabouts *where)
+/* The devices that it is given, and the address at which its processes meet; [job] env may say otherwise. */
+static char **device_settings(const struct running_attempt *f, char *const *base)
+{
+    char **settings = xcalloc(4, sizeof *settings);
+    if (!f->devices)
+        return settings;
+    settings[0] = xasprintf("CUDA_VISIBLE_DEVICES=%s", f->devices);
+    settings[1] = xasprintf("HIP_VISIBLE_DEVICES=%s", f->devices);
+    if (!environment_value(base, "MASTER_ADDR"))
+        settings[2] = xstrdup("MASTER_ADDR=127.0.0.1");
+    return settings;
+}
+
+static char **environment_of(const struct starter *s, const struct running_attempt *f, char *const *declared)
+{
+    char **own = own_settings(f, &f->job), **devices = device_settings(f, s->base_environment);
+    char **ports = rendezvous_settings(rendezvous_port(f->claim.attempt_id), s->base_environment, declared);
+    char **given = environment_with(s->base_environment, devices, ports);
+    char **environment = environment_with(given, declared, own);
+    strings_free(given);
+    strings_free(ports);
+    strings_free(devices);
+    strings_free(own);
+    return environment;
+}
+
+static struct attempt_start describe_start(const struct starter *s, const struct running_attempt *f,
+                                           const struct launch_texts *texts, const struct location *where)
 {
     return (struct attempt_start){
         .attempt_id = f->claim.attempt_id,
@@ -97,14 +129,15 @@ static struct attempt_start describe_start(const struct starter *s, const struct
         .pid = where->process.pid,
         .start_ticks = where->process.start_ticks,
         .started_ms = clock_wall_ms(),
-        .command_json = redacted(s->secrets, strings_json(texts->command)),
-        .environment_json = redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
+        .command_json = public_command(s->secrets, texts->command),
+        .environment_json =
+            redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
         .directory = s->space->needs_job_dir || s->executor->methods->jobs_survive ? f->directory : NULL,
     };
 }
 
 /* The command with what binds it to its processors; words borrowed, the array the caller's. */
-static char **bound(const struct flight *f, char **command)
+static char **bound(const struct running_attempt *f, char **command)
 {
     size_t count = 0;
     while (command[count])
@@ -120,17 +153,17 @@ static char **bound(const struct flight *f, char **command)
     return words;
 }
 
-static void start_process(struct starter *s, struct flight *f, const struct launch_texts *texts,
+static void start_process(struct starter *s, struct running_attempt *f, const struct launch_texts *texts,
                           const char *not_prepared)
 {
     const struct job_details *job = &f->job;
-    char **own = own_settings(f, job);
-    char **environment = environment_with(s->base_environment, texts->environment, own);
+    char **environment = environment_of(s, f, texts->environment);
     char **command = bound(f, texts->command);
     const struct launch launch = {
         .attempt = f->claim.attempt_id,
         .argv = command,
         .environment = environment,
+        .declared = texts->environment,
         .directory = texts->directory,
         .job_dir = f->job_dir,
         .make_job_dir = s->space->needs_job_dir,
@@ -142,13 +175,14 @@ static void start_process(struct starter *s, struct flight *f, const struct laun
     };
     /* Before the job can change them. */
     char *scripts = scripts_json(s->scripts, texts->command, texts->directory, f->job_dir);
-    const struct whereabouts where = s->executor->methods->start(s->executor, &launch, f);
+    const struct location where = s->executor->methods->start(s->executor, &launch, f);
     f->start = describe_start(s, f, texts, &where);
-    f->start.scripts_json = scripts ? redacted(s->secrets, scripts) : NULL;
+    /* Names of files are no names of secrets. */
+    f->start.scripts_json = scripts ? secrets_redact_values(s->secrets, scripts) : NULL;
+    free(scripts);
     f->start.devices = f->devices ? xstrdup(f->devices) : NULL;
     free(command);
-    environment_free(environment);
-    environment_free(own);
+    strings_free(environment);
 }
 
 char *attempt_directory_name(const char *key_hex, int64_t number, int again)
@@ -158,7 +192,7 @@ char *attempt_directory_name(const char *key_hex, int64_t number, int again)
 }
 
 /* Takes `name`. */
-static void set_directory(const struct starter *s, struct flight *f, char *name)
+static void set_directory(const struct starter *s, struct running_attempt *f, char *name)
 {
     free(f->directory);
     free(f->job_dir);
@@ -166,7 +200,7 @@ static void set_directory(const struct starter *s, struct flight *f, char *name)
     f->job_dir = xasprintf("%s/%s", s->directory, name);
 }
 
-static int load(struct starter *s, struct flight *f, struct error *e)
+static int load(struct starter *s, struct running_attempt *f, struct error *e)
 {
     int rc = job_loader_read(s->loader, f->claim.job_id, &f->job, e);
     if (rc == 0)
@@ -177,7 +211,7 @@ static int load(struct starter *s, struct flight *f, struct error *e)
     return f->claim.number > 1 ? places_of_failures(s->db, f->claim.job_id, &f->failed, e) : 0;
 }
 
-int starter_load(struct starter *s, struct flight *f, struct error *e)
+int starter_load(struct starter *s, struct running_attempt *f, struct error *e)
 {
     if (load(s, f, e) < 0)
         return -1;
@@ -186,13 +220,13 @@ int starter_load(struct starter *s, struct flight *f, struct error *e)
     return 0;
 }
 
-int starter_resume(struct starter *s, const struct left_attempt *left, struct flight *f, struct error *e)
+int starter_resume(struct starter *s, const struct recovered_attempt *left, struct running_attempt *f, struct error *e)
 {
-    *f = (struct flight){.claim = left->claim, .start_recorded = left->started};
+    *f = (struct running_attempt){.claim = left->claim, .start_recorded = left->started};
     if (load(s, f, e) < 0)
         return -1;
-    set_directory(s, f, left->directory ? xstrdup(left->directory)
-                                        : attempt_directory_name(f->key_hex, f->claim.number, 1));
+    set_directory(s, f,
+                  left->directory ? xstrdup(left->directory) : attempt_directory_name(f->key_hex, f->claim.number, 1));
     f->start = (struct attempt_start){
         .attempt_id = left->claim.attempt_id,
         .slot = -1,
@@ -204,16 +238,15 @@ int starter_resume(struct starter *s, const struct left_attempt *left, struct fl
 }
 
 /* NULL, or why not: the caller's. */
-static char *prepare(const struct starter *s, const struct flight *f, char **made)
+static char *prepare(const struct starter *s, const struct running_attempt *f, char **made)
 {
     struct error e = ERROR_INIT;
-    if (!s->preparation ||
-        s->preparation->make(s->preparation->context, f->job.spec_json, f->job_dir, made, &e) == 0)
+    if (!s->preparation || s->preparation->make(s->preparation->context, f->job.spec_json, f->job_dir, made, &e) == 0)
         return NULL;
     return xasprintf("its files cannot be made: %s", e.text);
 }
 
-static void replace_command(const struct starter *s, const struct flight *f, struct launch_texts *texts)
+static void replace_command(const struct starter *s, const struct running_attempt *f, struct launch_texts *texts)
 {
     if (!s->preparation || !texts->command[0])
         return;
@@ -224,17 +257,20 @@ static void replace_command(const struct starter *s, const struct flight *f, str
     texts->command = command;
 }
 
-void starter_start(struct starter *s, struct flight *f)
+void starter_start(struct starter *s, struct running_attempt *f)
 {
     struct launch_texts texts;
     char *made[RUNTIME_COUNT] = {NULL};
-    char number[32];
+    char number[32], port[16];
     snprintf(number, sizeof number, "%lld", (long long)f->claim.number);
+    snprintf(port, sizeof port, "%d", rendezvous_port(f->claim.attempt_id));
     char *not_prepared = prepare(s, f, made);
     const char *const runtime[RUNTIME_COUNT] = {[RUNTIME_JOB_DIR] = f->job_dir,
                                                 [RUNTIME_JOB_KEY] = f->key_hex,
                                                 [RUNTIME_ATTEMPT] = number,
                                                 [RUNTIME_CONFIG_DIR] = s->config_directory,
+                                                [RUNTIME_MASTER_PORT] = port,
+                                                [RUNTIME_DEVICES] = f->devices,
                                                 [RUNTIME_DS_CONFIG] = made[RUNTIME_DS_CONFIG],
                                                 [RUNTIME_DS_CONFIG_BASE64] = made[RUNTIME_DS_CONFIG_BASE64]};
     launch_texts_render(s->space, &f->job, runtime, &texts);

@@ -2,9 +2,9 @@
 #ifndef MESHSWEEP_RUN_STARTER_H
 #define MESHSWEEP_RUN_STARTER_H
 
-#include "config/secrets.h"
 #include "run/executor.h"
 #include "run/preparation.h"
+#include "secrets/secrets.h"
 
 /* Where an attempt's files go, below the directory of job files: "<key>/<number>". After rows were deleted by hand
  * numbers come again, and what an earlier attempt left must not be read as this one's: a name that is taken gets "-2"
@@ -14,11 +14,11 @@ char *attempt_directory_name(const char *key_hex, int64_t number, int again);
 /* What starting needs; the first five are borrowed and set by the caller before starter_open. */
 struct starter {
     const struct space *space;
-    const char *directory;           /* job files live below it */
-    char *const *runner_environment; /* what the runner was started with */
+    const char *directory;                 /* job files live below it */
+    char *const *runner_environment;       /* what the runner was started with */
     const struct preparation *preparation; /* NULL: none */
-    const struct secrets *secrets;   /* what no record may show */
-    struct executor *executor;       /* before the first start */
+    const struct secrets *secrets;         /* what no record may show */
+    struct executor *executor;             /* before the first start */
     struct db *db;
     struct job_loader *loader;
     char **base_environment; /* what every job gets */
@@ -31,12 +31,12 @@ void starter_close(struct starter *s);
 
 /* Reads what is to be started, for the claim of `f`; within the transaction that claimed it, so that a start needs no
  * transaction of its own. */
-int starter_load(struct starter *s, struct flight *f, struct error *e);
+int starter_load(struct starter *s, struct running_attempt *f, struct error *e);
 
 /* The same for an attempt of an earlier runner that the executor has taken over. */
-int starter_resume(struct starter *s, const struct left_attempt *left, struct flight *f, struct error *e);
+int starter_resume(struct starter *s, const struct recovered_attempt *left, struct running_attempt *f, struct error *e);
 
 /* Starts what was loaded. A program that cannot be started is an outcome of the executor. */
-void starter_start(struct starter *s, struct flight *f);
+void starter_start(struct starter *s, struct running_attempt *f);
 
 #endif

@@ -1,9 +1,9 @@
 /* Asynchronous successive halving (Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020) over
  * measured steps. Rung i of max_rungs runs for min_steps · divisor^(asha_early_stopping + i) steps, the last one the
- * whole job. Of the candidates measured in a rung, across configurations, the best 1/divisor go on, best first, from the
- * highest rung that has one to promote; otherwise a new candidate begins in the lowest. What failed or ran to its end
- * before the rung's steps is not promoted; a micro-batch that is known not to fit its memory class is not begun. New ones
- * come by prediction, those that may not fit last, else by hash(seed, candidate). */
+ * whole job. Of the candidates measured in a rung, across configurations, the best 1/divisor go on, best first, from
+ * the highest rung that has one to promote; otherwise a new candidate begins in the lowest. What failed or ran to its
+ * end before the rung's steps is not promoted; a micro-batch that is known not to fit its memory class is not begun.
+ * New ones come by prediction, those that may not fit last, else by hash(seed, candidate). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,8 +14,8 @@
 struct asha {
     struct families families; /* for their memory classes; may be empty */
     bool has_families;
-    size_t *order;  /* candidates, as they begin */
-    int *reached;   /* by candidate: rungs measured; 0: none */
+    size_t *order; /* candidates, as they begin */
+    int *reached;  /* by candidate: rungs measured; 0: none */
 };
 
 static int rung_count(const struct search *s)
@@ -71,8 +71,8 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
         families_tell(&a->families, s, candidate);
     if (outcome->kind == OUTCOME_FAILED)
         a->reached[candidate] = 0;
-    else if (outcome->kind == OUTCOME_OK)
-        a->reached[candidate] = rung_count(s); /* there is no more of it */
+    else if (outcome->kind == OUTCOME_OK || t->resource == 0)
+        a->reached[candidate] = rung_count(s); /* there is no more of it, or it lost against another in the last rung */
     else
         for (int rung = 0; rung < rung_count(s); rung++)
             if (rung_steps(s, rung) > 0 && t->steps >= rung_steps(s, rung) && a->reached[candidate] < rung + 1)
@@ -88,8 +88,7 @@ static size_t promotable(const struct asha *a, const struct search *s, int rung)
             continue;
         in_rung++;
         bool goes_on = a->reached[i] == rung + 1 && s->trials[i].state == TRIAL_STOPPED;
-        if (goes_on && (best == SIZE_MAX ||
-                        search_better(s->space, s->trials[i].objective, s->trials[best].objective)))
+        if (goes_on && (best == SIZE_MAX || search_better(s->space, s->trials[i].objective, s->trials[best].objective)))
             best = i;
     }
     if (best == SIZE_MAX)

@@ -1,15 +1,16 @@
 /* Per configuration the largest micro-batch that runs, then the best one, which may be smaller.
  *
- * Largest: from the largest that is predicted to fit (times search_range_factor; without predictions the middle) upwards
- * by doubling while it runs, downwards by halving while it does not, then by bisection. What ran and what ran out of memory
- * holds for every configuration of the memory class; another failure for its own configuration only.
+ * Largest: from the largest that is predicted to fit (times search_range_factor; without predictions the middle)
+ * upwards by doubling while it runs, downwards by halving while it does not, then by bisection. What ran and what ran
+ * out of memory holds for every configuration of the memory class; another failure for its own configuration only.
  *
- * Best: the fastest known and its nearest known neighbours on both sides; the wider gap is halved while it is wider than a
- * factor of NEAR_ENOUGH and something may lie in it, on the assumption that speed has one peak over the micro-batch.
+ * Best: the fastest known and its nearest known neighbours on both sides; the wider gap is halved while it is wider
+ * than a factor of NEAR_ENOUGH and something may lie in it, on the assumption that speed has one peak over the
+ * micro-batch.
  *
- * Configurations come in the order of what is predicted for the largest that fits, else by hash(seed, configuration); one
- * is finished before the next is begun, as far as it does not wait for a trial of its own. What is next follows from
- * the states of the candidates alone. */
+ * Configurations come in the order of what is predicted for the largest that fits, else by hash(seed, configuration);
+ * one is finished before the next is begun, as far as it does not wait for a trial of its own. What is next follows
+ * from the states of the candidates alone. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,15 +26,15 @@ struct binary {
     size_t done;   /* so many of them, from the first, have nothing left */
 };
 
-struct place {
+struct family_rank {
     size_t family;
     double predicted;
     uint64_t draw;
 };
 
-static int compare_places(const void *a, const void *b)
+static int compare_ranks(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct family_rank *x = a, *y = b;
     if (x->predicted != y->predicted)
         return x->predicted > y->predicted ? -1 : 1;
     return (x->draw > y->draw) - (x->draw < y->draw);
@@ -54,16 +55,17 @@ static double predicted_best(const struct families *f, const struct search *s, s
 
 static void sort_families(struct binary *b, const struct search *s)
 {
-    struct place *places = xcalloc(b->families.count + 1, sizeof *places);
+    struct family_rank *ranks = xcalloc(b->families.count + 1, sizeof *ranks);
     uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
     b->order = xcalloc(b->families.count + 1, sizeof *b->order);
     for (size_t f = 0; f < b->families.count; f++)
-        places[f] = (struct place){f, predicted_best(&b->families, s, f),
-                                   rng_at(seed, s->space->candidates[families_member(&b->families, f, 0)].identity)};
-    qsort(places, b->families.count, sizeof *places, compare_places);
+        ranks[f] =
+            (struct family_rank){f, predicted_best(&b->families, s, f),
+                                 rng_at(seed, s->space->candidates[families_member(&b->families, f, 0)].identity)};
+    qsort(ranks, b->families.count, sizeof *ranks, compare_ranks);
     for (size_t i = 0; i < b->families.count; i++)
-        b->order[i] = places[i].family;
-    free(places);
+        b->order[i] = ranks[i].family;
+    free(ranks);
 }
 
 static int create(struct search *s, void **own, struct error *e)
@@ -96,24 +98,24 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
 
 /* --- one configuration --- */
 
-struct view {
+struct family_view {
     const struct binary *b;
     const struct search *s;
     size_t family, size;
 };
 
-static size_t candidate_at(const struct view *v, size_t at)
+static size_t candidate_at(const struct family_view *v, size_t at)
 {
     return families_member(&v->b->families, v->family, at);
 }
 
-static double micro_batch_at(const struct view *v, size_t at)
+static double micro_batch_at(const struct family_view *v, size_t at)
 {
     return v->s->space->candidates[candidate_at(v, at)].micro_batch;
 }
 
 /* Members below `*low` run, those from `*high` on do not; between them nothing is known. */
-static void bracket(const struct view *v, size_t *low, size_t *high)
+static void bracket(const struct family_view *v, size_t *low, size_t *high)
 {
     const struct families *f = &v->b->families;
     *low = 0;
@@ -132,7 +134,7 @@ static void bracket(const struct view *v, size_t *low, size_t *high)
         *low = *high;
 }
 
-static size_t next_for_largest(const struct view *v, size_t low, size_t high)
+static size_t next_for_largest(const struct family_view *v, size_t low, size_t high)
 {
     size_t estimate = families_estimate(&v->b->families, v->s, v->family, search_number(v->s, SEARCH_RANGE_FACTOR));
     if (low == 0 && high == v->size)
@@ -148,14 +150,14 @@ static size_t next_for_largest(const struct view *v, size_t low, size_t high)
     return (low + high) / 2;
 }
 
-static bool is_measured(const struct view *v, size_t at)
+static bool is_measured(const struct family_view *v, size_t at)
 {
     enum trial_state state = v->s->trials[candidate_at(v, at)].state;
     return state == TRIAL_OK || state == TRIAL_STOPPED;
 }
 
 /* The member to try beside the best known below `low`; SIZE_MAX: none is left. */
-static size_t next_for_best(const struct view *v, size_t low)
+static size_t next_for_best(const struct family_view *v, size_t low)
 {
     size_t best = SIZE_MAX, below = SIZE_MAX, above = low;
     for (size_t i = 0; i < low; i++)
@@ -185,7 +187,7 @@ static size_t next_for_best(const struct view *v, size_t low)
 }
 
 /* SIZE_MAX: nothing is left. */
-static size_t next_of(const struct view *v, const char **why)
+static size_t next_of(const struct family_view *v, const char **why)
 {
     size_t low, high;
     bracket(v, &low, &high);
@@ -200,7 +202,7 @@ static size_t next_of(const struct view *v, const char **why)
     return low == 0 ? SIZE_MAX : next_for_best(v, low);
 }
 
-static bool is_waiting(const struct view *v)
+static bool is_waiting(const struct family_view *v)
 {
     for (size_t i = 0; i < v->size; i++)
         if (v->s->trials[candidate_at(v, i)].state == TRIAL_RUNNING)
@@ -212,7 +214,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
     struct binary *b = own;
     for (size_t i = b->done; i < b->families.count; i++) {
-        const struct view v = {b, s, b->order[i], families_size(&b->families, b->order[i])};
+        const struct family_view v = {b, s, b->order[i], families_size(&b->families, b->order[i])};
         const char *why;
         if (is_waiting(&v))
             continue;
@@ -231,5 +233,4 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     return SEARCH_FINISHED;
 }
 
-const struct strategy strategy_binary = {
-    .name = "binary", .create = create, .free = destroy, .ask = ask, .tell = tell};
+const struct strategy strategy_binary = {.name = "binary", .create = create, .free = destroy, .ask = ask, .tell = tell};

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/meaning.h"
 #include "predict/oom.h"
 #include "util/hash.h"
+#include "util/linear.h"
 #include "util/memory.h"
 
 /* Columns before the keys' own. */
@@ -31,19 +33,21 @@ struct numbering {
     size_t room, count;
 };
 
-struct loading {
+struct candidate_loading {
     const struct candidate_request *request;
     struct candidate_set *set;
-    struct stmt *row; /* of the spec tables, by the ids of the sections */
-    size_t *key_index;   /* into names.keys, of every key that is no label */
+    struct stmt *row;  /* of the spec tables, by the ids of the sections */
+    size_t *key_index; /* into names.keys, of every key that is no label */
     enum role *key_role;
     size_t key_count;
     int first_input;
     bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
     struct numbering groups, configurations, memory_classes;
+    struct numbering replicated; /* numbers are those of the candidates */
+    bool *is_replicate;          /* by key */
     struct place_name {
         char text[256];
-    } *place_names;
+    } * place_names;
 };
 
 /* --- numbering --- */
@@ -87,7 +91,7 @@ static uint64_t hash_of(const struct buffer *b)
 
 /* --- the statement --- */
 
-static void mark_key(struct loading *l, const char *name, enum role role)
+static void mark_key(struct candidate_loading *l, const char *name, enum role role)
 {
     const struct names *n = &l->request->space->names;
     size_t index;
@@ -98,7 +102,7 @@ static void mark_key(struct loading *l, const char *name, enum role role)
             l->key_role[k] = role;
 }
 
-static void mark_role(struct loading *l, const char *input, enum role role)
+static void mark_role(struct candidate_loading *l, const char *input, enum role role)
 {
     const struct predict_config *c = &l->request->space->sweep->predict;
     const struct input *i = &inputs[input_find(input)];
@@ -111,7 +115,7 @@ static void mark_role(struct loading *l, const char *input, enum role role)
             mark_key(l, c->keys[k].expression, role);
 }
 
-static void choose_keys(struct loading *l)
+static void choose_keys(struct candidate_loading *l)
 {
     const struct names *n = &l->request->space->names;
     l->key_index = xcalloc(n->key_count + 1, sizeof *l->key_index);
@@ -129,11 +133,38 @@ static void choose_keys(struct loading *l)
     }
 }
 
-static int prepare_row(struct loading *l, struct error *e)
+static void mark_replicates(struct candidate_loading *l)
+{
+    const struct word_list *replicates = &l->request->space->sweep->replicates;
+    l->is_replicate = xcalloc(l->key_count + 1, sizeof *l->is_replicate);
+    for (size_t i = 0; i < replicates->count; i++) {
+        size_t index;
+        if (names_resolve(&l->request->space->names, replicates->items[i].text, &index) == RESOLVED_KEY)
+            for (size_t k = 0; k < l->key_count; k++)
+                l->is_replicate[k] |= l->key_index[k] == index;
+    }
+}
+
+/* Words from the least need of memory to the most, such as devices of offload: a value costs speed for what it saves.
+ * */
+static void mark_savers(struct candidate_loading *l)
+{
+    const struct names *n = &l->request->space->names;
+    const struct predict_config *c = &l->request->space->sweep->predict;
+    l->set->saves_memory = xcalloc(l->key_count + 1, sizeof *l->set->saves_memory);
+    for (size_t i = 0; i < c->order_count; i++) {
+        size_t index;
+        if (c->order[i].direction != ORDER_LISTED || names_resolve(n, c->order[i].expression, &index) != RESOLVED_KEY)
+            continue;
+        for (size_t k = 0; k < l->key_count; k++)
+            l->set->saves_memory[k] |= l->key_index[k] == index && l->key_role[k] == ROLE_NONE;
+    }
+}
+
+static int prepare_row(struct candidate_loading *l, struct error *e)
 {
     const struct space *space = l->request->space;
     struct buffer sql = BUFFER_INIT;
-    const char *word = " FROM ";
     buffer_add_text(&sql, "SELECT ");
     for (size_t i = 0; i < sizeof column_inputs / sizeof *column_inputs; i++) {
         const char *input = space->prediction.inputs[input_find(column_inputs[i])];
@@ -147,30 +178,10 @@ static int prepare_row(struct loading *l, struct error *e)
     buffer_add_text(&sql, ", ");
     l->first_input = FIRST_KEY + (int)l->key_count;
     prediction_add_columns(space, &sql);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i]) {
-            buffer_printf(&sql, "%s\"%s\"", word, section_names[i]);
-            word = ", ";
-        }
-    word = " WHERE ";
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i]) {
-            buffer_printf(&sql, "%s\"%s\".\"#id\" = ?%d", word, section_names[i], i + 1);
-            word = " AND ";
-        }
+    space_add_combination(space, 1, &sql);
     int rc = db_prepare(space->db, buffer_text(&sql), &l->row, e);
     buffer_free(&sql);
     return rc;
-}
-
-static void bind_rank(struct loading *l, int64_t rank)
-{
-    const struct space *space = l->request->space;
-    for (int i = SECTION_COUNT - 1; i >= 0; i--)
-        if (space->counts[i]) {
-            stmt_bind_int(l->row, i + 1, rank % space->counts[i]);
-            rank /= space->counts[i];
-        }
 }
 
 /* --- one candidate --- */
@@ -210,7 +221,7 @@ static bool competes(enum role role, bool equal_batch)
            (role == ROLE_GLOBAL_BATCH && !equal_batch);
 }
 
-static uint64_t group_hash(const struct loading *l, const struct candidate *c)
+static uint64_t group_hash(const struct candidate_loading *l, const struct candidate *c)
 {
     const struct names *n = &l->request->space->names;
     struct buffer b = BUFFER_INIT;
@@ -224,7 +235,7 @@ static uint64_t group_hash(const struct loading *l, const struct candidate *c)
     return hash;
 }
 
-static uint64_t configuration_hash(const struct loading *l, const struct candidate *c)
+static uint64_t configuration_hash(const struct candidate_loading *l, const struct candidate *c)
 {
     struct buffer b = BUFFER_INIT;
     for (size_t k = 0; k < l->key_count; k++)
@@ -235,7 +246,7 @@ static uint64_t configuration_hash(const struct loading *l, const struct candida
     return hash;
 }
 
-static uint64_t memory_hash(const struct loading *l)
+static uint64_t memory_hash(const struct candidate_loading *l)
 {
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++)
@@ -246,7 +257,7 @@ static uint64_t memory_hash(const struct loading *l)
     return hash;
 }
 
-static size_t place_of(struct loading *l, const struct place_of_measurement *where)
+static size_t place_of(struct candidate_loading *l, const struct place_of_measurement *where)
 {
     struct candidate_set *set = l->set;
     struct place_name name;
@@ -254,57 +265,43 @@ static size_t place_of(struct loading *l, const struct place_of_measurement *whe
     for (size_t i = 0; i < set->space.place_count; i++)
         if (strcmp(l->place_names[i].text, name.text) == 0)
             return i;
-    const struct framework *f = predictor_prior(l->request->space->prediction.predictor, where->framework);
+    const struct framework *f = predictor_prior(prediction_predictor(&l->request->space->prediction), where->framework);
     size_t n = set->space.place_count++;
     l->place_names = array_grow(l->place_names, n, sizeof *l->place_names);
     l->place_names[n] = name;
     set->places = array_grow(set->places, n, sizeof *set->places);
-    set->places[n] = (struct search_place){true, true, calibration_of_memory(&f->memory), calibration_of_time(&f->time)};
+    set->places[n] =
+        (struct search_place){true, true, calibration_of_memory(&f->memory), calibration_of_time(&f->time)};
     return n;
 }
 
-static double weighted(const struct calibration_prior *prior, const double *terms)
-{
-    double sum = 0;
-    for (size_t i = 0; i < prior->terms; i++)
-        sum += prior->weights[i] * terms[i];
-    return sum;
-}
-
-static void take_memory(const struct loading *l, const struct prediction *p, struct candidate *c, double *terms)
+static void take_memory(const struct candidate_loading *l, const struct prediction *p, struct candidate *c,
+                        double *terms)
 {
     struct error ignored;
     const struct calibration_prior *prior = &l->set->places[c->place].memory;
     memcpy(terms, p->memory.most.terms, MEMORY_TERM_COUNT * sizeof *terms);
     c->memory_terms = terms;
-    c->bytes = weighted(prior, terms);
+    c->bytes = weighted_sum(prior->weights, terms, prior->terms);
     if (p->usable_bytes > p->memory.reserve_bytes)
         c->usable_bytes = p->usable_bytes - p->memory.reserve_bytes;
     if (oom_probability(c->bytes, prior->sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
         c->oom_probability = NAN;
 }
 
-static const char *objective_unit(const struct sweep *s, const char *metric)
-{
-    for (size_t i = 0; i < s->job.metric_count; i++)
-        if (strcmp(s->job.metrics[i].name, metric) == 0)
-            return s->job.metrics[i].unit;
-    return "";
-}
-
 /* What the objective counts per second. */
 static double work_of(const struct sweep *s, const struct prediction *p, double devices)
 {
-    const char *name = s->objectives[0].metric, *unit = objective_unit(s, name);
-    double work = strstr(name, "tok") || strstr(unit, "tok")     ? p->tokens
-                  : strstr(name, "mfu") || strstr(name, "FLOPS") || strstr(name, "flops") ? p->flops
-                                                                                         : p->samples;
-    bool per_device = strstr(name, "per_gpu") || strstr(name, "_gpu") || strstr(unit, "/gpu") || strstr(unit, "/GPU") ||
-                      strstr(name, "mfu");
-    return per_device ? work / devices : work;
+    const struct metric_meaning *m = metric_meaning(s, s->objectives[0].metric);
+    const double work[] = {[WORK_NONE] = 1,
+                           [WORK_STEPS] = 1,
+                           [WORK_SAMPLES] = p->samples,
+                           [WORK_TOKENS] = p->tokens,
+                           [WORK_FLOPS] = p->flops};
+    return m->per_device ? work[m->work] / devices : work[m->work];
 }
 
-static void take_prediction(struct loading *l, struct candidate *c, double *terms)
+static void take_prediction(struct candidate_loading *l, struct candidate *c, double *terms)
 {
     const struct space *space = l->request->space;
     const char *why;
@@ -319,20 +316,26 @@ static void take_prediction(struct loading *l, struct candidate *c, double *term
         return;
     memcpy(terms + CALIBRATION_TERMS, p->step.terms, TIME_TERM_COUNT * sizeof *terms);
     c->time_terms = terms + CALIBRATION_TERMS;
-    c->seconds = weighted(&l->set->places[c->place].time, c->time_terms);
+    c->seconds =
+        weighted_sum(l->set->places[c->place].time.weights, c->time_terms, l->set->places[c->place].time.terms);
     if (p->steps > 0)
         c->run_seconds = p->steps * c->seconds;
     if (l->set->space.relation == SEARCH_RATE)
         c->work = work_of(space->sweep, p, c->devices);
 }
 
-static void take_row(struct loading *l, const void *key16, size_t n)
+static void take_row(struct candidate_loading *l, const void *key16, size_t n)
 {
     struct candidate_set *set = l->set;
     double *values = set->values + n * l->key_count;
     struct candidate *c = &set->candidates[n];
-    *c = (struct candidate){.values = values, .bytes = NAN, .usable_bytes = NAN, .oom_probability = NAN, .seconds = NAN,
-                            .work = 1, .run_seconds = NAN};
+    *c = (struct candidate){.values = values,
+                            .bytes = NAN,
+                            .usable_bytes = NAN,
+                            .oom_probability = NAN,
+                            .seconds = NAN,
+                            .work = 1,
+                            .run_seconds = NAN};
     memcpy(&c->identity, key16, sizeof c->identity);
     for (size_t k = 0; k < l->key_count; k++)
         values[k] = cell(l->row, FIRST_KEY + (int)k);
@@ -354,22 +357,17 @@ static enum search_relation relation_of(const struct sweep *s)
 {
     if (s->objective_count == 0)
         return SEARCH_UNRELATED;
-    const char *name = s->objectives[0].metric, *unit = objective_unit(s, name);
+    enum metric_quantity quantity = metric_meaning(s, s->objectives[0].metric)->quantity;
     if (s->objectives[0].maximise)
-        return strstr(unit, "/s") || strstr(name, "throughput") || strstr(name, "per_second") || strstr(name, "tok_s") ||
-                       strstr(name, "samples_s") || strstr(name, "mfu") || strstr(name, "FLOPS") || strstr(name, "flops")
-                   ? SEARCH_RATE
-                   : SEARCH_UNRELATED;
-    return strstr(name, "time") || strstr(name, "latency") || strcmp(unit, "s") == 0 || strcmp(unit, "ms") == 0
-               ? SEARCH_TIME
-               : SEARCH_UNRELATED;
+        return quantity == QUANTITY_RATE ? SEARCH_RATE : SEARCH_UNRELATED;
+    return quantity == QUANTITY_STEP_TIME ? SEARCH_TIME : SEARCH_UNRELATED;
 }
 
 static char *jobs_sql(const struct candidate_request *r, const char *columns)
 {
     return xasprintf("SELECT %s FROM job WHERE sweep_id = ?1%s%s%s", columns,
-                     r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "", r->only_sql ? " AND " : "",
-                     r->only_sql ? r->only_sql : "");
+                     r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "",
+                     r->only_sql ? " AND " : "", r->only_sql ? r->only_sql : "");
 }
 
 static int count_jobs(const struct candidate_request *r, size_t *count, struct error *e)
@@ -387,7 +385,7 @@ static int count_jobs(const struct candidate_request *r, size_t *count, struct e
     return rc < 0 ? -1 : 0;
 }
 
-static void make_room(struct loading *l, size_t count)
+static void make_room(struct candidate_loading *l, size_t count)
 {
     struct candidate_set *set = l->set;
     set->candidates = xcalloc(count + 1, sizeof *set->candidates);
@@ -398,9 +396,35 @@ static void make_room(struct loading *l, size_t count)
     numbering_open(&l->groups, count);
     numbering_open(&l->configurations, count);
     numbering_open(&l->memory_classes, count);
+    numbering_open(&l->replicated, count);
 }
 
-static int read_jobs(struct loading *l, size_t most, struct error *e)
+/* Whether the row's job differs from that of a candidate before it in replicate keys only: then it is noted as such. */
+static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
+{
+    struct candidate_set *set = l->set;
+    struct buffer b = BUFFER_INIT;
+    if (!l->request->space->sweep->replicates.count)
+        return false;
+    for (size_t k = 0; k < l->key_count; k++)
+        if (!l->is_replicate[k])
+            add_value(&b, k, cell(l->row, FIRST_KEY + (int)k));
+    size_t candidate = number_of(&l->replicated, hash_of(&b));
+    buffer_free(&b);
+    if (candidate == set->space.count)
+        return false;
+    set->replicates = array_grow(set->replicates, set->replicate_count, sizeof *set->replicates);
+    set->replicates[set->replicate_count++] = (struct candidate_replicate){job_id, candidate, false};
+    return true;
+}
+
+static int compare_replicates(const void *a, const void *b)
+{
+    const struct candidate_replicate *x = a, *y = b;
+    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
 {
     const struct candidate_request *r = l->request;
     struct candidate_set *set = l->set;
@@ -413,9 +437,9 @@ static int read_jobs(struct loading *l, size_t most, struct error *e)
         return -1;
     stmt_bind_int(jobs, 1, r->sweep_id);
     while ((rc = stmt_next(jobs, e)) > 0 && set->space.count < most) {
-        bind_rank(l, stmt_int(jobs, 2));
+        space_bind_rank(r->space, l->row, 1, stmt_int(jobs, 2));
         int found = stmt_next(l->row, e);
-        if (found > 0) {
+        if (found > 0 && !is_further_replicate(l, stmt_int(jobs, 0))) {
             set->job_ids[set->space.count] = stmt_int(jobs, 0);
             take_row(l, stmt_blob(jobs, 1), set->space.count++);
         }
@@ -429,13 +453,15 @@ static int read_jobs(struct loading *l, size_t most, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static void finish(struct loading *l)
+static void finish(struct candidate_loading *l)
 {
     struct candidate_set *set = l->set;
     struct search_space *s = &set->space;
     bool timed = false;
     for (size_t i = 0; i < s->count; i++)
         timed |= !isnan(s->candidates[i].seconds);
+    if (set->replicate_count)
+        qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_replicates);
     s->group_count = l->groups.count;
     s->configuration_count = l->configurations.count;
     s->memory_class_count = l->memory_classes.count;
@@ -448,16 +474,19 @@ static void finish(struct loading *l)
 int candidates_load(const struct candidate_request *request, struct candidate_set *out, struct error *e)
 {
     const struct sweep *sweep = request->space->sweep;
-    struct loading l = {.request = request, .set = out};
+    struct candidate_loading l = {.request = request, .set = out};
     size_t count = 0;
     *out = (struct candidate_set){0};
     int rc = count_jobs(request, &count, e);
     if (rc == 0) {
         choose_keys(&l);
+        mark_savers(&l);
+        mark_replicates(&l);
         make_room(&l, count);
         out->space = (struct search_space){
             .keys = out->keys,
             .key_count = l.key_count,
+            .saves_memory = out->saves_memory,
             .candidates = out->candidates,
             .maximise = sweep->objective_count > 0 && sweep->objectives[0].maximise,
             .relation = relation_of(sweep),
@@ -476,6 +505,8 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
     numbering_close(&l.groups);
     numbering_close(&l.configurations);
     numbering_close(&l.memory_classes);
+    numbering_close(&l.replicated);
+    free(l.is_replicate);
     if (rc < 0)
         candidates_free(out);
     return rc;
@@ -484,11 +515,27 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
 void candidates_free(struct candidate_set *set)
 {
     free(set->job_ids);
+    free(set->replicates);
     free(set->groups);
     free(set->candidates);
     free(set->keys);
+    free(set->saves_memory);
     free(set->values);
     free(set->terms);
     free(set->places);
     *set = (struct candidate_set){0};
+}
+
+static int compare_replicate(const void *job_id, const void *replicate)
+{
+    const int64_t *x = job_id;
+    const struct candidate_replicate *y = replicate;
+    return (*x > y->job_id) - (*x < y->job_id);
+}
+
+struct candidate_replicate *candidate_set_replicate(const struct candidate_set *set, int64_t job_id)
+{
+    return set->replicate_count
+               ? bsearch(&job_id, set->replicates, set->replicate_count, sizeof *set->replicates, compare_replicate)
+               : NULL;
 }

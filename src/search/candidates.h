@@ -1,11 +1,11 @@
 /* The jobs of a sweep as the candidates of a search.
  *
- *   group          equal in every key of cluster_spec, model and training_spec but the micro-batch, gradient accumulation
- *                  and ZeRO stage, and in the global batch wherever it stands (a file that declares none lets it float);
- *                  without equal_batch the global batch may differ
+ *   group          equal in every key of cluster_spec, model and training_spec but the micro-batch, gradient
+ *                  accumulation and ZeRO stage, and in the global batch wherever it stands (a file that declares none
+ *                  lets it float); without equal_batch the global batch may differ
  *   configuration  equal in every key but the micro-batch and gradient accumulation
- *   memory_class   with predictions: equal in all that they are made from but the micro-batch, gradient accumulation and
- *                  global batch; else the configuration
+ *   memory_class   with predictions: equal in all that they are made from but the micro-batch, gradient accumulation
+ *                  and global batch; else the configuration
  *
  * Keys are found by the names of predict/inputs.h and [predict.keys]. What is predicted is what the framework's
  * coefficients say before any calibration: a search calibrates by what it is told, so that a resumed one repeats
@@ -13,18 +13,28 @@
 #ifndef MESHSWEEP_SEARCH_CANDIDATES_H
 #define MESHSWEEP_SEARCH_CANDIDATES_H
 
+#include "database/db.h"
 #include "search/strategy.h"
 #include "space/space.h"
-#include "store/db.h"
+
+/* A job that differs from a candidate's in replicate keys only ([sweep] replicate): it is no candidate of its own. */
+struct candidate_replicate {
+    int64_t job_id;
+    size_t candidate;
+    bool queued; /* the driver's */
+};
 
 struct candidate_set {
     struct search_space space;
-    int64_t *job_ids;   /* by candidate */
-    uint64_t *groups;   /* by group: a hash of what is equal in it, the same in every run */
+    int64_t *job_ids;                       /* by candidate; of replicates the first */
+    struct candidate_replicate *replicates; /* the others, by job id */
+    size_t replicate_count;
+    uint64_t *groups;    /* by group: a hash of what is equal in it, the same in every run */
     const char *unknown; /* why the search knows no predictions of time; NULL: it does. Static */
     /* What `space` points into. */
     struct candidate *candidates;
     const char **keys;
+    bool *saves_memory;
     double *values, *terms;
     struct search_place *places;
 };
@@ -34,12 +44,15 @@ struct candidate_request {
     struct db *db; /* results.db, with the sweep enumerated */
     int64_t sweep_id;
     bool equal_batch;
-    bool only_selected; /* those in the table "selected" (store/attempts.h) */
+    bool only_selected;   /* those in the table "selected" (store/attempts.h) */
     const char *only_sql; /* a further condition over table `job`, trusted; NULL: none */
 };
 
 /* In the order of priority, then rank. A sweep without jobs gives an empty space. */
 int candidates_load(const struct candidate_request *request, struct candidate_set *out, struct error *e);
 void candidates_free(struct candidate_set *set);
+
+/* NULL: it is none of a candidate's further replicates. Borrowed. */
+struct candidate_replicate *candidate_set_replicate(const struct candidate_set *set, int64_t job_id);
 
 #endif

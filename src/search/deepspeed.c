@@ -2,16 +2,18 @@
  * beginning at every question, until it needs a result that is not there. One trial at a time.
  *
  * Stage by stage: the smallest micro-batch that runs (that which the stage before reached), the largest (5 % above the
- * estimate, the estimate, 5 % below, else bisection that ends when it gains less than 5 %), a few between half of that and
- * it, all with one configuration of the stage, which is drawn; then, where the stage improved on the one before, a tuner over all its
- * configurations with these micro-batches, which ends after early_stopping trials without a better one or after 50.
+ * estimate, the estimate, 5 % below, else bisection that ends when it gains less than 5 %), a few between half of that
+ * and it, all with one configuration of the stage, which is drawn; then, where the stage improved on the one before, a
+ * tuner over all its configurations with these micro-batches, which ends after early_stopping trials without a better
+ * one or after 50.
  *
- * Kept: a stage is skipped when its estimate is below what the stage before reached, smaller micro-batches are not tried
- * again in later stages, comparisons are by the metric alone. Left out: what crashed, the profile run (estimates are
- * predictions, or the largest micro-batch there is), refinement, which could not win. Stage 0 is tuned too, since here it
- * may have configurations; a metric's direction is heeded. */
+ * Kept: a stage is skipped when its estimate is below what the stage before reached, smaller micro-batches are not
+ * tried again in later stages, comparisons are by the metric alone. Left out: what crashed, the profile run (estimates
+ * are predictions, or the largest micro-batch there is), refinement, which could not win. Stage 0 is tuned too, since
+ * here it may have configurations; a metric's direction is heeded. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "search/deepspeed_tuner.h"
 #include "search/families.h"
@@ -21,15 +23,23 @@
 #define TUNER_TRIALS 50
 #define LEAST_GAIN 0.05
 
+/* How far the experiments of a stage are ranked. Every question goes through the whole flow again; what a model of the
+ * same outcomes ranks first stays first, and is not fitted again. */
+struct ranking {
+    size_t *from, *list; /* as experiments() has them, and ranked; NULL: not yet */
+    size_t count, ranked;
+};
+
 struct deepspeed {
     struct families families;
     enum deepspeed_tuner tuner;
+    struct ranking rankings[STAGES];
 };
 
 /* One going through. */
 struct flow {
     const struct search *s;
-    const struct deepspeed *d;
+    struct deepspeed *d;
     size_t needed; /* the candidate whose result is missing; SIZE_MAX: none */
     const char *why;
     double last_max, last_micro_batch, last_metric; /* of the stage before; NAN: none */
@@ -172,6 +182,26 @@ static size_t *experiments(const struct flow *f, const struct stage *g, size_t *
     return list;
 }
 
+static void ranking_free(struct ranking *r)
+{
+    free(r->from);
+    free(r->list);
+}
+
+/* Of the experiments in the order in which the tuner begins; `list` is the ranking's from now on. */
+static struct ranking *take_ranking(struct flow *f, const struct stage *g, size_t *list, size_t count)
+{
+    struct ranking *r = &f->d->rankings[g->number];
+    if (r->from && r->count == count && memcmp(r->from, list, count * sizeof *list) == 0) {
+        free(list);
+        return r;
+    }
+    ranking_free(r);
+    *r = (struct ranking){.from = list, .list = xcalloc(count + 1, sizeof *list), .count = count};
+    memcpy(r->list, list, count * sizeof *list);
+    return r;
+}
+
 static bool tune(struct flow *f, struct stage *g)
 {
     size_t count, best_at = 0;
@@ -179,13 +209,16 @@ static bool tune(struct flow *f, struct stage *g)
     double best = NAN, patience = search_number(f->s, SEARCH_EARLY_STOPPING);
     bool known = true;
     tuner_order(f->s, f->d->tuner, list, count);
+    struct ranking *r = take_ranking(f, g, list, count);
     for (size_t i = 0; known && i < count && i < TUNER_TRIALS; i++) {
         double metric;
         if (patience > 0 && (double)i >= (double)best_at + patience)
             break;
-        if (f->d->tuner == TUNER_MODEL)
-            tuner_rank(f->s, list, count, i);
-        known = result(f, list[i], "a tuner's experiment", &metric);
+        if (f->d->tuner == TUNER_MODEL && i >= r->ranked) {
+            tuner_rank(f->s, r->list, count, i);
+            r->ranked = i + 1;
+        }
+        known = result(f, r->list[i], "a tuner's experiment", &metric);
         if (known && search_better(f->s->space, metric, best)) {
             best = metric;
             best_at = i;
@@ -193,7 +226,6 @@ static bool tune(struct flow *f, struct stage *g)
     }
     if (known && search_better(f->s->space, best, g->best_metric))
         g->best_metric = best;
-    free(list);
     return known;
 }
 
@@ -251,7 +283,8 @@ static bool go_through(struct flow *f)
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
-    struct flow f = {.s = s, .d = own, .needed = SIZE_MAX, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
+    struct flow f =
+        {.s = s, .d = own, .needed = SIZE_MAX, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
     if (go_through(&f)) {
         snprintf(out->reason, sizeof out->reason, "every stage was gone through");
         return SEARCH_FINISHED;
@@ -263,14 +296,16 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     }
     out->candidate = f.needed;
     out->lineage = c->identity;
-    snprintf(out->reason, sizeof out->reason, "ZeRO stage %g, micro-batch %g: %s", isnan(c->zero_stage) ? 0 : c->zero_stage,
-             c->micro_batch, f.why);
+    snprintf(out->reason, sizeof out->reason, "ZeRO stage %g, micro-batch %g: %s",
+             isnan(c->zero_stage) ? 0 : c->zero_stage, c->micro_batch, f.why);
     return SEARCH_RUN;
 }
 
 static void destroy(void *own)
 {
     struct deepspeed *d = own;
+    for (size_t i = 0; d && i < STAGES; i++)
+        ranking_free(&d->rankings[i]);
     if (d)
         families_free(&d->families);
     free(d);
@@ -299,9 +334,18 @@ static int create_model(struct search *s, void **own, struct error *e)
     return create_with(s, own, TUNER_MODEL, e);
 }
 
-const struct strategy strategy_deepspeed_grid = {
-    .name = "deepspeed-grid", .create = create_grid, .free = destroy, .ask = ask, .has_own_patience = true};
-const struct strategy strategy_deepspeed_random = {
-    .name = "deepspeed-random", .create = create_random, .free = destroy, .ask = ask, .has_own_patience = true};
-const struct strategy strategy_deepspeed_model = {
-    .name = "deepspeed-model", .create = create_model, .free = destroy, .ask = ask, .has_own_patience = true};
+const struct strategy strategy_deepspeed_grid = {.name = "deepspeed-grid",
+                                                 .create = create_grid,
+                                                 .free = destroy,
+                                                 .ask = ask,
+                                                 .has_own_patience = true};
+const struct strategy strategy_deepspeed_random = {.name = "deepspeed-random",
+                                                   .create = create_random,
+                                                   .free = destroy,
+                                                   .ask = ask,
+                                                   .has_own_patience = true};
+const struct strategy strategy_deepspeed_model = {.name = "deepspeed-model",
+                                                  .create = create_model,
+                                                  .free = destroy,
+                                                  .ask = ask,
+                                                  .has_own_patience = true};

@@ -9,14 +9,14 @@
 #define ROUNDS 30
 #define RATE 0.3
 
-struct drawn {
+struct candidate_draw {
     size_t candidate;
     uint64_t draw;
 };
 
 static int compare_draws(const void *a, const void *b)
 {
-    const struct drawn *x = a, *y = b;
+    const struct candidate_draw *x = a, *y = b;
     if (x->draw != y->draw)
         return x->draw < y->draw ? -1 : 1;
     return (x->candidate > y->candidate) - (x->candidate < y->candidate);
@@ -24,12 +24,12 @@ static int compare_draws(const void *a, const void *b)
 
 void tuner_order(const struct search *s, enum deepspeed_tuner tuner, size_t *candidates, size_t count)
 {
-    struct drawn *drawn = xcalloc(count + 1, sizeof *drawn);
+    struct candidate_draw *drawn = xcalloc(count + 1, sizeof *drawn);
     uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
     for (size_t i = 0; i < count; i++) {
         const struct candidate *c = &s->space->candidates[candidates[i]];
         /* The grid's list is a set in DeepSpeed, whose order differs from process to process. */
-        drawn[i] = (struct drawn){candidates[i], rng_at(seed + (tuner == TUNER_GRID), c->identity)};
+        drawn[i] = (struct candidate_draw){candidates[i], rng_at(seed + (tuner == TUNER_GRID), c->identity)};
     }
     qsort(drawn, count, sizeof *drawn, compare_draws);
     for (size_t i = 0; i < count; i++)

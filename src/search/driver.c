@@ -12,13 +12,12 @@
 #include "util/memory.h"
 
 /* What stands of a candidate beside the strategy's own state. */
-struct standing {
-    int64_t trial_id; /* of its open trial; 0: none */
-    bool done;        /* its job is ok or failed */
-    double resource;  /* of its open trial: measured steps; 0: the whole job */
+struct candidate_progress {
+    int64_t trial_id;        /* of its open trial; 0: none */
+    bool done;               /* its job is ok or failed */
+    double resource;         /* of its open trial: measured steps; 0: the whole job */
     size_t looks, looked_at; /* of racing: how often, and at how many steps the last time */
-    bool complete;    /* it was ended after all the steps that count */
-    bool queued;      /* in `again` */
+    bool queued;             /* in `again` */
 };
 
 struct by_job {
@@ -29,11 +28,14 @@ struct by_job {
 struct search_driver {
     struct candidate_request request;
     const char *objective; /* NULL: none */
+    char *steps;           /* the metric whose steps count: the first that a derived objective reads; NULL: none */
     struct candidate_set set;
     struct search *search;
-    double last_step; /* after which a job is ended, where it was asked for; not positive: none */
+    double last_step;      /* after which a job is ended, where it was asked for; not positive: none */
     struct by_job *by_job; /* by job id */
-    struct standing *standings;
+    struct candidate_progress *progress;
+    struct candidate_replicate **further; /* replicates that are due, first in first out */
+    size_t further_first, further_count;
     size_t *again; /* candidates whose trials are open and whose jobs are pending, first in first out */
     size_t again_first, again_count;
     int64_t search_id; /* 0: not begun */
@@ -66,12 +68,21 @@ static size_t candidate_of(const struct search_driver *d, int64_t job_id)
     return found ? found->candidate : SIZE_MAX;
 }
 
+static char *steps_metric(const struct measures *measures, const char *objective)
+{
+    const char *const *read = objective ? measures_inputs(measures, objective) : NULL;
+    if (read)
+        return read[0] ? xstrdup(read[0]) : NULL;
+    return objective ? xstrdup(objective) : NULL;
+}
+
 int search_driver_create(const struct search_driver_options *options, struct search_driver **out, struct error *e)
 {
     struct search_driver *d = xcalloc(1, sizeof *d);
     const struct sweep *sweep = options->candidates.space->sweep;
     d->request = options->candidates;
     d->objective = sweep->objective_count ? sweep->objectives[0].metric : NULL;
+    d->steps = steps_metric(options->measures, d->objective);
     d->opened_ms = clock_monotonic_ms();
     if (candidates_load(&d->request, &d->set, e) < 0 ||
         search_create(&d->set.space, options->search, &d->search, e) < 0) {
@@ -80,7 +91,7 @@ int search_driver_create(const struct search_driver_options *options, struct sea
     }
     d->last_step = search_options(d->search)->numbers[SEARCH_END_PROFILE_STEP];
     index_jobs(d);
-    d->standings = xcalloc(d->set.space.count + 1, sizeof *d->standings);
+    d->progress = xcalloc(d->set.space.count + 1, sizeof *d->progress);
     *out = d;
     return 0;
 }
@@ -91,9 +102,11 @@ void search_driver_free(struct search_driver *d)
         return;
     search_free(d->search);
     candidates_free(&d->set);
+    free(d->steps);
     free(d->by_job);
-    free(d->standings);
+    free(d->progress);
     free(d->again);
+    free(d->further);
     free(d);
 }
 
@@ -115,8 +128,12 @@ static struct search_outcome outcome_of(const struct job_outcome *o)
 {
     bool failed = strcmp(o->state, "failed") == 0;
     return (struct search_outcome){
-        .kind = failed ? OUTCOME_FAILED : o->stopped || strcmp(o->state, "stopped") == 0 ? OUTCOME_STOPPED : OUTCOME_OK,
+        .kind = failed                                           ? OUTCOME_FAILED
+                : o->stopped || strcmp(o->state, "stopped") == 0 ? OUTCOME_STOPPED
+                                                                 : OUTCOME_OK,
         .failure = failed ? o->failure : NULL,
+        .over_memory = failed && o->failure && strcmp(o->failure, FAILURE_INFEASIBLE_MEMORY) == 0,
+        .pruned = failed && o->attempt_id == 0,
         .objective = failed ? NAN : o->objective,
         .steps = o->steps,
         .seconds = o->seconds,
@@ -125,35 +142,102 @@ static struct search_outcome outcome_of(const struct job_outcome *o)
     };
 }
 
-static const char *const outcome_names[] = {
-    [OUTCOME_OK] = "ok", [OUTCOME_STOPPED] = "stopped", [OUTCOME_FAILED] = "failed"};
+static const char *const outcome_names[] =
+    {[OUTCOME_OK] = "ok", [OUTCOME_STOPPED] = "stopped", [OUTCOME_FAILED] = "failed"};
 
 /* Tells the strategy and writes the row: that of the open trial, or a new one for what was known before. */
 static int take_outcome(struct search_driver *d, size_t candidate, const struct job_outcome *o, struct error *e)
 {
-    struct standing *standing = &d->standings[candidate];
+    struct candidate_progress *progress = &d->progress[candidate];
     struct search_outcome outcome = outcome_of(o);
     struct job_outcome row = *o;
-    if (outcome.kind == OUTCOME_STOPPED && standing->complete)
-        outcome.kind = OUTCOME_OK;
     row.state = outcome_names[outcome.kind];
     int rc;
-    if (standing->trial_id) {
-        rc = trial_record_outcome(d->request.db, standing->trial_id, ++d->sequence, &row, e);
+    if (progress->trial_id) {
+        rc = trial_record_outcome(d->request.db, progress->trial_id, ++d->sequence, &row, e);
     } else {
         int64_t id;
-        const struct trial_row known = {.told = ++d->sequence, .resource = NAN, .reason = "known without a trial", .outcome = row};
+        const struct trial_row known = {.told = ++d->sequence,
+                                        .resource = NAN,
+                                        .reason = "known without a trial",
+                                        .outcome = row};
         rc = trial_record(d->request.db, d->search_id, &known, &id, e);
     }
-    standing->trial_id = 0;
-    standing->done = true;
+    progress->trial_id = 0;
+    progress->done = true;
     search_tell(d->search, candidate, &outcome);
     return rc;
+}
+
+/* --- replicates --- */
+
+static void queue_replicate(struct search_driver *d, struct candidate_replicate *r)
+{
+    if (r->queued)
+        return;
+    if (d->further_first > 0)
+        memmove(d->further, d->further + d->further_first, d->further_count * sizeof *d->further);
+    d->further_first = 0;
+    d->further = array_grow(d->further, d->further_count, sizeof *d->further);
+    d->further[d->further_count++] = r;
+    r->queued = true;
+}
+
+static int64_t next_replicate(struct search_driver *d)
+{
+    d->further_count--;
+    return d->further[d->further_first++]->job_id;
+}
+
+/* What the replicates of a candidate come to. */
+struct replicate_sum {
+    double sum;
+    size_t ok, pending, open; /* pending: open, and not running */
+};
+
+static int add_replicate(void *context, const struct job_outcome *o, struct error *e)
+{
+    struct replicate_sum *sum = context;
+    (void)e;
+    bool ok = strcmp(o->state, "ok") == 0;
+    sum->pending = strcmp(o->state, "pending") == 0;
+    sum->open += !ok && strcmp(o->state, "failed") != 0;
+    if (ok && isfinite(o->objective)) {
+        sum->sum += o->objective;
+        sum->ok++;
+    }
+    return 0;
+}
+
+/* The first replicate runs alone; where it is ok and was to run to its end, so do the others, and the candidate has
+ * their mean. `*waits`: some have not ended; those that are due are queued. */
+static int sum_replicates(struct search_driver *d, size_t candidate, struct job_outcome *o, bool *waits,
+                          struct error *e)
+{
+    struct replicate_sum sum = {.sum = o->objective, .ok = 1};
+    *waits = false;
+    if (strcmp(o->state, "ok") != 0 || o->stopped || d->progress[candidate].resource > 0)
+        return 0;
+    for (size_t i = 0; i < d->set.replicate_count; i++) {
+        struct candidate_replicate *r = &d->set.replicates[i];
+        const struct job_outcome_query query = {d->request.sweep_id, r->job_id, d->objective};
+        if (r->candidate != candidate)
+            continue;
+        sum.pending = 0;
+        if (job_outcomes_read(d->request.db, &query, add_replicate, &sum, e) < 0)
+            return -1;
+        if (sum.pending)
+            queue_replicate(d, r);
+    }
+    o->objective = sum.sum / (double)sum.ok;
+    *waits = sum.open > 0;
+    return 0;
 }
 
 struct finding {
     struct search_driver *driver;
     bool done, partial;
+    bool waits; /* done itself, but not its replicates */
 };
 
 static int look_at(void *context, const struct job_outcome *o, struct error *e)
@@ -168,7 +252,7 @@ static int look_at(void *context, const struct job_outcome *o, struct error *e)
 /* A job that was ended early and is to run for longer is due again. `*partial` says whether it is one. */
 static int reopen_partial(struct search_driver *d, int64_t job_id, bool *partial, struct error *e)
 {
-    struct finding f = {d, false, false};
+    struct finding f = {.driver = d};
     const struct job_outcome_query query = {d->request.sweep_id, job_id, d->objective};
     if (job_outcomes_read(d->request.db, &query, look_at, &f, e) < 0)
         return -1;
@@ -180,17 +264,24 @@ static int take_if_done(void *context, const struct job_outcome *o, struct error
 {
     struct finding *f = context;
     size_t candidate = candidate_of(f->driver, o->job_id);
+    struct job_outcome all = *o;
     f->done = strcmp(o->state, "ok") == 0 || strcmp(o->state, "failed") == 0;
-    return f->done && candidate != SIZE_MAX ? take_outcome(f->driver, candidate, o, e) : 0;
+    if (!f->done || candidate == SIZE_MAX)
+        return 0;
+    if (sum_replicates(f->driver, candidate, &all, &f->waits, e) < 0)
+        return -1;
+    f->done = !f->waits;
+    return f->done ? take_outcome(f->driver, candidate, &all, e) : 0;
 }
 
-/* Takes what the job has come to, where it has; `*done` says whether. */
-static int take_job(struct search_driver *d, int64_t job_id, bool *done, struct error *e)
+/* Takes what the job has come to, where it has; `*done` says whether. `*waits`: its replicates have not. */
+static int take_job(struct search_driver *d, int64_t job_id, bool *done, bool *waits, struct error *e)
 {
-    struct finding f = {d, false, false};
+    struct finding f = {.driver = d};
     const struct job_outcome_query query = {d->request.sweep_id, job_id, d->objective};
     int rc = job_outcomes_read(d->request.db, &query, take_if_done, &f, e);
     *done = f.done;
+    *waits = f.waits;
     return rc;
 }
 
@@ -249,8 +340,13 @@ static int keep_trial(void *context, const struct trial_row *row, struct error *
 {
     struct past *p = context;
     (void)e;
-    struct past_trial t = {row->id, row->asked, row->told, candidate_of(p->driver, row->outcome.job_id),
-                           isnan(row->resource) ? 0 : row->resource, {0}, ""};
+    struct past_trial t = {row->id,
+                           row->asked,
+                           row->told,
+                           candidate_of(p->driver, row->outcome.job_id),
+                           isnan(row->resource) ? 0 : row->resource,
+                           {0},
+                           ""};
     if (row->told) {
         t.outcome = outcome_of(&row->outcome);
         snprintf(t.failure, sizeof t.failure, "%s", row->outcome.failure ? row->outcome.failure : "");
@@ -294,30 +390,30 @@ static void repeat_events(struct past *p)
         qsort(p->events, p->event_count, sizeof *p->events, compare_events);
     for (size_t i = 0; i < p->event_count; i++) {
         struct past_trial *t = &p->trials[p->events[i].row];
-        struct standing *standing = &d->standings[t->candidate];
+        struct candidate_progress *progress = &d->progress[t->candidate];
         if (p->events[i].asks) {
             repeat_decision(d, t);
-            standing->trial_id = t->id;
-            standing->resource = t->resource;
+            progress->trial_id = t->id;
+            progress->resource = t->resource;
             continue;
         }
         t->outcome.failure = t->failure[0] ? t->failure : NULL;
         search_tell(d->search, t->candidate, &t->outcome);
-        standing->trial_id = 0;
-        standing->done = true;
+        progress->trial_id = 0;
+        progress->done = true;
     }
 }
 
 static void queue_again(struct search_driver *d, size_t candidate)
 {
-    if (d->standings[candidate].queued)
+    if (d->progress[candidate].queued)
         return;
     if (d->again_first > 0)
         memmove(d->again, d->again + d->again_first, d->again_count * sizeof *d->again);
     d->again_first = 0;
     d->again = array_grow(d->again, d->again_count, sizeof *d->again);
     d->again[d->again_count++] = candidate;
-    d->standings[candidate].queued = true;
+    d->progress[candidate].queued = true;
 }
 
 /* --- beginning --- */
@@ -328,28 +424,33 @@ static int note_done(void *context, const struct job_outcome *o, struct error *e
     size_t candidate = candidate_of(d, o->job_id);
     if (candidate == SIZE_MAX)
         return 0;
-    struct standing *standing = &d->standings[candidate];
-    bool known = standing->done && !standing->trial_id;
-    standing->done = true;
-    standing->queued = true; /* for the moment: its job is not pending */
-    return known ? 0 : take_outcome(d, candidate, o, e);
+    struct candidate_progress *progress = &d->progress[candidate];
+    struct job_outcome all = *o;
+    bool known = progress->done && !progress->trial_id, waits = false;
+    if (!known && sum_replicates(d, candidate, &all, &waits, e) < 0)
+        return -1;
+    progress->done = !waits;
+    progress->queued = true; /* for the moment: its job is not pending */
+    return known || waits ? 0 : take_outcome(d, candidate, &all, e);
 }
 
 /* A trial of a job that a person asked for again. */
 static int reopen(struct search_driver *d, size_t candidate, struct error *e)
 {
-    const struct trial_row row = {.asked = ++d->sequence, .resource = NAN, .reason = "asked for again",
+    const struct trial_row row = {.asked = ++d->sequence,
+                                  .resource = NAN,
+                                  .reason = "asked for again",
                                   .outcome = {.job_id = d->set.job_ids[candidate]}};
     search_begin(d->search, candidate, 0);
-    d->standings[candidate].done = false;
-    return trial_record(d->request.db, d->search_id, &row, &d->standings[candidate].trial_id, e);
+    d->progress[candidate].done = false;
+    return trial_record(d->request.db, d->search_id, &row, &d->progress[candidate].trial_id, e);
 }
 
 /* Open trials whose jobs are pending come first, and jobs that are pending again though their trials ended. */
 static int queue_open(struct search_driver *d, struct error *e)
 {
     for (size_t i = 0; i < d->set.space.count; i++) {
-        struct standing *s = &d->standings[i];
+        struct candidate_progress *s = &d->progress[i];
         bool job_done = s->queued;
         s->queued = false;
         if (job_done)
@@ -406,6 +507,7 @@ static bool is_late(struct search_driver *d)
 static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer *answer, struct error *e)
 {
     struct decision decision;
+    bool waits = false;
     for (bool done = true; done;) {
         *answer = search_ask(d->search, &decision);
         snprintf(d->reason, sizeof d->reason, "%s", decision.reason);
@@ -413,23 +515,28 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
             return 0;
         *job_id = d->set.job_ids[decision.candidate];
         bool partial;
-        if (reopen_partial(d, *job_id, &partial, e) < 0 || take_job(d, *job_id, &done, e) < 0)
+        if (reopen_partial(d, *job_id, &partial, e) < 0 || take_job(d, *job_id, &done, &waits, e) < 0)
             return -1;
     }
-    d->standings[decision.candidate].resource = decision.resource;
+    d->progress[decision.candidate].resource = decision.resource;
     char lineage[24];
     snprintf(lineage, sizeof lineage, "%" PRIu64, decision.lineage);
-    const struct trial_row row = {.asked = ++d->sequence, .resource = decision.resource > 0 ? decision.resource : NAN,
-                                  .lineage = lineage, .draw = (int64_t)decision.index, .reason = decision.reason,
+    const struct trial_row row = {.asked = ++d->sequence,
+                                  .resource = decision.resource > 0 ? decision.resource : NAN,
+                                  .lineage = lineage,
+                                  .draw = (int64_t)decision.index,
+                                  .reason = decision.reason,
                                   .outcome = {.job_id = *job_id}};
-    return trial_record(d->request.db, d->search_id, &row, &d->standings[decision.candidate].trial_id, e);
+    if (waits)
+        *job_id = d->further_count ? next_replicate(d) : 0;
+    return trial_record(d->request.db, d->search_id, &row, &d->progress[decision.candidate].trial_id, e);
 }
 
 /* Whether some trial is not at its end: its job runs, or waits to be tried again. */
 static bool any_open(const struct search_driver *d)
 {
     size_t i = 0;
-    while (i < d->set.space.count && !d->standings[i].trial_id)
+    while (i < d->set.space.count && !d->progress[i].trial_id)
         i++;
     return i < d->set.space.count;
 }
@@ -444,14 +551,16 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
         return -1;
     for (; d->again_count > 0 && *count < room; d->again_count--) {
         size_t candidate = d->again[d->again_first++];
-        d->standings[candidate].queued = false;
+        d->progress[candidate].queued = false;
         job_ids[(*count)++] = d->set.job_ids[candidate];
     }
+    while (d->further_count > 0 && *count < room)
+        job_ids[(*count)++] = next_replicate(d);
     bool late = is_late(d);
     while (!late && *count < room && said == SEARCH_RUN) {
         if (next_job(d, &job_ids[*count], &said, e) < 0)
             return -1;
-        *count += said == SEARCH_RUN;
+        *count += said == SEARCH_RUN && job_ids[*count];
     }
     bool over = late || (said == SEARCH_FINISHED && !any_open(d));
     *answer = over ? CLAIM_FINISHED : said == SEARCH_RUN ? CLAIM_MORE : CLAIM_WAIT;
@@ -461,78 +570,86 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
 static int claimed(void *context, const struct claim *claim, struct error *e)
 {
     struct search_driver *d = context;
-    struct standing *s = &d->standings[candidate_of(d, claim->job_id)];
+    size_t candidate = candidate_of(d, claim->job_id);
+    if (candidate == SIZE_MAX)
+        return 0;
+    struct candidate_progress *s = &d->progress[candidate];
     s->looks = s->looked_at = 0;
-    s->complete = false;
     return trial_attach(d->request.db, s->trial_id, claim->attempt_id, e);
 }
 
 static int released(void *context, const struct claim *claim, struct error *e)
 {
     struct search_driver *d = context;
-    return trial_attach(d->request.db, d->standings[candidate_of(d, claim->job_id)].trial_id, 0, e);
+    struct candidate_replicate *r = candidate_set_replicate(&d->set, claim->job_id);
+    if (r) {
+        r->queued = false;
+        return 0;
+    }
+    return trial_attach(d->request.db, d->progress[candidate_of(d, claim->job_id)].trial_id, 0, e);
 }
 
 static int ended(void *context, const struct claim_end *end, struct error *e)
 {
     struct search_driver *d = context;
     size_t candidate = candidate_of(d, end->claim.job_id);
-    bool done;
+    struct candidate_replicate *r = d->search_id ? candidate_set_replicate(&d->set, end->claim.job_id) : NULL;
+    bool done, waits;
+    if (r) {
+        /* One that is to run again is pending, and found so. */
+        r->queued = false;
+        return d->progress[r->candidate].trial_id ? take_job(d, d->set.job_ids[r->candidate], &done, &waits, e) : 0;
+    }
     if (candidate == SIZE_MAX || !d->search_id)
         return 0;
-    if (end->fate == FATE_AGAIN) {
+    if (end->job_end == JOB_END_AGAIN) {
         queue_again(d, candidate);
         return 0;
     }
-    if (end->fate == FATE_GONE) {
+    if (end->job_end == JOB_END_GONE) {
         search_forget(d->search, candidate);
-        d->standings[candidate].trial_id = 0;
+        d->progress[candidate].trial_id = 0;
         return 0;
     }
-    return take_job(d, end->claim.job_id, &done, e);
+    return take_job(d, end->claim.job_id, &done, &waits, e);
 }
 
 /* --- ending early --- */
 
 static const struct metric *objective_metric(const struct search_driver *d)
 {
-    const struct job_config *job = &d->request.space->sweep->job;
-    for (size_t i = 0; i < job->metric_count; i++)
-        if (d->objective && strcmp(job->metrics[i].name, d->objective) == 0)
-            return &job->metrics[i];
-    return NULL;
+    return d->objective ? job_find_metric(&d->request.space->sweep->job, d->objective) : NULL;
 }
 
-/* The counted steps of the objective, without warm-up and steps that do not count; the caller's. *last is the last step of
- * all that was reported. */
-static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *last)
+/* The counted steps of the objective that are finite, those that are kept; the caller's. *all is how many there were,
+ * *last the last step of all that was reported. */
+static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *all,
+                             int64_t *last)
 {
-    const struct metric *m = objective_metric(d);
-    const struct job_config *job = &d->request.space->sweep->job;
-    double *values = xcalloc(l->count + 1, sizeof *values);
-    int64_t warmup = m ? m->warmup : 0;
+    size_t i = 0;
     *count = 0;
+    *all = 0;
     *last = -1;
-    for (size_t i = 0; i < l->count; i++) {
-        if (!d->objective || strcmp(l->names[l->samples[i].metric], d->objective) != 0)
-            continue;
-        *last = l->samples[i].step;
-        if (warmup-- <= 0 && *last >= job->first_step && (job->last_step == 0 || *last <= job->last_step))
-            values[(*count)++] = l->samples[i].value;
-    }
-    return values;
+    while (i < l->name_count && (!d->steps || strcmp(l->names[i], d->steps) != 0))
+        i++;
+    if (i == l->name_count)
+        return NULL;
+    *all = l->series[i].tally.counted + l->series[i].tally.not_finite;
+    *last = l->series[i].tally.last_step;
+    return sample_list_counted(l, i, count);
 }
 
 /* Of the median and the mean one can say before the end what they are not going to be. */
 static bool can_race(const struct search_driver *d)
 {
     const struct metric *m = objective_metric(d);
-    return search_options(d->search)->racing && (!m || m->take == TAKE_MEDIAN || m->take == TAKE_MEAN);
+    const bool is_read = d->steps && strcmp(d->steps, d->objective) == 0;
+    return is_read && search_options(d->search)->racing && (!m || m->take == TAKE_MEDIAN || m->take == TAKE_MEAN);
 }
 
 static bool is_lost(struct search_driver *d, size_t candidate, const double *values, size_t count)
 {
-    struct standing *s = &d->standings[candidate];
+    struct candidate_progress *s = &d->progress[candidate];
     struct race race = {.maximise = d->set.space.maximise,
                         .confidence = search_options(d->search)->numbers[SEARCH_CONFIDENCE]};
     size_t best;
@@ -548,13 +665,13 @@ static bool is_beaten(void *context, const struct claim *claim, const struct sam
 {
     struct search_driver *d = context;
     size_t candidate = candidate_of(d, claim->job_id), count;
-    int64_t last;
-    if (candidate == SIZE_MAX || !d->standings[candidate].trial_id)
+    int64_t all, last;
+    if (candidate == SIZE_MAX || !d->progress[candidate].trial_id)
         return false;
-    struct standing *s = &d->standings[candidate];
-    double *values = counted_steps(d, so_far, &count, &last);
-    s->complete = d->last_step > 0 && (double)last >= d->last_step && count > 0;
-    bool enough = s->complete || (s->resource > 0 && (double)count >= s->resource);
+    struct candidate_progress *s = &d->progress[candidate];
+    double *values = counted_steps(d, so_far, &count, &all, &last);
+    bool complete = d->last_step > 0 && (double)last >= d->last_step && all > 0;
+    bool enough = complete || (s->resource > 0 && (double)all >= s->resource);
     bool beaten = enough || is_lost(d, candidate, values, count);
     free(values);
     return beaten;
@@ -562,6 +679,11 @@ static bool is_beaten(void *context, const struct claim *claim, const struct sam
 
 struct claim_source search_driver_source(struct search_driver *d)
 {
-    return (struct claim_source){.ahead = 0, .choose = choose, .claimed = claimed, .released = released, .ended = ended,
-                                 .is_beaten = is_beaten, .context = d};
+    return (struct claim_source){.ahead = 0,
+                                 .choose = choose,
+                                 .claimed = claimed,
+                                 .released = released,
+                                 .ended = ended,
+                                 .is_beaten = is_beaten,
+                                 .context = d};
 }

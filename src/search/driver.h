@@ -1,9 +1,14 @@
-/* A search as the source of a run's claims: decides, records every decision as a row in the transaction of its claim, and
- * every outcome in that of the record of its end. A search that was killed is repeated from its rows and goes on as if it
- * had not been: same options, same decisions. With other options it is another search, which knows all that has run. */
+/* A search as the source of a run's claims: decides, records every decision as a row in the transaction of its claim,
+ * and every outcome in that of the record of its end. A search that was killed is repeated from its rows and goes on as
+ * if it had not been: same options, same decisions. With other options it is another search, which knows all that has
+ * run.
+ *
+ * Of jobs that differ in replicate keys only ([sweep] replicate) the first is the candidate. Where it is ok, and was to
+ * run to its end, the others run too, and the mean is what the strategy is told. */
 #ifndef MESHSWEEP_SEARCH_DRIVER_H
 #define MESHSWEEP_SEARCH_DRIVER_H
 
+#include "measures/measures.h"
 #include "run/claim_source.h"
 #include "search/candidates.h"
 
@@ -12,10 +17,11 @@ struct search_driver;
 struct search_driver_options {
     struct candidate_request candidates;
     const struct search_options *search;
-    int64_t repeat; /* successful attempts wanted per job */
+    int64_t repeat;                  /* successful attempts wanted per job */
+    const struct measures *measures; /* NULL: none; borrowed for the length of the call */
 };
 
-/* Loads the candidates and makes the strategy: what is impossible is told here (see search_create). */
+/* Loads the candidates and makes the strategy: what is impossible is refused here (see search_create). */
 int search_driver_create(const struct search_driver_options *options, struct search_driver **out, struct error *e);
 void search_driver_free(struct search_driver *d);
 

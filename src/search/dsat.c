@@ -72,7 +72,7 @@ bool dsat_queue(struct search *s, struct dsat *d, const struct dsat_trial *trial
     t->candidate = families_member(f, trial->family, at);
     t->micro_batch = all[t->candidate].micro_batch;
     t->objective = NAN;
-    t->started = t->told = t->failed = t->followed = false;
+    t->started = t->told = t->failed = t->outcome.any = false;
     return true;
 }
 
@@ -81,8 +81,13 @@ void dsat_begin_bisection(struct search *s, struct dsat *d, uint64_t stream)
     size_t family = dsat_draw_family(s, d, stream, SIZE_MAX);
     double high = floor(search_number(s, SEARCH_RANGE_FACTOR) * d->estimate[dsat_stage(s, d, family)]);
     high = high < 1 ? 1 : high;
-    const struct dsat_trial t = {.family = family, .lineage = d->lineages++, .stream = stream, .parent = SIZE_MAX,
-                                 .low = 1, .high = high, .micro_batch = floor((1 + high) / 2)};
+    const struct dsat_trial t = {.family = family,
+                                 .lineage = d->lineages++,
+                                 .stream = stream,
+                                 .parent = SIZE_MAX,
+                                 .low = 1,
+                                 .high = high,
+                                 .micro_batch = floor((1 + high) / 2)};
     dsat_queue(s, d, &t);
 }
 
@@ -104,41 +109,58 @@ static size_t lineages_at_once(const struct search *s)
     double most = search_number(s, SEARCH_MAX_CONCURRENT_TRIALS), slots = search_number(s, SEARCH_MAX_SLOTS);
     if (slots > 0 && slots / s->devices_most < most)
         most = floor(slots / s->devices_most);
+    /* More lineages than candidates find nothing more. */
+    most = fmin(most, fmax((double)s->space->count, search_numbers[SEARCH_MAX_CONCURRENT_TRIALS].fallback));
     return most < 1 ? 1 : (size_t)most;
 }
 
-static size_t first_queued(const struct search *s, const struct dsat *d)
+static size_t first_queued(const struct dsat *d)
 {
     for (size_t i = 0; i < d->count; i++)
-        if (!d->trials[i].started && s->trials[d->trials[i].candidate].state != TRIAL_RUNNING)
+        if (!d->trials[i].started)
             return i;
     return SIZE_MAX;
 }
 
-/* What follows from the outcomes that came in since, in the order in which the trials were queued. */
-static void follow(struct search *s, struct dsat *d)
+/* Tells of the next outcome in turn, and queues what follows from it. False: it is not in. */
+static bool follow(struct search *s, struct dsat *d)
 {
-    for (size_t i = 0; i < d->count; i++)
-        if (d->trials[i].told && !d->trials[i].followed) {
-            d->trials[i].followed = true;
-            d->next(s, d, i);
-        }
+    for (size_t i = 0; i < d->count; i++) {
+        struct dsat_trial *t = &d->trials[i];
+        if (!t->started || t->sequence != d->followed)
+            continue;
+        if (!t->outcome.any)
+            return false;
+        d->followed++;
+        t->told = true;
+        t->failed = t->outcome.failed;
+        t->objective = t->outcome.objective;
+        d->next(s, d, i);
+        return true;
+    }
+    return false;
 }
 
+/* What is to be started next; SIZE_MAX: nothing is queued, or an outcome is not in. */
 static size_t pick(struct search *s, struct dsat *d)
 {
-    follow(s, d);
-    while (d->lineages < lineages_at_once(s))
+    const size_t at_once = lineages_at_once(s);
+    while (d->followed + at_once <= d->started)
+        if (!follow(s, d))
+            return SIZE_MAX;
+    while (d->lineages < at_once)
         d->begin(s, d, d->lineages);
-    size_t at = first_queued(s, d);
-    return at != SIZE_MAX && d->pick ? d->pick(s, d) : at;
+    size_t at = first_queued(d);
+    while (at == SIZE_MAX && follow(s, d))
+        at = first_queued(d);
+    return at != SIZE_MAX && d->pick ? d->pick(d) : at;
 }
 
 static void take(struct dsat_trial *t, bool failed, double objective)
 {
-    t->told = true;
-    t->failed = failed;
-    t->objective = failed ? NAN : objective;
+    t->outcome.any = true;
+    t->outcome.failed = failed;
+    t->outcome.objective = failed ? NAN : objective;
 }
 
 /* The trial to run, after those whose outcome is known already; SIZE_MAX: none is left. */
@@ -149,7 +171,7 @@ static size_t next_trial(struct search *s, struct dsat *d)
     for (size_t known_ones = 0; search_any_open(s) && known_ones <= s->space->count + DRAWS_MOST;) {
         size_t at = pick(s, d);
         if (at == SIZE_MAX) {
-            if (s->counts.running > 0 || begun++ == DRAWS_MOST)
+            if (d->followed < d->started || begun++ == DRAWS_MOST)
                 break;
             d->begin(s, d, d->lineages);
             continue;
@@ -157,10 +179,13 @@ static size_t next_trial(struct search *s, struct dsat *d)
         struct dsat_trial *t = &d->trials[at];
         const struct trial *known = &s->trials[t->candidate];
         t->started = true;
-        if (known->state != TRIAL_OK && known->state != TRIAL_FAILED)
+        t->sequence = d->started++;
+        known_ones++;
+        if (known->state == TRIAL_RUNNING)
+            continue; /* its outcome is that of the one that runs */
+        if (known->state == TRIAL_NONE)
             return at;
         take(t, known->state == TRIAL_FAILED, known->objective);
-        known_ones++;
     }
     return SIZE_MAX;
 }
@@ -168,11 +193,10 @@ static size_t next_trial(struct search *s, struct dsat *d)
 enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
 {
     struct dsat *d = own;
-    size_t count = d->count;
-    uint64_t lineages = d->lineages;
-    struct dsat_trial *before = xcalloc(count + 1, sizeof *before);
-    if (count > 0)
-        memcpy(before, d->trials, count * sizeof *before);
+    const struct dsat was = *d;
+    struct dsat_trial *before = xcalloc(was.count + 1, sizeof *before);
+    if (was.count > 0)
+        memcpy(before, d->trials, was.count * sizeof *before);
     size_t at = next_trial(s, d);
     if (at != SIZE_MAX) {
         const struct dsat_trial *t = &d->trials[at];
@@ -181,10 +205,12 @@ enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
                  (unsigned long long)t->lineage, (unsigned long long)t->index + 1, t->micro_batch, t->low, t->high);
     } else {
         snprintf(out->reason, sizeof out->reason, "no more trials are queued");
-        if (count > 0)
-            memcpy(d->trials, before, count * sizeof *before);
-        d->count = count;
-        d->lineages = lineages;
+        if (was.count > 0)
+            memcpy(d->trials, before, was.count * sizeof *before);
+        d->count = was.count;
+        d->started = was.started;
+        d->followed = was.followed;
+        d->lineages = was.lineages;
     }
     free(before);
     return at != SIZE_MAX ? SEARCH_RUN : SEARCH_FINISHED;
@@ -196,7 +222,7 @@ void dsat_tell(struct search *s, void *own, size_t candidate, const struct searc
     families_tell(&d->families, s, candidate);
     for (size_t i = 0; i < d->count; i++) {
         struct dsat_trial *t = &d->trials[i];
-        if (t->candidate == candidate && t->started && !t->told)
+        if (t->candidate == candidate && t->started && !t->outcome.any)
             take(t, outcome->kind == OUTCOME_FAILED, outcome->objective);
     }
 }

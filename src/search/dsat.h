@@ -1,12 +1,13 @@
 /* What the methods of Determined's DeepSpeed Autotune (dsat, Determined 0.37, harness/determined/pytorch/dsat) share:
  * configurations drawn at random, lineages that bisect the micro-batch of one, a queue of trials, and the number of
  * lineages begun at once. Kept: what dsat decides, good or not. Left out: what made it crash or hang, its profile trial
- * (the estimated largest micro-batch of a stage comes from predictions, or is the largest there is) and trials of exactly
- * what has been run, which are answered from the record.
+ * (the estimated largest micro-batch of a stage comes from predictions, or is the largest there is) and trials of
+ * exactly what has been run, which are answered from the record.
  *
- * dsat queues what follows from an outcome when it comes in. Here that is done when a trial is asked for, in the order in
- * which the trials were queued, so that it does not depend on the order of outcomes; and a question that is not answered
- * by a trial changes nothing, since a search that is repeated does not know of it.
+ * dsat queues what follows from an outcome when it comes in. Here outcomes are heard of in the order in which the
+ * trials were asked for, each when as many further trials were as there are lineages at once: what is decided is the
+ * same however many run at a time, and in whichever order they end. A question that is not answered by a trial changes
+ * nothing, since a search that is repeated does not know of it.
  *
  * A micro-batch that the space does not have becomes the next smaller one of the bracket, else the next larger. */
 #ifndef MESHSWEEP_SEARCH_DSAT_H
@@ -22,10 +23,14 @@ struct dsat_trial {
     uint64_t stream;         /* of the lineage's draws: of the trial after which it began, whenever that was */
     size_t parent;           /* in dsat.trials; SIZE_MAX: the first of its lineage */
     double low, high, micro_batch;
-    int rung;                /* dsat-asha */
+    int rung; /* dsat-asha */
     bool started, told, failed;
-    bool followed;           /* what follows from its outcome is queued */
-    double objective;        /* NAN unless it ran */
+    double objective; /* NAN unless it was told of and ran */
+    size_t sequence;  /* of those that were started, from 0 */
+    struct {
+        bool any, failed;
+        double objective;
+    } outcome; /* that it will be told of in its turn */
 };
 
 struct dsat {
@@ -33,11 +38,12 @@ struct dsat {
     double estimate[DSAT_STAGES]; /* of the largest micro-batch that runs, at least 1; 0: no such stage */
     struct dsat_trial *trials;    /* in the order in which they were queued */
     size_t count;
+    size_t started, followed; /* how many; those whose outcomes were told of are the first by sequence */
     uint64_t lineages;
     /* Of a method. `next` queues what follows a trial that was told; it may queue nothing. `pick` chooses among those
      * that are queued and not started: NULL: the first. */
     void (*next)(struct search *s, struct dsat *d, size_t trial);
-    size_t (*pick)(const struct search *s, struct dsat *d);
+    size_t (*pick)(const struct dsat *d);
     void (*begin)(struct search *s, struct dsat *d, uint64_t stream); /* queues a trial of a new lineage */
 };
 

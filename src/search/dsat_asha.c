@@ -1,5 +1,5 @@
-/* dsat's `asha`: the resource of a rung is the number of trials in a lineage's bisection, r · divisor^(s + i) for rung i.
- * A lineage that is exhausted still stands in its rung and may keep others from being promoted. */
+/* dsat's `asha`: the resource of a rung is the number of trials in a lineage's bisection, r · divisor^(s + i) for rung
+ * i. A lineage that is exhausted still stands in its rung and may keep others from being promoted. */
 #include "search/dsat.h"
 #include "util/memory.h"
 
@@ -102,12 +102,12 @@ static void next(struct search *s, struct dsat *d, size_t trial)
 }
 
 /* The highest rung first, of equals the lineage that is furthest. */
-static size_t pick(const struct search *s, struct dsat *d)
+static size_t pick(const struct dsat *d)
 {
     size_t best = SIZE_MAX, best_completed = 0;
     for (size_t i = 0; i < d->count; i++) {
         const struct dsat_trial *t = &d->trials[i];
-        if (t->started || s->trials[t->candidate].state == TRIAL_RUNNING)
+        if (t->started)
             continue;
         size_t completed = dsat_completed(d, t->lineage);
         if (best == SIZE_MAX || t->rung > d->trials[best].rung ||
@@ -129,5 +129,8 @@ static int create(struct search *s, void **own, struct error *e)
     return dsat_create(s, d, e);
 }
 
-const struct strategy strategy_dsat_asha = {
-    .name = "dsat-asha", .create = create, .free = dsat_destroy, .ask = dsat_ask, .tell = dsat_tell};
+const struct strategy strategy_dsat_asha = {.name = "dsat-asha",
+                                            .create = create,
+                                            .free = dsat_destroy,
+                                            .ask = dsat_ask,
+                                            .tell = dsat_tell};

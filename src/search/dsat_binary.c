@@ -1,5 +1,5 @@
-/* dsat's `binary`: bisects the micro-batch of one random configuration for the largest that runs, then another's. It never
- * looks above the estimate. */
+/* dsat's `binary`: bisects the micro-batch of one random configuration for the largest that runs, then another's. It
+ * never looks above the estimate. */
 #include "search/dsat.h"
 #include "util/memory.h"
 
@@ -26,5 +26,8 @@ static int create(struct search *s, void **own, struct error *e)
     return dsat_create(s, d, e);
 }
 
-const struct strategy strategy_dsat_binary = {
-    .name = "dsat-binary", .create = create, .free = dsat_destroy, .ask = dsat_ask, .tell = dsat_tell};
+const struct strategy strategy_dsat_binary = {.name = "dsat-binary",
+                                              .create = create,
+                                              .free = dsat_destroy,
+                                              .ask = dsat_ask,
+                                              .tell = dsat_tell};

@@ -52,8 +52,12 @@ static void begin(struct search *s, struct dsat *d, uint64_t stream)
     size_t family = dsat_draw_family(s, d, stream, count ? good[search_draw(s, stream, 2, count)] : SIZE_MAX);
     size_t stage = dsat_stage(s, d, family);
     struct stage_record r = record_of(s, d, stage);
-    struct dsat_trial t = {.family = family, .lineage = d->lineages++, .stream = stream, .parent = SIZE_MAX,
-                           .low = 1, .high = d->estimate[stage]};
+    struct dsat_trial t = {.family = family,
+                           .lineage = d->lineages++,
+                           .stream = stream,
+                           .parent = SIZE_MAX,
+                           .low = 1,
+                           .high = d->estimate[stage]};
     if (r.any) {
         t.low = r.best_micro_batch + 1;
         t.high = fmax(fmax(r.largest, r.best_high), 2 * t.low);
@@ -112,5 +116,8 @@ static int create(struct search *s, void **own, struct error *e)
     return dsat_create(s, d, e);
 }
 
-const struct strategy strategy_dsat_random = {
-    .name = "dsat-random", .create = create, .free = dsat_destroy, .ask = dsat_ask, .tell = dsat_tell};
+const struct strategy strategy_dsat_random = {.name = "dsat-random",
+                                              .create = create,
+                                              .free = dsat_destroy,
+                                              .ask = dsat_ask,
+                                              .tell = dsat_tell};

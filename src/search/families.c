@@ -4,14 +4,14 @@
 
 #include "util/memory.h"
 
-struct member {
+struct family_member {
     size_t family, candidate;
     double micro_batch;
 };
 
 static int compare_members(const void *a, const void *b)
 {
-    const struct member *x = a, *y = b;
+    const struct family_member *x = a, *y = b;
     if (x->family != y->family)
         return x->family < y->family ? -1 : 1;
     if (x->micro_batch != y->micro_batch)
@@ -20,7 +20,7 @@ static int compare_members(const void *a, const void *b)
 }
 
 /* Families without a member that may be searched fall away. */
-static void take_members(struct families *f, const struct member *members, size_t count)
+static void take_members(struct families *f, const struct family_member *members, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || members[i].family != members[i - 1].family)
@@ -33,7 +33,7 @@ static void take_members(struct families *f, const struct member *members, size_
 int families_create(const struct search *s, struct families *out, struct error *e)
 {
     const struct search_space *space = s->space;
-    struct member *members = xcalloc(space->count + 1, sizeof *members);
+    struct family_member *members = xcalloc(space->count + 1, sizeof *members);
     size_t count = 0;
     bool varies = false;
     *out = (struct families){0};
@@ -42,12 +42,14 @@ int families_create(const struct search *s, struct families *out, struct error *
         if (!s->trials[i].eligible)
             continue;
         varies |= !isnan(c->micro_batch);
-        members[count++] = (struct member){c->configuration, i, isnan(c->micro_batch) ? 0 : c->micro_batch};
+        members[count++] = (struct family_member){c->configuration, i, isnan(c->micro_batch) ? 0 : c->micro_batch};
     }
     if (!varies) {
         free(members);
-        return error_set(e, ERROR_USAGE, "strategy %s: it bisects the micro-batch, and no spec has one (micro_batch, mbs, "
-                                         "train_micro_batch_size_per_gpu)", s->options.strategy);
+        return error_set(e, ERROR_USAGE,
+                         "strategy %s: it bisects the micro-batch, and no spec has one (micro_batch, mbs, "
+                         "train_micro_batch_size_per_gpu)",
+                         s->options.strategy);
     }
     qsort(members, count, sizeof *members, compare_members);
     out->members = xcalloc(count + 1, sizeof *out->members);
@@ -67,6 +69,20 @@ void families_free(struct families *f)
     free(f->first);
     free(f->largest_fit);
     free(f->smallest_oom);
+}
+
+void families_keep_first(struct families *f, const struct search *s)
+{
+    const struct candidate *all = s->space->candidates;
+    size_t kept = 0;
+    for (size_t family = 0; family < f->count; family++) {
+        size_t first = f->first[family], end = f->first[family + 1];
+        f->first[family] = kept;
+        for (size_t i = first; i < end; i++)
+            if (kept == f->first[family] || all[f->members[kept - 1]].micro_batch != all[f->members[i]].micro_batch)
+                f->members[kept++] = f->members[i];
+    }
+    f->first[f->count] = kept;
 }
 
 void families_tell(struct families *f, const struct search *s, size_t candidate)

@@ -1,5 +1,5 @@
-/* Candidates by configuration: those that differ in the micro-batch alone, in its order. What is known of the brackets of
- * a memory class is shared by its configurations. */
+/* Candidates by configuration: those that differ in the micro-batch alone, in its order. What is known of the brackets
+ * of a memory class is shared by its configurations. */
 #ifndef MESHSWEEP_SEARCH_FAMILIES_H
 #define MESHSWEEP_SEARCH_FAMILIES_H
 
@@ -16,6 +16,9 @@ struct families {
  * bisects it has nothing to bisect. */
 int families_create(const struct search *s, struct families *out, struct error *e);
 void families_free(struct families *f);
+
+/* Of members with one micro-batch (other accumulations) only the first declared stays. */
+void families_keep_first(struct families *f, const struct search *s);
 
 /* An outcome stands in the shared state. */
 void families_tell(struct families *f, const struct search *s, size_t candidate);

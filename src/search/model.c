@@ -1,23 +1,26 @@
-/* Runs what is expected to improve most on the best of its group per device-hour (search/belief.h).
+/* Runs what is expected to improve most on the best of its group per device-hour (search/surrogate.h).
  *
  * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
  * terms of the objective; times the probability of not failing, over devices × predicted time. Before a group has a
- * result, its highest mean goes first. Candidates that fail with more than SEARCH_RISKY wait until no other is expected to
- * improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
- * PATIENCE trials brought nothing better; then the search is over. What runs counts as if it had come out as believed. */
+ * result, its highest mean goes first. Candidates that fail with more than SEARCH_RISKY wait until no other is expected
+ * to improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
+ * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly) brought nothing better; then the search is over.
+ * What runs counts as if it had come out as believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "search/belief.h"
+#include "search/surrogate.h"
 #include "util/memory.h"
 
-/* Trials without a better one before "nothing more is expected" is believed: predictions may be worse than they seem. */
+/* Trials without a better one before "nothing more is expected" is believed: predictions may be worse than they
+ * seem. */
 #define PATIENCE 3
+#define PATIENCE_DOUBTED 6 /* where outcomes have contradicted them */
 
-struct model {
-    struct belief *belief;
-    double *best; /* by group: merit that has to be beaten; -INFINITY: none */
-    size_t *winner; /* by group, when last asked: candidate with the best outcome; SIZE_MAX: none */
+struct model_strategy {
+    struct surrogate *surrogate;
+    double *best;          /* by group: merit that has to be beaten; -INFINITY: none */
+    size_t *winner;        /* by group, when last asked: candidate with the best outcome; SIZE_MAX: none */
     size_t trials_at_gain; /* that had been asked for when one was seen to be another */
 };
 
@@ -30,8 +33,8 @@ struct choice {
 static int create(struct search *s, void **own, struct error *e)
 {
     (void)e;
-    struct model *m = xcalloc(1, sizeof *m);
-    m->belief = belief_create(s);
+    struct model_strategy *m = xcalloc(1, sizeof *m);
+    m->surrogate = surrogate_create(s);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
     m->winner = xcalloc(s->space->group_count + 1, sizeof *m->winner);
     for (size_t g = 0; g < s->space->group_count; g++)
@@ -42,10 +45,10 @@ static int create(struct search *s, void **own, struct error *e)
 
 static void destroy(void *own)
 {
-    struct model *m = own;
+    struct model_strategy *m = own;
     if (!m)
         return;
-    belief_free(m->belief);
+    surrogate_free(m->surrogate);
     free(m->best);
     free(m->winner);
     free(m);
@@ -55,10 +58,10 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
 {
     (void)s;
     (void)outcome;
-    belief_tell(((struct model *)own)->belief, candidate);
+    surrogate_tell(((struct model_strategy *)own)->surrogate, candidate);
 }
 
-static void find_bests(const struct search *s, const struct belief_of *all, double *best)
+static void find_bests(const struct search *s, const struct estimate *all, double *best)
 {
     for (size_t g = 0; g < s->space->group_count; g++)
         best[g] = s->best[g].any ? merit_of(s->space, s->best[g].objective) : -INFINITY;
@@ -69,7 +72,7 @@ static void find_bests(const struct search *s, const struct belief_of *all, doub
     }
 }
 
-static double expected_gain(const struct belief_of *b, double best)
+static double expected_gain(const struct estimate *b, double best)
 {
     if (isinf(best))
         return 1; /* anything is better than nothing */
@@ -78,13 +81,13 @@ static double expected_gain(const struct belief_of *b, double best)
     return b->deviation * (z * share + density);
 }
 
-static double failure_of(const struct belief_of *b)
+static double failure_of(const struct estimate *b)
 {
     return 1 - (1 - b->out_of_memory) * (1 - b->other_failure);
 }
 
 /* Relative: devices times how long a step takes. */
-static double cost_of(const struct search_space *space, const struct candidate *c, const struct belief_of *b)
+static double cost_of(const struct search_space *space, const struct candidate *c, const struct estimate *b)
 {
     if (space->relation == SEARCH_UNRELATED)
         return c->devices;
@@ -92,7 +95,7 @@ static double cost_of(const struct search_space *space, const struct candidate *
     return c->devices * time;
 }
 
-static double score_of(const struct search_space *space, const struct candidate *c, const struct belief_of *b,
+static double score_of(const struct search_space *space, const struct candidate *c, const struct estimate *b,
                        double best, double gain)
 {
     double success = 1 - failure_of(b);
@@ -102,7 +105,7 @@ static double score_of(const struct search_space *space, const struct candidate 
 }
 
 /* Groups without a result come first, the first of them in order. */
-static size_t first_empty_group(const struct search *s, const double *best, const struct belief_of *all, double risk)
+static size_t first_empty_group(const struct search *s, const double *best, const struct estimate *all, double risk)
 {
     size_t group = SIZE_MAX;
     for (size_t i = 0; i < s->space->count; i++) {
@@ -113,7 +116,7 @@ static size_t first_empty_group(const struct search *s, const double *best, cons
     return group;
 }
 
-static struct choice choose(const struct search *s, const struct belief_of *all, const double *best, double risk,
+static struct choice choose(const struct search *s, const struct estimate *all, const double *best, double risk,
                             double gap)
 {
     struct choice c = {0};
@@ -132,7 +135,7 @@ static struct choice choose(const struct search *s, const struct belief_of *all,
     return c;
 }
 
-static void explain(const struct search *s, const struct belief_of *b, double best, const struct choice *c,
+static void explain(const struct search *s, const struct estimate *b, double best, const struct choice *c,
                     struct decision *out)
 {
     int at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, fails with %.0f %%",
@@ -145,7 +148,7 @@ static void explain(const struct search *s, const struct belief_of *b, double be
 }
 
 /* Seen when asked, and not when told: what ran at the same time may end in any order. */
-static size_t trials_since_gain(const struct search *s, struct model *m)
+static size_t trials_since_gain(const struct search *s, struct model_strategy *m)
 {
     for (size_t g = 0; g < s->space->group_count; g++) {
         size_t winner = s->best[g].any ? s->best[g].candidate : SIZE_MAX;
@@ -160,14 +163,18 @@ static size_t trials_since_gain(const struct search *s, struct model *m)
 static const struct pass {
     double risk;
     bool any_gain;
-} passes[] = {{SEARCH_RISKY, false}, {SEARCH_HOPELESS, false}, {SEARCH_RISKY, true}, {SEARCH_HOPELESS, true}, {1, true}};
+} passes[] = {{SEARCH_RISKY, false},
+              {SEARCH_HOPELESS, false},
+              {SEARCH_RISKY, true},
+              {SEARCH_HOPELESS, true},
+              {1, true}};
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
-    struct model *m = own;
-    const struct belief_of *all = belief_all(m->belief);
+    struct model_strategy *m = own;
+    const struct estimate *all = surrogate_all(m->surrogate);
     find_bests(s, all, m->best);
-    bool patient = trials_since_gain(s, m) < PATIENCE;
+    bool patient = trials_since_gain(s, m) < (surrogate_believes(m->surrogate) ? PATIENCE : PATIENCE_DOUBTED);
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         const struct pass *p = &passes[i];
         if (p->any_gain && !patient)
@@ -190,5 +197,4 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     return SEARCH_FINISHED;
 }
 
-const struct strategy strategy_model = {
-    .name = "model", .create = create, .free = destroy, .ask = ask, .tell = tell};
+const struct strategy strategy_model = {.name = "model", .create = create, .free = destroy, .ask = ask, .tell = tell};

@@ -5,7 +5,7 @@
 #include "util/memory.h"
 #include "util/rng.h"
 
-struct place {
+struct candidate_rank {
     size_t candidate;
     double predicted; /* -INFINITY: nothing */
     uint64_t draw;
@@ -13,7 +13,7 @@ struct place {
 
 static int compare_predicted(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct candidate_rank *x = a, *y = b;
     if (x->predicted != y->predicted)
         return x->predicted > y->predicted ? -1 : 1;
     return (x->candidate > y->candidate) - (x->candidate < y->candidate);
@@ -21,7 +21,7 @@ static int compare_predicted(const void *a, const void *b)
 
 static int compare_draws(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct candidate_rank *x = a, *y = b;
     if (x->draw != y->draw)
         return x->draw < y->draw ? -1 : 1;
     return (x->candidate > y->candidate) - (x->candidate < y->candidate);
@@ -31,18 +31,17 @@ size_t *search_order(const struct search *s, enum search_order order)
 {
     const struct search_space *space = s->space;
     uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
-    struct place *places = xreallocarray(NULL, space->count + 1, sizeof *places);
+    struct candidate_rank *ranks = xreallocarray(NULL, space->count + 1, sizeof *ranks);
     size_t *sorted = xreallocarray(NULL, space->count + 1, sizeof *sorted);
     for (size_t i = 0; i < space->count; i++) {
         double predicted = search_predicted_log(space, &space->candidates[i]);
-        places[i] = (struct place){i, isnan(predicted) ? -INFINITY : predicted,
-                                   rng_at(seed, space->candidates[i].identity)};
+        ranks[i] = (struct candidate_rank){i, isnan(predicted) ? -INFINITY : predicted,
+                                           rng_at(seed, space->candidates[i].identity)};
     }
     if (order != SEARCH_ORDER_DECLARED)
-        qsort(places, space->count, sizeof *places,
-              order == SEARCH_ORDER_PREDICTED ? compare_predicted : compare_draws);
+        qsort(ranks, space->count, sizeof *ranks, order == SEARCH_ORDER_PREDICTED ? compare_predicted : compare_draws);
     for (size_t i = 0; i < space->count; i++)
-        sorted[i] = places[i].candidate;
-    free(places);
+        sorted[i] = ranks[i].candidate;
+    free(ranks);
     return sorted;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predict/oom.h"
+#include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
 #include "util/rng.h"
@@ -14,6 +15,8 @@
 #define BOOTSTRAP_SEED 20190101
 
 const size_t replay_marks[REPLAY_MARKS] = {1, 3, 5, 10};
+const char *const replay_predictions_names[] =
+    {[REPLAY_GIVEN] = "given", [REPLAY_INVERTED] = "inverted", [REPLAY_NONE] = "none", NULL};
 
 /* --- groups --- */
 
@@ -121,6 +124,7 @@ void replay_groups_free(struct replay_group *groups, size_t count)
         free(groups[i].members);
         free(groups[i].outcomes);
         free(groups[i].places);
+        free(groups[i].terms);
     }
     free(groups);
 }
@@ -134,26 +138,59 @@ static double draw_factor(struct rng *r, double most)
     return exp((2 * u - 1) * log(most));
 }
 
-static double weighted(const struct calibration_prior *prior, const double *terms)
-{
-    double sum = 0;
-    for (size_t i = 0; i < prior->terms; i++)
-        sum += prior->weights[i] * terms[i];
-    return sum;
-}
-
 static void predict_again(struct candidate *c, const struct search_place *place)
 {
     struct error ignored;
     if (c->memory_terms) {
-        c->bytes = weighted(&place->memory, c->memory_terms);
+        c->bytes = weighted_sum(place->memory.weights, c->memory_terms, place->memory.terms);
         if (oom_probability(c->bytes, place->memory.sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
             c->oom_probability = NAN;
     }
     if (c->time_terms) {
-        double seconds = weighted(&place->time, c->time_terms);
+        double seconds = weighted_sum(place->time.weights, c->time_terms, place->time.terms);
         c->run_seconds *= seconds / c->seconds;
         c->seconds = seconds;
+    }
+}
+
+/* Scales what is predicted, and the terms with it, so that they still add up to it under the place's weights. */
+static const double *scaled(const double *terms, double factor, double *out)
+{
+    for (size_t t = 0; terms && t < CALIBRATION_TERMS; t++)
+        out[t] = factor * terms[t];
+    return terms ? out : NULL;
+}
+
+static void turn_over(struct replay_group *g)
+{
+    double seconds = 0, bytes = 0, timed = 0, sized = 0;
+    g->terms = xreallocarray(g->terms, g->space.count + 1, 2 * CALIBRATION_TERMS * sizeof *g->terms);
+    for (const struct candidate *c = g->candidates; c < g->candidates + g->space.count; c++) {
+        seconds += c->seconds > 0 ? log(c->seconds / c->work) : 0;
+        timed += c->seconds > 0;
+        bytes += c->bytes > 0 ? log(c->bytes) : 0;
+        sized += c->bytes > 0;
+    }
+    for (size_t i = 0; i < g->space.count; i++) {
+        struct candidate *c = &g->candidates[i];
+        double *terms = g->terms + i * 2 * CALIBRATION_TERMS;
+        double of_time = exp(2 * (seconds / timed - log(c->seconds / c->work)));
+        double of_memory = exp(2 * (bytes / sized - log(c->bytes)));
+        c->time_terms = scaled(c->time_terms, of_time, terms);
+        c->memory_terms = scaled(c->memory_terms, of_memory, terms + CALIBRATION_TERMS);
+        c->seconds *= of_time;
+        c->run_seconds *= of_time;
+        c->bytes *= of_memory;
+        c->oom_probability = 1 - c->oom_probability;
+    }
+}
+
+static void leave_out(struct replay_group *g)
+{
+    g->space.place_count = 0;
+    for (struct candidate *c = g->candidates; c < g->candidates + g->space.count; c++) {
+        c->bytes = c->oom_probability = c->seconds = c->run_seconds = NAN;
+        c->memory_terms = c->time_terms = NULL;
     }
 }
 
@@ -172,6 +209,7 @@ void replay_disturb(struct replay_group *g, const struct search_space *space, co
         }
     }
     g->space.places = g->places;
+    g->space.place_count = space->place_count;
     for (size_t i = 0; i < g->space.count; i++) {
         const struct candidate *whole = &space->candidates[g->members[i]];
         struct candidate *c = &g->candidates[i];
@@ -179,9 +217,15 @@ void replay_disturb(struct replay_group *g, const struct search_space *space, co
         c->seconds = whole->seconds;
         c->run_seconds = whole->run_seconds;
         c->oom_probability = whole->oom_probability;
+        c->memory_terms = whole->memory_terms;
+        c->time_terms = whole->time_terms;
         if (c->place < space->place_count)
             predict_again(c, &g->places[c->place]);
     }
+    if (error->predictions == REPLAY_INVERTED)
+        turn_over(g);
+    if (error->predictions == REPLAY_NONE)
+        leave_out(g);
 }
 
 /* --- one search --- */

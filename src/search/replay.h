@@ -16,8 +16,8 @@
  * person would who wants the target; where it ends all the same, all that is left is tried in the declared order. Where
  * it would have ended by itself is told apart.
  *
- * Trials are asked for in rounds of `concurrent` and count in that order, a round as a whole; its outcomes are told in an
- * order drawn from `order_seed`, which makes no difference. Pure. */
+ * Trials are asked for in rounds of `concurrent` and count in that order, a round as a whole; its outcomes are told in
+ * an order drawn from `order_seed`, which makes no difference. Pure. */
 #ifndef MESHSWEEP_SEARCH_REPLAY_H
 #define MESHSWEEP_SEARCH_REPLAY_H
 
@@ -36,6 +36,7 @@ struct replay_group {
     struct search_space space; /* of its own: one group, everything numbered anew */
     struct candidate *candidates;
     struct search_place *places;
+    double *terms;                   /* of predictions that were turned over; NULL: none were */
     struct replay_outcome *outcomes; /* one per candidate; `failure` borrowed */
     size_t *members;                 /* its candidates' places in the whole space */
     size_t ok, failed;
@@ -47,21 +48,30 @@ struct replay_group *replay_groups_make(const struct search_space *space, const 
                                         const size_t *group_of, size_t group_count);
 void replay_groups_free(struct replay_group *groups, size_t count);
 
+enum replay_predictions {
+    REPLAY_GIVEN = 0, /* as they are, but for the factors */
+    REPLAY_INVERTED,  /* turned over: what is predicted best of a group is its worst, what fits best does not */
+    REPLAY_NONE,      /* left out */
+};
+extern const char *const replay_predictions_names[]; /* "given", "inverted", "none", NULL */
+
 /* Makes predictions wrong, afresh from the whole space's each time: those of memory by one factor, those of time by one
- * for each weight, drawn log-uniformly from [1/factor, factor] by (seed, group). 1 leaves them as they are. */
+ * for each weight, drawn log-uniformly from [1/factor, factor] by (seed, group), 1 leaving them as they are; then as
+ * `predictions` says, around the geometric mean of the group, in merit (work / seconds) and in memory. */
 struct replay_error {
     double memory, time;
     uint64_t seed, group;
+    enum replay_predictions predictions;
 };
 void replay_disturb(struct replay_group *g, const struct search_space *space, const struct replay_error *error);
 
 struct replay_task {
-    const struct replay_group *group;        /* with a best */
-    const struct search_options *options;    /* with a strategy */
+    const struct replay_group *group;     /* with a best */
+    const struct search_options *options; /* with a strategy */
     size_t concurrent;
     double target_gap;
     uint64_t seed, order_seed;
-    /* Told of every decision, and with NULL when a search begins; NULL: nobody is. */
+    /* Called with every decision, and with NULL when a search begins; NULL: nobody is. */
     void (*watch)(void *context, const struct decision *decision, const struct replay_outcome *outcome);
     void *context;
 };

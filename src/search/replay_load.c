@@ -1,14 +1,18 @@
-#include "config/sweep_reader.h"
 #include "search/replay_load.h"
+#include "sweep_file/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/learning.h"
+#include "config/failure.h"
+#include "learning/learning.h"
+#include "measures/measures.h"
+#include "results/query.h"
 #include "space/match.h"
+#include "space/recorded_specs.h"
 #include "space/row_space.h"
-#include "store/result_query.h"
 #include "store/sweeps.h"
+#include "store/trials.h"
 #include "util/memory.h"
 
 /* A job that has ended. */
@@ -20,19 +24,17 @@ struct measured_job {
     size_t candidate; /* SIZE_MAX: none */
 };
 
-struct loading {
+struct replay_loading {
     const struct replay_request *request;
     struct replay_source *out;
     int64_t sweep_id;
     struct measured_job *jobs;
     size_t count;
-    int64_t *spec_of; /* by id in results.db: number in the row space + 1; 0: not read */
-    size_t spec_room;
 };
 
 /* --- the sweep --- */
 
-static int read_sweep(struct loading *l, struct error *e)
+static int read_sweep(struct replay_loading *l, struct error *e)
 {
     const char *config = l->request->config;
     char *path = NULL, *text = NULL;
@@ -44,65 +46,13 @@ static int read_sweep(struct loading *l, struct error *e)
     free(path);
     free(text);
     if (rc == 0 && l->out->sweep->objective_count == 0)
-        rc = error_set(e, ERROR_USAGE, "%s declares no objective ([sweep] objective = \"max:throughput\"): a search "
-                                       "would not know what to look for", l->out->sweep->path);
+        rc = error_set(e, ERROR_USAGE,
+                       "%s declares no objective ([sweep] objective = \"max:throughput\"): a search "
+                       "would not know what to look for",
+                       l->out->sweep->path);
     if (rc == 0)
         l->out->objective = xstrdup(l->out->sweep->objectives[0].metric);
     return rc;
-}
-
-/* --- specs --- */
-
-static struct value value_of(const struct stmt *s)
-{
-    const char *type = stmt_text(s, 1);
-    if (strcmp(type, "true") == 0 || strcmp(type, "false") == 0)
-        return (struct value){VALUE_BOOL, type[0] == 't', 0, NULL};
-    if (strcmp(type, "integer") == 0)
-        return (struct value){VALUE_INT, stmt_int(s, 2), 0, NULL};
-    if (strcmp(type, "real") == 0)
-        return (struct value){VALUE_FLOAT, 0, stmt_double(s, 2), NULL};
-    if (strcmp(type, "null") == 0)
-        return (struct value){VALUE_NULL, 0, 0, NULL};
-    return (struct value){strcmp(type, "text") == 0 ? VALUE_STRING : VALUE_JSON, 0, 0, xstrdup(stmt_text(s, 2))};
-}
-
-static int read_spec(struct loading *l, struct stmt *members, enum section_kind section, int64_t id, struct error *e)
-{
-    struct row_key *keys = NULL;
-    size_t count = 0;
-    int rc;
-    stmt_bind_int(members, 1, id);
-    while ((rc = stmt_next(members, e)) > 0) {
-        keys = array_grow(keys, count, sizeof *keys);
-        keys[count++] = (struct row_key){.name = xstrdup(stmt_text(members, 0)), .value = value_of(members)};
-    }
-    if (rc == 0)
-        l->spec_of[id] = row_space_add(l->out->rows, section, keys, count) + 1;
-    for (size_t i = 0; i < count; i++) {
-        free((char *)keys[i].name);
-        value_free(&keys[i].value);
-    }
-    free(keys);
-    return rc;
-}
-
-static int find_spec(struct loading *l, struct stmt *members, enum section_kind section, int64_t id, int64_t *out,
-                     struct error *e)
-{
-    *out = -1;
-    if (id <= 0)
-        return 0;
-    if ((size_t)id >= l->spec_room) {
-        size_t room = 2 * (size_t)id + 64;
-        l->spec_of = xreallocarray(l->spec_of, room, sizeof *l->spec_of);
-        memset(l->spec_of + l->spec_room, 0, (room - l->spec_room) * sizeof *l->spec_of);
-        l->spec_room = room;
-    }
-    if (l->spec_of[id] == 0 && read_spec(l, members, section, id, e) < 0)
-        return -1;
-    *out = l->spec_of[id] - 1;
-    return 0;
 }
 
 /* --- jobs --- */
@@ -116,19 +66,22 @@ static const char jobs_sql[] =
     " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?2"
     " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') ORDER BY j.rank, j.id";
 
-/* Classes of failures, so that outcomes may point to them. */
+/* Outcomes point to it. A class that a later version added ended somehow. */
 static const char *failure_name(const char *failure)
 {
-    static const char *const names[] = {"oom", "oom-host", "timeout", "hang", "no-metric", "signal", "spawn", "lost"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], failure) == 0)
-            return names[i];
-    return "exit";
+    enum failure known = failure_by_name(failure);
+    return failure_names[known ? known : FAILURE_EXIT];
 }
 
 static struct replay_outcome read_outcome(const struct stmt *s)
 {
-    struct replay_outcome o = {.outcome = {OUTCOME_OK, NULL, NAN, NAN, NAN, NAN, NAN}, .device_seconds = NAN};
+    struct replay_outcome o = {.outcome = {.kind = OUTCOME_OK,
+                                           .objective = NAN,
+                                           .steps = NAN,
+                                           .seconds = NAN,
+                                           .bytes = NAN,
+                                           .device_seconds = NAN},
+                               .device_seconds = NAN};
     enum column_type type = stmt_type(s, JOB_OBJECTIVE);
     if (type == COLUMN_INT || type == COLUMN_FLOAT)
         o.outcome.objective = stmt_double(s, JOB_OBJECTIVE);
@@ -138,7 +91,7 @@ static struct replay_outcome read_outcome(const struct stmt *s)
     if (!stmt_is_null(s, JOB_FAILURE))
         o.outcome.failure = failure_name(stmt_text(s, JOB_FAILURE));
     else if (isnan(o.outcome.objective))
-        o.outcome.failure = "no-metric";
+        o.outcome.failure = failure_names[FAILURE_NO_METRIC];
     if (o.outcome.failure) {
         o.outcome.kind = OUTCOME_FAILED;
         o.outcome.objective = NAN;
@@ -146,41 +99,84 @@ static struct replay_outcome read_outcome(const struct stmt *s)
     return o;
 }
 
-static int read_job(struct loading *l, const struct stmt *s, struct stmt *members, struct error *e)
+static int read_job(struct replay_loading *l, const struct stmt *s, struct recorded_specs *specs, struct error *e)
 {
-    struct measured_job job = {.id = stmt_int(s, JOB_ID), .attempt_id = stmt_int(s, JOB_ATTEMPT),
-                               .outcome = read_outcome(s), .candidate = SIZE_MAX};
+    struct measured_job job = {.id = stmt_int(s, JOB_ID),
+                               .attempt_id = stmt_int(s, JOB_ATTEMPT),
+                               .outcome = read_outcome(s),
+                               .candidate = SIZE_MAX};
     memcpy(job.key, stmt_blob(s, JOB_KEY), sizeof job.key);
     for (int i = 0; i < SECTION_COUNT; i++)
-        if (find_spec(l, members, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
+        if (recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
             return -1;
     l->jobs = array_grow(l->jobs, l->count, sizeof *l->jobs);
     l->jobs[l->count++] = job;
     return 0;
 }
 
-static int read_jobs(struct loading *l, struct error *e)
+static int read_jobs(struct replay_loading *l, struct error *e)
 {
-    struct stmt *s = NULL, *members = NULL;
+    struct stmt *s = NULL;
+    struct recorded_specs *specs = NULL;
     int64_t all = 0;
     int rc = db_prepare(l->request->db, jobs_sql, &s, e);
     if (rc == 0)
-        rc = db_prepare(l->request->db, "SELECT m.key, m.type, m.value FROM spec, json_each(spec.json) AS m"
-                                        " WHERE spec.id = ?", &members, e);
+        rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
     if (rc == 0) {
         stmt_bind_int(s, 1, l->sweep_id);
         stmt_bind_text(s, 2, l->out->objective);
         while ((rc = stmt_next(s, e)) > 0)
-            if ((rc = read_job(l, s, members, e)) < 0)
+            if ((rc = read_job(l, s, specs, e)) < 0)
                 break;
     }
     stmt_free(s);
-    stmt_free(members);
+    recorded_specs_close(specs);
     if (rc == 0)
         rc = db_query_int(l->request->db,
-                          "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM sweep ORDER BY last_seen DESC LIMIT 1)",
+                          "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM sweep ORDER BY last_seen DESC "
+                          "LIMIT 1)",
                           0, &all, e);
     l->out->unmeasured = (size_t)all - l->count;
+    return rc;
+}
+
+/* --- what the sweep file says of what was measured --- */
+
+/* As the file has it, which may be another than the one that the jobs ran under. */
+static int measure_job(const struct replay_loading *l, struct measures *measures, struct measured_job *job,
+                       struct error *e)
+{
+    struct search_outcome *o = &job->outcome.outcome;
+    struct measured measured;
+    const bool ran_well =
+        o->kind == OUTCOME_OK || (o->failure && !strcmp(o->failure, failure_names[FAILURE_NO_METRIC]));
+    if (!ran_well || job->attempt_id == 0)
+        return 0;
+    if (measures_look(measures, l->request->db, job->attempt_id, &measured, e) < 0)
+        return -1;
+    if (measured.is_derived) {
+        const bool is_there = !isnan(measured.objective);
+        o->kind = is_there ? OUTCOME_OK : OUTCOME_FAILED;
+        o->failure = is_there ? NULL : failure_names[FAILURE_NO_METRIC];
+        o->objective = measured.objective;
+    }
+    if (measured.is_feasible || o->kind != OUTCOME_OK)
+        return 0;
+    l->out->infeasible++;
+    o->kind = OUTCOME_FAILED;
+    o->objective = NAN;
+    o->failure = FAILURE_INFEASIBLE;
+    o->over_memory = measured.is_over_memory;
+    return 0;
+}
+
+static int measure_jobs(struct replay_loading *l, struct error *e)
+{
+    struct measures *measures = NULL;
+    int rc = measures_create(l->out->space, &measures, e);
+    for (size_t i = 0; rc == 0 && measures && i < l->count; i++)
+        rc = measure_job(l, measures, &l->jobs[i], e);
+    measures_free(measures);
     return rc;
 }
 
@@ -192,7 +188,7 @@ struct placing {
 };
 
 /* Looks the job up: whether rules leave it, what it measured, and its place in the space of the jobs. */
-static int place_job(struct loading *l, const struct placing *p, struct measured_job *job, struct error *e)
+static int place_job(struct replay_loading *l, const struct placing *p, struct measured_job *job, struct error *e)
 {
     const struct match *m;
     struct measurement measured = {NAN, NAN};
@@ -215,14 +211,16 @@ static int place_job(struct loading *l, const struct placing *p, struct measured
     return stmt_run(p->insert, e);
 }
 
-static int place_jobs(struct loading *l, struct error *e)
+static int place_jobs(struct replay_loading *l, struct error *e)
 {
     struct placing p = {NULL, NULL, NULL};
     struct db *db = l->out->space->db;
     int rc = match_open_single(l->out->space, true, &p.cursor, e);
     if (rc == 0)
-        rc = db_exec(db, "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
-                         " priority INTEGER NOT NULL DEFAULT 0)", e);
+        rc = db_exec(db,
+                     "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
+                     " priority INTEGER NOT NULL DEFAULT 0)",
+                     e);
     if (rc == 0)
         rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &p.insert, e);
     if (rc == 0)
@@ -241,17 +239,19 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static struct measured_job *find_job(const struct loading *l, int64_t id)
+static struct measured_job *find_job(const struct replay_loading *l, int64_t id)
 {
     const struct measured_job wanted = {.id = id};
     return l->count == 0 ? NULL : bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
 }
 
 /* The space's own database has the jobs with their ranks in it. */
-static int load_candidates(struct loading *l, struct error *e)
+static int load_candidates(struct replay_loading *l, struct error *e)
 {
     struct replay_source *out = l->out;
-    const struct candidate_request request = {.space = out->space, .db = out->space->db, .sweep_id = 1,
+    const struct candidate_request request = {.space = out->space,
+                                              .db = out->space->db,
+                                              .sweep_id = 1,
                                               .equal_batch = true};
     if (candidates_load(&request, &out->set, e) < 0)
         return -1;
@@ -264,8 +264,10 @@ static int load_candidates(struct loading *l, struct error *e)
         out->outcomes[i] = job->outcome;
     }
     if (out->set.space.count == 0)
-        return error_set(e, ERROR_NOTHING, "no measured job is left to search among: %zu have not ended, %zu are "
-                                           "excluded by rules", out->unmeasured, out->excluded);
+        return error_set(e, ERROR_NOTHING,
+                         "no measured job is left to search among: %zu have not ended, %zu are "
+                         "excluded by rules",
+                         out->unmeasured, out->excluded);
     return 0;
 }
 
@@ -304,7 +306,7 @@ static void describe_row(const struct stmt *s, struct buffer *out)
                       stmt_is_null(s, c) ? "" : stmt_text(s, c));
 }
 
-static int group_by_columns(struct loading *l, struct error *e)
+static int group_by_columns(struct replay_loading *l, struct error *e)
 {
     struct replay_source *out = l->out;
     struct stmt *s = NULL;
@@ -325,7 +327,7 @@ static int group_by_columns(struct loading *l, struct error *e)
     return rc;
 }
 
-static int load(struct loading *l, struct error *e)
+static int load(struct replay_loading *l, struct error *e)
 {
     static const struct space_options options = {0};
     static const struct hash128 no_hash = {{0}};
@@ -339,6 +341,8 @@ static int load(struct loading *l, struct error *e)
         rc = error_set(e, ERROR_NOTHING, "no job of the current sweep has ended: there is nothing to replay");
     if (rc == 0)
         rc = row_space_build(out->rows, &options, &out->space, e);
+    if (rc == 0)
+        rc = measure_jobs(l, e);
     if (rc == 0)
         rc = place_jobs(l, e);
     if (rc == 0)
@@ -354,7 +358,7 @@ static int load(struct loading *l, struct error *e)
 
 int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e)
 {
-    struct loading l = {.request = request, .out = out};
+    struct replay_loading l = {.request = request, .out = out};
     *out = (struct replay_source){0};
     /* One snapshot of a database that may be written to, and one lock for a hundred thousand questions. */
     int rc = db_exec(request->db, "BEGIN", e);
@@ -363,7 +367,6 @@ int replay_load(const struct replay_request *request, struct replay_source *out,
         db_rollback(request->db);
     }
     free(l.jobs);
-    free(l.spec_of);
     return rc;
 }
 

@@ -19,6 +19,7 @@ struct replay_source {
     size_t *group_of;                /* by candidate */
     char **group_names;              /* "layers=16 num_hosts=1", or "" */
     size_t group_count;
+    size_t infeasible; /* jobs that [sweep] subject_to keeps from winning: candidates that fail */
     size_t excluded;   /* jobs that the rules in force exclude: no candidates */
     size_t unmeasured; /* jobs that have not ended: no candidates */
     char *objective;

@@ -10,11 +10,11 @@ enum trial_state { TRIAL_NONE = 0, TRIAL_RUNNING, TRIAL_OK, TRIAL_STOPPED, TRIAL
 /* Of one candidate. */
 struct trial {
     enum trial_state state;
-    bool eligible;     /* of a ZeRO stage that is searched */
-    bool out_of_memory; /* TRIAL_FAILED: that is how */
-    double resource;   /* asked for; 0: all */
+    bool eligible;                           /* of a ZeRO stage that is searched */
+    bool out_of_memory;                      /* TRIAL_FAILED: that is how */
+    double resource;                         /* asked for; 0: all */
     double objective, steps, seconds, bytes; /* NAN as in struct search_outcome */
-    size_t told;       /* how many outcomes it had */
+    size_t told;                             /* how many outcomes it had */
 };
 
 struct search;
@@ -34,6 +34,7 @@ struct strategy {
 };
 
 extern const struct strategy strategy_grid, strategy_random, strategy_model, strategy_binary, strategy_asha;
+extern const struct strategy strategy_staged;
 extern const struct strategy strategy_dsat_random, strategy_dsat_binary, strategy_dsat_asha;
 extern const struct strategy strategy_deepspeed_grid, strategy_deepspeed_random, strategy_deepspeed_model;
 
@@ -47,7 +48,7 @@ struct search {
         bool any;
         size_t candidate;
         double objective;
-    } *best; /* one per group */
+    } * best; /* one per group */
     struct search_counts counts;
     double devices_running, devices_most; /* most: that one candidate needs */
 };

@@ -7,12 +7,39 @@
 #include <string.h>
 
 #include "search/state.h"
-#include "search/strategies.h"
 #include "util/memory.h"
 #include "util/rng.h"
+#include "util/suggest.h"
 
 #define SECONDS_PER_HOUR 3600.0
 #define KNOWN_MOST 64 /* and as many as there are candidates: what is known may be asked for so often in a row */
+
+/* --- the table of strategies --- */
+
+static const struct strategy *const strategies[] = {
+    &strategy_grid,      &strategy_random,         &strategy_binary,           &strategy_asha,
+    &strategy_model,     &strategy_staged,         &strategy_dsat_random,      &strategy_dsat_binary,
+    &strategy_dsat_asha, &strategy_deepspeed_grid, &strategy_deepspeed_random, &strategy_deepspeed_model,
+};
+
+#define STRATEGY_COUNT (sizeof strategies / sizeof *strategies)
+
+/* NULL, with a hint in `e` (ERROR_USAGE), when there is none of that name. */
+static const struct strategy *strategy_find(const char *name, struct error *e)
+{
+    const char *names[STRATEGY_COUNT];
+    for (size_t i = 0; i < STRATEGY_COUNT; i++) {
+        names[i] = strategies[i]->name;
+        if (strcmp(names[i], name) == 0)
+            return strategies[i];
+    }
+    const char *near = suggest_nearest(name, names, STRATEGY_COUNT);
+    error_set(e, ERROR_USAGE, "no search strategy \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
+              near ? near : "", near ? "\"?" : "");
+    return NULL;
+}
+
+/* --- what strategies ask --- */
 
 bool search_is_open(const struct search *s, size_t candidate)
 {
@@ -95,8 +122,9 @@ static int check_space(struct search *s, struct error *e)
     if (s->space->count == 0)
         return error_set(e, ERROR_USAGE, "there is nothing to search: no candidate is left");
     if (mark_eligible(s) == 0)
-        return error_set(e, ERROR_USAGE, "there is nothing to search: no candidate has one of the ZeRO stages asked for "
-                                         "(zero_stages)");
+        return error_set(e, ERROR_USAGE,
+                         "there is nothing to search: no candidate has one of the ZeRO stages asked for "
+                         "(zero_stages)");
     double slots = search_number(s, SEARCH_MAX_SLOTS);
     if (slots > 0 && s->devices_most > slots)
         return error_set(e, ERROR_USAGE, "max_slots: a trial needs %g devices, and at most %g may be in use",
@@ -181,8 +209,12 @@ static bool is_full(const struct search *s, struct decision *out)
 static struct search_outcome outcome_of(const struct trial *t)
 {
     return (struct search_outcome){
-        .kind = t->state == TRIAL_OK ? OUTCOME_OK : t->state == TRIAL_STOPPED ? OUTCOME_STOPPED : OUTCOME_FAILED,
-        .failure = t->state != TRIAL_FAILED ? NULL : t->out_of_memory ? "oom" : "exit",
+        .kind = t->state == TRIAL_OK        ? OUTCOME_OK
+                : t->state == TRIAL_STOPPED ? OUTCOME_STOPPED
+                                            : OUTCOME_FAILED,
+        .failure = t->state != TRIAL_FAILED ? NULL
+                   : t->out_of_memory       ? "oom"
+                                            : "exit",
         .objective = t->objective,
         .steps = t->steps,
         .seconds = t->seconds,
@@ -263,8 +295,13 @@ static void note_best(struct search *s, size_t candidate, double objective)
         *b = (struct group_best){true, candidate, objective};
 }
 
-static const enum trial_state states[] = {
-    [OUTCOME_OK] = TRIAL_OK, [OUTCOME_STOPPED] = TRIAL_STOPPED, [OUTCOME_FAILED] = TRIAL_FAILED};
+static const enum trial_state states[] =
+    {[OUTCOME_OK] = TRIAL_OK, [OUTCOME_STOPPED] = TRIAL_STOPPED, [OUTCOME_FAILED] = TRIAL_FAILED};
+
+static bool is_out_of_memory(const char *failure)
+{
+    return failure && strcmp(failure, "oom") == 0;
+}
 
 void search_tell(struct search *s, size_t candidate, const struct search_outcome *outcome)
 {
@@ -276,7 +313,7 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
     if (kind != OUTCOME_FAILED && isnan(outcome->objective))
         kind = OUTCOME_FAILED; /* a number that is none cannot win */
     t->state = states[kind];
-    t->out_of_memory = kind == OUTCOME_FAILED && outcome->failure && strcmp(outcome->failure, "oom") == 0;
+    t->out_of_memory = kind == OUTCOME_FAILED && (outcome->over_memory || is_out_of_memory(outcome->failure));
     t->objective = kind == OUTCOME_FAILED ? NAN : outcome->objective;
     t->steps = outcome->steps;
     t->seconds = outcome->seconds;
@@ -284,8 +321,9 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
     t->told++;
     s->counts.ok += kind == OUTCOME_OK;
     s->counts.stopped += kind == OUTCOME_STOPPED;
-    s->counts.failed += kind == OUTCOME_FAILED;
-    s->counts.since_best++;
+    s->counts.failed += kind == OUTCOME_FAILED && !outcome->pruned;
+    s->counts.pruned += outcome->pruned;
+    s->counts.since_best += !outcome->pruned;
     if (outcome->device_seconds > 0)
         s->counts.device_hours += outcome->device_seconds / SECONDS_PER_HOUR;
     if (kind == OUTCOME_OK)

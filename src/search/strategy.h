@@ -7,10 +7,10 @@
  *   search_tell(s, candidate, &outcome)       in any order, also of candidates that were never asked for: what is
  *                                             known already is told before the first question and costs no trial
  *
- * What is decided is a function of the space, the options and the sets of what was asked and told; never of the order in
- * which outcomes that were running at the same time came in. Draws are hash(seed, lineage, index), so that one does not
- * depend on how many others were made before it. Repeating the questions and outcomes of a search therefore repeats its
- * decisions, which is how a killed search goes on.
+ * What is decided is a function of the space, the options and the sets of what was asked and told; never of the order
+ * in which outcomes that were running at the same time came in. Draws are hash(seed, lineage, index), so that one does
+ * not depend on how many others were made before it. Repeating the questions and outcomes of a search therefore repeats
+ * its decisions, which is how a killed search goes on.
  *
  * No candidate is asked for twice at the same resource, but one whose failure was transient (search_forget).
  *
@@ -45,17 +45,17 @@ struct candidate {
     /* Candidates that differ in nothing that memory depends on but the micro-batch: configurations share what is known
      * about which micro-batches fit. Numbered across groups. */
     size_t memory_class;
-    double micro_batch;   /* NAN: no such key */
+    double micro_batch; /* NAN: no such key */
     double zero_stage;
-    double devices;       /* that it occupies; 1 where not known */
+    double devices; /* that it occupies; 1 where not known */
     /* What is predicted. */
     double bytes;           /* peak memory per device */
     double usable_bytes;    /* of the device */
     double oom_probability; /* 0 … 1 */
     double seconds;         /* of a step */
-    double work;            /* of a step in units of the objective (samples, tokens): rate objectives are work / seconds;
+    double work;        /* of a step in units of the objective (samples, tokens): rate objectives are work / seconds;
                                1 where the objective is a time. Only ratios within the space count */
-    double run_seconds;     /* of the whole job: what it costs per device */
+    double run_seconds; /* of the whole job: what it costs per device */
     /* Of the linear predictions, with the space's place: NULL where there are none. */
     size_t place;
     const double *memory_terms, *time_terms; /* CALIBRATION_TERMS each */
@@ -71,6 +71,7 @@ enum search_relation {
 struct search_space {
     const char *const *keys; /* names of the candidates' values */
     size_t key_count;
+    const bool *saves_memory;           /* by key: whether its values are in the order of memory; NULL: none is */
     const struct candidate *candidates; /* in declared order */
     size_t count, group_count, configuration_count, memory_class_count;
     const struct search_place *places;
@@ -88,11 +89,13 @@ enum outcome_kind {
 
 struct search_outcome {
     enum outcome_kind kind;
-    const char *failure;  /* its class: "oom", "exit", "timeout", …; NULL unless it failed. Only borrowed for the call */
-    double objective;     /* NAN where it failed */
-    double steps;         /* measured steps behind the objective; NAN: all of the job's */
+    const char *failure; /* its class: "oom", "exit", "timeout", …; NULL unless it failed. Only borrowed for the call */
+    double objective;    /* NAN where it failed */
+    double steps;        /* measured steps behind the objective; NAN: all of the job's */
     double seconds, bytes; /* of a step; peak per device. NAN: not measured */
     double device_seconds; /* devices × time that it cost; NAN: not known */
+    bool pruned;           /* it failed without having run: what needs no more memory ran out of it */
+    bool over_memory;      /* it failed for it took more memory than it may: as if there were no more */
 };
 
 enum search_answer { SEARCH_RUN = 1, SEARCH_WAIT, SEARCH_FINISHED };
@@ -101,8 +104,8 @@ enum search_answer { SEARCH_RUN = 1, SEARCH_WAIT, SEARCH_FINISHED };
 
 struct decision {
     size_t candidate;
-    double resource; /* measured steps to run for; 0: the whole job */
-    uint64_t lineage, index; /* what its draws came from: a configuration's trials, a rung's, … */
+    double resource;                  /* measured steps to run for; 0: the whole job */
+    uint64_t lineage, index;          /* what its draws came from: a configuration's trials, a rung's, … */
     char reason[SEARCH_REASON_BYTES]; /* why this one now, for people; for SEARCH_WAIT and SEARCH_FINISHED: why that */
 };
 
@@ -131,7 +134,8 @@ bool search_best(const struct search *s, size_t group, size_t *candidate, double
 
 struct search_counts {
     size_t trials, running, ok, stopped, failed;
-    size_t since_best; /* told since the best improved */
+    size_t pruned;       /* none of the failed */
+    size_t since_best;   /* told since the best improved, but for the pruned */
     double device_hours; /* of outcomes that told their cost */
 };
 struct search_counts search_counts(const struct search *s);

@@ -4,19 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/model_info.h"
-#include "space/axes.h"
+#include "database/guard.h"
 #include "space/compile.h"
 #include "space/elasticity.h"
+#include "space/formulas.h"
 #include "space/inert.h"
 #include "space/job_texts.h"
+#include "space/layouts.h"
 #include "space/limits.h"
-#include "space/order.h"
+#include "space/memory_order.h"
 #include "space/rules.h"
-#include "store/guard.h"
+#include "sweep_file/model_info_sweep.h"
 #include "util/memory.h"
-
-#define MOST_COMBINATIONS 1000000000000000000 /* ranks are 64 bits */
 
 /* Derived keys that every sweep has. A key of the same name in a spec wins. */
 static const struct {
@@ -55,8 +54,8 @@ static bool is_key_somewhere(const struct names *n, const char *name)
 static void add_derived(struct names *n, const char *name, struct expression *x, bool builtin)
 {
     n->derived = array_grow(n->derived, n->derived_count, sizeof *n->derived);
-    n->derived[n->derived_count++] = (struct derived_key){
-        xstrdup(name), x->sql, x->sections, x->reads_label, builtin, x->keys, x->key_count};
+    n->derived[n->derived_count++] =
+        (struct derived_key){xstrdup(name), x->sql, x->sections, x->reads_label, builtin, x->keys, x->key_count};
 }
 
 static void derive_builtin(struct names *n)
@@ -135,50 +134,50 @@ static void derive_declared(struct space *space, struct problems *problems)
             problems_add(problems, d->at, "derived key `%s` is already a key of a spec; rename one", d->name);
             continue;
         }
-        const struct source_text source = {d->expression, unknown_at(space, &d->at), &d->at, "derived key", d->name};
-        /* What is wrong here is told once, and not again where it is used. */
+        const struct source_text source = {d->expression, unknown_at(space, &d->at), &d->at, "derived key", d->name,
+                                           NULL};
+        /* What is wrong here is reported once, and not again where it is used. */
         if (compile_expression(space, &source, &x, problems) < 0)
             x = (struct expression){.sql = xstrdup(FACT_UNKNOWN)};
         add_derived(&space->names, d->name, &x, false);
     }
 }
 
+/* Ranks are 63 bits. */
 static int declare_sections(struct space *space, const struct sweep *view, struct problems *problems, struct error *e)
 {
     int64_t product = 1;
+    bool fits = true;
     for (int i = 0; i < SECTION_COUNT; i++) {
-        space->counts[i] = axes_count(view, (enum section_kind)i, problems);
-        if (space->counts[i] && axes_declare(&space->names, (enum section_kind)i, space->db, e) < 0)
+        space->specs[i] = specs_create(view, &space->names, (enum section_kind)i, problems);
+        space->counts[i] = specs_count(space->specs[i]);
+        if (space->counts[i] && specs_add_table(space->specs[i], space->db, e) < 0)
             return -1;
-        if (space->counts[i] && __builtin_mul_overflow(product, space->counts[i], &product))
-            product = INT64_MAX;
+        fits = fits && space->counts[i] < INT64_MAX &&
+               (!space->counts[i] || !__builtin_mul_overflow(product, space->counts[i], &product));
     }
-    if (product > MOST_COMBINATIONS)
+    if (!fits)
         problems_add(problems, (struct position){.file = view->path},
-                     "the product of the sections exceeds 10^18 combinations; split the sweep");
+                     "the product of the sections exceeds 2^63 combinations; split the sweep");
     return 0;
 }
 
-static int fill_sections(struct space *space, const struct sweep *view, struct error *e)
+static void relate_sections(struct space *space)
 {
-    if (db_exec(space->db, "BEGIN", e) < 0)
-        return -1;
     for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i] && axes_fill(view, &space->names, (enum section_kind)i, space->db, e) < 0)
-            return -1;
-    return db_exec(space->db, "COMMIT", e);
+        relation_make(space->specs[i], &space->names, (enum section_kind)i, &space->relations[i]);
 }
 
-/* All that can be wrong with expressions is found on empty tables. */
+/* All that can be wrong with expressions is found without looking at a combination. */
 static int compile_all(struct space *space, const struct space_options *options, struct problems *problems,
                        struct error *e)
 {
-    const struct source_text devices = {"gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus"};
+    const struct source_text devices = {"gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus", NULL};
     derive_declared(space, problems);
     inert_compile(space, problems);
     if (prediction_compile(space, problems, e) < 0)
         return -1;
-    job_texts_compile(space, options->command, problems);
+    job_texts_compile(space, options->command, options->command_is_line, problems);
     order_compile(space, problems);
     if (rules_compile(space, problems, e) < 0 || limits_compile(space, options->manual_timeout_ms, problems, e) < 0)
         return -1;
@@ -190,7 +189,8 @@ static int build(struct space *space, const struct space_options *options, struc
 {
     const struct sweep *s = space->sweep;
     const struct sweep view = with_default_cluster(s);
-    if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0 || elasticity_add_function(space->db, e) < 0)
+    if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0 || elasticity_add_function(space->db, e) < 0 ||
+        layouts_add_functions(space->db, e) < 0)
         return -1;
     names_collect(&view, &space->names, problems);
     derive_builtin(&space->names);
@@ -198,13 +198,14 @@ static int build(struct space *space, const struct space_options *options, struc
     if (s->model_info.given)
         add_facts(space, options->facts ? options->facts : s->model_info.facts);
     inert_mark(space);
-    if (declare_sections(space, &view, problems, e) < 0 || compile_all(space, options, problems, e) < 0)
+    if (evaluator_create(&space->names, space->db, &space->evaluator, e) < 0 ||
+        declare_sections(space, &view, problems, e) < 0 || compile_all(space, options, problems, e) < 0)
         return -1;
     space->names.problems = NULL;
     if (problems->found > 0)
         return 0;
-    if (fill_sections(space, &view, e) < 0)
-        return -1;
+    relate_sections(space);
+    formulas_make(space);
     guard_limit_values(space->db);
     return 0;
 }
@@ -248,8 +249,15 @@ void space_free(struct space *space)
     for (int i = 0; i < LIMIT_COUNT; i++)
         expression_free(&space->limits[i].expression);
     expression_free(&space->devices);
-    names_free(&space->names);
+    formulas_free(space);
+    free(space->job_ranks);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        relation_free(&space->relations[i]);
     db_close(space->db);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        specs_free(space->specs[i]);
+    evaluator_free(space->evaluator);
+    names_free(&space->names);
     prediction_free(space);
     order_free(space);
     free(space);

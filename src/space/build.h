@@ -19,17 +19,19 @@ struct space_base {
 };
 
 struct space_options {
-    int64_t manual_timeout_ms;  /* for combinations that bind a parallel plan; 0: 600 s where the file says nothing */
-    char *const *command;       /* replaces [job] command when not NULL; NULL-terminated, borrowed */
+    int64_t manual_timeout_ms; /* for combinations that bind a parallel plan; 0: 600 s where the file says nothing */
+    char *const *command;      /* replaces [job] command when not NULL; NULL-terminated, borrowed */
+    bool command_is_line;      /* of `command`, as in struct job_config */
     const struct space_base *base; /* NULL: none; only needed while the space is built */
-    /* Facts of the model (config/model_info.h), NAN for what is not known; NULL: those that the file gives. Keys that no spec
-     * has, or that a spec lacks, have these values where the file has [model_info]. They do not count towards identity. */
+    /* Facts of the model (sweep_file/model_info_sweep.h), NAN for what is not known; NULL: those that the file gives.
+     * Keys that no spec has, or that a spec lacks, have these values where the file has [model_info]. They do not count
+     * towards identity. */
     const double *facts;
 };
 
-/* Builds. Every expression and placeholder that does not resolve is added to `problems`, with its place. Where there are
- * any, of before (sweep_read) or found now, `*out` is NULL; of a sweep with problems nothing is expanded. -1: it could not
- * be found out. */
+/* Builds. Every expression and placeholder that does not resolve is added to `problems`, with its place. Where there
+ * are any, of before (sweep_read) or found now, `*out` is NULL; of a sweep with problems nothing is expanded. -1: it
+ * could not be found out. */
 int space_build_noting(const struct sweep *s, const struct space_options *options, struct problems *problems,
                        struct space **out, struct error *e);
 

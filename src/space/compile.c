@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/join.h"
-#include "store/guard.h"
+#include "database/guard.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -17,23 +16,35 @@ enum unknown_names unknown_at(const struct space *space, const struct position *
 static int add_problem(const struct source_text *source, const char *why, struct problems *problems)
 {
     const struct position nowhere = {NULL, 0, 0};
-    problems_add(problems, source->at ? *source->at : nowhere, "%s `%s`: %s", source->what, source->name, why);
+    const bool unknown = source->otherwise && strncmp(why, "unknown key", 11) == 0 && !strstr(why, "did you mean");
+    problems_add(problems, source->at ? *source->at : nowhere, "%s `%s`: %s%s", source->what, source->name, why,
+                 unknown ? source->otherwise : "");
     return -1;
+}
+
+static struct expression copy(const struct expression *x)
+{
+    struct expression c = *x;
+    c.sql = xstrdup(x->sql);
+    c.keys = xcalloc(x->key_count + 1, sizeof *c.keys);
+    for (size_t i = 0; i < x->key_count; i++)
+        c.keys[i] = x->keys[i];
+    return c;
 }
 
 static void note_written(struct space *space, const struct source_text *source, const struct expression *x)
 {
     space->written = array_grow(space->written, space->written_count, sizeof *space->written);
-    space->written[space->written_count++] = (struct written_expression){
-        source->what, xstrdup(source->name), source->at ? *source->at : (struct position){NULL, 0, 0}, xstrdup(x->sql),
-        x->sections};
+    space->written[space->written_count++] =
+        (struct written_expression){source->what, xstrdup(source->name),
+                                    source->at ? *source->at : (struct position){NULL, 0, 0}, copy(x)};
 }
 
 void compile_free(struct space *space)
 {
     for (size_t i = 0; i < space->written_count; i++) {
         free(space->written[i].name);
-        free(space->written[i].sql);
+        expression_free(&space->written[i].expression);
     }
     free(space->written);
 }
@@ -49,7 +60,7 @@ int compile_expression(struct space *space, const struct source_text *source, st
     struct buffer sql = BUFFER_INIT;
     /* As a condition, where an aggregate has no place. */
     buffer_add_text(&sql, "SELECT 1");
-    join_add(space, x.sections, 0, &sql);
+    space_add_from(space, x.sections, &sql);
     buffer_printf(&sql, " AND %s", x.sql);
     int rc = guard_prepare(space->db, buffer_text(&sql), &probe, &why);
     stmt_free(probe);
@@ -76,11 +87,7 @@ int compile_blame(struct space *space, struct error *e)
     /* Others have said what is wrong already. */
     for (size_t i = 0; e->kind == ERROR_FAILED && !found && i < space->written_count; i++) {
         const struct written_expression *w = &space->written[i];
-        struct buffer sql = BUFFER_INIT;
-        buffer_printf(&sql, "SELECT count(%s)", w->sql);
-        join_add(space, w->sections, 0, &sql);
-        found = guard_fails(space->db, buffer_text(&sql), &why);
-        buffer_free(&sql);
+        found = evaluator_fails(space->evaluator, &w->expression, &why);
         if (!found)
             continue;
         error_set(e, ERROR_USAGE, "%s `%s` fails for some combination: %s%s", w->what, w->name, why.text,

@@ -11,6 +11,7 @@ struct source_text {
     enum unknown_names unknown;
     const struct position *at; /* NULL: no place */
     const char *what, *name;   /* for messages: "rule", "batch-divides" */
+    const char *otherwise;     /* what an unknown key may have been meant as: "; a duration is …"; NULL: nothing */
 };
 
 /* Resolves it and has SQLite compile it under the guard. A problem is added to `problems` as
@@ -21,8 +22,8 @@ int compile_expression(struct space *space, const struct source_text *source, st
 /* The same for an expression of the command line: the problem is the error (ERROR_USAGE). */
 int compile_alone(struct space *space, const struct source_text *source, struct expression *out, struct error *e);
 
-/* After a statement over the spec tables has failed: when an expression is the cause, `e` names it and its place instead
- * (ERROR_USAGE). Returns -1. */
+/* After something has failed while combinations were looked at: when an expression is the cause, `e` names it and its
+ * place instead (ERROR_USAGE). Returns -1. */
 int compile_blame(struct space *space, struct error *e);
 
 /* Releases what compile_expression has noted in the space. */

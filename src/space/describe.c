@@ -13,42 +13,24 @@ struct describer {
     size_t key_count;
 };
 
-static int key_differs(struct space *space, const struct key *key, bool *differs, struct error *e)
-{
-    struct buffer sql = BUFFER_INIT;
-    int64_t count = 0;
-    buffer_add_text(&sql, "SELECT count(*) FROM (SELECT DISTINCT ");
-    expression_add_column(&sql, key);
-    buffer_printf(&sql, " FROM \"%s\" LIMIT 2)", section_names[key->section]);
-    int rc = db_query_int(space->db, buffer_text(&sql), 0, &count, e);
-    *differs = count > 1;
-    buffer_free(&sql);
-    return rc;
-}
-
 /* Which keys of a section: labels or others, those that differ or all. */
-struct choice {
+struct key_selection {
     bool labels, constant;
 };
 
-static int choose_keys(struct describer *d, enum section_kind section, struct choice choice, size_t *chosen,
-                       struct error *e)
+static size_t choose_keys(struct describer *d, enum section_kind section, struct key_selection choice)
 {
     const struct names *n = &d->space->names;
-    *chosen = 0;
+    size_t chosen = 0;
     for (size_t i = 0; i < n->key_count; i++) {
-        bool differs = true;
-        if (n->keys[i].section != section || n->keys[i].is_label != choice.labels)
-            continue;
-        if (!choice.constant && key_differs(d->space, &n->keys[i], &differs, e) < 0)
-            return -1;
-        if (!differs)
+        if (n->keys[i].section != section || n->keys[i].is_label != choice.labels ||
+            (!choice.constant && !specs_differ(d->space->specs[section], i)))
             continue;
         d->keys = array_grow(d->keys, d->key_count, sizeof *d->keys);
         d->keys[d->key_count++] = i;
-        (*chosen)++;
+        chosen++;
     }
-    return 0;
+    return chosen;
 }
 
 static int prepare_section(struct describer *d, enum section_kind section, size_t chosen, struct error *e)
@@ -68,12 +50,12 @@ static int choose_all(struct describer *d, bool constant, struct error *e)
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
         enum section_kind section = (enum section_kind)i;
-        size_t chosen = 0;
         if (!d->space->counts[i])
             continue;
-        if (choose_keys(d, section, (struct choice){false, constant}, &chosen, e) < 0 ||
-            (chosen == 0 && choose_keys(d, section, (struct choice){true, constant}, &chosen, e) < 0) ||
-            (chosen > 0 && prepare_section(d, section, chosen, e) < 0))
+        size_t chosen = choose_keys(d, section, (struct key_selection){false, constant});
+        if (chosen == 0)
+            chosen = choose_keys(d, section, (struct key_selection){true, constant});
+        if (chosen > 0 && prepare_section(d, section, chosen, e) < 0)
             return -1;
     }
     return 0;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/function.h"
+#include "database/function.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -15,15 +15,19 @@
 
 /* Numbers with more divisors than any smaller one, as far as DeepSpeed looks. */
 static const int64_t highly_composite[] = {
-    1,     2,     4,     6,     12,    24,    36,    48,     60,     120,    180,    240,    360,
-    720,   840,   1260,  1680,  2520,  5040,  7560,  10080,  15120,  20160,  25200,  27720,  45360,
+    1,     2,     4,     6,      12,     24,     36,     48,     60,     120,    180,    240,    360,
+    720,   840,   1260,  1680,   2520,   5040,   7560,   10080,  15120,  20160,  25200,  27720,  45360,
     50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720,
 };
 
 struct elasticity elasticity_default(void)
 {
-    return (struct elasticity){.min_devices = MIN_DEVICES, .max_devices = MAX_DEVICES, .prefer_larger = true,
-                               .by_nodes = true, .devices_per_node = 1, .model_parallel = 1};
+    return (struct elasticity){.min_devices = MIN_DEVICES,
+                               .max_devices = MAX_DEVICES,
+                               .prefer_larger = true,
+                               .by_nodes = true,
+                               .devices_per_node = 1,
+                               .model_parallel = 1};
 }
 
 /* --- version 0.1 --- */
@@ -182,8 +186,18 @@ bool elasticity_allows(const struct elasticity *x, int64_t ranks)
 
 /* --- in SQL --- */
 
-enum { AT_RANKS, AT_MAX_BATCH, AT_MICRO_BATCHES, AT_MIN, AT_MAX, AT_PREFER_LARGER, AT_VERSION, AT_PER_NODE,
-       AT_MODEL_PARALLEL, ARGUMENT_COUNT };
+enum {
+    AT_RANKS,
+    AT_MAX_BATCH,
+    AT_MICRO_BATCHES,
+    AT_MIN,
+    AT_MAX,
+    AT_PREFER_LARGER,
+    AT_VERSION,
+    AT_PER_NODE,
+    AT_MODEL_PARALLEL,
+    ARGUMENT_COUNT
+};
 
 /* Absent: what is there stays. A float without a fraction is whole, as in a sweep file's 1e4. */
 static bool read_whole(const struct sql_argument *a, int64_t *out)
@@ -217,8 +231,10 @@ static bool read_list(const struct sql_argument *a, struct elasticity *x)
 /* 0.1, or "0.1". Another than these two is none of this function's business. */
 static bool read_version(const struct sql_argument *a, struct elasticity *x)
 {
-    double version = a->type == COLUMN_NULL ? LATEST_VERSION : a->type == COLUMN_FLOAT ? a->real :
-                     a->type == COLUMN_TEXT ? strtod(a->text, NULL) : 0;
+    double version = a->type == COLUMN_NULL    ? LATEST_VERSION
+                     : a->type == COLUMN_FLOAT ? a->real
+                     : a->type == COLUMN_TEXT  ? strtod(a->text, NULL)
+                                               : 0;
     x->by_nodes = version == LATEST_VERSION;
     return x->by_nodes || version == 0.1;
 }
@@ -228,7 +244,8 @@ static bool call(void *context, const struct sql_argument *arguments, int count,
     struct elasticity x = elasticity_default();
     int64_t ranks = 0, prefer_larger = x.prefer_larger;
     (void)context;
-    if (count != ARGUMENT_COUNT || arguments[AT_RANKS].type == COLUMN_NULL || arguments[AT_MAX_BATCH].type == COLUMN_NULL)
+    if (count != ARGUMENT_COUNT || arguments[AT_RANKS].type == COLUMN_NULL ||
+        arguments[AT_MAX_BATCH].type == COLUMN_NULL)
         return false;
     if (!read_whole(&arguments[AT_RANKS], &ranks) || !read_whole(&arguments[AT_MAX_BATCH], &x.max_batch) ||
         !read_whole(&arguments[AT_MIN], &x.min_devices) || !read_whole(&arguments[AT_MAX], &x.max_devices) ||

@@ -3,24 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/views.h"
 #include "space/identity.h"
 #include "space/job_texts.h"
 #include "store/attempts.h"
+#include "store/job_writer.h"
 #include "store/jobs.h"
 #include "store/observations.h"
-#include "store/result_views.h"
 #include "util/embedded.h"
 #include "util/fault.h"
+#include "util/hash_map.h"
+#include "util/hash_set.h"
 #include "util/memory.h"
+#include "util/rng.h"
 
 #define PROGRESS_EVERY 50000
+#define DRAWS_PER_JOB 4
+
+/* What is to be enumerated, and who is told. */
+struct load_order {
+    enumerate_progress progress; /* NULL: nobody */
+    void *context;
+    const struct enumerate_draw *draw; /* NULL: all */
+};
 
 struct loader {
     struct space *space;
     struct db *db;
+    const struct load_order *order;
     struct job_writer *writer;
-    int64_t *spec_ids[SECTION_COUNT]; /* per row of the section's table: id in results.db, 0 until it is needed */
-    struct stmt *spec_of[SECTION_COUNT];
+    struct hash_map spec_ids[SECTION_COUNT]; /* in results.db, by the spec's number */
+    struct last_spec {
+        int64_t spec, id;
+    } last[SECTION_COUNT]; /* most combinations have that of the one before */
+    struct buffer json;
     struct buffer derived;
     struct enumeration *out;
 };
@@ -28,7 +44,10 @@ struct loader {
 static void add_template(const struct job_text *t, struct buffer *b)
 {
     for (size_t i = 0; i < t->template.count; i++)
-        buffer_printf(b, t->template.parts[i].is_placeholder ? "{%s}" : "%s", t->template.parts[i].text);
+        template_add_part(&t->template.parts[i], b);
+    /* As versions that did not quote had no such line. */
+    if (t->spots)
+        buffer_add_text(b, "\nquoted");
     buffer_add_char(b, '\0');
 }
 
@@ -57,42 +76,38 @@ struct hash128 space_hash(const struct space *space)
 
 static int loader_open(struct loader *l, struct error *e)
 {
-    if (job_writer_create(l->db, l->out->sweep_id, &l->writer, e) < 0)
-        return -1;
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        if (!l->space->counts[i])
-            continue;
-        l->spec_ids[i] = xcalloc((size_t)l->space->counts[i], sizeof *l->spec_ids[i]);
-        char *sql = xasprintf("SELECT \"#hash\", \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
-        int rc = db_prepare(l->space->db, sql, &l->spec_of[i], e);
-        free(sql);
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        l->last[i].spec = -1;
+    return job_writer_create(l->db, l->out->sweep_id, &l->writer, e);
 }
 
 static void loader_close(struct loader *l)
 {
     job_writer_free(l->writer);
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        stmt_free(l->spec_of[i]);
-        free(l->spec_ids[i]);
-    }
+    for (int i = 0; i < SECTION_COUNT; i++)
+        hash_map_free(&l->spec_ids[i]);
+    buffer_free(&l->json);
     buffer_free(&l->derived);
 }
 
-static int put_spec(struct loader *l, enum section_kind kind, int64_t row, struct error *e)
+/* Equal specs have equal ids: one that was forgotten is put there again. */
+static int put_spec(struct loader *l, enum section_kind kind, int64_t spec, int64_t *id, struct error *e)
 {
-    struct stmt *s = l->spec_of[kind];
-    stmt_bind_int(s, 1, row);
-    int rc = stmt_next(s, e);
-    if (rc > 0) {
-        const struct spec_row spec = identity_spec_row(l->space, kind, stmt_blob(s, 0), stmt_text(s, 1));
-        rc = job_writer_put_spec(l->writer, kind, &spec, &l->spec_ids[kind][row], e);
+    struct hash128 number = hash_bytes(&spec, sizeof spec);
+    *id = l->last[kind].id;
+    if (l->last[kind].spec == spec)
+        return 0;
+    if (!hash_map_get(&l->spec_ids[kind], &number, id)) {
+        const struct hash128 hash = specs_hash(l->space->specs[kind], spec);
+        buffer_clear(&l->json);
+        specs_add_json(l->space->specs[kind], spec, false, NULL, &l->json);
+        const struct spec_row row = identity_spec_row(l->space, kind, hash.bytes, l->json.data);
+        if (job_writer_put_spec(l->writer, kind, &row, id, e) < 0)
+            return -1;
+        hash_map_put(&l->spec_ids[kind], &number, *id);
     }
-    stmt_reset(s);
-    return rc;
+    l->last[kind] = (struct last_spec){spec, *id};
+    return 0;
 }
 
 static int put_job(struct loader *l, const struct match *m, struct error *e)
@@ -101,6 +116,7 @@ static int put_job(struct loader *l, const struct match *m, struct error *e)
                           .rank = m->rank,
                           .devices = m->devices,
                           .predicted_memory = m->predicted_memory,
+                          .predicted_memory_of = m->predicted_memory_of,
                           .predicted_time = m->predicted_time,
                           .risk = m->risk,
                           .priority = l->space->prediction.prune != PRUNE_OFF && m->risk >= OOM_RISK,
@@ -108,9 +124,8 @@ static int put_job(struct loader *l, const struct match *m, struct error *e)
     for (int i = 0; i < SECTION_COUNT; i++) {
         if (m->spec[i] < 0)
             continue;
-        if (l->spec_ids[i][m->spec[i]] == 0 && put_spec(l, (enum section_kind)i, m->spec[i], e) < 0)
+        if (put_spec(l, (enum section_kind)i, m->spec[i], &row.spec_ids[i], e) < 0)
             return -1;
-        row.spec_ids[i] = l->spec_ids[i][m->spec[i]];
     }
     buffer_clear(&l->derived);
     match_add_derived_json(l->space, m, &l->derived);
@@ -118,30 +133,81 @@ static int put_job(struct loader *l, const struct match *m, struct error *e)
     row.timeout_ms = m->limit_ms[LIMIT_TOTAL];
     row.idle_timeout_ms = m->limit_ms[LIMIT_IDLE];
     row.startup_timeout_ms = m->limit_ms[LIMIT_STARTUP];
-    bool is_new;
-    if (job_writer_put(l->writer, &row, &is_new, e) < 0)
-        return -1;
-    l->out->new_jobs += is_new;
-    return 0;
+    return job_writer_put(l->writer, &row, e);
 }
 
-static int load_jobs(struct loader *l, enumerate_progress progress, void *context, int64_t *matched, struct error *e)
+static int load_jobs(struct loader *l, struct match_cursor *cursor, int64_t most, struct error *e)
 {
-    struct match_cursor *cursor = NULL;
     const struct match *m;
-    if (match_open(l->space, NULL, false, &cursor, e) < 0)
-        return -1;
-    int rc;
-    *matched = 0;
-    while ((rc = match_next(cursor, &m, e)) > 0) {
+    int64_t put = 0;
+    int rc = 0;
+    while (put < most && (rc = match_next(cursor, &m, e)) > 0) {
         if ((rc = put_job(l, m, e)) < 0)
             break;
         FAULT(JOB_ENUMERATED);
-        if (++*matched % PROGRESS_EVERY == 0 && progress)
-            progress(context, *matched);
+        if (++put % PROGRESS_EVERY == 0 && l->order->progress)
+            l->order->progress(l->order->context, put);
     }
+    return rc < 0 ? -1 : 0;
+}
+
+/* The first match from a rank on; behind the last one comes the first. */
+static int next_from(struct match_cursor *cursor, int64_t rank, const struct match **m, struct error *e)
+{
+    match_seek_rank(cursor, rank);
+    int rc = match_next(cursor, m, e);
+    if (rc != 0)
+        return rc;
+    match_seek_rank(cursor, 0);
+    return match_next(cursor, m, e);
+}
+
+/* Distinct ones; where the same are drawn again and again, fewer. */
+static int draw_jobs(struct loader *l, struct match_cursor *cursor, int64_t count, struct error *e)
+{
+    struct hash_set seen = HASH_SET_INIT;
+    const struct match *m;
+    int64_t combinations = space_combinations(l->space), put = 0;
+    int rc = 0;
+    for (int64_t i = 0; rc >= 0 && put < count && i < DRAWS_PER_JOB * count; i++) {
+        struct rng r = rng_stream(l->order->draw->seed, (uint64_t)i);
+        rc = next_from(cursor, (int64_t)rng_below(&r, (uint64_t)combinations), &m, e);
+        if (rc <= 0)
+            break;
+        const struct hash128 rank = hash_bytes(&m->rank, sizeof m->rank);
+        if (!hash_set_add(&seen, &rank))
+            continue;
+        rc = put_job(l, m, e);
+        put++;
+    }
+    hash_set_free(&seen);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Whole draws: a search that goes on finds the candidates that it had. */
+static int count_to_draw(const struct loader *l, int64_t *count, struct error *e)
+{
+    int64_t ended, once = l->order->draw->count;
+    if (jobs_count_ended(l->db, l->out->sweep_id, &ended, e) < 0)
+        return -1;
+    *count = once * (1 + ended / once);
+    return 0;
+}
+
+/* All of them, or those that are drawn. */
+static int load(struct loader *l, bool is_drawn, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    int64_t count = INT64_MAX;
+    if (match_open(l->space, NULL, &cursor, e) < 0)
+        return -1;
+    int rc = is_drawn ? count_to_draw(l, &count, e) : 0;
+    if (rc == 0 && is_drawn && !l->order->draw->in_order)
+        rc = draw_jobs(l, cursor, count, e);
+    else if (rc == 0)
+        rc = load_jobs(l, cursor, count < l->out->counts.matched ? count : l->out->counts.matched, e);
     match_close(cursor);
-    return rc;
+    return rc < 0 ? -1 : job_writer_finish(l->writer, &l->out->new_jobs, e);
 }
 
 struct exclusion_target {
@@ -162,7 +228,12 @@ static int record_rules(struct space *space, struct db *db, int64_t sweep_id, co
     struct rule_row *rows = xcalloc(space->rule_count, sizeof *rows);
     for (size_t i = 0; i < space->rule_count; i++) {
         const struct space_rule *r = &space->rules[i];
-        rows[i] = (struct rule_row){r->name,    r->require, r->reason, r->source, r->warning, counts->rules[i].excluded,
+        rows[i] = (struct rule_row){r->name,
+                                    r->require,
+                                    r->reason,
+                                    r->source,
+                                    r->warning,
+                                    counts->rules[i].excluded,
                                     counts->rules[i].alone};
     }
     int rc = sweep_record_rules(db, sweep_id, rows, space->rule_count, e);
@@ -176,28 +247,42 @@ static int record_rules(struct space *space, struct db *db, int64_t sweep_id, co
     return rc;
 }
 
-static int enumerate_all(struct space *space, struct db *db, enumerate_progress progress, void *context,
-                         struct enumeration *out, struct error *e)
+/* Into a database without jobs, or over what stands there. */
+static int load_anew(struct loader *l, struct error *e)
+{
+    struct enumeration *out = l->out;
+    bool any;
+    if (jobs_any(l->db, &any, e) < 0 || (any && jobs_set_aside(l->db, out->sweep_id, e) < 0) ||
+        (!any && !out->is_drawn && match_are_distinct(l->space) &&
+         job_writer_expect(l->writer, out->counts.matched, e) < 0) ||
+        load(l, out->is_drawn, e) < 0)
+        return -1;
+    out->counts.jobs = any ? -1 : out->new_jobs;
+    return any ? jobs_drop_aside(l->db, out->sweep_id, e) : 0;
+}
+
+static int enumerate_all(struct space *space, struct db *db, const struct load_order *order, struct enumeration *out,
+                         struct error *e)
 {
     struct match_counts counts = {0, 0, NULL};
-    struct loader l = {.space = space, .db = db, .out = out};
-    int64_t matched = 0;
+    struct loader l = {.space = space, .db = db, .order = order, .out = out};
     FAULT(SWEEP_RECORDED);
     int rc = match_count(space, NULL, &counts, e);
+    out->counts = (struct sweep_counts){.combinations = counts.combinations, .matched = counts.matched, .jobs = -1};
+    out->is_drawn = rc == 0 && order->draw && counts.matched > order->draw->most;
     if (rc == 0)
         rc = record_rules(space, db, out->sweep_id, &counts, e);
     if (rc == 0)
         rc = loader_open(&l, e);
+    /* Every job gets the ids that its sweep and specs have just been put under. */
+    db_check_references(db, false);
     if (rc == 0)
-        rc = jobs_set_aside(db, out->sweep_id, e);
-    if (rc == 0)
-        rc = load_jobs(&l, progress, context, &matched, e);
-    if (rc == 0)
-        rc = jobs_drop_aside(db, out->sweep_id, e);
+        rc = load_anew(&l, e);
+    db_check_references(db, true);
     if (rc == 0 && space->prediction.asked)
         rc = calibrations_note(db, out->sweep_id, e);
     if (rc == 0)
-        rc = sweep_set_enumerated(db, out->sweep_id, counts.combinations, matched, &out->counts, e);
+        rc = (out->is_drawn ? sweep_set_drawn : sweep_set_enumerated)(db, out->sweep_id, &out->counts, e);
     loader_close(&l);
     free(counts.rules);
     return rc;
@@ -215,16 +300,15 @@ static int is_up_to_date(struct space *space, struct db *db, struct enumeration 
     return 0;
 }
 
-int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
-                   struct enumeration *out, struct error *e)
+static int enumerate(struct space *space, struct db *db, const struct load_order *order, struct enumeration *out,
+                     struct error *e)
 {
     struct enumeration n = {0};
     struct hash128 hash = space_hash(space);
     if (db_begin(db, e) < 0)
         return -1;
-    if (sweep_record(db, space->sweep, &hash, &n.sweep_id, e) < 0 ||
-        is_up_to_date(space, db, &n, e) < 0 ||
-        (!n.was_there && enumerate_all(space, db, progress, context, &n, e) < 0) ||
+    if (sweep_record(db, space->sweep, &hash, &n.sweep_id, e) < 0 || is_up_to_date(space, db, &n, e) < 0 ||
+        (!n.was_there && enumerate_all(space, db, order, &n, e) < 0) ||
         (!n.was_there && result_views_refresh(db, e) < 0)) {
         db_rollback(db);
         return -1;
@@ -237,11 +321,25 @@ int enumerate_into(struct space *space, struct db *db, enumerate_progress progre
     return 0;
 }
 
+int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
+                   struct enumeration *out, struct error *e)
+{
+    const struct load_order order = {.progress = progress, .context = context};
+    return enumerate(space, db, &order, out, e);
+}
+
+int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_draw *draw, struct enumeration *out,
+                    struct error *e)
+{
+    const struct load_order order = {.draw = draw};
+    return enumerate(space, db, &order, out, e);
+}
+
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e)
 {
     struct match_cursor *cursor = NULL;
     const struct match *m;
-    if (attempts_select_begin(db, e) < 0 || match_open(space, only, false, &cursor, e) < 0)
+    if (attempts_select_begin(db, e) < 0 || match_open(space, only, &cursor, e) < 0)
         return -1;
     int rc = db_begin(db, e);
     bool any = false;

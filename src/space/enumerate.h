@@ -12,15 +12,28 @@ struct enumeration {
     struct sweep_counts counts;
     int64_t new_jobs;
     bool was_there; /* the sweep stood in the database as it is: nothing was enumerated */
+    bool is_drawn;  /* more match than are listed: the jobs are drawn from them */
 };
 
-/* Told now and then during a long enumeration. */
+/* Called now and then during a long enumeration. */
 typedef void (*enumerate_progress)(void *context, int64_t matched_so_far);
 
 /* Brings the database to hold every job of the sweep. A sweep already enumerated is recognised by its hash and the
  * number of its jobs, and left alone. */
 int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
                    struct enumeration *out, struct error *e);
+
+/* Where more combinations match than `most`, only `count` of them are put there, at least those of earlier draws that
+ * have run; the sweep then does not count as enumerated, and the next call draws the same jobs again, and more once
+ * those have run. In declared order the first ones; else each is the first that matches from a rank on that is drawn
+ * with `seed`. No more is visited than is drawn. */
+struct enumerate_draw {
+    int64_t most, count;
+    uint64_t seed;
+    bool in_order;
+};
+int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_draw *draw, struct enumeration *out,
+                    struct error *e);
 
 /* The hash under which a space's sweep is recorded: the file, its profiles, the built-in rules and derived keys, and
  * what the command line changed. */

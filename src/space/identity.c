@@ -57,7 +57,8 @@ static bool labels_count(const struct space *space, enum section_kind section)
     return false;
 }
 
-struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16, const char *json)
+struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16,
+                                  const char *json)
 {
     struct spec_row row = {.json = json};
     memcpy(row.identity.bytes, hash16, sizeof row.identity.bytes);

@@ -36,7 +36,8 @@ static struct space_inert *slot_of(struct space *space, size_t key)
 static void add_condition(struct space *space, size_t key, const char *sql)
 {
     struct space_inert *slot = slot_of(space, key);
-    char *both = slot->condition ? xasprintf("(%s OR %s IS TRUE)", slot->condition, sql) : xasprintf("(%s IS TRUE)", sql);
+    char *both =
+        slot->condition ? xasprintf("(%s OR %s IS TRUE)", slot->condition, sql) : xasprintf("(%s IS TRUE)", sql);
     free(slot->condition);
     slot->condition = both;
 }
@@ -44,8 +45,9 @@ static void add_condition(struct space *space, size_t key, const char *sql)
 static void compile_entry(struct space *space, const struct inert *entry, struct problems *problems)
 {
     struct expression x = EXPRESSION_INIT;
-    const struct source_text source = {entry->condition, unknown_at(space, &entry->at), &entry->at, "inert key",
-                                       entry->key};
+    const struct source_text source = {entry->condition, unknown_at(space, &entry->at),
+                                       &entry->at,       "inert key",
+                                       entry->key,       NULL};
     bool known = false;
     if (compile_expression(space, &source, &x, problems) < 0)
         return;

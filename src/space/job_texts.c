@@ -6,13 +6,9 @@
 #include "util/memory.h"
 
 const char *const runtime_names[RUNTIME_COUNT] = {
-    [RUNTIME_NONE] = "",
-    [RUNTIME_JOB_DIR] = "job_dir",
-    [RUNTIME_JOB_KEY] = "job_key",
-    [RUNTIME_ATTEMPT] = "attempt",
-    [RUNTIME_CONFIG_DIR] = "config_dir",
-    [RUNTIME_DS_CONFIG] = "ds_config",
-    [RUNTIME_DS_CONFIG_BASE64] = "ds_config_base64",
+    [RUNTIME_NONE] = "",           [RUNTIME_JOB_DIR] = "job_dir",       [RUNTIME_JOB_KEY] = "job_key",
+    [RUNTIME_ATTEMPT] = "attempt", [RUNTIME_CONFIG_DIR] = "config_dir", [RUNTIME_MASTER_PORT] = "master_port",
+    [RUNTIME_DEVICES] = "devices", [RUNTIME_DS_CONFIG] = "ds_config",   [RUNTIME_DS_CONFIG_BASE64] = "ds_config_base64",
 };
 
 static enum runtime_name runtime_by_name(const char *name)
@@ -58,40 +54,79 @@ static int resolve(struct space *space, const char *name, const struct position 
     return 0;
 }
 
-static struct job_text compile(struct space *space, const char *text, const struct position *at,
+static void find_spots(struct job_text *t)
+{
+    struct shell_line line = SHELL_LINE_INIT;
+    t->spots = xcalloc(t->template.count, sizeof *t->spots);
+    for (size_t i = 0; i < t->template.count; i++)
+        if (t->template.parts[i].is_placeholder)
+            t->spots[i] = shell_line_put(&line);
+        else
+            shell_line_read(&line, t->template.parts[i].text);
+}
+
+static struct job_text compile(struct space *space, struct template parsed, const struct position *at,
                                struct problems *problems)
 {
-    struct job_text t = {template_parse(text), NULL};
+    struct job_text t = {.template = parsed};
     t.slots = xcalloc(t.template.count, sizeof *t.slots);
     for (size_t i = 0; i < t.template.count; i++)
         if (t.template.parts[i].is_placeholder)
             t.slots[i] = resolve(space, t.template.parts[i].text, at, problems);
-    space->needs_job_dir |= strstr(text, "MESHSWEEP_JOB_DIR") != NULL;
+        else
+            space->needs_job_dir |= strstr(t.template.parts[i].text, "MESHSWEEP_JOB_DIR") != NULL;
     return t;
 }
 
-void job_texts_compile(struct space *space, char *const *command, struct problems *problems)
+/* The third word of a line for the shell is the line. */
+static struct job_text compile_word(struct space *space, const char *word, bool is_line, const struct position *at,
+                                    struct problems *problems)
+{
+    struct job_text t = compile(space, is_line ? template_parse_line(word) : template_parse(word), at, problems);
+    if (is_line)
+        find_spots(&t);
+    return t;
+}
+
+void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems)
 {
     const struct job_config *job = &space->sweep->job;
     struct position command_line = {"--command", 1, 1};
     char *const *words = command ? command : job->command;
     const struct position *at = command ? &command_line : &job->command_at;
+    is_line = command ? is_line : job->command_is_line;
     space->needs_job_dir = job->make_job_dir || space->sweep->deepspeed.given;
     for (; words && words[space->command_count]; space->command_count++) {
         space->command = array_grow(space->command, space->command_count, sizeof *space->command);
-        space->command[space->command_count] = compile(space, words[space->command_count], at, problems);
+        space->command[space->command_count] =
+            compile_word(space, words[space->command_count], is_line && space->command_count == 2, at, problems);
     }
     space->environment = xcalloc(job->environment_count, sizeof *space->environment);
     for (size_t i = 0; i < job->environment_count; i++)
-        space->environment[i] = compile(space, job->environment[i].value, &job->environment[i].at, problems);
+        space->environment[i] =
+            compile(space, template_parse(job->environment[i].value), &job->environment[i].at, problems);
     if (job->directory)
-        space->directory = compile(space, job->directory, &job->command_at, problems);
+        space->directory = compile(space, template_parse(job->directory), &job->command_at, problems);
+}
+
+char **job_texts_command(const struct space *space)
+{
+    char **words = xcalloc(space->command_count + 1, sizeof *words);
+    for (size_t i = 0; i < space->command_count; i++) {
+        const struct template *t = &space->command[i].template;
+        struct buffer word = BUFFER_INIT;
+        for (size_t k = 0; k < t->count; k++)
+            template_add_part(&t->parts[k], &word);
+        words[i] = buffer_take(&word);
+    }
+    return words;
 }
 
 static void free_text(struct job_text *t)
 {
     template_free(&t->template);
     free(t->slots);
+    free(t->spots);
 }
 
 void job_texts_free(struct space *space)
@@ -108,17 +143,37 @@ void job_texts_free(struct space *space)
     free(space->placeholders);
 }
 
-void job_text_render(const struct job_text *t, const struct value *values,
-                     const char *const *runtime, struct buffer *out)
+static void add_value(const struct job_text *t, size_t part, const struct value *value, struct buffer *out)
+{
+    struct buffer text = BUFFER_INIT;
+    if (!t->spots || t->template.parts[part].is_raw) {
+        value_add_text(value, out);
+        return;
+    }
+    value_add_text(value, &text);
+    shell_add_value(out, buffer_text(&text), t->spots[part]);
+    buffer_free(&text);
+}
+
+static void add_runtime(const struct job_text *t, size_t part, const char *text, struct buffer *out)
+{
+    if (t->spots && !t->template.parts[part].is_raw)
+        shell_add_value(out, text, t->spots[part]);
+    else
+        buffer_add_text(out, text);
+}
+
+void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
+                     struct buffer *out)
 {
     for (size_t i = 0; i < t->template.count; i++) {
         if (!t->template.parts[i].is_placeholder)
             buffer_add_text(out, t->template.parts[i].text);
         else if (t->slots[i] >= 0)
-            value_add_text(&values[t->slots[i]], out);
+            add_value(t, i, &values[t->slots[i]], out);
         else if (runtime && runtime[-t->slots[i]])
-            buffer_add_text(out, runtime[-t->slots[i]]);
+            add_runtime(t, i, runtime[-t->slots[i]], out);
         else
-            buffer_printf(out, "{%s}", t->template.parts[i].text);
+            template_add_part(&t->template.parts[i], out);
     }
 }

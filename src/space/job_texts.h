@@ -4,14 +4,18 @@
 
 #include "space/space.h"
 
-/* Fills command, environment, directory, placeholders and needs_job_dir of `space`. `command` replaces the file's
- * when not NULL. An unknown placeholder is added to `problems` with its place and a near match. */
-void job_texts_compile(struct space *space, char *const *command, struct problems *problems);
+/* Fills command, environment, directory, placeholders and needs_job_dir of `space`. `command` replaces the file's when
+ * not NULL; `is_line` says of it what job.command_is_line says of the file's. An unknown placeholder is added to
+ * `problems` with its place and a near match. */
+void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems);
 void job_texts_free(struct space *space);
+
+/* The words of the command as they are written, NULL-terminated; the caller's. */
+char **job_texts_command(const struct space *space);
 
 /* Appends the text with `values` (one per space->placeholders) put in. Runtime names come from `runtime` (indexed by
  * enum runtime_name); where it is NULL they stay as "{name}", which is how the identity wants them. */
-void job_text_render(const struct job_text *t, const struct value *values,
-                     const char *const *runtime, struct buffer *out);
+void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
+                     struct buffer *out);
 
 #endif

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "database/function.h"
 #include "space/compile.h"
-#include "store/function.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -51,7 +51,12 @@ static void compile_given(struct space *space, struct problems *problems)
     };
     for (int i = 0; i < LIMIT_COUNT; i++) {
         char *own = limits[i].text ? limit_sql(limits[i].text) : NULL;
-        const struct source_text source = {own, unknown_at(space, limits[i].at), limits[i].at, "[job]", limits[i].name};
+        const struct source_text source = {own,
+                                           unknown_at(space, limits[i].at),
+                                           limits[i].at,
+                                           "[job]",
+                                           limits[i].name,
+                                           "; a duration is written \"90s\", \"10m\" or \"1h30m\""};
         if (own)
             compile_expression(space, &source, &space->limits[i].expression, problems);
         space->limits[i].given = own != NULL;
@@ -69,9 +74,9 @@ static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
     struct expression manual = EXPRESSION_INIT;
     if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0 && automatic) {
         free(total->expression.sql);
-        total->expression.sql = xasprintf(
-            "CASE WHEN %s THEN %lld ELSE %s END", manual.sql,
-            (long long)(manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS), automatic);
+        total->expression.sql =
+            xasprintf("CASE WHEN %s THEN %lld ELSE %s END", manual.sql,
+                      (long long)(manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS), automatic);
         total->expression.sections |= manual.sections;
         total->given = true;
     }

@@ -17,7 +17,8 @@ struct match_counts {
     struct rule_count *rules; /* one per space->rules; the caller's, free() */
 };
 
-/* Counts without listing, within `filter` where that is not NULL. A warning's `excluded` is how many matched combinations it is false for. */
+/* Counts without listing, within `filter` where that is not NULL. A warning's `excluded` is how many matched
+ * combinations it is false for. */
 int match_count(struct space *space, const struct expression *filter, struct match_counts *out, struct error *e);
 
 /* A combination that every rule accepts. Borrowed until the next match_next. */
@@ -31,6 +32,7 @@ struct match {
     int64_t devices;
     /* Where predictions are asked for; NaN and 0 for what cannot be said. */
     double predicted_memory, predicted_time; /* bytes, seconds of a step */
+    const char *predicted_memory_of;         /* "reserved, largest rank"; NULL: not predicted */
     double predicted_steps;
     const struct prediction *prediction; /* NULL: none, and `why_not` says why. Borrowed as the match is */
     const char *why_not;
@@ -38,21 +40,34 @@ struct match {
     bool is_audit; /* would be pruned, but runs to see whether that would be right */
 };
 
+/* Whether it can be told that no two matches are one job: false is not known. */
+bool match_are_distinct(const struct space *space);
+
+/* Whether whatever is worked out for a match (devices, limits, derived keys, predictions) is the same for every one:
+ * false is not known. */
+bool match_are_alike(const struct space *space);
+
+/* Gives the expressions that SQLite works out a time that follows the number of combinations, from now on: one
+ * without end, or that is hostile, must end; one that is merely large, must not. */
+void match_allow_time(struct space *space);
+
 struct match_cursor;
 
-/* Walks the matches, in the order of rank when `ordered` (which sorts), else in the order that is cheapest. `filter`
- * (may be NULL) is a further condition. */
-int match_open(struct space *space, const struct expression *filter, bool ordered, struct match_cursor **out,
-               struct error *e);
+/* Walks the matches in the order of rank, finding each when it is asked for. `filter` (may be NULL) is a further
+ * condition. */
+int match_open(struct space *space, const struct expression *filter, struct match_cursor **out, struct error *e);
+
+/* Goes on with the first match whose rank is not below `rank`, for a cursor of match_open. */
+void match_seek_rank(struct match_cursor *c, int64_t rank);
 
 /* A cursor over single combinations: match_seek chooses one by the rows of its specs (as in struct match; -1 for absent
  * sections), and match_next gives it once, unless `ruled` and a rule excludes it. */
 int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e);
 void match_seek(struct match_cursor *c, const int64_t *spec);
 
-/* A cursor over jobs of a database, all of whose keys the sweep knows: match_seek_stored chooses one, and match_next gives
- * what the sweep would run with its specs, whatever the rules say: the same job where the keys are equal. Ranks and rows
- * of specs say nothing. */
+/* A cursor over jobs of a database, all of whose keys the sweep knows: match_seek_stored chooses one, and match_next
+ * gives what the sweep would run with its specs, whatever the rules say: the same job where the keys are equal. Ranks
+ * and rows of specs say nothing. */
 int match_open_stored(struct space *space, struct match_cursor **out, struct error *e);
 void match_seek_stored(struct match_cursor *c, const struct stored_job *job);
 

@@ -3,24 +3,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/model_info.h"
+#include "config/meaning.h"
+#include "database/function.h"
 #include "space/compile.h"
-#include "store/function.h"
+#include "space/vocabulary.h"
+#include "sweep_file/model_info_sweep.h"
 #include "util/hash.h"
 #include "util/memory.h"
+#include "util/suggest.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define DEFAULT_AUDIT 0.02
 
 /* --- the functions --- */
 
 static void set_value(const struct sql_argument *a, struct input_value *out)
 {
-    static const enum input_kind kinds[] = {
-        [COLUMN_TEXT] = INPUT_TEXT, [COLUMN_INT] = INPUT_NUMBER, [COLUMN_FLOAT] = INPUT_NUMBER};
+    static const enum input_kind kinds[] =
+        {[COLUMN_TEXT] = INPUT_TEXT, [COLUMN_INT] = INPUT_NUMBER, [COLUMN_FLOAT] = INPUT_NUMBER};
     out->kind = a->type < LENGTH(kinds) ? kinds[a->type] : INPUT_ABSENT;
     out->number = a->type == COLUMN_INT ? (double)a->integer : a->type == COLUMN_FLOAT ? a->real : 0;
     out->text = a->type == COLUMN_TEXT ? a->text : NULL;
+}
+
+static bool states_parameters(const struct predict_config *c)
+{
+    for (size_t i = 0; i < c->number_count; i++)
+        if (!c->numbers[i].is_time && strcmp(c->numbers[i].name, "parameter") == 0)
+            return true;
+    return false;
+}
+
+/* `problems` NULL: there cannot be any. */
+static void create_predictor(struct space_prediction *p, struct problems *problems)
+{
+    const struct predict_config *c = &p->sweep->predict;
+    struct error why = ERROR_INIT;
+    const struct predictor_options options = {.framework = c->framework,
+                                              .profiles = p->sweep->profile_names,
+                                              .is_own = states_parameters(c),
+                                              .device = c->device,
+                                              .cluster = c->cluster,
+                                              .certain = c->certain,
+                                              .risky = c->risky,
+                                              .peak_flops = c->peak_flops,
+                                              .memory_bandwidth = c->memory_bandwidth,
+                                              .link_bandwidth = c->link_bandwidth,
+                                              .network_bandwidth = c->network_bandwidth};
+    struct predictor_options fallback = options;
+    fallback.framework = NULL;
+    if (predictor_create(&options, &p->predictor, &why) < 0) {
+        problems_add(problems, c->framework_at, "%s", why.text);
+        predictor_create(&fallback, &p->predictor, &why);
+    }
+    for (size_t i = 0; i < c->number_count; i++) {
+        const struct predict_number *n = &c->numbers[i];
+        if (predictor_set(p->predictor, n->name, n->is_time, n->value, &why) < 0)
+            problems_add(problems, n->at, "[predict.%s]: %s", n->is_time ? "time" : "memory", why.text);
+    }
+}
+
+struct predictor *prediction_predictor(struct space_prediction *p)
+{
+    if (!p->predictor)
+        create_predictor(p, NULL);
+    return p->predictor;
 }
 
 static const struct prediction *predict(struct space_prediction *p, const struct input_value *values)
@@ -29,7 +75,7 @@ static const struct prediction *predict(struct space_prediction *p, const struct
     /* Not ERROR_INIT: 16 KiB would be cleared for every combination. */
     p->scratch.kind = ERROR_NONE;
     p->scratch.text[0] = '\0';
-    return predictor_predict(p->predictor, values, &found, &p->scratch) == 0 ? found : NULL;
+    return predictor_predict(prediction_predictor(p), values, &found, &p->scratch) == 0 ? found : NULL;
 }
 
 static bool get_memory(const struct prediction *p, double *out)
@@ -48,6 +94,12 @@ static bool get_flops(const struct prediction *p, double *out)
 {
     *out = p->flops;
     return p->flops > 0;
+}
+
+static bool get_params(const struct prediction *p, double *out)
+{
+    *out = p->memory.parameters;
+    return p->has_memory;
 }
 
 static bool get_mfu(const struct prediction *p, double *out)
@@ -72,13 +124,10 @@ static const struct {
     const char *function, *key;
     bool (*get)(const struct prediction *p, double *out); /* NULL: predict_fits */
 } functions[] = {
-    {"predict_memory", "predicted_memory", get_memory},
-    {"predict_time", "predicted_time", get_time},
-    {"predict_flops", "predicted_flops", get_flops},
-    {"predict_mfu", "predicted_mfu", get_mfu},
-    {"predict_oom_probability", "oom_probability", get_probability},
-    {"predict_risk", "predicted_risk", get_risk},
-    {"predict_fits", "predicted_fits", NULL},
+    {"predict_memory", "predicted_memory", get_memory}, {"predict_time", "predicted_time", get_time},
+    {"predict_flops", "predicted_flops", get_flops},    {"predict_mfu", "predicted_mfu", get_mfu},
+    {"predict_params", "predicted_params", get_params}, {"predict_oom_probability", "oom_probability", get_probability},
+    {"predict_risk", "predicted_risk", get_risk},       {"predict_fits", "predicted_fits", NULL},
 };
 
 /* The same combination is drawn for the audit in every run of one seed. */
@@ -92,8 +141,8 @@ static bool is_audited(const struct space_prediction *p, const struct input_valu
             buffer_add_text(&b, values[i].text);
     }
     struct hash128 hash = hash_bytes(b.data, b.length);
-    uint32_t draw = (uint32_t)hash.bytes[0] << 24 | (uint32_t)hash.bytes[1] << 16 | (uint32_t)hash.bytes[2] << 8 |
-                    hash.bytes[3];
+    uint32_t draw =
+        (uint32_t)hash.bytes[0] << 24 | (uint32_t)hash.bytes[1] << 16 | (uint32_t)hash.bytes[2] << 8 | hash.bytes[3];
     buffer_free(&b);
     return (double)draw < p->audit * 4294967296.0;
 }
@@ -101,6 +150,11 @@ static bool is_audited(const struct space_prediction *p, const struct input_valu
 static bool prunes(const struct space_prediction *p, enum oom_verdict verdict)
 {
     return (p->prune == PRUNE_CERTAIN && verdict == OOM_CERTAIN) || (p->prune == PRUNE_RISKY && verdict >= OOM_RISK);
+}
+
+const char *prediction_memory_words(const struct space_prediction *of, const struct prediction *p)
+{
+    return !p || p->memory_calibrated || p->by_line ? of->memory_words : "reserved, largest rank";
 }
 
 bool prediction_prunes(const struct space *space, enum oom_verdict verdict)
@@ -209,8 +263,9 @@ static void map_declared(struct mapping *m)
             problems_add(m->problems, k->at, "[predict.keys] has no input `%s`", k->name);
             continue;
         }
-        const struct source_text source = {k->expression, unknown_at(m->space, &k->at), &k->at, "[predict.keys]",
-                                           k->name};
+        const struct source_text source = {k->expression, unknown_at(m->space, &k->at),
+                                           &k->at,        "[predict.keys]",
+                                           k->name,       NULL};
         if (compile_expression(m->space, &source, &x, m->problems) < 0)
             continue;
         m->space->prediction.inputs[input] = xstrdup(x.sql);
@@ -236,47 +291,14 @@ static void map_inputs(struct mapping *m)
 /* --- setting up --- */
 
 /* A framework of the file's own needs to say what a parameter takes. */
-static bool states_parameters(const struct predict_config *c)
-{
-    for (size_t i = 0; i < c->number_count; i++)
-        if (!c->numbers[i].is_time && strcmp(c->numbers[i].name, "parameter") == 0)
-            return true;
-    return false;
-}
-
-static void create_predictor(struct space *space, struct problems *problems)
-{
-    const struct predict_config *c = &space->sweep->predict;
-    struct error why = ERROR_INIT;
-    const struct predictor_options options = {.framework = c->framework,
-                                              .profiles = space->sweep->profile_names,
-                                              .is_own = states_parameters(c),
-                                              .device = c->device,
-                                              .cluster = c->cluster,
-                                              .certain = c->certain,
-                                              .risky = c->risky,
-                                              .peak_flops = c->peak_flops,
-                                              .memory_bandwidth = c->memory_bandwidth,
-                                              .link_bandwidth = c->link_bandwidth,
-                                              .network_bandwidth = c->network_bandwidth};
-    struct predictor_options fallback = options;
-    fallback.framework = NULL;
-    if (predictor_create(&options, &space->prediction.predictor, &why) < 0) {
-        problems_add(problems, c->framework_at, "%s", why.text);
-        predictor_create(&fallback, &space->prediction.predictor, &why);
-    }
-    for (size_t i = 0; i < c->number_count; i++) {
-        const struct predict_number *n = &c->numbers[i];
-        if (predictor_set(space->prediction.predictor, n->name, n->is_time, n->value, &why) < 0)
-            problems_add(problems, n->at, "[predict.%s]: %s", n->is_time ? "time" : "memory", why.text);
-    }
-}
-
 static void add_derived(struct names *n, char *name, size_t function, const struct expression *all, char *const *sql)
 {
     struct buffer b = BUFFER_INIT;
-    struct derived_key key = {.name = name, .sections = all->sections, .reads_label = all->reads_label,
-                              .is_builtin = true, .key_count = all->key_count};
+    struct derived_key key = {.name = name,
+                              .sections = all->sections,
+                              .reads_label = all->reads_label,
+                              .is_builtin = true,
+                              .key_count = all->key_count};
     buffer_printf(&b, "(%s(%zu", functions[function].function, function);
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (sql[i])
@@ -317,18 +339,17 @@ static char *write_note(const struct space *space, const char *missing)
 {
     const struct predict_config *c = &space->sweep->predict;
     bool has_device = c->device || space->prediction.inputs[input_find("device")];
-    bool has_speed = (c->peak_flops > 0 && c->memory_bandwidth > 0) ||
-                     (c->device ? device_find(c->device) != NULL : has_device);
+    bool has_speed = (c->peak_flops > 0 && c->memory_bandwidth > 0) || has_device;
     if (!c->given)
         return xstrdup("");
     if (missing[0] && model_info_wants_job(space->sweep))
         return xstrdup("nothing is predicted until the model-information job has run (run does it first)");
     if (missing[0])
-        return xasprintf("nothing is predicted: the specs lack %s (keys and their synonyms are in configs/README.md; "
-                         "[predict.keys] maps others)", missing);
-    if (!has_speed && c->device)
-        return xasprintf("no time is predicted: the device \"%s\" is not known; state peak_flops and memory_bandwidth "
-                         "in [predict]", c->device);
+        return xasprintf("nothing is predicted: the specs lack %s (keys and their synonyms: [predict] in meshsweep(5); "
+                         "[predict.keys] maps others)",
+                         missing);
+    if (space->prediction.warning)
+        return xstrdup(space->prediction.warning);
     return has_speed ? xstrdup("")
                      : xstrdup("no time is predicted: no key `device`, nor one in [predict], nor peak_flops and "
                                "memory_bandwidth there");
@@ -341,16 +362,21 @@ int prediction_compile(struct space *space, struct problems *problems, struct er
     struct mapping m = {.space = space, .problems = problems};
     struct buffer missing = BUFFER_INIT;
     bool present[INPUT_COUNT];
-    create_predictor(space, problems);
+    p->sweep = space->sweep;
+    if (c->given)
+        create_predictor(p, problems);
     map_inputs(&m);
     for (size_t i = 0; i < INPUT_COUNT; i++)
         present[i] = p->inputs[i] != NULL;
     inputs_add_missing(present, &missing);
     p->prune = c->prune;
-    p->audit = c->given && c->audit >= 0 ? c->audit : DEFAULT_AUDIT;
+    p->audit = c->audit;
     p->seed = (uint64_t)space->sweep->seed;
     p->asked = c->given && missing.length == 0;
     p->knows_capacity = present[input_find("device_memory")] || present[input_find("device")] || c->device;
+    p->warning = p->asked ? vocabulary_check(space, problems) : NULL;
+    const char *metric = sweep_memory_metric(space->sweep);
+    p->memory_words = metric ? metric_memory_words(space->sweep, metric) : xstrdup("");
     p->note = write_note(space, buffer_text(&missing));
     int rc = add_functions(&m, missing.length == 0, e);
     expression_free(&m.all);
@@ -363,7 +389,9 @@ void prediction_free(struct space *space)
     struct space_prediction *p = &space->prediction;
     for (size_t i = 0; i < INPUT_COUNT; i++)
         free(p->inputs[i]);
+    free(p->memory_words);
     free(p->note);
+    free(p->warning);
     predictor_free(p->predictor);
 }
 
@@ -372,8 +400,14 @@ void prediction_free(struct space *space)
 void prediction_add_columns(const struct space *space, struct buffer *sql)
 {
     for (size_t i = 0; i < INPUT_COUNT; i++)
-        buffer_printf(sql, "%s%s", i ? ", " : "",
-                      space->prediction.inputs[i] ? space->prediction.inputs[i] : "NULL");
+        buffer_printf(sql, "%s%s", i ? ", " : "", space->prediction.inputs[i] ? space->prediction.inputs[i] : "NULL");
+}
+
+const struct prediction *prediction_of_values(struct space *space, const struct input_value *values, const char **why)
+{
+    const struct prediction *p = predict(&space->prediction, values);
+    *why = p ? "" : space->prediction.scratch.text;
+    return p;
 }
 
 const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why)
@@ -386,7 +420,5 @@ const struct prediction *prediction_of_row(struct space *space, const struct stm
                         ? (struct input_value){INPUT_NUMBER, stmt_double(row, first + i), NULL}
                         : (struct input_value){INPUT_ABSENT, 0, NULL};
     }
-    const struct prediction *p = predict(&space->prediction, values);
-    *why = p ? "" : space->prediction.scratch.text;
-    return p;
+    return prediction_of_values(space, values, why);
 }

@@ -8,6 +8,7 @@
  *   predicted_time     predict_time()              seconds of a step
  *   predicted_flops    predict_flops()             of a step, attention counted in full
  *   predicted_mfu      predict_mfu()               share of the peak
+ *   predicted_params   predict_params()            parameters of the whole model, without those of MTP layers
  *   oom_probability    predict_oom_probability()   0 to 1
  *   predicted_risk     predict_risk()              1 fits, 2 may not fit, 3 does not fit
  *   predicted_fits     predict_fits()              0 for what [predict] prune excludes, but not for its audit
@@ -15,26 +16,29 @@
 #ifndef MESHSWEEP_SPACE_PREDICTION_H
 #define MESHSWEEP_SPACE_PREDICTION_H
 
+#include "expression/expression.h"
 #include "predict/predictor.h"
-#include "space/expression.h"
 
 struct space;
 struct stmt;
 
 struct space_prediction {
-    struct predictor *predictor;
-    bool asked;           /* the file or a profile has [predict], and no needed input is missing */
-    bool knows_capacity;  /* some key or device tells how much memory there is */
+    struct predictor *predictor; /* prediction_predictor; NULL: nobody has asked for it */
+    const struct sweep *sweep;
+    bool asked;          /* the file or a profile has [predict], and no needed input is missing */
+    bool knows_capacity; /* some key or device tells how much memory there is */
     enum prune prune;
-    double audit;         /* share of what is pruned that is run */
+    double audit; /* share of what is pruned that is run */
     uint64_t seed;
-    char *note;           /* why there are no, or not all, predictions; "" when nothing is to be said */
+    char *warning;             /* of a device that nobody knows; NULL: none */
+    char *memory_words;        /* metric_memory_words of the metric that memory is compared with; "" without one */
+    char *note;                /* why there are no, or not all, predictions; "" when nothing is to be said */
     char *inputs[INPUT_COUNT]; /* SQL; NULL: no key */
     size_t bound[INPUT_COUNT]; /* the inputs that have a key: what the functions are called with, in this order */
     int bound_count;
     struct input_value values[INPUT_COUNT]; /* of the functions; those without a key stay absent */
-    unsigned sections;    /* that they read */
-    struct error scratch; /* of the functions */
+    unsigned sections;                      /* that they read */
+    struct error scratch;                   /* of the functions */
 };
 
 /* Fills space->prediction and adds the derived keys; after the declared ones. What is wrong in [predict] is added to
@@ -42,12 +46,23 @@ struct space_prediction {
 int prediction_compile(struct space *space, struct problems *problems, struct error *e);
 void prediction_free(struct space *space);
 
+/* What predicts. Without [predict] it is made when it is first asked for: reading all coefficients takes as long as all
+ * else that a small sweep needs to be planned. */
+struct predictor *prediction_predictor(struct space_prediction *p);
+
 /* Appends the inputs as columns of a select, ", " between them. */
 void prediction_add_columns(const struct space *space, struct buffer *sql);
 
 /* What the row at hand, whose columns from `first` on are those of prediction_add_columns, is predicted to need.
  * NULL with `*why` (borrowed until the next call) when nothing can be said. Borrowed until the next call. */
 const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why);
+
+/* The same of the inputs' values, INPUT_COUNT of them. */
+const struct prediction *prediction_of_values(struct space *space, const struct input_value *values, const char **why);
+
+/* Whose memory is predicted, "reserved, largest rank": before anything was measured what the framework's allocator
+ * reserves on the rank that needs most, then what is measured. `p` may be NULL. Borrowed. */
+const char *prediction_memory_words(const struct space_prediction *of, const struct prediction *p);
 
 /* Whether a verdict is pruned under the sweep's [predict] prune. */
 bool prediction_prunes(const struct space *space, enum oom_verdict verdict);

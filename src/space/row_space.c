@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join/combinations.h"
 #include "util/memory.h"
 
 /* Specs that have the same keys: a block with one tied axis. */
@@ -194,4 +195,26 @@ int64_t row_space_find(const struct row_space *r, enum section_kind section, int
         return -1;
     const struct row_spec *s = &r->sections[section].specs[spec];
     return r->sections[section].patterns[s->pattern].first + (int64_t)s->index;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void row_space_limit(const struct row_space *r, struct space *space, const int64_t *specs, size_t count)
+{
+    space->job_ranks = xcalloc(count + 1, sizeof *space->job_ranks);
+    for (size_t n = 0; n < count; n++) {
+        int64_t rows[SECTION_COUNT];
+        for (int i = 0; i < SECTION_COUNT; i++) {
+            rows[i] = row_space_find(r, (enum section_kind)i, specs[n * SECTION_COUNT + (size_t)i]);
+            rows[i] = rows[i] < 0 ? 0 : rows[i];
+        }
+        space->job_ranks[n] = combination_rank(space->counts, rows);
+    }
+    qsort(space->job_ranks, count, sizeof *space->job_ranks, by_rank);
+    space->of_jobs = true;
+    space->job_count = (int64_t)count;
 }

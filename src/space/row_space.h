@@ -18,8 +18,8 @@ struct row_key {
     struct position at; /* where the key comes from; may be all zero */
 };
 
-/* A spec of that section; equal ones are one. Keys and values are copied. Returns a number for row_space_find; -1 without
- * keys: the section is absent. */
+/* A spec of that section; equal ones are one. Keys and values are copied. Returns a number for row_space_find; -1
+ * without keys: the section is absent. */
 int64_t row_space_add(struct row_space *r, enum section_kind section, const struct row_key *keys, size_t count);
 
 /* Builds it from what was added. ERROR_USAGE as space_build. `*out` is the caller's (space_free). */
@@ -27,5 +27,9 @@ int row_space_build(struct row_space *r, const struct space_options *options, st
 
 /* The row, in the built space's section, of what row_space_add gave. */
 int64_t row_space_find(const struct row_space *r, enum section_kind section, int64_t spec);
+
+/* Limits the built space to these combinations, `count` times SECTION_COUNT numbers of row_space_add: match_open,
+ * counts and rules then look at them alone, in place of the product. Once. */
+void row_space_limit(const struct row_space *r, struct space *space, const int64_t *specs, size_t count);
 
 #endif

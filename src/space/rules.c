@@ -6,6 +6,7 @@
 #include "space/compile.h"
 #include "util/embedded.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/suggest.h"
 
 static struct space_rule *find_rule(struct space *space, const char *name)
@@ -78,11 +79,12 @@ static void add_builtin(struct space *space, const struct stmt *row, struct prob
 {
     struct space_rule r = {0};
     const char *name = stmt_text(row, 0), *require = stmt_text(row, 1);
-    const struct source_text source = {require, UNKNOWN_IS_NULL, NULL, "built-in rule", name};
+    const struct source_text source = {require, UNKNOWN_IS_NULL, NULL, "built-in rule", name, NULL};
     bool excludes = strcmp(stmt_text(row, 4), "warn") != 0;
-    bool applies = is_by_prediction(row) ? may_prune(&space->prediction, excludes)
-                                         : has_needed(&space->names, stmt_text(row, 5));
-    if (word_list_has(&space->sweep->disabled_rules, name) || !applies || (is_by_prediction(row) && find_rule(space, name)) ||
+    bool applies =
+        is_by_prediction(row) ? may_prune(&space->prediction, excludes) : has_needed(&space->names, stmt_text(row, 5));
+    if (word_list_has(&space->sweep->disabled_rules, name) || !applies ||
+        (is_by_prediction(row) && find_rule(space, name)) ||
         compile_expression(space, &source, &r.accepts, problems) < 0)
         return;
     r.name = xstrdup(name);
@@ -94,16 +96,28 @@ static void add_builtin(struct space *space, const struct stmt *row, struct prob
     put(space, r);
 }
 
+/* Whether it holds for that release; 0: the newest. */
+static bool holds_for(const struct stmt *row, int64_t version)
+{
+    int64_t since = 0, until = 0;
+    if (stmt_type(row, 7) != COLUMN_NULL)
+        parse_release(stmt_text(row, 7), false, &since);
+    if (stmt_type(row, 8) != COLUMN_NULL)
+        parse_release(stmt_text(row, 8), true, &until);
+    return version ? version >= since && (!until || version <= until) : !until;
+}
+
 static int add_builtins(struct space *space, bool predicting, struct problems *problems, struct error *e)
 {
     struct stmt *s = NULL;
     if (db_prepare(space->db,
-                   "SELECT name, require, reason, source, level, needs, rule_set FROM builtin_rule ORDER BY position", &s,
-                   e) < 0)
+                   "SELECT name, require, reason, source, level, needs, rule_set, since, until FROM builtin_rule"
+                   " ORDER BY position",
+                   &s, e) < 0)
         return -1;
     int rc;
     while ((rc = stmt_next(s, e)) > 0)
-        if (is_by_prediction(s) == predicting &&
+        if (is_by_prediction(s) == predicting && holds_for(s, space->sweep->deepspeed.version) &&
             (stmt_type(s, 6) == COLUMN_NULL || word_list_has(&space->sweep->rule_sets, stmt_text(s, 6))))
             add_builtin(space, s, problems);
     stmt_free(s);
@@ -115,9 +129,9 @@ static void add_declared(struct space *space, const struct rule *rule, struct pr
     struct space_rule r = {0};
     if (word_list_has(&space->sweep->disabled_rules, rule->name))
         return;
-    char *require = rule->when ? xasprintf("CASE WHEN (%s) THEN (%s) END", rule->when, rule->require)
-                               : xstrdup(rule->require);
-    const struct source_text source = {require, unknown_at(space, &rule->at), &rule->at, "rule", rule->name};
+    char *require =
+        rule->when ? xasprintf("CASE WHEN (%s) THEN (%s) END", rule->when, rule->require) : xstrdup(rule->require);
+    const struct source_text source = {require, unknown_at(space, &rule->at), &rule->at, "rule", rule->name, NULL};
     if (compile_expression(space, &source, &r.accepts, problems) < 0) {
         free(require);
         return;
@@ -139,7 +153,7 @@ static void add_binding(struct space *space, const struct placeholder *p)
         return;
     struct error ignored = ERROR_INIT;
     char *require = xasprintf("\"%s\" IS NOT NULL", p->name);
-    const struct source_text source = {require, UNKNOWN_IS_ERROR, NULL, "placeholder", p->name};
+    const struct source_text source = {require, UNKNOWN_IS_ERROR, NULL, "placeholder", p->name, NULL};
     if (compile_alone(space, &source, &r.accepts, &ignored) < 0) {
         free(require);
         return;
@@ -177,8 +191,8 @@ static void check_known(const struct word_list *list, const char *const *known, 
         const struct listed_word *word = &list->items[i];
         const char *near = suggest_nearest(word->text, known, count);
         if ((!near || strcmp(near, word->text) != 0) && !problems_excused(problems, word->text))
-            problems_add(problems, word->at, "[sweep] %s `%s`%s%s%s", where, word->text,
-                         near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "");
+            problems_add(problems, word->at, "[sweep] %s `%s`%s%s%s", where, word->text, near ? " (did you mean `" : "",
+                         near ? near : "", near ? "`?)" : "");
     }
 }
 
@@ -187,8 +201,8 @@ static void check_lists(const struct space *space, struct problems *problems)
     const struct sweep *s = space->sweep;
     size_t rules, sets;
     const char **names = builtin_texts(space, "SELECT name FROM builtin_rule", s->rule_count, &rules);
-    const char **known = builtin_texts(
-        space, "SELECT DISTINCT rule_set FROM builtin_rule WHERE rule_set IS NOT NULL", 0, &sets);
+    const char **known =
+        builtin_texts(space, "SELECT DISTINCT rule_set FROM builtin_rule WHERE rule_set IS NOT NULL", 0, &sets);
     for (size_t i = 0; i < s->rule_count; i++)
         names[rules + i] = s->rules[i].name;
     check_known(&s->disabled_rules, names, rules + s->rule_count, "disable_rules: there is no rule", problems);

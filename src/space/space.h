@@ -5,23 +5,26 @@
 
 #include "config/sweep.h"
 #include "config/template.h"
-#include "space/expression.h"
-#include "space/names.h"
+#include "database/db.h"
+#include "expression/expression.h"
+#include "expression/names.h"
+#include "join/evaluator.h"
+#include "join/relations.h"
 #include "space/prediction.h"
-#include "store/db.h"
+#include "util/shell_line.h"
 
 /* A rule in force, resolved. */
 struct space_rule {
     char *name, *require, *reason, *source; /* `require` as written */
     bool warning;
-    bool is_costly; /* a microsecond per combination: not counted by itself */
+    bool is_costly;            /* a microsecond per combination: not counted by itself */
     struct expression accepts; /* true or NULL: accepted. `when` is folded in */
 };
 
 /* A name that the job's command, environment or directory uses. */
 struct placeholder {
-    char *name;          /* as written between the braces */
-    size_t index;        /* into names.keys or names.derived */
+    char *name;   /* as written between the braces */
+    size_t index; /* into names.keys or names.derived */
     bool is_derived;
     bool is_bool;
 };
@@ -39,6 +42,8 @@ enum runtime_name {
     RUNTIME_JOB_KEY,
     RUNTIME_ATTEMPT,
     RUNTIME_CONFIG_DIR,
+    RUNTIME_MASTER_PORT,
+    RUNTIME_DEVICES,   /* those of this machine that it was given: "4,5"; not known before it starts */
     RUNTIME_DS_CONFIG, /* with [deepspeed] only: the job's ds_config.json */
     RUNTIME_DS_CONFIG_BASE64,
     RUNTIME_COUNT
@@ -48,7 +53,8 @@ extern const char *const runtime_names[RUNTIME_COUNT]; /* "", "job_dir", "job_ke
 /* One text of the job with its placeholders resolved. */
 struct job_text {
     struct template template;
-    int *slots; /* per part: index into placeholders, or -(enum runtime_name) */
+    int *slots;               /* per part: index into placeholders, or -(enum runtime_name) */
+    struct shell_spot *spots; /* per part, of a line for the shell: where its value stands; NULL: it is none */
 };
 
 /* A limit of the job in milliseconds. */
@@ -61,13 +67,21 @@ enum limit_kind { LIMIT_TOTAL, LIMIT_IDLE, LIMIT_STARTUP, LIMIT_COUNT };
 
 /* An expression as it was written, so that the one that fails can be named. */
 struct written_expression {
-    const char *what;   /* borrowed from the code: "rule" */
+    const char *what; /* borrowed from the code: "rule" */
     char *name;
     struct position at; /* no file: it has no place in one */
-    char *sql;
-    unsigned sections;
+    struct expression expression;
 };
 
+/* Asked now and then, every few milliseconds, while combinations are counted or the next match is looked for: `rule`
+ * (into space->rules; their number: none) is being counted, and `share` of that is done, by what is known so far (0:
+ * nothing). -1 with `e` ends it. */
+struct match_watch {
+    int (*look)(void *context, size_t rule, double share, struct error *e);
+    void *context;
+};
+
+struct formulas;
 struct space_order;
 
 /* The SQL of a fact (space/build.h) that nobody knows yet. */
@@ -77,8 +91,15 @@ struct space {
     const struct sweep *sweep; /* borrowed */
     struct db *db;             /* the spec tables */
     struct names names;
+    struct specs *specs[SECTION_COUNT];
     int64_t counts[SECTION_COUNT]; /* specs per section; 0: the section is absent */
-    struct space_rule *rules;      /* in the order in which they are tried */
+    bool of_jobs;                  /* its combinations are not the product but those of `job_ranks` (row_space.h) */
+    int64_t *job_ranks;            /* ascending */
+    int64_t job_count;
+    struct relation relations[SECTION_COUNT];
+    struct evaluator *evaluator;
+    struct formulas *formulas; /* space/formulas.h */
+    struct space_rule *rules;  /* in the order in which they are tried */
     size_t rule_count;
     struct space_inert *inert; /* one per key that [inert] names, by section and name */
     size_t inert_count;
@@ -93,13 +114,24 @@ struct space {
     struct space_prediction prediction;
     struct written_expression *written; /* all that were compiled, in that order: derived keys before what uses them */
     size_t written_count;
-    struct space_order *order; /* of device memory (space/order.h); NULL: none that excludes anything */
+    struct space_order *order; /* of device memory (space/memory_order.h); NULL: none that excludes anything */
     bool has_base;
     struct hash128 base_hash;
-    bool needs_job_dir;        /* some text names {job_dir} or MESHSWEEP_JOB_DIR */
+    const struct match_watch *watch; /* borrowed; NULL: none */
+    bool needs_job_dir;              /* some text names {job_dir} or MESHSWEEP_JOB_DIR */
 };
 
-/* All combinations before any rule: the product of the sections that are there. Overflow is an error of space_build. */
+/* All combinations before any rule: the product of the sections that are there, or the jobs that it is limited to.
+ * Overflow is an error of space_build. */
 int64_t space_combinations(const struct space *space);
+
+/* Appends "FROM … WHERE true" over the tables of the sections in `sections` (bits): " AND …" may follow. */
+void space_add_from(const struct space *space, unsigned sections, struct buffer *sql);
+
+/* The same over all sections for one combination, whose numbers of specs are parameters `first` … `first` + 3. */
+void space_add_combination(const struct space *space, int first, struct buffer *sql);
+void space_bind_specs(const struct space *space, struct stmt *s, int first,
+                      const int64_t *specs); /* -1: the default's */
+void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank);
 
 #endif

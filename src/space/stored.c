@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "space/expression.h"
+#include "expression/expression.h"
 #include "store/job_specs.h"
 
 struct stored_job stored_of(const struct job_specs *row)
@@ -50,8 +50,8 @@ void stored_add_from(const struct space *space, struct buffer *sql)
     for (int i = 0; i < SECTION_COUNT; i++) {
         if (!space->counts[i])
             continue;
-        buffer_printf(sql, "%s (SELECT 0 AS \"#id\", ?%d AS \"#hash\", NULL AS \"#core\", ?%d AS \"#json\"", word, SECTION_COUNT + i + 1,
-                      i + 1);
+        buffer_printf(sql, "%s (SELECT 0 AS \"#id\", ?%d AS \"#hash\", NULL AS \"#core\", ?%d AS \"#json\"", word,
+                      SECTION_COUNT + i + 1, i + 1);
         for (size_t k = 0; k < space->names.key_count; k++)
             if ((int)space->names.keys[k].section == i) {
                 buffer_add_text(sql, ", ");

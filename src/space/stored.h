@@ -8,8 +8,8 @@
 /* Borrowed. A section that the job has no spec of is NULL. */
 struct stored_job {
     struct hash128 key;
-    const char *json[SECTION_COUNT];  /* specs as canonical JSON */
-    const void *hash[SECTION_COUNT];  /* theirs, 16 bytes */
+    const char *json[SECTION_COUNT]; /* specs as canonical JSON */
+    const void *hash[SECTION_COUNT]; /* theirs, 16 bytes */
 };
 
 struct job_specs;

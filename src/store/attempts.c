@@ -11,7 +11,7 @@
 #include "util/fault.h"
 #include "util/memory.h"
 
-enum statement {
+enum attempt_statement {
     NEXT_PENDING,
     IS_JOB_DUE,
     NEXT_DUE,
@@ -29,18 +29,23 @@ enum statement {
     COUNT_OK,
     REPRESENTATIVE,
     FINISH_JOB,
+    COUNT_LOSSES,
+    LOSE_JOB,
+    HOLD_JOB,
     INSERT_SAMPLE,
     INSERT_SUMMARY,
+    DEFINE_DEVICE_MEMORY,
     STATEMENT_COUNT
 };
 
 #define IS_DUE RETRY_IS_DUE("?3", "?4")
-#define ORDER " ORDER BY priority, rank LIMIT ?2"
-#define WAITS "state = 'pending' AND witness_id IS NULL AND due > ?3 AND due <= ?3 + ?4"
+#define ORDER " ORDER BY aside, priority, rank LIMIT ?2"
+#define MAY_RUN "state = 'pending' AND witness_id IS NULL AND held IS NULL"
+#define WAITS MAY_RUN " AND due > ?3 AND due <= ?3 + ?4"
 
 static const char *const statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL AND " IS_DUE ORDER,
-    [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND " IS_DUE,
+    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND " MAY_RUN " AND " IS_DUE ORDER,
+    [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND held IS NULL AND " IS_DUE,
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     /* Apart, because RETURNING makes and drops a table. */
     [NEXT_NUMBER] = "SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1",
@@ -52,28 +57,39 @@ static const char *const statements[STATEMENT_COUNT] = {
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"
                      " devices = ?12, scripts = ?13 WHERE id = ?1 AND state = 'claimed'",
-    [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
-                   " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-                   " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-                   " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19"
-                   " WHERE id = ?1 AND state = 'running'",
+    [RECORD_END] =
+        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
+        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
+        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
+        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
+        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23 WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
-    [COUNT_FAILURES] = "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ?",
+    [COUNT_FAILURES] = "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL",
     [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok'",
     [REPRESENTATIVE] = "SELECT a.id FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?2"
-                       " WHERE a.job_id = ?1 AND a.state = 'ok' ORDER BY iif(s.value = 'NaN', ?4, s.value), a.id"
+                       " WHERE a.job_id = ?1 AND a.state = 'ok' ORDER BY s.value, a.id"
                        " LIMIT 1 OFFSET ?3",
-    [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5 WHERE id = ?1 AND state = 'running'",
+    [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
+                   " WHERE id = ?1 AND state = 'running'",
+    [COUNT_LOSSES] = "SELECT losses FROM job WHERE id = ?",
+    [LOSE_JOB] = "UPDATE job SET state = ?2, attempt_id = ?3, due = ?4, losses = ?5, aside = ?6, held = ?7"
+                 " WHERE id = ?1 AND state = 'running'",
+    [HOLD_JOB] = "UPDATE job SET state = ?2, attempt_id = coalesce(?3, attempt_id), due = NULL, held = ?4"
+                 " WHERE id = ?1 AND state = 'running'",
     [INSERT_SAMPLE] = "INSERT OR IGNORE INTO metric VALUES (?1, ?2, ?3, ?4, ?5)",
-    [INSERT_SUMMARY] = "INSERT OR REPLACE INTO summary VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [INSERT_SUMMARY] =
+        "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
+        " not_finite, reported, kept) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [DEFINE_DEVICE_MEMORY] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
+                             " VALUES ('" DEVICE_MEMORY_METRIC "', 'bytes', 'min', 'max', 'device', 'largest')",
 };
 
 /* The same for jobs of the table "selected" alone. */
 static const char *const selected_statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND state = 'pending'"
-                     " AND witness_id IS NULL AND " IS_DUE ORDER,
+    [NEXT_PENDING] =
+        "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " MAY_RUN " AND " IS_DUE ORDER,
     [NEXT_DUE] = "SELECT min(due) FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " WAITS,
 };
 
@@ -136,7 +152,8 @@ int runner_record_end(struct db *db, int64_t id, struct error *e)
 int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT ended IS NULL, pid, start_ticks, boot_id, id FROM runner ORDER BY id DESC LIMIT 1", &s, e) < 0)
+    if (db_prepare(db, "SELECT ended IS NULL, pid, start_ticks, boot_id, id FROM runner ORDER BY id DESC LIMIT 1", &s,
+                   e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     *found = rc > 0 && stmt_int(s, 0);
@@ -152,7 +169,7 @@ int runner_find_open(struct db *db, struct runner_process *out, bool *found, str
 
 /* What an action is for all attempts in a state at once: ?1 the state, ?2 the next one, ?3 now, ?4 whose to leave. */
 static const char *const recovery_statements[ATTEMPT_ACTION_COUNT] = {
-    [ATTEMPT_SET_LOST] = "UPDATE attempt SET state = ?2, failure = 'lost', ended = ?3,"
+    [ATTEMPT_SET_LOST] = "UPDATE attempt SET state = ?2, failure = 'lost', blame = 'runner', ended = ?3,"
                          " message = 'the runner died before it was known how this ended'"
                          " WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?4",
     [ATTEMPT_DELETE] = "DELETE FROM attempt WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?4",
@@ -188,31 +205,53 @@ static int end_open_attempts(struct db *db, int64_t runner_id, int64_t *lost, st
     return rc;
 }
 
-int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy *policy, int64_t *lost,
+/* Jobs whose attempts were running at the death of their runner. */
+#define RAN_AT_DEATH                                                                                                   \
+    "(SELECT job_id FROM attempt WHERE state IN ('claimed', 'running') AND state = 'running' AND runner_id <> ?1)"
+
+/* Before the attempts are ended. At a death at which nothing ran nobody is cleared or suspected. */
+static int count_losses(struct db *db, int64_t runner_id, int64_t most, struct error *e)
+{
+    static const char *const steps[] = {
+        "UPDATE job SET losses = 0, aside = 0 WHERE losses > 0 AND ?2 AND EXISTS " RAN_AT_DEATH
+        " AND id NOT IN " RAN_AT_DEATH,
+        "UPDATE job SET losses = losses + 1, aside = losses + 1 >= ?2 WHERE id IN " RAN_AT_DEATH,
+    };
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof steps / sizeof *steps; i++) {
+        struct stmt *s = NULL;
+        rc = db_prepare(db, steps[i], &s, e);
+        if (rc < 0)
+            break;
+        stmt_bind_int(s, 1, runner_id);
+        stmt_bind_int(s, 2, most);
+        rc = stmt_run(s, e);
+        stmt_free(s);
+    }
+    return rc;
+}
+
+int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy *policy, struct recovered_counts *out,
                      struct error *e)
 {
-    if (end_open_attempts(db, runner_id, lost, e) < 0)
+    if (count_losses(db, runner_id, retry_allowed(policy, "lost"), e) < 0 ||
+        end_open_attempts(db, runner_id, &out->lost, e) < 0)
         return -1;
     FAULT(ATTEMPTS_RECOVERED);
     struct stmt *s = NULL;
     /* A running job without an open attempt: its last attempt was lost, or it was only claimed. */
     if (db_prepare(db,
-                   "UPDATE job SET state = iif(spent, ?2, ?3), failure = iif(spent, 'lost', NULL),"
-                   " attempt_id = coalesce(last, attempt_id)"
-                   " FROM (SELECT j.id AS running_id, (SELECT max(id) FROM attempt WHERE job_id = j.id) AS last,"
-                   "       (SELECT count(*) FROM attempt WHERE job_id = j.id AND failure = 'lost') >= ?1 AS spent"
-                   "       FROM job AS j WHERE j.state = 'running' AND NOT EXISTS"
-                   "       (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running')))"
-                   " WHERE job.id = running_id",
+                   "UPDATE job SET state = ?1, attempt_id = coalesce((SELECT max(id) FROM attempt WHERE job_id = "
+                   "job.id),"
+                   " attempt_id) WHERE state = 'running' AND NOT EXISTS"
+                   " (SELECT 1 FROM attempt WHERE job_id = job.id AND state IN ('claimed', 'running'))",
                    &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, retry_allowed(policy, "lost"));
-    stmt_bind_text(s, 2, job_next(JOB_RUNNING, JOB_FAIL));
-    stmt_bind_text(s, 3, job_next(JOB_RUNNING, JOB_RETRY));
+    stmt_bind_text(s, 1, job_next(JOB_RUNNING, JOB_RETRY));
     int rc = stmt_run(s, e);
     FAULT(JOBS_RECOVERED);
     stmt_free(s);
-    return rc;
+    return rc < 0 ? -1 : db_query_int(db, "SELECT count(*) FROM job WHERE losses > 0 AND aside", 0, &out->aside, e);
 }
 
 /* --- the store --- */
@@ -330,12 +369,18 @@ int attempt_release(struct attempt_store *s, const struct claim *claim, struct e
     return stmt_run(s->statements[SET_PENDING], e);
 }
 
-static void bind_positive(struct stmt *s, int index, int64_t value)
+int attempt_hold(struct attempt_store *s, const struct claim *claim, const char *why, struct error *e)
 {
-    if (value > 0)
-        stmt_bind_int(s, index, value);
-    else
-        stmt_bind_null(s, index);
+    struct stmt *q = s->statements[HOLD_JOB];
+    stmt_bind_int(q, 1, claim->job_id);
+    stmt_bind_text(q, 2, job_next(JOB_RUNNING, JOB_HOLD));
+    stmt_bind_null(q, 3);
+    stmt_bind_text(q, 4, why);
+    /* In this order: without its attempt a running job is made pending by a trigger. */
+    if (stmt_run(q, e) < 0)
+        return -1;
+    stmt_bind_int(s->statements[DELETE_ATTEMPT], 1, claim->attempt_id);
+    return stmt_run(s->statements[DELETE_ATTEMPT], e);
 }
 
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e)
@@ -346,8 +391,8 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
         stmt_bind_int(q, 2, start->slot);
     else
         stmt_bind_null(q, 2);
-    bind_positive(q, 3, start->pid);
-    bind_positive(q, 4, start->start_ticks);
+    stmt_bind_positive_or_null(q, 3, start->pid);
+    stmt_bind_positive_or_null(q, 4, start->start_ticks);
     stmt_bind_int(q, 5, start->started_ms);
     stmt_bind_text(q, 6, start->command_json);
     stmt_bind_text(q, 7, start->environment_json);
@@ -380,18 +425,22 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
         stmt_bind_int(q, 7, end->exit_code);
     else
         stmt_bind_null(q, 7);
-    bind_positive(q, 8, end->signal);
-    bind_positive(q, 9, end->limit_ms);
-    bind_positive(q, 19, end->stopped_steps);
+    stmt_bind_positive_or_null(q, 8, end->signal);
+    stmt_bind_positive_or_null(q, 9, end->limit_ms);
+    stmt_bind_positive_or_null(q, 19, end->stopped_steps);
     stmt_bind_int(q, 10, end->user_ms);
     stmt_bind_int(q, 11, end->system_ms);
-    bind_positive(q, 12, end->max_rss_bytes);
+    stmt_bind_positive_or_null(q, 12, end->max_rss_bytes);
     stmt_bind_int(q, 13, end->leftovers);
     stmt_bind_text(q, 14, end->directory);
     stmt_bind_int(q, 15, end->log_bytes);
     stmt_bind_text(q, 16, end->log_tail);
     stmt_bind_text(q, 17, end->host);
     stmt_bind_text(q, 18, end->reference);
+    stmt_bind_positive_or_null(q, 22, end->unwatched_ms);
+    stmt_bind_text(q, 20, end->failure ? blame_names[end->blame] : NULL);
+    stmt_bind_text(q, 21, end->consequence);
+    stmt_bind_text(q, 23, end->left_out);
     return stmt_run(q, e);
 }
 
@@ -430,8 +479,8 @@ int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *ou
 }
 
 /* `due_ms` 0: at any time. */
-static int finish_job(struct attempt_store *s, const struct attempt_end *end, enum job_event event,
-                      int64_t attempt_id, int64_t due_ms, struct error *e)
+static int finish_job(struct attempt_store *s, const struct attempt_end *end, enum job_event event, int64_t attempt_id,
+                      int64_t due_ms, struct error *e)
 {
     struct stmt *q = s->statements[FINISH_JOB];
     bool failed = job_transition(JOB_RUNNING, event).action == JOB_SET_FAILURE;
@@ -439,13 +488,56 @@ static int finish_job(struct attempt_store *s, const struct attempt_end *end, en
     stmt_bind_text(q, 2, job_next(JOB_RUNNING, event));
     stmt_bind_text(q, 3, failed ? end->failure : NULL);
     stmt_bind_int(q, 4, attempt_id);
-    bind_positive(q, 5, due_ms);
+    stmt_bind_positive_or_null(q, 5, due_ms);
     return stmt_run(q, e);
 }
 
-static int after_failure(struct attempt_store *s, const struct attempt_end *end, enum job_fate *fate, struct error *e)
+/* What its node or the batch system did. After as many losses in a row as the policy has it runs last; lost once
+ * more, it is left for another run. */
+static int after_loss(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
+{
+    const struct retry_policy *policy = &s->options.policy;
+    struct stmt *q = s->statements[LOSE_JOB];
+    stmt_bind_int(s->statements[COUNT_LOSSES], 1, end->job_id);
+    int64_t losses = count_of(s->statements[COUNT_LOSSES], e), most = retry_allowed(policy, "lost");
+    if (losses < 0)
+        return -1;
+    losses += end->blame != BLAME_PREEMPTION;
+    bool held = losses > most;
+    int64_t delay_ms = retry_delay_ms(policy, losses > 0 ? losses : 1);
+    char *why =
+        held ? xasprintf("lost %lld times in a row; the next run tries it again, last", (long long)losses) : NULL;
+    *job_end = held ? JOB_END_HELD : JOB_END_AGAIN;
+    stmt_bind_int(q, 1, end->job_id);
+    stmt_bind_text(q, 2, job_next(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY));
+    stmt_bind_int(q, 3, end->attempt_id);
+    stmt_bind_positive_or_null(q, 4, held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms);
+    stmt_bind_int(q, 5, losses);
+    stmt_bind_int(q, 6, losses >= most);
+    stmt_bind_text(q, 7, why);
+    free(why);
+    return stmt_run(q, e);
+}
+
+static int after_host_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end,
+                              struct error *e)
+{
+    struct stmt *q = s->statements[HOLD_JOB];
+    *job_end = JOB_END_HELD;
+    stmt_bind_int(q, 1, end->job_id);
+    stmt_bind_text(q, 2, job_next(JOB_RUNNING, JOB_HOLD));
+    stmt_bind_int(q, 3, end->attempt_id);
+    stmt_bind_text(q, 4, end->message ? end->message : end->failure);
+    return stmt_run(q, e);
+}
+
+static int after_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
     struct stmt *q = s->statements[COUNT_FAILURES];
+    if (end->blame == BLAME_HOST)
+        return after_host_failure(s, end, job_end, e);
+    if (end->blame != BLAME_JOB)
+        return after_loss(s, end, job_end, e);
     stmt_bind_int(q, 1, end->job_id);
     stmt_bind_text(q, 2, end->failure);
     int64_t tried = count_of(q, e);
@@ -455,15 +547,15 @@ static int after_failure(struct attempt_store *s, const struct attempt_end *end,
     bool cancelled = strcmp(end->failure, "cancelled") == 0 && !end->cancelled_elsewhere;
     bool again = cancelled || tried < retry_allowed(&s->options.policy, end->failure);
     int64_t delay_ms = again && !cancelled ? retry_delay_ms(&s->options.policy, tried) : 0;
-    *fate = again ? FATE_AGAIN : FATE_FAILED;
+    *job_end = again ? JOB_END_AGAIN : JOB_END_FAILED;
     return finish_job(s, end, again ? JOB_RETRY : JOB_FAIL, end->attempt_id,
                       delay_ms > 0 ? end->ended_ms + delay_ms : 0, e);
 }
 
-static int after_success(struct attempt_store *s, const struct attempt_end *end, enum job_fate *fate, struct error *e)
+static int after_success(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
     if (s->options.repeat <= 1) {
-        *fate = FATE_OK;
+        *job_end = JOB_END_OK;
         return finish_job(s, end, JOB_SUCCEED, end->attempt_id, 0, e);
     }
     stmt_bind_int(s->statements[COUNT_OK], 1, end->job_id);
@@ -473,21 +565,27 @@ static int after_success(struct attempt_store *s, const struct attempt_end *end,
     stmt_bind_int(q, 1, end->job_id);
     stmt_bind_text(q, 2, s->options.objective);
     stmt_bind_int(q, 3, (done - 1) / 2);
-    /* A number that is none is the worst there is. */
-    stmt_bind_double(q, 4, s->options.maximise ? -INFINITY : INFINITY);
     int64_t representative = done < 0 ? -1 : count_of(q, e);
     if (representative < 0)
         return -1;
-    *fate = done >= s->options.repeat ? FATE_OK : FATE_AGAIN;
-    return finish_job(s, end, *fate == FATE_OK ? JOB_SUCCEED : JOB_REPEAT, representative, 0, e);
+    *job_end = done >= s->options.repeat ? JOB_END_OK : JOB_END_AGAIN;
+    return finish_job(s, end, *job_end == JOB_END_OK ? JOB_SUCCEED : JOB_REPEAT, representative, 0, e);
 }
 
-int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, enum job_fate *fate, struct error *e)
+int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
     if (record_attempt_end(s, end, e) < 0)
         return -1;
     FAULT(ATTEMPT_ENDED);
-    return end->failure ? after_failure(s, end, fate, e) : after_success(s, end, fate, e);
+    return end->failure ? after_failure(s, end, job_end, e) : after_success(s, end, job_end, e);
+}
+
+static void bind_finite(struct stmt *s, int index, double value)
+{
+    if (isfinite(value))
+        stmt_bind_double(s, index, value);
+    else
+        stmt_bind_null(s, index);
 }
 
 int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const struct sample_row *row, struct error *e)
@@ -497,7 +595,7 @@ int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const str
     stmt_bind_text(q, 2, row->name);
     stmt_bind_int(q, 3, row->sequence);
     stmt_bind_int(q, 4, row->step);
-    stmt_bind_double(q, 5, row->value);
+    bind_finite(q, 5, row->value);
     return stmt_run(q, e);
 }
 
@@ -508,9 +606,20 @@ int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const ch
     const double values[] = {row->mean, row->median, row->minimum, row->maximum, row->stddev, row->p90};
     stmt_bind_int(q, 1, attempt_id);
     stmt_bind_text(q, 2, name);
-    stmt_bind_double(q, 3, row->value);
+    bind_finite(q, 3, row->value);
     stmt_bind_int(q, 4, row->count);
     for (int i = 0; i < 6; i++)
-        stmt_bind_double(q, 5 + i, values[i]);
+        bind_finite(q, 5 + i, values[i]);
+    stmt_bind_int(q, 11, row->not_finite);
+    stmt_bind_int(q, 12, row->reported);
+    if (row->kept < row->reported)
+        stmt_bind_int(q, 13, row->kept);
+    else
+        stmt_bind_null(q, 13);
     return stmt_run(q, e);
+}
+
+int attempt_define_device_memory(struct attempt_store *s, struct error *e)
+{
+    return stmt_run(s->statements[DEFINE_DEVICE_MEMORY], e);
 }

@@ -3,7 +3,8 @@
 #ifndef MESHSWEEP_STORE_ATTEMPTS_H
 #define MESHSWEEP_STORE_ATTEMPTS_H
 
-#include "store/db.h"
+#include "database/db.h"
+#include "store/blame.h"
 #include "store/jobs.h"
 
 /* The process that runs jobs. */
@@ -25,20 +26,26 @@ struct runner_process {
 int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e);
 
 /* Ends the attempts that no living runner holds (the caller, `runner_id`, has the writer's lock: all but its own):
- * failed/lost; their jobs are pending again while the policy allows. Claimed ones, which never started, are removed.
- * `*lost` gets how many had been started. */
-int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy *policy, int64_t *lost,
+ * failed/lost, which is their runner's fault; their jobs are pending again. Claimed ones, which never started, are
+ * removed.
+ * A job that ran at each of the last deaths, as many as the policy has for `lost`, runs last from then on; one that
+ * did not run at this death is cleared of those before. */
+struct recovered_counts {
+    int64_t lost;  /* attempts that had been started */
+    int64_t aside; /* jobs that run last, now that this death is counted */
+};
+int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy *policy, struct recovered_counts *out,
                      struct error *e);
 
 struct attempt_store;
 struct attempt_store_options {
     int64_t sweep_id, runner_id;
-    int64_t repeat;                /* successful attempts wanted per job */
-    const char *objective;         /* metric by which the attempt that stands for a job is chosen; NULL: the last */
-    bool maximise;                 /* more of it is better */
+    int64_t repeat;        /* successful attempts wanted per job */
+    const char *objective; /* metric by which the attempt that stands for a job is chosen; NULL: the last */
+    bool maximise;         /* more of it is better */
     struct retry_policy policy;
-    bool only_selected;            /* only jobs in the temporary table "selected" are pending (see attempts_select) */
-    const char *executor;          /* what runs them, as recorded with each attempt */
+    bool only_selected;   /* only jobs in the temporary table "selected" are pending (see attempts_select) */
+    const char *executor; /* what runs them, as recorded with each attempt */
 };
 int attempt_store_create(struct db *db, const struct attempt_store_options *options, struct attempt_store **out,
                          struct error *e);
@@ -61,21 +68,24 @@ int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, st
 /* Whether a pending job may be tried now: one that failed waits for the end of its back-off (store/retry.h). */
 int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e);
 
-/* When the first of the pending jobs that were not due at `since_ms` is due, in milliseconds since 1970 both; 0: none. A
- * job that came due after a look at `since_ms` did not find it is among them. */
+/* When the first of the pending jobs that were not due at `since_ms` is due, in milliseconds since 1970 both; 0: none.
+ * A job that came due after a look at `since_ms` did not find it is among them. */
 int attempts_next_due(struct attempt_store *s, int64_t since_ms, int64_t *due_ms, struct error *e);
 
 /* Gives a claimed attempt back as if it had never been. */
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e);
 
+/* The same for one that its host could not start: its job is held, and `why` says for what. */
+int attempt_hold(struct attempt_store *s, const struct claim *claim, const char *why, struct error *e);
+
 struct attempt_start {
     int64_t attempt_id, slot, pid, start_ticks, started_ms;
     const char *command_json, *environment_json;
     const char *scripts_json; /* {path: hash of the content} of what the command names; NULL: no file */
-    const char *directory; /* NULL: it has none so far */
-    const char *reference; /* the executor's own name for it; NULL: none */
-    const char *host;      /* where it runs; NULL: where its runner does */
-    const char *devices;   /* see store/places.h; NULL: none were given to it */
+    const char *directory;    /* NULL: it has none so far */
+    const char *reference;    /* the executor's own name for it; NULL: none */
+    const char *host;         /* where it runs; NULL: where its runner does */
+    const char *devices;      /* see store/places.h; NULL: none were given to it */
 };
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
 
@@ -87,43 +97,58 @@ int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *ou
 
 struct attempt_end {
     int64_t attempt_id, job_id;
-    const char *failure; /* NULL: ok */
-    const char *message, *log_tail; /* NULL: none */
+    const char *failure;                      /* NULL: ok */
+    enum blame blame;                         /* of a failure: only the job's own count against its attempts */
+    const char *message, *log_tail;           /* NULL: none */
+    const char *consequence;                  /* what other ranks or the launcher said of it; NULL: nothing */
+    const char *left_out;                     /* what no summary is of; NULL: nothing */
     const char *directory, *host, *reference; /* NULL: as at the start */
-    bool cancelled_elsewhere; /* by a person, past this program: not tried again by itself */
+    bool cancelled_elsewhere;                 /* by a person, past this program: not tried again by itself */
     int64_t ended_ms, duration_ms;
-    int64_t exit_code;           /* -1: none */
-    int64_t signal, limit_ms;    /* 0: none */
-    int64_t stopped_steps;       /* measured steps after which whoever chose it had it ended; 0: it was not */
+    int64_t exit_code;        /* -1: none */
+    int64_t signal, limit_ms; /* 0: none */
+    int64_t stopped_steps;    /* measured steps after which whoever chose it had it ended; 0: it was not */
+    int64_t unwatched_ms;     /* at which its runner stood still; 0: none */
     int64_t user_ms, system_ms, max_rss_bytes, leftovers, log_bytes;
 };
 
 /* Whether the attempt still stands as running: a person may have deleted its row, or its job's, meanwhile. */
 int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e);
 
-enum job_fate {
-    FATE_OK = 1,
-    FATE_FAILED,
-    FATE_AGAIN, /* pending again */
-    FATE_GONE,  /* deleted while it ran: nothing is recorded */
+enum job_end {
+    JOB_END_OK = 1,
+    JOB_END_FAILED,
+    JOB_END_AGAIN, /* pending again */
+    JOB_END_HELD,  /* pending, and not to be started now */
+    JOB_END_GONE,  /* deleted while it ran: nothing is recorded */
 };
 
 /* Records how it ended and what that makes of the job. */
-int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, enum job_fate *fate, struct error *e);
+int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e);
 
 struct sample_row {
     const char *name;
     int64_t sequence; /* distinguishes the samples of one name */
     int64_t step;
-    double value;
+    double value; /* that is not finite: NULL in the database */
 };
 int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const struct sample_row *row, struct error *e);
 
+/* Numbers that are not finite are NULL in the database. */
 struct summary_row {
     double value, mean, median, minimum, maximum, stddev, p90;
-    int64_t count;
+    int64_t count;      /* finite samples, after warm-up */
+    int64_t not_finite; /* samples that are NaN or infinite, after warm-up */
+    int64_t reported;   /* all samples */
+    int64_t kept;       /* of these */
 };
 int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
                            struct error *e);
+
+/* The metric of the most memory that was seen in use on a device of an attempt, by whatever uses it. */
+#define DEVICE_MEMORY_METRIC "device_memory_peak"
+
+/* Says what that metric is, where nobody has said so. */
+int attempt_define_device_memory(struct attempt_store *s, struct error *e);
 
 #endif

@@ -6,15 +6,16 @@
 
 #include "util/memory.h"
 
-enum statement { IS_THERE, INSERT, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, STATEMENT_COUNT };
+enum import_statement { IS_THERE, INSERT, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, STATEMENT_COUNT };
 
 static const char *const statements[STATEMENT_COUNT] = {
-    [IS_THERE] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND executor = '" IMPORT_EXECUTOR "' AND reference = ?2",
+    [IS_THERE] =
+        "SELECT count(*) FROM attempt WHERE job_id = ?1 AND executor = '" IMPORT_EXECUTOR "' AND reference = ?2",
     [INSERT] = "INSERT INTO attempt (job_id, number, runner_id, state, failure, message, executor, reference, log_tail,"
                " duration_ms) VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2,"
                " iif(?3 IS NULL, 'ok', 'failed'), ?3, ?4, '" IMPORT_EXECUTOR "', ?5, ?6, ?7)",
     [INSERT_SAMPLE] = "INSERT INTO metric VALUES (?1, ?2, 0, NULL, ?3)",
-    [INSERT_SUMMARY] = "INSERT INTO summary VALUES (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3)",
+    [INSERT_SUMMARY] = "INSERT INTO summary VALUES (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3, 0, 1, NULL, NULL)",
     [TOUCH] = "INSERT OR IGNORE INTO temp.imported_job VALUES (?)",
 };
 
@@ -47,8 +48,10 @@ int import_store_create(struct db *db, int64_t runner_id, const char *objective,
     s->db = db;
     s->runner_id = runner_id;
     s->objective = objective ? xstrdup(objective) : NULL;
-    int rc = db_exec(db, "DROP TABLE IF EXISTS temp.imported_job;"
-                         " CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY)", e);
+    int rc = db_exec(db,
+                     "DROP TABLE IF EXISTS temp.imported_job;"
+                     " CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY)",
+                     e);
     for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
         rc = db_prepare(db, statements[i], &s->statements[i], e);
     if (rc < 0)

@@ -3,7 +3,7 @@
 #ifndef MESHSWEEP_STORE_IMPORTS_H
 #define MESHSWEEP_STORE_IMPORTS_H
 
-#include "store/db.h"
+#include "database/db.h"
 #include "util/hash.h"
 
 #define IMPORT_EXECUTOR "import" /* attempt.executor of these; attempt.reference is the row's hash */

@@ -1,21 +1,6 @@
 #include "store/observations.h"
 
-#include <math.h>
-
 #include "util/clock.h"
-
-static void bind_number(struct stmt *s, int index, double value)
-{
-    if (isnan(value))
-        stmt_bind_null(s, index);
-    else
-        stmt_bind_double(s, index, value);
-}
-
-static double number_or_nan(const struct stmt *s, int column)
-{
-    return stmt_is_null(s, column) ? NAN : stmt_double(s, column);
-}
 
 int observation_record(struct db *db, const struct observation_row *row, struct error *e)
 {
@@ -30,7 +15,7 @@ int observation_record(struct db *db, const struct observation_row *row, struct 
     stmt_bind_text(s, 6, row->kind);
     stmt_bind_double(s, 7, row->measured);
     stmt_bind_double(s, 8, row->predicted);
-    bind_number(s, 9, row->peak);
+    stmt_bind_double_or_null(s, 9, row->peak);
     stmt_bind_text(s, 10, row->terms_json);
     int rc = stmt_run(s, e);
     stmt_free(s);
@@ -43,7 +28,8 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
     struct stmt *s = NULL;
     if (db_prepare(db,
                    "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, predicted,"
-                   " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3 AND cluster = ?4"
+                   " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3 AND cluster = "
+                   "?4"
                    " ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
                    &s, e) < 0)
         return -1;
@@ -54,9 +40,10 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
     stmt_bind_int(s, 5, most);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        const struct observation_row row = {stmt_int(s, 0),    stmt_text(s, 1),   stmt_text(s, 2),     stmt_text(s, 3),
-                                            stmt_text(s, 4),   stmt_text(s, 5),   stmt_double(s, 6),   stmt_double(s, 7),
-                                            number_or_nan(s, 8), stmt_text(s, 9)};
+        const struct observation_row row = {stmt_int(s, 0),    stmt_text(s, 1),   stmt_text(s, 2),
+                                            stmt_text(s, 3),   stmt_text(s, 4),   stmt_text(s, 5),
+                                            stmt_double(s, 6), stmt_double(s, 7), stmt_double_or_nan(s, 8),
+                                            stmt_text(s, 9)};
         if ((rc = each(context, &row, e)) < 0)
             break;
     }
@@ -105,9 +92,9 @@ int calibration_record(struct db *db, const struct calibration_row *row, struct 
     stmt_bind_int(s, 9, row->censored);
     stmt_bind_int(s, 10, row->broken);
     stmt_bind_int(s, 11, row->prior);
-    bind_number(s, 12, row->baseline);
-    bind_number(s, 13, row->model_error);
-    bind_number(s, 14, row->baseline_error);
+    stmt_bind_double_or_null(s, 12, row->baseline);
+    stmt_bind_double_or_null(s, 13, row->model_error);
+    stmt_bind_double_or_null(s, 14, row->baseline_error);
     stmt_bind_int(s, 15, clock_wall_ms());
     int rc = stmt_run(s, e);
     stmt_free(s);
@@ -125,10 +112,20 @@ int calibrations_read(struct db *db, calibration_each each, void *context, struc
         return -1;
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        const struct calibration_row row = {
-            stmt_text(s, 0),   stmt_text(s, 1), stmt_text(s, 2), stmt_text(s, 3), stmt_text(s, 4),
-            stmt_double(s, 5), stmt_double(s, 6), stmt_int(s, 7), stmt_int(s, 8), stmt_int(s, 9),
-            stmt_int(s, 10) != 0, number_or_nan(s, 11), number_or_nan(s, 12), number_or_nan(s, 13)};
+        const struct calibration_row row = {stmt_text(s, 0),
+                                            stmt_text(s, 1),
+                                            stmt_text(s, 2),
+                                            stmt_text(s, 3),
+                                            stmt_text(s, 4),
+                                            stmt_double(s, 5),
+                                            stmt_double(s, 6),
+                                            stmt_int(s, 7),
+                                            stmt_int(s, 8),
+                                            stmt_int(s, 9),
+                                            stmt_int(s, 10) != 0,
+                                            stmt_double_or_nan(s, 11),
+                                            stmt_double_or_nan(s, 12),
+                                            stmt_double_or_nan(s, 13)};
         if ((rc = each(context, &row, e)) < 0)
             break;
     }
@@ -136,16 +133,16 @@ int calibrations_read(struct db *db, calibration_each each, void *context, struc
     return rc;
 }
 
-#define STATE_OF_CALIBRATIONS \
-    "(SELECT coalesce(group_concat(updated || ':' || measured || ':' || censored), '')" \
+#define STATE_OF_CALIBRATIONS                                                                                          \
+    "(SELECT coalesce(group_concat(updated || ':' || measured || ':' || censored), '')"                                \
     " FROM (SELECT * FROM calibration ORDER BY framework, device, cluster, quantity))"
 
 int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct error *e)
 {
     struct stmt *s = NULL;
     if (db_prepare(db,
-                   "SELECT coalesce((SELECT value FROM meta WHERE name = 'calibrations of sweep ' || ?1), '') <> "
-                   STATE_OF_CALIBRATIONS,
+                   "SELECT coalesce((SELECT value FROM meta WHERE name = 'calibrations of sweep ' || ?1), '') "
+                   "<> " STATE_OF_CALIBRATIONS,
                    &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, sweep_id);

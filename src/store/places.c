@@ -28,9 +28,8 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
     stmt_bind_int(s, 1, job_id);
     while ((rc = stmt_next(s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] = (struct place){
-            xstrdup(stmt_text(s, 0)), stmt_is_null(s, 1) ? NULL : xstrdup(stmt_text(s, 1)), stmt_int(s, 2) != 0,
-            stmt_int(s, 3) != 0};
+        out->items[out->count++] =
+            (struct place){xstrdup(stmt_text(s, 0)), stmt_copy_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0};
     }
     stmt_free(s);
     return rc;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "store/db.h"
+#include "database/db.h"
 
 struct place {
     char *host;
@@ -18,7 +18,10 @@ struct places {
     size_t count;
 };
 
-#define PLACES_INIT {NULL, 0}
+#define PLACES_INIT                                                                                                    \
+    {                                                                                                                  \
+        NULL, 0                                                                                                        \
+    }
 void places_free(struct places *p);
 
 /* Where attempts of the job failed otherwise than by a person's will, each place once, the last first: what another

@@ -8,7 +8,7 @@ struct retry_policy retry_policy_of(const struct sweep *sweep)
                                  sweep->retry_backoff_max_ms};
 }
 
-/* A runner that died and a program that could not be started are not the job's fault. */
+/* A program that could not be started may be there a moment later. */
 static const struct {
     const char *failure;
     int64_t attempts;

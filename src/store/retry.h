@@ -4,7 +4,8 @@
 
 #include "config/sweep.h"
 
-/* Attempts allowed per failure class; a class that is not there is allowed one. */
+/* Attempts allowed per failure class; a class that is not there is allowed one. Of `lost`: deaths of its runner or
+ * node in a row at which a job ran, after which it runs last (store/blame.h); none of them fails it. */
 struct retry_policy {
     const struct retry_limit *limits; /* of the sweep file; override the defaults (lost 3, spawn 2) */
     size_t count;
@@ -16,8 +17,8 @@ struct retry_policy retry_policy_of(const struct sweep *sweep);
 
 int64_t retry_allowed(const struct retry_policy *p, const char *failure);
 
-/* SQL: whether a pending job may be tried at `now`. `most` is the longest back-off: a clock that was set back makes none wait
- * longer. */
+/* SQL: whether a pending job may be tried at `now`. `most` is the longest back-off: a clock that was set back makes
+ * none wait longer. */
 #define RETRY_IS_DUE(now, most) "(due IS NULL OR due <= " now " OR due > " now " + " most ")"
 
 /* How long to wait before the next attempt when `tried` (from 1) have failed so: the first back-off, doubled with each,

@@ -17,37 +17,45 @@ const char *const attempt_state_names[ATTEMPT_STATE_COUNT] = {
 };
 
 static const struct job_transition job_transitions[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
-    [JOB_PENDING] = {
-        [JOB_CLAIM] = {JOB_RUNNING, JOB_KEEP},
-        [JOB_PRUNE] = {JOB_PENDING, JOB_SET_WITNESS},
-        [JOB_RESTORE] = {JOB_PENDING, JOB_CLEAR_WITNESS},
-    },
-    [JOB_RUNNING] = {
-        [JOB_RELEASE] = {JOB_PENDING, JOB_KEEP},
-        [JOB_SUCCEED] = {JOB_OK, JOB_SET_RESULT},
-        [JOB_REPEAT] = {JOB_PENDING, JOB_SET_RESULT},
-        [JOB_FAIL] = {JOB_FAILED, JOB_SET_FAILURE},
-        [JOB_RETRY] = {JOB_PENDING, JOB_SET_RESULT},
-    },
-    [JOB_OK] = {
-        [JOB_REOPEN] = {JOB_PENDING, JOB_CLEAR_FAILURE},
-    },
-    [JOB_FAILED] = {
-        [JOB_REOPEN] = {JOB_PENDING, JOB_CLEAR_FAILURE},
-    },
+    [JOB_PENDING] =
+        {
+            [JOB_CLAIM] = {JOB_RUNNING, JOB_KEEP},
+            [JOB_PRUNE] = {JOB_PENDING, JOB_SET_WITNESS},
+            [JOB_RESTORE] = {JOB_PENDING, JOB_CLEAR_WITNESS},
+            [JOB_LET_GO] = {JOB_PENDING, JOB_CLEAR_HELD},
+        },
+    [JOB_RUNNING] =
+        {
+            [JOB_RELEASE] = {JOB_PENDING, JOB_KEEP},
+            [JOB_SUCCEED] = {JOB_OK, JOB_SET_RESULT},
+            [JOB_REPEAT] = {JOB_PENDING, JOB_SET_RESULT},
+            [JOB_FAIL] = {JOB_FAILED, JOB_SET_FAILURE},
+            [JOB_RETRY] = {JOB_PENDING, JOB_SET_RESULT},
+            [JOB_HOLD] = {JOB_PENDING, JOB_SET_HELD},
+        },
+    [JOB_OK] =
+        {
+            [JOB_REOPEN] = {JOB_PENDING, JOB_CLEAR_FAILURE},
+        },
+    [JOB_FAILED] =
+        {
+            [JOB_REOPEN] = {JOB_PENDING, JOB_CLEAR_FAILURE},
+        },
 };
 
 static const struct attempt_transition attempt_transitions[ATTEMPT_STATE_COUNT][ATTEMPT_EVENT_COUNT] = {
-    [ATTEMPT_CLAIMED] = {
-        [ATTEMPT_START] = {ATTEMPT_RUNNING, ATTEMPT_SET_START},
-        [ATTEMPT_RELEASE] = {ATTEMPT_REMOVED, ATTEMPT_DELETE},
-        [ATTEMPT_ORPHAN] = {ATTEMPT_REMOVED, ATTEMPT_DELETE},
-    },
-    [ATTEMPT_RUNNING] = {
-        [ATTEMPT_SUCCEED] = {ATTEMPT_OK, ATTEMPT_SET_END},
-        [ATTEMPT_FAIL] = {ATTEMPT_FAILED, ATTEMPT_SET_END},
-        [ATTEMPT_ORPHAN] = {ATTEMPT_FAILED, ATTEMPT_SET_LOST},
-    },
+    [ATTEMPT_CLAIMED] =
+        {
+            [ATTEMPT_START] = {ATTEMPT_RUNNING, ATTEMPT_SET_START},
+            [ATTEMPT_RELEASE] = {ATTEMPT_REMOVED, ATTEMPT_DELETE},
+            [ATTEMPT_ORPHAN] = {ATTEMPT_REMOVED, ATTEMPT_DELETE},
+        },
+    [ATTEMPT_RUNNING] =
+        {
+            [ATTEMPT_SUCCEED] = {ATTEMPT_OK, ATTEMPT_SET_END},
+            [ATTEMPT_FAIL] = {ATTEMPT_FAILED, ATTEMPT_SET_END},
+            [ATTEMPT_ORPHAN] = {ATTEMPT_FAILED, ATTEMPT_SET_LOST},
+        },
 };
 
 struct job_transition job_transition(enum job_state state, enum job_event event)

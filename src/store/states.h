@@ -10,6 +10,8 @@
  *             failed, ok --reopen--> pending
  *             pending --prune--> pending (its witness is set: it is not claimed)
  *             pending --restore--> pending (its witness is cleared)
+ *             running --hold--> pending (why is set: it is not claimed)
+ *             pending --let go--> pending (why is cleared)
  *
  * Everything else is illegal, and the database refuses it whoever asks. */
 #ifndef MESHSWEEP_STORE_STATES_H
@@ -27,17 +29,21 @@ enum job_event {
     JOB_REOPEN,    /* asked for again: by the policy, by --retry-failed, by more repeats, or by hand */
     JOB_PRUNE,     /* needs no less device memory than a job that ran out of it */
     JOB_RESTORE,   /* … which is not known any more, or is not to count */
+    JOB_HOLD,      /* its host could not run it, or lost it too often: it is not to be started now */
+    JOB_LET_GO,    /* … and may be again */
     JOB_EVENT_COUNT
 };
 
-/* What becomes of the columns `failure`, `attempt_id` and `witness_id`. */
+/* What becomes of the columns `failure`, `attempt_id`, `witness_id` and `held`. */
 enum job_action {
     JOB_KEEP = 0,
     JOB_SET_RESULT,  /* the attempt stands for the job */
     JOB_SET_FAILURE, /* the attempt stands for the job, with its failure class */
     JOB_CLEAR_FAILURE,
     JOB_SET_WITNESS,
-    JOB_CLEAR_WITNESS
+    JOB_CLEAR_WITNESS,
+    JOB_SET_HELD,
+    JOB_CLEAR_HELD
 };
 
 enum attempt_state {

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
-#include "config/secrets.h"
+#include "config/declared_secrets.h"
+#include "config/meaning.h"
+#include "secrets/secrets.h"
+#include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
@@ -22,9 +25,9 @@ static int find_sweep(struct db *db, const struct hash128 *hash, int64_t *id, st
 static void bind_texts(struct stmt *s, int first, const struct sweep *sweep)
 {
     struct secrets secrets = SECRETS_INIT;
-    secrets_add_declared(&secrets, sweep);
-    char *text = secrets_redact(&secrets, sweep->text);
-    char *profile_text = secrets_redact(&secrets, sweep->profile_text ? sweep->profile_text : "");
+    declared_secrets_add(&secrets, sweep);
+    char *text = secrets_redact_sweep(&secrets, sweep->text);
+    char *profile_text = secrets_redact_sweep(&secrets, sweep->profile_text ? sweep->profile_text : "");
     stmt_bind_text(s, first, text);
     stmt_bind_text(s, first + 1, profile_text);
     free(text);
@@ -92,8 +95,9 @@ static int record_metrics(struct db *db, const struct sweep *sweep, struct error
 {
     struct stmt *s = NULL;
     if (db_prepare(db,
-                   "INSERT INTO metric_definition (name, unit, better, warmup, take) VALUES (?1, ?2, ?3, ?4, ?5)"
-                   " ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3, warmup = ?4, take = ?5",
+                   "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression)"
+                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (name) DO UPDATE"
+                   " SET unit = ?2, better = ?3, warmup = ?4, take = ?5, counter = ?6, rank = ?7, expression = ?8",
                    &s, e) < 0)
         return -1;
     int rc = 0;
@@ -104,9 +108,34 @@ static int record_metrics(struct db *db, const struct sweep *sweep, struct error
         stmt_bind_text(s, 3, m->better_given ? (m->maximise ? "max" : "min") : NULL);
         stmt_bind_int(s, 4, m->warmup);
         stmt_bind_text(s, 5, take_names[m->take]);
+        stmt_bind_text(s, 6, metric_meaning(sweep, m->name)->counter);
+        stmt_bind_text(s, 7, m->rank);
+        stmt_bind_text(s, 8, m->expression);
         rc = stmt_run(s, e);
     }
     stmt_free(s);
+    return rc;
+}
+
+/* Of the sweep that was asked for last: a list in JSON, or no row. Names of keys need no escapes. */
+static int record_keys(struct db *db, const char *name, const struct word_list *keys, struct error *e)
+{
+    static const char *const sql[] = {"DELETE FROM meta WHERE name = ?1",
+                                      "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)"};
+    struct stmt *s = NULL;
+    struct buffer json = BUFFER_INIT;
+    for (size_t i = 0; i < keys->count; i++)
+        buffer_printf(&json, "%s\"%s\"", i ? "," : "[", keys->items[i].text);
+    buffer_add_char(&json, ']');
+    int rc = db_prepare(db, sql[keys->count > 0], &s, e);
+    if (rc == 0) {
+        stmt_bind_text(s, 1, name);
+        if (keys->count)
+            stmt_bind_text(s, 2, buffer_text(&json));
+        rc = stmt_run(s, e);
+    }
+    stmt_free(s);
+    buffer_free(&json);
     return rc;
 }
 
@@ -118,7 +147,11 @@ int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *has
         return -1;
     if (touch_sweep(db, *id, s->path, e) < 0)
         return -1;
-    return s->model_info.is_job ? 0 : record_metrics(db, s, e);
+    if (s->model_info.is_job)
+        return 0;
+    if (record_keys(db, "replicate", &s->replicates, e) < 0 || record_keys(db, "group_by", &s->groups, e) < 0)
+        return -1;
+    return record_metrics(db, s, e);
 }
 
 static int count_jobs(struct db *db, int64_t id, int64_t *count, struct error *e)
@@ -149,25 +182,39 @@ int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_count
     return rc < 0 ? -1 : 0;
 }
 
-int sweep_set_enumerated(struct db *db, int64_t id, int64_t combinations, int64_t matched, struct sweep_counts *counts,
-                         struct error *e)
+static int set_counts(struct db *db, int64_t id, const struct sweep_counts *c, bool is_enumerated, struct error *e)
 {
-    int64_t jobs;
     struct stmt *s = NULL;
-    if (count_jobs(db, id, &jobs, e) < 0 ||
-        db_prepare(db,
-                   "UPDATE sweep SET combinations = ?2, matched = ?3, duplicates = ?3 - ?4, jobs = ?4, enumerated = 1"
+    if (db_prepare(db,
+                   "UPDATE sweep SET combinations = ?2, matched = ?3, duplicates = ?4, jobs = ?5, enumerated = ?6"
                    " WHERE id = ?1",
                    &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, id);
-    stmt_bind_int(s, 2, combinations);
-    stmt_bind_int(s, 3, matched);
-    stmt_bind_int(s, 4, jobs);
+    stmt_bind_int(s, 2, c->combinations);
+    stmt_bind_int(s, 3, c->matched);
+    stmt_bind_int(s, 4, c->duplicates);
+    stmt_bind_int(s, 5, c->jobs);
+    stmt_bind_int(s, 6, is_enumerated);
     int rc = stmt_run(s, e);
     stmt_free(s);
-    *counts = (struct sweep_counts){combinations, matched, matched - jobs, jobs};
     return rc;
+}
+
+int sweep_set_enumerated(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e)
+{
+    if (counts->jobs < 0 && count_jobs(db, id, &counts->jobs, e) < 0)
+        return -1;
+    counts->duplicates = counts->matched - counts->jobs;
+    return set_counts(db, id, counts, true, e);
+}
+
+int sweep_set_drawn(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e)
+{
+    if (counts->jobs < 0 && count_jobs(db, id, &counts->jobs, e) < 0)
+        return -1;
+    counts->duplicates = 0;
+    return set_counts(db, id, counts, false, e);
 }
 
 static int forget_rules(struct db *db, int64_t id, struct error *e)
@@ -185,8 +232,7 @@ static int forget_rules(struct db *db, int64_t id, struct error *e)
 int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e)
 {
     struct stmt *s = NULL;
-    if (forget_rules(db, id, e) < 0 ||
-        db_prepare(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
+    if (forget_rules(db, id, e) < 0 || db_prepare(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
         return -1;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < count; i++) {

@@ -4,31 +4,34 @@
 #define MESHSWEEP_STORE_SWEEPS_H
 
 #include "config/sweep.h"
-#include "store/db.h"
+#include "database/db.h"
 
 struct sweep_counts {
     int64_t combinations, matched, duplicates, jobs;
 };
 
-/* Finds or makes the row with that hash, makes it the current one (last_seen, and the path that it has now) and writes its
- * metric definitions. */
+/* Finds or makes the row with that hash, makes it the current one (last_seen, and the path that it has now) and writes
+ * its metric definitions. */
 int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *hash, int64_t *id, struct error *e);
 
 /* Whether every job of it stands in the table job: it was enumerated once and none was deleted or taken over since
- * (the table's triggers watch).
- * `*counts` is filled when so. */
+ * (the table's triggers watch). `*counts` is filled when so. */
 int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_counts *counts, struct error *e);
 
-/* Marks it enumerated; jobs and duplicates are counted from the table. */
-int sweep_set_enumerated(struct db *db, int64_t id, int64_t combinations, int64_t matched, struct sweep_counts *counts,
-                         struct error *e);
+/* Marks it enumerated. `*counts` has combinations and matched, and jobs where they are known, else -1: then they are
+ * counted from the table. Gets the rest. */
+int sweep_set_enumerated(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e);
+
+/* Of a sweep of which only some jobs stand there: it does not count as enumerated, and no duplicates are told. */
+int sweep_set_drawn(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e);
 
 /* The sweep that was asked for last; texts are the caller's. ERROR_NOTHING where none was recorded. A read: needs no
  * transaction. */
 int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, struct error *e);
 
-/* Where the file of the current sweep was: its path as it was given, and the directory that the last runner was in (NULL:
- * not known), which a relative path starts from. Both are the caller's; NULL where no sweep was recorded. A read. */
+/* Where the file of the current sweep was: its path as it was given, and the directory that the last runner was in
+ * (NULL: not known), which a relative path starts from. Both are the caller's; NULL where no sweep was recorded. A
+ * read. */
 int sweep_read_place(struct db *db, char **path, char **directory, struct error *e);
 
 /* Whether the current sweep was recorded with the texts that `s` has: its file, what that includes, and its profiles. A

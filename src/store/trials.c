@@ -53,29 +53,6 @@ int search_record_end(struct db *db, int64_t id, const char *reason, struct erro
 
 /* --- columns --- */
 
-/* NAN for NULL and for the text 'NaN'. */
-static double number(const struct stmt *s, int column)
-{
-    enum column_type type = stmt_type(s, column);
-    return type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(s, column) : NAN;
-}
-
-static void bind_number(struct stmt *s, int index, double value)
-{
-    if (isnan(value))
-        stmt_bind_null(s, index);
-    else
-        stmt_bind_double(s, index, value);
-}
-
-static void bind_id(struct stmt *s, int index, int64_t id)
-{
-    if (id)
-        stmt_bind_int(s, index, id);
-    else
-        stmt_bind_null(s, index);
-}
-
 /* --- trials --- */
 
 int trials_read(struct db *db, int64_t search_id, trial_each each, void *context, struct error *e)
@@ -89,10 +66,16 @@ int trials_read(struct db *db, int64_t search_id, trial_each each, void *context
     stmt_bind_int(s, 1, search_id);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        const struct trial_row row = {
-            stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), number(s, 3), stmt_text(s, 4), stmt_int(s, 5), stmt_text(s, 6),
-            {stmt_int(s, 7), stmt_int(s, 8), stmt_text(s, 9), stmt_text(s, 10), false, number(s, 11), number(s, 12),
-             number(s, 13), number(s, 14), number(s, 15)}};
+        const struct trial_row row = {stmt_int(s, 0),
+                                      stmt_int(s, 1),
+                                      stmt_int(s, 2),
+                                      stmt_double_or_nan(s, 3),
+                                      stmt_text(s, 4),
+                                      stmt_int(s, 5),
+                                      stmt_text(s, 6),
+                                      {stmt_int(s, 7), stmt_int(s, 8), stmt_text(s, 9), stmt_text(s, 10), false,
+                                       stmt_double_or_nan(s, 11), stmt_double_or_nan(s, 12), stmt_double_or_nan(s, 13),
+                                       stmt_double_or_nan(s, 14), stmt_double_or_nan(s, 15)}};
         if (each(context, &row, e) < 0) {
             rc = -1;
             break;
@@ -107,27 +90,28 @@ int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, 
     const struct job_outcome *o = &row->outcome;
     struct stmt *s = NULL;
     if (db_prepare(db,
-                   "INSERT INTO trial (search_id, job_id, attempt_id, asked, told, resource, lineage, draw, reason, outcome,"
+                   "INSERT INTO trial (search_id, job_id, attempt_id, asked, told, resource, lineage, draw, reason, "
+                   "outcome,"
                    " failure, objective, steps, seconds, bytes, device_seconds)"
                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                    &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, search_id);
     stmt_bind_int(s, 2, o->job_id);
-    bind_id(s, 3, o->attempt_id);
-    bind_id(s, 4, row->asked);
-    bind_id(s, 5, row->told);
-    bind_number(s, 6, row->resource);
+    stmt_bind_positive_or_null(s, 3, o->attempt_id);
+    stmt_bind_positive_or_null(s, 4, row->asked);
+    stmt_bind_positive_or_null(s, 5, row->told);
+    stmt_bind_double_or_null(s, 6, row->resource);
     stmt_bind_text(s, 7, row->lineage);
     stmt_bind_int(s, 8, row->draw);
     stmt_bind_text(s, 9, row->reason);
     stmt_bind_text(s, 10, row->told ? o->state : NULL);
     stmt_bind_text(s, 11, row->told ? o->failure : NULL);
-    bind_number(s, 12, row->told ? o->objective : NAN);
-    bind_number(s, 13, row->told ? o->steps : NAN);
-    bind_number(s, 14, row->told ? o->seconds : NAN);
-    bind_number(s, 15, row->told ? o->bytes : NAN);
-    bind_number(s, 16, row->told ? o->device_seconds : NAN);
+    stmt_bind_double_or_null(s, 12, row->told ? o->objective : NAN);
+    stmt_bind_double_or_null(s, 13, row->told ? o->steps : NAN);
+    stmt_bind_double_or_null(s, 14, row->told ? o->seconds : NAN);
+    stmt_bind_double_or_null(s, 15, row->told ? o->bytes : NAN);
+    stmt_bind_double_or_null(s, 16, row->told ? o->device_seconds : NAN);
     int rc = stmt_run(s, e);
     *id = db_last_id(db);
     stmt_free(s);
@@ -141,7 +125,7 @@ int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e)
     if (db_prepare(db, "UPDATE trial SET attempt_id = ?2 WHERE id = ?1", &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, id);
-    bind_id(s, 2, attempt_id);
+    stmt_bind_positive_or_null(s, 2, attempt_id);
     int rc = stmt_run(s, e);
     stmt_free(s);
     return rc;
@@ -159,12 +143,12 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
     stmt_bind_int(s, 2, told);
     stmt_bind_text(s, 3, o->state);
     stmt_bind_text(s, 4, o->failure);
-    bind_number(s, 5, o->objective);
-    bind_number(s, 6, o->steps);
-    bind_number(s, 7, o->seconds);
-    bind_number(s, 8, o->bytes);
-    bind_number(s, 9, o->device_seconds);
-    bind_id(s, 10, o->attempt_id);
+    stmt_bind_double_or_null(s, 5, o->objective);
+    stmt_bind_double_or_null(s, 6, o->steps);
+    stmt_bind_double_or_null(s, 7, o->seconds);
+    stmt_bind_double_or_null(s, 8, o->bytes);
+    stmt_bind_double_or_null(s, 9, o->device_seconds);
+    stmt_bind_positive_or_null(s, 10, o->attempt_id);
     int rc = stmt_run(s, e);
     stmt_free(s);
     FAULT(TRIAL_TOLD);
@@ -186,14 +170,20 @@ int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
 
 /* --- outcomes of jobs --- */
 
-#define JOB_OUTCOMES \
-    "SELECT j.id, j.attempt_id, iif(j.witness_id IS NULL, j.state, 'failed')," \
-    " iif(j.witness_id IS NULL, j.failure, 'oom'), a.stopped_steps IS NOT NULL, m.value, a.stopped_steps, t.measured," \
-    " b.measured, j.devices * a.duration_ms / 1000.0" \
-    " FROM job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id" \
-    " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?2" \
-    " LEFT JOIN observation AS t ON t.attempt_id = j.attempt_id AND t.quantity = 'time' AND t.kind = 'measured'" \
-    " LEFT JOIN observation AS b ON b.attempt_id = j.attempt_id AND b.quantity = 'memory' AND b.kind = 'measured'" \
+/* Why an ok job cannot win; NULL: it can. */
+#define INFEASIBLE                                                                                                     \
+    "(SELECT iif(s.quantity = 'memory', '" FAILURE_INFEASIBLE_MEMORY "', '" FAILURE_INFEASIBLE "')"                    \
+    " FROM breach AS k JOIN subject_to AS s ON s.position = k.position"                                                \
+    " WHERE k.attempt_id = j.attempt_id AND j.state = 'ok' ORDER BY s.quantity DESC LIMIT 1)"
+#define JOB_OUTCOMES                                                                                                   \
+    "SELECT j.id, j.attempt_id, iif(j.witness_id IS NULL AND " INFEASIBLE " IS NULL, j.state, 'failed'),"              \
+    " CASE WHEN j.witness_id IS NULL THEN coalesce(j.failure, " INFEASIBLE ") ELSE 'oom' END,"                         \
+    " a.stopped_steps IS NOT NULL, m.value, a.stopped_steps, t.measured,"                                              \
+    " b.measured, j.devices * a.duration_ms / 1000.0"                                                                  \
+    " FROM job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id"                                                     \
+    " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?2"                                           \
+    " LEFT JOIN observation AS t ON t.attempt_id = j.attempt_id AND t.quantity = 'time' AND t.kind = 'measured'"       \
+    " LEFT JOIN observation AS b ON b.attempt_id = j.attempt_id AND b.quantity = 'memory' AND b.kind = 'measured'"     \
     " WHERE "
 
 int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_outcome_each each, void *context,
@@ -201,15 +191,18 @@ int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_
 {
     struct stmt *s = NULL;
     const char *sql = query->job_id ? JOB_OUTCOMES "j.id = ?1"
-                                    : JOB_OUTCOMES "j.sweep_id = ?1 AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL) ORDER BY j.id";
+                                    : JOB_OUTCOMES
+                          "j.sweep_id = ?1 AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL) ORDER BY j.id";
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, query->job_id ? query->job_id : query->sweep_id);
     stmt_bind_text(s, 2, query->objective);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        const struct job_outcome o = {stmt_int(s, 0), stmt_int(s, 1), stmt_text(s, 2), stmt_text(s, 3), stmt_int(s, 4) != 0,
-                                      number(s, 5),   number(s, 6),   number(s, 7),    number(s, 8),    number(s, 9)};
+        const struct job_outcome o = {stmt_int(s, 0),           stmt_int(s, 1),           stmt_text(s, 2),
+                                      stmt_text(s, 3),          stmt_int(s, 4) != 0,      stmt_double_or_nan(s, 5),
+                                      stmt_double_or_nan(s, 6), stmt_double_or_nan(s, 7), stmt_double_or_nan(s, 8),
+                                      stmt_double_or_nan(s, 9)};
         if (each(context, &o, e) < 0) {
             rc = -1;
             break;

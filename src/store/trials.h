@@ -3,7 +3,7 @@
 #ifndef MESHSWEEP_STORE_TRIALS_H
 #define MESHSWEEP_STORE_TRIALS_H
 
-#include "store/db.h"
+#include "database/db.h"
 
 /* The last search of the sweep with that strategy and those options; 0: none. */
 int search_find(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
@@ -12,6 +12,11 @@ int search_record(struct db *db, int64_t sweep_id, const char *strategy, const c
                   struct error *e);
 /* NULL: it goes on. */
 int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e);
+
+/* What an ok job has come to that does not meet a condition of [sweep] subject_to; the second: a bound on memory, which
+ * what needs more does not meet either. */
+#define FAILURE_INFEASIBLE "infeasible"
+#define FAILURE_INFEASIBLE_MEMORY "infeasible-memory"
 
 /* What a job came to: its attempt, where it is ok or failed. Texts are borrowed. */
 struct job_outcome {
@@ -42,7 +47,8 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
 int trial_reopen_job(struct db *db, int64_t job_id, struct error *e);
 
 /* One job, or with job_id 0 every one of the sweep that is ok or failed, in the order of ids; what has a witness
- * (store/witnesses.h) counts as failed for want of memory. `objective` NULL: none. */
+ * (store/witnesses.h) counts as failed for want of memory, what cannot win as failed and infeasible. `objective` NULL:
+ * none. */
 typedef int (*job_outcome_each)(void *context, const struct job_outcome *outcome, struct error *e);
 struct job_outcome_query {
     int64_t sweep_id, job_id;

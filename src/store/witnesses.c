@@ -25,8 +25,8 @@ static int has_row(struct db *db, const char *sql, int64_t id, bool *yes, struct
 
 int witnesses_any(struct db *db, int64_t sweep_id, bool *yes, struct error *e)
 {
-    return has_row(db, "SELECT 1 FROM job WHERE sweep_id = ? AND state = 'failed' AND failure = 'oom' LIMIT 1", sweep_id,
-                   yes, e);
+    return has_row(db, "SELECT 1 FROM job WHERE sweep_id = ? AND state = 'failed' AND failure = 'oom' LIMIT 1",
+                   sweep_id, yes, e);
 }
 
 int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e)

@@ -16,7 +16,8 @@ int witnesses_any(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
 typedef int (*witness_each)(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e);
 int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *context, struct error *e);
 
-/* The same for jobs of other sweeps that stand as failed for want of device memory, the newest WITNESSES_MOST of them. */
+/* The same for jobs of other sweeps that stand as failed for want of device memory, the newest WITNESSES_MOST of
+ * them. */
 #define WITNESSES_MOST 1000
 typedef int (*witness_elsewhere_each)(void *context, const struct job_specs *row, struct error *e);
 int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,

@@ -7,8 +7,8 @@ struct adam adam_defaults(double learning_rate)
     return (struct adam){.learning_rate = learning_rate, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
 }
 
-static void update(real *restrict parameter, const real *restrict gradient, real *restrict first,
-                   real *restrict second, size_t count, const real factor[6])
+static void update(real *restrict parameter, const real *restrict gradient, real *restrict first, real *restrict second,
+                   size_t count, const real factor[6])
 {
     for (size_t i = 0; i < count; i++) {
         real g = gradient[i];

@@ -19,11 +19,10 @@ static const struct {
     size_t constant;
     size_t weights;
 } kept_size[KEPT_TENSORS] = {
-    [KEPT_NORM1] = {.hidden = 1},     [KEPT_NORM1_STATISTICS] = {.constant = 2},
-    [KEPT_QKV] = {.hidden = 3},       [KEPT_WEIGHTS] = {.weights = 1},
-    [KEPT_ATTENTION] = {.hidden = 1}, [KEPT_MIDDLE] = {.hidden = 1},
-    [KEPT_NORM2] = {.hidden = 1},     [KEPT_NORM2_STATISTICS] = {.constant = 2},
-    [KEPT_UP] = {.hidden = 4},        [KEPT_ACTIVATED] = {.hidden = 4},
+    [KEPT_NORM1] = {.hidden = 1},     [KEPT_NORM1_STATISTICS] = {.constant = 2}, [KEPT_QKV] = {.hidden = 3},
+    [KEPT_WEIGHTS] = {.weights = 1},  [KEPT_ATTENTION] = {.hidden = 1},          [KEPT_MIDDLE] = {.hidden = 1},
+    [KEPT_NORM2] = {.hidden = 1},     [KEPT_NORM2_STATISTICS] = {.constant = 2}, [KEPT_UP] = {.hidden = 4},
+    [KEPT_ACTIVATED] = {.hidden = 4},
 };
 
 static size_t rows_of(const struct attention *shape)
@@ -129,8 +128,7 @@ static void mlp_half_forward(real *out, const struct views *v, const struct atte
     add_to(out, v->kept[KEPT_MIDDLE], elements);
 }
 
-void block_forward(real *out, real *kept, const real *in, const real *parameters,
-                   const struct attention *shape)
+void block_forward(real *out, real *kept, const real *in, const real *parameters, const struct attention *shape)
 {
     struct views v = take_apart(parameters, kept, shape);
 
@@ -149,8 +147,8 @@ struct backward {
     const struct attention *shape;
 };
 
-static void back_through_linear(const struct backward *b, enum block_tensor weight, const real *in,
-                                const real *d_out, real *d_in)
+static void back_through_linear(const struct backward *b, enum block_tensor weight, const real *in, const real *d_out,
+                                real *d_in)
 {
     struct linear shape = linear_of(weight, b->shape);
 
@@ -159,8 +157,8 @@ static void back_through_linear(const struct backward *b, enum block_tensor weig
 }
 
 /* Adds to d, which already holds the derivative that came along the residual. */
-static void back_through_norm(const struct backward *b, enum block_tensor gain, const real *in,
-                              const real *statistics, real *d)
+static void back_through_norm(const struct backward *b, enum block_tensor gain, const real *in, const real *statistics,
+                              real *d)
 {
     struct layernorm norm = norm_of(&b->v, gain, b->shape);
     struct layernorm_derivatives derivatives = {d, b->d_parameter[gain], b->d_parameter[gain + 1]};

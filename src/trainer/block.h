@@ -53,8 +53,7 @@ size_t block_kept_elements(const struct attention *shape);
 size_t block_scratch_elements(const struct attention *shape);
 
 /* out and in hold batch × seq × hidden elements; kept block_kept_elements(). */
-void block_forward(real *out, real *kept, const real *in, const real *parameters,
-                   const struct attention *shape);
+void block_forward(real *out, real *kept, const real *in, const real *parameters, const struct attention *shape);
 
 /* What a backward pass reads besides the derivative by the output. */
 struct block_pass {
@@ -65,7 +64,6 @@ struct block_pass {
 };
 
 /* d is the derivative by the output and becomes that by the input; adds to d_parameters. */
-void block_backward(real *d, real *d_parameters, const struct block_pass *pass,
-                    const struct attention *shape);
+void block_backward(real *d, real *d_parameters, const struct block_pass *pass, const struct attention *shape);
 
 #endif

@@ -43,8 +43,7 @@ int collective_group_create(struct collective_group **group, int ranks, struct e
     void *map = mmap(NULL, group_bytes(ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (map == MAP_FAILED)
-        return error_set(e, STATUS_FAILED, "cannot map shared memory for %d ranks: %s", ranks,
-                         strerror(errno));
+        return error_set(e, STATUS_FAILED, "cannot map shared memory for %d ranks: %s", ranks, strerror(errno));
     *group = map;
     (*group)->ranks = ranks;
     return 0;
@@ -157,8 +156,7 @@ void collective_reduce_scatter_add(struct collective *c, real *sum, const real *
     for (size_t done = 0; c->ranks > 1 && done < count; done += length) {
         length = piece_length(done, count, limit);
         for (int r = 0; r < c->ranks; r++)
-            memcpy(window(c, c->rank) + (size_t)r * limit, in + (size_t)r * count + done,
-                   length * sizeof *in);
+            memcpy(window(c, c->rank) + (size_t)r * limit, in + (size_t)r * count + done, length * sizeof *in);
         collective_barrier(c);
         for (int r = 0; r < c->ranks; r++)
             add_to(sum + done, window(c, r) + (size_t)c->rank * limit, length);

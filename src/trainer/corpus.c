@@ -91,8 +91,7 @@ int corpus_read(struct corpus *corpus, const char *path, size_t least, struct er
     if (ferror(file))
         error_set(e, STATUS_FAILED, "--data %s: it cannot be read: %s", path, strerror(errno));
     else if (corpus->length < least)
-        error_set(e, STATUS_USAGE, "--data %s: it has %zu bytes and a sample needs %zu", path, corpus->length,
-                  least);
+        error_set(e, STATUS_USAGE, "--data %s: it has %zu bytes and a sample needs %zu", path, corpus->length, least);
     else
         result = 0;
 out:

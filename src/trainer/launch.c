@@ -73,11 +73,9 @@ static int rank_failed(int rank, int wait_status, struct error *e)
 {
     if (WIFSIGNALED(wait_status)) {
         int number = WTERMSIG(wait_status);
-        return error_set(e, 128 + number, "rank %d was killed by signal %d (%s)", rank, number,
-                         strsignal(number));
+        return error_set(e, 128 + number, "rank %d was killed by signal %d (%s)", rank, number, strsignal(number));
     }
-    return error_set(e, WEXITSTATUS(wait_status), "rank %d ended with status %d", rank,
-                     WEXITSTATUS(wait_status));
+    return error_set(e, WEXITSTATUS(wait_status), "rank %d ended with status %d", rank, WEXITSTATUS(wait_status));
 }
 
 int launch_ranks(int ranks, launch_main rank_main, void *context, struct error *e)

@@ -78,8 +78,8 @@ static void tile_add(struct tile tile, struct matrix a, const real *panel, size_
 static void panel_add(struct tile whole, struct matrix a, const real *panel, size_t depth)
 {
     for (size_t i = 0; i < whole.rows; i += TILE_ROWS) {
-        struct tile tile = {whole.out + i * whole.out_stride, whole.out_stride,
-                            at_most(whole.rows - i, TILE_ROWS), whole.columns};
+        struct tile tile = {whole.out + i * whole.out_stride, whole.out_stride, at_most(whole.rows - i, TILE_ROWS),
+                            whole.columns};
         struct matrix a_part = {a.data + i * a.row_stride, a.row_stride, a.column_stride};
         tile_add(tile, a_part, panel, depth);
     }
@@ -94,8 +94,7 @@ void matmul_add(real *out, size_t out_stride, struct matrix a, struct matrix b, 
         struct matrix a_part = {a.data + k * a.column_stride, a.row_stride, a.column_stride};
         for (size_t j = 0; j < size.columns; j += TILE_COLUMNS) {
             size_t columns = at_most(size.columns - j, TILE_COLUMNS);
-            struct matrix b_part = {b.data + k * b.row_stride + j * b.column_stride, b.row_stride,
-                                    b.column_stride};
+            struct matrix b_part = {b.data + k * b.row_stride + j * b.column_stride, b.row_stride, b.column_stride};
             pack_panel(panel, b_part, depth, columns);
             panel_add((struct tile){out + j, out_stride, size.rows, columns}, a_part, panel, depth);
         }

@@ -85,8 +85,8 @@ void model_init_unit(const struct model_shape *shape, int unit, uint64_t seed, r
         return;
     }
     for (int i = 0; i < BLOCK_TENSORS; i++)
-        values = fill(values, block_tensor_elements((enum block_tensor)i, hidden), block_start[i],
-                      shape->layers, &random);
+        values =
+            fill(values, block_tensor_elements((enum block_tensor)i, hidden), block_start[i], shape->layers, &random);
 }
 
 /* What is alive during one pass; blocks of the device, NULL when not held. */
@@ -123,8 +123,7 @@ static int pass_begin(struct pass *p, struct model *m, const struct model_batch 
                                   (size_t)shape->hidden};
     size_t rows = attention.batch * attention.seq;
 
-    *p = (struct pass){
-        .m = m, .batch = batch, .shape = attention, .rows = rows, .elements = rows * attention.hidden};
+    *p = (struct pass){.m = m, .batch = batch, .shape = attention, .rows = rows, .elements = rows * attention.hidden};
     p->input = calloc((size_t)shape->layers + 1, sizeof *p->input);
     p->kept = calloc((size_t)shape->layers, sizeof *p->kept);
     if (!p->input || !p->kept)

@@ -27,16 +27,13 @@ void linear_forward(real *out, const real *in, const real *weight, const real *b
 void linear_backward_input(real *d_in, const real *d_out, const real *weight, struct linear shape)
 {
     memset(d_in, 0, shape.rows * shape.inputs * sizeof *d_in);
-    matmul_add(d_in, shape.inputs, matrix_rows(d_out, shape.outputs),
-               matrix_transposed(weight, shape.outputs),
+    matmul_add(d_in, shape.inputs, matrix_rows(d_out, shape.outputs), matrix_transposed(weight, shape.outputs),
                (struct matmul_size){shape.rows, shape.inputs, shape.outputs});
 }
 
-void linear_backward_weight(real *d_weight, real *d_bias, const real *in, const real *d_out,
-                            struct linear shape)
+void linear_backward_weight(real *d_weight, real *d_bias, const real *in, const real *d_out, struct linear shape)
 {
-    matmul_add(d_weight, shape.outputs, matrix_transposed(in, shape.inputs),
-               matrix_rows(d_out, shape.outputs),
+    matmul_add(d_weight, shape.outputs, matrix_transposed(in, shape.inputs), matrix_rows(d_out, shape.outputs),
                (struct matmul_size){shape.inputs, shape.outputs, shape.rows});
     for (size_t i = 0; d_bias && i < shape.rows; i++)
         add_to(d_bias, d_out + i * shape.outputs, shape.outputs);
@@ -88,8 +85,8 @@ static void layernorm_row_backward(struct layernorm_derivatives d, const real *d
     }
 }
 
-void layernorm_backward(struct layernorm_derivatives d, const real *d_out, const real *in,
-                        const real *statistics, const struct layernorm *norm)
+void layernorm_backward(struct layernorm_derivatives d, const real *d_out, const real *in, const real *statistics,
+                        const struct layernorm *norm)
 {
     for (size_t i = 0; i < norm->rows; i++) {
         size_t at = i * norm->columns;
@@ -166,8 +163,8 @@ static void head_forward(real *out, real *weights, const real *qkv, const struct
     size_t seq = h->seq;
 
     memset(weights, 0, seq * seq * sizeof *weights);
-    matmul_add(weights, seq, matrix_rows(qkv + h->query, h->qkv_row),
-               matrix_transposed(qkv + h->key, h->qkv_row), (struct matmul_size){seq, seq, h->width});
+    matmul_add(weights, seq, matrix_rows(qkv + h->query, h->qkv_row), matrix_transposed(qkv + h->key, h->qkv_row),
+               (struct matmul_size){seq, seq, h->width});
     for (size_t i = 0; i < seq; i++)
         softmax_causal_row(weights + i * seq, i, seq, h->scale);
     matmul_add(out + h->out, h->hidden, matrix_rows(weights, seq), matrix_rows(qkv + h->value, h->qkv_row),
@@ -210,10 +207,9 @@ static void head_backward(real *d_qkv, const real *d_out, const real *qkv, const
                (struct matmul_size){seq, seq, h->width});
     matmul_add(d_qkv + h->value, h->qkv_row, matrix_transposed(weights, seq), d_out_rows, to_head);
     softmax_backward(scores, weights, seq, h->scale);
-    matmul_add(d_qkv + h->query, h->qkv_row, matrix_rows(scores, seq), matrix_rows(qkv + h->key, h->qkv_row),
+    matmul_add(d_qkv + h->query, h->qkv_row, matrix_rows(scores, seq), matrix_rows(qkv + h->key, h->qkv_row), to_head);
+    matmul_add(d_qkv + h->key, h->qkv_row, matrix_transposed(scores, seq), matrix_rows(qkv + h->query, h->qkv_row),
                to_head);
-    matmul_add(d_qkv + h->key, h->qkv_row, matrix_transposed(scores, seq),
-               matrix_rows(qkv + h->query, h->qkv_row), to_head);
 }
 
 void attention_backward(real *d_qkv, const real *d_out, const real *qkv, const real *weights, real *scratch,
@@ -227,8 +223,7 @@ void attention_backward(real *d_qkv, const real *d_out, const real *qkv, const r
         }
 }
 
-void embedding_forward(real *out, const real *token_table, const real *position_table,
-                       const struct embedding *shape)
+void embedding_forward(real *out, const real *token_table, const real *position_table, const struct embedding *shape)
 {
     for (size_t i = 0; i < shape->rows; i++) {
         real *row = out + i * shape->columns;
@@ -237,8 +232,7 @@ void embedding_forward(real *out, const real *token_table, const real *position_
     }
 }
 
-void embedding_backward(real *d_token_table, real *d_position_table, const real *d_out,
-                        const struct embedding *shape)
+void embedding_backward(real *d_token_table, real *d_position_table, const real *d_out, const struct embedding *shape)
 {
     for (size_t i = 0; i < shape->rows; i++) {
         const real *row = d_out + i * shape->columns;
@@ -269,7 +263,6 @@ real cross_entropy_forward_backward(real *logits, const struct cross_entropy *sh
     real loss = 0;
 
     for (size_t i = 0; i < shape->rows; i++)
-        loss +=
-            cross_entropy_row(logits + i * shape->columns, shape->targets[i], shape->columns, shape->scale);
+        loss += cross_entropy_row(logits + i * shape->columns, shape->targets[i], shape->columns, shape->scale);
     return loss;
 }

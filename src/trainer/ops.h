@@ -27,8 +27,7 @@ void linear_forward(real *out, const real *in, const real *weight, const real *b
 void linear_backward_input(real *d_in, const real *d_out, const real *weight, struct linear shape);
 
 /* Adds to d_weight and, unless NULL, d_bias. */
-void linear_backward_weight(real *d_weight, real *d_bias, const real *in, const real *d_out,
-                            struct linear shape);
+void linear_backward_weight(real *d_weight, real *d_bias, const real *in, const real *d_out, struct linear shape);
 
 /* Rows normalised to mean 0 and variance 1, then scaled and shifted by column. */
 struct layernorm {
@@ -47,8 +46,8 @@ struct layernorm_derivatives {
     real *d_gain;
     real *d_bias;
 };
-void layernorm_backward(struct layernorm_derivatives d, const real *d_out, const real *in,
-                        const real *statistics, const struct layernorm *norm);
+void layernorm_backward(struct layernorm_derivatives d, const real *d_out, const real *in, const real *statistics,
+                        const struct layernorm *norm);
 
 /* max(x, 0)²: as good as GELU in a language model (So et al. 2021, "Primer"), smooth, and it vectorises. */
 void squared_relu_forward(real *out, const real *in, size_t count);
@@ -81,12 +80,10 @@ struct embedding {
     size_t seq;
     size_t columns;
 };
-void embedding_forward(real *out, const real *token_table, const real *position_table,
-                       const struct embedding *shape);
+void embedding_forward(real *out, const real *token_table, const real *position_table, const struct embedding *shape);
 
 /* Adds to both tables' derivatives. */
-void embedding_backward(real *d_token_table, real *d_position_table, const real *d_out,
-                        const struct embedding *shape);
+void embedding_backward(real *d_token_table, real *d_position_table, const real *d_out, const struct embedding *shape);
 
 /*
  * Softmax cross-entropy of rows × columns logits against one target per row, times scale. Returns the sum

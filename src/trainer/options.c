@@ -31,19 +31,16 @@ static const struct option_entry entries[] = {
     {"hidden", KIND_INT, AT(hidden), 1, 65536, "N", "width (default 64)"},
     {"heads", KIND_INT, AT(heads), 1, 1024, "N", "attention heads; divides the width (default 4)"},
     {"seq", KIND_INT, AT(seq), 1, 32768, "N", "tokens in a sequence (default 64)"},
-    {"vocab", KIND_INT, AT(vocab), 256, 65536, "N",
-     "rows of the token table; tokens are bytes (default 256)"},
+    {"vocab", KIND_INT, AT(vocab), 256, 65536, "N", "rows of the token table; tokens are bytes (default 256)"},
     {"micro-batch", KIND_INT, AT(micro_batch), 1, 4096, "N", "sequences in one pass of one rank (default 4)"},
-    {"global-batch", KIND_INT, AT(global_batch), 1, 1 << 24, "N",
-     "sequences in one step of all ranks (default 16)"},
+    {"global-batch", KIND_INT, AT(global_batch), 1, 1 << 24, "N", "sequences in one step of all ranks (default 16)"},
     {"ranks", KIND_INT, AT(ranks), 1, COLLECTIVE_MAX_RANKS, "N", "data-parallel processes (default 1)"},
     {"zero-stage", KIND_INT, AT(zero_stage), 0, ZERO_LAST_STAGE, "N",
      "what is partitioned: 0 nothing, 1 optimizer state,\n2 also gradients, 3 also parameters (default 0)"},
     {"activation-checkpointing", KIND_FLAG, AT(checkpointing), 0, 0, NULL,
      "keep only the layers' inputs and recompute the rest"},
     {"steps", KIND_INT, AT(steps), 1, 1 << 24, "N", "optimizer steps (default 20)"},
-    {"warmup-steps", KIND_INT, AT(warmup_steps), 0, 1 << 24, "N",
-     "steps left out of the median time (default 2)"},
+    {"warmup-steps", KIND_INT, AT(warmup_steps), 0, 1 << 24, "N", "steps left out of the median time (default 2)"},
     {"lr", KIND_REAL, AT(learning_rate), 0, 0, "X", "Adam's learning rate (default 1e-3)"},
     {"seed", KIND_SEED, AT(seed), 0, 0, "N", "of parameters, text and order of samples (default 1)"},
     {"device-memory", KIND_SIZE, AT(device_memory_bytes), 0, 0, "SIZE",
@@ -195,13 +192,12 @@ static int check_together(struct options *o, struct error *e)
     if (o->warmup_steps == WARMUP_NOT_GIVEN)
         o->warmup_steps = o->steps > WARMUP_DEFAULT ? WARMUP_DEFAULT : o->steps - 1;
     if (o->warmup_steps >= o->steps)
-        return error_set(e, STATUS_USAGE, "--warmup-steps %d leaves none of --steps %d to measure",
-                         o->warmup_steps, o->steps);
+        return error_set(e, STATUS_USAGE, "--warmup-steps %d leaves none of --steps %d to measure", o->warmup_steps,
+                         o->steps);
     if (o->hidden % o->heads != 0)
         return error_set(e, STATUS_USAGE, "--hidden %d is not a multiple of --heads %d", o->hidden, o->heads);
     if (o->global_batch % (o->micro_batch * o->ranks) != 0)
-        return error_set(e, STATUS_USAGE,
-                         "--global-batch %d is not a multiple of --micro-batch %d times --ranks %d",
+        return error_set(e, STATUS_USAGE, "--global-batch %d is not a multiple of --micro-batch %d times --ranks %d",
                          o->global_batch, o->micro_batch, o->ranks);
     return 0;
 }

@@ -43,15 +43,13 @@ int report_step(struct report *report, const struct report_step *step, struct er
     double samples_per_second = report->samples_per_step / step->seconds;
 
     if (!isfinite(step->loss))
-        return error_set(e, STATUS_FAILED, "the loss of step %d is not finite; a lower --lr may help",
-                         step->step);
+        return error_set(e, STATUS_FAILED, "the loss of step %d is not finite; a lower --lr may help", step->step);
     report->step_seconds[step->step - 1] = step->seconds;
     printf("step %d loss %.4f step_time %.6f s samples/s %.1f\n", step->step, step->loss, step->seconds,
            samples_per_second);
     if (report->metrics)
-        fprintf(report->metrics,
-                "{\"step\": %d, \"loss\": %.9g, \"step_time\": %.9g, \"throughput\": %.9g}\n", step->step,
-                step->loss, step->seconds, samples_per_second);
+        fprintf(report->metrics, "{\"step\": %d, \"loss\": %.9g, \"step_time\": %.9g, \"throughput\": %.9g}\n",
+                step->step, step->loss, step->seconds, samples_per_second);
     return flush(report, e);
 }
 
@@ -91,8 +89,7 @@ int report_summary(struct report *report, const struct report_summary *summary, 
     printf("tokens/s %.1f\npeak_memory_bytes %" PRIu64 "\n", throughput * report->tokens_per_sample,
            summary->peak_bytes);
     for (int i = 0; i < DEVICE_USES; i++)
-        printf("peak_memory_%s_bytes %" PRIu64 "\n", device_use_name((enum device_use)i),
-               summary->peak_by[i]);
+        printf("peak_memory_%s_bytes %" PRIu64 "\n", device_use_name((enum device_use)i), summary->peak_by[i]);
     if (report->metrics)
         write_summary_metrics(report->metrics, summary);
     return flush(report, e);

@@ -111,8 +111,7 @@ static struct model_batch load_batch(struct trainer *t, int step, int micro_step
     const struct options *o = t->job->options;
     size_t seq = (size_t)o->seq, tokens = (size_t)o->micro_batch * seq;
     uint64_t micro_batch = (uint64_t)micro_step * (uint64_t)o->ranks + (uint64_t)t->collective.rank;
-    uint64_t first =
-        (uint64_t)(step - 1) * (uint64_t)o->global_batch + micro_batch * (uint64_t)o->micro_batch;
+    uint64_t first = (uint64_t)(step - 1) * (uint64_t)o->global_batch + micro_batch * (uint64_t)o->micro_batch;
 
     for (size_t i = 0; i < (size_t)o->micro_batch; i++) {
         const unsigned char *sample = corpus_sample(t->job->corpus, o->seed, first + i, seq);

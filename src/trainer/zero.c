@@ -98,8 +98,8 @@ void zero_load(struct zero *z, int unit, const real *values)
     if (z->stage < PARTITIONS_PARAMETERS)
         memcpy(whole_in(z, z->parameters, unit), values, zero_padded(z, unit) * sizeof *values);
     else
-        memcpy(part_in(z, z->parameters, PARTITIONS_PARAMETERS, unit),
-               values + part * (size_t)z->collective->rank, part * sizeof *values);
+        memcpy(part_in(z, z->parameters, PARTITIONS_PARAMETERS, unit), values + part * (size_t)z->collective->rank,
+               part * sizeof *values);
 }
 
 const real *zero_gather(struct zero *z, int unit, struct error *e)
@@ -131,11 +131,10 @@ real *zero_bucket(struct zero *z, int unit, struct error *e)
 void zero_reduce(struct zero *z, int unit)
 {
     if (z->stage < PARTITIONS_GRADIENTS)
-        collective_all_reduce_add(z->collective, whole_in(z, z->gradients, unit), z->bucket,
-                                  zero_padded(z, unit));
+        collective_all_reduce_add(z->collective, whole_in(z, z->gradients, unit), z->bucket, zero_padded(z, unit));
     else
-        collective_reduce_scatter_add(z->collective, part_in(z, z->gradients, PARTITIONS_GRADIENTS, unit),
-                                      z->bucket, z->units[unit].part);
+        collective_reduce_scatter_add(z->collective, part_in(z, z->gradients, PARTITIONS_GRADIENTS, unit), z->bucket,
+                                      z->units[unit].part);
     device_free(z->device, z->bucket);
     z->bucket = NULL;
 }
@@ -161,8 +160,7 @@ static void step_own_part(struct zero *z, const struct adam *adam, int step)
             part_in(z, z->moments.second, PARTITIONS_MOMENTS, i),
         };
         real *parameter = part_in(z, z->parameters, PARTITIONS_PARAMETERS, i);
-        adam_step(adam, parameter, part_in(z, z->gradients, PARTITIONS_GRADIENTS, i), moments,
-                  z->units[i].part, step);
+        adam_step(adam, parameter, part_in(z, z->gradients, PARTITIONS_GRADIENTS, i), moments, z->units[i].part, step);
         if (z->stage < PARTITIONS_PARAMETERS)
             collective_all_gather(z->collective, whole_in(z, z->parameters, i), parameter, z->units[i].part);
     }

@@ -39,6 +39,18 @@ void buffer_add_char(struct buffer *b, char c)
     buffer_add(b, &c, 1);
 }
 
+void buffer_add_int(struct buffer *b, int64_t value)
+{
+    char digits[24], *start = digits + sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        *--start = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        *--start = '-';
+    buffer_add(b, start, (size_t)(digits + sizeof digits - start));
+}
+
 void buffer_vprintf(struct buffer *b, const char *format, va_list arguments)
 {
     va_list again;

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buffer {
     char *data; /* NULL while empty and never used; may hold NUL bytes */
@@ -11,7 +12,10 @@ struct buffer {
     size_t capacity;
 };
 
-#define BUFFER_INIT {NULL, 0, 0}
+#define BUFFER_INIT                                                                                                    \
+    {                                                                                                                  \
+        NULL, 0, 0                                                                                                     \
+    }
 
 /* Makes room for `more` bytes and a NUL after the end, for a caller who writes there and then raises `length`. */
 void buffer_reserve(struct buffer *b, size_t more);
@@ -19,6 +23,7 @@ void buffer_reserve(struct buffer *b, size_t more);
 void buffer_add(struct buffer *b, const void *bytes, size_t length);
 void buffer_add_text(struct buffer *b, const char *text);
 void buffer_add_char(struct buffer *b, char c);
+void buffer_add_int(struct buffer *b, int64_t value); /* decimal */
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void buffer_vprintf(struct buffer *b, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));

@@ -4,9 +4,25 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
-/* Milliseconds that only go forward and stand still while the machine is suspended: for deadlines and durations. */
+/* Times that only go forward and stand still while the machine is suspended, and this process with
+ * clock_watch_stillness: for deadlines and durations. */
 int64_t clock_monotonic_ms(void);
+int64_t clock_monotonic_us(void);
+
+/* The moment so long from now, as pthread_cond_timedwait wants it of a condition on CLOCK_MONOTONIC. */
+struct timespec clock_moment_in(int64_t ms);
+
+/* From now on a thread looks ten times a second whether the process goes on. Where it did not for a second (it was
+ * stopped, its container frozen, its machine paused) the clock above stood still as well: nobody can be expected to
+ * have done anything in that time. What a busy or waiting thread misses is none of it. Counts its calls; ended by as
+ * many of the other, and by a fork in the child. */
+void clock_watch_stillness(void);
+void clock_unwatch_stillness(void);
+
+/* How long it stood still in all. */
+int64_t clock_still_ms(void);
 
 /* Microseconds of processor time that this process has used: what other work on the machine does not stretch. */
 int64_t clock_processor_us(void);

@@ -40,9 +40,26 @@ size_t decimal_from_int64(int64_t value, char out[DECIMAL_BYTES])
 __extension__ typedef unsigned __int128 uint128;
 
 static const uint64_t powers[] = {
-    1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u,
-    100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u, 10000000000000000u,
-    100000000000000000u, 1000000000000000000u, 10000000000000000000u,
+    1u,
+    10u,
+    100u,
+    1000u,
+    10000u,
+    100000u,
+    1000000u,
+    10000000u,
+    100000000u,
+    1000000000u,
+    10000000000u,
+    100000000000u,
+    1000000000000u,
+    10000000000000u,
+    100000000000000u,
+    1000000000000000u,
+    10000000000000000u,
+    100000000000000000u,
+    1000000000000000000u,
+    10000000000000000000u,
 };
 
 static uint128 power10(int exponent)
@@ -51,10 +68,10 @@ static uint128 power10(int exponent)
 }
 
 /* Exact integer arithmetic: value = m / 2^shift, and scaled = m * 10^decimals is value * 10^decimals in units of
- * 2^-shift. With 17 digits before the point of value * 10^decimals all of it fits in 128 bits
- * (53 + 67 bits for FIXED_MINIMUM), so candidates of 15, 16 and 17 digits are rounded and checked without error.
- * A decimal reads back equal when it lies within half the distance to the neighbouring doubles, 10^decimals / 2 in
- * the same units; powers of two, whose lower neighbour is nearer, need at most 15 digits here and differ by 0. */
+ * 2^-shift. With 17 digits before the point of value * 10^decimals all of it fits in 128 bits (53 + 67 bits for
+ * FIXED_MINIMUM), so candidates of 15, 16 and 17 digits are rounded and checked without error. A decimal reads back
+ * equal when it lies within half the distance to the neighbouring doubles, 10^decimals / 2 in the same units; powers of
+ * two, whose lower neighbour is nearer, need at most 15 digits here and differ by 0. */
 static size_t fixed_shortest(double magnitude, bool negative, char *out)
 {
     int exponent;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/utf8.h"
+
 #define CUT_MARK "…"
 
 /* Appends to e->text, marking what did not fit. */
@@ -13,7 +15,8 @@ static void append(struct error *e, const char *format, va_list arguments)
     size_t room = sizeof e->text - used;
     int n = vsnprintf(e->text + used, room, format, arguments);
     if (n >= 0 && (size_t)n >= room)
-        memcpy(e->text + sizeof e->text - sizeof CUT_MARK, CUT_MARK, sizeof CUT_MARK);
+        memcpy(e->text + utf8_cut(e->text, sizeof e->text, sizeof e->text - sizeof CUT_MARK), CUT_MARK,
+               sizeof CUT_MARK);
 }
 
 static void append_text(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -9,59 +9,59 @@
 #include "util/error.h"
 
 /* Constant, name. In the order in which a run passes them. */
-#define FAULT_POINTS(X) \
-    /* store/open.c: the file, its schema, the data of the program in it */ \
-    X(LOCKED, "locked") \
-    X(MIGRATION_APPLIED, "migration-applied") \
-    X(MIGRATED, "migrated") \
-    X(DATA_REFRESHED, "data-refreshed") \
-    X(OPENED, "opened") \
-    /* space/enumerate.c: the jobs of a sweep file, in one transaction */ \
-    X(SWEEP_RECORDED, "sweep-recorded") \
-    X(JOB_ENUMERATED, "job-enumerated") \
-    X(ENUMERATED, "enumerated") \
-    X(ENUMERATION_COMMITTED, "enumeration-committed") \
-    /* store/result_views.c */ \
-    X(VIEWS_REPLACED, "views-replaced") \
-    /* run/recovery.c, store/attempts.c: what a dead runner left */ \
-    X(SALVAGED, "salvaged") \
-    X(RUNNER_RECORDED, "runner-recorded") \
-    X(ATTEMPTS_RECOVERED, "attempts-recovered") \
-    X(JOBS_RECOVERED, "jobs-recovered") \
-    X(REQUEUED, "requeued") \
-    X(RECOVERED, "recovered") \
-    /* a claim: attempt made, job running, committed, only then started */ \
-    X(ATTEMPT_CLAIMED, "attempt-claimed") \
-    X(JOB_CLAIMED, "job-claimed") \
-    X(SPAWNED, "spawned") \
-    X(START_WRITTEN, "start-written") \
-    /* store/trials.c: what a search decided, in the transaction of its claim; what came of it, in that of its end */ \
-    X(TRIAL_ASKED, "trial-asked") \
-    X(TRIAL_TOLD, "trial-told") \
-    /* run/slurm_submit.c: a batch's directory, sbatch, its answer */ \
-    X(SUBMISSION_WRITTEN, "submission-written") \
-    X(SUBMITTED, "submitted") \
-    X(SUBMISSION_RECORDED, "submission-recorded") \
-    /* the end of a job's processes, and its files */ \
-    X(TREE_TERMINATED, "tree-terminated") \
-    X(LOG_KEPT, "log-kept") \
-    X(OUTCOME_TAKEN, "outcome-taken") \
-    X(OUTCOME_READ, "outcome-read") \
-    /* the record of an end, announced only once it is committed */ \
-    X(SAMPLES_WRITTEN, "samples-written") \
-    X(ATTEMPT_ENDED, "attempt-ended") \
-    X(JOB_FINISHED, "job-finished") \
-    X(TURN_WRITTEN, "turn-written") \
-    X(TURN_COMMITTED, "turn-committed") \
-    X(ANNOUNCED, "announced") \
-    /* leaving */ \
-    X(CLAIM_RELEASED, "claim-released") \
-    X(CLAIMS_RELEASED, "claims-released") \
-    X(RUNNER_ENDED, "runner-ended") \
-    X(CLOSING, "closing") \
-    /* util/file.c: a file that is whole or not there */ \
-    X(FILE_WRITTEN, "file-written") \
-    X(FILE_LINKED, "file-linked") \
+#define FAULT_POINTS(X)                                                                                                \
+    /* database/open.c: the file, its schema, the data of the program in it */                                         \
+    X(LOCKED, "locked")                                                                                                \
+    X(MIGRATION_APPLIED, "migration-applied")                                                                          \
+    X(MIGRATED, "migrated")                                                                                            \
+    X(DATA_REFRESHED, "data-refreshed")                                                                                \
+    X(OPENED, "opened")                                                                                                \
+    /* space/enumerate.c: the jobs of a sweep file, in one transaction */                                              \
+    X(SWEEP_RECORDED, "sweep-recorded")                                                                                \
+    X(JOB_ENUMERATED, "job-enumerated")                                                                                \
+    X(ENUMERATED, "enumerated")                                                                                        \
+    X(ENUMERATION_COMMITTED, "enumeration-committed")                                                                  \
+    /* results/views.c */                                                                                              \
+    X(VIEWS_REPLACED, "views-replaced")                                                                                \
+    /* run/recovery.c, store/attempts.c: what a dead runner left */                                                    \
+    X(OUTPUT_RECOVERED, "output-recovered")                                                                            \
+    X(RUNNER_RECORDED, "runner-recorded")                                                                              \
+    X(ATTEMPTS_RECOVERED, "attempts-recovered")                                                                        \
+    X(JOBS_RECOVERED, "jobs-recovered")                                                                                \
+    X(REQUEUED, "requeued")                                                                                            \
+    X(RECOVERED, "recovered")                                                                                          \
+    /* a claim: attempt made, job running, committed, only then started */                                             \
+    X(ATTEMPT_CLAIMED, "attempt-claimed")                                                                              \
+    X(JOB_CLAIMED, "job-claimed")                                                                                      \
+    X(SPAWNED, "spawned")                                                                                              \
+    X(START_WRITTEN, "start-written")                                                                                  \
+    /* store/trials.c: what a search decided, in the transaction of its claim; what came of it, in that of its end */  \
+    X(TRIAL_ASKED, "trial-asked")                                                                                      \
+    X(TRIAL_TOLD, "trial-told")                                                                                        \
+    /* slurm/submit.c: a batch's directory, sbatch, its answer */                                                      \
+    X(SUBMISSION_WRITTEN, "submission-written")                                                                        \
+    X(SUBMITTED, "submitted")                                                                                          \
+    X(SUBMISSION_RECORDED, "submission-recorded")                                                                      \
+    /* the end of a job's processes, and its files */                                                                  \
+    X(TREE_TERMINATED, "tree-terminated")                                                                              \
+    X(LOG_KEPT, "log-kept")                                                                                            \
+    X(OUTCOME_TAKEN, "outcome-taken")                                                                                  \
+    X(OUTCOME_READ, "outcome-read")                                                                                    \
+    /* the record of an end, announced only once it is committed */                                                    \
+    X(SAMPLES_WRITTEN, "samples-written")                                                                              \
+    X(ATTEMPT_ENDED, "attempt-ended")                                                                                  \
+    X(JOB_FINISHED, "job-finished")                                                                                    \
+    X(BATCH_WRITTEN, "batch-written")                                                                                  \
+    X(BATCH_COMMITTED, "batch-committed")                                                                              \
+    X(ANNOUNCED, "announced")                                                                                          \
+    /* leaving */                                                                                                      \
+    X(CLAIM_RELEASED, "claim-released")                                                                                \
+    X(CLAIMS_RELEASED, "claims-released")                                                                              \
+    X(RUNNER_ENDED, "runner-ended")                                                                                    \
+    X(CLOSING, "closing")                                                                                              \
+    /* util/file.c: a file that is whole or not there */                                                               \
+    X(FILE_WRITTEN, "file-written")                                                                                    \
+    X(FILE_LINKED, "file-linked")                                                                                      \
     X(FILE_RENAMED, "file-renamed")
 
 enum fault_point {
@@ -69,7 +69,7 @@ enum fault_point {
 #define FAULT_CONSTANT(constant, name) FAULT_##constant,
     FAULT_POINTS(FAULT_CONSTANT)
 #undef FAULT_CONSTANT
-    FAULT_COUNT
+        FAULT_COUNT
 };
 
 /* [FAULT_NONE] is NULL. */

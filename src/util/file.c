@@ -32,11 +32,29 @@ static int read_all(int fd, const char *path, size_t limit_bytes, struct buffer 
     }
 }
 
+/* A named pipe would have its reader wait for somebody who writes. One that a shell made (/dev/stdin, /dev/fd/63) has
+ * somebody. */
+static bool is_lone_pipe(int fd, const char *path)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode))
+        return false;
+    char *place = path_absolute(path);
+    bool made_by_shell = strncmp(path, "/dev/", 5) == 0 || strncmp(place, "/proc/", 6) == 0;
+    free(place);
+    return !made_by_shell;
+}
+
 int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct error *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return error_errno(e, errno, "%s: cannot open", path);
+    if (is_lone_pipe(fd, path)) {
+        close(fd);
+        return error_set(e, ERROR_FAILED, "%s: cannot read: it is a pipe, not a file", path);
+    }
+    fcntl(fd, F_SETFL, 0);
     int rc = read_all(fd, path, limit_bytes, out, e);
     close(fd);
     return rc;
@@ -56,11 +74,19 @@ static int write_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
+/* Can only be asked by being set. */
+static mode_t creation_mask(void)
+{
+    mode_t mask = umask(S_IRWXG | S_IRWXO);
+    umask(mask);
+    return mask;
+}
+
 /* A file without a name, beside `path`; -1 where there are none. */
 static int open_unnamed(const char *path)
 {
     char *directory = path_beside(path, ".");
-    int fd = access("/proc/self/fd", X_OK) == 0 ? open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644) : -1;
     free(directory);
     return fd;
 }
@@ -137,7 +163,8 @@ int atomic_file_commit(struct atomic_file *f, struct error *e)
 {
     if (f->in_place)
         return 0;
-    if (fchmod(f->descriptor, 0644) < 0 || fsync(f->descriptor) < 0)
+    /* What has no name has its mode already. */
+    if ((f->temporary && fchmod(f->descriptor, 0644 & ~creation_mask()) < 0) || fsync(f->descriptor) < 0)
         return error_errno(e, errno, "%s: cannot write", f->path);
     FAULT(FILE_WRITTEN);
     int rc = f->temporary ? rename(f->temporary, f->path) : name_and_replace(f->descriptor, f->path);
@@ -168,6 +195,18 @@ int file_write_atomic(const char *path, const void *bytes, size_t length, struct
         rc = atomic_file_commit(&f, e);
     atomic_file_close(&f);
     return rc;
+}
+
+void file_share(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return;
+    mode_t more = S_IRGRP | S_IROTH | (S_ISDIR(status.st_mode) ? S_IXGRP | S_IXOTH : 0);
+    mode_t mode = (status.st_mode | (more & ~creation_mask())) & 07777;
+    /* Where it belongs to somebody else, so does the decision. */
+    if (mode != (status.st_mode & 07777) && chmod(path, mode) < 0)
+        return;
 }
 
 int file_make_directories(const char *path, struct error *e)
@@ -212,4 +251,28 @@ char *path_absolute(const char *path)
     char *out = xasprintf("%s/%s", strcmp(resolved, "/") ? resolved : "", slash ? slash + 1 : path);
     free(resolved);
     return out;
+}
+
+bool path_is_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0)
+        return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    char *whole_a = path_absolute(a), *whole_b = path_absolute(b);
+    bool same = strcmp(whole_a, whole_b) == 0;
+    free(whole_a);
+    free(whole_b);
+    return same;
+}
+
+bool path_is_within(const char *path, const char *directory)
+{
+    char *above = path_absolute(path), *slash;
+    bool within = path_is_same(above, directory);
+    while (!within && (slash = strrchr(above, '/')) && slash != above) {
+        *slash = '\0';
+        within = path_is_same(above, directory);
+    }
+    free(above);
+    return within;
 }

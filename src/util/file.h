@@ -7,7 +7,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Reads at most `limit_bytes`; a larger file is an error. `out` is appended to. */
+/* Reads at most `limit_bytes`; a larger file is an error, and so is a named pipe. `out` is appended to. */
 int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct error *e);
 
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
@@ -22,12 +22,19 @@ struct atomic_file {
     bool in_place;
     int descriptor;
 };
-#define ATOMIC_FILE_INIT {NULL, NULL, false, -1}
+#define ATOMIC_FILE_INIT                                                                                               \
+    {                                                                                                                  \
+        NULL, NULL, false, -1                                                                                          \
+    }
 int atomic_file_open(const char *path, struct atomic_file *out, struct error *e);
 int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e);
 int atomic_file_commit(struct atomic_file *f, struct error *e);
 /* Releases; what was not committed is gone. */
 void atomic_file_close(struct atomic_file *f);
+
+/* Lets group and others read the file, or enter and read the directory, as far as the umask lets them. Nothing happens
+ * where that is not to be had. */
+void file_share(const char *path);
 
 /* Makes a directory and what is missing above it, mode 0700. An existing directory is fine. */
 int file_make_directories(const char *path, struct error *e);
@@ -38,5 +45,11 @@ char *path_beside(const char *path, const char *name);
 /* Absolute and without links, for a path whose last component may not exist yet. The caller's; a copy when nothing
  * can be resolved. */
 char *path_absolute(const char *path);
+
+/* Whether two paths are one file: by name, or by device and inode where both are there. */
+bool path_is_same(const char *a, const char *b);
+
+/* Whether `path` is the directory or lies below it, at any depth; by name or by device and inode. */
+bool path_is_within(const char *path, const char *directory);
 
 #endif

@@ -14,7 +14,10 @@ struct hash_set {
     bool has_zero; /* whether the all-zero hash is a member */
 };
 
-#define HASH_SET_INIT {NULL, 0, 0, false}
+#define HASH_SET_INIT                                                                                                  \
+    {                                                                                                                  \
+        NULL, 0, 0, false                                                                                              \
+    }
 
 /* Adds; false when it was there already. */
 bool hash_set_add(struct hash_set *s, const struct hash128 *hash);

@@ -2,17 +2,17 @@
 
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdio.h>
 #include <unistd.h>
 
-static void out_of_memory(void)
+void out_of_memory(void)
 {
     static const char text[] = "meshsweep: out of memory\n";
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;
-    abort();
+    _Exit(1);
 }
 
 static void *checked(void *block, size_t bytes)
@@ -74,4 +74,11 @@ void *array_grow(void *array, size_t count, size_t element_bytes)
     if (count != 0 && (count & (count - 1)) != 0)
         return array;
     return xreallocarray(array, count ? count * 2 : 1, element_bytes);
+}
+
+void strings_free(char **strings)
+{
+    for (char **s = strings; s && *s; s++)
+        free(*s);
+    free(strings);
 }

@@ -1,14 +1,18 @@
-/* Allocation that aborts with one message when memory is gone: the only place where that is decided.
+/* Allocation that ends the program with one message when memory is gone: the only place where that is decided.
  * What these return is the caller's, released with free(). */
 #ifndef MESHSWEEP_UTIL_MEMORY_H
 #define MESHSWEEP_UTIL_MEMORY_H
 
 #include <stddef.h>
 
+/* Says so and ends the program at once, with the status of what failed: its jobs end with it, and the next run goes
+ * on. For what a library could not get. */
+void out_of_memory(void) __attribute__((noreturn));
+
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t count, size_t bytes); /* zeroed */
 void *xrealloc(void *block, size_t bytes);
-void *xreallocarray(void *block, size_t count, size_t bytes); /* aborts on overflow */
+void *xreallocarray(void *block, size_t count, size_t bytes); /* an overflow counts as too much */
 char *xstrdup(const char *text);
 char *xstrndup(const char *text, size_t length);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -16,5 +20,8 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Makes room for one more element in a growing array: `array` holds `count` elements and was grown only through
  * this. Capacities are powers of two, so none needs to be stored. Returns the array, moved if need be. */
 void *array_grow(void *array, size_t count, size_t element_bytes);
+
+/* Releases a NULL-terminated array of texts, and the texts. NULL is fine. */
+void strings_free(char **strings);
 
 #endif

@@ -9,20 +9,28 @@
 
 #define TEN_YEARS_MS (10.0 * 366 * 86400 * 1000)
 
-struct unit {
+struct unit_factor {
     const char *name;
     double factor;
 };
 
 /* Longer names first: the first that matches is taken. */
-static const struct unit duration_units[] = {
+static const struct unit_factor duration_units[] = {
     {"ms", 1}, {"min", 60e3}, {"m", 60e3}, {"s", 1e3}, {"h", 3600e3}, {"d", 86400e3}, {NULL, 0},
 };
 
-static const struct unit size_units[] = {
-    {"KiB", 1024.0},       {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-    {"kB", 1e3},           {"KB", 1e3},        {"MB", 1e6},           {"GB", 1e9},
-    {"TB", 1e12},          {"B", 1},           {NULL, 0},
+static const struct unit_factor size_units[] = {
+    {"KiB", 1024.0},
+    {"MiB", 1048576.0},
+    {"GiB", 1073741824.0},
+    {"TiB", 1099511627776.0},
+    {"kB", 1e3},
+    {"KB", 1e3},
+    {"MB", 1e6},
+    {"GB", 1e9},
+    {"TB", 1e12},
+    {"B", 1},
+    {NULL, 0},
 };
 
 bool parse_int64(const char *text, int64_t *out)
@@ -64,9 +72,9 @@ bool parse_double(const char *text, double *out)
     return true;
 }
 
-static const struct unit *leading_unit(const char *text, const struct unit *units)
+static const struct unit_factor *leading_unit(const char *text, const struct unit_factor *units)
 {
-    for (const struct unit *u = units; u->name; u++)
+    for (const struct unit_factor *u = units; u->name; u++)
         if (strncmp(text, u->name, strlen(u->name)) == 0 && !isalpha((unsigned char)text[strlen(u->name)]))
             return u;
     return NULL;
@@ -90,7 +98,7 @@ bool parse_duration_ms(const char *text, int64_t *out)
         if (!p || value < 0)
             return false;
         p = skip_blanks(p);
-        const struct unit *unit = leading_unit(p, duration_units);
+        const struct unit_factor *unit = leading_unit(p, duration_units);
         if (!unit && (*p || parts > 0))
             return false;
         total += value * (unit ? unit->factor : 1e3);
@@ -110,7 +118,7 @@ bool parse_size_bytes(const char *text, int64_t *out)
     if (!p || value < 0)
         return false;
     p = skip_blanks(p);
-    const struct unit *unit = leading_unit(p, size_units);
+    const struct unit_factor *unit = leading_unit(p, size_units);
     if (!unit && *p)
         return false;
     if (unit && *skip_blanks(p + strlen(unit->name)))
@@ -147,4 +155,17 @@ char *format_size_bytes(int64_t bytes, char *out, size_t out_bytes)
         value /= 1024;
     snprintf(out, out_bytes, i ? "%.1f %s" : "%.0f %s", value, names[i]);
     return out;
+}
+
+bool parse_release(const char *text, bool last, int64_t *out)
+{
+    enum { PART = 1000 };
+    unsigned major, minor, patch = last ? PART - 1 : 0;
+    int end = 0;
+    if (strspn(text, "0123456789.") != strlen(text) || sscanf(text, "%3u.%3u%n", &major, &minor, &end) != 2)
+        return false;
+    if (text[end] && sscanf(text + end, ".%3u", &patch) != 1)
+        return false;
+    *out = ((int64_t)major * PART + minor) * PART + patch;
+    return true;
 }

@@ -8,6 +8,10 @@
 
 /* All of `text` must be consumed; false otherwise, with `out` untouched. */
 bool parse_int64(const char *text, int64_t *out);
+/* "0.14.5" as 14005, so that releases compare as numbers. "0.14" is the last of 0.14 with `last`, else the first. What
+ * comes after the third part does not count. */
+bool parse_release(const char *text, bool last, int64_t *out);
+
 bool parse_double(const char *text, double *out); /* decimal, with exponent; no hexadecimal, no inf or nan */
 
 /* "90", "1.5h", "10m", "2h30m", "500ms", "1d": seconds when without a unit. Units: ms s m (or min) h d.

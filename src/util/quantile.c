@@ -1,5 +1,6 @@
 #include "util/quantile.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int by_value(const void *a, const void *b)
@@ -29,4 +30,31 @@ double median(double *values, size_t count)
 {
     sort_doubles(values, count);
     return quantile(values, count, 0.5);
+}
+
+#define FREEDOM_MOST 1000
+
+/* The chance that |T| < t: Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 26.7.3 and 26.7.4. */
+static double within(double t, int64_t freedom)
+{
+    double angle = atan(t / sqrt((double)freedom)), square = cos(angle) * cos(angle);
+    double term = freedom % 2 ? cos(angle) : 1, sum = 0;
+    for (int64_t i = freedom % 2; i < freedom - 1; i += 2) {
+        sum += term;
+        term *= square * (double)(i + 1) / (double)(i + 2);
+    }
+    return freedom % 2 ? M_2_PI * (angle + sin(angle) * sum) : sin(angle) * sum;
+}
+
+double student_quantile(double share, int64_t freedom)
+{
+    double low = 0, high = 1;
+    freedom = freedom > FREEDOM_MOST ? FREEDOM_MOST : freedom;
+    while (within(high, freedom) < 2 * share - 1 && high < 1e9)
+        high *= 2;
+    while (high - low > 1e-7 * high) {
+        double middle = (low + high) / 2;
+        *(within(middle, freedom) < 2 * share - 1 ? &low : &high) = middle;
+    }
+    return high;
 }

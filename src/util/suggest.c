@@ -32,8 +32,7 @@ static size_t distance(const char *a, const char *b)
         for (size_t j = 1; j <= columns; j++) {
             size_t replaced = d[i - 1][j - 1] + !same(a[i - 1], b[j - 1]);
             d[i][j] = smallest(d[i - 1][j] + 1, d[i][j - 1] + 1, replaced);
-            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]) &&
-                d[i - 2][j - 2] + 1 < d[i][j])
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]) && d[i - 2][j - 2] + 1 < d[i][j])
                 d[i][j] = d[i - 2][j - 2] + 1;
         }
     }

@@ -43,3 +43,14 @@ size_t utf8_first_invalid(const char *text, size_t length)
     }
     return i;
 }
+
+size_t utf8_cut(const char *text, size_t length, size_t most)
+{
+    if (length <= most)
+        return length;
+    /* A character has three bytes at most behind its first; more of that kind are no characters. */
+    size_t n = most;
+    while (n > 0 && most - n < 4 && (text[n] & 0xC0) == 0x80)
+        n--;
+    return n > 0 && (text[n] & 0xC0) == 0x80 ? most : n;
+}

@@ -10,4 +10,7 @@ size_t utf8_sequence_length(const char *text, size_t length);
 /* Offset of the first byte that is not well-formed, or `length` when all is. */
 size_t utf8_first_invalid(const char *text, size_t length);
 
+/* Bytes of `text` that are left of `length` when it is cut to `most` of them and not within a character. */
+size_t utf8_cut(const char *text, size_t length, size_t most);
+
 #endif

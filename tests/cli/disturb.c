@@ -5,7 +5,8 @@
  *   DISTURB_PATH=TEXT      on files in whose path TEXT occurs
  *   DISTURB_WHILE=FILE     while FILE exists
  *   DISTURB_FILE_SYSTEM=N  every file lies on a file system of this type (statfs(2))
- *   DISTURB_CLOCK=FILE     "REALTIME MONOTONIC" in FILE: milliseconds added to these clocks (boot time goes with the former)
+ *   DISTURB_CLOCK=FILE     "REALTIME MONOTONIC" in FILE: milliseconds added to these clocks (boot time goes with the
+ *                          former)
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,9 +53,9 @@ static int fails(const char *call, int fd)
     return meant;
 }
 
-#define REAL(type, name, ...) \
-    static type (*real)(__VA_ARGS__); \
-    if (!real) \
+#define REAL(type, name, ...)                                                                                          \
+    static type (*real)(__VA_ARGS__);                                                                                  \
+    if (!real)                                                                                                         \
     *(void **)&real = dlsym(RTLD_NEXT, name)
 
 ssize_t write(int fd, const void *bytes, size_t n)

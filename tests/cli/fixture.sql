@@ -64,11 +64,12 @@ INSERT INTO attempt (id, job_id, number, runner_id, state, failure, message, com
 
 INSERT INTO metric (attempt_id, name, sequence, step, value) VALUES
     (1, 'throughput', 0, 0, 90.0), (1, 'throughput', 1, 1, 100.0), (1, 'loss', 0, 0, 2.5),
-    (2, 'throughput', 0, 0, 99.0), (2, 'loss', 0, 0, 'NaN');
-INSERT INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90) VALUES
-    (1, 'throughput', 100.0, 1, 100.0, 100.0, 100.0, 100.0, 0.0, 100.0),
-    (1, 'loss', 2.5, 1, 2.5, 2.5, 2.5, 2.5, 0.0, 2.5),
-    (2, 'throughput', 99.0, 1, 99.0, 99.0, 99.0, 99.0, 0.0, 99.0),
-    (2, 'loss', 'NaN', 1, NULL, NULL, NULL, NULL, NULL, NULL),
-    (3, 'throughput', 50.0, 1, 50.0, 50.0, 50.0, 50.0, 0.0, 50.0),
-    (9, 'throughput', 1.0, 1, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0);
+    (2, 'throughput', 0, 0, 99.0), (2, 'loss', 0, 0, NULL);
+INSERT INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90, not_finite,
+                     reported) VALUES
+    (1, 'throughput', 100.0, 1, 100.0, 100.0, 100.0, 100.0, 0.0, 100.0, 0, 2),
+    (1, 'loss', 2.5, 1, 2.5, 2.5, 2.5, 2.5, 0.0, 2.5, 0, 1),
+    (2, 'throughput', 99.0, 1, 99.0, 99.0, 99.0, 99.0, 0.0, 99.0, 0, 1),
+    (2, 'loss', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1),
+    (3, 'throughput', 50.0, 1, 50.0, 50.0, 50.0, 50.0, 0.0, 50.0, 0, 1),
+    (9, 'throughput', 1.0, 1, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0, 1);

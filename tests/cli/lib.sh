@@ -19,7 +19,7 @@
 # Running:   run_meshsweep ARGS            run_command COMMAND ARGS
 #            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
 #            signal_command NAME           wait_command
-#            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h; need_fault_points first
+#            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h (need_fault_points)
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
 #            expect_stdout TEXT            expect_stdout_contains TEXT        expect_stdout_matches REGEX
 #            expect_stdout_lacks TEXT      expect_no_stdout                   expect_any_stdout
@@ -187,6 +187,15 @@ run_killed()
     run_command env MESHSWEEP_FAULT="$point" bash -c '"$@"; exit $?' run "$meshsweep" "$@"
 }
 
+# One run that says nothing; expects the status.
+run_silently() # STATUS ARGS
+{
+    run_meshsweep run --progress none "${@:2}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_no_stderr
+}
+
 # Its signal dispositions are those of a command started by hand: in the background SIGINT would be ignored.
 start_command()
 {
@@ -293,8 +302,9 @@ case_environment()
     ! type -P nvidia-smi >/dev/null || hidden=CUDA_VISIBLE_DEVICES=
     # shellcheck disable=SC2086 # one word or none
     env -i PATH="$build_dir:$PATH" HOME="$PWD" LC_ALL=C TMPDIR="$PWD" abs_top_builddir="$build_dir" \
-        MESHSWEEP_FULL="${MESHSWEEP_FULL-}" $hidden \
+        MESHSWEEP_FULL="${MESHSWEEP_FULL-}" $hidden ${SEED:+SEED="$SEED"} ${POINTS:+POINTS="$POINTS"} \
         ${MESHSWEEP_SHARED_DATA:+MESHSWEEP_SHARED_DATA="$MESHSWEEP_SHARED_DATA"} \
+        ${MESHSWEEP_DEEPSPEED_SOURCE:+MESHSWEEP_DEEPSPEED_SOURCE="$MESHSWEEP_DEEPSPEED_SOURCE"} \
         ASAN_OPTIONS="${ASAN_OPTIONS-}" UBSAN_OPTIONS="${UBSAN_OPTIONS-}" LSAN_OPTIONS="${LSAN_OPTIONS-}" "$@"
 }
 

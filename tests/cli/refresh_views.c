@@ -1,7 +1,7 @@
 /* Makes the views results and ranking of a database that the sqlite3 shell made: refresh_views DATABASE */
 #include <stdio.h>
 
-#include "store/result_views.h"
+#include "results/views.h"
 
 int main(int argc, char **argv)
 {

@@ -26,7 +26,9 @@ free_ports()
 {
     local first
     for ((first = 20000 + RANDOM % 8000; ; first = 20000 + RANDOM % 8000)); do
-        if ! ss -Htln 2>/dev/null | awk -v first="$first" '{ n = split($4, a, ":"); p = a[n]; if (p >= first && p < first + 6) found = 1 } END { exit !found }'; then
+        if ! ss -Htln 2>/dev/null | awk -v first="$first" '
+            { n = split($4, a, ":"); p = a[n]; if (p >= first && p < first + 6) found = 1 }
+            END { exit !found }'; then
             echo "$first"
             return
         fi
@@ -69,7 +71,8 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 ReturnToService=2
 SchedulerType=sched/builtin
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=1,sched_interval=1,sched_max_job_start=0,default_queue_depth=1000
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=1,sched_interval=1,sched_max_job_start=0,\
+default_queue_depth=1000
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none
@@ -89,8 +92,9 @@ END
         echo "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO"
     } >"$slurm_dir"/slurm.conf
     export SLURM_CONF=$slurm_dir/slurm.conf PATH=$PATH:/usr/sbin
-    munged --force --key-file="$slurm_dir"/munge/key --socket="$slurm_dir"/munge/sock --pid-file="$slurm_dir"/munge/pid \
-        --log-file="$slurm_dir"/munge/log --seed-file="$slurm_dir"/munge/seed 2>/dev/null
+    munged --force --key-file="$slurm_dir"/munge/key --socket="$slurm_dir"/munge/sock \
+        --pid-file="$slurm_dir"/munge/pid --log-file="$slurm_dir"/munge/log --seed-file="$slurm_dir"/munge/seed \
+        2>/dev/null
     chmod 755 "$slurm_dir"/munge
     slurmctld -c 2>/dev/null
     for n in 1 2 3 4; do
@@ -131,7 +135,8 @@ step_pids() # [NODE]
     local file
     grep -lszx "SLURM_CONF=$slurm_dir/slurm.conf" /proc/[0-9]*/environ 2>/dev/null | while read -r file; do
         if [ -z "${1-}" ] || grep -qszx "SLURMD_NODENAME=$1" "$file" 2>/dev/null; then
-            if grep -qsz '^SLURM_JOB_ID=' "$file" 2>/dev/null || grep -qsa '^slurmstepd' "${file%environ}cmdline" 2>/dev/null; then
+            if grep -qsz '^SLURM_JOB_ID=' "$file" 2>/dev/null ||
+                grep -qsa '^slurmstepd' "${file%environ}cmdline" 2>/dev/null; then
                 file=${file#/proc/}
                 echo "${file%/environ}"
             fi

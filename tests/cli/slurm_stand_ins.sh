@@ -5,6 +5,7 @@
 #   stand_ins                 makes them, first in PATH
 #   slurm/job.N               the script of job N (from 1); slurm/rc.N.I what its task I exited with
 #   slurm/state               "STATE|REASON|NODES" for every task, in place of what it does; slurm/state.N for one job's
+#   slurm/removed             tasks ("1_0") that the queue knows no longer
 #   slurm/absent              the queue knows no job; slurm/silent: the controller does not answer
 #   slurm/account             "STATE|CODE" for every task, told by sacct; without it accounting is disabled
 #   slurm/completions         the completion log
@@ -58,7 +59,13 @@ for job in job.*; do
     [ -f "$job" ] || continue
     n=${job#job.}
     comment=$(sed -n 's/^#SBATCH --comment="\(.*\)"$/\1/p' "$job")
-    for i in $(seq 0 "$(sed -n 's/^#SBATCH --array=0-//p' "$job")"); do
+    last=$(sed -n 's/^#SBATCH --array=0-//p' "$job")
+    if [ "$(grep -c "^${n}_" removed 2>/dev/null)" -gt "$last" ]; then
+        echo "$n|N/A|CANCELLED|None||$comment"
+        continue
+    fi
+    for i in $(seq 0 "$last"); do
+        ! grep -qx "${n}_$i" removed 2>/dev/null || continue
         state="RUNNING|None|n$i"
         if [ -f "state.$n" ]; then
             state=$(cat "state.$n")
@@ -101,9 +108,20 @@ done
 END
     stand_in scontrol <<'END'
 case $2 in
-config) [ ! -f completions ] || printf 'JobCompLoc              = %s\nJobCompType             = jobcomp/filetxt\n' "$PWD/completions" ;;
+config)
+    [ ! -f completions ] ||
+        printf 'JobCompLoc              = %s\nJobCompType             = jobcomp/filetxt\n' "$PWD/completions"
+    ;;
 hostnames) echo "$3" | tr , '\n' ;;
-job) cat allocation ;;
+job)
+    case $3 in
+    -o)
+        code=$(cat "rc.$(echo "$4" | tr _ .)") || exit 1
+        [ "$code" -le 128 ] && echo "JobId=1 ExitCode=$code:0" || echo "JobId=1 ExitCode=0:$((code - 128))"
+        ;;
+    *) cat allocation ;;
+    esac
+    ;;
 esac
 END
     stand_in srun <<'END'
@@ -167,10 +185,25 @@ END
     } >sweep.toml
 }
 
+run_at_slurm()
+{
+    run_meshsweep run --executor slurm --progress none "$@"
+}
+
+# How the attempts ended: "class|message" each.
+# shellcheck disable=SC2034 # of the files that source this one
+ends="SELECT coalesce(failure, state), message FROM attempt ORDER BY id"
+
+jobs_submitted()
+{
+    find slurm -name 'job.*' | wc -l
+}
+
 # Of two nodes, uneven ones.
 in_allocation()
 {
-    echo "JobId=1 NodeList=n[1-2]   Nodes=n1 CPU_IDs=0-7 Mem=800 GRES=gpu:4(IDX:0-3)   Nodes=n2 CPU_IDs=0-3 Mem=400 GRES=gpu:a100:2(IDX:0-1) MinCPUsNode=1" \
+    echo "JobId=1 NodeList=n[1-2]   Nodes=n1 CPU_IDs=0-7 Mem=800 GRES=gpu:4(IDX:0-3)   Nodes=n2 CPU_IDs=0-3 Mem=400 \
+GRES=gpu:a100:2(IDX:0-1) MinCPUsNode=1" \
         >slurm/allocation
     export SLURM_JOB_ID=1
     sed -i 's/^gpus = false/gpus = true/' sweep.toml

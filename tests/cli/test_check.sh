@@ -6,7 +6,8 @@
 # Of a runner that is not there any more nothing is left in this one.
 quiet_database()
 {
-    fixture_database "UPDATE attempt SET state = 'ok' WHERE id = 8; UPDATE job SET state = 'ok', attempt_id = 8 WHERE id = 7" \
+    fixture_database \
+        "UPDATE attempt SET state = 'ok' WHERE id = 8; UPDATE job SET state = 'ok', attempt_id = 8 WHERE id = 7" \
         "$@"
 }
 
@@ -15,7 +16,8 @@ check_sweep__right__one_line()
     small_sweep sweep.toml
     run_meshsweep check sweep.toml
     expect_status 0
-    expect_stdout_matches '^sweep\.toml: sweep small: 1 cluster_spec, 2 training_spec, 2 parallel_spec, 4 combinations, [0-9]+ rules$'
+    expect_stdout_matches \
+        '^sweep\.toml: sweep small: 1 cluster_spec, 2 training_spec, 2 parallel_spec, 4 combinations, [0-9]+ rules$'
     expect_no_stderr
 }
 
@@ -95,12 +97,24 @@ check_database__files__missing_and_unknown_ones()
     quiet_database "UPDATE attempt SET directory = '0300000000000000/1' WHERE id = 3" \
         "UPDATE attempt SET directory = '0400000000000000/1' WHERE id = 4"
     mkdir -p results.db.d/0300000000000000/1 results.db.d/0300000000000000/2 results.db.d/slots
+    echo "kept" >results.db.d/0300000000000000/2/output.log
     run_meshsweep check -d results.db
     expect_status 1
     expect_stdout "attempts whose files are gone (1): 0400000000000000/1
   nothing need be done: what they measured is in the database; their logs are lost
 directories that no attempt has (1): 0300000000000000/2
   they may be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d FILE\` moves them aside"
+    expect_no_stderr
+}
+
+# A runner that was killed between making one and recording it leaves such.
+check_database__empty_directories__all_well()
+{
+    quiet_database
+    mkdir -p results.db.d/0300000000000000/2 results.db.d/0300000000000000/3
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout_contains 'results.db: all well'
     expect_no_stderr
 }
 
@@ -115,6 +129,82 @@ check_database__damaged__said_not_crashed()
     expect_status 1
     expect_stdout_contains 'damage that SQLite finds'
     expect_stdout_contains '.recover'
+    expect_no_stderr
+}
+
+flip_byte() # FILE OFFSET
+{
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    printf '%b' "\\0$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+# 20.125 as SQLite stores it, and the end of the output: wherever they stand.
+check_database__flipped_byte_of_a_result__said_of_which_attempt()
+{
+    local pattern offset found=0
+    small_sweep sweep.toml
+    sed -i 's/^name = .*/&\nchecksums = true/' sweep.toml
+    echo 'echo "score: $(($1 * $2)).125"; echo "ended $1 of $2"' >job.sh
+    run_meshsweep run --progress none --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+    for pattern in '\x40\x34\x20\x00\x00\x00\x00\x00' 'ended 1 of 20'; do
+        LC_ALL=C grep -obaUP "$pattern" results.db | cut -d : -f 1 >offsets
+        while read -r offset; do
+            cp results.db flipped.db
+            cp -r results.db.d flipped.db.d
+            flip_byte flipped.db $((offset + 2))
+            run_meshsweep check -d flipped.db
+            expect_status 1
+            # Its index's copy of it is SQLite's to find.
+            expect_stdout_matches \
+                '^attempts that are not as they were recorded \(1\): job 2 attempt 1$|^indexes that do'
+            expect_no_stderr
+            found=$((found + 1))
+        done <offsets
+    done
+    expect "[ $found -ge 8 ]"
+    # Deleted is not changed, and the sweep goes on with sums or without.
+    rm -r "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 2")"
+    sql "DELETE FROM attempt WHERE job_id = 2"
+    sed -i '/checksums/d' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+    expect_sql "1" "SELECT count(*) FROM attempt_sum"
+}
+
+# As a power cut leaves it; one that meshsweep itself has cut says so.
+check_database__cut_log__said()
+{
+    local log
+    small_sweep sweep.toml
+    run_meshsweep run --progress none --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    log=results.db.d/$(sql "SELECT directory FROM attempt WHERE id = 1")/output.log
+    truncate -s 4 "$log"
+    run_meshsweep check -d results.db
+    expect_status 1
+    expect_stdout_contains "attempts whose logs were cut (1): $(sql "SELECT directory FROM attempt WHERE id = 1")"
+    expect_no_stderr
+    printf '…\n[… 5 bytes cut by meshsweep …]\n' >"$log"
+    sql "UPDATE attempt SET log_bytes = 1000000 WHERE id = 1"
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
     expect_no_stderr
 }
 
@@ -138,22 +228,24 @@ repair__nothing_wrong__changes_nothing()
 {
     local before
     quiet_database
-    before=$(sql "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta")
+    before=$(sql "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'")
     run_meshsweep check --repair -d results.db
     expect_status 0
     expect_stdout 'results.db: all well'
     expect_no_stderr
-    expect_sql "$before" "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta"
+    expect_sql "$before" "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'"
     expect_no_file results.db.d
 }
 
 repair__states_rows_and_schema__said_and_right_again()
 {
-    quiet_database "UPDATE job SET attempt_id = NULL WHERE id IN (1, 2)" "UPDATE job SET failure = 'hang' WHERE id = 4" \
+    quiet_database "UPDATE job SET attempt_id = NULL WHERE id IN (1, 2)" \
+        "UPDATE job SET failure = 'hang' WHERE id = 4" \
         "UPDATE job SET attempt_id = 1 WHERE id = 5"
     sqlite3 results.db "PRAGMA foreign_keys = OFF; UPDATE attempt SET runner_id = 77 WHERE id = 9;
         PRAGMA ignore_check_constraints = ON; UPDATE attempt SET failure = NULL WHERE id = 6;
-        DELETE FROM attempt WHERE id = 2; UPDATE job SET state = 'pending' WHERE id = 2; UPDATE job SET state = 'running'
+        DELETE FROM attempt WHERE id = 2; UPDATE job SET state = 'pending' WHERE id = 2;
+        UPDATE job SET state = 'running'
         WHERE id = 2; UPDATE job SET state = 'ok' WHERE id = 2; UPDATE sweep SET jobs = 99 WHERE id = 1;
         DELETE FROM meta; DROP TRIGGER job_state; DROP INDEX job_failed"
     run_meshsweep check --repair -d results.db
@@ -191,7 +283,8 @@ repair__index_that_lies__made_again()
     sql "SELECT 'INSERT INTO sqlite_schema VALUES (' || quote(type) || ',' || quote(name) || ',' || quote(tbl_name) ||
         ',' || rootpage || ',' || quote(sql) || ')' FROM sqlite_schema WHERE name = 'job_failed'" >back
     sqlite3 results.db "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'job_failed'"
-    sqlite3 results.db "UPDATE job SET failure = 'exit', attempt_id = 6 WHERE id = 4; UPDATE attempt SET job_id = 4, number = 7 WHERE id = 6;
+    sqlite3 results.db "UPDATE job SET failure = 'exit', attempt_id = 6 WHERE id = 4;
+        UPDATE attempt SET job_id = 4, number = 7 WHERE id = 6;
         UPDATE job SET attempt_id = 7 WHERE id = 5; UPDATE attempt SET job_id = 5, number = 7 WHERE id = 7;
         UPDATE job SET state = 'pending', failure = NULL WHERE id = 6"
     sqlite3 results.db "PRAGMA writable_schema = ON; $(cat back)"
@@ -216,7 +309,8 @@ repair__directories__moved_aside_or_removed()
     echo "kept" >results.db.d/0300000000000000/2/output.log
     run_meshsweep check --repair -d results.db
     expect_status 0
-    expect_stdout_matches '^repaired: directories that no attempt has \(2\): 0300000000000000/[23], 0300000000000000/[23]$'
+    expect_stdout_matches \
+        '^repaired: directories that no attempt has \(2\): 0300000000000000/[23], 0300000000000000/[23]$'
     expect_stdout_contains 'results.db: all well'
     expect_no_stderr
     expect_file_contains results.db.d/orphans/0300000000000000-2.2/output.log kept
@@ -233,7 +327,8 @@ repair__open_attempts__left_to_the_run()
 attempts that are open though no runner is at work (1): job 7 attempt 1
   `meshsweep run` takes them up again'
     expect_no_stderr
-    expect_sql "running|running" "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
+    expect_sql "running|running" \
+        "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
 }
 
 repair__damaged_absent_or_in_use__refused()
@@ -256,7 +351,8 @@ repair__damaged_absent_or_in_use__refused()
     run_meshsweep check --repair -d results.db
     expect_status 1
     expect_no_stdout
-    expect_stderr 'meshsweep: database results.db: SQLite finds it damaged, so nothing was repaired; `meshsweep check -d results.db` says what is wrong and what to do'
+    expect_stderr 'meshsweep: database results.db: SQLite finds it damaged, so nothing was repaired; `meshsweep check '\
+'-d results.db` says what is wrong and what to do'
     expect_sql "" "SELECT attempt_id FROM job WHERE id = 1"
 }
 

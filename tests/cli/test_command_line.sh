@@ -39,6 +39,7 @@ version__asked__tool_and_libraries()
     expect_status 0
     expect_stdout_matches '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$'
     expect_stdout_matches '^SQLite 3\.'
+    expect_stdout_matches '^toml\+\+ [0-9]+\.[0-9]+\.[0-9]+$'
     expect_no_stderr
 }
 
@@ -78,7 +79,25 @@ option__before_the_command__taken()
 # What a terminal of this size would get.
 run_in_terminal() # [NAME=VALUE...]: runs $line
 {
-    run_command env TERM=xterm "$@" script -qec "stty cols 120; $line" /dev/null
+    run_command env TERM=xterm PATH="$PATH:$build_dir" "$@" script -qec "stty cols 120; $line" /dev/null
+}
+
+dumb_terminal__nothing_written_over()
+{
+    local line="meshsweep run; meshsweep status --watch" esc=$'\x1b'
+    type -P script >/dev/null || skip "there is no script"
+    small_sweep sweep.toml
+    run_in_terminal TERM=dumb
+    expect_status 0
+    expect_stdout_contains '4/4 done (100%)'
+    expect_stdout_contains 'total  4'
+    expect_stdout_lacks "$esc"
+    expect_no_stderr
+    rm -rf results.db*
+    run_in_terminal
+    expect_status 0
+    expect_stdout_contains "${esc}[K"
+    expect_no_stderr
 }
 
 color__when__shown()

@@ -19,7 +19,8 @@ paired_database()
              (14, 'parallel_spec', randomblob(16), '{\"micro_batch\":1,\"zero_stage\":3}')" \
         "INSERT INTO job (key, sweep_id, rank, model_id, parallel_id, derived, state, failure, attempt_id)
              SELECT randomblob(16), 2, 0, m.id, p.id, '{\"global_batch\":64}',
-                 iif(p.id = 14 AND m.id > 6, 'failed', 'ok'), iif(p.id = 14 AND m.id > 6, 'oom', NULL), 100 * m.id + p.id
+                 iif(p.id = 14 AND m.id > 6, 'failed', 'ok'), iif(p.id = 14 AND m.id > 6, 'oom', NULL),
+                 100 * m.id + p.id
              FROM spec AS m CROSS JOIN spec AS p WHERE m.kind = 'model' AND p.kind = 'parallel_spec'" \
         "INSERT INTO attempt (id, job_id, number, runner_id, state, failure)
              SELECT attempt_id, id, 1, 1, state, failure FROM job" \
@@ -35,9 +36,11 @@ compare__one_is_faster__says_by_how_much()
     run_meshsweep compare --by zero_stage=0,1
     expect_status 0
     expect_no_stderr
-    expect_stdout_contains 'throughput (higher is better) by zero_stage: pairs equal in everything else and in the global batch'
+    expect_stdout_contains \
+        'throughput (higher is better) by zero_stage: pairs equal in everything else and in the global batch'
     expect_stdout_contains '1 against 0: 8 pairs ran on both sides'
-    expect_stdout_contains '  ratio: median 1.11, 95 % interval 1.105 to 1.12; smallest 1.1, quartiles 1.107 and 1.12, largest 1.12'
+    expect_stdout_contains \
+        '  ratio: median 1.11, 95 % interval 1.105 to 1.12; smallest 1.1, quartiles 1.107 and 1.12, largest 1.12'
     expect_stdout_contains '  1 is higher by 11 %: better'
 }
 
@@ -69,7 +72,7 @@ compare__another_global_batch__no_pair()
     expect_status 0
     expect_no_stderr
     expect_stdout_contains '1 against 0: 3 pairs ran on both sides'
-    expect_stdout_contains '  cannot be told apart: it takes 6 pairs'
+    expect_stdout_contains '  too few pairs: 3 of 6 that it takes to tell a difference from chance'
 }
 
 compare__json__the_same_for_programs()
@@ -97,8 +100,8 @@ compare__whole_models__by_their_names()
 
 compare__values_without_a_ratio__said()
 {
-    paired_database "UPDATE summary SET value = 'NaN' WHERE attempt_id = 112" \
-        "UPDATE summary SET value = -1.0 WHERE attempt_id = 212" "UPDATE summary SET value = 9e999 WHERE attempt_id = 312"
+    paired_database "UPDATE summary SET value = NULL WHERE attempt_id = 112" \
+        "UPDATE summary SET value = -1.0 WHERE attempt_id = 212" "UPDATE summary SET value = 0.0 WHERE attempt_id = 312"
     run_meshsweep compare --by zero_stage=0,1
     expect_status 0
     expect_no_stderr
@@ -200,11 +203,13 @@ END
     expect_stderr_contains "meshsweep: the winner's global batch is 8, and other jobs have 16: compare at an equal one"
     run_meshsweep compare --by micro_batch
     expect_status 0
-    expect_stdout_contains 'rate (higher is better) by micro_batch: pairs equal in everything else and in the global batch'
+    expect_stdout_contains \
+        'rate (higher is better) by micro_batch: pairs equal in everything else and in the global batch'
     expect_no_stderr
     run_meshsweep compare --by global_batch
     expect_status 0
-    expect_stdout_contains 'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different work'
+    expect_stdout_contains \
+        'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different work'
     expect_no_stderr
     # Where nothing says it, it may follow the micro-batch.
     sed -i '/^global_batch/d' sweep.toml
@@ -214,8 +219,93 @@ END
     expect_no_stderr
     run_meshsweep compare --by micro_batch
     expect_status 0
-    expect_stdout_contains 'by micro_batch: pairs equal in everything else; no key says the global batch, which may differ'
+    expect_stdout_contains \
+        'by micro_batch: pairs equal in everything else; no key says the global batch, which may differ'
     expect_no_stderr
+}
+
+# tp, dp and gas move together; the micro-batch need not. A higher tp is better, a larger micro-batch worse.
+tied_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["sh", "-c", "echo rate $((100 + 10 * {tp} - {micro_batch} * 3 + {layers}))"]
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+[model]
+layers = [1, 2, 3, 4, 5, 6]
+[training_spec]
+global_batch = 16
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 4
+[parallel_spec]
+tp = [1, 2]
+dp = [2, 4]
+micro_batch = [1, 2]
+gas = [2, 4, 8]
+[derive]
+batch = "micro_batch * dp * gas"
+[[rule]]
+name = "world"
+require = "tp * dp = gpus"
+[[rule]]
+name = "batch"
+require = "batch = global_batch"
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+free__keys_that_must_follow__found_and_said()
+{
+    tied_sweep
+    run_meshsweep compare --by tp
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'by tp: too few pairs differ in it alone (0 of 6), so it is best against best, free to \
+differ: dp, gas (tied to it by rules and derived keys): pairs equal in everything else'
+    expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
+    run_meshsweep compare --by tp --free gas,dp
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'by tp, best against best, free to differ: gas, dp: pairs equal in everything else'
+    expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
+    # The micro-batch, too: the best of either side is one with 1.
+    run_meshsweep compare --by tp --free gas,dp,micro_batch --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout c.json
+    expect_sql '6|1.0926|0|3' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.comparisons[0].pairs',
+        round(max(r.value), 4), j->>'\$.free_was_found', json_array_length(j, '\$.free')
+        FROM c, json_each(j, '\$.comparisons[0].ratios') AS r"
+    run_meshsweep report -o report.html
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect "grep -q 'dp (too few pairs: 0 of 6) with gas, tp' report.html"
+}
+
+free__wrong__one_sentence()
+{
+    tied_sweep
+    run_meshsweep compare --by tp --free ''
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'no two jobs differ in it alone'
+    run_meshsweep compare --by tp --free dpp
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --free dpp: there is no such key'
+    run_meshsweep compare --by tp --free tp
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --free tp: it is compared by'
 }
 
 run_cases "$@"

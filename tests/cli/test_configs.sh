@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Every file in configs/ is planned and checked, and the quickstart is run: interrupted once, gone on with, won by something.
+# Every file in configs/ is planned and checked, and the quickstart is run: interrupted once, gone on with, won by
+# something.
 . "$(dirname "$0")/lib.sh"
 
 every_file__is_planned_and_right()
 {
     local file models
-    for file in "$source_dir"/configs/*.toml; do
+    for file in "$source_dir"/configs/*.toml "$source_dir"/configs/cookbook/*.toml; do
         models=''
         ! grep -q '^\[model_space\]' "$file" || models=--search-model
         # shellcheck disable=SC2086 # an option or none
@@ -29,11 +30,27 @@ every_file__is_planned_and_right()
     expect "! ls | grep results"
 }
 
+# What each file of the cookbook shows of a log is read: a job that prints it has the objective.
+cookbook__lines_that_it_shows__are_read()
+{
+    local file
+    for file in "$source_dir"/configs/cookbook/*.toml; do
+        rm -rf results.db*
+        run_meshsweep run -c "$file" --limit 1 --progress none -- sed -n 's/^# //p' "$file"
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        # Without the objective it would be a failure.
+        expect_sql 1 "SELECT count(*) FROM attempt WHERE state = 'ok'"
+    done
+}
+
 every_profile__is_read()
 {
     local file
     for file in "$source_dir"/configs/profiles/*.toml; do
-        printf 'profile = "%s"\n[job]\ncommand = ["true"]\n[training_spec]\nx = 1\n' "$(basename "$file" .toml)" >sweep.toml
+        printf 'profile = "%s"\n[job]\ncommand = ["true"]\n[training_spec]\nx = 1\n' "$(basename "$file" .toml)" \
+            >sweep.toml
         run_meshsweep plan --json
         expect_status 0
         expect_stdout_matches '"jobs":[[:space:]]*1'
@@ -58,7 +75,8 @@ analyses_of_it()
     done
 }
 
-# The lines of README.md for other tools, with what Python has of its own: pandas reads the same through the same modules.
+# The lines of docs/database.md for other tools, with what Python has of its own: pandas reads the same through the same
+# modules.
 other_programs_read_it()
 {
     type -P python3 >/dev/null || return 0
@@ -83,7 +101,8 @@ quickstart__interrupted_and_gone_on_with__has_a_winner()
     sed 's/--steps=[0-9]*/--steps=6/' "$config" >quickstart.toml
     expect "! cmp -s quickstart.toml '$config'"
     start_meshsweep run -c quickstart.toml --progress none
-    wait_until "[ \"\$(sql \"SELECT count(*) >= 3 FROM job WHERE state <> 'pending' AND state <> 'running'\" 2>/dev/null)\" = 1 ]" 60
+    wait_until "[ \"\$(sql \"SELECT count(*) >= 3 FROM job WHERE state <> 'pending'
+        AND state <> 'running'\" 2>/dev/null)\" = 1 ]" 60
     signal_command INT
     wait_command
     expect_status 130

@@ -2,15 +2,6 @@
 # The database file: whose it is, who may write it, who reads meanwhile, and what becomes of it when things go wrong.
 . "$(dirname "$0")/lib.sh"
 
-# One run without a word about it; expects the status.
-run_silently() # STATUS ARGS
-{
-    run_meshsweep run --progress none "${@:2}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_no_stderr
-}
-
 # A run that is refused: the status and the sentence.
 expect_refused() # STATUS SENTENCE ARGS
 {
@@ -131,7 +122,8 @@ database__of_another_kind__refused_and_left_alone()
     sqlite3 -batch newer.db 'PRAGMA user_version = 99'
     before=$(md5sum ./*.db)
     for file in text noise; do
-        expect_refused 1 "database $file.db: file is not a database: it is not a SQLite database; name another file with -d" \
+        expect_refused 1 \
+            "database $file.db: file is not a database: it is not a SQLite database; name another file with -d" \
             run -d "$file.db"
     done
     expect_refused 1 'database other.db: it belongs to another program; name another file with -d' run -d other.db
@@ -140,10 +132,12 @@ database__of_another_kind__refused_and_left_alone()
         run_meshsweep "$file" -d newer.db
         expect_status 1
         expect_no_stdout
-        expect_stderr_matches "^meshsweep: database newer.db: its schema version 99 is newer than this program's [0-9]+; use a newer meshsweep$"
+        expect_stderr_matches "^meshsweep: database newer.db: its schema version 99 is newer than this program's \
+[0-9]+; use a newer meshsweep$"
     done
     expect "[ \"\$(md5sum ./*.db)\" = '$before' ]"
-    expect "[ \"\$(ls -d *.db*)\" = \"\$(printf '%s\n' newer.db noise.db other.db results.db results.db.d results.db.lock text.db)\" ]"
+    expect "[ \"\$(ls -d *.db*)\" = \"\$(printf '%s\n' newer.db noise.db other.db results.db results.db.d \
+results.db.lock text.db)\" ]"
 }
 
 database__empty_file__is_filled()
@@ -216,7 +210,8 @@ database__in_a_read_only_directory__read_but_not_run()
     run_read_only place -- run -c place/sweep.toml -d place/results.db
     expect_status 1
     expect_no_stdout
-    expect_stderr_matches '^meshsweep: database place/results.db: cannot make the lock file .*/place/results.db.lock: (Read-only file system|Permission denied)$'
+    expect_stderr_matches '^meshsweep: database place/results.db: cannot make the lock file .*/place/results.db.lock: '\
+'(Read-only file system|Permission denied)$'
     expect_sql 4 "SELECT count(*) FROM job" place/results.db
 }
 
@@ -227,7 +222,8 @@ database__read_only_file__not_run()
     run_read_only results.db -- run
     expect_status 1
     expect_no_stdout
-    expect_stderr_contains 'meshsweep: database results.db: attempt to write a readonly database: it cannot be written; check its permissions and those of its directory'
+    expect_stderr_contains 'meshsweep: database results.db: attempt to write a readonly database: it cannot be '\
+'written; check its permissions and those of its directory'
     run_read_only results.db -- results --columns job --format csv
     expect_status 0
     expect_stdout $'job\r\n1\r\n2\r\n3\r\n4\r'
@@ -257,7 +253,8 @@ second_runner__refused_with_the_name_of_the_first()
 {
     local held
     start_beside
-    held="another runner holds it .process $runner on [^ ]+ since 20..-..-..T..:..:..\\....Z.; wait for it or stop it, then start again"
+    held="another runner holds it .process $runner on [^ ]+ since 20..-..-..T..:..:..\\....Z.; wait for it or stop it, \
+then start again"
     ln -s results.db link.db
     run_meshsweep run
     expect_status 1
@@ -288,9 +285,11 @@ second_runner__lock_removed_or_database_copied__refused()
 {
     local sentence
     start_beside
-    sentence="process $runner is at work on this database, or on the one that this is a copy of; wait for it or stop it, then start again"
+    sentence="process $runner is at work on this database, or on the one that this is a copy of; wait for it or stop \
+it, then start again"
     rm results.db.lock
-    expect_refused 1 "$sentence" run --progress none
+    expect_refused 1 "database results.db: another runner holds this file, under another name (a hard link, another \
+mount) or since its lock was removed; wait for it or stop it, then start again" run --progress none
     sqlite3 -batch results.db "VACUUM INTO 'copy.db'"
     expect_refused 1 "$sentence" run --progress none -d copy.db
     end_beside
@@ -330,6 +329,33 @@ writer__in_the_middle_of_a_change__waited_for()
     expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1"
 }
 
+# Where the journal is a rollback journal, as on NFS, a reader holds up what the runner commits, for longer than
+# SQLite waits by itself. What is written by then is not lost, and the job that runs on is not ended.
+reader__for_longer_than_sqlite_waits__commit_tried_again()
+{
+    waiting_sweep
+    # shellcheck disable=SC2034 # for start_command
+    start_command env LD_PRELOAD="$build_dir/tests/cli/disturb.so" DISTURB_FILE_SYSTEM=26985 \
+        ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" "$meshsweep" run --progress none
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+    expect_sql delete "PRAGMA journal_mode"
+    mkfifo words
+    sqlite3 -batch results.db <words >/dev/null &
+    exec 9>words
+    printf '.timeout 5000\nBEGIN;\nSELECT count(*) FROM job;\n.shell touch reading\n' >&9
+    wait_until "[ -e reading ]" 20
+    touch go
+    wait_until "grep -q 'another program holds the database locked' .stderr" 40
+    echo 'COMMIT;' >&9
+    exec 9>&-
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'another program holds the database locked; until it lets go nothing is started or recorded'
+    expect_stderr_lacks 'close it and start again'
+    expect_sql "ok|4|4" "SELECT state, count(*), max(id) FROM attempt GROUP BY 1"
+}
+
 # --- taken away during a run ---
 
 # The run ends with a sentence; what was recorded is in FILE, and a run on it goes on.
@@ -338,7 +364,8 @@ expect_saved() # FILE
     wait_command
     expect_status 1
     expect_no_stdout
-    expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; what it held is saved in $1: put that in its place and start again"
+    expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; what it held is \
+saved in $1: put that in its place and start again"
     expect_sql "ok" "PRAGMA integrity_check" "$1"
     expect_sql 4 "SELECT count(*) FROM job" "$1"
     mv "$1" results.db
@@ -411,6 +438,61 @@ job_files__of_ok_and_failed_jobs__are_their_owners_alone()
     expect "[ \"\$(find results.db.d -name output.log -printf '%m\n' | sort | uniq -c | xargs)\" = '4 600' ]"
 }
 
+# Modes of the database, of what stands beside it and of what is made for the attempts.
+modes()
+{
+    find results.db results.db.d ! -path '*/slots*' -printf '%m %f\n' | sed 's/ [0-9a-f]\{16\}$/ KEY/' | sort -u | xargs
+}
+
+database__made_by_any_command__is_its_owners_alone()
+{
+    local alone='600 output.log 600 results.db 700 1 700 KEY 700 results.db.d'
+    small_sweep sweep.toml
+    echo 'echo "score: 1"; [ "$1" = 1 ]' >job.sh
+    umask 0
+    run_silently 3
+    expect "[ \"\$(modes)\" = '$alone' ]"
+    run_meshsweep merge results.db -o all.db
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "[ \"\$(stat -c %a all.db)\" = 600 ]"
+    # What a person has decided stays.
+    chmod 640 results.db
+    run_silently 3
+    expect "[ \"\$(stat -c %a results.db)\" = 640 ]"
+}
+
+database__shared__readable_as_the_umask_lets()
+{
+    small_sweep sweep.toml
+    echo 'echo "score: 1"; [ "$1" = 1 ]' >job.sh
+    umask 022
+    run_silently 3
+    sed -i 's/^name = "small"/&\nshare = true/' sweep.toml
+    run_silently 3 --retry-failed
+    expect "[ \"\$(stat -c %a results.db)\" = 644 ]"
+    rm -r results.db*
+    run_silently 3
+    expect "[ \"\$(modes)\" = '644 output.log 644 results.db 755 1 755 KEY 755 results.db.d' ]"
+    rm -r results.db*
+    umask 027
+    run_silently 3
+    expect "[ \"\$(modes)\" = '640 output.log 640 results.db 750 1 750 KEY 750 results.db.d' ]"
+}
+
+exports__under_a_strict_umask__keep_to_it()
+{
+    small_sweep sweep.toml
+    run_silently 0
+    umask 077
+    run_meshsweep export --all -o all.csv
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect "[ \"\$(stat -c %a all.csv)\" = 600 ]"
+}
+
 # --- the disk is full ---
 
 disk__full_during_a_run__said_and_gone_on_from()
@@ -443,43 +525,52 @@ END
         ' "$meshsweep"
     expect_status 0
     expect_stdout $'first 1\nsecond 1\nthird 0\nok\n80|80|80'
-    expect_stderr "meshsweep: database small/results.db: database or disk is full: the disk is full; free some space and start again: nothing recorded is lost
-meshsweep: database small/results.db: database or disk is full: the disk is full; free some space and start again: nothing recorded is lost"
+    expect "[ \"\$(grep -c 'database small/results.db: database or disk is full: the disk is full; free some space \
+and start again: nothing recorded is lost' .stderr)\" = 2 ]"
+    expect_any_stderr
     expect "grep -qE '^ok.[1-9][0-9]*$' held"
 }
 
 # What a job wrote to a full disk is cut off: a value that is missing, or made of some of the samples, is no verdict.
+# The run
+# pauses until there is room.
 disk__of_the_output_full__is_lost_and_no_verdict()
 {
     [ "$(id -u)" = 0 ] || skip "only root can make a small file system"
-    unshare -m sh -c 'mkdir -p probe && mount -t tmpfs -o size=1m none probe' 2>/dev/null ||
+    unshare -m sh -c 'mkdir -p probe && mount -t tmpfs -o size=2m none probe' 2>/dev/null ||
         skip "no small file system can be made here"
     small_sweep sweep.toml
-    printf '[retry]\nlost = 2\nbackoff = "1ms"\n' >>sweep.toml
+    printf '[local]\ngive_up = "10ms"\n' >>sweep.toml
     cat >job.sh <<'END'
 echo "score: $(($1 * $2))"
-head -c 600000 /dev/zero | tr '\0' x
+head -c 1200000 /dev/zero | tr '\0' x
 echo
 echo "score: $(($1 * $2))"
 exit $(($1 - 1))
 END
     mkdir -p results.db.d
-    run_command unshare -m sh -c '
-        mount -t tmpfs -o size=1m,mode=700 none results.db.d || exit
+    run_command unshare -m bash -c '
+        mount -t tmpfs -o size=2m,mode=700 none results.db.d || exit
         "$0" run --progress none
         echo "first $?"
         cp results.db full.db
+        sed -i "s/give_up.*/give_up = \"30s\"/" sweep.toml
+        "$0" run --progress none 2>errors &
+        until grep -q paused: errors; do sleep 0.05; done
         mount -o remount,size=20m results.db.d
-        "$0" run --progress none --retry-failed
+        wait $!
         echo "second $?"
         ' "$meshsweep"
     expect_status 0
-    expect_stdout $'first 3\nsecond 3'
-    expect_no_stderr
+    expect_stdout $'first 5\nsecond 3'
+    expect_stderr_contains 'given up: the host cannot run jobs: the disk of its output is full: what it reported '\
+'may be cut off'
+    expect_file_contains errors 'jobs can be run again, after '
     expect_sql "ok||
-failed|lost|the disk of its output is full: what it reported may be cut off; free some space, then run with --retry-failed" \
+failed|lost|the disk of its output is full: what it reported may be cut off" \
         "SELECT DISTINCT state, failure, message FROM attempt ORDER BY id" full.db
-    expect_sql "1|7" "SELECT sum(state = 'ok'), count(*) FROM attempt" full.db
+    expect_sql "1|1|0" "SELECT sum(state = 'ok'), count(*) > 1, (SELECT count(*) FROM job WHERE state = 'failed') \
+FROM attempt" full.db
     # Half of the jobs succeed, the others fail of themselves.
     expect_sql "ok||2
 failed|exit|2" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1 DESC"

@@ -26,8 +26,8 @@ deberta()
   "optimizer": { "type": "AdamW", "params": { "lr": "auto", "betas": "auto", "eps": "auto", "weight_decay": "auto" } },
   "scheduler": { "type": "WarmupLR",
     "params": { "warmup_min_lr": "auto", "warmup_max_lr": "auto", "warmup_num_steps": "auto" } },
-  "autotuning": { "enabled": true, "start_step": 5, "end_step": 10, "num_nodes": 1, "num_gpus": [2, 4], "metric": "latency",
-    "arg_mappings": { "train_micro_batch_size_per_gpu": "per_device_train_batch_size" } }
+  "autotuning": { "enabled": true, "start_step": 5, "end_step": 10, "num_nodes": 1, "num_gpus": [2, 4],
+    "metric": "latency", "arg_mappings": { "train_micro_batch_size_per_gpu": "per_device_train_batch_size" } }
 }
 END
     : >run_glue.py
@@ -66,21 +66,25 @@ deberta_example__two_and_four_gpus__latency_made_small()
     expect_sql '2|0.0332755|4
 4|0.0362755|4' "SELECT num_devices_per_host, latency, count FROM results AS r JOIN job AS j ON j.id = r.job
         JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = 'latency' ORDER BY 1"
-    expect_file_contains autotuning_results/summary.txt '| global       |               2 |       0.0332755 | z2_tmbspg8_n1g2 |'
+    expect_file_contains autotuning_results/summary.txt \
+        '| global       |               2 |       0.0332755 | z2_tmbspg8_n1g2 |'
     # Nothing of the user's is lost, numbers keep their spelling, and the tuner's own section is gone.
     expect_sql 1 "SELECT json(cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT)) =
         json_set(json_remove(cast(readfile('ds_config.json') AS TEXT), '$.autotuning'),
                  '$.train_micro_batch_size_per_gpu', 8)" :memory:
     expect_file_contains autotuning_results/ds_config_optimal.json '"reduce_bucket_size": 2e8'
     # Both sides agree, and an argument with a blank stays one.
-    expect_file_contains autotuning_results/cmd_optimal.txt "run_glue.py --deepspeed_config $PWD/autotuning_results/ds_config_optimal.json"
-    expect_file_contains autotuning_results/cmd_optimal.txt "--per_device_train_batch_size 8 --learning_rate 13e-6 --output_dir '/tmp/mrpc out'"
+    expect_file_contains autotuning_results/cmd_optimal.txt \
+        "run_glue.py --deepspeed_config $PWD/autotuning_results/ds_config_optimal.json"
+    expect_file_contains autotuning_results/cmd_optimal.txt \
+        "--per_device_train_batch_size 8 --learning_rate 13e-6 --output_dir '/tmp/mrpc out'"
     for file in cmd.txt ds_config.json exp.json metrics.json stdout.log stderr.log; do
         expect_file "autotuning_results/z2_tmbspg8_n1g4/$file"
     done
     expect_file_contains autotuning_results/profile_model_info/model_info.json '"num_params": 1000000000'
     expect_file_contains autotuning_exps/z2_tmbspg8_n1g4.json '"num_gpus": 4'
-    # Again: nothing runs twice, and with another model everything is new (DeepSpeed would take the first one's results).
+    # Again: nothing runs twice, and with another model everything is new (DeepSpeed would take the first one's
+    # results).
     run_meshsweep deepspeed --progress none run_glue.py --deepspeed_config ds_config.json \
         --model_name_or_path microsoft/deberta-v2-xxlarge --task_name mrpc --do_train --max_seq_length 256 \
         --per_device_train_batch_size 4 --learning_rate 13e-6 --output_dir "/tmp/mrpc out" --save_steps 0
@@ -116,7 +120,8 @@ print_config__run_as_a_sweep__the_same_jobs()
 
 run__winner__launched_with_its_status()
 {
-    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
+    plain '"num_gpus": 2' \
+        '"train_micro_batch_size_per_gpu": [1, 2], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
     run_meshsweep deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --mode exit-7
     expect_status 7
     expect_stdout 'training with stage 1, micro-batch 2 on 2 devices'
@@ -124,6 +129,50 @@ run__winner__launched_with_its_status()
     expect_sql 4 "SELECT count(*) FROM attempt WHERE $own"
     # At one global batch: the accumulation follows.
     [ "$(optimal gradient_accumulation_steps)" = 2 ] || fail "accumulation $(optimal gradient_accumulation_steps)"
+}
+
+# An attempt's own ds_config has the engine stop after the profile and write into the attempt's directory.
+winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
+{
+    plain '"num_gpus": 2, "metric": "forward"' \
+        '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}, "steps_per_print": 5'
+    tune train.py --deepspeed ds_config.json --mode train
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    find . -name metrics.json -exec md5sum {} + >before
+    run_meshsweep best --json
+    expect_status 0
+    expect_stdout_contains 'ds_config_train.json'
+    expect_no_stderr
+    sqlite3 :memory: "SELECT json_extract(cast(readfile('.stdout') AS TEXT), '\$.shell')" >shell.sh
+    run_command sh shell.sh
+    expect_status 0
+    expect_stdout_contains 'training with stage 1, micro-batch 1 on 2 devices'
+    expect_stdout_contains 'global_step=5,'
+    expect_no_stderr
+    run_meshsweep best --out winner
+    expect_status 0
+    expect_stdout_contains 'ds_config_train.json'
+    expect_no_stderr
+    expect_file_contains winner/command.sh "--deepspeed $PWD/winner/ds_config.json"
+    cmp winner/ds_config.json autotuning_results/ds_config_optimal.json || fail 'another recipe'
+    run_command winner/command.sh
+    expect_status 0
+    expect_stdout_contains 'training with stage 1, micro-batch 1 on 2 devices'
+    expect_no_stderr
+    run_meshsweep report -o report.html
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains report.html 'ds_config_train.json'
+    md5sum -c before >/dev/null || fail 'a launch wrote into an attempt that has ended'
+    run_meshsweep run -c autotuning_exps/sweep.toml --metric max:throughput --progress none --run-full-experiment
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'launching the winner'
+    expect_sql 1 "SELECT log_tail LIKE 'training with stage 1, micro-batch%' FROM attempt ORDER BY id DESC LIMIT 1"
+    md5sum -c before >/dev/null || fail 'a launch wrote into an attempt that has ended'
 }
 
 all_out_of_memory__nothing_is_optimal_any_more()
@@ -163,8 +212,58 @@ metrics__each_by_old_and_new_name__in_its_direction()
         step) continue ;; # the same of both
         *) best=1 ;;
         esac
-        expect_file_contains "$metric/autotuning_results/ds_config_optimal.json" "\"train_micro_batch_size_per_gpu\": $best"
+        expect_file_contains "$metric/autotuning_results/ds_config_optimal.json" \
+            "\"train_micro_batch_size_per_gpu\": $best"
     done
+}
+
+# What every job would fail of costs one start, with or without the job that asks for model information.
+failures__of_the_command__cost_one_start()
+{
+    local info
+    for info in '' ', "model_info": {"num_params": 1000000000}'; do
+        rm -rf results.db* autotuning_*
+        plain '"num_gpus": 2'"$info" '"zero_optimization": {"stage": "all"}'
+        tune train.py --deepspeed ds_config.json --mode flag
+        expect_status 6
+        expect_no_stdout
+        expect_stderr_contains 'unrecognized arguments: --mode flag'
+        expect_sql 1 "SELECT count(*) FROM attempt"
+        expect "! [ -e autotuning_results/ds_config_optimal.json ]"
+    done
+    plain '"num_gpus": 2' \
+        '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1, 2, 3]}'
+    tune -j 2 train.py --deepspeed ds_config.json --mode flag
+    expect_status 6
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 2 "SELECT count(*) FROM attempt"
+}
+
+# Of a configuration that fails otherwise no other micro-batch is tried, and few others at all.
+failures__alike__few_starts()
+{
+    plain '"num_gpus": 2' '"zero_optimization": {"stage": "all"}'
+    tune train.py --deepspeed ds_config.json --mode fail
+    expect_status 6
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 1 "SELECT count(*) <= 5 FROM attempt"
+}
+
+failures__alike__pause_and_limit()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1]}'
+    tune --pause-after 2 -j 1 train.py --deepspeed ds_config.json --mode fail
+    expect_status 6
+    expect_no_stdout
+    expect_stderr_contains '2 jobs failed alike and none is ok, so that nothing more is started'
+    expect_sql "2" "SELECT count(*) FROM attempt WHERE $own"
+    tune --max-fail 1 -j 1 train.py --deepspeed ds_config.json --mode fail
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "3" "SELECT count(*) FROM attempt WHERE $own"
 }
 
 failures__by_how_they_ended__not_by_the_word_error()
@@ -192,7 +291,7 @@ exit|exit status 1: RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x5
 timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt WHERE $own ORDER BY id"
     # The tuner's files say it in a sentence.
     grep -q 'still running after' \
-        autotuning_results/*/stderr.log || fail "no reason in stderr.log"
+        autotuning_results/*/reason.txt || fail "no reason in reason.txt"
     # A failure is tried again when one asks for it.
     tune --timeout 300ms --retry-failed train.py --deepspeed ds_config.json --mode silent
     expect_status 3
@@ -203,38 +302,91 @@ timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt WHERE
 
 full_mode__default_spaces__what_changes_nothing_is_one_job()
 {
-    plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 3}'
+    plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
+        {"stage": 3, "allgather_bucket_size": [2e8, 5e8]}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
     expect_status 0
-    expect_stdout_contains '144 combinations, 144 matched, 120 duplicates'
+    expect_stdout_contains '24 combinations, 24 matched, 12 duplicates'
     expect_any_stderr
     # What the ds_config says stays, lists of its own are axes, and the knobs make a difference.
     plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
-        {"stage": 1, "allgather_bucket_size": 3e8, "reduce_bucket_size": [1e7, 9e8], "offload_optimizer": {"device": ["none", "cpu"]}}'
+        {"stage": 1, "allgather_bucket_size": 3e8, "reduce_bucket_size": [1e7, 9e8], "offload_optimizer": {"device": '\
+'["none", "cpu"]}}'
     tune train.py --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql 4 'SELECT count(*) FROM results'
+    expect_sql 8 'SELECT count(*) FROM results'
     [ "$(optimal zero_optimization.reduce_bucket_size)" = 900000000 ] || fail "another bucket is best"
     [ "$(optimal zero_optimization.allgather_bucket_size)" = 300000000.0 ] || fail "the user's bucket is lost"
 }
 
-global_batch__largest_given__compared_at_it()
+# Every micro-batch and accumulation within them, whatever the number of devices.
+global_batch__largest_and_least__what_lies_between()
 {
-    plain '"num_gpus": [1, 2], "max_train_batch_size": 16' '"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 1}'
+    plain '"num_gpus": 6, "max_train_batch_size": 32, "min_train_batch_size": 13' \
+        '"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
+        "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
-    expect_stderr_lacks 'global batch differs'
-    expect_sql '1|1,2,4,8,16
-2|1,2,4,8' "SELECT n, group_concat(m) FROM (SELECT num_devices_per_host AS n, train_micro_batch_size_per_gpu AS m
-        FROM results ORDER BY 1, 2) GROUP BY 1"
+    expect_stderr_contains 'the global batch differs between configurations'
+    expect_stderr_contains 'are compared per sample'
+    expect_sql '1x3 1x4 1x5 2x2 3x1 4x1 5x1' "SELECT group_concat(m || 'x' || g, ' ') FROM
+        (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results ORDER BY 1, 2)"
+    [ "$(optimal train_micro_batch_size_per_gpu)x$(optimal gradient_accumulation_steps)" = 5x1 ] ||
+        fail "another batch is best"
+    plain '"num_gpus": 6, "max_train_batch_size": 4096' '"zero_optimization": {"stage": 1}'
+    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_stdout_contains ' matched'
+    expect_any_stderr
+    plain '"num_gpus": 2, "max_train_batch_size": 8, "min_train_batch_size": 9' '"zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'max_train_batch_size, 8, is below min_train_batch_size, 9'
+}
+
+global_batch__a_list_of_micro_batches__with_accumulations()
+{
+    plain '"num_gpus": 2, "max_train_batch_size": 16' \
+        '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '2x1 2x2 2x3 2x4 4x1 4x2' "SELECT group_concat(m || 'x' || g, ' ') FROM
+        (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results
+        WHERE state = 'ok' ORDER BY 1, 2)"
+}
+
+# One that cannot be shared out evenly is compared at the nearest that can, which is named.
+# One that cannot be shared out evenly is compared at those near it, which are named.
+global_batch__one__or_the_nearest()
+{
+    plain '"num_gpus": [2, 4]' \
+        '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_lacks 'global batch'
+    plain '"num_gpus": 6' \
+        '"train_micro_batch_size_per_gpu": "auto", "train_batch_size": 64, "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'train_batch_size 64 cannot be shared out evenly among the data-parallel ranks; batches '\
+'from 62 to 66, the nearest that can, are compared per sample'
+    expect_sql '1x11 11x1' "SELECT group_concat(m || 'x' || g, ' ') FROM (SELECT train_micro_batch_size_per_gpu AS m,
+        gradient_accumulation_steps AS g FROM results ORDER BY 1)"
+    [ "$(optimal train_batch_size)" = 66 ] || fail "another global batch is best"
 }
 
 tuners__fewer_trials__the_same_files()
 {
-    local config='"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "train_batch_size": 16, "zero_optimization": {"stage": "all"}'
+    local config='"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "train_batch_size": 16, "zero_optimization": '\
+'{"stage": "all"}'
     plain '"num_gpus": 2, "tuner_type": "random", "tuner_num_trials": 3' "$config"
     tune train.py --deepspeed ds_config.json
     expect_status 0
@@ -242,7 +394,8 @@ tuners__fewer_trials__the_same_files()
     expect_any_stderr
     expect_sql 3 "SELECT count(*) FROM attempt WHERE $own"
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 3.'
-    plain '"num_gpus": 2, "tuner_type": "model_based", "tuner_early_stopping": 5, "exps_dir": "e", "results_dir": "r"' "$config"
+    plain '"num_gpus": 2, "tuner_type": "model_based", "tuner_early_stopping": 5, "exps_dir": "e", "results_dir": "r"' \
+        "$config"
     tune -d model.db train.py --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
@@ -254,7 +407,8 @@ tuners__fewer_trials__the_same_files()
 
 arg_mappings__blanks_and_spellings__both_sides_agree()
 {
-    plain '"num_gpus": 2, "arg_mappings": {"train_micro_batch_size_per_gpu ": " --per-device-train-batch-size ", "gradient_accumulation_steps": "gas"}' \
+    plain '"num_gpus": 2, "arg_mappings": {"train_micro_batch_size_per_gpu ": " --per-device-train-batch-size ", '\
+'"gradient_accumulation_steps": "gas"}' \
         '"train_micro_batch_size_per_gpu": [2], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
     tune train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
     expect_status 0
@@ -262,20 +416,6 @@ arg_mappings__blanks_and_spellings__both_sides_agree()
     expect_any_stderr
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 '
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gas 4'
-}
-
-launchers__their_words__and_one_of_ones_own()
-{
-    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
-    local launcher
-    for launcher in 'torchrun|"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}", "--rdzv_backend=c10d", "--rdzv_endpoint=localhost:0", "train.py"' \
-        'accelerate|"accelerate", "launch", "--num_machines={nodes}"' 'srun|"srun", "--nodes={nodes}"' \
-        'mpirun -np {gpus} python3|"mpirun", "-np", "{gpus}", "python3", "train.py"'; do
-        run_meshsweep deepspeed --print-config --launcher "${launcher%%|*}" train.py --deepspeed ds_config.json
-        expect_status 0
-        expect_stdout_contains "command = [${launcher#*|}"
-        expect_no_stderr
-    done
 }
 
 hostfile__with_filters__as_many_as_are_left()
@@ -296,7 +436,8 @@ hostfile__with_filters__as_many_as_are_left()
 # A rank too many would contradict the batch, in the stand-in as in DeepSpeed.
 hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
 {
-    plain '"num_gpus": [1, 2, 3], "num_nodes": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "train_batch_size": 24, "zero_optimization": {"stage": 1}'
+    plain '"num_gpus": [1, 2, 3], "num_nodes": [1, 2]' \
+        '"train_micro_batch_size_per_gpu": [1], "train_batch_size": 24, "zero_optimization": {"stage": 1}'
     printf 'w0 slots=2\nw1 slots=8\n' >hosts
     tune -H hosts -i 'w0@w1:4,5,6' train.py --deepspeed ds_config.json
     expect_status 0
@@ -314,7 +455,8 @@ hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
 
 command_line__beside_the_ds_config__what_there_is_at_most()
 {
-    plain '"num_gpus": [2, 4], "num_nodes": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    plain '"num_gpus": [2, 4], "num_nodes": [1, 2]' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     tune --num_gpus 2 train.py --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
@@ -325,18 +467,36 @@ one-machine|without a hostfile (-H FILE) the launcher has this machine alone' \
         "SELECT rule, reason FROM excluded WHERE excluded > 0 ORDER BY 1"
 }
 
-# The launcher takes devices 0, 1, ... when it is told how many, whatever CUDA_VISIBLE_DEVICES says, and one port for all.
-own_devices__one_job_at_a_time__with_those_that_it_is_told()
+# The launcher takes devices 0, 1, ... when it is told how many, whatever CUDA_VISIBLE_DEVICES says. Jobs that wait for
+# each other can only do so side by side.
+own_devices__side_by_side__each_job_with_those_that_it_is_given()
 {
-    plain '"num_gpus": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
-    run_command env CUDA_VISIBLE_DEVICES=4,5,6,7 "$meshsweep" deepspeed --progress none train.py --deepspeed ds_config.json
+    plain '"num_gpus": 1, "model_info": {"num_params": 1000000}' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
+    mkdir bin
+    printf '%s\n' '#!/usr/bin/env bash' "touch $PWD/met.\$MESHSWEEP_JOB" "for i in {1..200}; do" \
+        "[ \$(ls $PWD/met.* | wc -l) = 2 ] && exec $source_dir/tests/standin/deepspeed \"\$@\"" 'sleep 0.1; done' \
+        'exit 9' >bin/deepspeed
+    chmod +x bin/deepspeed
+    run_command env PATH="$PWD/bin:$PATH" CUDA_VISIBLE_DEVICES=4,5 "$meshsweep" deepspeed --progress none \
+        train.py --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
     expect_any_stderr
+    expect_sql '4
+5' 'SELECT devices FROM attempt ORDER BY 1'
+    expect "grep -qE '^deepspeed --include=localhost:[45] --master_port=[0-9]+ train.py' \
+        autotuning_results/cmd_optimal.txt"
+    # All that one job has are more than the other can have beside it; one port is one job's.
+    plain '"num_gpus": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
+    run_command env CUDA_VISIBLE_DEVICES=4,5,6 "$meshsweep" deepspeed --progress none --master_port 29999 -d two.db \
+        -e localhost:6 train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '0' "SELECT count(*) FROM attempt AS a JOIN attempt AS b ON a.id < b.id AND a.ended > b.started" two.db
     expect_sql '2|localhost:4
-2|localhost:4,5' 'SELECT count(*), include FROM results GROUP BY 2 ORDER BY 2'
-    expect_sql '0' "SELECT count(*) FROM attempt AS a JOIN attempt AS b ON a.id < b.id AND a.ended > b.started"
-    expect_file_contains autotuning_results/cmd_optimal.txt 'deepspeed --include=localhost:4,5 train.py'
+2|localhost:4,5' 'SELECT count(*), include FROM results GROUP BY 2 ORDER BY 2' two.db
 }
 
 bad_input__each__one_sentence_with_its_place()
@@ -345,8 +505,10 @@ bad_input__each__one_sentence_with_its_place()
     tune train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: ds_config.json:1:74: DeepSpeed'"'"'s autotuning knows no "tuner_typ"; did you mean "tuner_type"?
-meshsweep: ds_config.json:1:97: autotuning.metric must be "throughput", "latency", "FLOPS", "FLOPS_per_gpu", "forward", "fwd", "backward", "bwd" or "step"
+    expect_stderr \
+        'meshsweep: ds_config.json:1:74: DeepSpeed'"'"'s autotuning knows no "tuner_typ"; did you mean "tuner_type"?
+meshsweep: ds_config.json:1:97: autotuning.metric must be "throughput", "latency", "FLOPS", "FLOPS_per_gpu", '\
+'"forward", "fwd", "backward", "bwd" or "step"
 meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     plain '"num_gpus": 2' '"train_batch_size": 8'
     tune nowhere.py --deepspeed ds_config.json
@@ -356,7 +518,8 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     tune train.py --lr 1
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script'"'"'s arguments'
+    expect_stderr 'meshsweep: no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the '\
+'script'"'"'s arguments'
     tune train.py --deepspeed nowhere.json
     expect_status 2
     expect_no_stdout
@@ -388,13 +551,12 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'ds_config.json:1:24: '
-    plain '"num_gpus": 2, "fast": 1' '"train_batch_size": 0, "zero_optimisation": {"stage": 1}'
+    plain '"num_gpus": 2, "fast": 1' '"train_batch_size": 0, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'autotuning.fast must be true or false'
     expect_stderr_contains 'train_batch_size must be a whole number above 0'
-    expect_stderr_contains 'DeepSpeed knows no section "zero_optimisation"; did you mean "zero_optimization"?'
     plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
     tune train.py --deepspeed ds_config.json
     expect_status 2
@@ -404,7 +566,8 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
 
 trainers_arguments__nothing_mapped__both_sides_agree()
 {
-    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
+    plain '"num_gpus": 2' \
+        '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
     tune train.py --per-device-train-batch-size=1 --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
@@ -416,20 +579,24 @@ trainers_arguments__nothing_mapped__both_sides_agree()
 
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
 {
-    plain '"num_gpus": 2, "metric": "latency"' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    plain '"num_gpus": 2, "metric": "latency"' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json --mode lines
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql '1|1|1' "SELECT json_extract(m, '\$.latency') BETWEEN 11000 AND 12000, json_extract(m, '\$.step') BETWEEN 2000 AND 3000,
-        json_extract(m, '\$.step_time') IS NULL FROM (SELECT cast(readfile('autotuning_results/z1_gas1_tmbspg1/metrics.json') AS TEXT) AS m)" :memory:
+    expect_sql '1|1|1' \
+        "SELECT json_extract(m, '\$.latency') BETWEEN 11000 AND 12000, json_extract(m, '\$.step') BETWEEN 2000 AND 3000,
+        json_extract(m, '\$.step_time') IS NULL FROM
+        (SELECT cast(readfile('autotuning_results/z1_gas1_tmbspg1/metrics.json') AS TEXT) AS m)" :memory:
 }
 
 lists__anywhere__axes_with_each_value_once()
 {
-    plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1, "offload_optimizer": {"device":
-        ["none", "cpu"]}}, "tensor_parallel": {"autotp_size": [1, 2]}, "gradient_accumulation_steps": [1, 2], "optimizer":
-        {"type": "AdamW", "params": {"lr": [1e-5, 3e-5], "betas": [0.9, 0.95]}}'
+    plain '"num_gpus": 4' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1, "offload_optimizer": {"device":
+        ["none", "cpu"]}}, "tensor_parallel": {"autotp_size": [1, 2]}, "gradient_accumulation_steps": [1, 2],
+        "optimizer": {"type": "AdamW", "params": {"lr": [1e-5, 3e-5], "betas": [0.9, 0.95]}}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
     expect_status 0
     expect_stdout_contains '16 combinations, 16 matched'
@@ -454,13 +621,15 @@ lists__anywhere__axes_with_each_value_once()
 
 model_info__without_parameters__still_asked_for()
 {
-    plain '"num_gpus": 2, "model_info": {"hidden_size": 64, "num_layers": 2}' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    plain '"num_gpus": 2, "model_info": {"hidden_size": 64, "num_layers": 2}' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
     expect_status 0
     expect_stdout_contains '[model_info.with]'
     expect_stdout_contains 'hidden = 64'
     expect_no_stderr
-    plain '"num_gpus": 2, "model_info": {"profile": false}' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    plain '"num_gpus": 2, "model_info": {"profile": false}' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
     expect_status 0
     expect_stdout_lacks '[model_info]'
@@ -474,7 +643,8 @@ standin__what_deepspeed_refuses__in_its_words()
     run_command deepspeed --num_gpus=2 train.py --deepspeed ds.json
     expect_status 1
     expect_no_stdout
-    expect_stderr_contains 'train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 9 != 2 * 1 * 2'
+    expect_stderr_contains \
+        'train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 9 != 2 * 1 * 2'
     echo '{"fp16": {"enabled": true}, "bf16": {"enabled": true}}' >ds.json
     run_command deepspeed train.py --deepspeed ds.json
     expect_status 1

@@ -6,9 +6,15 @@
 # Jobs of 1, 2 and 4 devices that leave what they were given in a file of their own.
 device_sweep() # LINES OF [local] on standard input
 {
+    cat >job.sh <<'END'
+echo "$MESHSWEEP_DEVICES" "$CUDA_VISIBLE_DEVICES" "$MASTER_PORT" >got."$1"
+echo "+ $1 $MESHSWEEP_DEVICES" >>order
+sleep 0.2
+echo "- $1 $MESHSWEEP_DEVICES" >>order
+END
     cat >sweep.toml <<'END'
 [job]
-command = ["/bin/sh", "-c", 'echo "$MESHSWEEP_DEVICES" "$CUDA_VISIBLE_DEVICES" "$MASTER_PORT" >got.{n}; echo "+ {n} $MESHSWEEP_DEVICES" >>order; sleep 0.2; echo "- {n} $MESHSWEEP_DEVICES" >>order']
+command = ["/bin/sh", "job.sh", "{n}"]
 [training_spec]
 n = [1, 2, 3, 4, 5, 6]
 [[cluster_spec]]
@@ -44,6 +50,101 @@ jobs__beside_each_other__have_their_own_devices_and_ports()
     expect_sql "6|0" "SELECT count(*), sum(devices IS NULL) FROM attempt"
 }
 
+# torchrun reads PET_MASTER_PORT.
+jobs__without_devices__have_their_own_ports_too()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", 'echo "$MASTER_PORT $PET_MASTER_PORT {master_port}" >port.{n}']
+[training_spec]
+n = [1, 2, 3, 4, 5, 6]
+[local]
+devices = 0
+END
+    run_meshsweep run --progress none -j 3
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ \"\$(sort -u port.* | wc -l)\" = 6 ]"
+    expect "awk '\$1 != \$2 || \$1 != \$3 || \$1 < 10000 || \$1 >= 29400 { exit 1 }' port.*"
+}
+
+env__says_port_address_and_devices__its_word_counts()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", '''
+echo "$MASTER_ADDR:$MASTER_PORT:$PET_MASTER_PORT:$CUDA_VISIBLE_DEVICES:$MESHSWEEP_DEVICES:$MESHSWEEP_NUMBER" >got''']
+env = { MASTER_ADDR = "10.0.0.1", MASTER_PORT = "4711", CUDA_VISIBLE_DEVICES = "7", MESHSWEEP_NUMBER = "9" }
+[training_spec]
+n = 1
+[cluster_spec]
+num_devices_per_host = 1
+[local]
+devices = [3]
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect "[ \"\$(cat got)\" = 10.0.0.1:4711:4711:7:3:1 ]"
+}
+
+port__the_same_for_jobs_side_by_side__warned()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["true"]
+env = { MASTER_PORT = 4711 }
+[training_spec]
+n = [1, 2]
+[local]
+devices = 0
+END
+    run_meshsweep run --progress none -j 2
+    expect_status 0
+    expect_no_stdout
+    expect_stderr 'meshsweep: warning: MASTER_PORT of [job] env is 4711 for every job: two that run on one '\
+'machine at a time would meet there (leave it out, or run one at a time with -j 1)'
+    # One at a time meets nobody, nor do ports that differ.
+    rm -rf results.db*
+    run_meshsweep run --progress none -j 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    rm -rf results.db*
+    sed -i 's/4711/"471{n}"/' sweep.toml
+    run_meshsweep run --progress none -j 2
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+launcher__not_told_its_port__warned()
+{
+    local launcher
+    mkdir bin
+    printf '#!/bin/sh\n' >bin/deepspeed
+    cp bin/deepspeed bin/accelerate
+    chmod +x bin/*
+    for launcher in '"deepspeed"' '"accelerate", "launch"'; do
+        printf '%s\n' '[job]' "command = [$launcher, \"train.py\"]" '[training_spec]' 'n = [1, 2]' '[local]' \
+            'devices = 0' >sweep.toml
+        rm -rf results.db*
+        PATH=$PWD/bin:$PATH run_meshsweep run --progress none -j 2
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_matches '^meshsweep: warning: (deepspeed|accelerate) takes port 29500 where it is told no other'\
+': .* \(give it --(master|main_process)_port=\{master_port\}, or run one at a time with -j 1\)$'
+        sed -i -E 's/"train.py"/"--master_port={master_port}", "--main_process_port", "{master_port}", &/' sweep.toml
+        rm -rf results.db*
+        PATH=$PWD/bin:$PATH run_meshsweep run --progress none -j 2
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+    done
+}
+
 gang__of_its_size__whole_or_not_at_all()
 {
     device_sweep <<<'devices = ["0", "2", "5", "GPU-9"]'
@@ -57,7 +158,8 @@ gang__of_its_size__whole_or_not_at_all()
 2|3|2
 4|3|4" "SELECT j.devices, count(*), max(length(a.devices) - length(replace(a.devices, ',', '')) + 1) FROM attempt AS a
             JOIN job AS j ON j.id = job_id GROUP BY 1"
-    expect_sql "0,2,5,GPU-9" "SELECT DISTINCT a.devices FROM attempt AS a JOIN job AS j ON j.id = job_id WHERE j.devices = 4"
+    expect_sql "0,2,5,GPU-9" \
+        "SELECT DISTINCT a.devices FROM attempt AS a JOIN job AS j ON j.id = job_id WHERE j.devices = 4"
 }
 
 more_than_there_are__excluded_by_a_rule()
@@ -68,7 +170,8 @@ more_than_there_are__excluded_by_a_rule()
     expect_status 0
     expect_no_stdout
     expect_no_stderr
-    expect_sql "devices.exist|6|this machine has 2 devices ([local] devices)" "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
+    expect_sql "devices.exist|6|this machine has 2 devices ([local] devices)" \
+        "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
     # Elsewhere they are not.
     sed -i 's/^devices = 2/devices = 3/' sweep.toml
     run_meshsweep run --progress none
@@ -124,7 +227,8 @@ devices__none__nothing_given()
     expect_status 0
     expect_no_stdout
     expect_no_stderr
-    expect "[ \"\$(cat got.1)\" = '  ' ]"
+    # But for the port, which needs none.
+    expect "grep -qE '^  [0-9]+$' got.1"
     expect_sql 1 "SELECT devices IS NULL FROM attempt"
 }
 
@@ -205,7 +309,27 @@ memory__in_use_while_a_job_runs__its_metric()
     expect_sql "device_memory_peak|$((2048 << 20))" "SELECT name, CAST(value AS INTEGER) FROM summary"
 }
 
-dirty_device__passed_over__and_told()
+# While others wait the devices are looked at every second, whatever `sample` says: that counts as well.
+memory__sampled_rarely_while_others_wait__its_metric()
+{
+    stand_in_smi
+    echo 2048 >used.0
+    echo 1024 >used.1
+    device_sweep <<'END'
+sample = "2500ms"
+dirty_memory = "60GiB"
+END
+    sed -i "s/^command.*/command = [\"sleep\", \"4\"]/" sweep.toml
+    run_meshsweep run --progress json --only 'n <= 3' -j 3
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "0|$((2048 << 20))
+1|$((1024 << 20))" "SELECT devices, max(CAST(value AS INTEGER)) FROM attempt JOIN summary ON attempt_id = attempt.id
+        WHERE attempt.job_id <= 2 GROUP BY 1"
+}
+
+dirty_device__passed_over__and_reported()
 {
     stand_in_smi
     echo 40000 >used.0
@@ -251,7 +375,8 @@ END
     run_meshsweep run --progress plain
     expect_status 3
     expect_any_stdout
-    expect_stderr_contains 'nothing that waits can start without devices that others still use: 0,1; it is left for another run'
+    expect_stderr_contains 'nothing that waits can start without devices that others still use: 0,1; it is left for '\
+'another run'
     expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
     echo 3 >used.1
     run_meshsweep run --progress none
@@ -270,7 +395,7 @@ with_nvml() # COMMAND ARGS: device N is the file devices/N
     NVML_DEVICES=$PWD/devices LD_LIBRARY_PATH=${library%/*} "$@"
 }
 
-library__memory_and_processes__told_by_device()
+library__memory_and_processes__reported_by_device()
 {
     mkdir devices
     echo "3145728 0" >devices/0
@@ -280,13 +405,15 @@ devices = ["GPU-a", 1]
 sample = "50ms"
 wait_clean = "1ms"
 END
-    sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo $((5 << 30)) 1 >devices\/0; sleep 0.6; echo 3145728 0 >devices\/0']/" sweep.toml
+    sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo $((5 << 30)) 1 >devices\/0; sleep 0.6; echo 3145728 0 \
+>devices\/0']/" sweep.toml
     with_nvml run_meshsweep run --progress none --limit 2
     expect_status 0
     expect_no_stdout
     expect_stderr_contains 'device 1 is not clean (3.0 MiB in use, 1 processes of others): it is waited for'
     expect_stderr_lacks 'GPU-a is not clean'
-    expect_sql "GPU-a|$((5 << 30))" "SELECT DISTINCT devices, CAST(value AS INTEGER) FROM attempt JOIN summary ON attempt_id = attempt.id WHERE name = 'device_memory_peak'"
+    expect_sql "GPU-a|$((5 << 30))" "SELECT DISTINCT devices, CAST(value AS INTEGER) FROM attempt JOIN summary ON
+        attempt_id = attempt.id WHERE name = 'device_memory_peak'"
 }
 
 library__without_a_driver__nvidia_smi_asked()

@@ -2,15 +2,6 @@
 # What a job is started with: arguments, environment, directory; and what of it is recorded.
 . "$(dirname "$0")/lib.sh"
 
-# One run without a word about it; expects the status.
-run_silently() # STATUS ARGS
-{
-    run_meshsweep run --progress none "${@:2}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_no_stderr
-}
-
 # A sweep of one job: job.sh writes its arguments, a line each, to the file arguments.
 one_job() # LINES FOR [job]
 {
@@ -43,7 +34,8 @@ expect_arguments()
 
 placeholders__of_every_kind__are_values()
 {
-    one_job 'command = ["/bin/sh", "job.sh", "{x}", "{training_spec.x}", "{text}", "{yes}", "{real}", "{tiny}", "{list}",
+    one_job \
+        'command = ["/bin/sh", "job.sh", "{x}", "{training_spec.x}", "{text}", "{yes}", "{real}", "{tiny}", "{list}",
  "{model.both}", "{gpus}", "<{x}{x}>", "{name}"]'
     run_silently 0
     expect_arguments "1
@@ -61,7 +53,8 @@ first"
 
 braces__that_are_none_of_ours__stay()
 {
-    one_job "command = [\"/bin/sh\", \"job.sh\", \"{{x}\", \"\${HOME}\", \"\${x}\", \"{ x }\", \"{}\", \"{1..3}\", '{\"a\": {x}}', \"{{\", \"}\"]"
+    one_job "command = [\"/bin/sh\", \"job.sh\", \"{{x}\", \"\${HOME}\", \"\${x}\", \"{ x }\", \"{}\", \"{1..3}\", \
+'{\"a\": {x}}', \"{{\", \"}\"]"
     run_silently 0
     expect_arguments '{x}
 ${HOME}
@@ -112,7 +105,8 @@ command__given_on_the_command_line__replaces_the_files()
     run_meshsweep run
     expect_status 2
     expect_no_stdout
-    expect_stderr "meshsweep: sweep.toml: there is no [job] command, so there is nothing to run; add one, or give it with --command 'LINE' or after --"
+    expect_stderr "meshsweep: sweep.toml: there is no [job] command, so there is nothing to run; add one, or give it \
+with --command 'LINE' or after --"
     run_meshsweep plan
     expect_status 0
     expect_stdout_contains 'the file has no [job] command'
@@ -135,8 +129,12 @@ env = { X = \"{x}\", NUMBER = 5, YES = true, HOME = \"/elsewhere\" }
 pass_env = [\"WANTED\", \"ABSENT\"]"
     export WANTED=1 LEAK=1 MASTER_ADDR=h NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=1 MESHSWEEP_ATTEMPT=x MESHSWEEP_JOB=77
     run_silently 0
-    expect "[ \"\$(cut -d = -f 1 all | sort | paste -s -d ' ')\" = \
-'CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES HOME LC_ALL MASTER_ADDR MASTER_PORT MESHSWEEP_ATTEMPT MESHSWEEP_DEVICES MESHSWEEP_JOB MESHSWEEP_JOB_DIR MESHSWEEP_JOB_KEY MESHSWEEP_METRICS MESHSWEEP_NUMBER MESHSWEEP_SPEC NCCL_DEBUG NUMBER PATH PWD TMPDIR WANTED X YES' ] || ! cut -d = -f 1 all | sort | paste -s -d ' '"
+    run_command sh -c 'cut -d = -f 1 all | sort | paste -s -d " "'
+    expect_status 0
+    expect_stdout "CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES HOME LC_ALL MASTER_ADDR MASTER_PORT MESHSWEEP_ATTEMPT \
+MESHSWEEP_DEVICES MESHSWEEP_JOB MESHSWEEP_JOB_DIR MESHSWEEP_JOB_KEY MESHSWEEP_METRICS MESHSWEEP_NUMBER MESHSWEEP_SPEC \
+NCCL_DEBUG NUMBER PATH PET_MASTER_PORT PWD TMPDIR WANTED X YES"
+    expect_no_stderr
     expect_file_contains all HOME=/elsewhere
     expect_file_contains all X=1
     expect_file_contains all NUMBER=5
@@ -148,7 +146,8 @@ pass_env = [\"WANTED\", \"ABSENT\"]"
     expect_sql '{"X":"1","NUMBER":"5","YES":"true","HOME":"/elsewhere"}' "SELECT environment FROM attempt"
     # The runner's surroundings are known, as far as they matter.
     expect_sql "h|INFO|" "SELECT json_extract(provenance, '\$.environment.MASTER_ADDR'),
-        json_extract(provenance, '\$.environment.NCCL_DEBUG'), json_extract(provenance, '\$.environment.LEAK') FROM runner"
+        json_extract(provenance, '\$.environment.NCCL_DEBUG'), json_extract(provenance, '\$.environment.LEAK')
+        FROM runner"
 }
 
 directory__template__is_where_the_job_runs()
@@ -179,7 +178,8 @@ END
     run_silently 3
     expect_sql "spawn|could not be started (exec absent-program): No such file or directory|
 spawn|could not be started (exec /absent/program): No such file or directory|
-spawn|could not be started (exec /etc/passwd): Permission denied|" "SELECT failure, message, exit_code FROM attempt ORDER BY id"
+spawn|could not be started (exec /etc/passwd): Permission denied|" "SELECT failure, message, exit_code FROM attempt
+        ORDER BY id"
     run_silently 3 -d shell.db -- /bin/sh -c 'absent-program'
     expect_sql "exit|127|3" "SELECT failure, exit_code, count(*) FROM attempt" shell.db
     expect_sql "1" "SELECT message LIKE 'exit status 127: %absent-program%not found' FROM attempt LIMIT 1" shell.db
@@ -200,7 +200,8 @@ cwd = "absent-{x}"'
 secrets__nowhere_in_the_database()
 {
     local secret
-    one_job "command = [\"/bin/sh\", \"-c\", \"echo \$API_TOKEN \$PASSED_KEY \$LICENCE; echo \$LICENCE; exit 3\", \"argument-hunter22\"]
+    one_job "command = [\"/bin/sh\", \"-c\", \"echo \$API_TOKEN \$PASSED_KEY \$LICENCE; echo \$LICENCE; exit 3\", \
+\"argument-hunter22\"]
 env = { API_TOKEN = \"hunter22\", URL = \"https://me:hunter22@host/\", LICENCE = \"li-{x}-cence-77\" }
 pass_env = [\"PASSED_KEY\"]
 secrets = [\"LICENCE\"]"
@@ -210,7 +211,8 @@ secrets = [\"LICENCE\"]"
     expect_no_stdout
     expect_stderr_contains 'exit status 3: li-1[redacted]'
     # The job itself had them.
-    expect_file_contains "results.db.d/$(sql 'SELECT directory FROM attempt')/output.log" 'hunter22 passed-in-secret li-1-cence-77'
+    expect_file_contains "results.db.d/$(sql 'SELECT directory FROM attempt')/output.log" \
+        'hunter22 passed-in-secret li-1-cence-77'
     for secret in hunter22 passed-in-secret cence-77 from-outside; do
         expect "! grep -rqF -e $secret results.db results.db.lock"
     done

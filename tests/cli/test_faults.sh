@@ -33,8 +33,6 @@ name = "not-4"
 require = "x <> 4"
 why = "there is no 4"
 
-[retry]
-lost = 1000
 END
     cat >job.sh <<'END'
 case $1-$2 in
@@ -51,8 +49,8 @@ END
 final_results()
 {
     sql "SELECT hex(j.key), j.state, j.failure, x.exit_code, x.state, x.log_tail,
-            (SELECT group_concat(name || '=' || value || '*' || count) FROM (SELECT * FROM summary WHERE attempt_id = x.id
-             ORDER BY name)),
+            (SELECT group_concat(name || '=' || value || '*' || count) FROM (SELECT * FROM summary
+                WHERE attempt_id = x.id ORDER BY name)),
             (SELECT count(*) FROM metric WHERE attempt_id = x.id),
             (SELECT count(*) FROM attempt WHERE job_id = j.id AND state = 'ok'),
             (SELECT count(*) FROM attempt WHERE job_id = j.id AND failure NOT IN ('lost')),
@@ -108,7 +106,8 @@ expect_as_undisturbed() # WHAT
     expect_stdout 'results.db: all well'
     expect_no_stderr
     [ "$(echo out.csv*)" = out.csv ] || fail "after $1 an export left: $(echo out.csv*)"
-    cmp -s <(cut -d , -f 1 out.csv | sort) <(cut -d , -f 1 ../undisturbed/out.csv | sort) || fail "$1: the export differs"
+    cmp -s <(cut -d , -f 1 out.csv | sort) <(cut -d , -f 1 ../undisturbed/out.csv | sort) ||
+        fail "$1: the export differs"
 }
 
 undisturbed()
@@ -179,6 +178,55 @@ every_point__after_a_runner_that_died__as_undisturbed()
     visit_all dead_runner 2 "migration-applied migrated sweep-recorded job-enumerated enumerated"
 }
 
+# More jobs than are indexed one by one, all of which are there or none is. With `same`, another 150 of them are jobs of
+# the first list once more.
+many_sweep() # [same]
+{
+    cat >sweep.toml <<END
+[sweep]
+name = "many"
+[job]
+command = ["/bin/true", "{x}", "{y}"]
+[[training_spec]]
+x = [$(seq -s ', ' 150)]
+[[parallel_spec]]
+y = [$(seq -s ', ' 150)]
+END
+    [ "${1-}" != same ] || printf '[[training_spec]]\nx = 150\n' >>sweep.toml
+}
+
+schema_and_jobs()
+{
+    sql "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2;
+         SELECT combinations, matched, duplicates, jobs, enumerated FROM sweep;
+         SELECT min(id), max(id), count(DISTINCT key), min(rank), max(rank) FROM job; PRAGMA integrity_check"
+}
+
+many_jobs__dying_while_they_are_listed__all_are_there_once()
+{
+    local point listed
+    need_fault_points
+    for listed in "22500 22500 0 " "22650 22500 150 same"; do
+        read -r matched jobs duplicates same <<<"$listed"
+        rm -rf results.db*
+        many_sweep "$same"
+        run_silently 0 --limit 1
+        schema_and_jobs >whole
+        grep -qx "$matched|$matched|$duplicates|$jobs|1" whole || fail "$(tail -n 3 whole)"
+        grep -q "^index|job_key|job|CREATE UNIQUE INDEX" whole || fail "there is no index of keys"
+        for point in job-enumerated:22000 enumerated enumeration-committed; do
+            rm -rf results.db*
+            run_killed "$point" run --progress none --limit 1
+            expect_status 137
+            expect_no_stdout
+            expect_any_stderr
+            run_silently 0 --limit 1
+            schema_and_jobs >resumed
+            diff -u whole resumed >difference || fail "after $point: $(cat difference)"
+        done
+    done
+}
+
 unknown_point__named__status_2()
 {
     need_fault_points
@@ -209,8 +257,6 @@ command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}"]
 regex = 'throughput: ([0-9.]+)'
 unit = "samples/s"
 better = "max"
-[retry]
-lost = 1000
 [training_spec]
 global_batch = 64
 [[parallel_spec]]
@@ -247,7 +293,7 @@ search__every_strategy_dying_around_its_trials__same_decisions()
         run_search
         decisions >whole
         expect "[ \"\$(wc -l <whole)\" -ge 6 ]"
-        for point in trial-asked:4 trial-told:3 turn-committed:5; do
+        for point in trial-asked:4 trial-told:3 batch-committed:5; do
             rm -rf results.db*
             run_killed "$point" run -j 1 --progress none
             expect_status 137
@@ -257,7 +303,8 @@ search__every_strategy_dying_around_its_trials__same_decisions()
             decisions >resumed
             diff -u whole resumed >difference || fail "$strategy after $point: $(cat difference)"
             expect_sql "1" "SELECT count(*) FROM search"
-            expect_sql "0" "SELECT count(*) FROM (SELECT job_id FROM attempt WHERE state = 'ok' GROUP BY 1 HAVING count(*) > 1)"
+            expect_sql "0" \
+                "SELECT count(*) FROM (SELECT job_id FROM attempt WHERE state = 'ok' GROUP BY 1 HAVING count(*) > 1)"
         done
         rm -rf results.db*
     done

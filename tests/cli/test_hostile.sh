@@ -148,9 +148,11 @@ hostile_names__every_view__stands_and_does_not_act()
 
 megabyte__every_text__every_view_stands()
 {
-    fixture_database "UPDATE attempt SET message = printf('%.*c', 1000000, 'm'), log_tail = message, directory = message,
+    fixture_database \
+        "UPDATE attempt SET message = printf('%.*c', 1000000, 'm'), log_tail = message, directory = message,
             command = json_array(printf('%.*c', 1000000, 'c'))" \
-        "UPDATE spec SET name = printf('%.*c', 1000000, 'n'), json = json_set(json, '$.name', printf('%.*c', 1000000, 'n'))" \
+        "UPDATE spec SET name = printf('%.*c', 1000000, 'n'), json =
+            json_set(json, '$.name', printf('%.*c', 1000000, 'n'))" \
         "UPDATE sweep SET name = printf('%.*c', 1000000, 's'), path = name" \
         "UPDATE rule SET reason = printf('%.*c', 1000000, 'r')" \
         "UPDATE runner SET host = printf('%.*c', 1000000, 'h')"
@@ -172,12 +174,12 @@ terminal__data__escaped_there_and_exact_in_a_file()
     expect_no_stderr
 }
 
-numbers__nan_and_infinite__every_view_stands()
+numbers__extreme_and_none__every_view_stands()
 {
-    fixture_database "UPDATE summary SET value = 9e999 WHERE attempt_id = 1 AND name = 'throughput'" \
-        "UPDATE summary SET value = 'NaN' WHERE attempt_id = 2 AND name = 'throughput'" \
-        "UPDATE summary SET value = -9e999 WHERE attempt_id = 3"
-    look_at_all 3 4 tp 1
+    fixture_database "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
+        "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
+        "UPDATE summary SET value = -1.7e308 WHERE attempt_id = 3"
+    look_at_all 0 4 tp 1
     view 4 compare --by tp --metric loss
     fixture_database "UPDATE summary SET value = 1.7e308"
     look_at_all 0 4 tp 1

@@ -56,7 +56,7 @@ failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY 
 20|2|30000
 6|1|70000' "SELECT printf('%g', throughput), attempts, (SELECT duration_ms FROM attempt WHERE job_id = job)
             FROM results WHERE state = 'ok' ORDER BY job"
-    expect_sql 'table.csv:6: cuda oom' "SELECT message FROM attempt WHERE failure = 'oom'"
+    expect_sql 'the table says cuda oom' "SELECT message FROM attempt WHERE failure = 'oom'"
     expect_sql 'table.csv|5|1' "SELECT replace(json_extract(provenance, '\$.imported.file'), rtrim(
         json_extract(provenance, '\$.imported.file'), 'abcdefghijklmnopqrstuvwxyz.'), ''),
         json_extract(provenance, '\$.imported.rows'), ended IS NOT NULL FROM runner"
@@ -262,7 +262,7 @@ import__failed_import__database_as_before()
     expect_sql "$before" "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt"
 }
 
-import__rows_that_break_a_rule__kept_and_told()
+import__rows_that_break_a_rule__kept_and_reported()
 {
     small_table
     cat >>import.toml <<'END'
@@ -285,7 +285,8 @@ layers = 1' >plain.toml
     expect_status 2
     expect_no_stdout
     expect_stderr_contains "plain.toml: no [import] table"
-    printf '[import]\nstat = "x"\n[import.states]\na = "okay"\n[import.models]\n[[import.refuse]]\nwhen = "1"\n' >wrong.toml
+    printf '[import]\nstat = "x"\n[import.states]\na = "okay"\n[import.models]\n[[import.refuse]]\nwhen = "1"\n' \
+        >wrong.toml
     run_meshsweep import -c wrong.toml table.csv
     expect_status 2
     expect_no_stdout
@@ -324,6 +325,79 @@ exit|249' "SELECT coalesce(failure, state) AS s, count(*) FROM job GROUP BY s OR
     expect_sql 40 "SELECT count(*) FROM attempt WHERE failure = 'oom'" alpa.db
     expect_sql 0 "SELECT count(*) FROM job WHERE predicted_time IS NULL" mpt.db
     expect_sql 0 "SELECT count(*) FROM job WHERE predicted_time IS NULL" vtrain.db
+}
+
+# NAME TABLE COUNT of rows that ran.
+published_layouts()
+{
+    cat <<'END'
+megatron-bridge megatron-bridge.csv 180
+megatron-golden megatron-golden.csv 428
+bigscience bigscience-tr11.csv 130
+internevo internevo.csv 18
+torchtitan torchtitan.csv 16
+fms fms-acceleration.csv 77
+fms fms-acceleration-moe.csv 14
+ultrascale ultrascale-1B-8B.csv 1004
+vtrain vtrain-single-node.csv 736
+dlperf dlperf-gpt-v100.csv 36
+mpt llm-foundry-mpt.csv 455
+END
+}
+
+check__published_layouts__no_rule_is_contradicted()
+{
+    data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
+    [ -d "$data" ] || skip "the measured tables are not here: $data"
+    while read -r name table count; do
+        run_meshsweep check -c "$source_dir/configs/import/$name.toml" --against "$data/$table"
+        expect_status 0
+        expect_stdout_contains "$table: no rule is contradicted by the $count rows that ran"
+        expect_any_stderr
+    done < <(published_layouts)
+}
+
+check__rows_that_break_rules__listed_by_rule()
+{
+    small_table
+    cat >>import.toml <<'END'
+[[rule]]
+name = "shallow"
+require = "layers < 3 OR micro_batch > 1"
+why = "deep ones do not run"
+[[rule]]
+name = "single"
+require = "micro_batch = 1"
+why = "one at a time"
+[[rule]]
+name = "large"
+level = "warn"
+require = "micro_batch > 4"
+why = "small ones are slow"
+END
+    run_meshsweep check -c import.toml --against table.csv
+    expect_status 1
+    expect_stdout "import.toml: sweep measured: its jobs come from a table (meshsweep import), 3 rules
+single: contradicted by 2 rows that ran: one at a time
+  table.csv:3 table.csv:4
+shallow: contradicted by 1 row that ran: deep ones do not run
+  table.csv:5"
+    expect_no_stderr
+    expect "! ls | grep results"
+}
+
+check__against_without_a_sweep_file_or_import__said()
+{
+    small_table
+    run_meshsweep check -d results.db --against table.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: check: --against compares a table with a sweep file: name it with -c FILE'
+    printf '[job]\ncommand = ["true"]\n[model]\nlayers = 2\n' >sweep.toml
+    run_meshsweep check -c sweep.toml --against table.csv
+    expect_status 2
+    expect_any_stdout
+    expect_stderr 'meshsweep: sweep.toml: no [import] table says what the columns of table.csv are'
 }
 
 # Every file in configs/import is read, with or without its table.

@@ -84,7 +84,7 @@ file__not_utf8_or_binary__said_with_its_place()
     expect "[ \$(wc -l <.stderr) = 1 ]"
 }
 
-file__with_many_faults__all_told_at_once()
+file__with_many_faults__all_reported_at_once()
 {
     small_sweep sweep.toml
     sed -i 's/^objective.*/objectiv = "max:score"/; s/^x = .*/x = []/; s/^better.*/better = "most"/' sweep.toml
@@ -98,7 +98,7 @@ file__with_many_faults__all_told_at_once()
     expect_no_file results.db
 }
 
-expressions__wrong__all_told_with_their_places()
+expressions__wrong__all_reported_with_their_places()
 {
     small_sweep sweep.toml
     cat >>sweep.toml <<'END'
@@ -144,7 +144,8 @@ rule__hostile__refused_or_stopped_with_a_sentence()
 {
     small_sweep sweep.toml
     cp sweep.toml plain.toml
-    printf '[[rule]]\nname = "r"\nrequire = "%s"\n' 'EXISTS (WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT 1)' >>sweep.toml
+    printf '[[rule]]\nname = "r"\nrequire = "%s"\n' \
+        'EXISTS (WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT 1)' >>sweep.toml
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
@@ -161,7 +162,8 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for some combination: string or blob too big: an expression works on texts of 64 KiB at most'
+    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for some combination: string or blob too big: '\
+'an expression works on texts of 64 KiB at most'
 }
 
 expression__fails_for_some_combination__named_with_its_place()
@@ -179,12 +181,14 @@ END
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for some combination: malformed JSON; CASE WHEN json_valid(X) THEN … END reads only what is JSON'
+    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for some combination: malformed JSON; CASE '\
+'WHEN json_valid(X) THEN … END reads only what is JSON'
     sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >sweep.toml
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for some combination: .soon. is no duration'
+    expect_stderr_matches \
+        '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for some combination: .soon. is no duration'
     run_meshsweep plan -c plain.toml --only "json_extract(x || 'no', '$')"
     expect_status 2
     expect_no_stdout
@@ -279,7 +283,7 @@ exit_statuses__each_for_its_cause()
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'meshsweep run: --jobs none: must be a whole number'
-    run_meshsweep run --progress none -d other.db -- false
+    run_meshsweep run --progress none --keep-going -d other.db -- false
     expect_status 3
     expect_no_stdout
     expect_no_stderr
@@ -309,14 +313,57 @@ product__too_large_to_count__said()
         for section in model training_spec parallel_spec cluster_spec; do
             echo "[[$section]]"
             for axis in a b; do
-                echo "${section:0:1}_$axis = [$(seq -s , 1 200)]"
+                echo "${section:0:1}_$axis = [$(seq -s , 1 300)]"
             done
         done
     } >sweep.toml
     run_meshsweep plan --json
     expect_status 2
     expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml: .*10\^18 combinations'
+    expect_stderr 'meshsweep: sweep.toml: the product of the sections exceeds 2^63 combinations; split the sweep'
+}
+
+# Nobody writes to them: who waits for what they say waits for ever.
+pipes__where_files_are_named__refused_at_once()
+{
+    mkfifo pipe
+    small_sweep sweep.toml
+    cp sweep.toml plain.toml
+    sed -i '1i include = "pipe"' sweep.toml
+    run_command timeout 20 "$meshsweep" plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml:1:11: pipe: cannot read: it is a pipe, not a file'
+    run_command timeout 20 "$meshsweep" plan -c pipe
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: pipe: cannot read: it is a pipe, not a file'
+    # That of a shell has its writer.
+    run_command bash -c '"$1" plan -c <(cat plain.toml)' plan "$meshsweep"
+    expect_status 0
+    expect_stdout_contains '4 jobs: + 4 new'
+    expect_no_stderr
+    run_command bash -c 'cat plain.toml | "$1" plan -c /dev/stdin' plan "$meshsweep"
+    expect_status 0
+    expect_stdout_contains '4 jobs: + 4 new'
+    expect_no_stderr
+}
+
+# A job may leave one where a number is read from.
+pipe__left_by_a_job__no_number_and_no_wait()
+{
+    small_sweep sweep.toml
+    sed -i "s/^regex = .*/file = \"out.json\"\njson = \"score\"\nnumerator = \"pipe.json:batch\"/; s/^job_dir.*//" \
+        sweep.toml
+    cat >job.sh <<'END'
+mkfifo "$MESHSWEEP_JOB_DIR/pipe.json"
+echo '{"score": 5}' >"$MESHSWEEP_JOB_DIR/out.json"
+END
+    run_command timeout 20 "$meshsweep" run --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "no-metric|4" "SELECT failure, count(*) FROM job GROUP BY 1"
 }
 
 run_cases "$@"

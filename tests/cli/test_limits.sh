@@ -2,15 +2,6 @@
 # Time limits of jobs, and signals to the runner: what ends when, how it is called, and that nothing is left.
 . "$(dirname "$0")/lib.sh"
 
-# One run without a word about it; expects the status.
-run_silently() # STATUS ARGS
-{
-    run_meshsweep run --progress none "${@:2}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_no_stderr
-}
-
 # Every process whose id is in the file pids is gone, or is about to be reaped.
 all_are_gone()
 {
@@ -236,7 +227,8 @@ interrupt__once__lets_running_jobs_end()
     wait_command
     expect_status 130
     expect_no_stdout
-    expect_stderr_contains 'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
+    expect_stderr_contains \
+        'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
     expect_sql "ok|2
 pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql 2 "SELECT count(*) FROM attempt"
@@ -254,7 +246,8 @@ interrupt__twice__stops_them_and_they_run_again()
     wait_command
     expect_status 130
     expect_no_stdout
-    expect_stderr_contains 'meshsweep: stopping the running jobs; they will run again next time (interrupt again to kill them)'
+    expect_stderr_contains \
+        'meshsweep: stopping the running jobs; they will run again next time (interrupt again to kill them)'
     expect "all_are_gone"
     expect_sql "pending|4" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "failed|cancelled|2" "SELECT state, failure, count(*) FROM attempt GROUP BY 1, 2"
@@ -317,6 +310,64 @@ signal__with_nothing_running__status_all_the_same()
     expect_no_stdout
     expect_any_stderr
     expect_sql "0|1" "SELECT sum(state = 'running'), sum(state = 'pending') > 0 FROM job"
+}
+
+# Ctrl-Z, a container that is frozen, a virtual machine that is paused: what stood still did not use up its time.
+runner_and_job__stopped_for_longer_than_the_limit__go_on()
+{
+    local job
+    small_sweep
+    sed -i 's/^x = .*/x = [1]/; s/^y = .*/y = [10]/; /^\[job\]/a timeout = "3s"\nidle_timeout = "2s"' sweep.toml
+    cat >job.sh <<'END'
+echo $$ >pid
+until [ -e go ]; do sleep 0.05; done
+echo "score: $(($1 * $2))"
+END
+    start_meshsweep run --progress none
+    wait_until "[ -s pid ]" 20
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+    job=$(cat pid)
+    signal_command STOP
+    kill -STOP "$job"
+    # Longer than every limit; nothing else can tell that so much time has passed.
+    sleep 4
+    signal_command CONT
+    kill -CONT "$job"
+    touch go
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok|1|1" "SELECT state, duration_ms < 3000, unwatched_ms BETWEEN 3000 AND 30000 FROM attempt"
+    run_meshsweep show 1
+    expect_status 0
+    expect_stdout_matches '^  unwatched_ms +[0-9]{4,5}$'
+    expect_no_stderr
+}
+
+# The job went on while its runner did not: how long it took is not known, and is said so.
+runner__stopped_while_its_job_ends__attempt_marked()
+{
+    small_sweep
+    sed -i 's/^x = .*/x = [1, 2]/; s/^y = .*/y = [10]/; /^\[job\]/a timeout = "3s"' sweep.toml
+    cat >job.sh <<'END'
+echo $$ >pid
+[ "$1" = 2 ] || until [ -e go ]; do sleep 0.05; done
+echo "score: $(($1 * $2))"
+END
+    start_meshsweep run --progress none
+    wait_until "[ -s pid ]" 20
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+    signal_command STOP
+    touch go
+    sleep 4
+    signal_command CONT
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok|1
+ok|0" "SELECT state, unwatched_ms IS NOT NULL FROM attempt ORDER BY job_id"
 }
 
 run_cases "$@"

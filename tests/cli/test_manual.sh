@@ -32,9 +32,15 @@ help__every_command__one_screen_with_an_example()
         expect_stdout_contains '  meshsweep '
         expect_stdout_contains '--color WHEN'
         expect_no_stderr
-        expect "[ \"\$(wc -l <.stdout)\" -le 45 ]"
-        expect "! grep -q '.\{101\}' .stdout"
+        expect "[ \"\$(wc -l <.stdout)\" -le 64 ]"
+        # Examples are to be copied, and stay whole.
+        expect "! sed '/^example/,\$d' .stdout | grep -q '.\{81\}'"
     done
+    run_meshsweep --help
+    expect_status 0
+    expect_stdout_contains 'Exit status: 0 all well'
+    expect_no_stderr
+    expect "! grep -q '.\{81\}' .stdout"
     # Rare options are named in the help and told of in the manual.
     run_meshsweep run --help
     expect_status 0
@@ -70,6 +76,20 @@ END
     expect "[ '$reply' = plain ]"
     touch sweep.toml
     expect "[ \"\$(bash ask.sh meshsweep plan -c swee)\" = sweep.toml ]"
+    # bash takes "=" for a word of its own.
+    expect "[ \"\$(bash ask.sh meshsweep run --progress = p)\" = plain ]"
+    expect "[ \"\$(bash ask.sh meshsweep run --progress =)\" = 'auto tty plain json none' ]"
+    # Values of which there may be several, that may be left out, and of options that every command has.
+    expect "[ \"\$(bash ask.sh meshsweep run --retry-failed = ti)\" = timeout ]"
+    expect "[ \"\$(bash ask.sh meshsweep run --retry-failed = oom,ti)\" = oom,timeout ]"
+    expect "[ \"\$(bash ask.sh meshsweep run --retry-failed ti)\" = '' ]"
+    expect "[ \"\$(bash ask.sh meshsweep run --strategy dsat-a)\" = dsat-asha ]"
+    expect "[ \"\$(bash ask.sh meshsweep run --equal-batch o)\" = 'on off' ]"
+    expect "[ \"\$(bash ask.sh meshsweep results --format js)\" = 'json jsonl' ]"
+    expect "[ \"\$(bash ask.sh meshsweep status --color = n)\" = never ]"
+    # Words that are no options.
+    expect "[ \"\$(bash ask.sh meshsweep completion z)\" = zsh ]"
+    expect "[ \"\$(bash ask.sh meshsweep help sh)\" = show ]"
 }
 
 completions__other_shells__every_command()
@@ -88,13 +108,69 @@ completions__other_shells__every_command()
     run_meshsweep completion fish
     expect_status 0
     expect_no_stderr
-    expect_stdout_contains "complete -c meshsweep -n '__fish_seen_subcommand_from run' -l config -s c -d 'the sweep file' -r -F"
+    expect_stdout_contains \
+        "complete -c meshsweep -n '__fish_seen_subcommand_from run' -l config -s c -d 'the sweep file' -r -F"
     for name in $(command_names); do
         expect "grep -q -e '-n __fish_use_subcommand -a $name ' .stdout"
     done
     if command -v fish >/dev/null; then
         expect "fish --no-execute .stdout"
     fi
+}
+
+# What is offered is taken.
+bash_completion__values__all_taken()
+{
+    local value
+    small_sweep sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    "$meshsweep" completion bash >completion.bash
+    # shellcheck disable=SC2013 # words
+    for value in $(sed -n "s/^ *results:--format=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
+        run_meshsweep results --format "$value"
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+    done
+    # shellcheck disable=SC2013 # words
+    for value in $(sed -n "s/^ *run:--retry-failed=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
+        run_meshsweep plan --retry-failed="$value"
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+    done
+    # shellcheck disable=SC2013 # words
+    for value in $(sed -n "s/^ *plan:--strategy=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
+        run_meshsweep plan --strategy "$value"
+        expect "[ $status = 0 ] || [ $status = 2 ]" # what it wants of the specs is another matter
+        expect_status "$status"
+        expect_any_stdout
+        expect_stderr_lacks unknown
+    done
+}
+
+help__of_a_command__as_its_option_says()
+{
+    run_meshsweep run --help
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    cp .stdout help
+    run_meshsweep help run
+    expect_status 0
+    expect_stdout "$(cat help)"
+    expect_no_stderr
+    run_meshsweep help
+    expect_status 0
+    expect_stdout "$("$meshsweep" --help)"
+    expect_no_stderr
+    run_meshsweep help rnu
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: unknown command rnu (did you mean run?)'
 }
 
 completion__which_shell__asked()

@@ -63,7 +63,8 @@ parts__merged__each_job_and_attempt_once()
 parts__several_objectives__merged_with_their_pareto_set()
 {
     shared_sweep
-    sed -i -e 's/^objective.*/objective = ["max:score", "min:cost"]/' -e 's/echo "score: {n}"/echo "score: {n} cost: {n}"/' \
+    sed -i -e 's/^objective.*/objective = ["max:score", "min:cost"]/' \
+        -e 's/echo "score: {n}"/echo "score: {n} cost: {n}"/' \
         -e "\$a [job.metrics.cost]\nregex = 'cost: ([0-9]+)'" sweep.toml
     part a.db 'n <= 2' 0
     part b.db 'n >= 5' 0
@@ -124,6 +125,67 @@ merged__run_goes_on_where_the_parts_are()
     expect_status 0
     expect_stdout 'a.db: 0 new jobs, 5 new attempts'
     expect_no_stderr
+}
+
+# Milliseconds of processor time.
+spent_merging() # DATABASE OUTPUT
+{
+    local TIMEFORMAT='%3U %3S' spent
+    spent=$( { time "$meshsweep" merge "$1" -o "$2" >>merged 2>&1; } 2>&1)
+    awk '{ print int(1000 * ($1 + $2)) + 1 }' <<<"$spent"
+}
+
+# What is there already is looked up, not looked through: 6,000 jobs again took a hundred times as long as at first.
+merged_again__many_jobs__no_longer_than_the_first_time()
+{
+    local first again
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:score"
+[job]
+command = ["/bin/echo", "score: {x}"]
+[job.metrics.score]
+regex = 'score: ([0-9]+)'
+[training_spec]
+x = [$(seq -s , 6000)]
+END
+    run_meshsweep run --progress none -d a.db --limit 1
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    sqlite3 a.db "UPDATE job SET state = 'running' WHERE state = 'pending';
+        INSERT INTO attempt (job_id, number, runner_id, state, started, ended, duration_ms)
+            SELECT id, 1, 1, 'ok', 1, 2, 1 FROM job WHERE state = 'running';
+        UPDATE job SET state = 'ok', attempt_id = (SELECT id FROM attempt WHERE job_id = job.id)
+            WHERE state = 'running'"
+    first=$(spent_merging a.db all.db)
+    again=$(spent_merging a.db all.db)
+    expect_file_contains merged 'all.db: 6000 new jobs, 6000 new attempts'
+    expect_file_contains merged 'all.db: 0 new jobs, 0 new attempts'
+    [ "$again" -lt $((2 * first)) ] || fail "merged in $first ms, and again in $again ms"
+    expect_sql "6000|6000" "SELECT count(*), sum(job.state = 'ok')
+        FROM job JOIN attempt ON attempt.id = attempt_id" all.db
+}
+
+# What a database got from another and gives back is known there by its id.
+merged_back__own_attempts__none_twice()
+{
+    parts
+    run_meshsweep merge a.db -o all.db
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep merge all.db -o a.db
+    expect_status 0
+    expect_stdout 'a.db: 0 new jobs, 0 new attempts'
+    expect_no_stderr
+    # The job was reopened meanwhile: its own attempt stands for it again.
+    sqlite3 a.db "UPDATE job SET state = 'pending', attempt_id = NULL WHERE id = 1"
+    run_meshsweep merge all.db -o a.db
+    expect_status 0
+    expect_stdout 'a.db: 0 new jobs, 0 new attempts'
+    expect_no_stderr
+    expect_sql "ok|1" "SELECT state, attempt_id = (SELECT id FROM attempt WHERE job_id = 1) FROM job WHERE id = 1" a.db
 }
 
 sources__wrong__refused_and_nothing_changed()

@@ -2,16 +2,8 @@
 # What a job is said to have measured, and what its failure is called.
 . "$(dirname "$0")/lib.sh"
 
-# One run without a word about it; expects the status.
-run_silently() # STATUS ARGS
-{
-    run_meshsweep run --progress none "${@:2}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_no_stderr
-}
-
 # A sweep with one job per line of standard input, in that order: a shell line.
+# Standard input has a job's command a line; one that ends in \ goes on in the next.
 job_lines() # OBJECTIVE TABLES OF [job.metrics]
 {
     cat >sweep.toml <<END
@@ -25,6 +17,9 @@ $2
 c = [
 END
     while IFS= read -r line; do
+        while [ "${line%\\}" != "$line" ] && IFS= read -r rest; do
+            line=${line%\\}$rest
+        done
         printf "'''%s''',\n" "$line"
     done >>sweep.toml
     echo ']' >>sweep.toml
@@ -45,7 +40,8 @@ take = "last"
 unit = "samples/s"
 better = "max"
 take = "max"' <<'END'
-printf '{"loss": 3, "step": 10}\n{"loss": 2.5, "speed": 7, "step": 20}\n\n{"speed": 9, "extra": 1, "word": "x", "yes": true}\n{"loss": 2, "st' >$MESHSWEEP_METRICS
+printf '{"loss": 3, "step": 10}\n{"loss": 2.5, "speed": 7, "step": 20}\n\n' >$MESHSWEEP_METRICS; \
+printf '{"speed": 9, "extra": 1, "word": "x", "yes": true}\n{"loss": 2, "st' >>$MESHSWEEP_METRICS
 END
     run_silently 0
     expect_sql "extra||1.0
@@ -80,7 +76,8 @@ take = "mean"
 [job.metrics.absent]
 json = "a.b"
 file = "absent.json"' <<'END'
-cd $MESHSWEEP_JOB_DIR; mkdir deep; echo '{"results": [{"throughput": 12.5}]}' >out.json; echo '{"steps": [1, 2, 6]}' >deep/steps.json
+cd $MESHSWEEP_JOB_DIR; mkdir deep; echo '{"results": [{"throughput": 12.5}]}' >out.json; \
+echo '{"steps": [1, 2, 6]}' >deep/steps.json
 END
     run_silently 0
     expect_sql "12.5|3.0|3" "SELECT one, many, (SELECT count(*) FROM metric WHERE name = 'many') FROM results"
@@ -92,11 +89,13 @@ json_lines__in_the_output__among_other_words()
     job_lines '' '[job.metrics.loss]
 jsonl = "train.loss"
 take = "last"' <<'END'
-echo starting; echo '{"train": {"loss": 4}}'; echo '{"train": {"loss": NaN}}'; echo '{"train": {"lo'; echo '{"eval": 1}'; echo '{"train": {"loss": 3}, "step": 9}'
+echo starting; echo '{"train": {"loss": 4}}'; echo '{"train": {"loss": NaN}}'; echo '{"train": {"lo'; \
+echo '{"eval": 1}'; echo '{"train": {"loss": 3}, "step": 9}'
 END
     run_silently 0
-    expect_sql "4.0;NaN;3.0" "SELECT group_concat(value, ';') FROM (SELECT value FROM metric ORDER BY sequence)"
-    expect_sql "3.0" "SELECT loss FROM results"
+    expect_sql "4.0;none;3.0" \
+        "SELECT group_concat(coalesce(value, 'none'), ';') FROM (SELECT value FROM metric ORDER BY sequence)"
+    expect_sql "3.0|1" "SELECT loss, not_finite FROM results"
 }
 
 regex__warm_up_and_take__summarise()
@@ -112,7 +111,8 @@ END
     run_silently 0
     expect_sql "3.0|3.0|3.0|5.0|1.0|4.6" "SELECT median, mean, last, max, min, round(p90, 6) FROM results"
     # Warm-up never leaves nothing.
-    expect_sql "3.0|1|7" "SELECT value, count, (SELECT count(*) FROM metric WHERE name = 'all') FROM summary WHERE name = 'all'"
+    expect_sql "3.0|1|7" "SELECT value, count, (SELECT count(*) FROM metric WHERE name = 'all') FROM summary
+        WHERE name = 'all'"
 }
 
 reader__wrong_in_the_file__said_with_its_place()
@@ -131,7 +131,7 @@ regex = "b"' </dev/null
 
 # --- the objective ---
 
-not_a_number_and_infinities__kept_and_never_winning()
+objective__ends_as_no_number__diverged_and_never_winning()
 {
     job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
 echo v: nan
@@ -139,41 +139,133 @@ echo v: inf
 echo v: -inf
 echo v: 5
 echo v: -7
+echo v: 9; echo v: nan
+echo v: inf; echo v: 1
 END
-    run_silently 0
-    expect_sql "NaN;Inf;-Inf;5.0;-7.0" "SELECT group_concat(v, ';') FROM (SELECT v FROM results ORDER BY job)"
+    run_silently 3 --keep-going
+    expect_sql "failed;failed;failed;ok;ok;failed;ok" \
+        "SELECT group_concat(state, ';') FROM (SELECT state FROM job ORDER BY id)"
+    expect_sql "none;none;none;5.0;-7.0;9.0;1.0" \
+        "SELECT group_concat(coalesce(v, 'none'), ';') FROM (SELECT v FROM results ORDER BY job)"
+    expect_sql "1;1;1;0;0;1;1" "SELECT group_concat(not_finite, ';') FROM (SELECT not_finite FROM results ORDER BY job)"
+    expect_sql "diverged|v ended as no finite number: 1 of 2 samples that count are NaN or infinite" \
+        "SELECT failure, error FROM results WHERE job = 6"
     expect_sql "1|5.0|4
-2|-7.0|5" "SELECT rank, v, job FROM ranking"
+2|1.0|7
+3|-7.0|5" "SELECT rank, v, job FROM ranking"
     run_meshsweep best
     expect_status 0
     expect_stdout_contains 'highest v 5, job 4'
     expect_no_stderr
-    sed -i 's/max:v/min:v/' sweep.toml
-    run_silently 0
-    expect_sql "1|-7.0|5
-2|5.0|4" "SELECT rank, v, job FROM ranking"
     run_meshsweep results --columns job,v --sort v --format json
     expect_status 0
     expect_any_stdout
     expect_no_stderr
-    cp .stdout out.json
-    expect_sql 5 "SELECT json_array_length(cast(readfile('out.json') AS TEXT))"
+    expect_sql "5 7 4 6 1 2 3|-7.0 1.0 5.0 9.0" "SELECT group_concat(value->>'job', ' '), group_concat(value->>'v', ' ')
+        FROM json_each(cast(readfile('.stdout') AS TEXT))"
+    run_meshsweep export --long
+    expect_status 0
+    expect_stdout_contains ',v,,'
+    expect_no_stderr
+    # Asked for again, it runs again, and nothing else does.
+    run_silently 3 --retry-failed=diverged
+    expect_sql "1|2
+2|2
+3|2
+4|1
+5|1
+6|2
+7|1" "SELECT job_id, count(*) FROM attempt GROUP BY 1"
 }
 
-nothing_but_not_a_number__no_winner()
+# SQL and whoever reads the table compute with what is there.
+not_finite__losses__unknown_in_every_view()
+{
+    job_lines '' '' <<'END'
+printf '{"loss": %s}\n' 1 0.5 NaN >$MESHSWEEP_METRICS
+END
+    run_silently 0
+    expect_sql "0.75|1.0|real,real,null" "SELECT avg(value), max(value), group_concat(typeof(value)) FROM metric"
+    expect_sql "2|1|3|0.75|0.75" "SELECT count, not_finite, reported, value, mean FROM summary"
+    run_meshsweep export --format jsonl
+    expect_status 0
+    expect_stdout_contains '"loss":0.75,'
+    expect_stdout_contains '"not_finite":1,'
+    expect_no_stderr
+    run_meshsweep show 1
+    expect_status 0
+    expect_stdout_contains 'samples 2, not_finite 1'
+    expect_no_stderr
+    run_meshsweep report
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect "! grep -q '>NaN<' report.html"
+}
+
+nothing_but_not_a_number__no_winner_and_why()
 {
     job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
 echo v: nan
 echo v: inf
 END
-    run_silently 0
+    run_silently 3
     run_meshsweep best
     expect_status 3
     expect_no_stdout
-    expect_stderr 'meshsweep: no job is best: 2 are ok, but none has a finite v'
+    expect_stderr 'meshsweep: no job is ok: 2 failed (2 diverged), 0 running, 0 pending; see meshsweep status'
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'no best: v: no job is ok'
+    expect_stdout_contains 'diverged'
+    expect_no_stderr
 }
 
-objective__missing__told_with_what_there_is_instead()
+class__named_by_the_file__diverged()
+{
+    job_lines '' '' <<'END'
+echo 'loss is nan at step 7, stopping'; exit 1
+echo 'AssertionError: Rank 3: found NaN in local grad norm in backward pass'; exit 1
+END
+    cat >>sweep.toml <<'END'
+[[failure]]
+class = "diverged"
+pattern = "loss is nan"
+[retry]
+diverged = 2
+END
+    run_silently 3
+    expect_sql "1|diverged|2
+2|diverged|2" "SELECT job_id, failure, count(*) FROM attempt GROUP BY 1"
+}
+
+# A job of very many steps: what is kept is even, what is not kept is said.
+steps__a_million__thinned_and_said()
+{
+    job_lines 'objective = "min:loss"' '[job.metrics.loss]
+take = "min"' <<'END'
+awk -f steps.awk >$MESHSWEEP_METRICS
+END
+    cat >steps.awk <<'END'
+BEGIN { for (i = 0; i < 1e6; i++) printf "{\"step\": %d, \"loss\": %d, \"b\": 1}\n", i, i == 77777 ? -5 : 1 }
+END
+    sed -i 's/"20s"/"60s"/' sweep.toml
+    run_silently 0
+    expect_sql "-5.0|1000000|1000000" "SELECT value, count, reported FROM summary WHERE name = 'loss'"
+    expect_sql "1|1|0|999999" \
+        "SELECT count(*) <= 100001, count(*) > 50000, min(step), max(step) FROM metric WHERE name = 'loss'"
+    expect_sql "1" "SELECT max(gap) = min(gap) FROM (SELECT step - lag(step) OVER (ORDER BY step) AS gap FROM metric
+        WHERE name = 'loss' AND step < 999999)"
+    # It is marked, and no summary lacks anything.
+    expect_sql "1|1000000|1" "SELECT s.kept = (SELECT count(*) FROM metric AS m WHERE m.name = s.name), s.reported,
+        a.left_out IS NULL AND a.message IS NULL FROM summary AS s, attempt AS a WHERE s.name = 'loss'"
+    run_meshsweep show 1
+    expect_status 0
+    expect_stdout_matches ', kept [0-9]+, mean '
+    expect_no_stderr
+}
+
+objective__missing__reported_with_what_there_is_instead()
 {
     job_lines 'objective = "max:speed"' "$(regex_metric loss)" <<'END'
 echo '{"sped": 3, "step": 1}' >"$MESHSWEEP_METRICS"; echo loss: 2
@@ -181,9 +273,9 @@ printf '%s\n' '{"speed": 3' 'speed 4' '' '{"speed": "fast"}' >"$MESHSWEEP_METRIC
 echo '{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}' >"$MESHSWEEP_METRICS"
 END
     run_silently 3
-    expect_sql "exit status 0, but the objective was not reported; it reported loss, sped
-exit status 0, but the objective was not reported; lines of its metrics file that are no JSON objects: 2
-exit status 0, but the objective was not reported; it reported a, b, c, d, e" \
+    expect_sql "exit status 0, but the objective speed was not reported; it reported loss, sped
+exit status 0, but the objective speed was not reported; lines of its metrics file that are no JSON objects: 2
+exit status 0, but the objective speed was not reported; it reported a, b, c, d, e" \
         "SELECT message FROM attempt WHERE failure = 'no-metric' ORDER BY job_id"
 }
 
@@ -196,9 +288,9 @@ echo latency: words
 echo latency: 2; exit 3
 END
     run_silently 3
-    expect_sql "failed|no-metric|exit status 0, but the objective was not reported
+    expect_sql "failed|no-metric|exit status 0, but the objective latency was not reported
 ok||
-failed|no-metric|exit status 0, but the objective was not reported
+failed|no-metric|exit status 0, but the objective latency was not reported
 failed|exit|exit status 3: latency: 2" "SELECT state, failure, message FROM attempt ORDER BY job_id"
     # What failed has not won, whatever it measured.
     expect_sql "1|4.0|2" "SELECT rank, latency, job FROM ranking"
@@ -208,7 +300,73 @@ failed|exit|exit status 3: latency: 2" "SELECT state, failure, message FROM atte
     expect_no_stderr
     sed -i '/^objective/d' sweep.toml
     run_silently 3 -d other.db
-    expect_sql "ok|ok|ok|failed" "SELECT group_concat(state, '|') FROM (SELECT state FROM attempt ORDER BY job_id)" other.db
+    expect_sql "ok|ok|ok|failed" "SELECT group_concat(state, '|') FROM (SELECT state FROM attempt ORDER BY job_id)" \
+        other.db
+}
+
+# Memory of three counters is three things.
+memory__counter_and_rank__named_wherever_it_is_shown()
+{
+    job_lines '' "$(regex_metric peak)
+unit = \"MiB\"
+means = \"reserved-memory\"
+rank = \"last\"" <<'END'
+echo peak: 5
+echo peak: 6
+END
+    run_silently 0
+    run_meshsweep results
+    expect_status 0
+    expect_stdout_contains 'peak (MiB reserved, rank last)'
+    expect_no_stderr
+    run_meshsweep show 1
+    expect_status 0
+    expect_stdout_contains 'peak  5 MiB reserved, rank last'
+    expect_no_stderr
+    run_meshsweep export --long
+    expect_status 0
+    expect_stdout_contains ',peak,MiB,reserved,last,'
+    expect_no_stderr
+    run_meshsweep report
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_file_contains report.html 'MiB reserved, rank last'
+    sed -i 's/reserved-memory/reservd-memory/' sweep.toml
+    run_meshsweep plan
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'did you mean "reserved-memory"?'
+}
+
+# What every attempt has needs no table to be the objective, and has a unit; what the job says itself goes before it.
+objective__seen_from_outside__without_a_table()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "duration"
+[job]
+command = ["/bin/sh", "-c", "sleep 0.{x}; [ {x} != 3 ]"]
+[training_spec]
+x = [7, 1, 3, 4]
+END
+    run_silently 3
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_matches '^lowest duration 0\.[1-6][0-9]* s, job 2 of sweep'
+    expect_any_stderr
+    expect_sql "1|exit|" "SELECT count(*), failure, duration FROM results WHERE state = 'failed'"
+    expect_sql "s" "SELECT unit FROM metric_definition WHERE name = 'duration'"
+    sed -i 's/^objective.*/objective = ["min:cpu_time", "min:max_rss"]/' sweep.toml
+    rm -rf results.db*
+    run_silently 3
+    expect_sql "3|3|3" "SELECT count(*), sum(cpu_time > 0), sum(\"metric.max_rss\" > 100000) FROM results
+        WHERE state = 'ok'"
+    sed -i 's/^objective.*/objective = "min:duration"/; s/sleep.*3 \]/exec sh said.sh {x}/' sweep.toml
+    echo 'echo "{\"duration\": $1}" >>"$MESHSWEEP_METRICS"' >said.sh
+    rm -rf results.db*
+    run_silently 0
+    expect_sql "1.0|7.0" "SELECT min(duration), max(duration) FROM results"
 }
 
 # --- failures ---
@@ -283,7 +441,8 @@ echo v: 3; head -c 100000000 /dev/zero | tr '\0' '\n'; echo v: 4; echo the end
 END
     run_silently 0
     expect_sql "4.0|100000018|2" "SELECT v, log_bytes, (SELECT count(*) FROM metric) FROM results JOIN attempt"
-    expect_sql 1 "SELECT log_tail LIKE '%v: 4' || char(10) || 'the end' || char(10) AND length(log_tail) <= 4096 FROM attempt"
+    expect_sql 1 "SELECT log_tail LIKE '%v: 4' || char(10) || 'the end' || char(10) AND length(log_tail) <= 4096
+        FROM attempt"
     expect "[ \$(stat -c %s results.db) -lt 500000 ]"
     expect "[ \$(stat -c %s results.db.d/*/1/output.log) -lt 70000000 ]"
     expect "grep -aq 'bytes cut by meshsweep' results.db.d/*/1/output.log"

@@ -2,7 +2,8 @@
 # Databases of older schema versions (tests/cli/schemas/NNNN.sql, dumps of what those versions wrote) become the schema
 # of a fresh file, one transaction per step, and go on from where they were.
 #
-# When a migration is added, the version before it gets its dump, by schemas/dump.sh with the last program of that version.
+# When a migration is added, the version before it gets its dump, by schemas/dump.sh with the last program of that
+# version.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
 
@@ -33,7 +34,10 @@ dump_of() # VERSION
 # Tables SQLite makes for itself come and go with what it has seen.
 schema() # FILE [CONDITION]
 {
-    sql "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND ${2-true} ORDER BY 1, 2" "$1"
+    sql \
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND ${2-true}
+            ORDER BY 1, 2" \
+        "$1"
 }
 
 every_version__run__becomes_the_schema_of_a_fresh_file()
@@ -71,12 +75,43 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
     done
 }
 
+# How matches are found has changed since: their keys and places must not have.
+older_version__all_jobs_done__none_runs_again()
+{
+    rm -rf results.db*
+    sqlite3 -batch -bail results.db <"$tests_source_dir/cli/schemas/listed.sql"
+    sql "SELECT text FROM sweep" >sweep.toml
+    sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >before
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 84 "SELECT count(*) FROM attempt"
+    sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >after
+    diff -u before after >difference || fail "$(cat difference)"
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_contains '"done":	84,'
+    expect_stdout_contains '"new":	0,'
+    expect_no_stderr
+    # Deleted by hand they are made anew, at their places.
+    sql "DELETE FROM job WHERE id % 3 = 0"
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sql "SELECT rank, hex(key), derived FROM job ORDER BY rank" >anew
+    sort -t '|' -k 1,1n before | diff -u - anew >difference || fail "$(cat difference)"
+    expect_sql 84 "SELECT count(*) FROM attempt"
+}
+
 older_version__dump__kept()
 {
     local version
     for ((version = 1; version < newest; version++)); do
         [ -f "$(dump_of "$version")" ] ||
-            fail "there is no dump of schema version $version: tests/cli/schemas/dump.sh MESHSWEEP makes it, with the last program of that version"
+            fail "there is no dump of schema version $version: tests/cli/schemas/dump.sh MESHSWEEP makes it, with the \
+last program of that version"
     done
 }
 
@@ -91,7 +126,8 @@ older_version__read__says_what_to_do_and_changes_nothing()
             run_meshsweep $command
             expect_status 1
             expect_no_stdout
-            expect_stderr "meshsweep: database results.db: its schema version $version is older than this program's $newest; \`meshsweep run\` upgrades it"
+            expect_stderr "meshsweep: database results.db: its schema version $version is older than this program's \
+$newest; \`meshsweep run\` upgrades it"
         done
         expect "[ \"\$(md5sum results.db)\" = '$before' ]"
     done

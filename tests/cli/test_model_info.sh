@@ -15,7 +15,8 @@ profile = "deepspeed"
 [sweep]
 objective = "max:throughput"
 [job]
-command = ["sh", "-c", 'if [ "\${MESHSWEEP_ROLE-}" = model-info ]; then $output; else echo "{\"throughput\": {micro_batch}}" >>"\$MESHSWEEP_METRICS"; fi']
+command = ["sh", "-c", '''if [ "\${MESHSWEEP_ROLE-}" = model-info ]; then $output
+    else echo "{\"throughput\": {micro_batch}}" >>"\$MESHSWEEP_METRICS"; fi''']
 [job.metrics.throughput]
 [predict]
 audit = 0
@@ -29,7 +30,8 @@ END
     printf '%s\n' "$@" >>sweep.toml
 }
 
-facts='echo "{\"params\": 3e9, \"activation_memory\": 2e9, \"device_memory\": 4e10, \"fwd_flops\": 1e12}" >>"$MESHSWEEP_METRICS"'
+facts='echo "{\"params\": 4e9, \"activation_memory\": 2e9, \"device_memory\": 4e10, \"fwd_flops\": 1e12}" '\
+'>>"$MESHSWEEP_METRICS"'
 
 run_all() # STATUS
 {
@@ -47,7 +49,7 @@ job__run_first_and_once__predictions_are_made_from_it()
     expect_no_stderr
     run_all 0
     expect_no_stderr
-    # 3e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.
+    # 4e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.
     expect_sql '4|3|1
 4|3|4' 'SELECT num_devices_per_host, zero_stage, micro_batch FROM results ORDER BY 3'
     expect_sql '6' "SELECT excluded FROM excluded WHERE rule = 'memory.fits'"
@@ -58,7 +60,8 @@ job__run_first_and_once__predictions_are_made_from_it()
     run_meshsweep status
     expect_status 0
     expect_stdout_contains 'jobs 2'
-    expect_stdout_contains 'model information (job 1): 3000000000 parameters, 1.9 GiB of activations a sample, 37.3 GiB a device, 1000000000000 FLOPs forward a sample'
+    expect_stdout_contains 'model information (job 1): 4000000000 parameters, 1.9 GiB of activations a sample, 37.3 '\
+'GiB a device, 1000000000000 FLOPs forward a sample'
     expect_no_stderr
     run_meshsweep status --json
     expect_status 0
@@ -82,14 +85,14 @@ job__run_first_and_once__predictions_are_made_from_it()
 
 given_by_hand__not_run__and_used()
 {
-    sweep_file "$facts" 'params = 3e9' 'activation_memory = "1.9GiB"' 'device_memory = "40GB"'
+    sweep_file "$facts" 'params = 4e9' 'activation_memory = "1.9GiB"' 'device_memory = "40GB"'
     run_all 0
     expect_no_stderr
     expect_sql '2|2|0' "SELECT count(*), sum(num_devices_per_host = 4 AND zero_stage = 3),
         (SELECT count(*) FROM sweep WHERE role IS NOT NULL) FROM results"
     run_meshsweep status
     expect_status 0
-    expect_stdout_contains 'model information: 3000000000 parameters, 1.9 GiB of activations a sample'
+    expect_stdout_contains 'model information: 4000000000 parameters, 1.9 GiB of activations a sample'
     expect_no_stderr
 }
 
@@ -97,7 +100,8 @@ failure__explained__the_sweep_goes_on_without()
 {
     sweep_file 'echo "RuntimeError: no such profile"; exit 3'
     run_all 0
-    expect_stderr_contains 'meshsweep: model information: job 1 failed (exit): exit status 3: RuntimeError: no such profile; the sweep goes on without'
+    expect_stderr_contains 'meshsweep: model information: job 1 failed (exit): exit status 3: RuntimeError: no such '\
+'profile; the sweep goes on without'
     expect_sql 8 'SELECT count(*) FROM results'
     run_meshsweep status
     expect_status 0
@@ -122,7 +126,8 @@ nothing_said__no_metric__and_excluded__the_rule()
     rm -r results.db*
     sweep_file "$facts" 'with = { zero_stage = 4 }'
     run_all 0
-    expect_stderr_contains 'model information: the job for it is excluded by zero-stage-range: ZeRO has the stages 0 to 3; the sweep goes on without'
+    expect_stderr_contains 'model information: the job for it is excluded by zero-stage-range: ZeRO has the stages 0 '\
+'to 3; the sweep goes on without'
 }
 
 flops_profiler__text_of_it__read()
@@ -140,12 +145,13 @@ several_models__refused_with_its_place()
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:14:2: [model_info] is of one model, and this file has several: give each [[model]] its own params and activation_memory'
+    expect_stderr 'meshsweep: sweep.toml:15:2: [model_info] is of one model, and this file has several: give each '\
+'[[model]] its own params and activation_memory'
     sweep_file "$facts" 'activation_memory = "much"' 'withot = 1'
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'sweep.toml:15:21: activation_memory must be a size ("300MiB", bytes) above 0'
+    expect_stderr_contains 'sweep.toml:16:21: activation_memory must be a size ("300MiB", bytes) above 0'
     expect_stderr_contains 'withot'
 }
 
@@ -170,10 +176,11 @@ END
     expect_sql 17179869184 "SELECT CAST(json_extract(model_info, '$.device_memory') AS INTEGER) FROM current_sweep"
 }
 
-deepspeed__engine_profiles_or_is_told()
+deepspeed__engine_profiles_or_is_given_the_numbers()
 {
     : >train.py
-    local config='"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
+    local \
+        config='"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
     echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": [1, 2]}}" >ds.json
     run_meshsweep deepspeed --progress none train.py --deepspeed ds.json
     expect_status 0
@@ -182,7 +189,8 @@ deepspeed__engine_profiles_or_is_told()
     # One sample at the highest stage that is asked for, on the most devices.
     expect_sql '2|1|2|{"profile":true}' "SELECT json_extract(c, '$.zero_optimization.stage'),
         json_extract(c, '$.train_micro_batch_size_per_gpu'), json_extract(c, '$.train_batch_size'),
-        json_extract(c, '$.autotuning.model_info') FROM (SELECT cast(readfile('results.db.d/' || directory || '/ds_config.json')
+        json_extract(c, '$.autotuning.model_info') FROM (SELECT cast(readfile('results.db.d/' || directory
+        || '/ds_config.json')
         AS TEXT) AS c FROM attempt WHERE id = 1)"
     expect_sql 8 'SELECT count(*) FROM results WHERE predicted_memory > 6e9'
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 8.'

@@ -14,7 +14,7 @@ expect_problems() # COMMAND
     expect "[ \"\$(ls)\" = sweep.toml ]"
 }
 
-everything__wrong_in_one_file__told_in_its_order()
+everything__wrong_in_one_file__reported_in_its_order()
 {
     local command
     cat >sweep.toml <<'END'
@@ -66,6 +66,25 @@ END
 32:1: [inert]: no spec has the key `tpp` (did you mean `tp`?)
 END
     done
+}
+
+# A word that is no key was perhaps meant for a time.
+limit__words__what_a_duration_is()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["true"]
+timeout = "forever"
+idle_timeout = "CASE WHEN layers THEN layers ELSE hours END"
+startup_timeout = "10 * layer"
+[training_spec]
+layers = 1
+hours = 2
+END
+    expect_problems plan <<'END'
+3:11: [job] `timeout`: unknown key `forever`; a duration is written "90s", "10m" or "1h30m"
+5:19: [job] `startup_timeout`: unknown key `layer` (did you mean `layers`?)
+END
 }
 
 # One mistake on line 1 and below, and names that only it explains: nothing but the mistake is told.
@@ -155,7 +174,7 @@ disable_rules = ["r"]
 END
 }
 
-required_key__misspelt__is_told_once()
+required_key__misspelt__is_reported_once()
 {
     expect_alone '3:1: unknown key "requier" in [[rule]]; did you mean "require"?' <<'END'
 [[rule]]
@@ -166,7 +185,7 @@ disable_rules = ["r"]
 END
 }
 
-direction__misspelt__is_told_once()
+direction__misspelt__is_reported_once()
 {
     expect_alone '4:10: better must be "max" or "min"; did you mean "max"?' <<'END'
 [sweep]
@@ -176,7 +195,7 @@ better = "mox"
 END
 }
 
-many_problems__in_a_large_file__told_in_time()
+many_problems__in_a_large_file__reported_in_time()
 {
     {
         echo '[[parallel_spec]]'
@@ -192,7 +211,7 @@ many_problems__in_a_large_file__told_in_time()
 }
 
 # A line of a small sweep in place of another, and what is told of it: "LINE" "IN ITS PLACE" "PLACE: SENTENCE".
-expect_told()
+expect_reported()
 {
     small_sweep plain.toml
     awk -v from="$1" -v to="$2" 'index($0, from) == 1 { $0 = to } { print }' plain.toml >sweep.toml
@@ -205,37 +224,37 @@ syntax__as_other_languages_write_it__said_in_ones_own_words()
 {
     local word text='neither a number, a date, true or false, nor a list: a text stands in quotes'
     for word in None True null small Infinity; do
-        expect_told 'x =' "x = $word" "13:5: $text"
+        expect_reported 'x =' "x = $word" "13:5: $text"
     done
-    expect_told 'x =' '(x, z) = [[1, 2]]' '13:1: a tied group stands in quotes: "(a, b)" = [[1, 2]]'
-    expect_told 'y =' '[job]' '16:1: "job" is given twice'
-    expect_told 'y =' 'y = 1 # once
+    expect_reported 'x =' '(x, z) = [[1, 2]]' '13:1: a tied group stands in quotes: "(a, b)" = [[1, 2]]'
+    expect_reported 'y =' '[job]' '16:1: "job" is given twice'
+    expect_reported 'y =' 'y = 1 # once
 y = 2' '17:5: "y" is given twice'
-    expect_told 'x =' 'größe = 1' '13:3: only strings and comments may hold characters beyond ASCII'
+    expect_reported 'x =' 'größe = 1' '13:3: only strings and comments may hold characters beyond ASCII'
 }
 
 expressions__as_other_languages_write_them__said_how_sql_does()
 {
-    expect_told 'y =' "y = 10
+    expect_reported 'y =' "y = 10
 [derive]
 z = 'x ** 2'" '18:1: derived key `z`: `**` is pow(X, Y) in SQL'
-    expect_told 'y =' "y = 10
+    expect_reported 'y =' "y = 10
 [derive]
 z = 'x && y'" '18:1: derived key `z`: `&&` is AND in SQL'
-    expect_told 'y =' "y = 10
+    expect_reported 'y =' "y = 10
 [derive]
 z = '{x} + 1'" '18:1: derived key `z`: a key stands without braces in an expression'
-    expect_told 'y =' "y = 10
+    expect_reported 'y =' "y = 10
 [derive]
 z = 'x = \"big\"'" "18:1: derived key \`z\`: unknown key \`big\` (a text stands in single quotes: 'big')"
-    expect_told 'y =' "y = 10
+    expect_reported 'y =' "y = 10
 [derive]
 z = 'w + 1'
 w = 'x'" '18:1: derived key `z`: unknown key `w` (a derived key uses those that stand above it)'
-    expect_told 'y =' "y = 10
+    expect_reported 'y =' "y = 10
 [derive]
 z = 'parallel.y + trainin_spec.x'" '18:1: derived key `z`: unknown key `parallel.y`'
-    expect_told 'y =' "y = 10
+    expect_reported 'y =' "y = 10
 [derive]
 z = 'trainin_spec.x'" '18:1: derived key `z`: unknown key `trainin_spec.x` (did you mean `training_spec.x`?)'
 }
@@ -243,7 +262,8 @@ z = 'trainin_spec.x'" '18:1: derived key `z`: unknown key `trainin_spec.x` (did 
 placeholders__odd__plain_text_unless_they_name_a_key()
 {
     local text
-    for text in '{' '{{' '{}' '{{}}' '${x}' '{x' 'x}' '{0}' '{ print }' '{1..8}' '{x,y}' '{{ x }' '{ x }' '{x }' '{ x}' '{x:>5}' '$x'; do
+    for text in '{' '{{' '{}' '{{}}' '${x}' '{x' 'x}' '{0}' '{ print }' '{1..8}' '{x,y}' '{{ x }' '{ x }' '{x }' \
+        '{ x}' '{x:>5}' '$x'; do
         small_sweep sweep.toml
         TEXT=$text awk '/^command/ { sub(/"{x}"/, "\"" ENVIRON["TEXT"] "\"") } { print }' sweep.toml >changed.toml
         run_meshsweep plan -c changed.toml
@@ -252,11 +272,11 @@ placeholders__odd__plain_text_unless_they_name_a_key()
         expect_no_stderr
     done
     rm -f ./*
-    expect_told 'command =' "command = ['true', '{a.b.c}']" \
+    expect_reported 'command =' "command = ['true', '{a.b.c}']" \
         '6:11: unknown placeholder {a.b.c}; write {{a.b.c} for the text itself'
-    expect_told 'command =' "command = ['true', '{job_dirr}']" \
+    expect_reported 'command =' "command = ['true', '{job_dirr}']" \
         '6:11: unknown placeholder {job_dirr} (did you mean `job_dir`?); write {{job_dirr} for the text itself'
-    expect_told 'command =' "command = ['true', '{parallel_spec.}']" \
+    expect_reported 'command =' "command = ['true', '{parallel_spec.}']" \
         '6:20: {parallel_spec.} is no placeholder: half of its name is missing'
 }
 
@@ -264,14 +284,19 @@ values__that_cannot_be__refused()
 {
     local least='num_hosts must be an integer of at least 1' value
     for value in 0 -1 1.5 '"two"' true; do
-        expect_told 'y =' "y = 1
+        expect_reported 'y =' "y = 1
 [cluster_spec]
 num_hosts = $value" "18:13: $least"
     done
-    expect_told 'y =' 'y = 1
+    expect_reported 'y =' 'y = 1
 [cluster_spec]
 num_devices_per_host = [1, -1]' '18:28: num_devices_per_host must be an integer of at least 0'
-    expect_told 'name =' "name = '$(printf '%*s' 201 '' | tr ' ' n)'" \
+    for value in 1000001 4611686018427387904; do
+        expect_reported 'y =' "y = 1
+[cluster_spec]
+num_hosts = $value" "18:13: num_hosts must be at most 1000000, not $value"
+    done
+    expect_reported 'name =' "name = '$(printf '%*s' 201 '' | tr ' ' n)'" \
         '2:8: name is longer than 200 bytes; description takes what is longer'
 }
 

@@ -38,7 +38,29 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     expect_status 3
     expect_no_stdout
     expect_stderr_matches '^exit .*  exit status 7  \(again\)$'
-    expect_stderr_matches '^4/4 done \(100%\): 2 ok, 1 failed \(1 exit\), 1 skipped, 0 running, 0 pending; .*; best 20 \(job 1\)$'
+    expect_stderr_matches \
+        '^4/4 done \(100%\): 2 ok, 1 failed \(1 exit\), 1 skipped, 0 running, 0 pending; .*; best 20 \(job 1\)$'
+}
+
+# What has ended and is being recorded has left its slot to the next.
+json__many_short_jobs__never_more_running_than_slots()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["true"]
+[training_spec]
+a = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+b = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+c = [1, 2, 3, 4, 5]
+END
+    run_meshsweep run --progress json -j 2
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_matches '"total":2000,"done":2000,"ok":2000,"failed":0,"skipped":0,"pruned":0,"held":0,'
+    expect_stderr_matches '"held":0,"running":0,"ended":0,"pending":0,'
+    expect "grep -q '\"running\":[12],' .stderr"
+    expect "! grep -E '\"running\":([3-9]|[0-9]{2})' .stderr"
+    expect "! grep -E '\"skipped\":[1-9]' .stderr"
 }
 
 plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
@@ -64,7 +86,8 @@ plain__another_database__hints_name_it()
     run_meshsweep run --progress plain -d 'my results.db' --limit 1
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "results in my results.db; see meshsweep best -d 'my results.db', meshsweep status -d 'my results.db', or sqlite3 'my results.db' 'select"
+    expect_stderr_contains "results in my results.db; see meshsweep best -d 'my results.db', \
+meshsweep status -d 'my results.db', or sqlite3 'my results.db' 'select"
     run_meshsweep status -d 'my results.db'
     expect_status 0
     expect_stdout_contains "no runner is at work; \`meshsweep run -d 'my results.db'\` goes on from here"
@@ -113,7 +136,7 @@ terminal__a_live_line__and_the_ends_above_it()
 {
     type -P script >/dev/null || skip "script (util-linux) is not installed"
     progress_sweep
-    run_command script -qec "'$meshsweep' run -j 1" typescript
+    run_command env TERM=xterm script -qec "'$meshsweep' run -j 1" typescript
     expect_status 3
     expect_any_stdout
     expect_no_stderr

@@ -54,17 +54,20 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
     run_meshsweep run --progress plain
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need no less than what ran out of memory), 0 skipped'
+    expect_stderr_contains \
+        '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need no less than what ran out of memory), 0 skipped'
     expect_jobs '14|3|7|24'
     expect_sql 17 'SELECT count(*) FROM attempt'
-    expect_sql 0 "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id
+    expect_sql 0 \
+        "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id
                   WHERE w.failure IS NOT 'oom' OR r.micro_batch < w.micro_batch OR r.zero_stage > w.zero_stage
                         OR r.micro_batch * (3 - r.zero_stage) <= 6"
     rm -rf results.db*
     run_meshsweep run --progress plain --only 'lr = 1'
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need no less than what ran out of memory), 0 skipped, 0 running, 0 pending'
+    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need no less than what ran out of '\
+'memory), 0 skipped, 0 running, 0 pending'
     # The rest brings no further witness.
     run_it
     expect_jobs '14|3|7|24'
@@ -97,7 +100,8 @@ pruned__seen_everywhere__with_the_witness()
     expect_no_stderr
     run_meshsweep plan
     expect_status 0
-    expect_stdout_matches '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs no less than [0-9a-f]{16}, which ran out'
+    expect_stdout_matches \
+        '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs no less than [0-9a-f]{16}, which ran out'
     expect_stdout_contains '+ 0 new  = 14 done  ~ 0 retry  ! 3 failed  > 0 running  x 7 pruned'
     expect_no_stderr
 }
@@ -147,7 +151,8 @@ witness__no_longer_in_the_file__still_one()
     sed -i 's/^micro_batch = .*/micro_batch = [16, 32]/' sweep.toml
     run_meshsweep plan
     expect_status 0
-    expect_stdout_matches '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs no less than [0-9a-f]{16}, which ran out'
+    expect_stdout_matches \
+        '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs no less than [0-9a-f]{16}, which ran out'
     expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
     expect_no_stderr
     run_meshsweep run --progress none
@@ -162,7 +167,9 @@ witness__no_longer_in_the_file__still_one()
     expect_stdout_contains '+ 12 new'
     expect_no_stderr
     # Nor what a key did that the file does not know any more.
-    sed -i 's|"/bin/sh", "./job.sh"|"/bin/sh", "job.sh"|; s/^lr = \[1, 2\]/epochs = 1/; s/^lr = "any"//; s/"{lr}"/"1"/' sweep.toml
+    sed -i \
+        's|"/bin/sh", "./job.sh"|"/bin/sh", "job.sh"|; s/^lr = \[1, 2\]/epochs = 1/; s/^lr = "any"//; s/"{lr}"/"1"/' \
+        sweep.toml
     run_meshsweep plan
     expect_status 0
     expect_stdout_contains '+ 6 new'
@@ -180,7 +187,8 @@ order__other_failures_and_unequal_keys__prune_nothing()
     sed -i '/^lr = "any"/d; s/^num_devices_per_host = 2/num_devices_per_host = 1/' sweep.toml
     run_it
     expect_jobs '14|6|4|24'
-    expect_sql 0 "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id
+    expect_sql 0 \
+        "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id
                   WHERE w.lr <> r.lr OR w.zero_stage <> r.zero_stage"
 }
 

@@ -43,7 +43,8 @@ excluded_by_rule__counts_and_an_example()
 {
     fixture_database
     run_query excluded_by_rule
-    expect_stdout 'world-size|exclude|6|7|the degrees must multiply to the number of devices|{"dp":1,"gpus":8,"tp":2}|built in
+    expect_stdout \
+        'world-size|exclude|6|7|the degrees must multiply to the number of devices|{"dp":1,"gpus":8,"tp":2}|built in
 batch-divides|exclude|1|2|the batch must divide||sweep file
 tp-within-node|warn|2|2|slow across nodes||built in'
 }
@@ -76,20 +77,25 @@ key_effects__keys_that_differ()
 
 memory_frontier__ran_and_did_not_fit()
 {
-    fixture_database "UPDATE spec SET json = json_set(json, '\$.tp', 1, '\$.zero_stage', 0) WHERE kind = 'parallel_spec'"
+    fixture_database \
+        "UPDATE spec SET json = json_set(json, '\$.tp', 1, '\$.zero_stage', 0) WHERE kind = 'parallel_spec'"
     run_query memory_frontier
     expect_stdout 'small|{"tp":1,"zero_stage":0}|||2
 tiny|{"tp":1,"zero_stage":0}|4|8|0'
 }
 
-noisy_metrics__most_scattered_first()
+# Job 1 alternates, job 2 falls along a curve, job 3 is a straight line after its warm-up.
+noisy_metrics__scatter_is_noise_and_a_curve_is_none()
 {
-    fixture_database "UPDATE summary SET count = 10, stddev = attempt_id * 10.0 WHERE name = 'throughput'"
+    fixture_database "DELETE FROM metric" "UPDATE metric_definition SET warmup = 1 WHERE name = 'throughput'" \
+        "INSERT INTO metric SELECT 1, 'throughput', value, value, 100 + 20 * (value % 2) FROM generate_series(0, 99)" \
+        "INSERT INTO metric SELECT 2, 'throughput', value, value, 99 + 200.0 / (1 + value)
+            FROM generate_series(0, 99)" \
+        "INSERT INTO metric SELECT 3, 'throughput', value, value, iif(value = 0, 1e6, value)
+            FROM generate_series(0, 99)"
     run_query noisy_metrics
-    expect_stdout '9|throughput|10|1.0|90.0|9000.0
-3|throughput|10|50.0|30.0|60.0
-2|throughput|10|99.0|20.0|20.2
-1|throughput|10|100.0|10.0|10.0'
+    expect_stdout '1|throughput|1|100.0|16.33|16.3
+2|throughput|1|99.0|0.764|0.8'
 }
 
 predictions__ranges_of_both_outcomes()
@@ -162,7 +168,7 @@ export_scripts__from_any_directory__files_as_named()
     expect_no_stdout
     expect_no_stderr
     expect "[ \$(wc -l <elsewhere/ok.csv) = 5 ]"
-    run_command "$source_dir/scripts/export_succeeded.sh" absent.db
+    run_command "$source_dir/scripts/export_succeded.sh" absent.db
     expect_status 1
     expect_no_stdout
     expect_stderr 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'

@@ -10,7 +10,8 @@ read_sample() # PROFILE LOG [FILE:NAME]...
     local profile=$1 log=$2 file
     shift 2
     for file in "$@"; do
-        echo "mkdir -p \"\$(dirname \"\$MESHSWEEP_JOB_DIR/${file#*:}\")\"; cp '$samples/${file%%:*}' \"\$MESHSWEEP_JOB_DIR/${file#*:}\""
+        echo "mkdir -p \"\$(dirname \"\$MESHSWEEP_JOB_DIR/${file#*:}\")\"; cp '$samples/${file%%:*}' \
+\"\$MESHSWEEP_JOB_DIR/${file#*:}\""
     done >job.sh
     [ "$log" = - ] || echo "cat '$samples/$log'" >>job.sh
     # shellcheck disable=SC2016 # for the job
@@ -31,8 +32,8 @@ expect_metrics()
 deepspeed_log__lines_of_steps__medians_after_warm_up()
 {
     read_sample deepspeed deepspeed.log deepspeed-metrics.json:metrics.json
-    # Those of steps go before metrics.json, micro-steps count as no step, the first two samples are warm-up. No ds_config
-    # says the batch, so the latency is what the timers of a step come to.
+    # Those of steps go before metrics.json, micro-steps count as no step, the first two samples are warm-up. No
+    # ds_config says the batch, so the latency is what the timers of a step come to.
     expect_metrics 'bwd 0.042 3
 flops_per_gpu 4.5e+13 1
 fwd 0.021 3
@@ -185,7 +186,10 @@ tokens_per_second_per_gpu 109000 1'
 
 nanotron__small_numbers__with_their_exponents()
 {
-    echo 'iteration: 3 / 15 | elapsed_time_per_iteration_ms: 4.71K | model_tflops_per_gpu: 1.87e-05 | lm_loss: 9.5e-04 |' >small.log
+    echo \
+        'iteration: 3 / 15 | elapsed_time_per_iteration_ms: 4.71K | model_tflops_per_gpu: 1.87e-05 | '\
+'lm_loss: 9.5e-04 |' \
+        >small.log
     read_sample nanotron "../../$(realpath --relative-to="$samples/../.." small.log)"
     expect_metrics 'flops_per_gpu 1.87e+07 1
 loss 0.00095 1
@@ -194,7 +198,8 @@ step_time 4.71 1'
 
 lightning__bar_of_rich__read()
 {
-    echo 'Epoch 0/4  ━━━━━━━━━━ 10/10 0:00:02 • 0:00:00 4.00it/s v_num: 0.000 train_loss_step: 0.512 val_loss: 1.5' >rich.log
+    echo 'Epoch 0/4  ━━━━━━━━━━ 10/10 0:00:02 • 0:00:00 4.00it/s v_num: 0.000 train_loss_step: 0.512 val_loss: 1.5' \
+        >rich.log
     read_sample lightning "../../$(realpath --relative-to="$samples/../.." rich.log)"
     expect_metrics 'loss 0.512 1
 step_time 0.25 1
@@ -216,9 +221,11 @@ val_loss 1.75 1'
 
 key__text_number_unit__converted_and_others_left()
 {
-    printf '%s\n' '[job]' "command = [\"cat\", \"$samples/key-value.log\"]" '[job.metrics.step_time]' 'key = "step time"' \
+    printf '%s\n' '[job]' "command = [\"cat\", \"$samples/key-value.log\"]" '[job.metrics.step_time]' \
+        'key = "step time"' \
         'unit = "ms"' '[job.metrics.memory]' 'key = "memory (peak)"' 'unit = "GB"' '[job.metrics.throughput]' \
-        'key = "throughput"' 'unit = "samples/s"' '[job.metrics.loss]' 'key = "loss"' '[training_spec]' 'x = 1' >sweep.toml
+        'key = "throughput"' 'unit = "samples/s"' '[job.metrics.loss]' 'key = "loss"' '[training_spec]' 'x = 1' \
+        >sweep.toml
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout
@@ -230,6 +237,52 @@ key__text_number_unit__converted_and_others_left()
 memory 12.3455 1
 throughput 2000 1' "SELECT name || ' ' || printf('%.6g', value) || ' ' || count FROM summary WHERE name <> 'step_time'
         ORDER BY name"
+}
+
+# A job that prints what every framework prints and writes its own numbers too, of every metric that there is.
+speaks_twice() # FILE...
+{
+    grep -hoE '^\[job\.metrics\.[a-z_0-9]+' "$@" "$source_dir"/configs/profiles/*.toml | sed 's/.*\.//' |
+        grep -vx step | sort -u >names # "step" is no metric there
+    {
+        printf 'cat %q/tests/readers/*.log\n' "$source_dir"
+        for step in 1 2 3 4 5 6; do
+            printf 'echo '"'"'{%s, "step": %s}'"'"' >>"$MESHSWEEP_METRICS"\n' \
+                "$(sed "s/.*/\"&\": 1000$step/" names | paste -sd ,)" "$step"
+        done
+    } >job.sh
+}
+
+expect_own_samples() # DATABASE
+{
+    expect_sql "$(wc -l <names)|6|6|10001.0|10006.0" "SELECT count(DISTINCT name), min(n), max(n), min(low), max(high)
+        FROM (SELECT name, count(*) AS n, min(value) AS low, max(value) AS high FROM metric WHERE name <> 'step'
+              GROUP BY name)" "$1"
+}
+
+# The job's own word is the most specific source: a step that is told of twice is one sample.
+metrics_file__beside_the_log__each_sample_once()
+{
+    local file
+    export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7
+    speaks_twice "$source_dir"/configs/*.toml
+    for file in "$source_dir"/configs/profiles/*.toml; do
+        printf 'profile = "%s"\n[job]\ncommand = ["sh", "job.sh"]\n[training_spec]\nx = 1\n' \
+            "$(basename "$file" .toml)" >sweep.toml
+        run_meshsweep run --progress none -d "$(basename "$file").db"
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        expect_own_samples "$(basename "$file").db"
+    done
+    for file in torch-cpu torch-gpu deepspeed huggingface megatron; do
+        run_meshsweep run -c "$source_dir/configs/$file.toml" --limit 1 --progress none -d "$file.db" -- \
+            sh "$PWD/job.sh"
+        expect_any_stdout
+        expect_any_stderr
+        expect_status 0
+        expect_own_samples "$file.db"
+    done
 }
 
 profiles__every_metric__has_a_direction()
@@ -252,7 +305,8 @@ objective__against_the_direction__refused()
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'sweep.toml:3:13: objective: "max:latency", but better = "min" is said of "latency" (profile deepspeed:'
+    expect_stderr_contains \
+        'sweep.toml:3:13: objective: "max:latency", but better = "min" is said of "latency" (profile deepspeed:'
 }
 
 profile_metric__warm_up_changed__still_read()

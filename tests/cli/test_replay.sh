@@ -2,8 +2,8 @@
 # cli: search strategies against jobs that are measured.
 . "$(dirname "$0")/lib.sh"
 
-# Two models; throughput grows with the micro-batch until memory runs out above 4 (small) or 2 (large). kernel = 2 costs a
-# tenth. A third model never runs.
+# Two models; throughput grows with the micro-batch until memory runs out above 4 (small) or 2 (large). kernel = 2 costs
+# a tenth. A third model never runs.
 measured_table()
 {
     {
@@ -55,7 +55,8 @@ replay__measured_table__counts_per_strategy_and_group()
     measured_table
     run_meshsweep replay --strategy grid,random --group-by layers --groups --seeds 50
     expect_status 0
-    expect_stdout_contains "3 groups, 30 jobs, 67 % of them failed; 1 group with no runnable job; 50 searches of each group by throughput"
+    expect_stdout_contains \
+        "3 groups, 30 jobs, 67 % of them failed; 1 group with no runnable job; 50 searches of each group by throughput"
     # Grid asks for kernel = 1 first: micro-batches 1, 2, 4 of two layers, 1 and 2 of four.
     expect_stdout_matches '^\| grid \| 2\.50 \(2\.00 to 3\.00\) \| 2 \| 3 \| 0\.00 \| 100 % \|'
     expect_stdout_matches '^\| grid, layers=2 \| 3\.00 \| 3 \| 3 \| 0\.00 \|'
@@ -147,7 +148,8 @@ replay__rules_of_another_file__exclude_candidates()
     printf '[[rule]]\nname = "one"\nrequire = "kernel = 1"\n' >>narrow.toml
     run_meshsweep replay -c narrow.toml --strategy grid --group-by layers --seeds 1
     expect_status 0
-    expect_stdout_contains "3 groups, 15 jobs, 67 % of them failed; 1 group with no runnable job; 15 jobs excluded by rules;"
+    expect_stdout_contains \
+        "3 groups, 15 jobs, 67 % of them failed; 1 group with no runnable job; 15 jobs excluded by rules;"
     expect_no_stderr
 }
 
@@ -232,7 +234,7 @@ replay__one_row__found_at_once()
     expect_no_stderr
 }
 
-# The figures that README.md states, as bounds; scripts/bench.sh search prints them all.
+# The figures that docs/benchmarks.md states, as bounds; scripts/bench.sh search prints them all.
 replay__published_tables__model_needs_few_trials()
 {
     data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}

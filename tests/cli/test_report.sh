@@ -28,7 +28,7 @@ report__run_in_progress__all_of_it()
 {
     fixture_database
     write_report
-    expect_file_contains report.html '<b>100 samples/s</b> throughput, <a href="#j1">job 1</a>'
+    expect_file_contains report.html '<b title="100">100 samples/s</b> throughput, <a href="#j1">job 1</a>'
     expect_file_contains report.html "train --name &#39;it&#39;\\&#39;&#39;s tiny&#39; --tp=1"
     expect_file_contains report.html '<i class="x-exit"></i> 2 jobs</b> exit'
     expect_file_contains report.html '<th scope=row>world-size<td class=n>6<td class=n>7<td>the degrees must multiply'
@@ -51,9 +51,12 @@ report__hostile_names__stay_text()
 {
     local bad="</script><script>window.hostile=1</script>\"''>&<img src=x onerror=window.hostile=1>"
     fixture_database "UPDATE sweep SET name = '$bad', path = '$bad' WHERE id = 2" \
-        "UPDATE spec SET name = '$bad', json = json_object('layers', 2, 'name', '$bad', '$bad', '=cmd()' || char(8238)) WHERE id = 2" \
-        "UPDATE spec SET json = json_object('micro_batch', '$bad' || char(10), 'tp', printf('%.*c', 1000000, 'x')) WHERE id = 5" \
-        "UPDATE attempt SET message = '$bad' || char(27) || '[31m', log_tail = '$bad', command = json_array('$bad') WHERE id < 8" \
+        "UPDATE spec SET name = '$bad', json = json_object('layers', 2, 'name', '$bad', '$bad', '=cmd()'
+            || char(8238)) WHERE id = 2" \
+        "UPDATE spec SET json = json_object('micro_batch', '$bad' || char(10), 'tp', printf('%.*c', 1000000, 'x'))
+            WHERE id = 5" \
+        "UPDATE attempt SET message = '$bad' || char(27) || '[31m', log_tail = '$bad', command = json_array('$bad')
+            WHERE id < 8" \
         "UPDATE metric_definition SET unit = '$bad'" "UPDATE rule SET reason = '$bad', name = '$bad' || position" \
         "UPDATE runner SET host = '$bad'" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, '$bad', 1.0, 1)" \
@@ -66,14 +69,15 @@ report__hostile_names__stay_text()
     expect "[ \"\$(wc -c <report.html)\" -lt 300000 ]"
 }
 
-report__infinite_and_nan_values__no_plot_breaks()
+report__extreme_and_no_values__no_plot_breaks()
 {
-    fixture_database "UPDATE summary SET value = 9e999 WHERE attempt_id = 1 AND name = 'throughput'" \
-        "UPDATE summary SET value = 'NaN' WHERE attempt_id = 2 AND name = 'throughput'" \
+    fixture_database "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
+        "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
         "UPDATE summary SET value = -1.7e308 WHERE attempt_id = 3" \
-        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 9e999, 1), (3, 'peak_memory', 1.7e308, 1)"
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', NULL, 0), (3, 'peak_memory',
+            1.7e308, 1)"
     write_report
-    fixture_database "UPDATE summary SET value = 'NaN'"
+    fixture_database "UPDATE summary SET value = NULL"
     write_report
     expect_file_contains report.html 'Jobs are ok, but none has a finite objective.'
     fixture_database "UPDATE summary SET value = CASE attempt_id WHEN 1 THEN 1.7e308 ELSE -1.7e308 END"

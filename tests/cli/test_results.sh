@@ -8,12 +8,18 @@ results__plain__columns_that_differ_of_the_current_sweep()
     fixture_database
     run_meshsweep results --limit 4
     expect_status 0
-    expect_stdout 'job  layers  name  micro_batch  tp  zero_stage  dp  state   failure  attempts  loss  throughput (samples/s)  duration_ms  max_rss  error
-───  ──────  ────  ───────────  ──  ──────────  ──  ──────  ───────  ────────  ────  ──────────────────────  ───────────  ───────  ────────────────────
-  1       2  tiny            1   1           0   8  ok                      1   2.5                     100        10000  1048576
-  2       2  tiny            2   1           0   8  ok                      1  NaN                       99        10000  2097152
-  3       2  tiny            4   2           1   4  ok                      1                            50        10000
-  4       2  tiny            8   2           3   4  failed  oom             1                                       1000           device out of memory'
+    expect_stdout "job  layers  name  micro_batch  tp  zero_stage  dp  state   failure  attempts  \
+loss  throughput (samples/s)  duration_ms  max_rss  error
+───  ──────  ────  ───────────  ──  ──────────  ──  ──────  ───────  ────────  \
+────  ──────────────────────  ───────────  ───────  ────────────────────
+  1       2  tiny            1   1           0   8  ok                      1  \
+ 2.5                     100        10000  1048576
+  2       2  tiny            2   1           0   8  ok                      1  \
+                          99        10000  2097152
+  3       2  tiny            4   2           1   4  ok                      1  \
+                          50        10000
+  4       2  tiny            8   2           3   4  failed  oom             1  \
+                                     1000           device out of memory"
     expect_no_stderr
 }
 
@@ -43,12 +49,12 @@ results__where_sort_columns__csv()
 }
 
 # The order is the same whether or not an index gives the first rows: as many of them as are wanted.
-results__sorted_by_a_metric__numbers_first_then_nan_then_none()
+results__sorted_by_a_metric__numbers_first()
 {
     local way rows limit
-    fixture_database "UPDATE summary SET value = 'NaN' WHERE attempt_id = 2 AND name = 'throughput'" \
-        "UPDATE summary SET value = 9e999 WHERE attempt_id = 3 AND name = 'throughput'" \
-        "INSERT INTO summary SELECT 4, 'throughput', 100.0, 1, 0, 0, 0, 0, 0, 0"
+    fixture_database "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
+        "UPDATE summary SET value = 1e308 WHERE attempt_id = 3 AND name = 'throughput'" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (4, 'throughput', 100.0, 1)"
     for way in "desc 3 1 4 2 5 6 7 8" "asc 1 4 3 2 5 6 7 8"; do
         read -r way rows <<<"$way"
         for limit in 1 2 3 4 5 8; do
@@ -153,7 +159,9 @@ results__condition_that_is_none__refused()
 results__database_without_a_sweep__status_4()
 {
     cat "$source_dir"/sql/migrations/*.sql "$source_dir"/sql/views.sql | sqlite3 -batch results.db
-    sqlite3 results.db "PRAGMA application_id = 1836279927; PRAGMA user_version = $(find "$source_dir/sql/migrations" -name "*.sql" | wc -l)"
+    sqlite3 results.db "PRAGMA application_id = 1836279927;
+        PRAGMA user_version = $(find "$source_dir/sql/migrations" -name "*.sql" | sort | tail -n 1 |
+            sed -E 's/.*\/0*([0-9]+)_.*/\1/')"
     run_meshsweep results
     expect_status 4
     expect_no_stdout
@@ -174,7 +182,8 @@ results__file_of_another_kind__said()
     run_meshsweep results -d text.db
     expect_status 1
     expect_no_stdout
-    expect_stderr 'meshsweep: database text.db: file is not a database: it is not a SQLite database; name another file with -d'
+    expect_stderr \
+        'meshsweep: database text.db: file is not a database: it is not a SQLite database; name another file with -d'
 }
 
 export__plain__every_job_in_a_stable_order()
@@ -182,8 +191,11 @@ export__plain__every_job_in_a_stable_order()
     fixture_database
     run_meshsweep export
     expect_status 0
-    expect_stdout_contains 'job,key,sweep,in_sweep,num_devices_per_host,num_hosts,layers,name,micro_batch,tp,zero_stage,dp,state,failure,attempts,loss,throughput,duration_ms,max_rss,partial,error,directory,started,ended'
-    expect_stdout_contains '1,01000000000000000000000000000000,gpt,1,8,1,2,tiny,1,1,0,8,ok,,1,2.5,100.0,10000,1048576,0,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
+    expect_stdout_contains 'job,key,sweep,in_sweep,num_devices_per_host,num_hosts,layers,name,'\
+'micro_batch,tp,zero_stage,dp,state,failure,attempts,loss,throughput,'\
+'duration_ms,max_rss,partial,not_finite,error,directory,started,ended'
+    expect_stdout_contains '1,01000000000000000000000000000000,gpt,1,8,1,2,tiny,1,1,0,8,ok,,'\
+'1,2.5,100.0,10000,1048576,0,0,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
     expect "[ \$(wc -l <.stdout) = 10 ]"
     expect_no_stderr
 }
@@ -237,6 +249,48 @@ export__awkward_text__reads_back()
     expect_no_stderr
     sqlite3 -batch read.db '.import --csv out.csv t'
     expect_sql '"a \"b\", c\nd"' 'SELECT json_quote(error) FROM t WHERE job = 4' read.db
+}
+
+# As many columns as a line has room for; a pipe has all.
+terminal__narrow__the_objective_and_keys()
+{
+    type -P script >/dev/null || skip "script (util-linux) is not installed"
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:score"
+[job]
+command = ["sh", "-c", "echo score $1 other_metric_with_a_long_name $1", "-", "{last}"]
+[job.metrics.score]
+regex = 'score ([0-9]+)'
+[job.metrics.other_metric_with_a_long_name]
+regex = 'name ([0-9]+)'
+[[model]]
+a_key_with_a_name_that_is_long = [1, 2]
+[[parallel_spec]]
+last = [3, 4]
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "grep -q '^job  last  state .* score' typescript"
+    expect "grep -q 'columns more: --wide, or --columns ' typescript"
+    expect "! grep -v -e meshsweep -e '^Script' typescript | grep -q '.\{42\}'"
+    expect "! grep -q a_key_with typescript"
+    run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "grep -q a_key_with_a_name_that_is_long typescript"
+    expect "! grep -q 'columns more' typescript"
+    run_meshsweep results
+    expect_status 0
+    expect_stdout_contains a_key_with_a_name_that_is_long
+    expect_no_stderr
 }
 
 run_cases "$@"

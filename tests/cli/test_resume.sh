@@ -13,15 +13,6 @@ END
     : >ran.log
 }
 
-# One run without a word about it; expects the status.
-run_silently() # STATUS ARGS
-{
-    run_meshsweep run --progress none "${@:2}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_no_stderr
-}
-
 # What ran since the last call, in any order, on one line: "1 10, 2 20".
 expect_ran()
 {
@@ -182,7 +173,8 @@ failed__run_again__only_by_demand_and_by_class()
     failing_sweep
     run_silently 3
     expect_ran "1 10, 1 20, 2 10, 2 20"
-    expect_sql "exit,oom,timeout" "SELECT group_concat(failure) FROM (SELECT failure FROM job ORDER BY 1) WHERE failure IS NOT NULL"
+    expect_sql "exit,oom,timeout" \
+        "SELECT group_concat(failure) FROM (SELECT failure FROM job ORDER BY 1) WHERE failure IS NOT NULL"
     run_silently 3
     expect_ran ""
     run_silently 3 --retry-failed=timeout,oom
@@ -239,7 +231,8 @@ retry__caps_attempts_per_class__and_raising_them_goes_on()
     expect_no_stderr
     run_silently 3
     expect_ran "1 10"
-    expect_sql "4|2|1|1" "SELECT sum(failure = 'exit'), sum(failure = 'oom'), sum(failure = 'timeout'), sum(state = 'ok') FROM attempt"
+    expect_sql "4|2|1|1" \
+        "SELECT sum(failure = 'exit'), sum(failure = 'oom'), sum(failure = 'timeout'), sum(state = 'ok') FROM attempt"
 }
 
 # --- the runner is killed ---
@@ -320,23 +313,56 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
     expect_no_stderr
 }
 
-runner_killed__as_often_as_allowed__failed()
+# Whatever befalls the runner, it is no fault of what it ran.
+runner_killed__ten_times_with_the_defaults__nothing_failed()
 {
+    local i
     waiting_sweep
-    printf '[retry]\nlost = 2\n' >>sweep.toml
-    kill_runner_at_work 2
-    kill_runner_at_work 2
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        kill_runner_at_work 2
+    done
     run_meshsweep plan --json
     expect_status 0
-    expect_stdout_matches '"failed":[[:space:]]*2'
+    expect_stdout_matches '"failed":[[:space:]]*0'
     expect_no_stderr
     touch go
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+    expect_sql "runner|1" "SELECT blame, count(*) > 9 FROM attempt WHERE failure = 'lost'"
+}
+
+# One that ran at each death is last in the queue, which is said; one at whose runner's death it did not run clears it.
+runner_killed__by_the_same_job_each_time__that_one_is_last()
+{
+    small_sweep
+    cat >job.sh <<'END'
+echo "$1 $2" >>ran.log
+[ "$1 $2" != "1 10" ] || [ -e tame ] || { kill -KILL "$PPID"; sleep 60; }
+echo "score: $(($1 * $2))"
+END
+    local i
+    for i in 1 2 3; do
+        run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
+        expect_status 137
+        expect_no_stdout
+        expect_any_stderr
+    done
+    expect_sql 2 "SELECT losses FROM job WHERE id = 1"
     : >ran.log
-    run_silently 3
-    expect_ran "2 10, 2 20"
-    expect_sql "lost|2" "SELECT failure, count(*) FROM job WHERE state = 'failed' GROUP BY 1"
-    run_silently 0 --retry-failed=lost
-    expect_ran "1 10, 1 20"
+    run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
+    expect_status 137
+    expect_no_stdout
+    expect_stderr_contains "1 job was running at each of the last deaths of the runner, and runs after all others"
+    expect "[ \"\$(paste -s -d , ran.log)\" = '1 20,2 10,2 20,1 10' ]"
+    touch tame
+    run_meshsweep run --progress none --release
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
 }
 
 # --- rows are deleted by hand ---
@@ -398,7 +424,8 @@ END
     wait_command
     expect_status 0
     expect_no_stdout
-    expect_stderr_matches '^meshsweep: [12] of the attempts are not recorded, because their rows were deleted while they ran; '
+    expect_stderr_matches \
+        '^meshsweep: [12] of the attempts are not recorded, because their rows were deleted while they ran; '
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
 }
@@ -414,7 +441,8 @@ job_rows__all_deleted_while_one_runs__not_nothing_matched()
     wait_command
     expect_status 0
     expect_no_stdout
-    expect_stderr 'meshsweep: 1 of the attempts are not recorded, because their rows were deleted while they ran; the next run makes their jobs anew'
+    expect_stderr 'meshsweep: 1 of the attempts are not recorded, because their rows were deleted while they ran; '\
+'the next run makes their jobs anew'
 }
 
 numbers_come_again__files_of_before__are_not_read()
@@ -481,7 +509,7 @@ END
     edit 's/x = \[1, 2\]/x = [1, 2, 3, 4, 5, 6, 7, 8]/'
     run_silently 3 --max-fail 1
     expect_ran "1 10"
-    run_silently 3 --max-fail 3
+    run_silently 3 --max-fail 3 --keep-going
     expect_ran "1 20, 2 10, 2 20"
     run_silently 3 --max-fail 2 -j 2
     expect "[ \$(lines_of ran.log) -le 3 ]"
@@ -537,16 +565,13 @@ repeat__raised__the_rest_is_run()
     expect_sql "5" "SELECT attempts FROM results"
 }
 
-repeat__not_a_number__is_the_worst_of_them()
+repeat__not_a_number__has_diverged()
 {
-    repeated_sweep "nan 10 20"
-    run_silently 0
-    expect_sql "10.0" "SELECT score FROM results"
-    edit 's/max:score/min:score/; s/better = "max"/better = "min"/'
-    sqlite3 results.db 'DELETE FROM job'
-    rm count.*
-    run_silently 0
-    expect_sql "20.0" "SELECT score FROM results"
+    repeated_sweep "10 nan 20"
+    run_silently 3
+    expect_sql "failed|diverged|2" "SELECT state, failure, attempts FROM results"
+    expect_sql "ok
+failed" "SELECT state FROM attempt ORDER BY id"
 }
 
 plan__values_come_and_go__grouped_with_why()
@@ -614,7 +639,8 @@ END
     expect_no_stderr
     expect "[ \"\$(xargs <ran)\" = 'a b' ]"
     expect_sql 'a|["/bin/sh","-c","echo a >>ran"]
-b|["/bin/sh","-c","echo b >>ran"]' "SELECT r.name, a.command FROM results AS r JOIN attempt AS a ON a.job_id = r.job ORDER BY 1"
+b|["/bin/sh","-c","echo b >>ran"]' "SELECT r.name, a.command FROM results AS r JOIN attempt AS a ON a.job_id = r.job
+    ORDER BY 1"
     sed -i 's/"b"/"c"/' sweep.toml
     run_meshsweep run --progress none
     expect_status 0

@@ -170,7 +170,7 @@ failed_sweep() # OPTIONS OF run
 
 run_it() # STATUS OPTIONS
 {
-    run_meshsweep run --progress none -j 1 "${@:2}"
+    run_meshsweep run --progress none --keep-going -j 1 "${@:2}"
     expect_status "$1"
     expect_any_stdout
     expect_any_stderr
@@ -218,7 +218,8 @@ retry_failed__limit_and_a_job_that_waits__goes_to_the_others()
 {
     failed_sweep
     touch well
-    sql "UPDATE job SET state = 'pending', failure = NULL WHERE id = 1; UPDATE job SET due = 1000 * strftime('%s') + 200000 WHERE id = 1"
+    sql "UPDATE job SET state = 'pending', failure = NULL WHERE id = 1;
+        UPDATE job SET due = 1000 * strftime('%s') + 200000 WHERE id = 1"
     run_it 3 --retry-failed --limit 2
     expect_ran '2 3'
 }
@@ -272,6 +273,104 @@ ok|3
 1|2
 2|2
 3|1" "SELECT state, count(*) FROM job GROUP BY 1 ORDER BY 2; SELECT job_id, count(*) FROM attempt GROUP BY 1"
+}
+
+# A mistake in the command fails every job: the first tell it as well as all.
+failures__alike_before_any_is_ok__pause()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:v"
+[job]
+command = ["/bin/sh", "-c", "echo run $$ {n}: no such module; exit 1"]
+[job.metrics.v]
+regex = "v: ([0-9]+)"
+[training_spec]
+n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
+END
+    run_meshsweep run --progress none -j 1
+    expect_status 6
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: 3 jobs failed alike and none is ok, so that nothing more is started '
+    expect_stderr_matches '\(exit: exit status 1: run [0-9]+ [0-9]+: no such module\); --keep-going goes on'
+    expect_sql "3|27" "SELECT sum(state = 'failed'), sum(state = 'pending') FROM job"
+    run_meshsweep run --progress none -j 1 --pause-after 20
+    expect_status 6
+    expect_no_stdout
+    expect_stderr_contains '20 jobs failed alike'
+    expect_sql "7" "SELECT count(*) FROM job WHERE state = 'pending'"
+    run_meshsweep run --progress none -j 2 --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "30" "SELECT count(*) FROM job WHERE state = 'failed'"
+}
+
+# At a terminal somebody is asked.
+failures__alike_at_a_terminal__asked()
+{
+    type -P script >/dev/null || skip "there is no script"
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "echo no such module; exit 1"]
+[training_spec]
+n = [1, 2, 3, 4, 5, 6]
+END
+    run_command sh -c "echo n | TERM=dumb script -qec '$meshsweep run -j 1 --progress none' /dev/null"
+    expect_status 6
+    expect_stdout_contains 'go on with the rest? [y/N]'
+    expect_no_stderr
+    expect_sql "3" "SELECT count(*) FROM job WHERE state = 'failed'"
+    rm -rf results.db*
+    run_command sh -c "echo y | TERM=dumb script -qec '$meshsweep run -j 1 --progress none' /dev/null"
+    expect_status 3
+    expect_stdout_contains 'go on with the rest? [y/N]'
+    expect_no_stderr
+    expect_sql "6" "SELECT count(*) FROM job WHERE state = 'failed'"
+}
+
+failures__that_are_of_the_configurations__no_pause()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "[ {n} = 1 ] || { echo out of luck; exit 1; }"]
+[training_spec]
+n = [1, 2, 3, 4, 5, 6]
+END
+    run_meshsweep run --progress none -j 1 --pause-after 2
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "1|5|0" "SELECT sum(state = 'ok'), sum(state = 'failed'), sum(state = 'pending') FROM job"
+    sed -i 's/^command.*/command = ["\/bin\/sh", "-c", "echo CUDA out of memory; exit 1"]/' sweep.toml
+    run_meshsweep run --progress none -j 1 --pause-after 2 -d oom.db
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "oom|6" "SELECT failure, count(*) FROM job GROUP BY 1" oom.db
+}
+
+# A search whose jobs report nothing but NaN does not end well, and stops asking.
+search__all_diverged__pauses_and_fails()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:loss"
+[job]
+command = ["/bin/sh", "-c", "echo loss: nan"]
+[job.metrics.loss]
+regex = "loss: ([0-9.na]+)"
+[training_spec]
+n = [1, 2, 3, 4, 5, 6, 7, 8]
+[search]
+strategy = "random"
+END
+    run_meshsweep run --progress none -j 1
+    expect_status 6
+    expect_no_stdout
+    expect_stderr_contains '3 jobs failed alike and none is ok, so that nothing more is started (diverged: '
+    expect_stderr_contains ': loss ended as no finite number'
+    expect_sql "3" "SELECT count(*) FROM job WHERE failure = 'diverged'"
 }
 
 run_cases "$@"

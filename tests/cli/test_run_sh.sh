@@ -100,7 +100,8 @@ ended__never_started_again()
 quickstart_out_of_memory__as_intended()
 {
     stand_in_tree
-    sqlite3 results.db "CREATE TABLE progress (state, failure); INSERT INTO progress VALUES ('ok', NULL), ('failed', 'oom')"
+    sqlite3 results.db \
+        "CREATE TABLE progress (state, failure); INSERT INTO progress VALUES ('ok', NULL), ('failed', 'oom')"
     plan 'exit 3'
     run_command tree/run.sh
     expect_status 0
@@ -123,7 +124,8 @@ quickstart__tool_not_installed__says_how_to_run_it()
 {
     local path
     stand_in_tree
-    path=$(echo "$PATH" | tr : '\n' | while read -r folder; do [ -x "$folder/meshsweep" ] || echo "$folder"; done | paste -sd :)
+    path=$(echo "$PATH" | tr : '\n' | while read -r folder; do [ -x "$folder/meshsweep" ] || echo "$folder"; done |
+        paste -sd :)
     plan 'touch results.db; exit 0' 'exit 0' 'exit 0'
     run_command env PATH="$path" tree/run.sh
     expect_status 0

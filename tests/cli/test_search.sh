@@ -18,8 +18,6 @@ command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}"]
 regex = 'throughput: ([0-9.]+)'
 unit = "samples/s"
 better = "max"
-[retry]
-lost = 1000
 [training_spec]
 global_batch = 64
 [[parallel_spec]]
@@ -63,7 +61,8 @@ random__max_trials__so_many_and_each_a_row()
     run_meshsweep run --progress none
     expect_finished
     expect_no_stdout
-    expect_stderr_matches '^meshsweep: search: 7 trials, [0-9]+ ok, 0 stopped early, [0-9]+ failed; max_trials: 7 trials were made$'
+    expect_stderr_matches \
+        '^meshsweep: search: 7 trials, [0-9]+ ok, 0 stopped early, [0-9]+ failed; max_trials: 7 trials were made$'
     expect_sql "7|7|7" "SELECT count(*), count(DISTINCT job_id), (SELECT count(*) FROM attempt) FROM trial"
     expect_sql "random|max_trials: 7 trials were made" "SELECT strategy, finished FROM search"
     expect_sql "33" "SELECT count(*) FROM job WHERE state = 'pending'"
@@ -142,9 +141,10 @@ deadline__over__starts_nothing_new()
 {
     search_sweep 'strategy = "random"' 'deadline = 0.001'
     run_meshsweep run --progress none
-    expect_status 0
+    expect_status 3
     expect_no_stdout
     expect_stderr_contains "deadline: 0.001 s are over"
+    expect_stderr_contains 'no job is best: none has been measured to its end with a finite throughput'
     expect_sql "1" "SELECT count(*) < 40 FROM attempt"
 }
 
@@ -190,17 +190,17 @@ nothing_to_win__search_ends_and_says_why()
         search_sweep "strategy = \"$strategy\"" 'max_trials = 4'
         echo 'echo "throughput: nan"' >job.sh
         sed -i "s/^regex.*/regex = 'throughput: ([0-9.na]+)'/" sweep.toml
-        run_meshsweep run --progress none -d "nan-$strategy.db"
-        expect_status 0
+        run_meshsweep run --progress none --keep-going -d "nan-$strategy.db"
+        expect_status 3
         expect_no_stdout
         expect_stderr_contains "search: 4 trials, 0 ok, 0 stopped early, 4 failed; max_trials: 4 trials were made"
     done
     run_meshsweep best -d nan-model.db
     expect_status 3
     expect_no_stdout
-    expect_stderr "meshsweep: no job is best: 4 are ok, but none has a finite throughput"
+    expect_stderr_matches '^meshsweep: no job is ok: 4 failed \(4 diverged\), 0 running, [0-9]+ pending; see meshsweep '
     echo 'echo "speed: 3"' >job.sh
-    run_meshsweep run --progress none
+    run_meshsweep run --progress none --keep-going
     expect_status 3
     expect_no_stdout
     expect_stderr_contains "search: 4 trials, 0 ok, 0 stopped early, 4 failed"
@@ -321,7 +321,8 @@ END
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql "1|4|2" "SELECT min(steps >= 2 AND steps < 40), count(*), (SELECT count(*) FROM trial WHERE resource IS NULL)
+    expect_sql "1|4|2" \
+        "SELECT min(steps >= 2 AND steps < 40), count(*), (SELECT count(*) FROM trial WHERE resource IS NULL)
                         FROM trial WHERE outcome = 'stopped' AND resource = 2"
     expect_sql "4.0" "SELECT max(throughput) FROM ranking"
     expect_sql "0" "SELECT count(*) FROM job WHERE state <> 'ok'"
@@ -339,7 +340,8 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
     expect_sql "1|41.0
 1|42.0
 3|81.0
-4|82.0" "SELECT count(*), r.throughput FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id ORDER BY 2"
+4|82.0" "SELECT count(*), r.throughput FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id
+        ORDER BY 2"
     run_meshsweep best --out winner
     expect_status 0
     expect_any_stdout
@@ -423,7 +425,8 @@ best__several_global_batches__said()
     run_meshsweep best
     expect_status 0
     expect_stdout_lacks 'Pareto'
-    expect_stderr "meshsweep: the winner's global batch is 32, and other jobs have 64: compare at an equal one with meshsweep results"
+    expect_stderr "meshsweep: the winner's global batch is 32, and other jobs have 64: compare at an equal one with \
+meshsweep results"
     run_meshsweep best --json
     expect_status 0
     expect_stdout_lacks 'pareto'
@@ -450,7 +453,8 @@ END
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect_sql "4.0|2|4|0" "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM summary" \
+    expect_sql "4.0|2|4|0" \
+        "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM summary" \
         two.db
     sed -i '1i start_profile_step = 9' sweep.toml
     sed -i '1i [search]' sweep.toml
@@ -478,7 +482,109 @@ END
     expect_no_stdout
     expect_stderr_contains "search: 1 trials, 1 ok, 0 stopped early, 0 failed"
     expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
-    expect_sql "ok|4.0|3.0" "SELECT outcome, objective, steps FROM trial"
+    expect_sql "ok|4.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
+}
+
+dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
+{
+    search_sweep
+    run_meshsweep run --progress none --strategy dsat-random --zero-stages 2 3 --max-trials 3 -j 1
+    expect_finished
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '2,3' "SELECT group_concat(DISTINCT s) FROM (SELECT json_extract(o.value, '\$') AS s
+        FROM search, json_each(options, '\$.zero_stages') AS o)"
+    run_meshsweep run --progress none --strategy dsat-random --start-profile-step 6 --end-profile-step 5
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'end_profile_step: 5 comes before start_profile_step, 6: no step counts'
+    sed -i '1i profile = "deepspeed"' sweep.toml
+    for metric in FLOPS_per_gpu:flops_per_gpu forward:fwd backward:bwd latency:latency throughput:throughput; do
+        run_meshsweep plan --json --metric "${metric%:*}"
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+    done
+    run_meshsweep run --progress none --metric forward --limit 1 -d forward.db
+    expect_any_stderr
+    expect_no_stdout
+    expect_status 3
+    expect_sql 'fwd|0' 'SELECT objective, maximise FROM sweep' forward.db
+}
+
+# As many lineages as there are candidates find all that there is to be found.
+max_concurrent_trials__a_great_many__as_a_few()
+{
+    search_sweep 'strategy = "dsat-binary"' 'max_trials = 3'
+    run_meshsweep run --progress none -j 1 --max-concurrent-trials 100000
+    expect_finished
+    expect_no_stdout
+    expect_stderr_contains 'search: 3 trials'
+}
+
+# What a search had asked for is measured when that much of it is: whoever won is launched to its end.
+end_profile_step__of_any_strategy__the_job_is_best_and_launched_to_its_end()
+{
+    local strategy
+    for strategy in dsat-binary random; do
+        search_sweep "strategy = \"$strategy\"" 'max_trials = 2' 'start_profile_step = 1' 'end_profile_step = 3' \
+            'racing = false'
+        sed -i -e '/^zero_stage/s/=.*/= [1]/' -e '/^bucket/s/=.*/= [1, 2]/' -e '/^micro_batch/s/=.*/= [1]/' sweep.toml
+        cat >job.sh <<'END'
+for step in $(seq 0 120); do
+    echo "throughput: $(($2 * 1000 + step))"
+    [ -e to-the-end ] || sleep 0.05
+done
+END
+        run_meshsweep run -j 2 --progress none -d "$strategy.db"
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_contains "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
+        expect_sql '1|2002.0|2
+2|1002.0|1' 'SELECT rank, throughput, bucket FROM ranking ORDER BY 1' "$strategy.db"
+        run_meshsweep best --json -d "$strategy.db"
+        expect_status 0
+        expect_stdout_contains '"value":	2002'
+        expect_no_stderr
+        touch to-the-end
+        run_meshsweep run -j 2 --progress none -d "$strategy.db" --run-full-experiment
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_contains 'launching the winner'
+        expect_sql '2|2|121' "SELECT a.number, json_extract(p.json, '\$.bucket'), count(*) FROM attempt AS a
+            JOIN metric AS m ON m.attempt_id = a.id JOIN job AS j ON j.id = a.job_id
+            JOIN spec AS p ON p.id = j.parallel_id WHERE a.number = 2 GROUP BY a.id" "$strategy.db"
+        rm to-the-end
+    done
+}
+
+# The candidates are too few for any to reach the highest rung, which would be the whole job.
+asha__rungs_measured_as_asked__one_of_them_is_best()
+{
+    search_sweep 'strategy = "asha"' 'racing = false'
+    sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^bucket/s/=.*/= [1, 2, 3]/' -e '/^micro_batch/s/=.*/= [1]/' sweep.toml
+    cat >job.sh <<'END'
+for step in $(seq 0 599); do
+    echo "throughput: $(($2 * 1000))"
+    sleep 0.05
+done
+END
+    run_meshsweep run -j 3 --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: search: [34] trials, 0 ok, [34] stopped early, 0 failed'
+    expect_sql '1|3000.0|3' 'SELECT rank, throughput, bucket FROM ranking WHERE rank = 1'
+    expect_sql 1 'SELECT count(*) < 600 FROM metric'
+}
+
+search__nothing_measured__says_so_with_status_3()
+{
+    search_sweep 'strategy = "random"' 'max_trials = 2'
+    echo 'exit 1' >job.sh
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'no job is best: none has been measured to its end with a finite throughput'
 }
 
 confirm__intervals_of_the_samples__those_that_overlap_run_again()
@@ -496,7 +602,8 @@ END
     expect_sql "90.0|3
 89.0|1
 80.0|3
-70.0|1" "SELECT r.throughput, count(*) FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id ORDER BY a.job_id"
+70.0|1" "SELECT r.throughput, count(*) FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id
+        ORDER BY a.job_id"
 }
 
 why__a_trial__its_reason()
@@ -510,6 +617,78 @@ why__a_trial__its_reason()
     expect_status 0
     expect_stdout_matches 'chosen by random: draw [0-9]+ of 40 with seed 42'
     expect_no_stderr
+}
+
+# 10,000,000,000 combinations; (a + e) % 2 = 0 leaves half.
+vast_sweep() # STRATEGY
+{
+    cat <<END
+[search]
+strategy = "$1"
+max_trials = 8
+[sweep]
+name = "vast"
+objective = "max:score"
+[job]
+command = ["/bin/sh", "./job.sh", "{a}", "{b}"]
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+better = "max"
+[[model]]
+a = [$(seq -s ', ' 100)]
+b = [$(seq -s ', ' 100)]
+[[training_spec]]
+c = [$(seq -s ', ' 100)]
+[[parallel_spec]]
+d = [$(seq -s ', ' 100)]
+e = [$(seq -s ', ' 100)]
+[[rule]]
+name = "even"
+require = "(a + e) % 2 = 0"
+END
+    cat >job.sh <<'END'
+if [ -e kill-the-runner ]; then
+    rm kill-the-runner
+    kill -KILL "$PPID"
+fi
+echo "score: $(($1 * $2))"
+END
+}
+
+decided_ranks() # DATABASE
+{
+    sqlite3 "$1" 'SELECT t.asked, j.rank, t.reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.asked'
+}
+
+vast_space__a_search__draws_and_goes_on_after_death()
+{
+    for strategy in random model grid; do
+        vast_sweep "$strategy" >sweep.toml
+        run_meshsweep run -j 1 --progress none -d "$strategy-whole.db"
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_contains "5000000000 combinations match: the search chooses among 10000 of them"
+        expect_sql 8 "SELECT count(DISTINCT job_id) FROM trial" "$strategy-whole.db"
+        expect_sql 0 "SELECT count(*) FROM results WHERE (a + e) % 2" "$strategy-whole.db"
+        run_meshsweep run -j 1 --progress none -d "$strategy-pieces.db" --limit 2
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        touch kill-the-runner
+        run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d "$strategy-pieces.db"
+        expect_status 137
+        expect_any_stdout
+        expect_any_stderr
+        run_meshsweep run -j 1 --progress none -d "$strategy-pieces.db"
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        decided_ranks "$strategy-whole.db" >whole
+        decided_ranks "$strategy-pieces.db" >pieces
+        diff -u whole pieces >difference || fail "$strategy: $(cat difference)"
+    done
+    expect_sql "0 2 4 6 8 10 12 14" "SELECT group_concat(rank, ' ') FROM (SELECT j.rank FROM trial AS t
+        JOIN job AS j ON j.id = t.job_id ORDER BY t.asked)" grid-whole.db
 }
 
 run_cases "$@"

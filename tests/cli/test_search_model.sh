@@ -129,7 +129,8 @@ meshsweep: 141 models of 998738 candidates'
     expect '[ "$(grep -c "^\[\[model\]\]$" .stdout)" = 141 ]'
     expect '[ "$(sha256sum <.stdout)" = "9d5d33cf6c8b9c5a23e305e1b6b00ec51d558b845fe6d0a3f7a947be09e3fbec  -" ]'
     # Every one within a tenth of the base.
-    expect 'awk "/parameters/ { n++; if (\$2 < 0.9 * 215334328 || \$2 > 215334328 / 0.9) exit 1 } END { exit n != 141 }" .stdout'
+    expect 'awk "/parameters/ { n++; if (\$2 < 0.9 * 215334328 || \$2 > 215334328 / 0.9) exit 1 }
+        END { exit n != 141 }" .stdout'
     cp .stdout models.toml
     run_meshsweep search-model -c "$configs/zhen-search.toml" --seed 2
     expect_status 0
@@ -169,7 +170,7 @@ recipe__printed_and_included__same_plan()
     expect_no_stderr
 }
 
-recipe__checked__candidates_told()
+recipe__checked__candidates_reported()
 {
     run_meshsweep check "$configs/zhen-search.toml"
     expect_status 0
@@ -222,7 +223,8 @@ num_features = 512
 emb_dim = 160
 output_per_emb = 50
 num_zhen_layers = 4
-tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["LINEAR"]]
+tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", '\
+'"ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["LINEAR"]]
 
 # 3351052 parameters
 [[model]]
@@ -230,7 +232,8 @@ num_features = 512
 emb_dim = 160
 output_per_emb = 50
 num_zhen_layers = 4
-tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["ATTENTION"]]'
+tokens = [["ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", "ATTENTION", '\
+'"ATTENTION", "ATTENTION", "ATTENTION"], ["ATTENTION"], ["ATTENTION"], ["ATTENTION"]]'
     expect_stderr 'meshsweep: 2 models of 998738 candidates'
 }
 
@@ -322,7 +325,8 @@ run__model_space_forgotten__said()
     run_meshsweep run
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: the models are in [model_space]: --search-model sweeps them, meshsweep search-model prints them'
+    expect_stderr 'meshsweep: sweep.toml: the models are in [model_space]: --search-model sweeps them, meshsweep '\
+'search-model prints them'
     expect_no_file results.db
 }
 
@@ -346,13 +350,15 @@ refused__empty_space_overflow_missing_base__status_2()
     run_meshsweep search-model -c space.toml --count
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: space.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits'
+    expect_stderr \
+        'meshsweep: space.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits'
     zhen_space
     sed -i 's/^output_per_emb = 50/output_per_emb = { from = 1, to = 1000000000000 }/; /model_space.base/,$d' space.toml
     run_meshsweep search-model -c space.toml --count
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: space.toml:1:1: [model_space]: the largest model may have more parameters than 64 bits can count'
+    expect_stderr \
+        'meshsweep: space.toml:1:1: [model_space]: the largest model may have more parameters than 64 bits can count'
     zhen_space
     sed -i '/model_space.base/,$d' space.toml
     printf '[[model_space.filter]]\npreset = "similar-parameters"\n' >>space.toml

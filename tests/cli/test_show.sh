@@ -47,9 +47,10 @@ show__json__the_same_for_programs()
     expect_any_stdout
     expect_no_stderr
     mv .stdout show.json
-    expect_sql '2|ok||2|99.0|NaN|1|train --tp=1 --micro=2' "WITH s (j) AS (SELECT readfile('show.json')) SELECT
+    expect_sql '2|ok||2|99.0|||1|1|train --tp=1 --micro=2' "WITH s (j) AS (SELECT readfile('show.json')) SELECT
         j->>'\$.job', j->>'\$.state', j->>'\$.failure', j->>'\$.keys.parallel_spec.micro_batch',
-        j->>'\$.metrics[1].value' + 0.0, j->>'\$.metrics[0].value', json_array_length(j, '\$.attempts'), j->>'\$.shell'
+        j->>'\$.metrics[1].value' + 0.0, j->>'\$.metrics[0].value', j->>'\$.metrics[1].not_finite',
+        j->>'\$.metrics[0].not_finite', json_array_length(j, '\$.attempts'), j->>'\$.shell'
         FROM s"
 }
 
@@ -231,12 +232,14 @@ why__file_changed_or_gone__said()
     run_meshsweep why -d measured.db x=9 y=10
     expect_status 0
     expect_stdout_contains 'x=9 y=10: new, it would run'
-    expect_stderr 'meshsweep: grid.toml, or what it includes, has changed since measured.db recorded it; this goes by what it is now'
+    expect_stderr 'meshsweep: grid.toml, or what it includes, has changed since measured.db recorded it; this goes by '\
+'what it is now'
     rm grid.toml
     run_meshsweep why -d measured.db 1
     expect_status 2
     expect_no_stdout
-    expect_stderr "meshsweep: grid.toml: the sweep file of measured.db is not there any more; name it with -c FILE (sqlite3 \
+    expect_stderr \
+        "meshsweep: grid.toml: the sweep file of measured.db is not there any more; name it with -c FILE (sqlite3 \
 measured.db 'SELECT text FROM current_sweep' prints what is kept of it)"
     sql 'SELECT text FROM current_sweep' measured.db >kept.toml
     run_meshsweep why -c kept.toml -d measured.db 1
@@ -309,7 +312,8 @@ END
     expect_no_stderr
     run_meshsweep why x=9
     expect_status 4
-    expect_stdout '0 of 12 combinations have these values; 0 of them matched'
+    expect_stdout '0 of 12 combinations have these values; 0 of them matched
+  x is one of 1, 2'
     expect_no_stderr
     run_meshsweep run --progress none --limit 1
     expect_status 0
@@ -326,11 +330,35 @@ END
     run_meshsweep why xx=1
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: why `xx = 1`: unknown key `xx` (did you mean `x`?)'
+    expect_stderr 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)'
     run_meshsweep tail
     expect_status 2
     expect_no_stdout
     expect_stderr 'meshsweep: tail: which job? Its number, or the beginning of its key'
+}
+
+export_toml__of_what_was_exported__a_sweep_file_too()
+{
+    small_sweep sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    local condition file=1
+    for condition in 'score > 10' 'score > 20' 'score > 30'; do
+        run_meshsweep export --toml --where "$condition" -o $((file + 1)).toml
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+        file=$((file + 1))
+        run_meshsweep run --progress none -c "$file.toml"
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+    done
+    expect "[ \"\$(grep '^name = .exported' 4.toml | xargs)\" = 'name = exported-subset name = exported-subset-2 \
+name = exported-subset-3' ]"
+    expect_sql 4 "SELECT count(*) FROM attempt"
 }
 
 export_toml__subset__the_same_jobs_and_no_other()
@@ -357,17 +385,55 @@ export_toml__subset__the_same_jobs_and_no_other()
     expect_stderr 'meshsweep: no job matches'
 }
 
+why_values__number_or_text_or_none__told()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["true"]
+[model]
+name = ["7", "a"]
+width = [7, 8]
+[[rule]]
+name = "narrow"
+require = """width < 8
+    AND width > 0"""
+why = """wide models
+do not fit"""
+END
+    run_meshsweep why name=7
+    expect_status 0
+    expect_stdout_contains '2 of 4 combinations have these values; 1 of them matched'
+    expect_stdout_contains 'excluded 1 by the rule narrow: wide models do not fit'
+    expect_stdout_contains 'require: width < 8 AND width > 0'
+    expect_stdout_lacks '\n'
+    expect_no_stderr
+    run_meshsweep why width=7
+    expect_status 0
+    expect_stdout_contains '2 of 4 combinations have these values; 2 of them matched'
+    expect_no_stderr
+    run_meshsweep why width=16 name=a
+    expect_status 4
+    expect_stdout '0 of 4 combinations have these values; 0 of them matched
+  width is one of 7, 8'
+    expect_no_stderr
+}
+
 export_long__one_row_per_job_and_metric()
 {
     fixture_database
     run_meshsweep export --long --where 'job < 3' --format tsv
     expect_status 0
     expect_no_stderr
-    expect_stdout "$(printf 'job\tkey\tstate\tmetric\tunit\tsamples\tvalue\tmean\tmedian\tminimum\tmaximum\tstddev\tp90
-1\t01000000000000000000000000000000\tok\tloss\t\\N\t1\t2.5\t2.5\t2.5\t2.5\t2.5\t0.0\t2.5
-1\t01000000000000000000000000000000\tok\tthroughput\tsamples/s\t1\t100.0\t100.0\t100.0\t100.0\t100.0\t0.0\t100.0
-2\t02000000000000000000000000000000\tok\tloss\t\\N\t1\tNaN\t\\N\t\\N\t\\N\t\\N\t\\N\t\\N
-2\t02000000000000000000000000000000\tok\tthroughput\tsamples/s\t1\t99.0\t99.0\t99.0\t99.0\t99.0\t0.0\t99.0')"
+    tr '\t' ' ' <.stdout | sed 's/[0-9a-f]\{32\}/KEY/' >table
+    expect_file_contains table 'job key state metric unit counter rank samples not_finite value mean median '
+    expect_any_stdout
+    run_command tail -n 4 table
+    expect_status 0
+    expect_no_stderr
+    expect_stdout '1 KEY ok loss \N \N \N 1 0 2.5 2.5 2.5 2.5 2.5 0.0 2.5
+1 KEY ok throughput samples/s \N \N 1 0 100.0 100.0 100.0 100.0 100.0 0.0 100.0
+2 KEY ok loss \N \N \N 0 1 \N \N \N \N \N \N \N
+2 KEY ok throughput samples/s \N \N 1 0 99.0 99.0 99.0 99.0 99.0 0.0 99.0'
     run_meshsweep export --long --toml
     expect_status 2
     expect_no_stdout

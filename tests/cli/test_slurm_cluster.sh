@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Jobs at a real Slurm of four emulated nodes (tests/cli/slurm_cluster.sh): what the stand-ins of test_slurm.sh cannot know.
-# Part of scripts/check.sh --full; by hand: MESHSWEEP_FULL=1 tests/cli/test_slurm_cluster.sh.
+# Jobs at a real Slurm of four emulated nodes (tests/cli/slurm_cluster.sh): what the stand-ins of test_slurm.sh cannot
+# know. Part of scripts/check.sh --full; by hand: MESHSWEEP_FULL=1 tests/cli/test_slurm_cluster.sh.
 CASE_SECONDS=150
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/slurm_stand_ins.sh"
@@ -47,7 +47,8 @@ quickstart__through_slurm__as_at_home()
     stated_status=1
     expect_no_stdout
     expect_no_stderr
-    expect_sql "12|12|0" "SELECT count(*), sum(coalesce(failure, state) IN ('ok', 'oom')), count(*) - count(host) FROM attempt"
+    expect_sql "12|12|0" \
+        "SELECT count(*), sum(coalesce(failure, state) IN ('ok', 'oom')), count(*) - count(host) FROM attempt"
     expect_sql 1 "SELECT count(*) > 0 FROM attempt WHERE state = 'ok' AND user_ms + system_ms > 0 AND duration_ms > 0"
 }
 
@@ -97,7 +98,8 @@ node__killed__tried_again_elsewhere()
     expect_no_stdout
     expect_no_stderr
     expect_sql "lost|$node|NODE_FAIL
-ok|1|" "SELECT coalesce(failure, state), iif(failure IS NULL, host <> '$node', host), substr(message, instr(message, ': ') + 2, 9)
+ok|1|" "SELECT coalesce(failure, state), iif(failure IS NULL, host <> '$node', host),
+              substr(message, instr(message, ': ') + 2, 9)
             FROM attempt ORDER BY id"
 }
 
@@ -216,7 +218,7 @@ runner__dying_at_each_fault_point__each_job_once()
     need_fault_points
     cluster
     for point in attempt-claimed spawned submission-written submitted submission-recorded start-written outcome-taken \
-        samples-written job-finished turn-written turn-committed runner-ended; do
+        samples-written job-finished batch-written batch-committed runner-ended; do
         rm -rf results.db* sweep.toml
         cluster_sweep 3 </dev/null
         MESHSWEEP_FAULT=$point run_at_slurm
@@ -229,23 +231,153 @@ runner__dying_at_each_fault_point__each_job_once()
         expect_status 0
         expect_no_stdout
         expect_any_stderr
-        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt WHERE state <> 'failed' OR failure <> 'lost'"
-        expect "[ \"\$(squeue -h -t all -r -o %k | grep -c \"$(sql "SELECT value FROM meta WHERE name = 'identity'")\")\" = 3 ]"
+        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt
+            WHERE state <> 'failed' OR failure <> 'lost'"
+        expect "[ \"\$(squeue -h -t all -r -o %k | grep -c \"$(sql "SELECT value FROM meta
+            WHERE name = 'identity'")\")\" = 3 ]"
     done
+}
+
+# --- the fence ---
+
+# What the controller kept on its disk, and puts back when it was lost.
+forget_since() # COMMAND...: run between the state that is kept and the loss of what came later
+{
+    end_process "$slurm_dir"/slurmctld.pid # which writes its state
+    cp -a "$slurm_dir"/state "$slurm_dir"/state.kept
+    start_controller
+    "$@"
+    stop_controller
+    rm -rf "$slurm_dir"/state
+    mv "$slurm_dir"/state.kept "$slurm_dir"/state
+    start_controller
+}
+
+let_all_end()
+{
+    scontrol update partitionname=main state=up
+    wait_until '[ "$(cat runs 2>/dev/null | wc -l)" = 16 ] && [ -z "$(squeue -h -t pending,running,completing)" ]' 60
+}
+
+controller__rolled_back_to_when_all_were_pending__each_once()
+{
+    local before
+    cluster
+    scontrol update partitionname=main state=down
+    cluster_sweep 16 'echo {n} >>runs; echo "score: {n}"' </dev/null
+    run_at_slurm --detach
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    forget_since let_all_end
+    before=$(cat results.db.d/*/1/output.log results.db.d/*/1/slurm.result | md5sum)
+    # Those that ran already are run again, and see it.
+    wait_until '[ "$(ls results.db.d/*/1/slurm.again 2>/dev/null | wc -l)" = 16 ]' 60
+    expect "[ '$before' = '$(cat results.db.d/*/1/output.log results.db.d/*/1/slurm.result | md5sum)' ]"
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_each_once 16
+    expect "[ $(wc -l <runs) = 16 ]"
+}
+
+node__frozen_and_awake_again__late_attempt_writes_no_more()
+{
+    local node pids
+    cluster
+    cat >late.sh <<'END'
+echo >>begun
+until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done
+echo "$MESHSWEEP_NUMBER" >shared
+echo "score: 1"
+END
+    cluster_sweep 1 'sh ./late.sh' <<'END'
+heartbeat = "1s"
+END
+    sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ -f begun ] && ls results.db.d/*/1/slurm.alive >/dev/null 2>&1' 30
+    node=$(squeue -h -o %N)
+    pids="$(step_pids "$node") $(cat "$slurm_dir/slurmd.$node.pid")"
+    # shellcheck disable=SC2086 # numbers
+    kill -STOP $pids
+    wait_command
+    # shellcheck disable=SC2086
+    kill -CONT $pids
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "lost|1
+ok|2" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
+    wait_until '[ -z "$(squeue -h -t running,completing)" ]' 60
+    touch go
+    expect '[ "$(cat shared)" = 2 ] && ! grep -q state=ended results.db.d/*/1/slurm.result'
+    expect "! grep -q score results.db.d/*/1/output.log"
+}
+
+tasks__cancelled_while_pending__not_tried_again()
+{
+    cluster
+    scontrol update partitionname=main state=down
+    cluster_sweep 4 </dev/null
+    sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
+    start_meshsweep run --executor slurm --progress none
+    wait_for_references 4
+    scancel 1_1 1_2
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 2 ]" 30
+    scontrol update partitionname=main state=up
+    wait_command
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "cancelled|2
+ok|2" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
+}
+
+array__cancelled_while_pending__not_tried_again()
+{
+    cluster
+    scontrol update partitionname=main state=down
+    cluster_sweep 3 </dev/null
+    start_meshsweep run --executor slurm --progress none
+    wait_for_references 3
+    scancel 1_0 1_1 1_2
+    wait_command
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "cancelled|3" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
+}
+
+batch_shell__killed__told_with_its_signal()
+{
+    cluster
+    cluster_sweep 1 'kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 100' </dev/null
+    sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "signal|9|FAILED (JobLaunchFailure)|its batch shell ended before it could say how" \
+        "SELECT failure, signal, substr(message, 16, 25), substr(message, instr(message, 'its')) FROM attempt"
 }
 
 # --- in one allocation ---
 
 run_in_allocation() # OPTIONS OF salloc
 {
-    salloc -Q -t 5 "$@" sh -c '"$0" run --executor slurm --in-allocation --progress none >run.stdout 2>run.stderr; echo $? >run.status' \
+    salloc -Q -t 5 "$@" sh -c \
+        '"$0" run --executor slurm --in-allocation --progress none >run.stdout 2>run.stderr; echo $? >run.status' \
         "$meshsweep" >salloc.log 2>&1
 }
 
 in_allocation__jobs__packed_as_steps()
 {
     cluster
-    cluster_sweep 4 'echo "$SLURMD_NODENAME $SLURM_NTASKS"; sleep 0.5; [ {n} != 4 ] || exit 7; echo "score: {n}"' <<'END'
+    # Of the last job one rank fails, and srun ends the others.
+    cluster_sweep 4 'echo "$SLURMD_NODENAME $SLURM_NTASKS"; sleep 0.5; '\
+'[ {n} != 4 ] || { [ "$SLURM_PROCID" = 0 ] || sleep 60; exit 7; }; echo "score: {n}"' <<'END'
 cpus_per_task = 2
 [[cluster_spec]]
 num_devices_per_host = [1, 2]
@@ -258,13 +390,16 @@ num_hosts = 3
 END
     run_in_allocation -N2 --ntasks-per-node=4 -c2
     expect "[ $(cat run.status) = 3 ] && [ ! -s run.stdout ] && [ ! -s run.stderr ]"
-    expect_sql "exit|3
-ok|9" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
+    expect_sql "exit|7|3
+ok|0|9" "SELECT coalesce(failure, state), exit_code, count(*) FROM attempt GROUP BY 1, 2"
     # On the nodes and with the tasks that were meant.
     expect_sql 0 "SELECT count(*) FROM attempt WHERE host NOT IN ('n1', 'n2', 'n1,n2')"
     expect_sql "n1,n2|n1 4,n1 4,n2 4,n2 4" \
-        "SELECT host, (SELECT group_concat(v) FROM (SELECT value AS v FROM json_each('[\"' || replace(trim(replace(log_tail, 'score: 1' || char(10), ''), char(10)), char(10), '\",\"') || '\"]') ORDER BY 1))
-         FROM attempt JOIN job AS j ON j.id = job_id JOIN summary AS m ON m.attempt_id = attempt.id WHERE host = 'n1,n2' AND m.value = 1"
+        "SELECT host, (SELECT group_concat(v) FROM (SELECT value AS v FROM json_each('[\"'
+            || replace(trim(replace(log_tail, 'score: 1' || char(10), ''), char(10)), char(10), '\",\"') || '\"]')
+            ORDER BY 1))
+         FROM attempt JOIN job AS j ON j.id = job_id JOIN summary AS m ON m.attempt_id = attempt.id
+         WHERE host = 'n1,n2' AND m.value = 1"
     expect_sql "the allocation has 2 nodes, 8 devices in all (processors of the allocation)" \
         "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
 }
@@ -272,7 +407,8 @@ ok|9" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 in_allocation__time_limit_and_dead_runner__no_step_left()
 {
     cluster
-    cluster_sweep 2 'trap "echo told; exit 5" TERM; if [ {n} = 1 ]; then sleep 300 & wait; fi; echo "score: {n}"' </dev/null
+    cluster_sweep 2 'trap "echo told; exit 5" TERM; if [ {n} = 1 ]; then sleep 300 & wait; fi; echo "score: {n}"' \
+        </dev/null
     sed -i 's/timeout = "60s"/timeout = "2s"/' sweep.toml
     salloc -Q -N1 -n2 -t 5 sh -c '
         "$0" run --executor slurm --in-allocation --progress none; echo $?
@@ -285,7 +421,8 @@ in_allocation__time_limit_and_dead_runner__no_step_left()
     expect "[ \"\$(cat salloc.out)\" = '3
 0' ]"
     expect_sql "timeout|told
-ok|score: 2" "SELECT coalesce(failure, state), substr(log_tail, instr(log_tail, iif(failure IS NULL, 'score', 'told')), iif(failure IS NULL, 8, 4))
+ok|score: 2" "SELECT coalesce(failure, state),
+              substr(log_tail, instr(log_tail, iif(failure IS NULL, 'score', 'told')), iif(failure IS NULL, 8, 4))
               FROM attempt WHERE number = 1 ORDER BY id"
     expect_sql lost "SELECT failure FROM attempt WHERE number = 2"
 }
@@ -293,11 +430,14 @@ ok|score: 2" "SELECT coalesce(failure, state), substr(log_tail, instr(log_tail, 
 in_allocation__node_killed__tried_again_on_the_other()
 {
     cluster
-    cluster_sweep 2 'echo >begun.{n}; if [ "$SLURMD_NODENAME $MESHSWEEP_NUMBER" = "n2 1" ]; then sleep 300; fi; echo "score: {n}"' <<'END'
+    cluster_sweep 2 \
+        'echo >begun.{n}; if [ "$SLURMD_NODENAME $MESHSWEEP_NUMBER" = "n2 1" ]; then sleep 300; fi; echo "score: {n}"' \
+        <<'END'
 [[cluster_spec]]
 num_devices_per_host = 4
 END
-    salloc -Q --no-kill -N2 --ntasks-per-node=4 -t 5 sh -c '"$0" run --executor slurm --in-allocation --progress none; echo $? >run.status' \
+    salloc -Q --no-kill -N2 --ntasks-per-node=4 -t 5 sh -c \
+        '"$0" run --executor slurm --in-allocation --progress none; echo $? >run.status' \
         "$meshsweep" >salloc.out 2>&1 &
     wait_until '[ -f begun.1 ] && [ -f begun.2 ]' 30
     kill_node 2

@@ -39,7 +39,7 @@ stale__script_changed__its_jobs_run_again()
     echo '# changed' >>job.sh
     touch -d '2001-01-01' job.sh
     run_meshsweep stale
-    expect_status 0
+    expect_status 3
     expect_stdout_contains '4 of 4 results are stale'
     expect_stdout_contains "  4: $(pwd -P)/job.sh is another than they ran (job 1)"
     expect_no_stderr
@@ -54,7 +54,7 @@ stale__script_changed__its_jobs_run_again()
     expect_no_stderr
     mv job.sh elsewhere
     run_meshsweep stale
-    expect_status 0
+    expect_status 3
     expect_stdout_contains "  4: $(pwd -P)/job.sh is not there any more (job 1)"
     expect_no_stderr
 }
@@ -93,7 +93,7 @@ stale__line_for_the_shell__its_files_count()
 $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k ORDER BY 1"
     echo 'depth: 2' >job.cfg
     run_meshsweep stale
-    expect_status 0
+    expect_status 3
     expect_stdout_contains "  4: $(pwd -P)/job.cfg is another than they ran (job 1)"
     expect_no_stderr
 }
@@ -107,7 +107,7 @@ stale__declared_version__compared_with_the_file()
     for named in '' '-c sweep.toml'; do
         # shellcheck disable=SC2086 # an option and its value, or nothing
         run_meshsweep stale $named
-        expect_status 0
+        expect_status 3
         expect_stdout_contains '  4: version of framework was 1.2, is 1.3 (job 1)'
         expect_no_stderr
     done
@@ -139,7 +139,8 @@ stale__no_sweep_file_to_read__versions_left_out_and_said()
     run_meshsweep stale
     expect_status 0
     expect_stdout '0 of 4 results are stale'
-    expect_stderr_contains 'declared versions are not compared: sweep.toml: the sweep file of results.db is not there any more'
+    expect_stderr_contains \
+        'declared versions are not compared: sweep.toml: the sweep file of results.db is not there any more'
 }
 
 stale__other_commit_or_driver__told_apart()
@@ -147,7 +148,7 @@ stale__other_commit_or_driver__told_apart()
     done_sweep
     sql "UPDATE runner SET provenance = json_set(provenance, '\$.cpu', 'another processor')"
     run_meshsweep stale --json
-    expect_status 0
+    expect_status 3
     expect_any_stdout
     expect_no_stderr
     mv .stdout stale.json

@@ -29,6 +29,102 @@ torch_cpu__run_for_real__winners_over_one_and_two_ranks()
     expect_no_stderr
 }
 
+# They told each other "address already in use" where both took the port that torchrun takes when it is told none.
+torchrun__two_jobs_side_by_side__both_ok()
+{
+    need_torch
+    cat >train.py <<'END'
+import os, time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+t = torch.ones(1)
+open(os.environ["MESHSWEEP_JOB_DIR"] + "/began", "w").close()
+deadline = time.time() + 60
+while len([d for d, _, f in os.walk("results.db.d") if "began" in f]) < 2 and time.time() < deadline:
+    time.sleep(0.05)
+dist.all_reduce(t)
+if dist.get_rank() == 0:
+    print("ranks:", int(t.item()), "port:", os.environ["MASTER_PORT"], flush=True)
+END
+    # What --tee and --redirects say is the default, which Debian's PyTorch cannot read.
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:ranks"
+[job]
+command = ["/usr/bin/python3", "-m", "torch.distributed.run", "--nproc_per_node=2", "--tee=1", "--redirects=1",
+           "--log_dir={job_dir}/ranks", "train.py"]
+env = { OMP_NUM_THREADS = 1 }
+timeout = "2m"
+[job.metrics.ranks]
+regex = 'ranks: ([0-9]+)'
+better = "max"
+[training_spec]
+n = [1, 2]
+[cluster_spec]
+num_devices_per_host = 1
+[local]
+devices = 2
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql '2|2.0|2' "SELECT count(*), min(ranks),
+        (SELECT count(DISTINCT substr(log_tail, instr(log_tail, 'port:'))) FROM attempt) FROM results
+        WHERE state = 'ok'"
+    expect_sql 1 "SELECT max(started) < min(ended) FROM attempt"
+}
+
+# Real words of real ranks.
+torchrun__a_rank_fails__its_exception_not_that_of_the_others()
+{
+    need_torch
+    cat >train.py <<'END'
+import argparse, os, signal, torch, torch.distributed as dist
+parser = argparse.ArgumentParser()
+parser.add_argument("--how")
+how = parser.parse_args().how
+dist.init_process_group("gloo")
+t = torch.ones(1)
+dist.all_reduce(t)
+if dist.get_rank() == 1:
+    if how == "exception":
+        t.no_such_method()
+    if how == "assert":
+        assert t.shape == (2,)
+    if how == "signal":
+        os.kill(os.getpid(), signal.SIGSEGV)
+dist.all_reduce(t)
+END
+    cat >sweep.toml <<'END'
+[job]
+command = ["/usr/bin/python3", "-m", "torch.distributed.run", "--nproc_per_node=3", "--tee=1",
+           "--redirects={redirects}", "--log_dir={job_dir}/ranks", "train.py", "--{option}={how}"]
+env = { OMP_NUM_THREADS = 1 }
+timeout = "2m"
+[[training_spec]]
+redirects = [1, 2]
+option = "how"
+how = ["exception", "assert", "signal"]
+[[training_spec]]
+redirects = [1, 2]
+option = "what"
+how = "exception"
+END
+    run_meshsweep run --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    # With --redirects=2 and --tee=1 what a rank says of its failure is in a file of its own.
+    expect_sql "what=exception|2|exit status 1: train.py: error: unrecognized arguments: --what=exception
+how=exception|2|exit status 1: AttributeError: 'Tensor' object has no attribute 'no_such_method'
+how=assert|2|exit status 1: AssertionError at train.py:12: assert t.shape == (2,)" "SELECT
+            json_extract(s.json, '\$.option') || '=' || json_extract(s.json, '\$.how') AS what, count(*),
+            replace(a.message, '[default1]:', '') FROM job AS j JOIN spec AS s ON s.id = j.training_id
+        JOIN attempt AS a ON a.id = j.attempt_id WHERE what <> 'how=signal' GROUP BY 1, 3 ORDER BY 1 DESC LIMIT 3"
+    expect_sql 2 "SELECT count(*) FROM attempt
+        WHERE message LIKE 'exit status 1: %Signal 11 (SIGSEGV) received by PID%'"
+}
+
 train_torch__what_cannot_be_done__said_in_a_sentence()
 {
     need_torch

@@ -66,7 +66,8 @@ expect_counts() # FILE COUNTS
     expect_any_stdout
     expect_no_stderr
     cp .stdout plan.json
-    expect_sql "$2" "SELECT printf('%d %d %d %d', p ->> 'combinations', p ->> 'matched', p ->> 'jobs', p ->> 'duplicates')
+    expect_sql "$2" \
+        "SELECT printf('%d %d %d %d', p ->> 'combinations', p ->> 'matched', p ->> 'jobs', p ->> 'duplicates')
         FROM (SELECT cast(readfile('plan.json') AS TEXT) AS p)" :memory:
 }
 
@@ -74,7 +75,8 @@ own_copy__loads__with_its_counts_and_limits()
 {
     zhen_file
     expect_counts zhen.toml "45 27 18 9"
-    expect_sql "18|0|18|58.333" "SELECT p ->> '\$.excluded.world-size', p ->> 'done', p ->> 'new', round(p ->> 'device_hours_max', 3)
+    expect_sql "18|0|18|58.333" \
+        "SELECT p ->> '\$.excluded.world-size', p ->> 'done', p ->> 'new', round(p ->> 'device_hours_max', 3)
         FROM (SELECT cast(readfile('plan.json') AS TEXT) AS p)" :memory:
     run_meshsweep plan -c zhen.toml --all
     expect_status 0
@@ -85,7 +87,8 @@ own_copy__loads__with_its_counts_and_limits()
     run_meshsweep run -c zhen.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr "meshsweep: zhen.toml: there is no [job] command, so there is nothing to run; add one, or give it with --command 'LINE' or after --"
+    expect_stderr "meshsweep: zhen.toml: there is no [job] command, so there is nothing to run; add one, or give it \
+with --command 'LINE' or after --"
 }
 
 own_copy__with_a_command__runs()

@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "config/sweep_reader.h"
 #include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_config.h"
+#include "sweep_file/reader.h"
 #include "util/memory.h"
 
 #define BASE_FD 900 /* the sweep below names it */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/sweep_reader.h"
+#include "database/guard.h"
 #include "space/build.h"
 #include "space/compile.h"
-#include "store/guard.h"
+#include "sweep_file/reader.h"
 #include "util/memory.h"
 
 static const char sweep_text[] = "[sweep]\nname = \"f\"\n[job]\ncommand = [\"true\"]\n"

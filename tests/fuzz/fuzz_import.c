@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/sweep_reader.h"
+#include "import/table.h"
 #include "report/csv.h"
-#include "space/import_table.h"
+#include "sweep_file/reader.h"
 #include "util/memory.h"
 
 static const char sweep_text[] =

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "run/classify.h"
-#include "run/readers.h"
+#include "metrics/classify.h"
+#include "metrics/reading.h"
 
 static struct reader_set *the_readers(void)
 {
@@ -19,7 +19,8 @@ static struct reader_set *the_readers(void)
     };
     static struct reader_set *set;
     struct error e = ERROR_INIT;
-    if (!set && reader_set_create(metrics, sizeof metrics / sizeof *metrics, &set, &e) < 0)
+    const struct job_config job = {.metrics = metrics, .metric_count = sizeof metrics / sizeof *metrics};
+    if (!set && reader_set_create(&job, &set, &e) < 0)
         abort();
     return set;
 }
@@ -35,14 +36,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     readers_read(the_readers(), path, path, NULL, &samples);
-    readers_any(the_readers(), path);
-    if (samples.count > 0) {
-        double *values = malloc(samples.count * sizeof *values);
-        for (size_t i = 0; i < samples.count; i++)
-            values[i] = samples.samples[i].value;
-        summarise(values, samples.count, 1, TAKE_MEDIAN);
-        free(values);
-    }
+    struct output_reading *reading = output_reading_create(the_readers());
+    do
+        output_reading_attach(reading, path);
+    while (output_reading_follow(reading, NULL, 1000));
+    output_reading_free(reading);
+    for (size_t i = 0; i < samples.name_count; i++)
+        sample_list_summarise(&samples, i, TAKE_MEDIAN);
     sample_list_free(&samples);
     free(log_tail(path, 4096));
     close(fd);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/devices.h"
-#include "run/hosts.h"
-#include "run/slurm_result.h"
-#include "run/slurm_steps.h"
-#include "run/slurm_text.h"
+#include "device/devices.h"
+#include "device/hostfile.h"
+#include "slurm/result.h"
+#include "slurm/steps.h"
+#include "slurm/text.h"
 #include "util/memory.h"
 
 static void look(void *context, const struct slurm_entry *entry)
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(slurm_completion_path(text));
     allocation_parse(text, &allocation);
     allocation_free(&allocation);
-    step_word_of(text, &node);
+    step_word_of(text, &node, &(int){0});
     free(node);
     slurm_submitted_id(text);
     slurm_refusal_of(text);

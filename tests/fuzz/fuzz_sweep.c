@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/sweep_reader.h"
+#include "sweep_file/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,34 +3,45 @@
 #
 #   floors  #include "floor/x.h" names a floor that is the file's own or a lower one; the trainer stands apart
 #   cycles  headers do not include each other in a circle
+#   types   no two files define a struct, union or enum of the same name; the trainer is a program of its own
 #   owners  some verbs belong to one floor or one file: the table `owners`
+#           what a header declares is defined in its floor
 #   sizes   functions of at most 60 lines and 6 parameters (where universal-ctags is installed), files of at most
-#           700 lines, with a warning above 600
-#   tests   every tests/unit/test_*.c and tests/*/test_*.sh is named in Makefile.am
+#           700 lines, with a warning above 600, folders of at most 45 files; lines of at most
+#           120 columns, in the page's style and script too
+#   tests   every tests/unit/test_*.c and tests/*/test_*.sh is named in a sources.am
+#   names   every path that docs/*.md and CONTRIBUTING.md name is there, and so is every `function()` and
+#           `struct x`, but for the documents that name functions of SQL
+#   links   every link of README.md, CONTRIBUTING.md and docs/*.md leads to a file and a heading that are there
 #
 # Prints one line per breach, "file:line: what". Status 1 when there is any.
 set -eu
 
-floors="util config store predict space run search deepspeed report cli"
+floors="util secrets toml pattern process config sweep_file device provenance database expression join store results \
+metrics predict space measures models learning plan import run slurm search ask deepspeed report page selftest cli \
+commands"
 function_lines_most=60
 parameters_most=6
 file_lines_most=700
 file_lines_warning=600
+folder_files_most=45
+columns_most=120
 
-# Who may, as the start of a path ("nobody": none); then what, as an extended regular expression over code without
+# Who may, as the starts of paths ("nobody": none); then what, as an extended regular expression over code without
 # comments and strings. The trainer is a program of its own and may all of it.
 owners()
 {
     cat <<'END'
-src/store/                sqlite3_step\b
-src/store/                #include <sqlite3\.h>
-src/run/                  v?fork\(|posix_spawnp?\(|exec(v|ve|vp|vpe|l|lp|le)\(
-src/run/                  (waitpid|waitid|wait3|wait4|kill|killpg)\(
+src/database/             sqlite3_step\b
+src/database/             #include <sqlite3\.h>
+src/process/              v?fork\(|posix_spawnp?\(|exec(v|ve|vp|vpe|l|lp|le)\(
+src/process/              (waitpid|waitid|wait3|wait4|kill|killpg)\(
 nobody                    (system|popen)\(
-src/cli/                  v?printf\(|puts\(|putchar\(|perror\(|(stdout|stderr)\b
-src/cli/                  exit\(|(secure_)?getenv\(|isatty\(
-src/run/                  _exit\(
-src/config/toml_reader.cc toml::|#include <toml\+\+
+src/cli/,src/commands/    v?printf\(|puts\(|putchar\(|perror\(|(stdout|stderr)\b
+src/cli/,src/commands/    exit\(|(secure_)?getenv\(|isatty\(
+src/process/              _exit\(
+src/toml/reader.cc        toml::|#include <toml\+\+
+src/pattern/engine.cc     (re2|RE2)::|#include <re2/
 src/util/clock.c          (clock_gettime|gettimeofday|time)\(
 END
 }
@@ -134,17 +145,40 @@ check_cycles()
     [ -z "$circle" ] || breach "headers include each other in a circle: $circle"
 }
 
+# At the second file that defines it, with where the first does.
+check_types()
+{
+    local file line name first
+    while IFS=' ' read -r file line name first; do
+        breach "$file:$line: $name is also defined in $first"
+    done < <(grep -v '^src/trainer/' "$code" |
+        sed -nE 's/^([^:]*):([0-9]*):(.*[^A-Za-z0-9_])?(struct|union|enum) ([A-Za-z0-9_]+) \{.*/\1 \2 \5/p' |
+        awk '{
+            if (!($3 in first))
+                first[$3] = $1
+            else if (first[$3] != $1)
+                print $0, first[$3]
+        }')
+}
+
 check_owners()
 {
-    local owner pattern file line text
-    while read -r owner pattern; do
+    local owners pattern file line text
+    while read -r owners pattern; do
         while IFS=: read -r file line text; do
-            case $file in
-            "$owner"* | src/trainer/*) ;;
-            *) breach "$file:$line: belongs to $owner alone: ${text#"${text%%[! ]*}"}" ;;
-            esac
+            is_among "$file" "$owners,src/trainer/" ||
+                breach "$file:$line: belongs to ${owners//,/ and } alone: ${text#"${text%%[! ]*}"}"
         done < <(grep -E "^[^:]*:[0-9]*:(.*[^A-Za-z0-9_.>])?($pattern)" "$code")
     done < <(owners)
+}
+
+is_among() # FILE PATHS
+{
+    local start
+    for start in ${2//,/ }; do
+        [[ $1 != "$start"* ]] || return 0
+    done
+    return 1
 }
 
 # ctags gives "first last signature name file"; parameters are the commas outside inner parentheses.
@@ -171,9 +205,28 @@ check_functions()
         }')
 }
 
+# What a header of a floor declares, that floor defines. Namesakes that are static elsewhere do not count.
+check_definitions()
+{
+    ctags --version 2>/dev/null | grep -q Universal || return 0
+    local name header file definitions=$code.definitions
+    printf '%s\n' "${sources[@]}" | grep '\.c$' | grep -v /trainer/ |
+        ctags -x --fields=+f --_xformat='%{file} %N %F' --kinds-C=f -L - |
+        sed -n 's/^- //p' | LC_ALL=C sort >"$definitions"
+    while read -r name header file; do
+        [ "${header%/*}" = "${file%/*}" ] || breach "$file:1: defines $name, which $header declares"
+    done < <(printf '%s\n' "${sources[@]}" | grep '\.h$' | grep -v /trainer/ |
+        ctags -x --langmap=C:.h --_xformat='%N %F' --kinds-C=p -L - | LC_ALL=C sort -u |
+        LC_ALL=C join - "$definitions")
+    rm -f "$definitions"
+}
+
 check_files()
 {
-    local lines file
+    local lines file files folder
+    while read -r files folder; do
+        [ "$files" -le "$folder_files_most" ] || breach "$folder:1: $files files (at most $folder_files_most)"
+    done < <(printf '%s\n' "${sources[@]%/*}" | sort | uniq -c)
     while read -r lines file; do
         [ "$lines" -le "$file_lines_most" ] || breach "$file:1: $lines lines (at most $file_lines_most)"
         [ "$lines" -le "$file_lines_warning" ] || echo "warning: $file has $lines lines; has it one job?"
@@ -181,12 +234,84 @@ check_files()
         awk '$2 != "total"')
 }
 
+# Of UTF-8 every byte but those that continue a character is a column: no locale has to be installed for that.
+check_columns()
+{
+    local place columns
+    while read -r place columns; do
+        breach "$place: $columns columns (at most $columns_most)"
+    done < <(find src tests -type f \( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -path 'src/page/*.css' \
+        -o -path 'src/page/*.js' \) -exec env LC_ALL=C awk -v most="$columns_most" '
+        length($0) > most {
+            columns = gsub(/[^\200-\277]/, "")
+            if (columns > most)
+                print FILENAME ":" FNR, columns
+        }' {} +)
+}
+
 check_tests_named()
 {
     local file
     while read -r file; do
-        grep -qF "$file" Makefile.am || breach "$file:1: not named in Makefile.am, so that nothing runs it"
+        grep -qFw -- "${file%.c}" tests/*/sources.am ||
+            breach "$file:1: not named in a sources.am, so that nothing runs it"
+        [ "${file##*.}" = c ] || [ -x "$file" ] || breach "$file:1: not executable"
     done < <(find tests -type f \( -path 'tests/unit/test_*.c' -o -name 'test_*.sh' \) | sort)
+}
+
+# "line:words" for each match in the document outside of fenced examples.
+mentions() # DOCUMENT REGEX
+{
+    awk '/^```/ { fenced = !fenced } { print fenced ? "" : $0 }' "$1" |
+        grep -noE "(^|[^A-Za-z0-9_./-])$2" | sed 's/^\([0-9]*:\)[^A-Za-z_]/\1/'
+}
+
+# Whether there is such a file or folder, or the source of such a program; NAME and NNNN stand for anything.
+is_there() # PATH
+{
+    local path=${1//NAME/*}
+    path=${path//NNNN/*}
+    compgen -G "$path" >/dev/null || compgen -G "$path.c" >/dev/null
+}
+
+check_names()
+{
+    local document line name word='[A-Za-z_][A-Za-z0-9_]*'
+    for document in docs/*.md CONTRIBUTING.md; do
+        [ -f "$document" ] || continue
+        while IFS=: read -r line name; do
+            is_there "$name" || breach "$document:$line: there is no $name"
+        done < <(mentions "$document" '(src|tests|scripts|sql|configs|docs)/[A-Za-z0-9_.*/-]*[A-Za-z0-9_*/]')
+        # Functions that documents for users name are those of the sweep file's expressions.
+        [[ $document =~ /(reference|predictions|models).md$ ]] && continue
+        while IFS=: read -r line name; do
+            grep -qE "[^A-Za-z0-9_]${name%()}[(]" "$code" || breach "$document:$line: the source has no $name"
+        done < <(mentions "$document" "${word}[(][)]")
+        while IFS=: read -r line name; do
+            grep -qE "[^A-Za-z0-9_]$name([^A-Za-z0-9_]|\$)" "$code" || breach "$document:$line: the source has no $name"
+        done < <(mentions "$document" "struct $word")
+    done
+}
+
+# The anchors that a page has for its headings.
+anchors() # DOCUMENT
+{
+    sed -n 's/^#\{1,\} //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^[:alnum:] _-]//g; s/ /-/g'
+}
+
+check_links()
+{
+    local document line link target
+    for document in README.md CONTRIBUTING.md docs/*.md; do
+        [ -f "$document" ] || continue
+        while IFS=: read -r line link; do
+            target=$document
+            [ -z "${link%%#*}" ] || target=$(dirname "$document")/${link%%#*}
+            [ -e "$target" ] || { breach "$document:$line: there is no $link"; continue; }
+            [[ $link != *#* ]] || anchors "$target" | grep -qxF -e "${link#*#}" ||
+                breach "$document:$line: no heading for $link"
+        done < <(grep -noE '\]\([^)]*\)' "$document" | sed -E 's/\]\((.*)\)/\1/' | grep -v '://')
+    done
 }
 
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/../..}"
@@ -197,9 +322,14 @@ trap 'rm -f "$code"' EXIT
 code_lines "${sources[@]}" >"$code"
 check_floors
 check_cycles
+check_types
 check_owners
 check_functions
+check_definitions
 check_files
+check_columns
 check_tests_named
+check_names
+check_links
 echo "${#sources[@]} files, $breaches breaches"
 [ "$breaches" -eq 0 ]

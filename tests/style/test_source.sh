@@ -7,7 +7,7 @@ checker=$tests_source_dir/style/check_source.sh
 # A tree with one clean file; cases plant a breach in it.
 clean_tree()
 {
-    mkdir -p tree/src/util tree/src/store tree/src/run tree/src/cli tree/src/trainer tree/tests/unit
+    mkdir -p tree/src/util tree/src/database tree/src/run tree/src/commands tree/src/trainer tree/tests/unit
     cat >tree/src/util/thing.h <<'END'
 #include <stddef.h>
 /* Calls like sqlite3_step(x), exit(1) and printf("") in a comment are no breach,
@@ -18,7 +18,7 @@ END
 static const char *const text = "printf(\"exit(1)\")"; // getenv("HOME")
 static int f(struct s *s) { return s->time(1) + my_exit(2) + s.kill('"', 3); }
 END
-    touch tree/Makefile.am
+    touch tree/tests/unit/sources.am
 }
 
 # FILE TEXT MESSAGE: the text appended to the file is refused with the message.
@@ -53,9 +53,10 @@ tree__clean__no_breach()
 
 include__upwards__refused()
 {
-    expect_refused src/util/thing.c '#include "store/db.h"' \
-        'src/util/thing.c:4: util may not include "store/db.h": store is above it'
-    expect_refused src/store/db.h '#  include "cli/x.h" /* why */' 'src/store/db.h:1: store may not include "cli/x.h"'
+    expect_refused src/util/thing.c '#include "database/db.h"' \
+        'src/util/thing.c:4: util may not include "database/db.h": database is above it'
+    expect_refused src/database/db.h '#  include "cli/x.h" /* why */' \
+        'src/database/db.h:1: database may not include "cli/x.h"'
 }
 
 include__without_floor_or_unknown__refused()
@@ -67,7 +68,7 @@ include__without_floor_or_unknown__refused()
 include__between_tool_and_trainer__refused()
 {
     expect_refused src/trainer/main.c '#include "util/thing.h"' 'the trainer shares no code with the tool'
-    expect_refused src/cli/main.c '#include "trainer/x.h"' 'the trainer shares no code with the tool'
+    expect_refused src/commands/main.c '#include "trainer/x.h"' 'the trainer shares no code with the tool'
 }
 
 headers__in_a_circle__refused()
@@ -82,20 +83,45 @@ headers__in_a_circle__refused()
     expect_no_stderr
 }
 
+type__defined_in_two_files__refused()
+{
+    clean_tree
+    printf 'struct place {\n    int x;\n};\nenum place { HERE };\n' >tree/src/run/r.c
+    printf '/* A thing. */\nenum place { THERE };\n' >tree/src/util/place.h
+    run_command bash "$checker" tree
+    expect_status 1
+    expect_stdout_contains 'src/util/place.h:2: place is also defined in src/run/r.c'
+    expect_stdout_contains ' 1 breaches'
+    expect_no_stderr
+}
+
+type__used_elsewhere_or_defined_in_the_trainer__allowed()
+{
+    clean_tree
+    echo 'struct place { int x; };' >tree/src/util/place.h
+    echo 'const struct place *p = &(struct place){1};' >tree/src/run/r.c
+    echo 'struct place { int x; };' >tree/src/trainer/main.c
+    run_command bash "$checker" tree
+    expect_status 0
+    expect_stdout_contains '5 files, 0 breaches'
+    expect_no_stderr
+}
+
 owned_verb__elsewhere__refused()
 {
     expect_refused src/util/thing.c 'int x = sqlite3_step(s);' \
-        'src/util/thing.c:4: belongs to src/store/ alone: int x = sqlite3_step(s);'
-    expect_refused src/run/r.c '#include <sqlite3.h>' 'src/run/r.c:1: belongs to src/store/ alone'
-    expect_refused src/store/db.c 'int p = fork();' 'src/store/db.c:1: belongs to src/run/ alone'
-    expect_refused src/store/db.c 'if (!kill(p, 0)) {' 'src/store/db.c:1: belongs to src/run/ alone'
+        'src/util/thing.c:4: belongs to src/database/ alone: int x = sqlite3_step(s);'
+    expect_refused src/run/r.c '#include <sqlite3.h>' 'src/run/r.c:1: belongs to src/database/ alone'
+    expect_refused src/database/db.c 'int p = fork();' 'src/database/db.c:1: belongs to src/process/ alone'
+    expect_refused src/database/db.c 'if (!kill(p, 0)) {' 'src/database/db.c:1: belongs to src/process/ alone'
     expect_refused src/run/r.c 'x = "//"; system(y);' 'src/run/r.c:1: belongs to nobody alone'
-    expect_refused src/run/r.c 'printf("%d", 1);' 'src/run/r.c:1: belongs to src/cli/ alone'
-    expect_refused src/run/r.c '/* note */ fprintf(stderr, "");' 'src/run/r.c:1: belongs to src/cli/ alone'
-    expect_refused src/run/r.c 'exit(1);' 'src/run/r.c:1: belongs to src/cli/ alone'
-    expect_refused src/run/r.c "c = '\"'; p = getenv(x);" 'src/run/r.c:1: belongs to src/cli/ alone'
-    expect_refused src/cli/main.c 'toml::parse(x);' 'src/cli/main.c:1: belongs to src/config/toml_reader.cc alone'
-    expect_refused src/cli/main.c 'clock_gettime(a, b);' 'src/cli/main.c:1: belongs to src/util/clock.c alone'
+    expect_refused src/run/r.c 'printf("%d", 1);' 'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
+    expect_refused src/run/r.c '/* note */ fprintf(stderr, "");' \
+        'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
+    expect_refused src/run/r.c 'exit(1);' 'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
+    expect_refused src/run/r.c "c = '\"'; p = getenv(x);" 'src/run/r.c:1: belongs to src/cli/ and src/commands/ alone'
+    expect_refused src/commands/main.c 'toml::parse(x);' 'src/commands/main.c:1: belongs to src/toml/reader.cc alone'
+    expect_refused src/commands/main.c 'clock_gettime(a, b);' 'src/commands/main.c:1: belongs to src/util/clock.c alone'
 }
 
 owned_verb__in_the_trainer__allowed()
@@ -121,6 +147,54 @@ file__over_seven_hundred_lines__refused()
     expect_no_stderr
 }
 
+folder__over_forty_five_files__refused()
+{
+    clean_tree
+    local i
+    for ((i = 3; i <= 46; i++)); do
+        echo ';' >"tree/src/util/file$i.c"
+    done
+    run_command bash "$checker" tree
+    expect_status 1
+    expect_stdout_contains 'src/util:1: 46 files (at most 45)'
+    expect_stdout_contains ' 1 breaches'
+    expect_no_stderr
+}
+
+line__over_120_columns__refused()
+{
+    local fits wide
+    fits=$(printf '%0117d' 0)
+    wide=${fits}0000
+    clean_tree
+    echo "// $fits" >tree/src/util/fits.h
+    # What counts is characters, not bytes.
+    echo "// ${fits//0/·}" >tree/src/util/fits.c
+    run_command bash "$checker" tree
+    expect_status 0
+    expect_stdout_contains '4 files, 0 breaches'
+    expect_no_stderr
+    rm -r tree
+    expect_refused src/util/thing.c "$wide" 'src/util/thing.c:4: 121 columns (at most 120)'
+    expect_refused tests/unit/lib.sh "${wide//0/·}" 'tests/unit/lib.sh:1: 121 columns (at most 120)'
+}
+
+page__over_120_columns__refused()
+{
+    local name
+    for name in report.css report.js; do
+        clean_tree
+        mkdir tree/src/page
+        printf '%0121d\n' 0 >"tree/src/page/$name"
+        run_command bash "$checker" tree
+        expect_status 1
+        expect_stdout_contains "src/page/$name:1: 121 columns (at most 120)"
+        expect_stdout_contains ' 1 breaches'
+        expect_no_stderr
+        rm -r tree
+    done
+}
+
 function__too_long_or_with_many_parameters__refused()
 {
     ctags --version 2>/dev/null | grep -q Universal || skip "universal-ctags is not installed"
@@ -136,9 +210,150 @@ function__too_long_or_with_many_parameters__refused()
     )" 'src/util/thing.c:4: long_one has 61 lines (at most 60)'
 }
 
+function__defined_in_another_floor_than_its_header__refused()
+{
+    ctags --version 2>/dev/null | grep -q Universal || skip "universal-ctags is not installed"
+    clean_tree
+    echo 'int thing_do(int x);' >>tree/src/util/thing.h
+    echo 'int thing_do(int x) { return x; }' >tree/src/database/db.c
+    echo 'static int thing_do(int x) { return x; }' >tree/src/run/r.c
+    run_command bash "$checker" tree
+    expect_status 1
+    expect_stdout_contains 'src/database/db.c:1: defines thing_do, which src/util/thing.h declares'
+    expect_stdout_contains ' 1 breaches'
+    expect_no_stderr
+}
+
 test__not_in_the_makefile__refused()
 {
-    expect_refused tests/unit/test_new.c 'int main(void) {}' 'tests/unit/test_new.c:1: not named in Makefile.am'
+    expect_refused tests/unit/test_new.c 'int main(void) {}' 'tests/unit/test_new.c:1: not named in a sources.am'
+}
+
+# A document that names what the clean tree has; TEXT adds to it.
+documented_tree() # TEXT
+{
+    clean_tree
+    mkdir tree/docs
+    echo 'struct thing { int x; };' >>tree/src/util/thing.h
+    printf '%s\n' 'src/util/thing.c, `src/*/thing.h` and src/util/: `f()` takes a `struct thing`,' \
+        'not https://example.org/src/none.c; as src/util/thing and src/util/NAME.c.' '```' 'struct past' '```' "$1" \
+        >tree/docs/map.md
+}
+
+document__names_what_is_there__no_breach()
+{
+    documented_tree ''
+    run_command bash "$checker" tree
+    expect_status 0
+    expect_stdout_contains '2 files, 0 breaches'
+    expect_no_stderr
+}
+
+document__names_what_is_not_there__refused()
+{
+    local line
+    for line in 'src/util/none.c' 'tests/*/none_*.sh' 'none()' 'struct thin'; do
+        documented_tree "It says $line."
+        run_command bash "$checker" tree
+        expect_status 1
+        expect_stdout_matches "^docs/map.md:6: (there is|the source has) no "
+        expect_stdout_contains "no $line"
+        expect_stdout_contains ' 1 breaches'
+        expect_no_stderr
+        rm -r tree
+    done
+}
+
+# A tree of three floors with its map, drawn.
+mapped_tree()
+{
+    mkdir -p tree/src/util tree/src/run tree/src/trainer tree/docs tree/tests/style
+    echo 'floors="util run"' >tree/tests/style/check_source.sh
+    echo 'int one;' >tree/src/util/thing.h
+    printf '%s\n' '#include "util/thing.h"' '#include "run/own.h"' >tree/src/run/loop.c
+    touch tree/src/trainer/main.c
+    printf '%s\n' '### ground' '- **util**: Small & <old> things. More.' '### top' '- **run**: The loop.' \
+        '- **trainer**: Apart.' '## Table' '<!-- made by scripts/architecture.sh -->' \
+        '<!-- made until here -->' >tree/docs/architecture.md
+    draw_map
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+draw_map() # [--check]
+{
+    run_command bash "$source_dir/scripts/architecture.sh" "$@" tree
+}
+
+map__drawn__has_floors_and_includes()
+{
+    mapped_tree
+    expect_file_contains tree/docs/architecture.md '| `run` | 1 | 0 | util |'
+    expect_file_contains tree/docs/architecture.md '| `util` | 1 | 0 | none |'
+    expect_file_contains tree/docs/architecture.svg '<title>run includes util</title>'
+    expect_file_contains tree/docs/architecture.svg '>Small &amp; &lt;old> things</text>'
+    draw_map --check
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+map__of_another_source__refused()
+{
+    local change
+    for change in 'touch tree/src/util/more.c' 'echo "#include \"run/own.h\"" >>tree/src/trainer/main.c' \
+        'sed -i "s/The loop/A loop/" tree/docs/architecture.md' 'yes ";" | head -n 60 >>tree/src/run/loop.c' \
+        'mkdir tree/src/attic' 'sed -i "s/util run/run util/" tree/tests/style/check_source.sh' \
+        'sed -i "s/The/The words of more than the picture has room for in one row are/" tree/docs/architecture.md'; do
+        mapped_tree
+        eval "$change"
+        draw_map --check
+        expect_status 1
+        expect_any_stdout
+        expect_stderr_contains 'architecture.sh: '
+        rm -r tree
+    done
+}
+
+map__a_few_lines_more__still_right()
+{
+    mapped_tree
+    yes ';' | head -n 998 >>tree/src/run/loop.c
+    draw_map
+    expect_status 0
+    expect_file_contains tree/docs/architecture.md '| `run` | 1 | 1,000 | util |'
+    expect_no_stdout
+    expect_no_stderr
+    yes ';' | head -n 90 >>tree/src/run/loop.c
+    draw_map --check
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+link__to_a_heading_that_is_there__no_breach()
+{
+    documented_tree '[here](#the-map-of-it), [there](../src/util/thing.c), [elsewhere](https://example.org/none)'
+    printf '# The map of `it`!\n' >>tree/docs/map.md
+    run_command bash "$checker" tree
+    expect_status 0
+    expect_stdout_contains '2 files, 0 breaches'
+    expect_no_stderr
+}
+
+link__to_nothing__refused()
+{
+    local link
+    for link in none.md '#none' 'map.md#none'; do
+        rm -rf tree
+        documented_tree "[there]($link)"
+        run_command bash "$checker" tree
+        expect_status 1
+        expect_stdout_matches "^docs/map.md:6: (there is no|no heading for) $link\$"
+        expect_stdout_contains ' 1 breaches'
+        expect_no_stderr
+    done
 }
 
 run_cases "$@"

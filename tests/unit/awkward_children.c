@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/supervisor.h"
+#include "process/supervisor.h"
 
 static int sleep_on(void)
 {
@@ -235,15 +235,20 @@ static int run_a_supervisor(void)
 {
     char self[4096] = {0};
     struct supervisor *s;
-    struct supervisor_options options = {.slots = 2, .scratch_dir = getenv("TEST_SCRATCH"),
+    struct supervisor_options options = {.slots = 2,
+                                         .scratch_dir = getenv("TEST_SCRATCH"),
                                          .token_prefix = getenv("TEST_PREFIX")};
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || supervisor_create(&options, &s, NULL) < 0)
         return 1;
     char *const environment[] = {"PATH=/bin", NULL};
-    struct launch launch = {.attempt = 1, .argv = (char *[]){self, "child", "sleep", NULL},
-                            .environment = environment, .job_dir = options.scratch_dir};
-    struct launch daemon = {.attempt = 2, .argv = (char *[]){self, "child", "leave-daemon-later", NULL},
-                            .environment = environment, .job_dir = options.scratch_dir};
+    struct launch launch = {.attempt = 1,
+                            .argv = (char *[]){self, "child", "sleep", NULL},
+                            .environment = environment,
+                            .job_dir = options.scratch_dir};
+    struct launch daemon = {.attempt = 2,
+                            .argv = (char *[]){self, "child", "leave-daemon-later", NULL},
+                            .environment = environment,
+                            .job_dir = options.scratch_dir};
     supervisor_start(s, &launch);
     supervisor_start(s, &daemon);
     wait_ms(75); /* the daemon is there now, or nearly; neither job has ended */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "space/model_index.h"
+#include "models/index.h"
 
 #define BASE_PARAMETERS INT64_C(215334328) /* four layers of ATTENTION, LINEAR, ATTENTION, DOT */
 
@@ -25,8 +25,7 @@ static inline struct model_space dhen_space(struct model_key keys[KEY_COUNT], un
 {
     keys[KEY_FEATURES] =
         (struct model_key){.name = "num_features", .kind = MODEL_KEY_AXIS, .axis = {1, NULL, NULL, 512, 0}};
-    keys[KEY_EMB_DIM] =
-        (struct model_key){.name = "emb_dim", .kind = MODEL_KEY_AXIS, .axis = {1, NULL, NULL, 160, 0}};
+    keys[KEY_EMB_DIM] = (struct model_key){.name = "emb_dim", .kind = MODEL_KEY_AXIS, .axis = {1, NULL, NULL, 160, 0}};
     keys[KEY_OUTPUT] =
         (struct model_key){.name = "output_per_emb", .kind = MODEL_KEY_AXIS, .axis = {1, NULL, NULL, 50, 0}};
     keys[KEY_TOKENS] = (struct model_key){

@@ -1,8 +1,8 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <errno.h>
 #include <string.h>
 
 #include <cmocka.h>

@@ -6,11 +6,23 @@
 #include "report/rows.h"
 #include "util/buffer.h"
 
-#define NONE {.kind = CELL_NULL}
-#define INT(n) {.kind = CELL_INT, .integer = (n)}
-#define FLOAT(x) {.kind = CELL_FLOAT, .real = (x)}
+#define NONE                                                                                                           \
+    {                                                                                                                  \
+        .kind = CELL_NULL                                                                                              \
+    }
+#define INT(n)                                                                                                         \
+    {                                                                                                                  \
+        .kind = CELL_INT, .integer = (n)                                                                               \
+    }
+#define FLOAT(x)                                                                                                       \
+    {                                                                                                                  \
+        .kind = CELL_FLOAT, .real = (x)                                                                                \
+    }
 /* A literal, NUL bytes within it included. */
-#define TEXT(literal) {.kind = CELL_TEXT, .text = (literal), .length = sizeof(literal) - 1}
+#define TEXT(literal)                                                                                                  \
+    {                                                                                                                  \
+        .kind = CELL_TEXT, .text = (literal), .length = sizeof(literal) - 1                                            \
+    }
 
 #define NEVER ((size_t)-1)
 

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/open.h"
+#include "database/open.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
 
-#define FLIGHTS 16
+#define ATTEMPTS_MOST 16
 
-struct scripted_flight {
+struct scripted_attempt {
     int64_t attempt, job_id, number;
     char *job_dir;
     bool stopped;
@@ -23,7 +23,7 @@ struct scripted {
     struct executor base;
     struct db *reader;
     const char *directory; /* borrowed */
-    struct scripted_flight flights[FLIGHTS];
+    struct scripted_attempt running[ATTEMPTS_MOST];
     size_t count;
     int64_t waits;
     char *last_log; /* of the attempt that ended last; NULL: none, or it was written late */
@@ -49,15 +49,17 @@ static bool stands_as_claimed(struct scripted *x, int64_t attempt)
     char sql[200];
     int64_t count = 0;
     struct error e = ERROR_INIT;
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = %lld "
-             "AND a.state = 'claimed' AND j.state = 'running'", (long long)attempt);
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = %lld "
+             "AND a.state = 'claimed' AND j.state = 'running'",
+             (long long)attempt);
     return db_query_int(x->reader, sql, 0, &count, &e) == 0 && count == 1;
 }
 
 static void add(struct scripted *x, const struct claim *claim, const char *job_dir)
 {
-    x->flights[x->count++] = (struct scripted_flight){claim->attempt_id, claim->job_id, claim->number,
-                                                      xstrdup(job_dir), false};
+    x->running[x->count++] =
+        (struct scripted_attempt){claim->attempt_id, claim->job_id, claim->number, xstrdup(job_dir), false};
     seen->most = x->count > seen->most ? x->count : seen->most;
 }
 
@@ -76,18 +78,18 @@ static void write_late(struct scripted *x)
     x->last_log = NULL;
 }
 
-static struct whereabouts start(struct executor *base, const struct launch *launch, const struct flight *flight)
+static struct location start(struct executor *base, const struct launch *launch, const struct running_attempt *attempt)
 {
     struct scripted *x = of(base);
     size_t n = strlen(seen->started);
     seen->early += !stands_as_claimed(x, launch->attempt);
     write_late(x);
-    snprintf(seen->started + n, sizeof seen->started - n, "%s%lld", n ? " " : "", (long long)flight->claim.job_id);
-    add(x, &flight->claim, launch->job_dir);
-    return WHEREABOUTS_NONE;
+    snprintf(seen->started + n, sizeof seen->started - n, "%s%lld", n ? " " : "", (long long)attempt->claim.job_id);
+    add(x, &attempt->claim, launch->job_dir);
+    return LOCATION_NONE;
 }
 
-static int reattach(struct executor *base, struct left_attempts *left, struct error *e)
+static int reattach(struct executor *base, struct recovered_attempts *left, struct error *e)
 {
     if (script->refuse_left)
         return error_set(e, ERROR_FAILED, "the queue does not answer");
@@ -108,7 +110,7 @@ static bool settled(const struct executor *base)
     return true;
 }
 
-static const struct scripted_end *line_of(const struct scripted_flight *f)
+static const struct scripted_end *line_of(const struct scripted_attempt *f)
 {
     for (size_t i = 0; i < SCRIPT_LINES; i++) {
         const struct scripted_end *l = &script->ends[i];
@@ -128,13 +130,16 @@ static void write_output(struct outcome *o, const char *job_dir, const char *tex
     write_text(o->log_path, text);
 }
 
-static void fill(struct outcome *o, const struct scripted_flight *f, enum ending ending)
+static void fill(struct outcome *o, const struct scripted_attempt *f, enum ending ending)
 {
     const struct scripted_end *l = line_of(f);
     char score[32];
     snprintf(score, sizeof score, "score: %lld\n", (long long)f->job_id);
-    *o = (struct outcome){.attempt = f->attempt, .exit_code = -1,
-                          .started_wall_ms = clock_wall_ms(), .ended_wall_ms = clock_wall_ms(), .duration_ms = 10};
+    *o = (struct outcome){.attempt = f->attempt,
+                          .exit_code = -1,
+                          .started_wall_ms = clock_wall_ms(),
+                          .ended_wall_ms = clock_wall_ms(),
+                          .duration_ms = 10};
     o->ending = ending ? ending : l ? l->ending : ENDING_EXITED;
     if (o->ending == ENDING_EXITED)
         o->exit_code = l ? l->code : 0;
@@ -148,13 +153,13 @@ static void fill(struct outcome *o, const struct scripted_flight *f, enum ending
         write_output(o, f->job_dir, l ? l->output : score);
 }
 
-/* The index of one that ends now; FLIGHTS: none. */
+/* The index of one that ends now; ATTEMPTS_MOST: none. */
 static size_t next_to_end(const struct scripted *x)
 {
     for (size_t i = 0; i < x->count; i++)
-        if (!script->hold || x->cancelled || x->flights[i].stopped)
+        if (!script->hold || x->cancelled || x->running[i].stopped)
             return i;
-    return FLIGHTS;
+    return ATTEMPTS_MOST;
 }
 
 static void type(struct scripted *x)
@@ -184,17 +189,17 @@ static size_t wait_for_ends(struct executor *base, int64_t timeout_ms, struct ou
             return 0;
         }
     }
-    if (i == FLIGHTS || room == 0) {
+    if (i == ATTEMPTS_MOST || room == 0) {
         usleep(timeout_ms < 0 || timeout_ms > 5 ? 5000 : (useconds_t)timeout_ms * 1000);
         return 0;
     }
-    struct scripted_flight f = x->flights[i];
+    struct scripted_attempt f = x->running[i];
     type(x);
     fill(&out[0], &f, f.stopped ? ENDING_STOPPED : x->cancelled ? ENDING_CANCELLED : ENDING_NONE);
     free(x->last_log);
     x->last_log = out[0].log_path ? xstrdup(out[0].log_path) : NULL;
     free(f.job_dir);
-    memmove(x->flights + i, x->flights + i + 1, (--x->count - i) * sizeof f);
+    memmove(x->running + i, x->running + i + 1, (--x->count - i) * sizeof f);
     return 1;
 }
 
@@ -216,7 +221,7 @@ static void stop(struct executor *base, int64_t attempt)
     struct scripted *x = of(base);
     seen->stops++;
     for (size_t i = 0; i < x->count; i++)
-        x->flights[i].stopped |= x->flights[i].attempt == attempt;
+        x->running[i].stopped |= x->running[i].attempt == attempt;
 }
 
 static void cancel_all(struct executor *base)
@@ -229,20 +234,23 @@ static void scripted_free(struct executor *base)
 {
     struct scripted *x = of(base);
     for (size_t i = 0; i < x->count; i++)
-        free(x->flights[i].job_dir);
+        free(x->running[i].job_dir);
     db_close(x->reader);
     free(x->last_log);
     free(x);
     seen->freed = true;
 }
 
-#define METHODS \
+#define METHODS                                                                                                        \
     .start = start, .wait = wait_for_ends, .running = running, .files = files, .stop = stop, .cancel_all = cancel_all, \
     .free = scripted_free
 
 static const struct executor_methods mortal = {.name = "local", METHODS};
-static const struct executor_methods surviving = {
-    .name = "slurm", .jobs_survive = true, .settled = settled, .reattach = reattach, METHODS};
+static const struct executor_methods surviving = {.name = "slurm",
+                                                  .jobs_survive = true,
+                                                  .settled = settled,
+                                                  .reattach = reattach,
+                                                  METHODS};
 
 int scripted_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
 {

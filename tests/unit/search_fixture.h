@@ -1,5 +1,6 @@
-/* A search space whose outcomes are known: ZeRO stages × bucket sizes × micro-batches of one model. A larger micro-batch
- * is faster up to a peak and does not fit beyond a limit that grows with the stage; buckets change speed, not memory. */
+/* A search space whose outcomes are known: ZeRO stages × bucket sizes × micro-batches of one model. A larger
+ * micro-batch is faster up to a peak and does not fit beyond a limit that grows with the stage; buckets change speed,
+ * not memory. */
 #ifndef SEARCH_FIXTURE_H
 #define SEARCH_FIXTURE_H
 
@@ -117,8 +118,13 @@ static inline void fixture_predict(struct search_fixture *f, double wrong)
 
 static inline struct search_outcome fixture_outcome(const struct search_fixture *f, const struct decision *d)
 {
-    struct search_outcome o = {.kind = OUTCOME_FAILED, .failure = "oom", .objective = NAN, .steps = NAN,
-                               .seconds = NAN, .bytes = NAN, .device_seconds = 36};
+    struct search_outcome o = {.kind = OUTCOME_FAILED,
+                               .failure = "oom",
+                               .objective = NAN,
+                               .steps = NAN,
+                               .seconds = NAN,
+                               .bytes = NAN,
+                               .device_seconds = 36};
     if (!fixture_fits(f, d->candidate))
         return o;
     o.kind = d->resource > 0 ? OUTCOME_STOPPED : OUTCOME_OK;
@@ -130,7 +136,7 @@ static inline struct search_outcome fixture_outcome(const struct search_fixture 
 }
 
 struct fixture_result {
-    size_t trials, failures;
+    size_t trials, failures, most_running;
     size_t asked[4096];
     double best; /* over the best there is */
 };
@@ -160,6 +166,7 @@ static inline struct fixture_result fixture_run(const struct search_fixture *f, 
         }
         if (count == 0)
             break;
+        r.most_running = count > r.most_running ? count : r.most_running;
         size_t ends = order ? rng_below(&draws, count) : 0;
         struct search_outcome o = fixture_outcome(f, &running[ends]);
         r.failures += o.kind == OUTCOME_FAILED;

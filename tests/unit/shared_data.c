@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <csv.h>
+#include <cmocka.h>
 
 #include "util/error.h"
 #include "util/file.h"

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "config/sweep_reader.h"
+#include "plan/plan.h"
 #include "space/build.h"
 #include "space/match.h"
-#include "space/plan.h"
+#include "sweep_file/reader.h"
 
 struct built {
     struct sweep *sweep;

@@ -4,18 +4,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/pidfd.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "run/process_table.h"
+#include "process/process_table.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
 
-struct bench *bench_open(size_t slots, int64_t log_cap_bytes, bool (*first_metric)(void *, const char *))
+struct bench *bench_open(size_t slots, int64_t log_cap_bytes, bool (*first_metric)(void *, int64_t, const char *))
 {
     struct bench *b = xcalloc(1, sizeof *b);
     struct error e = ERROR_INIT;
@@ -71,8 +71,8 @@ struct launch launch_of(struct bench *b, char *const *argv)
 struct outcome wait_for_one(struct bench *b)
 {
     struct outcome outcome;
-    int wake, wake_signal;
-    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &outcome, 1, &wake, &wake_signal), 1);
+    struct wake wake;
+    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &outcome, 1, &wake), 1);
     return outcome;
 }
 

@@ -1,7 +1,7 @@
 /* sql/rules.sql: what each rule refuses and what it lets pass, and that no values abort one. */
 #include "space_fixture.h"
 
-#include "store/db.h"
+#include "database/db.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 
@@ -23,11 +23,19 @@ static const struct {
     {"batch-divides", 1, 8, "global_batch = 64\nmicro_batch = [1, 8, 16, 3]\n", 2},
     {"batch-divides", 1, 8, "global_batch = 64\nmicro_batch = [16, 64]\ncp = 2\n", 1},
     {"hidden-divides-by-heads", 1, 1, "hidden = 128\nheads = [4, 8, 12]\n", 1},
+    {"hidden-divides-by-heads", 1, 1, "hidden = 128\nheads = [8, 12]\nhead_dim = 16\n", 0},
     {"heads-divide-by-tp", 1, 4, "heads = 6\ntp = [1, 2, 4]\n", 1},
     {"heads-divide-by-tp", 1, 4, "heads = 6\nop = [2, 4]\n", 1},
     {"kv-heads-divide-by-tp", 1, 8, "kv_heads = 4\ntp = [2, 3, 8]\n", 1},
     {"layers-divide-by-pp", 1, 8, "layers = 12\npp = [1, 4, 5]\n", 1},
     {"layers-divide-by-pp", 1, 8, "layers = 12\npp = 4\nvpp = [1, 2, 3]\n", 1},
+    {"layers-divide-by-pp", 1, 8, "layers = 13\npp = 4\nfirst_stage_layers = 1\n", 0},
+    {"layers-divide-by-pp", 1, 8, "layers = 13\npp = 4\naccount_loss = [true, false]\n", 1},
+    {"stages-have-layers", 1, 8, "layers = 4\npp = [4, 6, 7, 8]\n", 2},
+    {"expert-ranks-divide-devices", 1, 8, "ep = [2, 4, 8]\npp = 2\n", 1},
+    {"expert-ranks-divide-devices", 1, 8, "ep = 4\netp = [1, 2, 4]\n", 1},
+    {"shards-divide-ranks", 2, 8, "shard_ranks = [1, 3, 8, 16, 32, -1, 0]\n", 2},
+    {"shards-divide-ranks", 2, 8, "cp = 2\ntp = 2\nshard_ranks = [4, 8, 16]\n", 1},
     {"sequence-divides-by-cp", 1, 4, "seq = 1024\ncp = [1, 2, 3]\n", 1},
     {"sequence-divides-by-cp", 1, 4, "seq = 1023\ncp = 1\n", 0},
     {"sequence-divides-by-tp", 1, 4, "seq = 1022\nsequence_parallel = [true, false]\ntp = 4\n", 1},
@@ -41,8 +49,9 @@ static const struct {
 
 static struct built build_case(size_t i, const char *sweep)
 {
-    char *text = xasprintf("[sweep]\n%s\n[cluster_spec]\nnum_hosts = %d\nnum_devices_per_host = %d\n[parallel_spec]\n%s",
-                           sweep, cases[i].hosts, cases[i].devices_per_host, cases[i].keys);
+    char *text =
+        xasprintf("[sweep]\n%s\n[cluster_spec]\nnum_hosts = %d\nnum_devices_per_host = %d\n[parallel_spec]\n%s", sweep,
+                  cases[i].hosts, cases[i].devices_per_host, cases[i].keys);
     struct built b = build_text(text);
     free(text);
     return b;
@@ -95,8 +104,10 @@ static void rules__all_of_them__have_a_case_a_reason_and_a_source(void **state)
     int rules = 0;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
     assert_int_equal(db_exec(db, embedded_text("sql/rules.sql"), &e), 0);
-    assert_int_equal(db_prepare(db, "SELECT name, reason, source, level FROM builtin_rule WHERE name NOT LIKE 'memory.%'",
-                                &s, &e), 0);
+    assert_int_equal(db_prepare(db,
+                                "SELECT name, reason, source, level FROM builtin_rule WHERE name NOT LIKE 'memory.%'",
+                                &s, &e),
+                     0);
     while (stmt_next(s, &e) > 0) {
         size_t i = 0;
         while (i < CASES && strcmp(cases[i].rule, stmt_text(s, 0)) != 0)
@@ -111,13 +122,35 @@ static void rules__all_of_them__have_a_case_a_reason_and_a_source(void **state)
     db_close(db);
 }
 
-/* No key of a rule in force makes it fail: zeros, absent ones, texts, fractions and what no product of integers holds. */
+/* No key of a rule in force makes it fail: zeros, absent ones, texts, fractions and what no product of integers
+ * holds. */
 static void rules__values_of_every_kind__abort_nothing(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"dp", "tp", "pp", "op", "mp", "cp", "vpp", "ep", "global_batch", "micro_batch",
-                                       "gradient_accumulation", "hidden", "heads", "kv_heads", "layers", "seq",
-                                       "experts", "sequence_parallel"};
+    static const char *const keys[] = {"dp",
+                                       "tp",
+                                       "pp",
+                                       "op",
+                                       "mp",
+                                       "cp",
+                                       "vpp",
+                                       "ep",
+                                       "etp",
+                                       "shard_ranks",
+                                       "mtp_layers",
+                                       "first_stage_layers",
+                                       "account_loss",
+                                       "pipeline_layout",
+                                       "global_batch",
+                                       "micro_batch",
+                                       "gradient_accumulation",
+                                       "hidden",
+                                       "heads",
+                                       "kv_heads",
+                                       "layers",
+                                       "seq",
+                                       "experts",
+                                       "sequence_parallel"};
     static const char *const values[] = {"0", "-1", "9223372036854775807", "1.5", "\"text\"", "1e308", "true"};
     for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
         struct buffer text = BUFFER_INIT;

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "run/capture.h"
-#include "run/deadline.h"
-#include "run/log_cap.h"
+#include "process/capture.h"
+#include "process/deadline.h"
+#include "process/log_cap.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -201,7 +201,10 @@ static void log_cap__growing_log__space_given_back_and_appending_goes_on(void **
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);
     assert_int_equal(status.st_size, 10 * LINES);
-    log_cap_release_middle(path, status.st_size, CAP);
+    log_cap_release_middle(path, status.st_size, CAP, 1 << 20);
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_true(status.st_blocks * 512 > 4 * CAP); /* what has not been read stays */
+    log_cap_release_middle(path, status.st_size, CAP, status.st_size);
     dprintf(fd, "the end\n");
     assert_int_equal(fstat(fd, &status), 0);
     assert_int_equal(status.st_size, 10 * LINES + 8);
@@ -259,33 +262,52 @@ static void deadline__each_limit__fires_at_its_moment(void **state)
 {
     (void)state;
     struct deadline_state seen = {.started_ms = 1000, .active_ms = 4000};
-    assert_deadline((struct deadline_limits){0, 0, 0}, seen, 1 << 30, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+    assert_deadline((struct deadline_limits){0, 0, 0}, seen, 1 << 30,
+                    (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
     assert_deadline((struct deadline_limits){500, 0, 0}, seen, 1499, (struct deadline_answer){DEADLINE_NONE, 0, 1500});
-    assert_deadline((struct deadline_limits){500, 0, 0}, seen, 1500, (struct deadline_answer){DEADLINE_TOTAL, 500, 1500});
+    assert_deadline((struct deadline_limits){500, 0, 0}, seen, 1500,
+                    (struct deadline_answer){DEADLINE_TOTAL, 500, 1500});
     assert_deadline((struct deadline_limits){0, 500, 0}, seen, 4499, (struct deadline_answer){DEADLINE_NONE, 0, 4500});
-    assert_deadline((struct deadline_limits){0, 500, 0}, seen, 4500, (struct deadline_answer){DEADLINE_IDLE, 500, 4500});
-    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 1500, (struct deadline_answer){DEADLINE_STARTUP, 500, 1500});
+    assert_deadline((struct deadline_limits){0, 500, 0}, seen, 4500,
+                    (struct deadline_answer){DEADLINE_IDLE, 500, 4500});
+    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 1500,
+                    (struct deadline_answer){DEADLINE_STARTUP, 500, 1500});
     seen.metric_seen = true;
-    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 9000, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 9000,
+                    (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
 }
 
-static void deadline__several_due__the_earliest_is_told(void **state)
+static void deadline__several_due__the_earliest_is_due(void **state)
 {
     (void)state;
     struct deadline_state seen = {.started_ms = 0, .active_ms = 100};
-    assert_deadline((struct deadline_limits){900, 500, 700}, seen, 5000, (struct deadline_answer){DEADLINE_IDLE, 500, 600});
-    assert_deadline((struct deadline_limits){300, 500, 700}, seen, 5000, (struct deadline_answer){DEADLINE_TOTAL, 300, 300});
-    assert_deadline((struct deadline_limits){INT64_MAX, 0, 0}, seen, 5000, (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
+    assert_deadline((struct deadline_limits){900, 500, 700}, seen, 5000,
+                    (struct deadline_answer){DEADLINE_IDLE, 500, 600});
+    assert_deadline((struct deadline_limits){300, 500, 700}, seen, 5000,
+                    (struct deadline_answer){DEADLINE_TOTAL, 300, 300});
+    assert_deadline((struct deadline_limits){INT64_MAX, 0, 0}, seen, 5000,
+                    (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
 }
 
 static void deadline_tick__shortest_limit__an_eighth_within_bounds(void **state)
 {
     (void)state;
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){50, 0, 0}, false), 1000);
-    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 800, 0}, false), 100);
+    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 320, 0}, false), 40);
+    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 3600000, 0}, false), 50);
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 8, 0}, false), 10);
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 0, 400}, false), 50);
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 0, 400}, true), 1000);
+}
+
+static void deadline_look__between_ticks__at_multiples_or_when_due(void **state)
+{
+    (void)state;
+    const struct deadline_limits silence = {0, 2000, 0};
+    assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1003, false}, 1003), 1050);
+    assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1050, false}, 1050), 1100);
+    assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1033, false}, 3010), 3033);
+    assert_int_equal(deadline_look_ms(&(struct deadline_limits){0}, &(struct deadline_state){7, 7, false}, 7), 1000);
 }
 
 int main(void)
@@ -296,15 +318,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(capture__somebody_holds_the_log__not_used_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture__slot_file_removed_between_jobs__made_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture__slot_file_removed_under_the_job__output_saved, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(capture__abandoned__file_kept_for_the_next, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture_look__any_writing__seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down),
         cmocka_unit_test(log_cap__not_there__said),
         cmocka_unit_test(deadline__each_limit__fires_at_its_moment),
-        cmocka_unit_test(deadline__several_due__the_earliest_is_told),
+        cmocka_unit_test(deadline__several_due__the_earliest_is_due),
         cmocka_unit_test(deadline_tick__shortest_limit__an_eighth_within_bounds),
+        cmocka_unit_test(deadline_look__between_ticks__at_multiples_or_when_due),
     };
     return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
 }

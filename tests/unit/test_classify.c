@@ -12,31 +12,33 @@
 
 #include <cmocka.h>
 
-#include "run/classify.h"
-#include "store/db.h"
+#include "database/db.h"
+#include "metrics/classify.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 
 static char log_path[64];
+static const struct attempt_output output = {log_path, NULL};
 static struct classifier *classifier;
 
 /* The program's own patterns, as a database has them. */
 static struct classifier *load_patterns(void)
 {
-    struct failure_pattern patterns[64];
+    struct failure_pattern patterns[128];
     struct classifier *c = NULL;
     struct db *db;
     struct stmt *s;
     struct error e = ERROR_INIT;
     size_t count = 0;
-    if (db_open(NULL, DB_TEMPORARY, &db, &e) < 0 ||
-        db_exec(db, embedded_text("migrations/0001_initial.sql"), &e) < 0 ||
+    if (db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || db_exec(db, embedded_text("migrations/0001_initial.sql"), &e) < 0 ||
         db_exec(db, embedded_text("sql/failures.sql"), &e) < 0 ||
         db_prepare(db, "SELECT class, pattern, source FROM failure_pattern", &s, &e) < 0)
         return NULL;
-    for (; count < 64 && stmt_next(s, &e) > 0; count++)
-        patterns[count] = (struct failure_pattern){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
-                                                   xstrdup(stmt_text(s, 2)), {"", 0, 0}};
+    for (; count < 128 && stmt_next(s, &e) > 0; count++)
+        patterns[count] = (struct failure_pattern){xstrdup(stmt_text(s, 0)),
+                                                   xstrdup(stmt_text(s, 1)),
+                                                   xstrdup(stmt_text(s, 2)),
+                                                   {"", 0, 0}};
     stmt_free(s);
     db_close(db);
     if (count == 0 || classifier_create(patterns, count, &c, &e) < 0)
@@ -92,18 +94,20 @@ static struct outcome limited(enum ending ending)
 static void assert_verdict(const struct outcome *o, const char *text, enum failure failure, const char *message)
 {
     put(text);
-    struct verdict v = classify(classifier, o, log_path, true, false);
+    struct verdict v = classify(classifier, o, &output, true, false);
     assert_string_equal(failure_names[v.failure], failure_names[failure]);
     assert_string_equal(v.message, message);
     free(v.message);
+    free(v.consequence);
 }
 
 static enum failure class_of(const char *line)
 {
     struct outcome o = exited(1);
     put(line);
-    struct verdict v = classify(classifier, &o, log_path, false, false);
+    struct verdict v = classify(classifier, &o, &output, false, false);
     free(v.message);
+    free(v.consequence);
     return v.failure;
 }
 
@@ -113,10 +117,11 @@ static void classify__not_started__spawn_with_the_reason(void **state)
 {
     (void)state;
     struct outcome o = {.ending = ENDING_SPAWN_FAILED, .exit_code = -1, .error_number = ENOENT, .spawn_stage = "exec"};
-    struct verdict v = classify(classifier, &o, NULL, true, false);
+    struct verdict v = classify(classifier, &o, &(struct attempt_output){NULL, NULL}, true, false);
     assert_int_equal(v.failure, FAILURE_SPAWN);
     assert_string_equal(v.message, "could not be started (exec): No such file or directory");
     free(v.message);
+    free(v.consequence);
 }
 
 static void classify__cancelled__whatever_the_output_says(void **state)
@@ -124,9 +129,10 @@ static void classify__cancelled__whatever_the_output_says(void **state)
     (void)state;
     struct outcome o = {.ending = ENDING_CANCELLED, .exit_code = -1, .signal_number = SIGTERM};
     put("CUDA out of memory. Tried to allocate 2.00 GiB\n");
-    struct verdict v = classify(classifier, &o, log_path, true, false);
+    struct verdict v = classify(classifier, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_CANCELLED);
     free(v.message);
+    free(v.consequence);
 }
 
 static void classify__exit_zero__ok_unless_the_objective_is_missing(void **state)
@@ -134,15 +140,16 @@ static void classify__exit_zero__ok_unless_the_objective_is_missing(void **state
     (void)state;
     struct outcome o = exited(0);
     put("recovered from: CUDA out of memory. Tried to allocate 2.00 GiB\n");
-    struct verdict v = classify(classifier, &o, log_path, true, true);
+    struct verdict v = classify(classifier, &o, &output, true, true);
     assert_int_equal(v.failure, FAILURE_NONE);
     assert_null(v.message);
-    v = classify(classifier, &o, log_path, false, false);
+    v = classify(classifier, &o, &output, false, false);
     assert_int_equal(v.failure, FAILURE_NONE);
-    v = classify(classifier, &o, log_path, true, false);
+    v = classify(classifier, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_NO_METRIC);
     assert_non_null(v.message);
     free(v.message);
+    free(v.consequence);
 }
 
 static void classify__exit_status__with_the_line_that_says_most(void **state)
@@ -169,6 +176,22 @@ static void classify__signals__named(void **state)
     assert_verdict(&o, "last words\n", FAILURE_SIGNAL, "killed by signal 11 (SIGSEGV), core dumped: last words");
     o = signaled(SIGKILL);
     assert_verdict(&o, "", FAILURE_SIGNAL, "killed by signal 9 (SIGKILL)");
+    o = exited(247);
+    assert_verdict(&o, "", FAILURE_SIGNAL, "exit status 247: a rank was killed by signal 9 (SIGKILL)");
+    o = exited(255);
+    assert_verdict(&o, "", FAILURE_EXIT, "exit status 255");
+}
+
+static void classify__exception_with_a_list__kept_whole(void **state)
+{
+    (void)state;
+    struct outcome o = exited(1);
+    assert_verdict(&o,
+                   "Traceback (most recent call last):\n"
+                   "  File \"train.py\", line 1, in <module>\n"
+                   "ValueError: these mismatch:\n- ds a=4 vs hf a=2\n- ds b=1 vs hf b=2\nThe easiest is 'auto'.\n- "
+                   "no\n",
+                   FAILURE_EXIT, "exit status 1: ValueError: these mismatch: - ds a=4 vs hf a=2 - ds b=1 vs hf b=2");
 }
 
 static void classify__limits__which_and_how_long(void **state)
@@ -180,6 +203,24 @@ static void classify__limits__which_and_how_long(void **state)
     assert_verdict(&o, "", FAILURE_HANG, "idle_timeout: no output and no metric for 1m30s");
     o = limited(ENDING_STARTUP_TIMEOUT);
     assert_verdict(&o, "", FAILURE_TIMEOUT, "startup_timeout: no first metric within 1m30s");
+}
+
+/* One rank fails, the others wait for it until the limit. */
+static void classify__exception_before_a_limit__told(void **state)
+{
+    (void)state;
+    struct outcome o = limited(ENDING_IDLE_TIMEOUT);
+    assert_verdict(&o, "[rank1]: KeyError: 'labels'\nwaiting\n", FAILURE_HANG,
+                   "idle_timeout: no output and no metric for 1m30s: [rank1]: KeyError: 'labels'");
+}
+
+/* `train.py | tee log` ends as tee does. */
+static void classify__exit_zero_without_objective__the_exception_told(void **state)
+{
+    (void)state;
+    struct outcome o = exited(0);
+    assert_verdict(&o, "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nOops: no\n",
+                   FAILURE_NO_METRIC, "exit status 0, but the objective was not reported: Oops: no");
 }
 
 /* One rank runs out of memory, the others wait for it until the limit. */
@@ -219,9 +260,10 @@ static void classify__own_pattern__its_class(void **state)
     assert_int_equal(classifier_create(&own, 1, &c, &e), 0);
     struct outcome o = exited(1);
     put("the watchdog of rank 3 expired\n");
-    struct verdict v = classify(c, &o, log_path, true, false);
+    struct verdict v = classify(c, &o, &output, true, false);
     assert_int_equal(v.failure, FAILURE_HANG);
     free(v.message);
+    free(v.consequence);
     classifier_free(c);
 }
 
@@ -286,7 +328,7 @@ static void patterns__device_memory__oom(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof device_lines / sizeof *device_lines; i++)
         if (class_of(device_lines[i]) != FAILURE_OOM)
-            fail_msg("not told as oom: %s", device_lines[i]);
+            fail_msg("not classified as oom: %s", device_lines[i]);
 }
 
 static const char *const host_lines[] = {
@@ -298,7 +340,8 @@ static const char *const host_lines[] = {
     "terminate called after throwing an instance of 'std::bad_alloc'",
     "OSError: [Errno 12] Cannot allocate memory",
     "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.",
-    "ERROR: Unexpected bus error encountered in worker. It is possible that dataloader's workers are out of shared memory",
+    ("ERROR: Unexpected bus error encountered in worker. It is possible that dataloader's workers are out of shared "
+     "memory"),
     "[1234.5] Out of memory: Killed process 4711 (python) total-vm:123456kB",
     "slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks have been OOM Killed.",
     "slurmstepd: error: Detected 2 oom-kill event(s) in step 3756240.batch cgroup.",
@@ -310,7 +353,83 @@ static void patterns__host_memory__oom_host(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof host_lines / sizeof *host_lines; i++)
         if (class_of(host_lines[i]) != FAILURE_OOM_HOST)
-            fail_msg("not told as oom-host: %s", host_lines[i]);
+            fail_msg("not classified as oom-host: %s", host_lines[i]);
+}
+
+/* Those by which the line that says why is told from what others say of it. */
+static const char *const told_lines[] = {
+    "Fatal Python error: Segmentation fault",
+    "python3: can't open file 'train.py': [Errno 2] No such file or directory",
+    "/usr/bin/python3: No module named torch.distributed.run",
+    "train.py: error: unrecognized arguments: --layers=2",
+    "./train: error while loading shared libraries: libcudart.so.12: cannot open shared object file",
+    "free(): invalid pointer",
+    "  what():  shapes do not fit",
+    "train.cu:31: kernel: block: [0,0,0], thread: [1,0,0] Assertion `index < size` failed.",
+    "Segmentation fault (core dumped)",
+    "job.sh: line 3:  4711 Killed                  python3 train.py",
+    "job.sh: 3: torchrun: not found",
+    "  traceback : Signal 9 (SIGKILL) received by PID 4711",
+    "[ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python3', 'train.py'] exits with return code = -9",
+    "ptxas fatal error: unresolved symbol",
+    "RuntimeError: [pair.cc:598] Connection closed by peer [127.0.0.1]:2959",
+    "ConnectionRefusedError: [Errno 111] Connection refused",
+    "BrokenPipeError: [Errno 32] Broken pipe",
+    "EOFError: Ran out of input",
+    ("RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to "
+     "complete"),
+    "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
+    "RuntimeError: Socket Timeout",
+    "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.",
+    "failed to recv, got 0 bytes",
+    "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=120, OpType=ALLREDUCE)",
+    "ProcessGroupNCCL's watchdog got stuck for 480 seconds",
+    "To avoid data inconsistency, we are taking the entire process down.",
+    "RuntimeError: NCCL communicator was aborted on rank 1.",
+    "Some NCCL operations have failed or timed out.",
+    "ncclRemoteError: A call failed possibly due to a network error",
+    "DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3384, unhandled system error",
+    "RuntimeError: timed out in barrier",
+    "RuntimeError: all_reduce timed out",
+    "torch.distributed.elastic.multiprocessing.api.SignalException: Process 4711 got signal: 15",
+    "KeyboardInterrupt",
+    "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGSEGV",
+    "subprocess.CalledProcessError: Command '['python3']' returned non-zero exit status 1.",
+    "RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly",
+    "concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly",
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+    "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 4711)",
+    "Sending process 4711 closing signal SIGTERM",
+    "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default",
+    "  rank      : 1 (local_rank: 1)",
+    "Root Cause (first observed failure):",
+    "[2025-03-20 20:31:29,210] [INFO] [launch.py:315:sigkill_handler] Killing subprocess 4711",
+    "srun: error: node2: task 5: Exited with exit code 1",
+    "srun: Terminating StepId=4711.0",
+    "pdsh@node-1: node-2: ssh exited with exit code 1",
+    "mpirun noticed that process rank 1 exited",
+    "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",
+    "Killed",
+    "resource_tracker: There appear to be 6 leaked semaphore objects to clean up at shutdown",
+    "Warning: destroy_process_group() was not called before the program exits",
+};
+
+static const char *const diverged_lines[] = {
+    "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication",
+    "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
+    "ValueError: Detected nan and/or inf values in `layer.weight`. Check your forward pass for numerical stability.",
+    "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.",
+    "FloatingPointError: invalid value (nan) encountered in jit(step)",
+    "tensorflow.python.training.basic_session_run_hooks.NanLossDuringTrainingError: NaN loss during training.",
+    "meshsweep-trainer: the loss of step 7 is not finite; a lower --lr may help",
+};
+
+static void diverged__texts_of_frameworks__are_diverged(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof diverged_lines / sizeof *diverged_lines; i++)
+        if (class_of(diverged_lines[i]) != FAILURE_DIVERGED)
+            fail_msg("%s", diverged_lines[i]);
 }
 
 static bool finds_any(const char *pattern, const char *const *lines, size_t count)
@@ -339,9 +458,12 @@ static void patterns__each_of_them__finds_a_line_above(void **state)
     assert_int_equal(db_exec(db, embedded_text("sql/failures.sql"), &e), 0);
     assert_int_equal(db_prepare(db, "SELECT pattern, class FROM failure_pattern", &s, &e), 0);
     for (; stmt_next(s, &e) > 0; count++) {
-        bool device = strcmp(stmt_text(s, 1), "oom") == 0;
-        if (!finds_any(stmt_text(s, 0), device ? device_lines : host_lines,
-                       device ? sizeof device_lines / sizeof *device_lines : sizeof host_lines / sizeof *host_lines))
+        bool device = strcmp(stmt_text(s, 1), "oom") == 0, host = strcmp(stmt_text(s, 1), "oom-host") == 0,
+             diverged = strcmp(stmt_text(s, 1), "diverged") == 0;
+        if (!(device     ? finds_any(stmt_text(s, 0), device_lines, sizeof device_lines / sizeof *device_lines)
+              : diverged ? finds_any(stmt_text(s, 0), diverged_lines, sizeof diverged_lines / sizeof *diverged_lines)
+              : host     ? finds_any(stmt_text(s, 0), host_lines, sizeof host_lines / sizeof *host_lines)
+                         : finds_any(stmt_text(s, 0), told_lines, sizeof told_lines / sizeof *told_lines)))
             fail_msg("no line for: %s", stmt_text(s, 0));
     }
     assert_true(count > 20);
@@ -354,7 +476,8 @@ static void patterns__false_friends__exit(void **state)
     (void)state;
     static const char *const lines[] = {
         "RuntimeError: CUDA error: an illegal memory access was encountered",
-        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376",
+        ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
+         "101376"),
         "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
         "Cuda failure 1 'invalid argument'",
         "RuntimeError: CUDA error: invalid device ordinal",
@@ -369,7 +492,25 @@ static void patterns__false_friends__exit(void **state)
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (class_of(lines[i]) != FAILURE_EXIT)
-            fail_msg("told as %s: %s", failure_names[class_of(lines[i])], lines[i]);
+            fail_msg("classified as %s: %s", failure_names[class_of(lines[i])], lines[i]);
+}
+
+static void traceback__source_that_names_a_failure__is_none(void **state)
+{
+    (void)state;
+    struct outcome o = exited(1);
+    assert_verdict(&o,
+                   "Traceback (most recent call last):\n"
+                   "  File \"train.py\", line 7, in <module>\n"
+                   "    if \"CUDA out of memory\" in str(error) or config[\"CUDA out of memory\"]:\n"
+                   "KeyError: 'retry'\n",
+                   FAILURE_EXIT, "exit status 1: KeyError: 'retry'");
+    assert_verdict(&o,
+                   "Traceback (most recent call last):\n"
+                   "  File \"train.py\", line 7, in <module>\n"
+                   "    raise RuntimeError(\"CUDA out of memory\")\n"
+                   "RuntimeError: CUDA out of memory\n",
+                   FAILURE_OOM, "exit status 1: RuntimeError: CUDA out of memory");
 }
 
 /* --- large logs --- */
@@ -398,9 +539,10 @@ static void classify__large_log__searched_at_both_ends(void **state)
         fputs(word, file);
         fill(file, cases[i].after);
         fclose(file);
-        struct verdict v = classify(classifier, &o, log_path, true, false);
+        struct verdict v = classify(classifier, &o, &output, true, false);
         assert_int_equal(v.failure, cases[i].failure);
         free(v.message);
+        free(v.consequence);
     }
 }
 
@@ -418,6 +560,7 @@ static void log_tail__cut__at_a_line_and_as_utf8(void **state)
     assert_tail("one\ntwo\nthree\n", 100, "one\ntwo\nthree\n");
     assert_tail("one\ntwo\nthree\n", 9, "three\n");
     assert_tail("one-long-line", 4, "line");
+    assert_tail("one\xE2\x82\xAC-line", 6, "-line");
     assert_tail("caf\xC3\xA9 \xFF\n", 100, "caf\xC3\xA9 \xEF\xBF\xBD\n");
     assert_tail("", 100, "");
     char *tail = log_tail("/no/such/log", 100);
@@ -433,7 +576,10 @@ int main(void)
         cmocka_unit_test(classify__exit_zero__ok_unless_the_objective_is_missing),
         cmocka_unit_test(classify__exit_status__with_the_line_that_says_most),
         cmocka_unit_test(classify__signals__named),
+        cmocka_unit_test(classify__exception_with_a_list__kept_whole),
         cmocka_unit_test(classify__limits__which_and_how_long),
+        cmocka_unit_test(classify__exception_before_a_limit__told),
+        cmocka_unit_test(classify__exit_zero_without_objective__the_exception_told),
         cmocka_unit_test(classify__device_memory_before_a_limit__oom),
         cmocka_unit_test(classify__kernel_says_host_memory__oom_host),
         cmocka_unit_test(classify__own_pattern__its_class),
@@ -441,8 +587,10 @@ int main(void)
         cmocka_unit_test(failure_by_name__each_name__and_nothing_else),
         cmocka_unit_test(patterns__device_memory__oom),
         cmocka_unit_test(patterns__host_memory__oom_host),
+        cmocka_unit_test(diverged__texts_of_frameworks__are_diverged),
         cmocka_unit_test(patterns__each_of_them__finds_a_line_above),
         cmocka_unit_test(patterns__false_friends__exit),
+        cmocka_unit_test(traceback__source_that_names_a_failure__is_none),
         cmocka_unit_test(classify__large_log__searched_at_both_ends),
         cmocka_unit_test(log_tail__cut__at_a_line_and_as_utf8),
     };

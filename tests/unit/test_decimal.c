@@ -1,9 +1,9 @@
 /* util/decimal: shortest text of doubles, integers. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,25 @@ static void decimal_double__known_values__exact_text(void **state)
         double value;
         const char *text;
     } cases[] = {
-        {0.0, "0.0"}, {-0.0, "-0.0"}, {0.1, "0.1"}, {2.0, "2.0"}, {-1.5, "-1.5"}, {100.0, "100.0"},
-        {0.1 + 0.2, "0.30000000000000004"}, {1.0 / 3, "0.3333333333333333"}, {1e-4, "0.0001"}, {1e-5, "1e-05"},
-        {123456789012345.6, "123456789012345.6"}, {999999999999999.9, "999999999999999.9"}, {1e15, "1e+15"},
-        {9007199254740993.0, "9007199254740992.0"}, {1e300, "1e+300"}, {5e-324, "4.94065645841247e-324"},
-        {NAN, "NaN"}, {INFINITY, "Infinity"}, {-INFINITY, "-Infinity"},
+        {0.0, "0.0"},
+        {-0.0, "-0.0"},
+        {0.1, "0.1"},
+        {2.0, "2.0"},
+        {-1.5, "-1.5"},
+        {100.0, "100.0"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1.0 / 3, "0.3333333333333333"},
+        {1e-4, "0.0001"},
+        {1e-5, "1e-05"},
+        {123456789012345.6, "123456789012345.6"},
+        {999999999999999.9, "999999999999999.9"},
+        {1e15, "1e+15"},
+        {9007199254740993.0, "9007199254740992.0"},
+        {1e300, "1e+300"},
+        {5e-324, "4.94065645841247e-324"},
+        {NAN, "NaN"},
+        {INFINITY, "Infinity"},
+        {-INFINITY, "-Infinity"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[DECIMAL_BYTES];

@@ -8,8 +8,8 @@
 
 static struct built build_plan(const char *sets, const char *plan)
 {
-    char *text = xasprintf("profile = \"deepspeed\"\n[sweep]\nrule_sets = [%s]\n" EIGHT "[parallel_spec]\n%s\n", sets,
-                           plan);
+    char *text =
+        xasprintf("profile = \"deepspeed\"\n[sweep]\nrule_sets = [%s]\n" EIGHT "[parallel_spec]\n%s\n", sets, plan);
     struct built b = build_text(text);
     free(text);
     return b;
@@ -29,20 +29,29 @@ static int64_t refused(const char *rule, const char *plan)
     return count;
 }
 
-#define ELASTIC(most, sizes) \
+#define ELASTIC(most, sizes)                                                                                           \
     "elasticity.enabled = true\nelasticity.max_train_batch_size = " most "\nelasticity.micro_batch_sizes = " sizes "\n"
 
 /* 8 ranks share 24 samples by threes. */
 #define SHARED ELASTIC("30", "[3, 2]")
 
-/* Of these two plans each rule refuses the bad one; where there is none, `good` is two plans, the second of them bad. */
+/* Of these two plans each rule refuses the bad one; where there is none, `good` is two plans, the second of them
+ * bad. */
 static const struct {
     const char *rule, *good, *bad;
 } cases[] = {
     {"batch-positive", "train_batch_size = 8\nmicro_batch = 1", "train_batch_size = 0\nmicro_batch = 0"},
     {"batch-positive", "gradient_accumulation = 1", "gradient_accumulation = 0"},
     {"zero-stage-range", "zero_stage = 3", "zero_stage = 4"},
-    {"zero-legacy-stage-1", "\"zero_optimization.legacy_stage1\" = false", "\"zero_optimization.legacy_stage1\" = true"},
+    {"optimizer-known", "\"optimizer.type\" = \"adamw\"", "\"optimizer.type\" = \"AdamX\""},
+    {"optimizer-known", "optimizer_type = \"SGD\"", "optimizer_type = \"sgd\""},
+    {"scheduler-known", "\"scheduler.type\" = \"WarmupLR\"", "\"scheduler.type\" = \"warmuplr\""},
+    {"bucket-sizes", "reduce_bucket_size = 5e8", "reduce_bucket_size = 0"},
+    {"bucket-sizes", "allgather_bucket_size = 2", "allgather_bucket_size = -2"},
+    {"steps-per-print", "steps_per_print = 1", "steps_per_print = 0"},
+    {"communication-dtype", "communication_data_type = \"bf16\"", "communication_data_type = \"bfp16\""},
+    {"zero-legacy-stage-1", "\"zero_optimization.legacy_stage1\" = false",
+     "\"zero_optimization.legacy_stage1\" = true"},
     {"pipeline-zero-stage", "pp = 2\nzero_stage = 1", "pp = 2\nzero_stage = 2"},
     {"pipeline-zero-stage", "pp = 1\n\"zero_optimization.stage\" = 3", "pp = 4\n\"zero_optimization.stage\" = 3"},
     {"no-sync-zero-stage", "no_sync = true\nzero_stage = 1", "no_sync = true\nzero_stage = 2"},
@@ -106,8 +115,6 @@ static const struct {
      "gradient_allreduce_op = \"sum\"\nzero_stage = 3"},
     {"allreduce-sum-compile", "gradient_allreduce_op = \"mean\"\ncompile.deepcompile = true",
      "gradient_allreduce_op = \"sum\"\ncompile.deepcompile = true"},
-    {"reduce-scatter-dtype", "zero_stage = 2\ncommunication_data_type = \"fp32\"",
-     "zero_stage = 2\ncommunication_data_type = \"fp64\""},
     {"reduce-scatter-predivide", "zero_stage = 2\ngradient_predivide_factor = 1.0",
      "zero_stage = 2\ngradient_predivide_factor = 2.0"},
     {"reduce-scatter-prescale", "zero_stage = 3\nprescale_gradients = true\nreduce_scatter = false",
@@ -127,7 +134,8 @@ static const struct {
      "moe = true\nzero_stage = 1\nreduce_scatter = false"},
     {"autoep-stage-3", "autoep = true\nzero_stage = 3\nhpz_partition_size = 1",
      "autoep = true\nzero_stage = 3\nhpz_partition_size = 2"},
-    {"autoep-stage-3", "expert_parallel.enabled = true\nzero_stage = 3\nexpert_parallel.expert_tensor_parallel_size = 1",
+    {"autoep-stage-3",
+     "expert_parallel.enabled = true\nzero_stage = 3\nexpert_parallel.expert_tensor_parallel_size = 1",
      "expert_parallel.enabled = true\nzero_stage = 3\nexpert_parallel.expert_tensor_parallel_size = 2"},
     {"autoep-stage-3", "expert_parallel.enabled = true\nzero_stage = 3\ntensor_parallel.autotp_size = 1",
      "expert_parallel.enabled = true\nzero_stage = 3\ntensor_parallel.autotp_size = 2"},
@@ -155,10 +163,8 @@ static const struct {
      SHARED "elasticity.version = 0.1\nelasticity.max_gpus = 4"},
     {"elasticity-devices", SHARED "elasticity.version = 0.1\nsequence_parallel_size = 2\nelasticity.max_gpus = 4",
      SHARED "elasticity.version = 0.1\nelasticity.min_gpus = 9"},
-    {"elasticity-devices", SHARED "elasticity.version = 0.1",
-     ELASTIC("30", "[5, 3]") "elasticity.version = 0.1"},
-    {"elasticity-devices", SHARED "elasticity.max_gpus = 4",
-     ELASTIC("15", "[2]")},
+    {"elasticity-devices", SHARED "elasticity.version = 0.1", ELASTIC("30", "[5, 3]") "elasticity.version = 0.1"},
+    {"elasticity-devices", SHARED "elasticity.max_gpus = 4", ELASTIC("15", "[2]")},
     {"elasticity-model-parallel",
      "elasticity.enabled = true\nelasticity.version = 0.2\nelasticity.model_parallel_size = 2",
      "elasticity.enabled = true\nelasticity.version = 0.1\nelasticity.model_parallel_size = 2"},
@@ -185,8 +191,8 @@ static void rules__one_good_and_one_bad_plan__only_the_bad_one_refused(void **st
 {
     (void)state;
     for (size_t i = 0; i < CASES; i++) {
-        char *both = cases[i].bad ? xasprintf("%s\n[[parallel_spec]]\n%s", cases[i].good, cases[i].bad)
-                                  : xstrdup(cases[i].good);
+        char *both =
+            cases[i].bad ? xasprintf("%s\n[[parallel_spec]]\n%s", cases[i].good, cases[i].bad) : xstrdup(cases[i].good);
         char *text = xasprintf("profile = \"deepspeed\"\n[sweep]\nrule_sets = [%s]\n" EIGHT "[[parallel_spec]]\n%s\n",
                                strncmp(cases[i].rule, "strict-", 7) == 0 ? "\"determined-strict\"" : "", both);
         struct built b = build_text(text);
@@ -235,6 +241,8 @@ static void has_case(const char *name)
     for (size_t i = 0; i < CASES; i++)
         if (strcmp(cases[i].rule, name) == 0)
             return;
+    if (strstr(name, "-0.")) /* of older releases: tests/cli/test_deepspeed_releases.sh */
+        return;
     fail_msg("rule %s has no test", name);
 }
 
@@ -261,8 +269,9 @@ static void rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused(v
             else
                 buffer_add_char(&plan, *p);
         }
-        char *text = xasprintf("profile = \"deepspeed\"\n" EIGHT "[[parallel_spec]]\n%s\n[[parallel_spec]]\nother = 1\n",
-                               buffer_text(&plan));
+        char *text =
+            xasprintf("profile = \"deepspeed\"\n" EIGHT "[[parallel_spec]]\n%s\n[[parallel_spec]]\nother = 1\n",
+                      buffer_text(&plan));
         struct built b = build_text(text);
         struct plan p = plan_of(&b);
         assert_int_equal(p.match.combinations, 2);
@@ -321,11 +330,11 @@ static void check_jobs(const char *plan, int64_t matched, int64_t jobs)
     built_free(&b);
 }
 
-#define KNOBS \
-    "zero_optimization.overlap_comm = [true, false]\nzero_optimization.reduce_scatter = [false, true]\n" \
-    "zero_optimization.reduce_bucket_size = [5e7, 5e8, 1e9]\n" \
-    "zero_optimization.allgather_bucket_size = [5e7, 5e8, 1e9]\n" \
-    "zero_optimization.contiguous_gradients = [false, true]\n" \
+#define KNOBS                                                                                                          \
+    "zero_optimization.overlap_comm = [true, false]\nzero_optimization.reduce_scatter = [false, true]\n"               \
+    "zero_optimization.reduce_bucket_size = [5e7, 5e8, 1e9]\n"                                                         \
+    "zero_optimization.allgather_bucket_size = [5e7, 5e8, 1e9]\n"                                                      \
+    "zero_optimization.contiguous_gradients = [false, true]\n"                                                         \
     "zero_optimization.allgather_partitions = [true, false]\n"
 
 static void inert__stage_3_default_space__24_of_144_differ(void **state)
@@ -358,7 +367,7 @@ static struct hash128 only_key(const char *text)
     struct match_cursor *cursor = NULL;
     const struct match *m;
     struct error e = ERROR_INIT;
-    assert_int_equal(match_open(b.space, NULL, true, &cursor, &e), 0);
+    assert_int_equal(match_open(b.space, NULL, &cursor, &e), 0);
     assert_int_equal(match_next(cursor, &m, &e), 1);
     struct hash128 key = m->key;
     match_close(cursor);
@@ -409,7 +418,8 @@ static void inert__unknown_key_or_bad_condition__refused_with_a_place(void **sta
 static void inert__wrong_types__are_problems_of_the_file(void **state)
 {
     (void)state;
-    struct error e = build_error("[inert]\na = 1\n[synonym]\nb = 2\n\"a b\" = \"c\"\nc = \"a b\"\n[parallel_spec]\na = 1\n");
+    struct error e =
+        build_error("[inert]\na = 1\n[synonym]\nb = 2\n\"a b\" = \"c\"\nc = \"a b\"\n[parallel_spec]\na = 1\n");
     assert_non_null(strstr(e.text, "test.toml:2:5: a must be a string"));
     assert_non_null(strstr(e.text, "test.toml:4:5: b must be a string or a list of strings"));
     assert_non_null(strstr(e.text, "test.toml:5:1: \"a b\" is no key"));

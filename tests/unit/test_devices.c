@@ -1,4 +1,4 @@
-/* run/devices: what there is, and who gets it. */
+/* device/devices: what there is, and who gets it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "run/device_usage.h"
-#include "run/devices.h"
+#include "device/devices.h"
+#include "device/usage.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/rng.h"
@@ -30,8 +30,15 @@ static void device_list__as_cuda_reads_them__up_to_the_first_wrong_one(void **st
     (void)state;
     static const struct {
         const char *text, *names;
-    } cases[] = {{"0,2", "0,2"},       {"3", "3"},          {"", ""},   {"-1", ""}, {"0,-1,2", "0"},
-                 {"NoDevFiles", ""}, {"GPU-5f,MIG-7", "GPU-5f,MIG-7"}, {"1, 0", "1,0"}};
+    } cases[] = {{"0,2", "0,2"},
+                 {"3", "3"},
+                 {"", ""},
+                 {"-1", ""},
+                 {"0,-1,2", "0"},
+                 {"NoDevFiles", ""},
+                 {"GPU-5f,MIG-7", "GPU-5f,MIG-7"},
+                 {"1, 0", "1,0"},
+                 {"0,0,1,0", "0,1"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct device_list l = DEVICE_LIST_INIT;
         device_list_add_names(&l, cases[i].text);
@@ -44,7 +51,8 @@ static void device_list__nvidia_smi__whole_devices_only(void **state)
 {
     (void)state;
     struct device_list l = DEVICE_LIST_INIT;
-    device_list_add_smi(&l, "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-2)\nGPU 1: NVIDIA A100\n");
+    device_list_add_smi(&l,
+                        "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-2)\nGPU 1: NVIDIA A100\n");
     assert_names(&l, "0,1");
     device_list_free(&l);
     device_list_add_smi(&l, "No devices were found\n");

@@ -21,8 +21,7 @@ static int64_t base_model(bool separate)
     int64_t total = 0;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         int64_t one = 0;
-        assert_true(
-            dhen_layer_parameters(&base_sizes, layers[i].inputs, layers[i].skip, counts, separate, &one));
+        assert_true(dhen_layer_parameters(&base_sizes, layers[i].inputs, layers[i].skip, counts, separate, &one));
         total += one;
     }
     return total;

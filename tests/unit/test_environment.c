@@ -13,10 +13,10 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "run/command.h"
-#include "run/environment.h"
-#include "run/gpu_models.h"
-#include "run/provenance.h"
+#include "device/models.h"
+#include "process/environment.h"
+#include "process/external_command.h"
+#include "provenance/provenance.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -31,7 +31,7 @@ static void assert_list(char **list, char *const *expected)
         assert_string_equal(list[i], expected[i]);
     }
     assert_null(list[i]);
-    environment_free(list);
+    strings_free(list);
 }
 
 /* --- environments --- */
@@ -39,8 +39,8 @@ static void assert_list(char **list, char *const *expected)
 static void environment_base__runner__only_the_usual_and_what_is_passed(void **state)
 {
     (void)state;
-    char *const *runner = LIST("PATH=/bin", "SSH_AUTH_SOCK=/tmp/s", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1", "WANDB_MODE=off",
-                               "broken", "=odd", "LC=x", "MESHSWEEP_ATTEMPT=old:1");
+    char *const *runner = LIST("PATH=/bin", "SSH_AUTH_SOCK=/tmp/s", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1",
+                               "WANDB_MODE=off", "broken", "=odd", "LC=x", "MESHSWEEP_ATTEMPT=old:1");
     assert_list(environment_base(runner, NULL), LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1"));
     assert_list(environment_base(runner, LIST("WANDB_MODE", "WANDB")),
                 LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1", "WANDB_MODE=off"));
@@ -61,11 +61,18 @@ static void environment_json__secrets__redacted(void **state)
     assert_string_equal(json, "{\"A\":\"x\\\"y\",\"HF_TOKEN\":\"[redacted]\",\"EMPTY\":\"\",\"MINE\":\"[redacted]\"}");
     free(json);
     assert_null(environment_declared_json(LIST(NULL), NULL));
-    json = environment_context_json(LIST("PATH=/bin", "HOME=/root", "NCCL_DEBUG=INFO", "NCCL_AUTH_KEY=1"), NULL);
+    json = environment_context_json(LIST("PATH=/bin", "HOME=/root", "NCCL_DEBUG=INFO", "NCCL_AUTH_KEY=1"), NULL, NULL);
     assert_string_equal(json, "{\"PATH\":\"/bin\",\"NCCL_DEBUG\":\"INFO\",\"NCCL_AUTH_KEY\":\"[redacted]\"}");
     free(json);
-    json = environment_context_json(LIST("HOME=/root"), NULL);
+    json = environment_context_json(LIST("HOME=/root"), NULL, NULL);
     assert_string_equal(json, "{}");
+    free(json);
+    json = environment_context_json(LIST("HF_HOME=/hf", "SHLVL=3", "HF_TOKEN=x", "WANDB_MODE=off", "X=1"),
+                                    LIST("HF_*", "WANDB_MODE", "SHLVL"), NULL);
+    assert_string_equal(json, "{\"HF_HOME\":\"/hf\",\"HF_TOKEN\":\"[redacted]\",\"WANDB_MODE\":\"off\"}");
+    free(json);
+    json = environment_context_json(LIST("HTTPS_PROXY=http://me:s3cret@proxy:1"), LIST("*"), NULL);
+    assert_null(strstr(json, "s3cret"));
     free(json);
 }
 
@@ -73,45 +80,45 @@ static void environment_json__secrets__redacted(void **state)
 
 static char *const usual[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
 
-static int run_shell(const char *script, int64_t timeout_ms, size_t bytes_most, struct command_result *out,
+static int run_shell(const char *script, int64_t timeout_ms, size_t bytes_most, struct external_command_result *out,
                      struct error *e)
 {
     char *const argv[] = {"sh", "-c", (char *)script, NULL};
-    const struct command command = {argv, usual, "/tmp", timeout_ms, bytes_most};
-    return command_run(&command, out, e);
+    const struct external_command command = {argv, usual, "/tmp", timeout_ms, bytes_most};
+    return external_command_run(&command, out, e);
 }
 
 static void command__output_errors_status__told_apart(void **state)
 {
     (void)state;
-    struct command_result r = COMMAND_RESULT_INIT;
+    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(run_shell("pwd; echo bad >&2; exit 3", 60000, 100, &r, &e), 0);
     assert_string_equal(r.output, "/tmp\n");
     assert_string_equal(r.errors, "bad\n");
     assert_int_equal(r.exit_code, 3);
-    command_result_free(&r);
+    external_command_result_free(&r);
     assert_int_equal(run_shell("kill -9 $$", 60000, 100, &r, &e), 0);
     assert_int_equal(r.exit_code, -1);
     assert_string_equal(r.output, "");
-    command_result_free(&r);
+    external_command_result_free(&r);
 }
 
 static void command__much_output__read_to_the_end_and_cut(void **state)
 {
     (void)state;
-    struct command_result r = COMMAND_RESULT_INIT;
+    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(run_shell("head -c 1000000 /dev/zero | tr '\\0' x; exit 4", 60000, 1000, &r, &e), 0);
     assert_int_equal(strlen(r.output), 1000);
     assert_int_equal(r.exit_code, 4);
-    command_result_free(&r);
+    external_command_result_free(&r);
 }
 
 static void command__no_answer__killed_with_its_children(void **state)
 {
     (void)state;
-    struct command_result r = COMMAND_RESULT_INIT;
+    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     int64_t before_ms = clock_monotonic_ms();
     assert_int_equal(run_shell("trap '' TERM; sleep 1000", 100, 1000, &r, &e), -1);
@@ -123,22 +130,22 @@ static void command__no_answer__killed_with_its_children(void **state)
 static void command__output_held_open_by_a_child__not_waited_for(void **state)
 {
     (void)state;
-    struct command_result r = COMMAND_RESULT_INIT;
+    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(run_shell("sleep 5 & echo $!", 60000, 1000, &r, &e), 0);
     pid_t left = (pid_t)atoi(r.output);
     assert_int_equal(kill(left, SIGKILL), 0); /* it is there: nobody waited for its end */
-    command_result_free(&r);
+    external_command_result_free(&r);
 }
 
 static void command__not_there__said(void **state)
 {
     (void)state;
-    struct command_result r = COMMAND_RESULT_INIT;
+    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     char *const argv[] = {"no-such-program-here", NULL};
-    const struct command command = {argv, usual, NULL, 1000, 100};
-    assert_int_equal(command_run(&command, &r, &e), -1);
+    const struct external_command command = {argv, usual, NULL, 1000, 100};
+    assert_int_equal(external_command_run(&command, &r, &e), -1);
     assert_string_equal(e.text, "no-such-program-here: cannot be started (exec): No such file or directory");
 }
 
@@ -176,7 +183,8 @@ static void put(const char *name, const char *text)
 static void gpu_models__as_the_driver_shows_them__in_bus_order(void **state)
 {
     (void)state;
-    put("nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC\n");
+    put("nvidia/version",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC\n");
     put("nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA A100 80GB\nIRQ:   \t\t 5\n");
     put("nvidia/gpus/0000:0a:00.0/information", "Model: \t\t NVIDIA H200\n");
     char *path = xasprintf("%s/nvidia", directory);
@@ -192,7 +200,7 @@ static void gpu_models__as_the_driver_shows_them__in_bus_order(void **state)
 /* "null", or the member as printed JSON, of provenance's git. The caller's. */
 static char *git_member(const char *where, char *const *environment)
 {
-    char *text = provenance_json(where, environment, NULL, "{\"torch\":\"2.1\"}");
+    char *text = provenance_json(where, environment, NULL, NULL, "{\"torch\":\"2.1\"}");
     cJSON *all = cJSON_Parse(text);
     assert_non_null(all);
     char *git = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, "git"));
@@ -211,7 +219,8 @@ static void assert_git(const char *where, char *const *environment, const char *
 static void provenance__everything__one_json_object(void **state)
 {
     (void)state;
-    char *text = provenance_json(NULL, LIST("PATH=/usr/bin:/bin", "OMP_NUM_THREADS=3", "CUDA_API_KEY=k"), NULL, NULL);
+    char *text =
+        provenance_json(NULL, LIST("PATH=/usr/bin:/bin", "OMP_NUM_THREADS=3", "CUDA_API_KEY=k"), NULL, NULL, NULL);
     cJSON *all = cJSON_Parse(text);
     assert_non_null(all);
     static const char *const numbers[] = {"cpus", "cpus_usable", "memory_bytes"};
@@ -223,7 +232,8 @@ static void provenance__everything__one_json_object(void **state)
     assert_true(cJSON_HasObjectItem(all, "gpus"));
     const cJSON *environment = cJSON_GetObjectItemCaseSensitive(all, "environment");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(environment, "OMP_NUM_THREADS")), "3");
-    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(environment, "CUDA_API_KEY")), "[redacted]");
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(environment, "CUDA_API_KEY")),
+                        "[redacted]");
     cJSON_Delete(all);
     free(text);
 }
@@ -243,7 +253,8 @@ static void provenance__repository__commit_and_dirty(void **state)
 {
     (void)state;
     char *path = xasprintf("PATH=%s/bin:/usr/bin:/bin", directory), *tool = xasprintf("%s/bin/git", directory);
-    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *untracked-files=no*) echo ' M file';; *) exit 1;; esac\n");
+    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *untracked-files=no*) echo ' M file';; *) "
+                   "exit 1;; esac\n");
     assert_int_equal(chmod(tool, 0755), 0);
     assert_git(directory, LIST(path), "{\"commit\":\"0123abc\",\"dirty\":true}");
     put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; esac\n");

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "space/expression.h"
+#include "expression/expression.h"
 #include "space/space.h"
 
 static const char sweep_text[] = "[[model]]\nlayers = [2, 4]\nname = \"a\"\nshared = 1\n"
@@ -107,7 +107,8 @@ static void build__dangerous_expressions__refused_by_the_guard(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];
-        snprintf(text, sizeof text, "[[model]]\nlayers = 1\n[[rule]]\nname = \"r\"\nrequire = \"%s\"\n", cases[i].require);
+        snprintf(text, sizeof text, "[[model]]\nlayers = 1\n[[rule]]\nname = \"r\"\nrequire = \"%s\"\n",
+                 cases[i].require);
         struct error e = build_error(text);
         assert_int_equal(e.kind, ERROR_USAGE);
         assert_non_null(strstr(e.text, cases[i].refused));

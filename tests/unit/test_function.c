@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "store/function.h"
+#include "database/function.h"
 
 /* The sum of its integers; NULL without any; a text fails. */
 static int sum(void *context, const struct sql_argument *arguments, int count, int64_t *out, struct error *e)

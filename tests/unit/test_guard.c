@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "store/guard.h"
+#include "database/guard.h"
 
 static const char without_end[] =
     "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < ?1";
@@ -139,7 +139,9 @@ static void limit_values__long_texts_and_patterns__refused(void **state)
     }
     int64_t yes = 0;
     struct error e = ERROR_INIT;
-    assert_int_equal(db_query_int(db, "SELECT 'abc' LIKE 'a%' AND length(printf('%*d', 60000, 1)) = 60000", 0, &yes, &e), 0);
+    assert_int_equal(db_query_int(db, "SELECT 'abc' LIKE 'a%' AND length(printf('%*d', 60000, 1)) = 60000", 0, &yes,
+                                  &e),
+                     0);
     assert_int_equal(yes, 1);
 }
 

@@ -1,4 +1,4 @@
-/* run/hosts: hostfiles, include and exclude. */
+/* device/hostfile: hostfiles, include and exclude. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "run/hosts.h"
+#include "device/hostfile.h"
 #include "util/buffer.h"
 
 static const char uneven[] = "# two kinds\nworker-0 slots=4\n\nworker-1\tslots=2  # old\r\nworker-2 slots=4";

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/knowledge.h"
+#include "learning/knowledge.h"
 #include "space_fixture.h"
 #include "util/memory.h"
 
@@ -82,10 +82,9 @@ static void order__tensor_for_pipeline__at_an_equal_product_alone(void **state)
 static void order__listed_values__in_their_order(void **state)
 {
     (void)state;
-    const char *text = TWO_DEVICES "[[parallel_spec]]\nrecompute = [\"none\", \"full\", \"selective\", \"some\"]\n";
+    const char *text = TWO_DEVICES "[[parallel_spec]]\nrecompute = [\"none\", \"full\", \"selective\"]\n";
     expect_dependents(text, 2, "1 3");
     expect_dependents(text, 3, "1");
-    expect_dependents(text, 4, "");
     expect_dependents(TWO_DEVICES "[[parallel_spec]]\nrecompute = [true, false]\n", 1, "2");
     expect_dependents(TWO_DEVICES "[[parallel_spec]]\nrecompute = [true, false]\n", 2, "");
 }
@@ -95,8 +94,9 @@ static void order__key_of_nobody__must_be_equal(void **state)
     (void)state;
     expect_dependents(TWO_DEVICES "[[parallel_spec]]\nmicro_batch = [1, 2]\nkernel = [\"a\", \"b\"]\n", 1, "3");
     /* Neither an absent value nor a text is more or less than a number. */
-    expect_dependents(TWO_DEVICES "[[parallel_spec]]\nmicro_batch = [1, 2]\n[[parallel_spec]]\nmicro_batch = [\"auto\", 4]\n"
-                                  "[[parallel_spec]]\nkernel = 1\n",
+    expect_dependents(TWO_DEVICES
+                      "[[parallel_spec]]\nmicro_batch = [1, 2]\n[[parallel_spec]]\nmicro_batch = [\"auto\", 4]\n"
+                      "[[parallel_spec]]\nkernel = 1\n",
                       1, "2 4");
 }
 

@@ -8,17 +8,17 @@
 
 #include <cmocka.h>
 
-#include "space/layer_stack.h"
+#include "models/layer_stack.h"
 #include "util/buffer.h"
 
 /* A number_set; `cases` that use it are not static, as the values are locals. */
-#define SET(...)                                                                                             \
-    {                                                                                                        \
-        (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned)          \
+#define SET(...)                                                                                                       \
+    {                                                                                                                  \
+        (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned)                    \
     }
-#define ANY                                                                                                  \
-    {                                                                                                        \
-        NULL, 0                                                                                              \
+#define ANY                                                                                                            \
+    {                                                                                                                  \
+        NULL, 0                                                                                                        \
     }
 
 /* "2.1 0.3" for two layers over two kinds. */
@@ -209,8 +209,8 @@ static void find__none_of_the_stack__false(void **state)
     const struct layer_rules rules = {.kinds = 2, .layers = SET(1, 3), .sizes = SET(1, 3), .totals = SET(3, 5)};
     struct layer_stack s = make(&rules);
     struct layer_state st = layer_state_make(&s);
-    static const uint16_t rows[][6] = {{2, 1, 0, 0, 0, 0}, {1, 0, 0, 1, 0, 1}, {1, 1, 1, 0, 0, 2}, {3, 0, 3, 0, 1, 0},
-                                       {1, 0, 0, 0, 1, 1}, {1, 0, 1, 0, 3, 0}};
+    static const uint16_t rows[][6] = {{2, 1, 0, 0, 0, 0}, {1, 0, 0, 1, 0, 1}, {1, 1, 1, 0, 0, 2},
+                                       {3, 0, 3, 0, 1, 0}, {1, 0, 0, 0, 1, 1}, {1, 0, 1, 0, 3, 0}};
     assert_true(layer_stack_find(&s, 1, rows[0], &st));
     assert_true(layer_stack_find(&s, 3, rows[1], &st));
     assert_false(layer_stack_find(&s, 2, rows[1], &st)); /* no such number of layers */

@@ -1,5 +1,6 @@
 /* run: lines of any file, and patterns over them. */
 #include <fcntl.h>
+#include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +13,9 @@
 
 #include <cmocka.h>
 
-#include "run/line_pattern.h"
-#include "run/line_reader.h"
+#include "pattern/line_pattern.h"
+#include "util/clock.h"
+#include "util/line_reader.h"
 #include "util/memory.h"
 
 static char path[64];
@@ -185,24 +187,99 @@ static void line_pattern__nothing_certain__no_needle(void **state)
     assert_needles("caf\xC3\xA9?", LINES("caf"));
 }
 
-/* The pre-check must never change the answer: each pattern over each line, with and without. */
+static void assert_same_as_regexec(const char *pattern, const char *line)
+{
+    enum { GROUPS = 5 };
+    struct line_pattern p;
+    regex_t regex;
+    char why[256] = "";
+    struct text_range have[GROUPS];
+    regmatch_t want[GROUPS];
+    if (line_pattern_compile(&p, pattern, why) != 0)
+        fail_msg("%s: %s", pattern, why);
+    assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED), 0);
+    assert_int_equal(p.group_count, regex.re_nsub);
+    bool matches = regexec(&regex, line, GROUPS, want, 0) == 0;
+    if (line_pattern_match(&p, line, GROUPS, have) != matches)
+        fail_msg("`%s` and `%s`: regexec says %d", pattern, line, matches);
+    for (size_t i = 0; matches && i < GROUPS; i++)
+        if (have[i].begin != want[i].rm_so || have[i].end != want[i].rm_eo)
+            fail_msg("`%s` and `%s`: group %zu is from %td to %td, not %d to %d", pattern, line, i, have[i].begin,
+                     have[i].end, want[i].rm_so, want[i].rm_eo);
+    regfree(&regex);
+    line_pattern_free(&p);
+}
+
+/* Each pattern over each line. */
 static void line_pattern__any_pattern__same_answer_as_regexec(void **state)
 {
     (void)state;
     static const char *const patterns[] = {
-        "abc", "ab?c", "a(b|c)d", "abc|def", "abcd*", "[a-c]{2}d", "abc{0}d", "^abc$", "a\\.b", "(abc)+d", "ab+c*d?",
-        "abc(def)?ghi", "x|", "[[:digit:]]+abc", "\\(abc\\)", "a+b+c+", "(ab|cd)(ef|gh)ij", "a{1,2}bcd", "abc\\|def",
+        "abc",
+        "ab?c",
+        "a(b|c)d",
+        "abc|def",
+        "abcd*",
+        "[a-c]{2}d",
+        "abc{0}d",
+        "^abc$",
+        "a\\.b",
+        "(abc)+d",
+        "ab+c*d?",
+        "abc(def)?ghi",
+        "x|",
+        "[[:digit:]]+abc",
+        "\\(abc\\)",
+        "a+b+c+",
+        "(ab|cd)(ef|gh)ij",
+        "a{1,2}bcd",
+        "abc\\|def",
+        "a|ab|abc",
+        "(a|ab)c?",
+        "a**",
+        "(ab)+?",
+        "a{2}{2}",
+        "b{,2}c",
+        "[]x]",
+        "[^]x]+",
+        "[\\.]",
+        "[a\\]",
+        "a)",
+        "^^a",
+        "()",
+        "(|a)b",
+        "a||b",
+        "\\<abc\\>",
+        "\\bdef",
+        "c\\B",
+        "\\w+",
+        "\\W",
+        "\\S+",
+        "\\s",
+        "[[:alpha:]]+",
+        "[[.a.]-c]+",
+        "[[=b=]]",
+        "[a-]",
+        "[+--]",
+        "}",
+        "\\{",
+        "\\q",
+        "\\`a",
+        "c\\'",
+        "$",
+        "a$|b",
+        "(.*)c",
+        "([a-c]*)(.*)",
+        "(\\(|[|])",
     };
-    static const char *const lines[] = {"", "abc", "ac", "abd", "acd", "def", "xabcx", "abcd", "abd", "a.b", "axb",
-                                        "abcabcd", "abcghi", "abcdefghi", "1abc", "(abc)", "aabbcc", "abefij", "cdghij",
-                                        "aabcd", "abc|def", "ababd", "bad", "abx"};
+    static const char *const lines[] = {"",       "abc",       "ac",      "abd",   "acd",    "def",
+                                        "xabcx",  "abcd",      "abd",     "a.b",   "axb",    "abcabcd",
+                                        "abcghi", "abcdefghi", "1abc",    "(abc)", "aabbcc", "abefij",
+                                        "cdghij", "aabcd",     "abc|def", "ababd", "bad",    "abx",
+                                        "x y",    "a\\b",      "{q}",     "-+,",   "caf",    "bbc"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        struct line_pattern p;
-        char why[256];
-        assert_int_equal(line_pattern_compile(&p, patterns[i], why), 0);
         for (size_t j = 0; j < sizeof lines / sizeof *lines; j++)
-            assert_int_equal(line_pattern_match(&p, lines[j], 0, NULL), regexec(&p.regex, lines[j], 0, NULL, 0) == 0);
-        line_pattern_free(&p);
+            assert_same_as_regexec(patterns[i], lines[j]);
     }
 }
 
@@ -213,6 +290,76 @@ static void line_pattern__not_a_pattern__said_why(void **state)
     char why[256] = "";
     assert_int_not_equal(line_pattern_compile(&p, "a(b", why), 0);
     assert_string_not_equal(why, "");
+    static const char *const others[] = {"*a",
+                                         "a|*",
+                                         "(+)",
+                                         "^*",
+                                         "{2}",
+                                         "a{",
+                                         "a{x}",
+                                         "a{1,2",
+                                         "[a",
+                                         "[[:alpha:]",
+                                         "a\\",
+                                         "(a)\\1",
+                                         "[[:nonsense:]]",
+                                         "a{2,1}",
+                                         "[c-a]",
+                                         "((a{999}){999}){999}"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        why[0] = '\0';
+        if (line_pattern_compile(&p, others[i], why) == 0)
+            fail_msg("`%s` is a pattern", others[i]);
+        assert_string_not_equal(why, "");
+    }
+}
+
+static void line_pattern__bytes_that_are_no_text__as_any_character(void **state)
+{
+    (void)state;
+    struct line_pattern p;
+    struct text_range groups[2];
+    char why[256];
+    assert_int_equal(line_pattern_compile(&p, "^name .* loss ([0-9]+)$", why), 0);
+    assert_true(line_pattern_match(&p, "name \xE9t\xE9 loss 12", 2, groups));
+    assert_int_equal(groups[1].begin, 14);
+    assert_int_equal(groups[1].end, 16);
+    line_pattern_free(&p);
+    assert_int_equal(line_pattern_compile(&p, "^caf\xC3\xA9?$", why), 0);
+    assert_true(line_pattern_match(&p, "caf", 0, NULL));
+    line_pattern_free(&p);
+}
+
+static void line_pattern__within_a_text__ends_are_those_of_the_text(void **state)
+{
+    (void)state;
+    struct line_pattern p;
+    char why[256];
+    assert_int_equal(line_pattern_compile(&p, "^b|b$|\\bc", why), 0);
+    assert_false(line_pattern_match_within(&p, "abba", (struct text_range){1, 3}, 0, NULL));
+    assert_true(line_pattern_match_within(&p, "bab", (struct text_range){1, 3}, 0, NULL));
+    assert_false(line_pattern_match_within(&p, "bcb ", (struct text_range){1, 3}, 0, NULL));
+    line_pattern_free(&p);
+}
+
+/* With a matcher that tries one way after another, each of these takes years. */
+static void line_pattern__pathological__linear(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"(x+x+)+y", "(x|xx)*y", "(x*)*y", "((x?){50}x{50})+y", "(.*)(.*)(.*)(.*)y$"};
+    char *line = xmalloc(60001), why[256];
+    memset(line, 'x', 60000);
+    line[60000] = '\0';
+    const int64_t began_ms = clock_monotonic_ms();
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct line_pattern p;
+        struct text_range groups[3];
+        assert_int_equal(line_pattern_compile(&p, patterns[i], why), 0);
+        assert_false(line_pattern_match(&p, line, 3, groups));
+        line_pattern_free(&p);
+    }
+    assert_in_range(clock_monotonic_ms() - began_ms, 0, 5000);
+    free(line);
 }
 
 int main(void)
@@ -229,6 +376,9 @@ int main(void)
         cmocka_unit_test(line_pattern__nothing_certain__no_needle),
         cmocka_unit_test(line_pattern__any_pattern__same_answer_as_regexec),
         cmocka_unit_test(line_pattern__not_a_pattern__said_why),
+        cmocka_unit_test(line_pattern__bytes_that_are_no_text__as_any_character),
+        cmocka_unit_test(line_pattern__within_a_text__ends_are_those_of_the_text),
+        cmocka_unit_test(line_pattern__pathological__linear),
     };
     return cmocka_run_group_tests_name("lines", tests, make_file, remove_file);
 }

@@ -1,11 +1,13 @@
 /* space: the match, its counts, identity, and the sweep against a database. */
 #include "space_fixture.h"
 
+#include <math.h>
+
 #include <stdio.h>
 #include <unistd.h>
 
+#include "database/open.h"
 #include "space/enumerate.h"
-#include "store/open.h"
 
 static void match__world_size__absent_degree_counts_as_one(void **state)
 {
@@ -79,7 +81,8 @@ static void match__rule_disabled__not_applied(void **state)
 static void match__warning__counted_not_excluded(void **state)
 {
     (void)state;
-    struct built b = build_text("[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n");
+    struct built b =
+        build_text("[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 2);
     assert_int_equal(excluded_by(&b, &p, "w"), 1);
@@ -90,7 +93,8 @@ static void match__warning__counted_not_excluded(void **state)
 static void match__unbound_placeholder__excluded_with_a_reason(void **state)
 {
     (void)state;
-    struct built b = build_text("[job]\ncommand = [\"x\", \"{tp}\"]\n[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
+    struct built b =
+        build_text("[job]\ncommand = [\"x\", \"{tp}\"]\n[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 1);
     assert_int_equal(excluded_by(&b, &p, "binds-tp"), 1);
@@ -127,7 +131,11 @@ static struct keys keys_of(const char *text)
     struct plan p;
     struct error e = ERROR_INIT;
     const struct retry_policy policy = {NULL, 0, 0, 0};
-    const struct plan_request request = {.space = b.space, .policy = &policy, .each = add_key, .context = &k};
+    const struct plan_request request = {.space = b.space,
+                                         .policy = &policy,
+                                         .each = add_key,
+                                         .each_most = INT64_MAX,
+                                         .context = &k};
     assert_int_equal(plan_make(&request, &p, &e), 0);
     qsort(k.hex, k.count, sizeof *k.hex, by_text);
     plan_free(&p);
@@ -162,6 +170,84 @@ static void identity__order_labels_and_blocks__do_not_count(void **state)
     assert_same_keys("[sweep]\nnote = [\"owner\"]\n[[model]]\nlayers = 2\nowner = \"me\"\n", "[[model]]\nlayers = 2\n");
 }
 
+/* Sections of more specs than are looked at one by one. */
+#define HUNDRED                                                                                                        \
+    "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,"  \
+    "40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64,65,66,67,68,69,70,71,72,73,74,75,76,"  \
+    "77,78,79,80,81,82,83,84,85,86,87,88,89,90,91,92,93,94,95,96,97,98,99]"
+#define LARGE "[[model]]\na = " HUNDRED "\nb = " HUNDRED "\n"
+
+static void distinct__what_makes_two_combinations_one_job__known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool distinct;
+    } cases[] = {
+        {"[[model]]\na = [1, 2]\n", true},
+        {"[[model]]\na = [1, 1.0]\n", true},
+        {"[[model]]\na = [1, 2]\n[[model]]\na = 2\n", false},
+        {"[[model]]\nname = [\"x\", \"y\"]\na = 1\n", false},
+        {LARGE, true},
+        {LARGE "[[training_spec]]\nt = [1, 2]\n[[training_spec]]\nt = 1\n", false},
+        {LARGE "name = [\"x\", \"y\"]\n", false},
+        {LARGE "\"(c, name)\" = [[1, \"x\"], [1, \"y\"]]\n", false},
+        {LARGE "\"(c, name)\" = [[1, \"x\"], [2, \"x\"]]\n", true},
+        {LARGE "[[model]]\na = 99\nb = 99\n", false},
+        {LARGE "[[model]]\na = 100\nb = 99\n", true},
+        {LARGE "[[model]]\na = 100\nb = 1\n[[model]]\na = 100\nb = [1, 2]\n", false},
+        {LARGE "[[parallel_spec]]\np = [1, 2]\n[inert]\np = \"a = 1\"\n", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct built b = build_text(cases[i].text);
+        if (match_are_distinct(b.space) != cases[i].distinct)
+            fail_msg("case %zu", i);
+        built_free(&b);
+    }
+}
+
+static struct plan listed_plan(struct space *space, int64_t each_most, struct keys *k)
+{
+    struct plan p;
+    struct error e = ERROR_INIT;
+    const struct retry_policy policy = {NULL, 0, 0, 0};
+    const struct plan_request request = {.space = space,
+                                         .policy = &policy,
+                                         .each = add_key,
+                                         .each_most = each_most,
+                                         .context = k};
+    if (plan_make(&request, &p, &e) < 0)
+        fail_msg("%s", e.text);
+    return p;
+}
+
+static void plan__jobs_that_are_alike__told_without_looking(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        ("[[model]]\na = [1, 2, 3, 4]\n[[training_spec]]\nt = [1, 2, 3]\n"
+         "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"),
+        "[[model]]\na = [1, 2]\n[[cluster_spec]]\nnum_hosts = [1, 2]\nnum_devices_per_host = 2\n",
+        "[[model]]\na = [1, 2]\n[[model]]\na = 1\n",
+        "[job]\ncommand = [\"x\"]\ntimeout = \"a * 60\"\n[[model]]\na = [1, 2, 3]\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct built b = build_text(texts[i]);
+        struct keys few = {.count = 0}, all = {.count = 0};
+        struct plan x = listed_plan(b.space, 1, &few), y = listed_plan(b.space, INT64_MAX, &all);
+        assert_int_equal(few.count, 1);
+        assert_int_equal(all.count, y.jobs);
+        assert_int_equal(x.jobs, y.jobs);
+        assert_int_equal(x.duplicates, y.duplicates);
+        assert_memory_equal(x.marks, y.marks, sizeof x.marks);
+        assert_true(x.device_hours_max == y.device_hours_max ||
+                    (isnan(x.device_hours_max) && isnan(y.device_hours_max)));
+        plan_free(&x);
+        plan_free(&y);
+        built_free(&b);
+    }
+}
+
 static void identity__values_types_command_and_environment__count(void **state)
 {
     (void)state;
@@ -169,7 +255,8 @@ static void identity__values_types_command_and_environment__count(void **state)
     assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = true\n");
     assert_other_keys("[[model]]\nx = \"1\"\n", "[[model]]\nx = 1\n");
     assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\n", "[[model]]\nx = 1\n[job]\ncommand = [\"b\"]\n");
-    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a b\"]\n", "[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"b\"]\n");
+    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a b\"]\n",
+                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"b\"]\n");
     assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1\" }\n",
                       "[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"2\" }\n");
     assert_other_keys("[[model]]\nx = 1\n", "[[training_spec]]\nx = 1\n");
@@ -301,10 +388,110 @@ static void enumerate__duplicates_and_exclusions__counted_and_kept(void **state)
     assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion", 0, &kept, &e), 0);
     assert_int_equal(kept, 4);
     assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1", 0,
-                                  &values, &e), 0);
+                                  &values, &e),
+                     0);
     assert_int_equal(values, 4);
     db_close(db);
     scratch_remove(&s);
+}
+
+static struct enumeration draw_text(struct built *b, const char *path, const struct enumerate_draw *draw,
+                                    struct db **db)
+{
+    struct enumeration n = {0};
+    char *notice = NULL;
+    struct error e = ERROR_INIT;
+    if (store_open(path, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0)
+        fail_msg("%s", e.text);
+    free(notice);
+    return n;
+}
+
+static int64_t ask(struct db *db, const char *sql)
+{
+    int64_t answer;
+    struct error e = ERROR_INIT;
+    if (db_query_int(db, sql, 0, &answer, &e) < 0)
+        fail_msg("%s", e.text);
+    return answer;
+}
+
+#define DRAWN_SPACE                                                                                                    \
+    "[[model]]\na = [1, 2, 3, 4, 5, 6, 7, 8]\nb = [1, 2, 3, 4, 5]\n[[model]]\na = [20, 22]\nb = 7\n"                   \
+    "[[parallel_spec]]\nc = [1, 2, 3, 4, 5, 6]\n[[rule]]\nname = \"r\"\nrequire = \"(a + b + c) % 3 = 0\"\n"
+
+static void enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again(void **state)
+{
+    (void)state;
+    struct built b = build_text(DRAWN_SPACE);
+    const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7},
+                                other = {.most = 50, .count = 20, .seed = 8};
+    struct scratch s = scratch_make();
+    struct db *db = NULL;
+    struct enumeration n = draw_text(&b, s.path, &drawn, &db);
+    assert_true(n.is_drawn);
+    assert_int_equal(n.counts.matched, 84);
+    assert_int_equal(n.counts.jobs, 20);
+    assert_int_equal(ask(db, "SELECT count(DISTINCT rank) FROM job"), 20);
+    int64_t sum = ask(db, "SELECT sum(rank * rank) FROM job");
+    store_close(db);
+    n = draw_text(&b, s.path, &drawn, &db);
+    assert_int_equal(n.new_jobs, 0);
+    assert_int_equal(ask(db, "SELECT sum(rank * rank) FROM job"), sum);
+    store_close(db);
+    n = draw_text(&b, s.path, &other, &db);
+    assert_int_equal(n.counts.jobs, 20);
+    assert_int_not_equal(ask(db, "SELECT sum(rank * rank) FROM job"), sum);
+    store_close(db);
+    /* All of them after all: those of no draw are among them. */
+    const struct enumerate_draw all = {.most = 84, .count = 20, .seed = 7};
+    n = draw_text(&b, s.path, &all, &db);
+    assert_false(n.is_drawn);
+    assert_int_equal(n.counts.jobs, 84);
+    store_close(db);
+    scratch_remove(&s);
+    built_free(&b);
+}
+
+static void enumerate_drawn__declared_order__the_first(void **state)
+{
+    (void)state;
+    struct built b = build_text(DRAWN_SPACE);
+    const struct enumerate_draw first = {.most = 50, .count = 20, .in_order = true};
+    struct scratch s = scratch_make(), whole = scratch_make();
+    struct db *db = NULL;
+    draw_text(&b, s.path, &first, &db);
+    int64_t last = ask(db, "SELECT max(rank) FROM job");
+    assert_int_equal(ask(db, "SELECT count(*) FROM job"), 20);
+    store_close(db);
+    enumerate_text(whole.path, DRAWN_SPACE);
+    struct error e = ERROR_INIT;
+    assert_int_equal(store_open_read_only(whole.path, &db, &e), 0);
+    assert_int_equal(ask(db, "SELECT max(rank) FROM (SELECT rank FROM job ORDER BY rank LIMIT 20)"), last);
+    db_close(db);
+    scratch_remove(&s);
+    scratch_remove(&whole);
+    built_free(&b);
+}
+
+static void enumerate_drawn__all_of_a_draw_have_run__more_are_drawn(void **state)
+{
+    (void)state;
+    struct built b = build_text(DRAWN_SPACE);
+    const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7};
+    struct scratch s = scratch_make();
+    struct error e = ERROR_INIT;
+    struct db *db = NULL;
+    draw_text(&b, s.path, &drawn, &db);
+    if (db_exec(db, "UPDATE job SET state = 'running'", &e) < 0 || db_exec(db, "UPDATE job SET state = 'ok'", &e) < 0)
+        fail_msg("%s", e.text);
+    store_close(db);
+    struct enumeration n = draw_text(&b, s.path, &drawn, &db);
+    assert_int_equal(n.new_jobs, 20);
+    assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE state = 'ok'"), 20);
+    store_close(db);
+    scratch_remove(&s);
+    built_free(&b);
 }
 
 int main(void)
@@ -318,6 +505,8 @@ int main(void)
         cmocka_unit_test(match__warning__counted_not_excluded),
         cmocka_unit_test(match__unbound_placeholder__excluded_with_a_reason),
         cmocka_unit_test(identity__order_labels_and_blocks__do_not_count),
+        cmocka_unit_test(distinct__what_makes_two_combinations_one_job__known),
+        cmocka_unit_test(plan__jobs_that_are_alike__told_without_looking),
         cmocka_unit_test(identity__values_types_command_and_environment__count),
         cmocka_unit_test(identity__label_in_command_or_derived_key__counts),
         cmocka_unit_test(identity__equal_combinations__one_job),
@@ -325,6 +514,9 @@ int main(void)
         cmocka_unit_test(enumerate__again_and_edited__only_what_is_new),
         cmocka_unit_test(enumerate__row_deleted_by_hand__new_again),
         cmocka_unit_test(enumerate__duplicates_and_exclusions__counted_and_kept),
+        cmocka_unit_test(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again),
+        cmocka_unit_test(enumerate_drawn__declared_order__the_first),
+        cmocka_unit_test(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

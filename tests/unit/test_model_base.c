@@ -1,7 +1,7 @@
 /* space/model_base: what a base counts, and which candidate it is. */
 #include "model_search_fixture.h"
 
-#include "space/model_base.h"
+#include "models/base.h"
 
 static void make__zhen_base__parameters_and_flops(void **state)
 {
@@ -75,9 +75,9 @@ static int64_t rank_of(const char *text)
     return found ? (int64_t)rank : -1;
 }
 
-#define SMALL_SPACE \
-    "[model_space]\nmixers = [\"DOT\", \"LINEAR\"]\nmixers_per_layer = 2\nnum_zhen_layers = [1, 2]\n" \
-    "num_features = [4, 8]\nemb_dim = 2\noutput_per_emb = 2\n[model_space.base]\nnum_features = 8\nemb_dim = 2\n" \
+#define SMALL_SPACE                                                                                                    \
+    "[model_space]\nmixers = [\"DOT\", \"LINEAR\"]\nmixers_per_layer = 2\nnum_zhen_layers = [1, 2]\n"                  \
+    "num_features = [4, 8]\nemb_dim = 2\noutput_per_emb = 2\n[model_space.base]\nnum_features = 8\nemb_dim = 2\n"      \
     "output_per_emb = 2\n"
 
 /* Of 2 × (3 + 9) candidates, one layer before two; a layer is DOT DOT, DOT LINEAR or LINEAR LINEAR. */
@@ -87,9 +87,9 @@ static void find__in_any_order__rank(void **state)
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 1\ntokens = [[\"DOT\", \"DOT\"]]\n"), 12);
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 1\ntokens = [\"LINEAR\", \"DOT\"]\n"), 13);
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 2\ntokens = [\"LINEAR\", \"DOT\"]\n"), 12 + 3 + 4);
-    assert_int_equal(
-        rank_of(SMALL_SPACE "num_zhen_layers = 2\ntokens = [[\"LINEAR\", \"LINEAR\"], [\"LINEAR\", \"DOT\"]]\n"),
-        12 + 3 + 7);
+    assert_int_equal(rank_of(SMALL_SPACE
+                             "num_zhen_layers = 2\ntokens = [[\"LINEAR\", \"LINEAR\"], [\"LINEAR\", \"DOT\"]]\n"),
+                     12 + 3 + 7);
 }
 
 static void find__outside_the_space__false(void **state)

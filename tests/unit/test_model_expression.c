@@ -3,22 +3,22 @@
 
 #include <stdlib.h>
 
-#include "space/model_expression.h"
+#include "models/expression.h"
 
 /* How many candidates the expression keeps; -1 with `e` filled. */
 static int64_t kept_by(const char *space, const char *where, struct error *e)
 {
     struct sweep *s = sweep_of(space);
     struct model_search *search = NULL;
-    struct model_tally tally = {0};
+    struct model_counts counts = {0};
     const struct model_search_options options = {.where = where};
     int rc = model_search_open(s, &options, &search, e);
     if (rc == 0)
-        rc = model_search_tally(search, &tally, e);
-    free(tally.kept_by_layers);
+        rc = model_search_count(search, &counts, e);
+    free(counts.kept_by_layers);
     model_search_free(search);
     sweep_free(s);
-    return rc < 0 ? -1 : (int64_t)tally.kept;
+    return rc < 0 ? -1 : (int64_t)counts.kept;
 }
 
 static void assert_kept(const char *space, const char *where, int64_t expected)
@@ -39,10 +39,10 @@ static void assert_refused(const char *space, const char *where, const char *mes
 }
 
 /* One layer: 6 candidates of 2, 3 of 1; two layers: 9 × … per size. */
-#define TWO_KINDS \
-    "[model_space]\nmixers = [\"DOT\", \"LINEAR\"]\ntotal_mixers = [2, 3]\nnum_zhen_layers = [1, 2]\n" \
-    "num_features = 512\nemb_dim = [160, 320]\noutput_per_emb = 50\n" \
-    "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\nrate = [0.5, 1.5]\nbias = [true, false]\n" \
+#define TWO_KINDS                                                                                                      \
+    "[model_space]\nmixers = [\"DOT\", \"LINEAR\"]\ntotal_mixers = [2, 3]\nnum_zhen_layers = [1, 2]\n"                 \
+    "num_features = 512\nemb_dim = [160, 320]\noutput_per_emb = 50\n"                                                  \
+    "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\nrate = [0.5, 1.5]\nbias = [true, false]\n"                 \
     "shape = [[1, 2], [3]]\n"
 
 /* Of layers: {2}: 3, {3}: 4, {1,1}: 4, {1,2} and {2,1}: 6 each. 23 stacks, times 2 × 2 × 2 × 2 × 2. */
@@ -103,8 +103,8 @@ static void flops__one_layer__as_by_hand(void **state)
     assert_kept(ZHEN_SPACE, "flops IS NULL OR flops <= 0", 0);
 }
 
-#define TWO_STACKS \
-    "[model_space.keys]\na = { multiset = [\"x\", \"y\"], total = 2 }\nb = { multiset = [\"z\"], layers = [1, 2], " \
+#define TWO_STACKS                                                                                                     \
+    "[model_space.keys]\na = { multiset = [\"x\", \"y\"], total = 2 }\nb = { multiset = [\"z\"], layers = [1, 2], "    \
     "per_layer = [1, 2], layers_key = \"depth\" }\n"
 
 static void generic__several_multisets__by_their_names(void **state)

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "model_space_fixture.h"
-#include "space/model_cursor.h"
-#include "space/model_filter.h"
+#include "models/cursor.h"
+#include "models/filter.h"
 
 /* Candidates within ±10 % of the base model, by number of layers: all of a million, all of 13.5 million. */
 static void filter__similar_parameters__known_numbers(void **state)
@@ -80,8 +80,7 @@ static void filter__three_presets_in_a_row__each_counts_what_it_removed(void **s
     while (model_filters_next(filters, 3, cursor, &c, NULL) > 0) {
         assert_int_equal(c->parts[KEY_TOKENS].stack.layers, 3);
         for (unsigned layer = 0; layer < 3; layer++)
-            assert_int_equal(c->parts[KEY_TOKENS].stack.counts[layer * 3],
-                             c->parts[KEY_TOKENS].stack.sizes[layer]);
+            assert_int_equal(c->parts[KEY_TOKENS].stack.counts[layer * 3], c->parts[KEY_TOKENS].stack.sizes[layer]);
         kept++;
     }
     assert_int_equal(filters[0].removed, 998738 - 107679);

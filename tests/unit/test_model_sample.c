@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "model_space_fixture.h"
-#include "space/model_cursor.h"
-#include "space/model_filter.h"
-#include "space/model_sample.h"
+#include "models/cursor.h"
+#include "models/filter.h"
+#include "models/sample.h"
 
 /* Twelve mixers in one to four layers, of three kinds (998,738: walked at once) or four (13,528,268: drawn
  * first). */
@@ -47,8 +47,7 @@ static void draw(struct fixture *f, const struct model_sample_request *request)
 static void draw_any(struct fixture *f, uint64_t seed, uint64_t skip, uint64_t take)
 {
     const struct model_stratum any = {.take = take, .skip = skip};
-    draw(f,
-         &(struct model_sample_request){.index = f->index, .seed = seed, .strata = &any, .stratum_count = 1});
+    draw(f, &(struct model_sample_request){.index = f->index, .seed = seed, .strata = &any, .stratum_count = 1});
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -73,8 +72,7 @@ static void draw__fixed_seed__fixed_ranks(void **state)
     static const struct {
         unsigned kinds;
         uint64_t ranks[5];
-    } cases[] = {{3, {457693, 547607, 355465, 349697, 405930}},
-                 {4, {2129734, 5797531, 3958575, 4758333, 621395}}};
+    } cases[] = {{3, {457693, 547607, 355465, 349697, 405930}}, {4, {2129734, 5797531, 3958575, 4758333, 621395}}};
     for (size_t i = 0; i < 2; i++) {
         struct fixture f;
         start(&f, cases[i].kinds);
@@ -175,8 +173,7 @@ static void draw__rare_in_a_large_space__walk_finds_the_rest(void **state)
                                       more = {.take = 50, .skip = 100};
     struct fixture f;
     struct model_filter uniform;
-    struct model_sample_request request = {
-        .seed = 5, .filters = &uniform, .filter_count = 1, .stratum_count = 1};
+    struct model_sample_request request = {.seed = 5, .filters = &uniform, .filter_count = 1, .stratum_count = 1};
     uint64_t ranks[150];
     start(&f, 4);
     request.index = f.index;
@@ -229,8 +226,8 @@ static void draw__many_seeds__each_candidate_equally_often(void **state)
     double chi = 0;
     start(&f, 3);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        draw(&f, &(struct model_sample_request){
-                     .index = f.index, .seed = seed, .strata = &one_layer, .stratum_count = 1});
+        draw(&f,
+             &(struct model_sample_request){.index = f.index, .seed = seed, .strata = &one_layer, .stratum_count = 1});
         assert_int_equal(f.sample.count, TAKE);
         for (size_t i = 0; i < TAKE; i++)
             hits[f.sample.ranks[i]]++;
@@ -276,8 +273,7 @@ static void draw__later_stratum__gets_exactly_what_is_left(void **state)
     struct fixture f;
     uint64_t sum = 0;
     start(&f, 3);
-    draw(&f,
-         &(struct model_sample_request){.index = f.index, .seed = 3, .strata = strata, .stratum_count = 2});
+    draw(&f, &(struct model_sample_request){.index = f.index, .seed = 3, .strata = strata, .stratum_count = 2});
     assert_int_equal(f.sample.taken[0], 90);
     assert_int_equal(f.sample.taken[1], 1);
     for (size_t i = 0; i < 91; i++)
@@ -293,8 +289,7 @@ static void draw__own_filter_of_a_stratum__only_there(void **state)
     struct model_filter dot;
     start(&f, 3);
     assert_int_equal(model_filter_uniform_mixer(&f.space, KEY_TOKENS, "DOT", &dot, NULL), 0);
-    const struct model_stratum strata[] = {{.take = UINT64_MAX, .filters = &dot, .filter_count = 1},
-                                           {.take = 7}};
+    const struct model_stratum strata[] = {{.take = UINT64_MAX, .filters = &dot, .filter_count = 1}, {.take = 7}};
     draw(&f, &(struct model_sample_request){.index = f.index, .strata = strata, .stratum_count = 2});
     assert_int_equal(f.sample.taken[0], 1 + 11 + 55 + 165);
     assert_int_equal(f.sample.taken[1], 7);
@@ -311,8 +306,7 @@ static int fails(const struct model_filter *f, const struct model_candidate *c, 
 static void draw__unknown_value_or_failing_filter__error_and_nothing_drawn(void **state)
 {
     (void)state;
-    static const struct model_stratum five = {.key = "num_zhen_layers", .literal = "5", .take = 1},
-                                      any = {.take = 1};
+    static const struct model_stratum five = {.key = "num_zhen_layers", .literal = "5", .take = 1}, any = {.take = 1};
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
         struct fixture f;
         struct model_filter broken = {.name = "where", .accepts = fails};
@@ -321,8 +315,11 @@ static void draw__unknown_value_or_failing_filter__error_and_nothing_drawn(void 
         struct model_sample_request request = {.index = f.index, .strata = &five, .stratum_count = 1};
         assert_int_equal(model_sample_draw(&request, &f.sample, &e), -1);
         assert_string_equal(e.text, "num_zhen_layers has no value 5");
-        request = (struct model_sample_request){
-            .index = f.index, .strata = &any, .stratum_count = 1, .filters = &broken, .filter_count = 1};
+        request = (struct model_sample_request){.index = f.index,
+                                                .strata = &any,
+                                                .stratum_count = 1,
+                                                .filters = &broken,
+                                                .filter_count = 1};
         assert_int_equal(model_sample_draw(&request, &f.sample, &e), -1);
         assert_string_equal(e.text, "division by zero");
         assert_null(f.sample.ranks);

@@ -3,13 +3,14 @@
 
 #include <stdlib.h>
 
-#include "space/model_section.h"
+#include "models/section.h"
 #include "util/clock.h"
 #include "util/hash.h"
 
-#define RECIPE \
-    "[model_space]\nseed = 1\ninclude_base = true\n" ZHEN_KINDS("\"DOT\", \"LINEAR\", \"ATTENTION\"") ZHEN_BASE SIMILAR \
-    "[[model_space.sample]]\ntake = 100\n[[model_space.sample]]\ntake = 20\neach = { num_zhen_layers = [1, 2, 3] }\n"
+#define RECIPE                                                                                                         \
+    "[model_space]\nseed = 1\ninclude_base = true\n" ZHEN_KINDS("\"DOT\", \"LINEAR\", \"ATTENTION\"")                  \
+        ZHEN_BASE SIMILAR "[[model_space.sample]]\ntake = 100\n[[model_space.sample]]\ntake = 20\neach = { "           \
+                          "num_zhen_layers = [1, 2, 3] }\n"
 
 /* Everything that is handed out. */
 struct gathered {
@@ -95,22 +96,23 @@ static void open__spaces_of_the_original__known_counts_in_microseconds(void **st
     }
 }
 
-static void tally__similar_models__known_numbers_and_what_was_removed(void **state)
+static void count__similar_models__known_numbers_and_what_was_removed(void **state)
 {
     (void)state;
-    struct sweep *s = sweep_of(ZHEN_SPACE ZHEN_BASE SIMILAR
-                               "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 3\n"
-                               "[[model_space.filter]]\nname = \"few attentions\"\nwhere = \"mixers('ATTENTION') < 3\"\n");
+    struct sweep *s =
+        sweep_of(ZHEN_SPACE ZHEN_BASE SIMILAR
+                 "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 3\n"
+                 "[[model_space.filter]]\nname = \"few attentions\"\nwhere = \"mixers('ATTENTION') < 3\"\n");
     struct model_search *search = search_of(s, NULL);
-    struct model_tally tally = {0};
-    assert_int_equal(model_search_tally(search, &tally, NULL), 0);
+    struct model_counts counts = {0};
+    assert_int_equal(model_search_count(search, &counts, NULL), 0);
     assert_int_equal(search->filters[0].removed, 998738 - 96063);
     assert_int_equal(search->filters[1].removed, 96063 - 15060);
-    assert_int_equal(search->filters[2].removed, 15060 - tally.kept);
+    assert_int_equal(search->filters[2].removed, 15060 - counts.kept);
     assert_string_equal(search->filters[2].name, "few attentions");
-    assert_int_equal(tally.kept_by_layers[3], tally.kept);
-    assert_true(tally.kept > 0);
-    free(tally.kept_by_layers);
+    assert_int_equal(counts.kept_by_layers[3], counts.kept);
+    assert_true(counts.kept > 0);
+    free(counts.kept_by_layers);
     model_search_free(search);
     sweep_free(s);
 }
@@ -228,9 +230,10 @@ static void each__strata_of_every_value__as_many_of_each(void **state)
 {
     (void)state;
     struct gathered g = {0};
-    assert_handed(ZHEN_SPACE "[[model_space.sample]]\ntake = 30\neach = \"layer_count\"\n"
-                             "[[model_space.sample]]\ntake = 5\neach = { num_zhen_layers = 1 }\nwhere = \"mixers('DOT') "
-                             "= 0\"\n",
+    assert_handed(ZHEN_SPACE
+                  "[[model_space.sample]]\ntake = 30\neach = \"layer_count\"\n"
+                  "[[model_space.sample]]\ntake = 5\neach = { num_zhen_layers = 1 }\nwhere = \"mixers('DOT') "
+                  "= 0\"\n",
                   NULL, &g);
     assert_int_equal(g.count, 125);
     assert_int_equal(g.by_layers[1], 35);
@@ -301,7 +304,8 @@ static void open__bad_space__refused_with_place(void **state)
          "s.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits"},
         {"[model_space.keys]\na = { from = 1, to = 9000000000000000000 }\nb = [1, 2, 3]\n",
          "s.toml:1:1: [model_space]: more candidates than 64 bits can count"},
-        {"[model_space]\nmixers = [\"DOT\"]\ntotal_mixers = 12\nnum_zhen_layers = 1\nnum_features = 9000000000000000000\n"
+        {"[model_space]\nmixers = [\"DOT\"]\ntotal_mixers = 12\nnum_zhen_layers = 1\nnum_features = "
+         "9000000000000000000\n"
          "emb_dim = 160\noutput_per_emb = 50\n",
          "s.toml:1:1: [model_space]: the largest model may have more parameters than 64 bits can count"},
         {"[model_space]\nmixers = [\"MAGIC\"]\ntotal_mixers = 12\nnum_zhen_layers = 1\n" ZHEN_SIZES,
@@ -332,23 +336,24 @@ static void open__bad_space__refused_with_place(void **state)
 
 static void count_calls(void *context, uint64_t looked_at)
 {
-    uint64_t *told = context;
-    assert_true(looked_at > told[0]);
-    told[0] = looked_at;
-    told[1]++;
+    uint64_t *reported = context;
+    assert_true(looked_at > reported[0]);
+    reported[0] = looked_at;
+    reported[1]++;
 }
 
-static void each__long_walk__progress_told(void **state)
+static void each__long_walk__progress_reported(void **state)
 {
     (void)state;
-    uint64_t told[2] = {0, 0};
-    const struct model_search_options options = {
-        .where = "a <= 455", .progress = count_calls, .progress_context = told};
+    uint64_t reported[2] = {0, 0};
+    const struct model_search_options options = {.where = "a <= 455",
+                                                 .progress = count_calls,
+                                                 .progress_context = reported};
     struct gathered g = {0};
     assert_handed("[model_space.keys]\na = { from = 1, to = 2100000 }\n", &options, &g);
     assert_int_equal(g.count, 455);
-    assert_int_equal(told[1], 2100000 >> 20);
-    assert_int_equal(told[0], told[1] << 20);
+    assert_int_equal(reported[1], 2100000 >> 20);
+    assert_int_equal(reported[0], reported[1] << 20);
     buffer_free(&g.text);
 }
 
@@ -393,9 +398,9 @@ static bool values_equal(const struct section *a, const struct section *b)
 static void fill__models__as_read_from_their_text(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        RECIPE, "[model_space.keys]\na = [1.5, 2, \"x\", [1, \"y\"], { z = 1 }]\nyes = [true, false]\n"
-                "b = { multiset = [\"p\", \"q\"], total = [1, 2] }\n\"c.d\" = { from = 1, to = 2 }\n"};
+    static const char *const texts[] =
+        {RECIPE, "[model_space.keys]\na = [1.5, 2, \"x\", [1, \"y\"], { z = 1 }]\nyes = [true, false]\n"
+                 "b = { multiset = [\"p\", \"q\"], total = [1, 2] }\n\"c.d\" = { from = 1, to = 2 }\n"};
     for (size_t i = 0; i < 2; i++) {
         struct sweep *s = sweep_of(texts[i]);
         struct model_search *search = search_of(s, NULL);
@@ -455,7 +460,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open__spaces_of_the_original__known_counts_in_microseconds),
-        cmocka_unit_test(tally__similar_models__known_numbers_and_what_was_removed),
+        cmocka_unit_test(count__similar_models__known_numbers_and_what_was_removed),
         cmocka_unit_test(each__recipe_of_the_original__base_and_140_similar_models),
         cmocka_unit_test(each__same_seed__same_models),
         cmocka_unit_test(open__no_seed_of_its_own__that_of_the_sweep),
@@ -465,7 +470,7 @@ int main(void)
         cmocka_unit_test(each__nothing_left__which_filter_and_how_many),
         cmocka_unit_test(each__taker_fails__its_error),
         cmocka_unit_test(open__bad_space__refused_with_place),
-        cmocka_unit_test(each__long_walk__progress_told),
+        cmocka_unit_test(each__long_walk__progress_reported),
         cmocka_unit_test(list_values__keys_with_lists__named),
         cmocka_unit_test(fill__models__as_read_from_their_text),
         cmocka_unit_test(fill__other_models__other_hash),

@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "config/sweep_reader.h"
 #include "model_space_fixture.h"
+#include "models/cursor.h"
+#include "models/toml.h"
 #include "predict/dhen.h"
-#include "space/model_cursor.h"
-#include "space/model_toml.h"
+#include "sweep_file/reader.h"
 #include "util/rng.h"
 
 static void count__twelve_mixers__known_numbers(void **state)
@@ -29,8 +29,7 @@ static void count__twelve_mixers__known_numbers(void **state)
         struct model_index *index = index_of(&space);
         assert_int_equal(index->count, cases[i].total);
         for (unsigned layers = 1; layers <= 4; layers++)
-            assert_int_equal(model_index_count_layers(index, KEY_TOKENS, layers),
-                             cases[i].per_layers[layers - 1]);
+            assert_int_equal(model_index_count_layers(index, KEY_TOKENS, layers), cases[i].per_layers[layers - 1]);
         model_index_free(index);
     }
 }
@@ -99,8 +98,7 @@ static void next__sizes_around_the_stack__incremental_count_equals_full_count(vo
         uint64_t rank = 0;
         while ((c = model_cursor_next(cursor)) != NULL) {
             struct model_part parts[KEY_COUNT];
-            struct model_candidate straight = {.space = &(struct model_space){keys, KEY_COUNT, NULL},
-                                               .parts = parts};
+            struct model_candidate straight = {.space = &(struct model_space){keys, KEY_COUNT, NULL}, .parts = parts};
             for (int k = 0; k < KEY_COUNT; k++)
                 parts[(k + order) % KEY_COUNT] = c->parts[k];
             assert_int_equal(c->parameters, count_from_scratch(&straight, false, dhen.separate_weights));
@@ -298,14 +296,13 @@ static void axis_find__ranges_lists_texts__position_or_count(void **state)
 static void toml__dhen_candidate__block_as_written_by_hand(void **state)
 {
     (void)state;
-    static const char expected[] =
-        "[[model]]\n"
-        "num_features = 512\n"
-        "emb_dim = 160\n"
-        "output_per_emb = 50\n"
-        "num_zhen_layers = 2\n"
-        "tokens = [[\"DOT\"], [\"DOT\", \"DOT\", \"LINEAR\", \"LINEAR\", \"LINEAR\", "
-        "\"LINEAR\", \"LINEAR\", \"LINEAR\", \"LINEAR\", \"ATTENTION\", \"ATTENTION\"]]\n";
+    static const char expected[] = "[[model]]\n"
+                                   "num_features = 512\n"
+                                   "emb_dim = 160\n"
+                                   "output_per_emb = 50\n"
+                                   "num_zhen_layers = 2\n"
+                                   "tokens = [[\"DOT\"], [\"DOT\", \"DOT\", \"LINEAR\", \"LINEAR\", \"LINEAR\", "
+                                   "\"LINEAR\", \"LINEAR\", \"LINEAR\", \"LINEAR\", \"ATTENTION\", \"ATTENTION\"]]\n";
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_index *index = index_of(&space);
@@ -402,8 +399,7 @@ static const char *const texts_twice[] = {"\"a\"", "\"a\""};
 static const char *const strange_kinds[] = {"DOT", "LINEAR", "MAGIC"};
 static const char *const kinds_twice[] = {"DOT", "LINEAR", "DOT"};
 static const struct model_dhen without_width = {"num_features", "width", "output_per_emb", "tokens", false, false};
-static const struct model_dhen axis_as_tokens = {"num_features", "emb_dim", "output_per_emb", "emb_dim",
-                                                 false, false};
+static const struct model_dhen axis_as_tokens = {"num_features", "emb_dim", "output_per_emb", "emb_dim", false, false};
 
 static void spoil_no_keys(struct model_key *keys, struct model_space *space)
 {
@@ -516,8 +512,7 @@ static void spoil_product(struct model_key *keys, struct model_space *space)
 {
     (void)space;
     static const unsigned layers[] = {39};
-    keys[KEY_TOKENS].stack.rules =
-        (struct layer_rules){.kinds = 3, .layers = {layers, 1}, .sizes = {one_element, 1}};
+    keys[KEY_TOKENS].stack.rules = (struct layer_rules){.kinds = 3, .layers = {layers, 1}, .sizes = {one_element, 1}};
     keys[KEY_OUTPUT].axis = (struct model_axis){10, NULL, NULL, 1, 1};
 }
 

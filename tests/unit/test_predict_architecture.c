@@ -25,8 +25,7 @@ static void assert_total(const char *name, double counted, double published)
         fail_msg("%s: counted %.0f, published %.0f", name, counted, published);
 }
 
-static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab,
-                               int64_t positions)
+static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab, int64_t positions)
 {
     struct architecture a = architecture_of(ARCHITECTURE_GPT);
     a.layers = layers;
@@ -117,6 +116,115 @@ static void architecture_count__heads_wider_than_hidden__palm(void **state)
     struct architecture a = llama(&palm);
     a.head_dim = 256;
     assert_true(fabs(count(a, 1).total / palm.total - 1) < 1e-4);
+}
+
+/* Numbers of elements of the published checkpoints: norms of queries and keys, experts, latent attention. DeepSeek-V3's
+ * is without its MTP layer and the routers' correction biases, which are buffers. */
+static void architecture_count__qwen3_and_deepseek__published_totals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct architecture a;
+        double total;
+    } models[] = {
+        {"qwen3-8b",
+         {.layers = 36,
+          .hidden = 4096,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .ffn = 12288,
+          .vocab = 151936,
+          .qk_norm = true},
+         8190735360},
+        {"qwen3-32b",
+         {.layers = 64,
+          .hidden = 5120,
+          .heads = 64,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .ffn = 25600,
+          .vocab = 151936,
+          .qk_norm = true},
+         32762123264},
+        {"qwen3-30b-a3b",
+         {.layers = 48,
+          .hidden = 2048,
+          .heads = 32,
+          .kv_heads = 4,
+          .head_dim = 128,
+          .ffn = 6144,
+          .vocab = 151936,
+          .qk_norm = true,
+          .experts = 128,
+          .experts_per_token = 8,
+          .expert_ffn = 768},
+         30532122624},
+        {"qwen3-235b-a22b",
+         {.layers = 94,
+          .hidden = 4096,
+          .heads = 64,
+          .kv_heads = 4,
+          .head_dim = 128,
+          .ffn = 12288,
+          .vocab = 151936,
+          .qk_norm = true,
+          .experts = 128,
+          .experts_per_token = 8,
+          .expert_ffn = 1536},
+         235093634560},
+        {"llama-3.1-405b",
+         {.layers = 126, .hidden = 16384, .heads = 128, .kv_heads = 8, .ffn = 53248, .vocab = 128256},
+         405853388800},
+        {"deepseek-v2-lite",
+         {.layers = 27,
+          .hidden = 2048,
+          .heads = 16,
+          .head_dim = 128,
+          .ffn = 10944,
+          .vocab = 102400,
+          .experts = 64,
+          .experts_per_token = 6,
+          .expert_ffn = 1408,
+          .shared_ffn = 2816,
+          .dense_layers = 1,
+          .kv_lora_rank = 512,
+          .qk_rope_dim = 64},
+         15706484224},
+        {"deepseek-v3",
+         {.layers = 61,
+          .hidden = 7168,
+          .heads = 128,
+          .head_dim = 128,
+          .ffn = 18432,
+          .vocab = 129280,
+          .experts = 256,
+          .experts_per_token = 8,
+          .expert_ffn = 2048,
+          .shared_ffn = 2048,
+          .dense_layers = 3,
+          .q_lora_rank = 1536,
+          .kv_lora_rank = 512,
+          .qk_rope_dim = 64},
+         671026404352},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct architecture a = models[i].a;
+        a.family = ARCHITECTURE_LLAMA;
+        a.rms_norm = a.gated_mlp = true;
+        assert_total(models[i].name, count(a, 1).total, models[i].total);
+    }
+}
+
+static void architecture_complete__latent_keys_without_a_rank__refused(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    struct architecture a = gpt(2, 128, 4, 1000, 0);
+    a.q_lora_rank = 16;
+    assert_int_equal(architecture_complete(&a, &e), -1);
+    assert_non_null(strstr(e.text, "want kv_lora_rank"));
 }
 
 /* Mixtral 8x7B: 46.7 billion, of which a token passes 12.9 billion. */
@@ -282,6 +390,18 @@ static void architecture_complete__absurd_numbers__refused_untouched(void **stat
     a.experts_per_token = 3;
     refused(a, "experts_per_token");
     a = good;
+    a.window_layers = 1;
+    refused(a, "window_layers wants sliding_window");
+    a.window = 8;
+    a.window_layers = 3;
+    refused(a, "window_layers = 3 is more than layers = 2");
+    a = good;
+    a.router_bias = true;
+    refused(a, "router_bias wants experts");
+    a = good;
+    a.shared_gate = true;
+    refused(a, "shared_gate wants shared_ffn");
+    a = good;
     a.layers = INT64_MAX;
     a.ffn = INT64_MIN;
     refused(a, "layers");
@@ -321,6 +441,8 @@ int main(void)
         cmocka_unit_test(architecture_count__gpt2_family__published_totals),
         cmocka_unit_test(architecture_count__gpt3__within_a_thousandth),
         cmocka_unit_test(architecture_count__llama_family__published_totals),
+        cmocka_unit_test(architecture_count__qwen3_and_deepseek__published_totals),
+        cmocka_unit_test(architecture_complete__latent_keys_without_a_rank__refused),
         cmocka_unit_test(architecture_count__bias_on_qkv_alone__published_total),
         cmocka_unit_test(architecture_count__heads_wider_than_hidden__palm),
         cmocka_unit_test(architecture_count__mixture_of_experts__total_and_active),

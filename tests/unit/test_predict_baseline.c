@@ -94,8 +94,7 @@ static void model_states_estimate__t5_3b__page_of_the_documentation(void **state
                  {3, OFFLOAD_OPTIMIZER, true, 63.72, 0.78},   {3, OFFLOAD_OPTIMIZER, false, 127.45, 0.78},
                  {3, OFFLOAD_NONE, true, 1.43, 6.09},         {3, OFFLOAD_NONE, false, 127.45, 6.09}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct model_states_input input = {2851e6,          32e6, 1, 8, cases[i].zero, cases[i].offload,
-                                                 cases[i].sharded};
+        const struct model_states_input input = {2851e6, 32e6, 1, 8, cases[i].zero, cases[i].offload, cases[i].sharded};
         struct model_states s;
         struct error e = ERROR_INIT;
         assert_int_equal(model_states_estimate(&input, &s, &e), 0);
@@ -108,8 +107,7 @@ static void model_states_estimate__t5_3b__page_of_the_documentation(void **state
 static void model_states_estimate__t5_large__cases_of_the_documentation(void **state)
 {
     (void)state;
-    static const double mib[] = {
-        [OFFLOAD_NONE] = 3291, [OFFLOAD_OPTIMIZER] = 477, [OFFLOAD_PARAMETERS] = 125};
+    static const double mib[] = {[OFFLOAD_NONE] = 3291, [OFFLOAD_OPTIMIZER] = 477, [OFFLOAD_PARAMETERS] = 125};
     for (int offload = OFFLOAD_NONE; offload <= OFFLOAD_PARAMETERS; offload++) {
         const struct model_states_input input = {737.67e6, 32.90e6, 1, 4, 3, (enum offload)offload, true};
         struct model_states s;
@@ -122,10 +120,12 @@ static void model_states_estimate__t5_large__cases_of_the_documentation(void **s
 static void model_states_estimate__senseless__refused(void **state)
 {
     (void)state;
-    const struct model_states_input cases[] = {
-        {0, 1, 1, 8, 2, OFFLOAD_NONE, false},         {NAN, 1, 1, 8, 2, OFFLOAD_NONE, false},
-        {1e9, 1, 0, 8, 2, OFFLOAD_NONE, false},       {1e9, 1, 1, 8, 1, OFFLOAD_NONE, false},
-        {1e9, 1, 1, 8, 2, OFFLOAD_PARAMETERS, false}, {1e30, 1, 1, 8, 2, OFFLOAD_NONE, false}};
+    const struct model_states_input cases[] = {{0, 1, 1, 8, 2, OFFLOAD_NONE, false},
+                                               {NAN, 1, 1, 8, 2, OFFLOAD_NONE, false},
+                                               {1e9, 1, 0, 8, 2, OFFLOAD_NONE, false},
+                                               {1e9, 1, 1, 8, 1, OFFLOAD_NONE, false},
+                                               {1e9, 1, 1, 8, 2, OFFLOAD_PARAMETERS, false},
+                                               {1e30, 1, 1, 8, 2, OFFLOAD_NONE, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct model_states s = {42, 42};
         struct error e = ERROR_INIT;

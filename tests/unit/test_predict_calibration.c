@@ -19,8 +19,8 @@
 
 #define DRAWS 40 /* of runs that are known, each from a stream of its own */
 
-static struct calibration calibrated(const struct calibration_prior *prior, const struct observation *o,
-                                     size_t count, bool *broken)
+static struct calibration calibrated(const struct calibration_prior *prior, const struct observation *o, size_t count,
+                                     bool *broken)
 {
     struct calibration c;
     struct error e = ERROR_INIT;
@@ -31,8 +31,12 @@ static struct calibration calibrated(const struct calibration_prior *prior, cons
 
 static struct calibration_prior two_terms(double spread)
 {
-    return (struct calibration_prior){
-        .terms = 2, .weights = {1, 2}, .noise = 0.05, .spread = spread, .sigma = 0.3, .broken_ratio = 2};
+    return (struct calibration_prior){.terms = 2,
+                                      .weights = {1, 2},
+                                      .noise = 0.05,
+                                      .spread = spread,
+                                      .sigma = 0.3,
+                                      .broken_ratio = 2};
 }
 
 static struct observation measured(double x0, double x1, double y)
@@ -72,8 +76,7 @@ static void calibrate__exact_measurements__true_weights(void **state)
 static void calibrate__one_term__closed_form_of_the_ridge(void **state)
 {
     (void)state;
-    const struct calibration_prior prior = {
-        .terms = 1, .weights = {2}, .noise = 0.1, .spread = 0.2, .sigma = 0.3};
+    const struct calibration_prior prior = {.terms = 1, .weights = {2}, .noise = 0.1, .spread = 0.2, .sigma = 0.3};
     const struct observation o[] = {measured(1, 0, 2.4), measured(2, 0, 5), measured(3, 0, 6.6)};
     double z = 0, zz = 0, lambda = 0.25;
     for (size_t i = 0; i < 3; i++) {
@@ -91,8 +94,7 @@ static void calibrate__negative_solution__held_at_zero(void **state)
     (void)state;
     struct calibration_prior prior = two_terms(1000);
     prior.broken_ratio = 0;
-    const struct observation o[] = {measured(1, 1, 1), measured(2, 1, 3), measured(3, 1, 5),
-                                    measured(4, 1, 7)};
+    const struct observation o[] = {measured(1, 1, 1), measured(2, 1, 3), measured(3, 1, 5), measured(4, 1, 7)};
     struct calibration c = calibrated(&prior, o, 4, NULL);
     assert_true(c.weights[1] == 0 && fabs(c.weights[0] - 1.3322) < 1e-3);
 }
@@ -111,8 +113,8 @@ static void calibrate__run_three_times_as_slow__reported_and_left_out(void **sta
     (void)state;
     const struct calibration_prior prior = two_terms(1);
     bool broken[5];
-    const struct observation o[] = {measured(1, 1, 3.1), measured(2, 1, 4.1), measured(1, 2, 15),
-                                    measured(3, 1, 5.2), measured(4, 2, 8.1)};
+    const struct observation o[] = {measured(1, 1, 3.1), measured(2, 1, 4.1), measured(1, 2, 15), measured(3, 1, 5.2),
+                                    measured(4, 2, 8.1)};
     struct observation without[4] = {o[0], o[1], o[3], o[4]};
     struct calibration c = calibrated(&prior, o, 5, broken);
     struct calibration expected = calibrated(&prior, without, 4, NULL);
@@ -126,8 +128,7 @@ static void calibrate__all_runs_three_times_as_slow__none_is_broken(void **state
 {
     (void)state;
     const struct calibration_prior prior = two_terms(1);
-    const struct observation o[] = {measured(1, 1, 9), measured(2, 1, 12), measured(1, 2, 15),
-                                    measured(3, 1, 15)};
+    const struct observation o[] = {measured(1, 1, 9), measured(2, 1, 12), measured(1, 2, 15), measured(3, 1, 15)};
     struct calibration c = calibrated(&prior, o, 4, NULL);
     assert_int_equal(c.broken, 0);
     assert_true(c.weights[0] > 2.5 && c.weights[1] > 5);
@@ -140,12 +141,10 @@ static void calibrate__out_of_memory__censored_from_below(void **state)
     (void)state;
     struct calibration_prior prior = two_terms(0.5);
     prior.broken_ratio = 0;
-    struct observation o[] = {measured(10, 5, 20), measured(12, 5, 22), measured(20, 1, 22),
-                              measured(2, 29, 80)};
+    struct observation o[] = {measured(10, 5, 20), measured(12, 5, 22), measured(20, 1, 22), measured(2, 29, 80)};
     o[3].kind = OBSERVATION_AT_LEAST;
     struct calibration before = calibrated(&prior, o, 3, NULL), after = calibrated(&prior, o, 4, NULL);
-    double x = 2 * before.weights[0] + 29 * before.weights[1],
-           y = 2 * after.weights[0] + 29 * after.weights[1];
+    double x = 2 * before.weights[0] + 29 * before.weights[1], y = 2 * after.weights[0] + 29 * after.weights[1];
     assert_true(x < 61 && y > 70);
     assert_int_equal(after.censored, 1);
     o[3].y = 50;
@@ -159,8 +158,7 @@ static void calibrate__fitted_without_a_number__censored_from_above(void **state
     (void)state;
     struct calibration_prior prior = two_terms(0.5);
     prior.broken_ratio = 0;
-    struct observation o[] = {measured(10, 5, 20), measured(12, 5, 22), measured(20, 1, 22),
-                              measured(2, 29, 50)};
+    struct observation o[] = {measured(10, 5, 20), measured(12, 5, 22), measured(20, 1, 22), measured(2, 29, 50)};
     o[3].kind = OBSERVATION_AT_MOST;
     struct calibration c = calibrated(&prior, o, 4, NULL);
     assert_int_equal(c.censored, 1);
@@ -253,8 +251,8 @@ static double mean_error(const struct observation *all, const size_t *numbers, s
 }
 
 /* Mean over draws of the error on the rest, once `known` runs drawn at random are known. */
-static double few_shot_error(const struct calibration_prior *prior, const struct observation *all,
-                             size_t count, size_t known, bool inverse)
+static double few_shot_error(const struct calibration_prior *prior, const struct observation *all, size_t count,
+                             size_t known, bool inverse)
 {
     size_t *numbers = xcalloc(count, sizeof *numbers);
     struct observation *drawn = xcalloc(known + 1, sizeof *drawn);
@@ -304,8 +302,8 @@ static void calibrate__ultrascale_memory__error_after_runs(void **state)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         double error = few_shot_error(&prior, all, count, known[i], false);
         double from_wrong = few_shot_error(&wrong, all, count, known[i], false);
-        print_message("memory after %2zu runs: mean error %.2f %%; from weights a third too low %.2f %%\n",
-                      known[i], 100 * error, 100 * from_wrong);
+        print_message("memory after %2zu runs: mean error %.2f %%; from weights a third too low %.2f %%\n", known[i],
+                      100 * error, 100 * from_wrong);
         assert_true(error <= (known[i] == 20 ? 0.08 : 0.10));
         assert_true(known[i] < 20 || from_wrong <= 0.10);
     }
@@ -371,8 +369,8 @@ static struct calibration_prior from_other_clusters(const struct mpt_table *m, i
 }
 
 /* Runs that the tool would report as broken are left out of `kept`; returns how many are kept. */
-static size_t without_broken(const struct calibration_prior *prior, const struct observation *all,
-                             size_t count, struct observation *kept)
+static size_t without_broken(const struct calibration_prior *prior, const struct observation *all, size_t count,
+                             struct observation *kept)
 {
     bool *broken = xcalloc(count, sizeof *broken);
     size_t n = 0;
@@ -402,13 +400,12 @@ static void calibrate__mpt_throughput__error_across_clusters(void **state)
         struct calibration_prior prior = from_other_clusters(&m, c, 1), off = from_other_clusters(&m, c, 2);
         struct observation *kept = xcalloc(m.count[c], sizeof *kept);
         size_t kept_count = without_broken(&prior, m.runs[c], m.count[c], kept);
-        print_message("%s: %zu runs, %zu broken\n", mpt_cluster_names[c], m.count[c],
-                      m.count[c] - kept_count);
+        print_message("%s: %zu runs, %zu broken\n", mpt_cluster_names[c], m.count[c], m.count[c] - kept_count);
         for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
             double all = few_shot_error(&prior, m.runs[c], m.count[c], known[i], true);
             double error = few_shot_error(&prior, kept, kept_count, known[i], true);
-            print_message("  after %2zu runs: mean error %.1f %%, with broken ones %.1f %%\n", known[i],
-                          100 * error, 100 * all);
+            print_message("  after %2zu runs: mean error %.1f %%, with broken ones %.1f %%\n", known[i], 100 * error,
+                          100 * all);
             assert_true(known[i] > 0 || all <= 0.15);
             assert_true(known[i] < 12 || error <= 0.07);
         }
@@ -431,8 +428,7 @@ static void framework_find__fsdp__calibrated_on_the_table(void **state)
     const struct time_coefficients *row = &framework_find("fsdp")->time;
     for (size_t j = 0; j < TIME_TERM_COUNT; j++)
         if (fabs(row->weights[j] - all.weights[j]) > 2e-3 * all.weights[j])
-            fail_msg("%s: %.5g in the row, %.5g calibrated", time_term_names[j], row->weights[j],
-                     all.weights[j]);
+            fail_msg("%s: %.5g in the row, %.5g calibrated", time_term_names[j], row->weights[j], all.weights[j]);
     assert_true(row->calibrated && fabs(row->sigma - all.sigma) < 1e-3 && row->spread == all.spread);
     mpt_free(&m);
 }

@@ -70,16 +70,16 @@ static void flops_utilisation__selective_activation_paper__its_mfu(void **state)
                 {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct architecture a = gpt(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
-        struct training_plan plan = {
-            .micro_batches = (int64_t)rows[i].batch, .sequence = 2048, .recompute = RECOMPUTE_SELECTIVE};
+        struct training_plan plan = {.micro_batches = (int64_t)rows[i].batch,
+                                     .sequence = 2048,
+                                     .recompute = RECOMPUTE_SELECTIVE};
         struct step_flops f;
         struct error e = ERROR_INIT;
         double mfu, hfu;
         completed(&a, &plan);
         flops_per_step(&a, &plan, ATTENTION_FULL, &f);
         assert_int_equal(flops_utilisation(f.model, rows[i].seconds, rows[i].devices, 312e12, &mfu, &e), 0);
-        assert_int_equal(flops_utilisation(f.hardware, rows[i].seconds, rows[i].devices, 312e12, &hfu, &e),
-                         0);
+        assert_int_equal(flops_utilisation(f.hardware, rows[i].seconds, rows[i].devices, 312e12, &hfu, &e), 0);
         assert_close(mfu, rows[i].mfu, 0.005);
         assert_true(hfu > mfu && hfu < rows[i].hfu);
     }
@@ -132,6 +132,29 @@ static void flops_per_token__causal_convention__half_the_attention_of_decoders_a
 }
 
 /* A token passes two of eight experts and the router. */
+/* A window of half the sequence leaves three quarters of what a causal mask leaves, in the layers that have it. */
+static void flops_per_token__sliding_window__what_tokens_see(void **state)
+{
+    static const enum attention_convention seen[] = {ATTENTION_FULL, ATTENTION_CAUSAL};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct architecture plain = gpt(12, 768, 12, 50257), windowed = plain;
+        struct training_plan plan = {.micro_batch = 1, .sequence = 2048};
+        struct token_flops all, some, square;
+        windowed.window = 1024;
+        windowed.window_layers = 3;
+        completed(&plain, &plan);
+        completed(&windowed, &plan);
+        flops_per_token(&plain, &plan, seen[i], &all);
+        flops_per_token(&windowed, &plan, seen[i], &some);
+        assert_close(some.attention / all.attention, (9 + 3 * 0.75) / 12, 1e-12);
+        assert_close(some.matrices, all.matrices, 0);
+        flops_per_token(&windowed, &plan, ATTENTION_SQUARE, &square);
+        flops_per_token(&plain, &plan, ATTENTION_FULL, &all);
+        assert_close(square.attention, all.attention, 0);
+    }
+}
+
 static void flops_per_token__mixture_of_experts__active_weights_alone(void **state)
 {
     (void)state;
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(flops_utilisation__selective_activation_paper__its_mfu),
         cmocka_unit_test(flops_utilisation__palm__its_mfu),
         cmocka_unit_test(flops_per_token__causal_convention__half_the_attention_of_decoders_alone),
+        cmocka_unit_test(flops_per_token__sliding_window__what_tokens_see),
         cmocka_unit_test(flops_per_token__mixture_of_experts__active_weights_alone),
         cmocka_unit_test(flops_utilisation__senseless_arguments__refused),
         cmocka_unit_test(flops_per_step__mpt_table__its_mfu),

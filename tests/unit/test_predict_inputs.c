@@ -123,8 +123,8 @@ static void inputs_decode__flags_of_two_bytes__fp32_without(void **state)
         double bf16, fp16; /* -1: not given */
         const char *precision;
         enum precision expected;
-    } cases[] = {{-1, -1, NULL, PRECISION_BF16}, {0, -1, NULL, PRECISION_FP32}, {-1, 0, NULL, PRECISION_FP32},
-                 {0, 0, NULL, PRECISION_FP32},   {1, 0, NULL, PRECISION_BF16},  {0, 1, NULL, PRECISION_BF16},
+    } cases[] = {{-1, -1, NULL, PRECISION_BF16}, {0, -1, NULL, PRECISION_FP32},  {-1, 0, NULL, PRECISION_FP32},
+                 {0, 0, NULL, PRECISION_FP32},   {1, 0, NULL, PRECISION_BF16},   {0, 1, NULL, PRECISION_BF16},
                  {0, 0, "bf16", PRECISION_BF16}, {1, -1, "fp32", PRECISION_FP32}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct input_value v[INPUT_COUNT] = {0};
@@ -211,6 +211,7 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
     struct input_value v[INPUT_COUNT];
     struct predictor *sure = create("megatron"), *unsure = create("deepspeed");
     fill_gpt(v);
+    set_text(v, "recompute", "none");
     double bytes = predict(sure, v)->memory.most.bytes;
     set_number(v, "device_memory", bytes / 0.85);
     assert_int_equal(predict(sure, v)->verdict, OOM_RISK);
@@ -220,15 +221,63 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
     bytes = predict(unsure, v)->memory.most.bytes;
     set_number(v, "device_memory", bytes / 0.79);
     assert_int_equal(predict(unsure, v)->verdict, OOM_FITS);
-    set_number(v, "device_memory", bytes / 1.05);
+    set_number(v, "device_memory", bytes / 1.40);
     assert_int_equal(predict(unsure, v)->verdict, OOM_RISK);
-    set_number(v, "device_memory", bytes / 1.10);
+    set_number(v, "device_memory", bytes / 1.48);
     assert_int_equal(predict(unsure, v)->verdict, OOM_CERTAIN);
     predictor_free(sure);
     predictor_free(unsure);
 }
 
-/* Megatron's coefficients were compared with GPT's runs, of which experts and T5 are none. */
+static double width_of(const struct prediction *p)
+{
+    return log(p->memory.high_bytes / p->memory.most.bytes);
+}
+
+/* As wide as nine of ten runs of Megatron's tests were off and what other frameworks add; wider with a feature that was
+ * compared, widest with one that was not, or for a framework that was not. */
+static void predictor_predict__evidence__as_wide_as_it_is(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *known = create("megatron"), *unknown = create("torch-ddp");
+    fill_gpt(v);
+    const struct prediction *p = predict(known, v);
+    double plain = width_of(p);
+    assert_true(p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && p->features == 0);
+    assert_true(plain > 0.2 && plain < 0.3);
+    p = predict(unknown, v);
+    assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY]);
+    set_number(v, "experts", 8);
+    p = predict(known, v);
+    assert_true(p->memory_calibrated && p->features == 1U << FEATURE_EXPERTS && width_of(p) >= plain);
+    set_text(v, "offload", "optimizer");
+    p = predict(known, v);
+    assert_true(!p->memory_calibrated && width_of(p) == UNCOMPARED_MEMORY);
+    predictor_free(known);
+    predictor_free(unknown);
+}
+
+/* A table that counts as never seen says nothing of its own framework. */
+static void evidence_widths_of__without_a_table__by_the_others(void **state)
+{
+    (void)state;
+    struct evidence_widths with, without;
+    bool compared;
+    evidence_widths_of("nanotron", NULL, &with);
+    evidence_widths_of("nanotron", "ultrascale-1B-8B.csv", &without);
+    (void)evidence_width(&with, QUANTITY_OF_MEMORY, 0, &compared);
+    assert_true(compared);
+    (void)evidence_width(&without, QUANTITY_OF_MEMORY, 0, &compared);
+    assert_false(compared);
+    struct buffer b = BUFFER_INIT;
+    evidence_describe("nanotron", QUANTITY_OF_MEMORY, 1U << FEATURE_OFFLOAD, &b);
+    assert_non_null(strstr(buffer_text(&b), "(ultrascale-1B-8B.csv)"));
+    assert_non_null(strstr(buffer_text(&b), "offload: memory was compared with no measurement in any framework"));
+    buffer_free(&b);
+}
+
+/* Verdicts of plans that a framework was not compared with are careful, whatever other frameworks' runs say. */
 static void predictor_predict__what_nobody_measured__uncalibrated_until_it_is(void **state)
 {
     (void)state;
@@ -243,11 +292,8 @@ static void predictor_predict__what_nobody_measured__uncalibrated_until_it_is(vo
     set_text(v, "device", "H100");
     assert_true(predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.12);
     set_number(v, "experts", 8);
-    assert_true(!predict(p, v)->memory_calibrated && predict(p, v)->memory.sigma == 0.30);
+    assert_true(predict(p, v)->memory.sigma == 0.30);
     set_number(v, "experts", 0);
-    set_text(v, "family", "t5");
-    assert_false(predict(p, v)->memory_calibrated);
-    set_text(v, "family", "gpt");
     set_text(v, "offload", "optimizer");
     assert_false(predict(p, v)->memory_calibrated);
     fit.from_prior = true;
@@ -272,7 +318,7 @@ static void predictor_set__coefficient_of_the_file__changes_what_is_predicted(vo
     fill_gpt(v);
     double before = predict(p, v)->memory.most.bytes;
     assert_int_equal(predictor_set(p, "base_bytes", false, 2.5 * GIB, &e), 0);
-    assert_float_equal(predict(p, v)->memory.most.bytes, before + 2 * GIB, 1);
+    assert_float_equal(predict(p, v)->memory.most.bytes, before + 2.5 * GIB - 1e8, 1);
     assert_int_equal(predictor_set(p, "base_byte", false, 1, &e), -1);
     assert_string_equal(e.text, "there is no coefficient \"base_byte\"; did you mean \"base_bytes\"?");
     assert_int_equal(predictor_set(p, "sigma", true, 0, &e), -1);
@@ -321,6 +367,8 @@ int main(void)
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
+        cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
+        cmocka_unit_test(evidence_widths_of__without_a_table__by_the_others),
         cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
         cmocka_unit_test(predictor_set__coefficient_of_the_file__changes_what_is_predicted),
         cmocka_unit_test(predictor_calibrate__place__only_there),

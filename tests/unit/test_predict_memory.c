@@ -18,8 +18,7 @@
 
 #define GIB 1073741824.0
 
-static struct memory_prediction predict(struct architecture a, struct training_plan plan,
-                                        const char *framework)
+static struct memory_prediction predict(struct architecture a, struct training_plan plan, const char *framework)
 {
     struct cluster cluster = {.device = device_find("H100")};
     struct memory_prediction m = {0};
@@ -84,14 +83,10 @@ static void memory_kept_per_layer__selective_recompute_paper__its_figures(void *
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
         double none = paper_activations(i, RECOMPUTE_NONE, false);
         assert_close(none / GIB, paper[i].none_gib, 1e-9);
-        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / GIB, paper[i].sequence_selective_gib,
-                     1e-9);
-        assert_close(paper_activations(i, RECOMPUTE_NONE, true) / none * 100, paper[i].sequence_percent,
-                     0.05);
-        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, false) / none * 100,
-                     paper[i].selective_percent, 5e-3);
-        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / none * 100, paper[i].both_percent,
-                     5e-3);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / GIB, paper[i].sequence_selective_gib, 1e-9);
+        assert_close(paper_activations(i, RECOMPUTE_NONE, true) / none * 100, paper[i].sequence_percent, 0.05);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, false) / none * 100, paper[i].selective_percent, 5e-3);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / none * 100, paper[i].both_percent, 5e-3);
         assert_close(paper_activations(i, RECOMPUTE_FULL, false) / none * 100, paper[i].full_percent, 0.15);
     }
 }
@@ -146,8 +141,8 @@ static void memory_predict__megatron_functional_tests__their_golden_values(void 
     assert_close(m.first.terms[MEMORY_UNSHARDED] + m.first.terms[MEMORY_SHARDED], 24.6e9, 0.06);
 }
 
-/* Bytes per parameter: 18; 6 + 12/N; 8 + 12/N; DeepSpeed 2 + 18/N and 18/N; FSDP 16/N. In fp32 4 for the parameter, 4 for
- * the gradient and 8 for Adam, and DeepSpeed's partitions are copies: never less than in mixed precision there. */
+/* Bytes per parameter: 18; 6 + 12/N; 8 + 12/N; DeepSpeed 2 + 18/N and 18/N; FSDP 16/N. In fp32 4 for the parameter, 4
+ * for the gradient and 8 for Adam, and DeepSpeed's partitions are copies: never less than in mixed precision there. */
 static void memory_predict__states__bytes_per_parameter_of_each_framework(void **state)
 {
     (void)state;
@@ -159,7 +154,7 @@ static void memory_predict__states__bytes_per_parameter_of_each_framework(void *
     } cases[] = {
         {"megatron", 0, 18, 0, PRECISION_BF16},  {"megatron-distopt", 1, 6, 12, PRECISION_BF16},
         {"nanotron", 0, 20, 0, PRECISION_BF16},  {"nanotron", 1, 8, 12, PRECISION_BF16},
-        {"deepspeed", 0, 16, 0, PRECISION_BF16}, {"deepspeed", 1, 8, 12, PRECISION_BF16},
+        {"deepspeed", 0, 16, 0, PRECISION_BF16}, {"deepspeed", 1, 4, 18, PRECISION_BF16},
         {"deepspeed", 2, 2, 18, PRECISION_BF16}, {"deepspeed", 3, 0, 18, PRECISION_BF16},
         {"fsdp", 3, 0, 16, PRECISION_BF16},      {"torch-ddp", 0, 20, 0, PRECISION_BF16},
         {"trainer", 0, 16, 0, PRECISION_BF16},   {"megatron", 0, 16, 0, PRECISION_FP32},
@@ -169,13 +164,15 @@ static void memory_predict__states__bytes_per_parameter_of_each_framework(void *
         {"torch-ddp", 0, 20, 0, PRECISION_FP32}, {"trainer", 0, 16, 0, PRECISION_FP32},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct training_plan plan = {.data = 16, .sequence = 128, .zero_stage = cases[i].zero,
+        struct training_plan plan = {.data = 16,
+                                     .sequence = 128,
+                                     .zero_stage = cases[i].zero,
                                      .precision = cases[i].precision};
         struct memory_prediction m = predict(gpt(2, 256, 4), plan, cases[i].framework);
-        assert_close(m.most.terms[MEMORY_UNSHARDED] + m.most.parameters,
-                     (cases[i].unsharded + 1) * m.most.parameters, 1e-12);
-        assert_close(m.most.terms[MEMORY_SHARDED] * 16 + m.most.parameters,
-                     (cases[i].sharded + 1) * m.most.parameters, 1e-12);
+        assert_close(m.most.terms[MEMORY_UNSHARDED] + m.most.parameters, (cases[i].unsharded + 1) * m.most.parameters,
+                     1e-12);
+        assert_close(m.most.terms[MEMORY_SHARDED] * 16 + m.most.parameters, (cases[i].sharded + 1) * m.most.parameters,
+                     1e-12);
     }
 }
 
@@ -228,8 +225,7 @@ static double most(const struct training_plan *plan, const char *framework)
 static void memory_predict__savings__save(void **state)
 {
     (void)state;
-    const struct training_plan base = {
-        .tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048};
+    const struct training_plan base = {.tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048};
     struct training_plan plan = base;
     double before = most(&base, "deepspeed");
     for (int64_t zero = 1; zero <= 3; zero++) {
@@ -287,6 +283,74 @@ static void memory_predict__experts_over_ranks__states_by_their_own_group(void *
     assert_close(m.most.terms[MEMORY_SHARDED], 12 * (dense / 16 + experts / 2), 1e-9);
 }
 
+/* h 1024, 8 heads of 128 + 64, values of 128, ranks 768 and 512; four experts of 512, two for a token; 64 tokens. */
+static double kept_of_latent(struct training_plan plan)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct error e = ERROR_INIT;
+    a.layers = 4;
+    a.hidden = 1024;
+    a.heads = 8;
+    a.vocab = 1000;
+    a.experts = 4;
+    a.experts_per_token = 2;
+    a.expert_ffn = 512;
+    a.head_dim = 128;
+    a.q_lora_rank = 768;
+    a.kv_lora_rank = 512;
+    a.qk_rope_dim = 64;
+    plan.sequence = 64;
+    plan.flash_attention = true;
+    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+    struct memory_coefficients c = framework_find("megatron")->memory;
+    c.expert_imbalance = 1;
+    return memory_kept_per_layer(&a, &plan, &c) / 64;
+}
+
+static void memory_kept_per_layer__latent_attention_and_experts__terms_of_the_header(void **state)
+{
+    (void)state;
+    const double norms = 8 * 1024, latent = 4 * 768 + 4 * 512 + 2 * 64, heads = 4 * 8 * 192 + 4 * 8 * 128;
+    const double experts = 2 * (2 * 1024 + 6 * 512) + 2 * 1024 * 2;
+    struct training_plan plan = {.recompute = RECOMPUTE_NONE};
+    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
+    plan.modules = MODULE_MLA_UP_PROJ | MODULE_LAYERNORM;
+    assert_close(kept_of_latent(plan), norms - 4 * 1024 + latent + 2 * 8 * 128 + experts, 1e-12);
+    plan.modules = MODULE_MOE_ACT;
+    assert_close(kept_of_latent(plan), norms + latent + heads + experts - 2 * 2 * 512, 1e-12);
+    plan.modules = MODULE_MOE;
+    assert_close(kept_of_latent(plan), norms + latent + heads + 2 * 1024, 1e-12);
+    plan = (struct training_plan){.precision = PRECISION_FP8};
+    assert_close(kept_of_latent(plan), 6 * 1024 + latent + heads + 8 * 128 + 2 * (1024 + 5 * 512) + 2 * 1024 * 2,
+                 1e-12);
+}
+
+/* With hardly any activations the step is the peak: the temporaries are over the shards, and no logits. */
+static void memory_predict__phases__the_larger_alone(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 16, .data = 2, .zero_stage = 1, .gradient_bytes = 2};
+    struct memory_prediction step = predict(gpt(2, 256, 4), plan, "megatron");
+    assert_true(step.most.terms[MEMORY_LOGITS] == 0 && step.most.terms[MEMORY_ACTIVATIONS] == 0);
+    assert_close(step.most.terms[MEMORY_BUFFERS], 4 * step.most.parameters / 2, 1e-12);
+    plan.micro_batch = 64;
+    struct memory_prediction pass = predict(gpt(2, 256, 4), plan, "megatron");
+    assert_true(pass.most.terms[MEMORY_LOGITS] > 0 && pass.most.terms[MEMORY_WORKING] == 0);
+    assert_true(pass.most.terms[MEMORY_BUFFERS] == 0 && pass.most.bytes > step.most.bytes);
+}
+
+static void memory_predict__offloaded_layers__not_on_the_device(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 4096, .micro_batch = 8};
+    double all = predict(gpt(8, 256, 4), plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
+    plan.offload_layers = 6;
+    double left = predict(gpt(8, 256, 4), plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
+    assert_true(left > 0.2 * all && left < 0.3 * all);
+}
+
 static void memory_predict__absurd_batch__refused(void **state)
 {
     (void)state;
@@ -295,8 +359,7 @@ static void memory_predict__absurd_batch__refused(void **state)
     struct cluster cluster = {.device = device_find("H100")};
     struct memory_prediction m = {.sigma = 42};
     struct error e = ERROR_INIT;
-    assert_int_equal(
-        architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e), 0);
+    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e), 0);
     assert_int_equal(memory_predict(&a, &plan, &cluster, &framework_find("megatron")->memory, &m, &e), -1);
     assert_true(m.sigma == 42 && e.kind == ERROR_USAGE);
 }
@@ -307,10 +370,10 @@ static void frameworks__uncalibrated_ones__wider_interval(void **state)
     static const struct {
         const char *name;
         bool memory, time; /* compared with measurements */
-    } want[] = {{"deepspeed", false, false}, {"fsdp", false, true},
-                {"megatron-distopt", true, false}, {"megatron", true, false},
-                {"nanotron", true, false}, {"torch-ddp", false, false},
-                {"trainer", true, false}};
+    } want[] = {{"deepspeed", false, false}, {"fsdp", false, true},       {"fsdp2", false, false},
+                {"hf-trainer", true, false}, {"internevo", false, false}, {"megatron-distopt", true, false},
+                {"megatron", true, false},   {"nanotron", true, false},   {"torch-ddp", false, false},
+                {"torchtitan", true, false}, {"trainer", true, false}};
     const struct framework_set *set = frameworks();
     assert_int_equal(set->count, sizeof want / sizeof *want);
     assert_null(framework_find("jax"));
@@ -318,12 +381,11 @@ static void frameworks__uncalibrated_ones__wider_interval(void **state)
         assert_string_equal(set->items[i].name, want[i].name);
         assert_ptr_equal(framework_find(want[i].name), &set->items[i]);
         assert_true(set->items[i].memory.calibrated == want[i].memory && set->items[i].time.calibrated == want[i].time);
-        assert_true(want[i].memory == (set->items[i].memory.sigma < 0.2) && want[i].time == (set->items[i].time.sigma < 0.2));
+        assert_true(want[i].memory == (set->items[i].memory.sigma < 0.25) &&
+                    want[i].time == (set->items[i].time.sigma < 0.25));
     }
-    struct memory_prediction sure =
-        predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "megatron");
-    struct memory_prediction unsure =
-        predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "deepspeed");
+    struct memory_prediction sure = predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "megatron");
+    struct memory_prediction unsure = predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "deepspeed");
     assert_true(unsure.high_bytes / unsure.most.bytes > sure.high_bytes / sure.most.bytes);
     assert_close(sure.high_bytes * sure.low_bytes, sure.most.bytes * sure.most.bytes, 1e-12);
 }
@@ -360,8 +422,7 @@ static void oom_probability__senseless__refused(void **state)
  * %. What was chosen among several documented forms with these rows in view, and what the others would give,
  * is printed: a base of 0.5 GiB, and 1.15 of the range of fragmentation. A stage that ends where costs divide
  * evenly ends there. */
-static double ultrascale_error(const struct shared_table *t, const struct memory_coefficients *c,
-                               double *count)
+static double ultrascale_error(const struct shared_table *t, const struct memory_coefficients *c, double *count)
 {
     double error = 0;
     *count = 0;
@@ -390,8 +451,8 @@ static void memory_predict__ultrascale_runs__within_a_tenth(void **state)
     for (size_t i = 0; i < sizeof base_gib / sizeof *base_gib; i++) {
         c.base_bytes = base_gib[i] * GIB;
         c.fragmentation = fragmentation[i];
-        print_message("memory, base %.2f GiB, fragmentation %.2f: mean error %.2f %%\n", base_gib[i],
-                      fragmentation[i], 100 * ultrascale_error(&t, &c, &count));
+        print_message("memory, base %.2f GiB, fragmentation %.2f: mean error %.2f %%\n", base_gib[i], fragmentation[i],
+                      100 * ultrascale_error(&t, &c, &count));
     }
     assert_true(count == 692);
     assert_true(as_it_stands <= 0.10);
@@ -429,14 +490,16 @@ static void judge_runs(int64_t tensor_most, struct judged_runs *out)
         ultrascale_read(&t, row, &run);
         if ((!run.fits && !run.out_of_memory) || run.plan.tensor > tensor_most)
             continue;
-        double key = (double)run.architecture.hidden * 1e6 + (double)(run.plan.tensor * run.plan.pipeline * run.plan.data);
+        double key =
+            (double)run.architecture.hidden * 1e6 + (double)(run.plan.tensor * run.plan.pipeline * run.plan.data);
         size_t group = 0;
         while (group < out->groups && keys[group] != key)
             group++;
         keys[group] = key;
         out->groups += group == out->groups;
-        out->items[out->count++] = (struct judged_run){
-            ultrascale_predict(&run, c).most.bytes / device_find("H100")->usable_bytes, run.out_of_memory, group};
+        out->items[out->count++] =
+            (struct judged_run){ultrascale_predict(&run, c).most.bytes / device_find("H100")->usable_bytes,
+                                run.out_of_memory, group};
     }
     if (out->loaded)
         shared_table_free(&t);
@@ -476,8 +539,8 @@ static double share_without(const struct judged_runs *r, size_t group)
 
 static void print_trade(const char *what, const struct trade *t)
 {
-    print_message("%s: %.1f %% of %.0f avoided, %.1f %% of %.0f lost\n", what, 100 * t->avoided / t->failures, t->failures,
-                  100 * t->lost / t->good, t->good);
+    print_message("%s: %.1f %% of %.0f avoided, %.1f %% of %.0f lost\n", what, 100 * t->avoided / t->failures,
+                  t->failures, 100 * t->lost / t->good, t->good);
 }
 
 static void oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs(void **state)
@@ -501,8 +564,8 @@ static void oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs(void **
     print_trade("out of memory, all", &t);
 }
 
-/* OOM_CERTAIN_SHARE is no fit to the rows it is measured on: each group (model, devices) is judged by the share that the
- * other groups alone lead to. */
+/* OOM_CERTAIN_SHARE is no fit to the rows it is measured on: each group (model, devices) is judged by the share that
+ * the other groups alone lead to. */
 static void oom_verdict__share_of_the_other_groups__as_good(void **state)
 {
     (void)state;
@@ -528,8 +591,8 @@ static void oom_verdict__share_of_the_other_groups__as_good(void **state)
     assert_true(least <= OOM_CERTAIN_SHARE && OOM_CERTAIN_SHARE <= most);
 }
 
-/* GPT by Megatron-LM and OneFlow on up to 32 V100 of 16 GB, activations checkpointed (DLPerf): all of them ran. OneFlow's
- * memory is that of another framework; it is said, not asserted. */
+/* GPT by Megatron-LM and OneFlow on up to 32 V100 of 16 GB, activations checkpointed (DLPerf): all of them ran.
+ * OneFlow's memory is that of another framework; it is said, not asserted. */
 static void memory_predict__dlperf_rows__fit_as_they_did(void **state)
 {
     (void)state;
@@ -539,8 +602,9 @@ static void memory_predict__dlperf_rows__fit_as_they_did(void **state)
     if (!shared_table_load("dlperf-gpt-v100.csv", &t))
         skip();
     for (size_t row = 0; row < t.row_count; row++) {
-        struct architecture a = gpt((int64_t)shared_number(&t, row, "n_layers"), (int64_t)shared_number(&t, row, "hidden"),
-                                    (int64_t)shared_number(&t, row, "n_heads"));
+        struct architecture a =
+            gpt((int64_t)shared_number(&t, row, "n_layers"), (int64_t)shared_number(&t, row, "hidden"),
+                (int64_t)shared_number(&t, row, "n_heads"));
         struct training_plan plan = {.data = (int64_t)shared_number(&t, row, "dp"),
                                      .tensor = (int64_t)shared_number(&t, row, "tp"),
                                      .pipeline = (int64_t)shared_number(&t, row, "pp"),
@@ -555,8 +619,8 @@ static void memory_predict__dlperf_rows__fit_as_they_did(void **state)
             measured++;
         }
     }
-    print_message("DLPerf: at most %.2f GiB predicted of %zu rows; OneFlow's %zu off by %.1f %%\n", most / GIB, t.row_count,
-                  measured, 100 * error / (double)measured);
+    print_message("DLPerf: at most %.2f GiB predicted of %zu rows; OneFlow's %zu off by %.1f %%\n", most / GIB,
+                  t.row_count, measured, 100 * error / (double)measured);
     assert_true(t.row_count == 36 && most <= OOM_CERTAIN_SHARE * 16 * GIB);
     shared_table_free(&t);
 }
@@ -574,6 +638,9 @@ int main(void)
         cmocka_unit_test(memory_predict__savings__save),
         cmocka_unit_test(memory_predict__offload__host_bytes_of_a_node),
         cmocka_unit_test(memory_predict__experts_over_ranks__states_by_their_own_group),
+        cmocka_unit_test(memory_kept_per_layer__latent_attention_and_experts__terms_of_the_header),
+        cmocka_unit_test(memory_predict__phases__the_larger_alone),
+        cmocka_unit_test(memory_predict__offloaded_layers__not_on_the_device),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
         cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
         cmocka_unit_test(oom_probability__at_capacity__a_half_and_rising),

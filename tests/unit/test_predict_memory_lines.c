@@ -46,7 +46,7 @@ static void memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten(v
     for (int i = 0; i < MEMORY_LINE_POINTS; i++)
         memory_lines_add(l, 0, 1 + i, 10 + i);
     assert_true(memory_lines_bytes(l, 0, 16, &bytes) && fabs(bytes - 25) < 1e-9);
-    for (uint64_t class = 1; class <= 2 * MEMORY_LINES_MOST; class++) {
+    for (uint64_t class = 1; class <= 2 * MEMORY_LINES_MOST; class ++) {
         memory_lines_add(l, class * 2048, 1, 1);
         memory_lines_add(l, class * 2048, 2, 2);
     }
@@ -80,18 +80,20 @@ static void memory_lines__ultrascale_runs__nearer_than_the_model(void **state)
     struct memory_lines *l = memory_lines_create();
     for (size_t i = 0; i < count; i++) {
         const struct training_plan *p = &runs[i].plan;
-        const uint64_t class = (uint64_t)(runs[i].architecture.hidden * 1000003 + p->tensor * 10007 + p->pipeline * 101 +
-                                          p->data * 1009 * 1009 + p->zero_stage);
+        const uint64_t class = (uint64_t)(runs[i].architecture.hidden * 1000003 + p->tensor * 10007 +
+                                          p->pipeline * 101 + p->data * 1009 * 1009 + p->zero_stage);
         const struct memory_prediction m = ultrascale_predict(&runs[i], &framework_find("nanotron")->memory);
         double bytes, model = m.first.bytes, width = m.high_bytes / m.most.bytes;
         if (memory_lines_bytes(l, class, (double)p->micro_batch, &bytes)) {
             known++;
             by_model += fabs(model / runs[i].memory_bytes - 1);
-            by_line += fabs((bytes > model / width && bytes < model * width ? bytes : model) / runs[i].memory_bytes - 1);
+            by_line +=
+                fabs((bytes > model / width && bytes < model * width ? bytes : model) / runs[i].memory_bytes - 1);
         }
         memory_lines_add(l, class, (double)p->micro_batch, runs[i].memory_bytes);
     }
-    print_message("memory of %zu runs with two smaller ones of their class: by their line %.1f %%, by the model %.1f %%\n",
+    print_message("memory of %zu runs with two smaller ones of their class: by their line %.1f %%, by the model %.1f "
+                  "%%\n",
                   known, 100 * by_line / (double)known, 100 * by_model / (double)known);
     assert_true(known > 100 && by_line < by_model);
     memory_lines_free(l);

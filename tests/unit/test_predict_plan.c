@@ -81,6 +81,71 @@ static void plan_stage_layers__any_split__all_layers_once(void **state)
         }
 }
 
+/* Layers of the first, second and last stage. */
+static void check_stages(struct training_plan plan, int64_t layers, double first, double second, double last)
+{
+    const struct architecture a = playbook(layers, 2048, 8192, false);
+    plan.sequence = 128;
+    plan = complete(plan, &a);
+    assert_true(plan_stage_layers(&plan, &a, 0) == first);
+    assert_true(plan_stage_layers(&plan, &a, 1) == second);
+    assert_true(plan_stage_layers(&plan, &a, plan.pipeline - 1) == last);
+    assert_true(sum_of_layers(&plan, &a) == (double)layers);
+}
+
+static void plan_stage_layers__uneven__as_the_keys_say(void **state)
+{
+    (void)state;
+    check_stages((struct training_plan){.pipeline = 8, .first_layers = 7, .last_layers = 7}, 62, 7, 8, 7);
+    check_stages((struct training_plan){.pipeline = 4, .last_layers = 3}, 18, 5, 5, 3);
+    check_stages((struct training_plan){.pipeline = 16, .count_embedding = true, .count_head = true}, 94, 5, 6, 5);
+    check_stages((struct training_plan){.pipeline = 4,
+                                        .layout = "Et*2|(tt|)*5t|tmL",
+                                        .virtual_stages = 2,
+                                        .schedule = SCHEDULE_INTERLEAVED},
+                 14, 4, 4, 3);
+}
+
+static void plan_complete__layouts_that_do_not_add_up__refused(void **state)
+{
+    (void)state;
+    static const char *const layouts[] = {"Et|t|t|tL|",
+                                          "Et|t|t|L",
+                                          "Et|t|t|(tL",
+                                          "Et|t|t|x",
+                                          "E(((((((((t)))))))))|t|t|tL",
+                                          "E((((((()*4096)*4096)*4096)*4096)*4096)*4096)|tt|t|tL",
+                                          "Et*0|tt|t|tL",
+                                          "*4"};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        struct error e = ERROR_INIT;
+        const struct architecture a = playbook(4, 2048, 8192, false);
+        struct training_plan plan = {.pipeline = 4, .sequence = 64, .layout = layouts[i]};
+        assert_int_equal(plan_complete(&plan, &a, &e), -1);
+        assert_non_null(strstr(e.text, "pipeline_layout"));
+    }
+}
+
+/* What the papers say of a pipeline of four: micro-batches held, and the share of 1F1B's waiting. */
+static void plan_in_flight__zero_bubble__of_the_papers(void **state)
+{
+    (void)state;
+    static const struct {
+        enum pipeline_schedule schedule;
+        double first, last, waiting;
+    } cases[] = {{SCHEDULE_1F1B, 4, 1, 1},
+                 {SCHEDULE_ZB_H1, 4, 1, 1.0 / 3},
+                 {SCHEDULE_ZB_V, 4, 4, 0},
+                 {SCHEDULE_DUALPIPE_V, 4.5, 4.5, 1.0 / 3}};
+    const struct architecture a = playbook(16, 2048, 8192, false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 64, .schedule = cases[i].schedule};
+        plan = complete(plan, &a);
+        assert_true(plan_in_flight(&plan, 0) == cases[i].first && plan_in_flight(&plan, 3) == cases[i].last);
+        assert_true(plan_waiting_share(&plan) == cases[i].waiting);
+    }
+}
+
 static void plan_in_flight__each_schedule__as_scheduled(void **state)
 {
     (void)state;
@@ -182,6 +247,7 @@ static void device_find__any_case__found(void **state)
     for (int64_t i = 0; i < count; i++) {
         assert_ptr_equal(device_find(table[i].name), &table[i]);
         assert_true(table[i].attention_flops < table[i].peak_flops);
+        assert_true(table[i].source && table[i].fp4_factor >= table[i].fp8_factor && table[i].fp8_factor >= 1);
         assert_true(table[i].usable_bytes > 1e10 && table[i].link_bytes_per_s < table[i].memory_bytes_per_s);
     }
 }
@@ -195,6 +261,33 @@ static void cluster_complete__given_and_not__kept_and_filled(void **state)
     assert_int_equal(c.devices_per_node, 8);
     assert_true(c.intra_bytes_per_s == 150e9 && c.inter_bytes_per_s == 25e9);
     assert_true(c.usable_bytes == c.device->usable_bytes);
+}
+
+static void device_find__other_names__found(void **state)
+{
+    (void)state;
+    assert_ptr_equal(device_find("a100-SXM4-80GB"), device_find("A100-80GB"));
+    assert_ptr_equal(device_find("trn2"), device_find("Trainium2"));
+    assert_ptr_equal(device_find("RTX 6000 Blackwell"), device_find("RTX-PRO-6000"));
+    assert_null(device_find("RTX"));
+    assert_null(device_find("RTX 6000 Blackwell|RTX-6000-Blackwell"));
+    assert_null(device_find(""));
+}
+
+/* What a host holds does not bound the links of a rack. */
+static void cluster_complete__link_domain__of_the_device_or_the_host(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    struct cluster rack = {.device = device_find("GB200"), .devices_per_node = 4};
+    struct cluster stated = {.device = device_find("GB200"), .devices_per_node = 4, .link_domain = 8};
+    struct cluster host = {.device = device_find("H100"), .devices_per_node = 4};
+    assert_int_equal(cluster_complete(&rack, &e), 0);
+    assert_int_equal(cluster_complete(&stated, &e), 0);
+    assert_int_equal(cluster_complete(&host, &e), 0);
+    assert_int_equal(rack.link_domain, 72);
+    assert_int_equal(stated.link_domain, 8);
+    assert_int_equal(host.link_domain, 4);
 }
 
 static void cluster_complete__not_a_number__refused(void **state)
@@ -217,6 +310,9 @@ int main(void)
         cmocka_unit_test(plan_stage_layers__cut_by_cost__last_stages_hold_fewer),
         cmocka_unit_test(plan_stage_layers__even_cut__the_stage_ends_there),
         cmocka_unit_test(plan_stage_layers__any_split__all_layers_once),
+        cmocka_unit_test(plan_stage_layers__uneven__as_the_keys_say),
+        cmocka_unit_test(plan_complete__layouts_that_do_not_add_up__refused),
+        cmocka_unit_test(plan_in_flight__zero_bubble__of_the_papers),
         cmocka_unit_test(plan_in_flight__each_schedule__as_scheduled),
         cmocka_unit_test(plan_in_flight__interleaved__penalty_of_the_paper),
         cmocka_unit_test(plan_world__all_degrees__product),
@@ -224,6 +320,8 @@ int main(void)
         cmocka_unit_test(plan_complete__absurd_plans__refused_untouched),
         cmocka_unit_test(device_find__any_case__found),
         cmocka_unit_test(cluster_complete__given_and_not__kept_and_filled),
+        cmocka_unit_test(device_find__other_names__found),
+        cmocka_unit_test(cluster_complete__link_domain__of_the_device_or_the_host),
         cmocka_unit_test(cluster_complete__not_a_number__refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

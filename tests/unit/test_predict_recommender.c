@@ -12,9 +12,9 @@
 #define TABLES 26
 
 /* MLPerf training's DLRM: Criteo's terabyte of clicks, indices folded to 40 million. */
-static const int64_t criteo_rows[TABLES] = {
-    39884406, 39043, 17289, 7420, 20263, 3,  7120,     1543,     63,       38532951, 2953546, 403346, 10,
-    2208,     11938, 155,   4,    976,   14, 39979771, 25641295, 39664984, 585935,   12972,   108,    36};
+static const int64_t criteo_rows[TABLES] = {39884406, 39043,    17289,    7420,     20263,  3,     7120, 1543, 63,
+                                            38532951, 2953546,  403346,   10,       2208,   11938, 155,  4,    976,
+                                            14,       39979771, 25641295, 39664984, 585935, 12972, 108,  36};
 static const int64_t criteo_bottom[] = {13, 512, 256, 128};
 static const int64_t criteo_top[] = {1024, 1024, 512, 256, 1};
 
@@ -86,8 +86,7 @@ static void recommender_memory__table_wise__the_fullest_rank(void **state)
     (void)state;
     struct embedding_table tables[TABLES];
     const struct recommender r = criteo(tables);
-    const struct recommender_plan plan = {
-        .ranks = 8, .samples_per_rank = 1, .element_bytes = 4, .cached_fraction = 1};
+    const struct recommender_plan plan = {.ranks = 8, .samples_per_rank = 1, .element_bytes = 4, .cached_fraction = 1};
     struct recommender_memory m = memory(&r, plan);
     assert_true(m.tables == 39979771.0 * 128 * 4 && m.optimizer == 39979771.0 * 4);
     assert_true(m.dense == 16 * 2368897.0);
@@ -120,8 +119,7 @@ static void recommender_memory__activations__grow_with_samples_and_exchange(void
     (void)state;
     struct embedding_table tables[TABLES];
     const struct recommender r = criteo(tables);
-    struct recommender_plan plan = {
-        .ranks = 8, .samples_per_rank = 1, .element_bytes = 4, .cached_fraction = 1};
+    struct recommender_plan plan = {.ranks = 8, .samples_per_rank = 1, .element_bytes = 4, .cached_fraction = 1};
     const double pooled = 2 * 4 * TABLES * 128, rest = 8 * TABLES + 4 * (896 + 2817) + 4 * 27 * 27;
     assert_true(memory(&r, plan).activations == 3 * pooled + rest);
     plan.samples_per_rank = 1000;
@@ -147,10 +145,9 @@ static void recommender_measure__senseless__refused_untouched(void **state)
     bad[3].cross_layers = -1;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(recommender_measure(&bad[i], &s, &e), -1);
-    const struct recommender_plan plans[] = {
-        {.ranks = 0, .samples_per_rank = 1, .element_bytes = 4},
-        {.ranks = 1, .samples_per_rank = 1, .element_bytes = NAN},
-        {.ranks = 1, .samples_per_rank = 1, .element_bytes = 4, .sharding = 9}};
+    const struct recommender_plan plans[] = {{.ranks = 0, .samples_per_rank = 1, .element_bytes = 4},
+                                             {.ranks = 1, .samples_per_rank = 1, .element_bytes = NAN},
+                                             {.ranks = 1, .samples_per_rank = 1, .element_bytes = 4, .sharding = 9}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
         assert_int_equal(recommender_memory(&good, &plans[i], &m, &e), -1);
     tables[3].rows = 1000000000000;

@@ -26,8 +26,8 @@ static void completed(struct architecture *a, struct training_plan *plan, struct
         fail_msg("%s", e.text);
 }
 
-static struct step_prediction predict(struct architecture a, struct training_plan plan,
-                                      struct cluster cluster, const char *framework)
+static struct step_prediction predict(struct architecture a, struct training_plan plan, struct cluster cluster,
+                                      const char *framework)
 {
     struct step_prediction s;
     struct error e = ERROR_INIT;
@@ -64,15 +64,14 @@ static void step_predict__one_device__sum_of_weighted_terms(void **state)
 {
     (void)state;
     struct architecture a = gpt(24, 2048, 16);
-    struct training_plan plan = {
-        .micro_batch = 4, .micro_batches = 2, .sequence = 2048, .flash_attention = true};
+    struct training_plan plan = {.micro_batch = 4, .micro_batches = 2, .sequence = 2048, .flash_attention = true};
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
     double sum = 0, tokens = 4 * 2048;
     for (int i = 0; i < TIME_TERM_COUNT; i++)
         sum += s.terms[i] * framework_find("megatron")->time.weights[i];
     assert_close(s.seconds, sum, 1e-12);
-    assert_close(s.terms[TIME_MATRICES],
-                 2 * 3 * tokens * (2 * 24 * 12 * 2048.0 * 2048 + 2 * 2048 * 51200.0) / 312e12, 1e-12);
+    assert_close(s.terms[TIME_MATRICES], 2 * 3 * tokens * (2 * 24 * 12 * 2048.0 * 2048 + 2 * 2048 * 51200.0) / 312e12,
+                 1e-12);
     assert_close(s.terms[TIME_ATTENTION], 2 * 3 * tokens * 24 * 2 * 2048 * 2048.0 / 225e12, 1e-12);
     assert_true(s.terms[TIME_STEP] == 1);
     assert_true(s.terms[TIME_TENSOR] == 0 && s.terms[TIME_DATA_INTRA] == 0 && s.terms[TIME_PIPELINE] == 0);
@@ -92,9 +91,10 @@ static void step_predict__launches__hidden_behind_the_device(void **state)
     for (int64_t micro_batch = 1; micro_batch <= 64; micro_batch *= 4) {
         struct training_plan plan = {.micro_batch = micro_batch, .sequence = 256, .flash_attention = true};
         struct step_prediction s = predict(a, plan, *a100(), "megatron");
-        double device = (c->nominal[TIME_MATRICES] * s.terms[TIME_MATRICES] +
-                         c->nominal[TIME_ATTENTION] * s.terms[TIME_ATTENTION] +
-                         c->nominal[TIME_ELEMENTWISE] * s.terms[TIME_ELEMENTWISE]) / 24;
+        double device =
+            (c->nominal[TIME_MATRICES] * s.terms[TIME_MATRICES] + c->nominal[TIME_ATTENTION] * s.terms[TIME_ATTENTION] +
+             c->nominal[TIME_ELEMENTWISE] * s.terms[TIME_ELEMENTWISE]) /
+            24;
         double host = c->nominal[TIME_LAUNCH];
         assert_close(s.terms[TIME_LAUNCH], 24 * (sqrt(device * device + host * host) - device) / host, 1e-3);
         assert_true(s.terms[TIME_LAUNCH] < before);
@@ -189,8 +189,7 @@ static void step_predict__zero_stages__volume_of_data_parallelism(void **state)
                  {"deepspeed", 2, 3 * 2 + 2}, {"torch-ddp", 2, 4 + 2},    {"fsdp", 3, 3 * 6}};
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct training_plan plan = {
-            .data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
+        struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
         struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), cases[i].framework);
         assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * parameters * 7 / 8 / 300e9, 1e-9);
         assert_true(s.terms[TIME_DATA_INTER] == 0);
@@ -227,8 +226,7 @@ static void step_predict__offload__moves_and_updates_on_the_host(void **state)
 static void step_predict__more_of_anything__takes_longer(void **state)
 {
     (void)state;
-    const struct training_plan base = {
-        .tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024};
+    const struct training_plan base = {.tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024};
     double before = predict(gpt(24, 2048, 16), base, *a100(), "megatron").seconds;
     struct training_plan plan = base;
     plan.sequence = 2048;
@@ -299,9 +297,8 @@ struct vtrain_run {
 static void vtrain_read(const struct shared_table *t, size_t row, const struct framework *framework,
                         struct vtrain_run *out)
 {
-    struct architecture a =
-        gpt((int64_t)shared_number(t, row, "n_layers"), (int64_t)shared_number(t, row, "hidden"),
-            (int64_t)shared_number(t, row, "n_heads"));
+    struct architecture a = gpt((int64_t)shared_number(t, row, "n_layers"), (int64_t)shared_number(t, row, "hidden"),
+                                (int64_t)shared_number(t, row, "n_heads"));
     struct training_plan plan = {.tensor = (int64_t)shared_number(t, row, "tp"),
                                  .pipeline = (int64_t)shared_number(t, row, "pp"),
                                  .data = (int64_t)shared_number(t, row, "dp"),
@@ -386,8 +383,8 @@ static double mean(const double *values, size_t count)
 /* 736 measured iterations of GPT on 2 to 8 A100 in 48 groups; the weights are those that hold for anybody, none from
  * this table. Reached: rank correlation within a group 0.964 on average, lowest 0.909 (mean error of the seconds
  * 10.9 %). With launches that add to the device's time instead of hiding behind it: 0.944 and 0.867. The link is
- * NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which is what was measured of it, the weight of
- * the tensor term would count the loss twice. */
+ * NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which is what was measured of it, the weight
+ * of the tensor term would count the loss twice. */
 static void step_predict__vtrain_runs__ranked_within_their_groups(void **state)
 {
     (void)state;
@@ -431,8 +428,8 @@ static size_t launch_of_the_others(const struct vtrain_ranks *ranks, const char 
     return best;
 }
 
-/* Were the weight of launches chosen by the table, each of the eight models by the seven others. Reached: 0.964 and 0.909,
- * with 2 ms each. (Calibrated on the runs of MPT it is 2.3 ms.) */
+/* Were the weight of launches chosen by the table, each of the eight models by the seven others. Reached: 0.964 and
+ * 0.909, with 2 ms each. (Calibrated on the runs of MPT it is 2.3 ms.) */
 static void step_predict__vtrain_launch_of_the_other_models__as_good(void **state)
 {
     (void)state;
@@ -491,8 +488,7 @@ static void ultrascale_group(const struct shared_table *t, size_t first, bool *s
             continue;
         assert_true(out->count < GROUP_MOST);
         out->predicted_s[out->count] = predict(run.architecture, run.plan, cluster, "nanotron").seconds;
-        out->measured_s[out->count++] =
-            plan_global_batch(&run.plan) * (double)run.plan.sequence / run.tokens_per_s;
+        out->measured_s[out->count++] = plan_global_batch(&run.plan) * (double)run.plan.sequence / run.tokens_per_s;
     }
 }
 
@@ -522,10 +518,9 @@ static void step_predict__ultrascale_runs__ranked_on_few_nodes(void **state)
         rho += rank_correlation(g.predicted_s, g.measured_s, g.count);
         groups++;
     }
-    print_message(
-        "ultrascale without pipeline: %.0f runs, mean error %.1f %%; %.0f groups on up to 8 nodes, mean rank "
-        "correlation %.3f\n",
-        runs, 100 * error / runs, groups, rho / groups);
+    print_message("ultrascale without pipeline: %.0f runs, mean error %.1f %%; %.0f groups on up to 8 nodes, mean rank "
+                  "correlation %.3f\n",
+                  runs, 100 * error / runs, groups, rho / groups);
     assert_true(runs == 187 && groups == 8);
     assert_true(error / runs <= 0.3 && rho / groups >= 0.9);
     free(seen);
@@ -538,8 +533,7 @@ static void predict__many_plans__predictions_per_second(void **state)
     (void)state;
     enum { ROUNDS = 100000 };
     struct architecture a = gpt(32, 4096, 32);
-    struct training_plan plan = {
-        .tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
+    struct training_plan plan = {.tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
     struct cluster cluster = *a100();
     const struct framework *framework = framework_find("megatron");
     struct memory_prediction m;
@@ -557,8 +551,7 @@ static void predict__many_plans__predictions_per_second(void **state)
     }
     assert_false(failed);
     double seconds = (double)(clock() - began + 1) / CLOCKS_PER_SEC;
-    print_message("%.2f million plans per second, memory and time (%.0f)\n", ROUNDS / seconds / 1e6,
-                  sum / sum);
+    print_message("%.2f million plans per second, memory and time (%.0f)\n", ROUNDS / seconds / 1e6, sum / sum);
     assert_true(ROUNDS / seconds > 1e4);
 }
 

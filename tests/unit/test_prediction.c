@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "space/compile.h"
-#include "space/join.h"
 #include "space_fixture.h"
 #include "util/memory.h"
 
@@ -16,13 +15,13 @@ static double ask(struct built *b, const char *before, const char *expression, c
 {
     struct expression x = EXPRESSION_INIT;
     struct error e = ERROR_INIT;
-    const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression};
+    const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression, NULL};
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
     if (compile_alone(b->space, &source, &x, &e) < 0)
         fail_msg("%s", e.text);
     buffer_printf(&sql, "SELECT %s%s%s", before, x.sql, after);
-    join_add(b->space, ~0u, 0, &sql);
+    space_add_from(b->space, ~0U, &sql);
     if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
         fail_msg("%s", e.text);
     double value = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
@@ -145,7 +144,7 @@ static void memory_fits__prune__certain_risky_off(void **state)
     assert_true(more > excluded);
 }
 
-static void memory_fits__audit_of_all__nothing_excluded_but_told(void **state)
+static void memory_fits__audit_of_all__nothing_excluded_but_reported(void **state)
 {
     (void)state;
     struct built b = build_text("[predict]\nframework = \"megatron\"\naudit = 1\n" MODEL CLUSTER PLANS);
@@ -160,8 +159,8 @@ static void memory_fits__audit_of_all__nothing_excluded_but_told(void **state)
 static void memory_fits__disabled_by_name__not_applied(void **state)
 {
     (void)state;
-    struct built b = build_text("[sweep]\ndisable_rules = [\"memory.fits\"]\n[predict]\nframework = \"megatron\"\n" MODEL
-                                    CLUSTER PLANS);
+    struct built b = build_text(
+        "[sweep]\ndisable_rules = [\"memory.fits\"]\n[predict]\nframework = \"megatron\"\n" MODEL CLUSTER PLANS);
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 7);
     plan_free(&p);
@@ -181,17 +180,20 @@ static void predict_table__wrong__with_its_place(void **state)
     assert_non_null(strstr(e.text, "did you mean \"base_bytes\"?"));
 }
 
-/* Of processor time, with what it takes to join the specs and to pass their values. Said, not asserted: machines differ. */
+/* Of processor time, with what it takes to join the specs and to pass their values. Said, not asserted: machines
+ * differ. */
 static void predict__in_sql__predictions_per_second(void **state)
 {
     (void)state;
-    struct built b = build_text("[predict]\nframework = \"megatron\"\ndevice = \"H100\"\n[[model]]\nlayers = [8, 16, 24, 32]\n"
-                                "hidden = [2048, 4096, 8192]\nheads = 32\nvocab = 50257\nseq = [1024, 2048, 4096]\n"
-                                "[[cluster_spec]]\nnum_hosts = [4, 8]\nnum_devices_per_host = 8\n"
-                                "[[parallel_spec]]\ntp = [1, 2, 4, 8]\npp = [1, 2, 4]\nzero_stage = [0, 1]\n"
-                                "micro_batch = [1, 2, 4, 8]\ngradient_accumulation = [8, 16]\n");
+    struct built b =
+        build_text("[predict]\nframework = \"megatron\"\ndevice = \"H100\"\n[[model]]\nlayers = [8, 16, 24, 32]\n"
+                   "hidden = [2048, 4096, 8192]\nheads = 32\nvocab = 50257\nseq = [1024, 2048, 4096]\n"
+                   "[[cluster_spec]]\nnum_hosts = [4, 8]\nnum_devices_per_host = 8\n"
+                   "[[parallel_spec]]\ntp = [1, 2, 4, 8]\npp = [1, 2, 4]\nzero_stage = [0, 1]\n"
+                   "micro_batch = [1, 2, 4, 8]\ngradient_accumulation = [8, 16]\n");
     clock_t began = clock();
-    double count = ask(&b, "sum(", "predict_memory() > 0 AND predict_time() > 0 AND predict_oom_probability() >= 0", ")");
+    double count =
+        ask(&b, "sum(", "predict_memory() > 0 AND predict_time() > 0 AND predict_oom_probability() >= 0", ")");
     double seconds = (double)(clock() - began + 1) / CLOCKS_PER_SEC;
     print_message("%.2f million predictions per second in SQL (%.0f)\n", count / seconds / 1e6, count);
     assert_true(count == 4 * 3 * 3 * 2 * 4 * 3 * 2 * 4 * 2);
@@ -207,7 +209,7 @@ int main(void)
         cmocka_unit_test(framework__of_the_profile_or_the_file__found),
         cmocka_unit_test(memory_fits__not_asked__not_in_force),
         cmocka_unit_test(memory_fits__prune__certain_risky_off),
-        cmocka_unit_test(memory_fits__audit_of_all__nothing_excluded_but_told),
+        cmocka_unit_test(memory_fits__audit_of_all__nothing_excluded_but_reported),
         cmocka_unit_test(memory_fits__disabled_by_name__not_applied),
         cmocka_unit_test(predict_table__wrong__with_its_place),
         cmocka_unit_test(predict__in_sql__predictions_per_second),

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "awkward_children.h"
-#include "run/process.h"
+#include "process/process.h"
 #include "supervisor_bench.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -70,9 +70,9 @@ static void wait_until_none_left(struct bench *b)
 {
     int64_t until_ms = clock_monotonic_ms() + PATIENCE_MS;
     struct outcome none;
-    int wake, wake_signal;
+    struct wake wake;
     while (count_left(b) > 0 && clock_monotonic_ms() < until_ms)
-        assert_int_equal(supervisor_wait(b->supervisor, 20, &none, 1, &wake, &wake_signal), 0);
+        assert_int_equal(supervisor_wait(b->supervisor, 20, &none, 1, &wake), 0);
     assert_int_equal(count_left(b), 0);
 }
 
@@ -141,7 +141,7 @@ static void cancel__once_then_twice__terminated_then_killed_at_once(void **state
     struct launch deaf = launch_of(b, (char *[]){b->self, "child", "ignore-term", NULL});
     struct launch mild = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     deaf.grace_ms = 10 * PATIENCE_MS;
-    struct whereabouts where = supervisor_start(b->supervisor, &deaf);
+    struct location where = supervisor_start(b->supervisor, &deaf);
     assert_int_equal(where.process.start_ticks, process_start_ticks((pid_t)where.process.pid));
     assert_int_equal(where.slot, 0);
     supervisor_start(b->supervisor, &mild);
@@ -171,7 +171,7 @@ static void cancel__once_then_twice__terminated_then_killed_at_once(void **state
     bench_close(b);
 }
 
-static void free__jobs_in_flight__nothing_left_and_signals_given_back(void **state)
+static void free__jobs_running__nothing_left_and_signals_given_back(void **state)
 {
     (void)state;
     sigset_t before, after;
@@ -193,7 +193,7 @@ static void free__jobs_in_flight__nothing_left_and_signals_given_back(void **sta
 
 /* --- death of the runner --- */
 
-static void end_strays__runner_was_killed__leaders_die_with_it_and_daemons_are_found(void **state)
+static void end_escaped__runner_was_killed__leaders_die_with_it_and_daemons_are_found(void **state)
 {
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
@@ -208,19 +208,19 @@ static void end_strays__runner_was_killed__leaders_die_with_it_and_daemons_are_f
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     struct error e = ERROR_INIT;
-    assert_true(supervisor_end_strays(b->prefix, 1000, &e) >= 1);
-    assert_int_equal(supervisor_end_strays(b->prefix, 1000, &e), 0);
-    bench_close(b); /* which looks for zombies and strays once more */
+    assert_true(supervisor_end_escaped(b->prefix, 1000, &e) >= 1);
+    assert_int_equal(supervisor_end_escaped(b->prefix, 1000, &e), 0);
+    bench_close(b); /* which looks for zombies and escaped processes once more */
 }
 
-static void end_strays__another_prefix__not_touched(void **state)
+static void end_escaped__another_prefix__not_touched(void **state)
 {
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
-    struct whereabouts where = supervisor_start(b->supervisor, &launch);
+    struct location where = supervisor_start(b->supervisor, &launch);
     struct error e = ERROR_INIT;
-    assert_int_equal(supervisor_end_strays("another", 0, &e), 0);
+    assert_int_equal(supervisor_end_escaped("another", 0, &e), 0);
     assert_int_equal(process_start_ticks((pid_t)where.process.pid), where.process.start_ticks);
     bench_close(b);
 }
@@ -244,9 +244,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__bomb_of_the_deaf__all_gone),
         cmocka_unit_test(wait__ever_new_processes__all_gone),
         cmocka_unit_test(cancel__once_then_twice__terminated_then_killed_at_once),
-        cmocka_unit_test(free__jobs_in_flight__nothing_left_and_signals_given_back),
-        cmocka_unit_test(end_strays__runner_was_killed__leaders_die_with_it_and_daemons_are_found),
-        cmocka_unit_test(end_strays__another_prefix__not_touched),
+        cmocka_unit_test(free__jobs_running__nothing_left_and_signals_given_back),
+        cmocka_unit_test(end_escaped__runner_was_killed__leaders_die_with_it_and_daemons_are_found),
+        cmocka_unit_test(end_escaped__another_prefix__not_touched),
     };
     return cmocka_run_group_tests_name("process tree", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "run/readers.h"
+#include "metrics/readers.h"
 #include "util/memory.h"
 
 static char directory[64], log_path[96], metrics_path[96];
@@ -54,7 +54,8 @@ static struct reader_set *set_of(const struct metric *metrics, size_t count)
 {
     struct reader_set *set;
     struct error e = ERROR_INIT;
-    assert_int_equal(reader_set_create(metrics, count, &set, &e), 0);
+    const struct job_config job = {.metrics = (struct metric *)metrics, .metric_count = count};
+    assert_int_equal(reader_set_create(&job, &set, &e), 0);
     return set;
 }
 
@@ -200,13 +201,14 @@ static void readers__group_with_a_number__its_value(void **state)
     assert_caught("nan", NAN);
     assert_caught("-inf", -INFINITY);
     assert_caught("Infinity", INFINITY);
+    assert_caught("-1e400", -INFINITY);
 }
 
 static void readers__group_with_more_than_a_number__nothing(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "1.5k", "12ms", "1,5", "1,23,456", "1234,567", ",123", "0x10", "1.2.3", "-", "none",
-                                        "1e999", "1 2"};
+    static const char *const texts[] = {"",     "1.5k", "12ms",  "1,5", "1,23,456", "1234,567",
+                                        ",123", "0x10", "1.2.3", "-",   "none",     "1 2"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_not_caught(texts[i]);
 }
@@ -245,7 +247,8 @@ static void reader_set__bad_pattern__said_with_its_place(void **state)
     m.at = (struct position){"a.toml", 7, 3};
     struct reader_set *set = NULL;
     struct error e = ERROR_INIT;
-    assert_int_equal(reader_set_create(&m, 1, &set, &e), -1);
+    const struct job_config job = {.metrics = &m, .metric_count = 1};
+    assert_int_equal(reader_set_create(&job, &set, &e), -1);
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_memory_equal(e.text, "a.toml:7:3: metric `speed`: ", 28);
     assert_null(set);
@@ -256,9 +259,10 @@ static void reader_set__bad_pattern__said_with_its_place(void **state)
 static void readers__metrics_file__every_numeric_member(void **state)
 {
     (void)state;
-    struct sample_list l = read_metrics("{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n"
-                                        "\n"
-                                        "{\"loss\": 2.25, \"speed\": 3}\n");
+    struct sample_list l =
+        read_metrics("{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n"
+                     "\n"
+                     "{\"loss\": 2.25, \"speed\": 3}\n");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 0, "loss", 10, 2.5);
     assert_sample(&l, 1, "loss", 11, 2.25);
@@ -294,7 +298,8 @@ static void readers__torn_and_other_lines__counted_and_skipped(void **state)
 static void readers__odd_steps__counted_instead(void **state)
 {
     (void)state;
-    struct sample_list l = read_metrics("{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n");
+    struct sample_list l =
+        read_metrics("{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 0, "a", 0, 1);
     assert_sample(&l, 1, "a", 1, 1);
@@ -314,6 +319,7 @@ static void readers__a_name_per_step__bounded(void **state)
     readers_read(set, NULL, metrics_path, NULL, &l);
     assert_int_equal(l.name_count, 1000);
     assert_int_equal(l.count, 999 + 5000);
+    assert_int_equal(l.nameless, 4001);
     assert_sample(&l, l.count - 1, "same", 4999, 2);
     sample_list_free(&l);
     reader_set_free(set);
@@ -324,9 +330,10 @@ static void readers__files_that_are_missing_or_no_files__no_samples(void **state
     (void)state;
     char *fifo = xasprintf("%s/fifo", directory);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    struct metric metrics[] = {regex_metric("x ([0-9]+)"),
-                               {.name = (char *)"j", .reader = READER_JSON, .path = (char *)"a", .file = (char *)"fifo"},
-                               {.name = (char *)"k", .reader = READER_JSONL, .path = (char *)"a", .file = (char *)"fifo"}};
+    struct metric metrics[] =
+        {regex_metric("x ([0-9]+)"),
+         {.name = (char *)"j", .reader = READER_JSON, .path = (char *)"a", .file = (char *)"fifo"},
+         {.name = (char *)"k", .reader = READER_JSONL, .path = (char *)"a", .file = (char *)"fifo"}};
     struct reader_set *set = set_of(metrics, 3);
     struct sample_list l;
     readers_read(set, "/no/such/log", fifo, directory, &l);
@@ -381,7 +388,7 @@ static void readers__json_path_that_leads_nowhere__nothing(void **state)
     static const struct {
         const char *path, *text;
     } cases[] = {
-        {"b", "{\"a\": 1}"},   {"a.b", "{\"a\": [1, 2]}"}, {"a.5", "{\"a\": [1, 2]}"}, {"a.-1", "{\"a\": [1, 2]}"},
+        {"b", "{\"a\": 1}"},     {"a.b", "{\"a\": [1, 2]}"}, {"a.5", "{\"a\": [1, 2]}"}, {"a.-1", "{\"a\": [1, 2]}"},
         {"a", "{\"a\": \"1\"}"}, {"a", "{\"a\": true}"},     {"a", "{\"a\": 1"},         {"a", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -403,7 +410,8 @@ static void readers__json_array_at_the_path__each_number(void **state)
 static void readers__json_lines_file__steps_kept_and_torn_lines_counted(void **state)
 {
     (void)state;
-    struct sample_list l = read_json(READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"");
+    struct sample_list l =
+        read_json(READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"");
     assert_int_equal(l.count, 2);
     assert_sample(&l, 0, "speed", 5, 1);
     assert_sample(&l, 1, "speed", 6, 2);
@@ -428,28 +436,18 @@ static void readers__json_lines_in_the_log__other_output_is_no_fault(void **stat
     reader_set_free(set);
 }
 
-static void readers_any__first_metric__seen_when_it_is_there(void **state)
-{
-    (void)state;
-    struct metric m = regex_metric("speed ([0-9]+)");
-    struct reader_set *set = set_of(&m, 1), *none = set_of(NULL, 0);
-    put(log_path, "speed unknown\n");
-    assert_false(readers_any(set, log_path));
-    put(log_path, "speed unknown\nspeed 3");
-    assert_true(readers_any(set, log_path));
-    assert_false(readers_any(none, log_path));
-    assert_false(readers_any(set, "/no/such/log"));
-    reader_set_free(set);
-    reader_set_free(none);
-}
-
 /* --- summaries --- */
 
 static struct summary summary_of(enum take take, int64_t warmup, const double *values, size_t count)
 {
-    double copy[16];
-    memcpy(copy, values, count * sizeof *values);
-    return summarise(copy, count, warmup, take);
+    struct sample_list l = SAMPLE_LIST_INIT;
+    sample_list_add_name(&l, "v", (struct sample_filter){warmup, 0, 0});
+    for (size_t i = 0; i < count; i++)
+        sample_list_add(&l, 0, -1, values[i]);
+    sample_list_complete(&l);
+    struct summary s = sample_list_summarise(&l, 0, take);
+    sample_list_free(&l);
+    return s;
 }
 
 static void summarise__known_values__each_statistic(void **state)
@@ -482,27 +480,68 @@ static void summarise__warm_up_takes_all__the_last_stays(void **state)
     assert_float_equal(s.stddev, 0, 0);
     s = summary_of(TAKE_MEDIAN, INT64_MAX, values, 3);
     assert_int_equal(s.count, 1);
-    assert_int_equal(summarise(NULL, 0, 2, TAKE_MEDIAN).count, 0);
+    assert_int_equal(summary_of(TAKE_MEDIAN, 2, NULL, 0).reported, 0);
+    assert_true(isnan(summary_of(TAKE_MEDIAN, 2, NULL, 0).value));
 }
 
-static void summarise__nan_counted__nan(void **state)
+static void summarise__not_finite__counted_and_left_out(void **state)
 {
     (void)state;
-    static const double values[] = {NAN, 1, 2};
-    assert_true(isnan(summary_of(TAKE_MEDIAN, 0, values, 3).value));
-    assert_true(isnan(summary_of(TAKE_MIN, 0, values, 3).value));
-    assert_int_equal(summary_of(TAKE_MEDIAN, 0, values, 3).count, 3);
-    assert_float_equal(summary_of(TAKE_MEDIAN, 1, values, 3).value, 1.5, 0);
-    assert_float_equal(summary_of(TAKE_LAST, 0, values, 3).value, 2, 0);
+    static const double first[] = {NAN, 1, 2}, last[] = {1, 0.5, NAN}, none[] = {NAN, INFINITY, -INFINITY};
+    struct summary s = summary_of(TAKE_MEDIAN, 0, first, 3);
+    assert_float_equal(s.value, 1.5, 0);
+    assert_int_equal(s.count, 2);
+    assert_int_equal(s.not_finite, 1);
+    assert_int_equal(s.reported, 3);
+    assert_true(s.ended_finite);
+    assert_int_equal(summary_of(TAKE_MEDIAN, 1, first, 3).not_finite, 0);
+    assert_float_equal(summary_of(TAKE_LAST, 0, first, 3).value, 2, 0);
+    s = summary_of(TAKE_MIN, 0, last, 3);
+    assert_float_equal(s.value, 0.5, 0);
+    assert_false(s.ended_finite);
+    assert_true(isnan(summary_of(TAKE_LAST, 0, last, 3).value));
+    s = summary_of(TAKE_MEAN, 0, none, 3);
+    assert_true(isnan(s.value) && isnan(s.maximum) && isnan(s.p90));
+    assert_int_equal(s.count, 0);
+    assert_int_equal(s.not_finite, 3);
 }
 
-static void summarise__infinities__not_made_into_nan(void **state)
+static void thin__a_million_steps__even_with_first_and_last_and_exact_statistics(void **state)
 {
     (void)state;
-    static const double both[] = {INFINITY, INFINITY}, one[] = {1, 2, INFINITY};
-    assert_true(summary_of(TAKE_MEDIAN, 0, both, 2).value == INFINITY);
-    assert_float_equal(summary_of(TAKE_MEDIAN, 0, one, 3).value, 2, 0);
-    assert_true(summary_of(TAKE_P90, 0, one, 3).value == INFINITY);
+    enum { STEPS = 1000000 };
+    struct sample_list l = SAMPLE_LIST_INIT;
+    for (int i = 0; i < 3; i++)
+        sample_list_add_name(&l, (const char *[]){"a", "b", "c"}[i], (struct sample_filter){i, 0, 0});
+    for (int i = 0; i < STEPS; i++) {
+        sample_list_add(&l, 0, i, i);
+        sample_list_add(&l, 1, i, i == 12345 ? 1e9 : 1);
+    }
+    sample_list_add(&l, 2, 0, 7);
+    sample_list_complete(&l);
+    assert_true(l.count <= SAMPLES_MOST + 2 && l.count > SAMPLES_MOST / 4);
+    int64_t stride = l.series[0].stride, before = -1, last = -1;
+    size_t rare = 0;
+    for (size_t i = 0; i < l.count; i++) {
+        rare += l.samples[i].metric == 2;
+        if (l.samples[i].metric != 0)
+            continue;
+        assert_true(before < 0 ? l.samples[i].step == 0
+                               : l.samples[i].step == before + stride || l.samples[i].step == STEPS - 1);
+        before = last = l.samples[i].step;
+    }
+    assert_int_equal(last, STEPS - 1);
+    assert_int_equal(rare, 1);
+    struct summary s = sample_list_summarise(&l, 0, TAKE_MEAN);
+    assert_float_equal(s.value, (STEPS - 1) / 2.0, 1e-6);
+    assert_float_equal(s.median, 0.5 * STEPS, 0.005 * STEPS);
+    assert_float_equal(s.p90, 0.9 * STEPS, 0.005 * STEPS);
+    assert_int_equal(s.count, STEPS);
+    s = sample_list_summarise(&l, 1, TAKE_MAX);
+    assert_float_equal(s.value, 1e9, 0);
+    assert_int_equal(s.count, STEPS - 1);
+    assert_float_equal(sample_list_summarise(&l, 2, TAKE_MEDIAN).value, 7, 0);
+    sample_list_free(&l);
 }
 
 int main(void)
@@ -528,11 +567,10 @@ int main(void)
         cmocka_unit_test(readers__json_array_at_the_path__each_number),
         cmocka_unit_test(readers__json_lines_file__steps_kept_and_torn_lines_counted),
         cmocka_unit_test(readers__json_lines_in_the_log__other_output_is_no_fault),
-        cmocka_unit_test(readers_any__first_metric__seen_when_it_is_there),
         cmocka_unit_test(summarise__known_values__each_statistic),
         cmocka_unit_test(summarise__warm_up_takes_all__the_last_stays),
-        cmocka_unit_test(summarise__nan_counted__nan),
-        cmocka_unit_test(summarise__infinities__not_made_into_nan),
+        cmocka_unit_test(summarise__not_finite__counted_and_left_out),
+        cmocka_unit_test(thin__a_million_steps__even_with_first_and_last_and_exact_statistics),
     };
     return cmocka_run_group_tests_name("readers", tests, make_directory, remove_directory);
 }

@@ -1,9 +1,9 @@
 /* report: CSV read back: what was written comes out equal, and what is malformed is refused with its line. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,10 +113,8 @@ static void csv_read__empty_lines__skipped_but_null_in_one_column(void **state)
 static void csv_read__malformed__refused_with_line(void **state)
 {
     (void)state;
-    check_refused("a,b\n1,x\"y\n",
-                  "line 2: a quote within a cell that is not quoted, or text after a closing quote");
-    check_refused("a,b\n1,\"x\" \n",
-                  "line 2: a quote within a cell that is not quoted, or text after a closing quote");
+    check_refused("a,b\n1,x\"y\n", "line 2: a quote within a cell that is not quoted, or text after a closing quote");
+    check_refused("a,b\n1,\"x\" \n", "line 2: a quote within a cell that is not quoted, or text after a closing quote");
     check_refused("a,b\n1,2\n3,\"x\ny\n", "line 3: a quoted cell is not closed");
     check_refused("a,b\n\"1\n\",2\n3\n", "line 4: 1 cells where the first line has 2");
     check_refused("a\n1,2", "line 2: 2 cells where the first line has 1");
@@ -171,7 +169,7 @@ static void csv_read__cell_without_end__refused_at_the_limit(void **state)
 }
 
 struct long_input {
-    size_t blocks;   /* left to give */
+    size_t blocks;    /* left to give */
     bool empty_lines; /* else one cell per block */
 };
 
@@ -238,10 +236,10 @@ static void csv_formula__guards__undone_exactly_once(void **state)
         const char *text;
         bool formula;
     } cases[] = {
-        {"=1+1", true},  {"+1", true},   {"-1", true},     {"@SUM(A1)", true},   {"\tx", true},
-        {"\rx", true},   {"\nx", true},  {"'=x", true},    {"''-x", true},       {"  =x", true},
-        {"\x01=x", true}, {"＝x", true}, {"＠x", true},    {"a=b", false},       {"'quoted'", false},
-        {"", false},     {"'", false},   {"  plain", false}, {"5-3", false},
+        {"=1+1", true},   {"+1", true},  {"-1", true},       {"@SUM(A1)", true}, {"\tx", true},
+        {"\rx", true},    {"\nx", true}, {"'=x", true},      {"''-x", true},     {"  =x", true},
+        {"\x01=x", true}, {"＝x", true}, {"＠x", true},      {"a=b", false},     {"'quoted'", false},
+        {"", false},      {"'", false},  {"  plain", false}, {"5-3", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t length = strlen(cases[i].text);
@@ -264,9 +262,12 @@ static void csv_formula__guards__undone_exactly_once(void **state)
 /* Text made of what gives trouble. */
 static struct cell random_text(struct rng *rng)
 {
-    static const char *const parts[] = {"=",  "+",    "-",    "@",  "'",    "\"", ",", "\r", "\n", "\r\n",
-                                        "\t", " ",    "\xFF", "é",  "日本", "a",  "b", "\\", ";",  "\xE2\x80\xAE",
-                                        "|",  "\xC3", "NULL", "\x01", "\xEF\xBB\xBF", "＝"};
+    static const char *const parts[] = {"=",  "+",    "-",    "@",    "'",
+                                        "\"", ",",    "\r",   "\n",   "\r\n",
+                                        "\t", " ",    "\xFF", "é",    "日本",
+                                        "a",  "b",    "\\",   ";",    "\xE2\x80\xAE",
+                                        "|",  "\xC3", "NULL", "\x01", "\xEF\xBB\xBF",
+                                        "＝"};
     struct buffer text = BUFFER_INIT;
     for (uint64_t n = rng_below(rng, 7); n > 0; n--) {
         uint64_t k = rng_below(rng, sizeof parts / sizeof *parts + 1);
@@ -339,7 +340,9 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
     struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
     struct row_source rows = {columns, names, NULL, fixture_next, &f};
     struct error e = ERROR_INIT;
-    assert_int_equal(render_csv(&rows, &(struct render_options){.lf = lf}, &(struct report_sink){fixture_write, &s}, &e), 0);
+    assert_int_equal(render_csv(&rows, &(struct render_options){.lf = lf}, &(struct report_sink){fixture_write, &s},
+                                &e),
+                     0);
 
     struct comparison c = {.cells = cells, .columns = columns};
     struct fixture_input input = {s.text.data, s.text.length, 777, 0, NEVER};

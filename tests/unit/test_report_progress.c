@@ -1,14 +1,14 @@
 /* report: progress as a line for a terminal, a line for a log, JSON and a summary. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <cjson/cJSON.h>
+#include <cmocka.h>
 
 #include "report/progress.h"
 #include "report/text.h"
@@ -17,10 +17,21 @@
 static const struct failure_count failures[] = {{"oom", 2}, {"signal", 0}, {"timeout", 1}};
 
 static const struct sweep_progress half = {
-    .total = 456, .ok = 110, .failed = 3, .skipped = 10, .running = 4, .pending = 329,
-    .elapsed_ms = 90000, .jobs_per_second = 12.34, .eta_ms = 200000,
-    .has_best = true, .best_value = 45.25, .best_unit = "samples/s", .best_label = "tiny zero_stage=1",
-    .failures = failures, .failure_count = 3,
+    .total = 456,
+    .ok = 110,
+    .failed = 3,
+    .skipped = 10,
+    .running = 4,
+    .pending = 329,
+    .elapsed_ms = 90000,
+    .jobs_per_second = 12.34,
+    .eta_ms = 200000,
+    .has_best = true,
+    .best_value = 45.25,
+    .best_unit = "samples/s",
+    .best_label = "tiny zero_stage=1",
+    .failures = failures,
+    .failure_count = 3,
 };
 
 static const struct sweep_progress begun = {.total = 8, .pending = 8, .eta_ms = -1, .jobs_per_second = NAN};
@@ -104,10 +115,14 @@ static void line__rates__unit_in_which_they_can_be_read(void **state)
     static const struct {
         double rate;
         const char *line;
-    } cases[] = {{2345.6, "  0%  0/9  2346 jobs/s"},    {1, "  0%  0/9  1.0 jobs/s"},
-                 {0.5, "  0%  0/9  30.0 jobs/min"},     {0.001, "  0%  0/9  3.6 jobs/h"},
-                 {1e-5, "  0%  0/9  0.036 jobs/h"},     {0, "  0%  0/9"},
-                 {-1, "  0%  0/9"},                     {INFINITY, "  0%  0/9"}};
+    } cases[] = {{2345.6, "  0%  0/9  2346 jobs/s"},
+                 {1, "  0%  0/9  1.0 jobs/s"},
+                 {0.5, "  0%  0/9  30.0 jobs/min"},
+                 {0.001, "  0%  0/9  3.6 jobs/h"},
+                 {1e-5, "  0%  0/9  0.036 jobs/h"},
+                 {0, "  0%  0/9"},
+                 {-1, "  0%  0/9"},
+                 {INFINITY, "  0%  0/9"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         p.jobs_per_second = cases[i].rate;
         check_line(&p, strlen(cases[i].line), true, cases[i].line);
@@ -155,11 +170,14 @@ static void check_json(const struct sweep_progress *p, const char *expected)
 static void json__all_and_little__one_object(void **state)
 {
     (void)state;
-    check_json(&half, "{\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"pruned\":0,\"running\":4,\"pending\":329,"
+    check_json(&half, "{\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"pruned\":0,\"held\":0,"
+                      "\"running\":4,\"ended\":0,"
+                      "\"pending\":329,"
                       "\"elapsed_ms\":90000,\"jobs_per_second\":12.34,\"eta_ms\":200000,"
                       "\"best\":{\"value\":45.25,\"unit\":\"samples/s\",\"label\":\"tiny zero_stage=1\"},"
                       "\"failures\":{\"oom\":2,\"signal\":0,\"timeout\":1}}");
-    check_json(&begun, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"running\":0,\"pending\":8,"
+    check_json(&begun, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,"
+                       "\"running\":0,\"ended\":0,\"pending\":8,"
                        "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,\"best\":null,\"failures\":{}}");
 }
 
@@ -170,7 +188,9 @@ static void json__best_not_finite_and_unnamed__string_and_nulls(void **state)
     p.has_best = true;
     p.best_value = -INFINITY;
     p.best_unit = "";
-    check_json(&p, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"running\":0,\"pending\":8,"
+    check_json(&p, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,\"running\":0,"
+                   "\"ended\":0,"
+                   "\"pending\":8,"
                    "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,"
                    "\"best\":{\"value\":\"-Infinity\",\"unit\":null,\"label\":null},\"failures\":{}}");
 }
@@ -211,10 +231,20 @@ static void eta__magnitudes__rounded_up(void **state)
     static const struct {
         int64_t ms;
         const char *text;
-    } cases[] = {{-1, "unknown"},      {0, "<1s"},           {999, "<1s"},          {1000, "1s"},
-                 {1001, "2s"},         {59000, "59s"},       {59001, "1m00s"},      {200000, "3m20s"},
-                 {200001, "3m21s"},    {7500000, "2h05m"},   {367200000, "4d06h"},  {INT64_C(99) * 86400000, "99d00h"},
-                 {INT64_C(99) * 86400000 + 1, ">99d"}, {INT64_MAX, ">99d"}};
+    } cases[] = {{-1, "unknown"},
+                 {0, "<1s"},
+                 {999, "<1s"},
+                 {1000, "1s"},
+                 {1001, "2s"},
+                 {59000, "59s"},
+                 {59001, "1m00s"},
+                 {200000, "3m20s"},
+                 {200001, "3m21s"},
+                 {7500000, "2h05m"},
+                 {367200000, "4d06h"},
+                 {INT64_C(99) * 86400000, "99d00h"},
+                 {INT64_C(99) * 86400000 + 1, ">99d"},
+                 {INT64_MAX, ">99d"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[32];
         assert_string_equal(progress_format_eta(cases[i].ms, text, sizeof text), cases[i].text);

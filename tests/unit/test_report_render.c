@@ -1,9 +1,9 @@
 /* report: what each format makes of rows, exactly; errors of rows and sinks. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +17,25 @@ static const char *const names[] = {"name", "zero_stage", "throughput", NULL};
 static const char *const units[] = {NULL, "", "samples/s"};
 
 static const struct cell ordinary[] = {
-    TEXT("tiny"), INT(0), FLOAT(12.5),     //
+    TEXT("tiny"), INT(0),  FLOAT(12.5),    //
     TEXT("wide"), INT(-3), FLOAT(1.0 / 3), //
-    TEXT(""), NONE, NONE,                  //
+    TEXT(""),     NONE,    NONE,           //
 };
 
 static const struct cell hostile[] = {
-    TEXT("=cmd|' /C calc'!A0"), TEXT("a\"b,c"), TEXT("one\r\ntwo"),             //
-    TEXT("nul\0byte"), TEXT("bad\xFF\xC0\xAFutf"), TEXT("\xE2\x80\xAE" "right"), //
-    FLOAT(NAN), FLOAT(INFINITY), FLOAT(-INFINITY),                              //
-    TEXT("'=x"), TEXT("a|b*c_d_ `e` <f>\\"), TEXT("tab\there\x1B[2J"),          //
+    TEXT("=cmd|' /C calc'!A0"),
+    TEXT("a\"b,c"),
+    TEXT("one\r\ntwo"), //
+    TEXT("nul\0byte"),
+    TEXT("bad\xFF\xC0\xAFutf"),
+    TEXT("\xE2\x80\xAE"
+         "right"), //
+    FLOAT(NAN),
+    FLOAT(INFINITY),
+    FLOAT(-INFINITY), //
+    TEXT("'=x"),
+    TEXT("a|b*c_d_ `e` <f>\\"),
+    TEXT("tab\there\x1B[2J"), //
 };
 
 static void check(render_function *render, const struct cell *cells, size_t rows, const char *expected)
@@ -63,7 +72,8 @@ static void csv__hostile_cells__quoted_guarded_replaced(void **state)
     (void)state;
     CHECK_BYTES(render_csv, "name,zero_stage,throughput\r\n"
                             "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
-                            "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE" "right\r\n"
+                            "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE"
+                            "right\r\n"
                             "NaN,Infinity,'-Infinity\r\n"
                             "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n");
 }
@@ -113,7 +123,8 @@ static void tsv__hostile_cells__escaped(void **state)
     check(render_tsv, hostile, 4,
           "name\tzero_stage\tthroughput\n"
           "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
-          "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE" "right\n"
+          "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE"
+          "right\n"
           "NaN\tInfinity\t'-Infinity\n"
           "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n");
 }
@@ -140,7 +151,8 @@ static void jsonl__hostile_cells__escaped(void **state)
     check(render_jsonl, hostile, 4,
           "{\"name\":\"=cmd|' /C calc'!A0\",\"zero_stage\":\"a\\\"b,c\",\"throughput\":\"one\\u000d\\ntwo\"}\n"
           "{\"name\":\"nul\\u0000byte\",\"zero_stage\":\"bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\","
-          "\"throughput\":\"\xE2\x80\xAE" "right\"}\n"
+          "\"throughput\":\"\xE2\x80\xAE"
+          "right\"}\n"
           "{\"name\":\"NaN\",\"zero_stage\":\"Infinity\",\"throughput\":\"-Infinity\"}\n"
           "{\"name\":\"'=x\",\"zero_stage\":\"a|b*c_d_ `e` <f>\\\\\",\"throughput\":\"tab\\there\\u001b[2J\"}\n");
 }
@@ -195,12 +207,16 @@ static void table__wide_and_combining_characters__aligned_by_columns(void **stat
 {
     (void)state;
     static const char *const two[] = {"名", "n", NULL};
-    static const struct cell cells[] = {TEXT("モデル"), INT(1), TEXT("e\xCC\x81" "a"), INT(20)};
+    static const struct cell cells[] = {TEXT("モデル"), INT(1),
+                                        TEXT("e\xCC\x81"
+                                             "a"),
+                                        INT(20)};
     char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
     assert_string_equal(text, "名       n\n"
                               "──────  ──\n"
                               "モデル   1\n"
-                              "e\xCC\x81" "a      20\n");
+                              "e\xCC\x81"
+                              "a      20\n");
     free(text);
 }
 
@@ -320,7 +336,8 @@ static void every_format__megabyte_text_and_no_limit__bounded_lines(void **state
     size_t length = 3u << 20;
     char *text = xmalloc(length);
     memset(text, '"', length);
-    struct cell cells[] = {{.kind = CELL_TEXT, .text = text, .length = length}, INT(1), INT(2), TEXT("x"), INT(1), INT(2)};
+    struct cell cells[] =
+        {{.kind = CELL_TEXT, .text = text, .length = length}, INT(1), INT(2), TEXT("x"), INT(1), INT(2)};
     for (const struct report_format *format = report_formats; format->name; format++) {
         char *out = fixture_render(format->render, cells, 2, names, NULL, (struct render_options){.cell_width = 0});
         assert_true(strlen(out) >= length);

@@ -1,9 +1,9 @@
 /* report: text for people: escapes, columns, cuts, rounded numbers. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <math.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -25,9 +25,13 @@ static void printable__acting_characters__shown_as_escapes(void **state)
     (void)state;
     check("a\nb\tc\rd", 7, 0, false, "a\\nb\\tc\\rd", 10);
     check("\0\x1B[31m\x7F", 7, 0, false, "\\x00\\x1b[31m\\x7f", 16);
-    check("\xC2\x9B" "2J", 4, 0, false, "\\u009b2J", 8);          /* C1 CSI */
-    check("\xE2\x80\xAE" "x\xE2\x81\xA6", 7, 0, false, "\\u202ex\\u2066", 13);
-    check("\xF3\xA0\x81\x81", 4, 0, false, "\\U000e0041", 10);    /* an invisible tag */
+    check("\xC2\x9B"
+          "2J",
+          4, 0, false, "\\u009b2J", 8); /* C1 CSI */
+    check("\xE2\x80\xAE"
+          "x\xE2\x81\xA6",
+          7, 0, false, "\\u202ex\\u2066", 13);
+    check("\xF3\xA0\x81\x81", 4, 0, false, "\\U000e0041", 10);                     /* an invisible tag */
     check("\xED\xA0\x80", 3, 0, false, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3); /* a surrogate */
 }
 
@@ -65,9 +69,9 @@ static void width__known_characters__columns(void **state)
     static const struct {
         uint32_t codepoint;
         unsigned width;
-    } cases[] = {{'a', 1},    {0xE9, 1},   {0xAD, 1},    {0x301, 0},   {0x300, 0},    {0x36F, 0},     {0x370, 1},
-                 {0x1100, 2}, {0x1161, 0}, {0x200B, 0},  {0x200D, 0},  {0x2026, 1},   {0x3042, 2},    {0xAC00, 2},
-                 {0xFF1D, 2}, {0xFFFD, 1}, {0x1F600, 2}, {0x20000, 2}, {0xE01EF, 0},  {0x10FFFF, 1}};
+    } cases[] = {{'a', 1},    {0xE9, 1},   {0xAD, 1},    {0x301, 0},   {0x300, 0},   {0x36F, 0},   {0x370, 1},
+                 {0x1100, 2}, {0x1161, 0}, {0x200B, 0},  {0x200D, 0},  {0x2026, 1},  {0x3042, 2},  {0xAC00, 2},
+                 {0xFF1D, 2}, {0xFFFD, 1}, {0x1F600, 2}, {0x20000, 2}, {0xE01EF, 0}, {0x10FFFF, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(width_of(cases[i].codepoint), cases[i].width);
 }
@@ -78,9 +82,17 @@ static void rounded__magnitudes__six_digits_and_whole_integers(void **state)
     static const struct {
         double value;
         const char *text;
-    } cases[] = {{0, "0"},           {12.3456789, "12.3457"},   {99999.4, "99999.4"}, {99999.6, "100000"},
-                 {1234567.8, "1234568"}, {-1234567.8, "-1234568"}, {1e15, "1e+15"},      {0.00001234, "1.234e-05"},
-                 {NAN, "NaN"},       {-INFINITY, "-Infinity"}, {2, "2"}};
+    } cases[] = {{0, "0"},
+                 {12.3456789, "12.3457"},
+                 {99999.4, "99999.4"},
+                 {99999.6, "100000"},
+                 {1234567.8, "1234568"},
+                 {-1234567.8, "-1234568"},
+                 {1e15, "1e+15"},
+                 {0.00001234, "1.234e-05"},
+                 {NAN, "NaN"},
+                 {-INFINITY, "-Infinity"},
+                 {2, "2"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer out = BUFFER_INIT;
         text_add_rounded(&out, cases[i].value);
@@ -93,9 +105,15 @@ static void valid__bad_bytes__each_replaced(void **state)
 {
     (void)state;
     struct buffer out = BUFFER_INIT;
-    text_add_valid(&out, "\xE2\x82" "a\0\xFF", 5);
+    text_add_valid(&out,
+                   "\xE2\x82"
+                   "a\0\xFF",
+                   5);
     assert_int_equal(out.length, 11);
-    assert_memory_equal(out.data, "\xEF\xBF\xBD\xEF\xBF\xBD" "a\0\xEF\xBF\xBD", 11);
+    assert_memory_equal(out.data,
+                        "\xEF\xBF\xBD\xEF\xBF\xBD"
+                        "a\0\xEF\xBF\xBD",
+                        11);
     buffer_free(&out);
 }
 
@@ -126,7 +144,8 @@ static void terminal__styles__with_colour_only(void **state)
     text_add_styled(&out, text_state_style("ok"), "ok");
     text_add_styled(&out, text_state_style("oom"), " oom");
     text_add_styled(&out, text_state_style("state"), " state");
-    check_terminal(buffer_text(&out), (struct text_terminal){false, true}, "\x1b[32mok\x1b[0m\x1b[31m oom\x1b[0m state");
+    check_terminal(buffer_text(&out), (struct text_terminal){false, true},
+                   "\x1b[32mok\x1b[0m\x1b[31m oom\x1b[0m state");
     check_terminal(buffer_text(&out), (struct text_terminal){false, false}, "ok oom state");
     buffer_free(&out);
 }

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "store/guard.h"
-#include "store/result_views.h"
+#include "database/guard.h"
+#include "results/views.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 
@@ -27,16 +27,22 @@ static int open_database(void **state)
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
     must(db, embedded_text("migrations/0001_initial.sql"));
     must(db, "ALTER TABLE attempt ADD COLUMN stopped_steps INTEGER");
+    must(db, "ALTER TABLE attempt ADD COLUMN left_out TEXT");
+    must(db, "CREATE TABLE trial (job_id INTEGER, attempt_id INTEGER, resource REAL)");
     must(db, embedded_text("migrations/0002_predictions.sql"));
     must(db, embedded_text("migrations/0004_witnesses.sql"));
     must(db, embedded_text("migrations/0011_model_info.sql"));
+    must(db, "ALTER TABLE job ADD COLUMN held TEXT");
+    must(db, embedded_text("migrations/0014_diverged.sql"));
+    must(db, embedded_text("migrations/0018_measures.sql"));
     must(db, embedded_text("sql/views.sql"));
     must(db,
          "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
          " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"
          "INSERT INTO spec (id, kind, hash, json) VALUES"
          " (1, 'model', x'00000000000000000000000000000001', '{\"layers\":2,\"name\":\"small\",\"state\":\"x\"}'),"
-         " (2, 'parallel_spec', x'00000000000000000000000000000002', '{\"Name\":\"p\",\"tp\":4,\"it''s \\\"odd\\\"\":7}');"
+         " (2, 'parallel_spec', x'00000000000000000000000000000002', '{\"Name\":\"p\",\"tp\":4,\"it''s "
+         "\\\"odd\\\"\":7}');"
          "INSERT INTO job (id, key, sweep_id, rank, model_id, parallel_id, derived, state, failure, attempt_id) VALUES"
          " (1, x'0A000000000000000000000000000000', 1, 0, 1, 2, '{\"dp\":3}', 'ok', NULL, 1),"
          " (2, x'0B000000000000000000000000000000', 1, 1, 1, NULL, NULL, 'failed', 'exit', 3);"
@@ -75,7 +81,9 @@ static void expect_row(struct db *db, const char *sql, bool titles, const char *
         fail_msg("%s: %s", sql, e.text);
     for (int i = 0; (rc > 0 || titles) && i < stmt_column_count(s); i++)
         buffer_printf(&row, "%s%s", i ? "|" : "",
-                      titles ? stmt_column_name(s, i) : stmt_is_null(s, i) ? "-" : stmt_text(s, i));
+                      titles               ? stmt_column_name(s, i)
+                      : stmt_is_null(s, i) ? "-"
+                                           : stmt_text(s, i));
     assert_string_equal(buffer_text(&row), expected);
     buffer_free(&row);
     stmt_free(s);
@@ -87,7 +95,8 @@ static void result_views_refresh__keys_of_several_sections__qualified_where_need
     refresh(db);
     expect_row(db, "SELECT * FROM results", true,
                "job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|it's \"odd\"|dp|"
-               "state|failure|attempts|metric.layers|loss|duration_ms|max_rss|partial|error|directory|started|ended");
+               "state|failure|attempts|metric.layers|loss|duration_ms|max_rss|partial|not_finite|error|directory|"
+               "started|ended");
 }
 
 static void results__ok_job__one_wide_row(void **state)
@@ -95,7 +104,7 @@ static void results__ok_job__one_wide_row(void **state)
     struct db *db = *state;
     refresh(db);
     expect_row(db, "SELECT * FROM results WHERE job = 1", false,
-               "1|0a000000000000000000000000000000|one|1|2|small|x|p|4|7|3|ok|-|1|9|0.5|1500|-|0|-|-|"
+               "1|0a000000000000000000000000000000|one|1|2|small|x|p|4|7|3|ok|-|1|9.0|0.5|1500|-|0|0|-|-|"
                "2023-11-14T22:13:20Z|2023-11-14T22:13:21Z");
 }
 
@@ -125,12 +134,14 @@ static void ranking__values__finite_ones_in_order(void **state)
              " SELECT value, randomblob(16), 1, value, 'ok', value FROM json_each('[10,11,12,13,14]');"
              "INSERT INTO attempt (id, job_id, number, runner_id, state)"
              " SELECT value, value, 1, 1, 'ok' FROM json_each('[10,11,12,13,14]');"
-             "INSERT INTO summary (attempt_id, name, value, count) VALUES (10, 'loss', 'NaN', 1),"
-             " (11, 'loss', 9e999, 1), (12, 'loss', 0.25, 1), (13, 'loss', 0.5, 1), (14, 'loss', -9e999, 1)");
+             "INSERT INTO summary (attempt_id, name, value, count) VALUES (10, 'loss', NULL, 0),"
+             " (11, 'loss', NULL, 3), (12, 'loss', 0.25, 1), (13, 'loss', 0.5, 1), (14, 'loss', NULL, 1)");
     refresh(db);
     expect_row(db, "SELECT * FROM ranking", true,
                "rank|loss|job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|"
-               "it's \"odd\"|dp|state|failure|attempts|metric.layers|duration_ms|max_rss|partial|error|directory|started|"
+               "it's "
+               "\"odd\"|dp|state|failure|attempts|metric.layers|duration_ms|max_rss|partial|not_finite|error|directory|"
+               "started|"
                "ended");
     expect_row(db, "SELECT group_concat(rank || ':' || job) FROM ranking", false, "1:12,2:1,2:13");
     must(db, "UPDATE sweep SET maximise = 1");

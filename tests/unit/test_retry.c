@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "store/open.h"
+#include "database/open.h"
 #include "store/places.h"
 #include "store/retry.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "space/rewrite.h"
+#include "expression/rewrite.h"
 
 /* "bad" is refused; others stand in angle brackets. */
 static int name(void *context, const char *text, bool quoted, struct buffer *sql, struct error *e)

@@ -1,5 +1,5 @@
 /* run: the loop, on an executor that does what a script says: what is started when, what is recorded before whom it is
- * told, and how a run ends. */
+ * reported, and how a run ends. */
 #include "scripted_executor.h"
 #include "space_fixture.h"
 
@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "database/open.h"
 #include "run/runner.h"
 #include "space/enumerate.h"
-#include "store/open.h"
 #include "util/memory.h"
 
 /* Jobs 1, 2, 3, 4, in this order. */
-#define SWEEP "[sweep]\nobjective = \"max:score\"\n[training_spec]\nx = [1, 2, 3, 4]\n" \
+#define SWEEP                                                                                                          \
+    "[sweep]\nobjective = \"max:score\"\n[training_spec]\nx = [1, 2, 3, 4]\n"                                          \
     "[job.metrics.score]\nregex = 'score: ([0-9.]+)'\nbetter = \"max\"\n"
 #define RETRY "[retry]\nbackoff = \"0s\"\n"
 #define JOB "[job]\ncommand = [\"job\"]\n"
@@ -39,9 +40,9 @@ struct workplace {
     struct scripted_log log;
     struct run_result result;
     struct error error;
-    char told[512];     /* "1:ok 2:exit …" as on_event had them */
+    char reported[512]; /* "1:ok 2:exit …" as on_event had them */
     char noticed[256];  /* the last notice */
-    int told_early;     /* events of what did not stand in the database */
+    int reported_early; /* events of what did not stand in the database */
 };
 
 static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where)
@@ -77,13 +78,14 @@ static void hear(void *context, const struct run_event *event)
     struct db *reader = NULL;
     char sql[200];
     int64_t stands = 0;
-    append(p->told, sizeof p->told, "%s%lld:%s", event->job_id, event->failure ? event->failure : "ok");
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM attempt WHERE job_id = %lld AND number = %lld AND state IN ('ok', 'failed')",
+    append(p->reported, sizeof p->reported, "%s%lld:%s", event->job_id, event->failure ? event->failure : "ok");
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM attempt WHERE job_id = %lld AND number = %lld AND state IN ('ok', 'failed')",
              (long long)event->job_id, (long long)event->attempt_number);
     if (db_open(p->path, DB_READ_ONLY, &reader, &p->error) == 0)
         db_query_int(reader, sql, 0, &stands, &p->error);
     db_close(reader);
-    p->told_early += stands != 1;
+    p->reported_early += stands != 1;
 }
 
 static void hear_notice(void *context, const char *text)
@@ -102,7 +104,7 @@ static int run_with(struct workplace *p, const char *retry, const char *job, str
     struct enumeration n = {0};
     struct db *db = NULL;
     p->log = (struct scripted_log){0};
-    p->told[0] = '\0';
+    p->reported[0] = '\0';
     script->database = p->path;
     scripted_executor_set(script, &p->log);
     if (store_open(p->path, &db, &notice, &p->error) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &p->error) < 0)
@@ -178,48 +180,114 @@ struct scenario {
 static const struct scenario scenarios[] = {
     {.name = "all well", .started = "1 2 3 4", .states = "1 ok 2 ok 3 ok 4 ok", .most = 2},
     {.name = "one slot", .options.slots = 1, .started = "1 2 3 4", .states = "1 ok 2 ok 3 ok 4 ok", .most = 1},
-    {.name = "more slots than jobs", .options.slots = 9, .started = "1 2 3 4", .states = "1 ok 2 ok 3 ok 4 ok", .most = 4},
-    {.name = "one fails, the others go on", .options.slots = 1,
+    {.name = "more slots than jobs",
+     .options.slots = 9,
+     .started = "1 2 3 4",
+     .states = "1 ok 2 ok 3 ok 4 ok",
+     .most = 4},
+    {.name = "one fails, the others go on",
+     .options.slots = 1,
      .script.ends = {{2, 0, ENDING_EXITED, 7, "Segmentation of markets\n"}},
-     .started = "1 2 3 4", .states = "1 ok 2 exit 3 ok 4 ok", .most = 1},
-    {.name = "each by its class", .options.slots = 1, .retry = "lost = 1\nspawn = 1\n",
+     .started = "1 2 3 4",
+     .states = "1 ok 2 exit 3 ok 4 ok",
+     .most = 1},
+    {.name = "each by its class",
+     .options.slots = 1,
+     .retry = "spawn = 1\n",
      .script.ends = {{1, 0, ENDING_EXITED, 0, "nothing to say\n"},
                      {2, 0, ENDING_EXITED, 1, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"},
                      {3, 0, ENDING_IDLE_TIMEOUT, 0, NULL},
-                     {4, 0, ENDING_LOST, 0, NULL}},
-     .started = "1 2 3 4", .states = "1 no-metric 2 oom 3 hang 4 lost", .most = 1},
-    {.name = "more classes", .options.slots = 1, .retry = "lost = 1\nspawn = 1\n",
+                     {4, 0, ENDING_SIGNALED, SIGSEGV, NULL}},
+     .started = "1 2 3 4",
+     .states = "1 no-metric 2 oom 3 hang 4 signal",
+     .most = 1},
+    {.name = "more classes",
+     .options.slots = 1,
+     .retry = "spawn = 1\n",
      .script.ends = {{1, 0, ENDING_SIGNALED, SIGSEGV, NULL},
                      {2, 0, ENDING_SPAWN_FAILED, ENOENT, NULL},
                      {3, 0, ENDING_STARTUP_TIMEOUT, 0, NULL},
                      {4, 0, ENDING_TIMEOUT, 0, "score: 3\n"}},
-     .started = "1 2 3 4", .states = "1 signal 2 spawn 3 timeout 4 timeout", .most = 1},
-    {.name = "lost once", .options.slots = 1, .script.ends = {{2, 1, ENDING_LOST, 0, NULL}},
-     .started = "1 2 3 4 2", .states = "1 ok 2 ok 3 ok 4 ok", .most = 1},
-    {.name = "lost for ever", .options.slots = 1, .script.ends = {{4, 0, ENDING_LOST, 0, NULL}},
-     .started = "1 2 3 4 4 4", .states = "1 ok 2 ok 3 ok 4 lost", .most = 1},
-    {.name = "each twice", .options.slots = 1, .job = "repeat = 2\n",
+     .started = "1 2 3 4",
+     .states = "1 signal 2 spawn 3 timeout 4 timeout",
+     .most = 1},
+    {.name = "lost once",
+     .options.slots = 1,
+     .script.ends = {{2, 1, ENDING_LOST, 0, NULL}},
+     .started = "1 2 3 4 2",
+     .states = "1 ok 2 ok 3 ok 4 ok",
+     .most = 1},
+    {.name = "lost for ever: no fault of its own, and left for another run",
+     .options.slots = 1,
+     .script.ends = {{4, 0, ENDING_LOST, 0, NULL}},
+     .started = "1 2 3 4 4 4 4",
+     .states = "1 ok 2 ok 3 ok 4 pending",
+     .most = 1},
+    {.name = "lost too often: last from then on",
+     .options.slots = 1,
+     .retry = "lost = 1\n",
+     .script.ends = {{1, 1, ENDING_LOST, 0, NULL}},
+     .started = "1 2 3 4 1",
+     .states = "1 ok 2 ok 3 ok 4 ok",
+     .most = 1},
+    {.name = "each twice",
+     .options.slots = 1,
+     .job = "repeat = 2\n",
      .script.ends = {{1, 2, ENDING_EXITED, 0, "score: 9\n"}, {3, 1, ENDING_EXITED, 1, NULL}},
-     .started = "1 2 3 4 1 2 4", .states = "1 ok 2 ok 3 exit 4 ok", .most = 1},
-    {.name = "so many and no more", .options = {.slots = 1, .job_limit = 2},
-     .started = "1 2", .states = "1 ok 2 ok 3 pending 4 pending", .most = 1},
-    {.name = "enough failed", .options = {.slots = 1, .max_fail = 2},
+     .started = "1 2 3 4 1 2 4",
+     .states = "1 ok 2 ok 3 exit 4 ok",
+     .most = 1},
+    {.name = "so many and no more",
+     .options = {.slots = 1, .job_limit = 2},
+     .started = "1 2",
+     .states = "1 ok 2 ok 3 pending 4 pending",
+     .most = 1},
+    {.name = "enough failed",
+     .options = {.slots = 1, .max_fail = 2},
      .script.ends = {{1, 0, ENDING_EXITED, 1, NULL}, {3, 0, ENDING_EXITED, 1, NULL}},
-     .started = "1 2 3", .states = "1 exit 2 ok 3 exit 4 pending", .most = 1},
-    {.name = "interrupted once", .script.wakes = {{2, WAKE_INTERRUPT, SIGINT}},
-     .started = "1 2 3", .states = "1 ok 2 ok 3 ok 4 pending", .most = 2, .signal = SIGINT},
-    {.name = "interrupted twice", .script = {.wakes = {{2, WAKE_INTERRUPT, SIGINT}, {3, WAKE_INTERRUPT, SIGINT}}},
-     .started = "1 2 3", .states = "1 ok 2 pending 3 pending 4 pending", .most = 2, .signal = SIGINT, .cancels = 1},
-    {.name = "interrupted thrice", .script = {.hold = true, .wakes = {{1, WAKE_INTERRUPT, SIGINT},
-                                              {2, WAKE_INTERRUPT, SIGINT}, {3, WAKE_INTERRUPT, SIGINT}}},
-     .started = "1 2", .states = "1 pending 2 pending 3 pending 4 pending", .most = 2, .signal = SIGINT, .cancels = 2},
-    {.name = "told to end", .script = {.hold = true, .wakes = {{1, WAKE_TERMINATE, SIGTERM}}},
-     .started = "1 2", .states = "1 pending 2 pending 3 pending 4 pending", .most = 2, .signal = SIGTERM, .cancels = 1},
-    {.name = "cancelled by a person", .options.slots = 1, .script.ends = {{2, 0, ENDING_ABORTED, 0, NULL}},
-     .started = "1 2 3 4", .states = "1 ok 2 cancelled 3 ok 4 ok", .most = 1},
-    {.name = "rows deleted while they run", .options.slots = 1,
+     .started = "1 2 3",
+     .states = "1 exit 2 ok 3 exit 4 pending",
+     .most = 1},
+    {.name = "interrupted once",
+     .script.wakes = {{2, WAKE_INTERRUPT, SIGINT}},
+     .started = "1 2 3",
+     .states = "1 ok 2 ok 3 ok 4 pending",
+     .most = 2,
+     .signal = SIGINT},
+    {.name = "interrupted twice",
+     .script = {.wakes = {{2, WAKE_INTERRUPT, SIGINT}, {3, WAKE_INTERRUPT, SIGINT}}},
+     .started = "1 2 3",
+     .states = "1 ok 2 pending 3 pending 4 pending",
+     .most = 2,
+     .signal = SIGINT,
+     .cancels = 1},
+    {.name = "interrupted thrice",
+     .script = {.hold = true,
+                .wakes = {{1, WAKE_INTERRUPT, SIGINT}, {2, WAKE_INTERRUPT, SIGINT}, {3, WAKE_INTERRUPT, SIGINT}}},
+     .started = "1 2",
+     .states = "1 pending 2 pending 3 pending 4 pending",
+     .most = 2,
+     .signal = SIGINT,
+     .cancels = 2},
+    {.name = "asked to end",
+     .script = {.hold = true, .wakes = {{1, WAKE_TERMINATE, SIGTERM}}},
+     .started = "1 2",
+     .states = "1 pending 2 pending 3 pending 4 pending",
+     .most = 2,
+     .signal = SIGTERM,
+     .cancels = 1},
+    {.name = "cancelled by a person",
+     .options.slots = 1,
+     .script.ends = {{2, 0, ENDING_ABORTED, 0, NULL}},
+     .started = "1 2 3 4",
+     .states = "1 ok 2 cancelled 3 ok 4 ok",
+     .most = 1},
+    {.name = "rows deleted while they run",
+     .options.slots = 1,
      .script.before_end = "DELETE FROM attempt WHERE job_id = 1; DELETE FROM job WHERE id = 1",
-     .started = "1 2 3 4", .states = "2 ok 3 ok 4 ok", .most = 1},
+     .started = "1 2 3 4",
+     .states = "2 ok 3 ok 4 ok",
+     .most = 1},
 };
 
 static void run_one(const struct scenario *c)
@@ -238,7 +306,7 @@ static void run_one(const struct scenario *c)
     assert_int_equal(p.result.signal, c->signal);
     assert_int_equal(p.log.cancels, c->cancels);
     assert_int_equal(p.log.early, 0);
-    assert_int_equal(p.told_early, 0);
+    assert_int_equal(p.reported_early, 0);
     assert_true(p.log.freed);
     /* Whatever came about, nothing is left open and the run has its end on record. */
     expect_count(&p, "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')", 0);
@@ -260,7 +328,7 @@ static void runner_run__counts_and_events__agree_with_the_table(void **state)
     struct script script = {.ends = {{2, 0, ENDING_EXITED, 1, NULL}, {3, 1, ENDING_LOST, 0, NULL}}};
     workplace_make(&p);
     assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1}), 0);
-    assert_string_equal(p.told, "1:ok 2:exit 3:lost 4:ok 3:ok");
+    assert_string_equal(p.reported, "1:ok 2:exit 3:lost 4:ok 3:ok");
     const struct run_counts *c = &p.result.counts;
     assert_int_equal(c->total, 4);
     assert_int_equal(c->ok, 3);
@@ -298,7 +366,8 @@ static void runner_run__again__runs_what_is_left_and_failed_only_by_demand(void 
 static void runner_run__one_ended__the_next_started_before_that_is_read(void **state)
 {
     (void)state;
-    static const char first[] = "SELECT m.value FROM summary AS m JOIN attempt AS a ON a.id = m.attempt_id WHERE a.job_id = 1";
+    static const char first[] =
+        "SELECT m.value FROM summary AS m JOIN attempt AS a ON a.id = m.attempt_id WHERE a.job_id = 1";
     struct script script = {.late_output = "score: 7\n"};
     struct workplace p;
     workplace_make(&p);
@@ -406,11 +475,16 @@ static bool is_beaten(void *context, const struct claim *claim, const struct sam
 
 static struct claim_source source_of(struct source *s, size_t ahead)
 {
-    return (struct claim_source){.ahead = ahead, .choose = choose, .claimed = note_claim, .released = note_release,
-                                 .ended = note_end, .is_beaten = is_beaten, .context = s};
+    return (struct claim_source){.ahead = ahead,
+                                 .choose = choose,
+                                 .claimed = note_claim,
+                                 .released = note_release,
+                                 .ended = note_end,
+                                 .is_beaten = is_beaten,
+                                 .context = s};
 }
 
-static void claim_source__chooses__in_its_order_and_told_of_every_end(void **state)
+static void claim_source__chooses__in_its_order_and_notified_of_every_end(void **state)
 {
     (void)state;
     struct workplace p;
@@ -427,7 +501,7 @@ static void claim_source__chooses__in_its_order_and_told_of_every_end(void **sta
     workplace_remove(&p);
 }
 
-static void claim_source__told_of_what_never_started__it_is_pending_again(void **state)
+static void claim_source__notified_of_what_never_started__it_is_pending_again(void **state)
 {
     (void)state;
     struct workplace p;
@@ -491,8 +565,8 @@ int main(void)
         cmocka_unit_test(runner_run__again__runs_what_is_left_and_failed_only_by_demand),
         cmocka_unit_test(runner_run__executor_cannot_be_made__nothing_begun),
         cmocka_unit_test(runner_run__leaving_its_jobs__the_next_collects_them),
-        cmocka_unit_test(claim_source__chooses__in_its_order_and_told_of_every_end),
-        cmocka_unit_test(claim_source__told_of_what_never_started__it_is_pending_again),
+        cmocka_unit_test(claim_source__chooses__in_its_order_and_notified_of_every_end),
+        cmocka_unit_test(claim_source__notified_of_what_never_started__it_is_pending_again),
         cmocka_unit_test(claim_source__finds_one_beaten__it_is_stopped),
         cmocka_unit_test(claim_source__fails__run_ends_with_what_was_recorded),
     };

@@ -3,14 +3,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "database/open.h"
 #include "search/candidates.h"
 #include "space/enumerate.h"
 #include "space_fixture.h"
-#include "store/open.h"
 
 #define HEAD "[sweep]\nobjective = \"max:throughput\"\n[predict]\nframework = \"megatron\"\ndevice = \"A100-80GB\"\n"
-#define MODEL \
-    "[[model]]\nlayers = 8\nhidden = 512\nheads = 8\nvocab = 50257\nseq = [512, 1024]\n[[cluster_spec]]\nnum_hosts = 1\n" \
+#define MODEL                                                                                                          \
+    "[[model]]\nlayers = 8\nhidden = 512\nheads = 8\nvocab = 50257\nseq = [512, 1024]\n[[cluster_spec]]\nnum_hosts = " \
+    "1\n"                                                                                                              \
     "num_devices_per_host = 8\n[training_spec]\nglobal_batch = [64, 128]\n"
 #define PLANS "[[parallel_spec]]\nzero_stage = [0, 1]\nbucket = [\"small\", \"large\"]\nmicro_batch = [1, 2, 4]\n"
 
@@ -33,8 +34,10 @@ static struct loaded load(const char *text, bool equal_batch)
     if (store_open(l.path, &l.db, &notice, &e) < 0 || enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0)
         fail_msg("%s", e.text);
     free(notice);
-    const struct candidate_request request = {
-        .space = l.built.space, .db = l.db, .sweep_id = n.sweep_id, .equal_batch = equal_batch};
+    const struct candidate_request request = {.space = l.built.space,
+                                              .db = l.db,
+                                              .sweep_id = n.sweep_id,
+                                              .equal_batch = equal_batch};
     if (candidates_load(&request, &l.set, &e) < 0)
         fail_msg("%s", e.text);
     return l;
@@ -119,8 +122,12 @@ static void load__search__runs_over_it(void **state)
     struct decision d;
     size_t trials = 0;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome ok = {.kind = OUTCOME_OK, .objective = 1 / l.set.space.candidates[d.candidate].seconds,
-                                    .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+        struct search_outcome ok = {.kind = OUTCOME_OK,
+                                    .objective = 1 / l.set.space.candidates[d.candidate].seconds,
+                                    .steps = NAN,
+                                    .seconds = NAN,
+                                    .bytes = NAN,
+                                    .device_seconds = NAN};
         search_tell(s, d.candidate, &ok);
         trials++;
     }

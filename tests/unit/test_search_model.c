@@ -56,6 +56,28 @@ static void model__wrong_predictions__still_found(void **state)
     fixture_close(&f);
 }
 
+/* Predicted times that are turned over are found out by the first outcomes, and are worth what they are worth then. */
+static void model__times_turned_over__found_no_later_than_without(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_model(&f, 0.02);
+    struct fixture_result without = fixture_run(&f, s, 1, 0);
+    search_free(s);
+    fixture_predict(&f, 1);
+    for (size_t i = 0; i < f.space.count; i++)
+        f.candidates[i].seconds = 1 / f.candidates[i].seconds;
+    s = open_model(&f, 0.02);
+    struct fixture_result turned = fixture_run(&f, s, 1, 0);
+    print_message("turned over: %zu trials, %g of the best; without: %zu, %g\n", turned.trials, turned.best,
+                  without.trials, without.best);
+    assert_true(turned.best > 0.95);
+    assert_true(turned.trials <= without.trials * 3 / 2);
+    search_free(s);
+    fixture_close(&f);
+}
+
 static void model__no_predictions__better_than_all(void **state)
 {
     (void)state;
@@ -65,6 +87,27 @@ static void model__no_predictions__better_than_all(void **state)
     struct fixture_result r = fixture_run(&f, s, 1, 0);
     assert_true(r.best > 0.95);
     assert_true(r.trials < f.space.count / 2);
+    search_free(s);
+    fixture_close(&f);
+}
+
+/* A limit is learned from what failed: it is bisected, not walked down to, and one stage's holds for those below. */
+static void model__no_predictions_and_a_limit__few_run_out_of_memory(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 64, false);
+    f.peak = 64;
+    for (size_t stage = 0; stage < FIXTURE_STAGES; stage++)
+        f.limit[stage] = 18 + 3 * (double)stage;
+    for (size_t i = 0; i < f.space.count; i++)
+        f.candidates[i].memory_class = f.candidates[i].configuration;
+    f.space.memory_class_count = f.space.configuration_count;
+    struct search *s = open_model(&f, 0.02);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
+    assert_true(r.best > 0.85);
+    assert_true(r.failures * 3 <= r.trials);
     search_free(s);
     fixture_close(&f);
 }
@@ -102,8 +145,13 @@ static void model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried(void
     struct search_fixture f;
     fixture_open(&f, 16, false);
     struct search *s = open_model(&f, 0);
-    const struct search_outcome oom = {.kind = OUTCOME_FAILED, .failure = "oom", .objective = NAN, .steps = NAN,
-                                       .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+    const struct search_outcome oom = {.kind = OUTCOME_FAILED,
+                                       .failure = "oom",
+                                       .objective = NAN,
+                                       .steps = NAN,
+                                       .seconds = NAN,
+                                       .bytes = NAN,
+                                       .device_seconds = NAN};
     const struct decision one = {.candidate = 0};
     const struct search_outcome ok = fixture_outcome(&f, &one);
     search_tell(s, 0, &ok);
@@ -111,8 +159,8 @@ static void model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried(void
         search_tell(s, stage * FIXTURE_BUCKETS * 16 + 3, &oom); /* micro-batch 4 of the first buckets */
     struct decision d;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome o = {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN,
-                                   .device_seconds = NAN};
+        struct search_outcome o =
+            {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
         assert_true(f.candidates[d.candidate].micro_batch < 4);
         search_tell(s, d.candidate, &o);
     }
@@ -130,8 +178,8 @@ static void model__risky_with_a_gain__before_safe_without(void **state)
         f.candidates[i].seconds = i == 100 ? 0.5 : i == 7 ? 1 : 10; /* of other memory classes */
     f.candidates[100].oom_probability = 0.5;
     struct search *s = open_model(&f, 0.02);
-    const struct search_outcome as_predicted = {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN,
-                                                .bytes = NAN, .device_seconds = NAN};
+    const struct search_outcome as_predicted =
+        {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
     struct decision d;
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     assert_int_equal(d.candidate, 7);
@@ -163,7 +211,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model__right_predictions__best_first),
         cmocka_unit_test(model__wrong_predictions__still_found),
+        cmocka_unit_test(model__times_turned_over__found_no_later_than_without),
         cmocka_unit_test(model__no_predictions__better_than_all),
+        cmocka_unit_test(model__no_predictions_and_a_limit__few_run_out_of_memory),
         cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
         cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
         cmocka_unit_test(model__risky_with_a_gain__before_safe_without),

@@ -30,20 +30,37 @@ static void fill(struct table *t)
         size_t configuration = 3 - i / 3, batch = i % 3 == 0 ? 2 : i % 3 == 1 ? 1 : 4;
         t->values[i][0] = (double)configuration;
         t->values[i][1] = (double)batch;
-        t->candidates[i] = (struct candidate){.values = t->values[i], .identity = 1000 + i, .configuration = configuration,
-                                              .memory_class = configuration, .micro_batch = (double)batch,
-                                              .zero_stage = NAN, .devices = 2, .bytes = NAN, .usable_bytes = NAN,
-                                              .oom_probability = NAN, .seconds = NAN, .work = 1, .run_seconds = NAN};
-        t->outcomes[i].outcome = (struct search_outcome){OUTCOME_OK, NULL, 10 * (double)configuration + (double)batch, NAN,
-                                                         NAN, NAN, NAN};
+        t->candidates[i] = (struct candidate){.values = t->values[i],
+                                              .identity = 1000 + i,
+                                              .configuration = configuration,
+                                              .memory_class = configuration,
+                                              .micro_batch = (double)batch,
+                                              .zero_stage = NAN,
+                                              .devices = 2,
+                                              .bytes = NAN,
+                                              .usable_bytes = NAN,
+                                              .oom_probability = NAN,
+                                              .seconds = NAN,
+                                              .work = 1,
+                                              .run_seconds = NAN};
+        t->outcomes[i].outcome =
+            (struct search_outcome){OUTCOME_OK, NULL, 10 * (double)configuration + (double)batch, NAN, NAN, NAN, NAN,
+                                    false,      false};
         t->outcomes[i].device_seconds = 3600;
         if (batch == 4)
-            t->outcomes[i].outcome = (struct search_outcome){OUTCOME_FAILED, "oom", NAN, NAN, NAN, NAN, NAN};
+            t->outcomes[i].outcome =
+                (struct search_outcome){OUTCOME_FAILED, "oom", NAN, NAN, NAN, NAN, NAN, false, false};
         t->group_of[i] = 0;
     }
-    t->space = (struct search_space){.keys = keys, .key_count = 2, .candidates = t->candidates, .count = SIZE,
-                                     .group_count = 1, .configuration_count = 4, .memory_class_count = 4,
-                                     .maximise = true, .full_steps = NAN};
+    t->space = (struct search_space){.keys = keys,
+                                     .key_count = 2,
+                                     .candidates = t->candidates,
+                                     .count = SIZE,
+                                     .group_count = 1,
+                                     .configuration_count = 4,
+                                     .memory_class_count = 4,
+                                     .maximise = true,
+                                     .full_steps = NAN};
 }
 
 static struct replay_result run(const struct replay_group *g, const char *strategy, size_t concurrent, uint64_t seed,
@@ -55,8 +72,12 @@ static struct replay_result run(const struct replay_group *g, const char *strate
     struct error e = ERROR_INIT;
     options.strategy = strategy;
     options.numbers[SEARCH_MAX_TRIALS] = SEARCH_UNLIMITED;
-    const struct replay_task task = {.group = g, .options = &options, .concurrent = concurrent, .target_gap = 0.05,
-                                     .seed = seed, .order_seed = order_seed};
+    const struct replay_task task = {.group = g,
+                                     .options = &options,
+                                     .concurrent = concurrent,
+                                     .target_gap = 0.05,
+                                     .seed = seed,
+                                     .order_seed = order_seed};
     if (replay_run(&task, &result, &e) < 0)
         fail_msg("%s", e.text);
     return result;
@@ -79,8 +100,8 @@ static void replay_run__grid__counts_until_the_target(void **state)
     assert_int_equal(r.trials, 10);
     assert_int_equal(r.failed, 3);
     assert_float_equal(r.device_hours, 10, 1e-9);
-    assert_float_equal(r.slowdown[0], 32, 1e-9);       /* 1 */
-    assert_float_equal(r.slowdown[1], 16, 1e-9);       /* 2 */
+    assert_float_equal(r.slowdown[0], 32, 1e-9);        /* 1 */
+    assert_float_equal(r.slowdown[1], 16, 1e-9);        /* 2 */
     assert_float_equal(r.slowdown[2], 32.0 / 12, 1e-9); /* 12 */
     assert_float_equal(r.slowdown[3], 32.0 / 31, 1e-9);
     assert_int_equal(r.stop_trials, SIZE);
@@ -130,7 +151,7 @@ static void replay_groups_make__groups__numbered_anew(void **state)
     for (size_t i = 0; i < SIZE; i++)
         t.group_of[i] = i < 6 ? 1 : i < 9 ? 0 : 2;
     for (size_t i = 9; i < SIZE; i++) /* nothing runs there */
-        t.outcomes[i].outcome = (struct search_outcome){OUTCOME_FAILED, "exit", NAN, NAN, NAN, NAN, NAN};
+        t.outcomes[i].outcome = (struct search_outcome){OUTCOME_FAILED, "exit", NAN, NAN, NAN, NAN, NAN, false, false};
     struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 3);
     assert_int_equal(g[1].space.count, 6);
     assert_int_equal(g[1].space.configuration_count, 2);
@@ -146,7 +167,9 @@ static void replay_disturb__factors__within_their_range_and_undone(void **state)
 {
     (void)state;
     struct table t;
-    struct search_place place = {.has_memory = true, .has_time = true, .memory = {.terms = 1, .weights = {1}, .sigma = 0.1},
+    struct search_place place = {.has_memory = true,
+                                 .has_time = true,
+                                 .memory = {.terms = 1, .weights = {1}, .sigma = 0.1},
                                  .time = {.terms = 2, .weights = {1, 1}}};
     double memory[CALIBRATION_TERMS] = {100}, time[CALIBRATION_TERMS] = {1, 1};
     fill(&t);
@@ -163,7 +186,7 @@ static void replay_disturb__factors__within_their_range_and_undone(void **state)
     struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
     double lowest = INFINITY, highest = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
-        const struct replay_error wrong = {1.5, 2.8, seed, 0};
+        const struct replay_error wrong = {1.5, 2.8, seed, 0, REPLAY_GIVEN};
         replay_disturb(g, &t.space, &wrong);
         double factor = g->candidates[0].bytes / 100;
         assert_true(factor > 1 / 1.5001 && factor < 1.5001);
@@ -174,10 +197,55 @@ static void replay_disturb__factors__within_their_range_and_undone(void **state)
         highest = fmax(highest, factor);
     }
     assert_true(lowest < 0.7 && highest > 1.4);
-    const struct replay_error right = {1, 1, 0, 0};
+    const struct replay_error right = {1, 1, 0, 0, REPLAY_GIVEN};
     replay_disturb(g, &t.space, &right);
     assert_float_equal(g->candidates[0].bytes, 100, 1e-9);
     assert_float_equal(g->candidates[0].seconds, 2, 1e-9);
+    replay_groups_free(g, 1);
+}
+
+static void replay_disturb__inverted_or_none__best_last_and_nothing_known(void **state)
+{
+    (void)state;
+    struct table t;
+    struct search_place place = {.has_memory = true,
+                                 .has_time = true,
+                                 .memory = {.terms = 1, .weights = {2}, .sigma = 0.1},
+                                 .time = {.terms = 1, .weights = {0.5}, .sigma = 0.1}};
+    double memory[SIZE][CALIBRATION_TERMS] = {{0}}, time[SIZE][CALIBRATION_TERMS] = {{0}};
+    fill(&t);
+    t.space.places = &place;
+    t.space.place_count = 1;
+    for (size_t i = 0; i < SIZE; i++) {
+        struct candidate *c = &t.candidates[i];
+        memory[i][0] = (double)(i + 1);
+        time[i][0] = 4 * (double)(SIZE - i);
+        c->memory_terms = memory[i];
+        c->time_terms = time[i];
+        c->bytes = 2 * memory[i][0];
+        c->seconds = 0.5 * time[i][0];
+        c->usable_bytes = SIZE;
+    }
+    struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
+    const struct replay_error inverted = {1, 1, 0, 0, REPLAY_INVERTED}, none = {1, 1, 0, 0, REPLAY_NONE},
+                              right = {1, 1, 0, 0, REPLAY_GIVEN};
+    replay_disturb(g, &t.space, &inverted);
+    for (size_t i = 0; i < g->space.count; i++)
+        for (size_t k = 0; k < g->space.count; k++) {
+            const struct candidate *x = &t.candidates[g->members[i]], *y = &t.candidates[g->members[k]];
+            const struct candidate *a = &g->candidates[i], *b = &g->candidates[k];
+            assert_true((x->bytes < y->bytes) == (a->bytes > b->bytes));
+            assert_true((x->seconds / x->work < y->seconds / y->work) == (a->seconds / a->work > b->seconds / b->work));
+            assert_float_equal(a->bytes, 2 * a->memory_terms[0], 1e-9 * a->bytes);
+            assert_float_equal(a->seconds, 0.5 * a->time_terms[0], 1e-9 * a->seconds);
+        }
+    replay_disturb(g, &t.space, &none);
+    assert_true(isnan(g->candidates[0].bytes) && isnan(g->candidates[0].seconds));
+    assert_null(g->candidates[0].time_terms);
+    assert_int_equal(g->space.place_count, 0);
+    replay_disturb(g, &t.space, &right);
+    assert_float_equal(g->candidates[0].bytes, t.candidates[g->members[0]].bytes, 1e-9);
+    assert_int_equal(g->space.place_count, 1);
     replay_groups_free(g, 1);
 }
 
@@ -202,6 +270,7 @@ int main(void)
         cmocka_unit_test(replay_run__less_is_better__reciprocal),
         cmocka_unit_test(replay_groups_make__groups__numbered_anew),
         cmocka_unit_test(replay_disturb__factors__within_their_range_and_undone),
+        cmocka_unit_test(replay_disturb__inverted_or_none__best_last_and_nothing_known),
         cmocka_unit_test(replay_summarise__groups_of_seeds__mean_interval_quantiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

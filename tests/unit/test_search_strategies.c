@@ -77,7 +77,8 @@ static void every_strategy__outcomes_in_another_order__same_decisions(void **sta
     for (size_t i = 0; search_strategy_names[i]; i++) {
         struct search_fixture f;
         fixture_open(&f, 16, false);
-        struct search *a = open_search(&f, search_strategy_names[i], 3), *b = open_search(&f, search_strategy_names[i], 3);
+        struct search *a = open_search(&f, search_strategy_names[i], 3),
+                      *b = open_search(&f, search_strategy_names[i], 3);
         for (int round = 0; round < 8; round++) {
             struct decision x[3], y[3];
             size_t n = 0;
@@ -103,7 +104,7 @@ struct repeated_event {
     struct decision decision;
 };
 
-/* A search that is repeated knows what was asked for and told, not when it said that there was nothing to start. */
+/* A search that is repeated knows what was asked for and reported, not when it said that there was nothing to start. */
 static void every_strategy__repeated_without_its_waits__same_decisions(void **state)
 {
     (void)state;
@@ -111,7 +112,8 @@ static void every_strategy__repeated_without_its_waits__same_decisions(void **st
         for (uint64_t order = 1; order < 6; order++) {
             struct search_fixture f;
             fixture_open(&f, 16, false);
-            struct search *a = open_search(&f, search_strategy_names[i], 5), *b = open_search(&f, search_strategy_names[i], 5);
+            struct search *a = open_search(&f, search_strategy_names[i], 5),
+                          *b = open_search(&f, search_strategy_names[i], 5);
             static struct repeated_event events[8192];
             struct decision running[8], next;
             size_t count = 0, width = 0;
@@ -131,8 +133,8 @@ static void every_strategy__repeated_without_its_waits__same_decisions(void **st
                 if (events[n].asks) {
                     if (search_ask(b, &next) != SEARCH_RUN || next.candidate != events[n].decision.candidate ||
                         strcmp(next.reason, events[n].decision.reason) != 0)
-                        fail_msg("%s, order %d, event %zu: \"%s\" became \"%s\"", search_strategy_names[i], (int)order, n,
-                                 events[n].decision.reason, next.reason);
+                        fail_msg("%s, order %d, event %zu: \"%s\" became \"%s\"", search_strategy_names[i], (int)order,
+                                 n, events[n].decision.reason, next.reason);
                 } else {
                     struct search_outcome o = fixture_outcome(&f, &events[n].decision);
                     search_tell(b, events[n].decision.candidate, &o);
@@ -149,12 +151,90 @@ static void every_strategy__same_again__same_trials(void **state)
     for (size_t i = 0; search_strategy_names[i]; i++) {
         struct search_fixture f;
         fixture_open(&f, 16, false);
-        struct search *a = open_search(&f, search_strategy_names[i], 9), *b = open_search(&f, search_strategy_names[i], 9);
+        struct search *a = open_search(&f, search_strategy_names[i], 9),
+                      *b = open_search(&f, search_strategy_names[i], 9);
         struct fixture_result x = fixture_run(&f, a, 3, 5), y = fixture_run(&f, b, 3, 5);
         assert_int_equal(x.trials, y.trials);
         assert_memory_equal(x.asked, y.asked, x.trials * sizeof *x.asked);
         search_free(a);
         search_free(b);
+        fixture_close(&f);
+    }
+}
+
+/* What runs side by side, however many and in whichever order it ends, is what runs one after the other. */
+static void staged_and_dsat__beside_others__same_trials_in_the_same_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"staged", "dsat-random", "dsat-binary", "dsat-asha"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (uint64_t order = 0; order < 12; order++) {
+            struct search_fixture f;
+            fixture_open(&f, 16, false);
+            struct search *a = open_search(&f, names[i], 42), *b = open_search(&f, names[i], 42);
+            struct fixture_result x = fixture_run(&f, a, 1, 0), y = fixture_run(&f, b, 2 + order % 6, order);
+            if (x.trials != y.trials || memcmp(x.asked, y.asked, x.trials * sizeof *x.asked) != 0)
+                fail_msg("%s, %d at a time, order %d: other trials", names[i], (int)(2 + order % 6), (int)order);
+            assert_true(x.trials > 1);
+            assert_true(x.best == y.best);
+            assert_int_equal(x.most_running, 1);
+            assert_true(y.most_running > 1);
+            search_free(a);
+            search_free(b);
+            fixture_close(&f);
+        }
+}
+
+/* As the documents of dsat say. */
+static void dsat__limits_not_given__those_of_its_documents(void **state)
+{
+    (void)state;
+    for (size_t i = 0; search_strategy_names[i]; i++) {
+        struct search_options o = search_options_none();
+        o.strategy = search_strategy_names[i];
+        search_options_complete(&o);
+        bool dsat = strncmp(o.strategy, "dsat-", 5) == 0;
+        assert_true((o.numbers[SEARCH_MAX_TRIALS] == 50) == dsat);
+        assert_true(o.numbers[SEARCH_MAX_CONCURRENT_TRIALS] == 16);
+    }
+}
+
+/* Buckets are steps of accumulation here: all of them are tried at the best micro-batch. */
+static void staged__accumulations__the_best_of_them(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    for (size_t i = 0; i < f.space.count; i++)
+        f.candidates[i].configuration = (size_t)f.candidates[i].zero_stage;
+    f.space.configuration_count = FIXTURE_STAGES;
+    struct search *s = open_search(&f, "staged", 1);
+    struct fixture_result r = fixture_run(&f, s, 2, 0);
+    assert_true(r.best == 1);
+    assert_true(r.trials <= 16);
+    search_free(s);
+    fixture_close(&f);
+}
+
+/* A key that memory hangs on is looked at only where more memory may pay, and costs no trial where the fastest
+ * micro-batch fits. */
+static void staged__memory_key__only_where_memory_is_short(void **state)
+{
+    (void)state;
+    static const bool savers[] = {false, true, false};
+    for (int plenty = 0; plenty <= 1; plenty++) {
+        struct search_fixture f;
+        fixture_open(&f, 16, false);
+        for (size_t i = 0; i < FIXTURE_STAGES; i++)
+            f.limit[i] = plenty ? 16 : 3;
+        f.space.saves_memory = savers;
+        struct search *s = open_search(&f, "staged", 1);
+        struct fixture_result r = fixture_run(&f, s, 1, 0);
+        size_t of_others = 0;
+        for (size_t i = 0; i < r.trials; i++)
+            of_others += f.values[3 * r.asked[i] + 1] != 5e7;
+        assert_int_equal(of_others > 0, !plenty);
+        search_free(s);
         fixture_close(&f);
     }
 }
@@ -257,6 +337,10 @@ int main(void)
         cmocka_unit_test(binary__no_predictions__largest_and_best_of_every_configuration),
         cmocka_unit_test(binary__estimate_too_small__looks_above),
         cmocka_unit_test(dsat_binary__estimate_too_small__never_above),
+        cmocka_unit_test(staged_and_dsat__beside_others__same_trials_in_the_same_order),
+        cmocka_unit_test(dsat__limits_not_given__those_of_its_documents),
+        cmocka_unit_test(staged__accumulations__the_best_of_them),
+        cmocka_unit_test(staged__memory_key__only_where_memory_is_short),
         cmocka_unit_test(asha__rungs__the_best_go_on_and_only_they_run_whole),
         cmocka_unit_test(strategies__no_micro_batch__said_by_those_that_bisect),
     };

@@ -299,7 +299,7 @@ static void options__dsat__its_own_defaults(void **state)
     model.strategy = "model";
     search_options_complete(&dsat);
     search_options_complete(&model);
-    assert_float_equal(dsat.numbers[SEARCH_MAX_TRIALS], 64, 0);
+    assert_float_equal(dsat.numbers[SEARCH_MAX_TRIALS], 50, 0);
     assert_float_equal(dsat.numbers[SEARCH_MAX_CONCURRENT_TRIALS], 16, 0);
     assert_float_equal(dsat.numbers[SEARCH_START_PROFILE_STEP], 3, 0);
     assert_float_equal(dsat.numbers[SEARCH_END_PROFILE_STEP], 5, 0);

@@ -8,22 +8,27 @@
 
 #include <cmocka.h>
 
-#include "config/secrets.h"
-#include "config/sweep_reader.h"
+#include "config/declared_secrets.h"
+#include "secrets/secrets.h"
+#include "sweep_file/reader.h"
+#include "util/memory.h"
 
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 
 static void secrets_match_name__names__by_word_part_and_list(void **state)
 {
     (void)state;
-    static const char *const secret[] = {"HF_TOKEN",  "HFTOKEN",       "github_token",   "AWS_SECRET_ACCESS_KEY", "PGPASSWORD",
-                                         "DB_PASS",   "OPENAI_APIKEY", "WANDB_API_KEY",  "MY_CREDENTIALS",        "BASIC_AUTH",
-                                         "TOKEN=abc", "CLIENTSECRETS", "SSH_PASSPHRASE", "SESSION_COOKIE"};
-    static const char *const plain[] = {"PATH", "MAX_TOKENS", "TOKENIZERS_PARALLELISM", "MONKEY", "KEYBOARD", "AUTHOR",
-                                        "MASTER_PORT", "PASSES", "OMP_NUM_THREADS=8", "COMPASS", "X=MY_TOKEN"};
+    static const char *const secret[] = {"HF_TOKEN",       "HFTOKEN",       "github_token",  "AWS_SECRET_ACCESS_KEY",
+                                         "PGPASSWORD",     "DB_PASS",       "OPENAI_APIKEY", "WANDB_API_KEY",
+                                         "MY_CREDENTIALS", "BASIC_AUTH",    "TOKEN=abc",     "CLIENTSECRETS",
+                                         "SSH_PASSPHRASE", "SESSION_COOKIE"};
+    static const char *const plain[] = {"PATH",        "MAX_TOKENS", "TOKENIZERS_PARALLELISM",
+                                        "MONKEY",      "KEYBOARD",   "AUTHOR",
+                                        "MASTER_PORT", "PASSES",     "OMP_NUM_THREADS=8",
+                                        "COMPASS",     "X=MY_TOKEN"};
     for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
         if (!secrets_match_name(secret[i], NULL))
-            fail_msg("%s is told", secret[i]);
+            fail_msg("%s would be recorded", secret[i]);
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (secrets_match_name(plain[i], NULL))
             fail_msg("%s is hidden", plain[i]);
@@ -58,29 +63,156 @@ static void secrets_add_settings__environment__only_names_that_match(void **stat
 {
     (void)state;
     struct secrets s = SECRETS_INIT;
-    secrets_add_settings(&s, LIST("PATH=/usr/bin", "HF_TOKEN=abcdefg", "OWN=mine-alone", "broken", "X_KEY="), LIST("OWN"));
+    secrets_add_settings(&s, LIST("PATH=/usr/bin", "HF_TOKEN=abcdefg", "OWN=mine-alone", "broken", "X_KEY="),
+                         LIST("OWN"));
     assert_int_equal(s.count, 2);
     assert_redacted(&s, "/usr/bin abcdefg mine-alone", "/usr/bin [redacted] [redacted]");
     secrets_free(&s);
 }
 
-static void secrets_add_declared__sweep_file__values_as_written_and_around_placeholders(void **state)
+static void declared_secrets_add__sweep_file__values_as_written_and_around_placeholders(void **state)
 {
     (void)state;
-    static const char text[] = "[job]\ncommand = \"x\"\n"
-                               "env = { API_TOKEN = \"quote\\\"inside\", USER_KEY = \"before-{x}-behind\", PLAIN = \"visible\" }\n"
-                               "[training_spec]\nx = 1\n";
+    static const char text[] =
+        "[job]\ncommand = \"x\"\n"
+        "env = { API_TOKEN = \"quote\\\"inside\", USER_KEY = \"before-{x}-behind\", PLAIN = \"visible\" }\n"
+        "[training_spec]\nx = 1\n";
     struct sweep *sweep = NULL;
     struct error e = ERROR_INIT;
     struct secrets s = SECRETS_INIT;
     if (sweep_parse("s.toml", text, strlen(text), &sweep, &e) < 0)
         fail_msg("%s", e.text);
-    secrets_add_declared(&s, sweep);
-    assert_redacted(&s, text, "[job]\ncommand = \"x\"\n"
-                              "env = { API_TOKEN = \"[redacted]\", USER_KEY = \"[redacted]\", PLAIN = \"visible\" }\n"
-                              "[training_spec]\nx = 1\n");
+    declared_secrets_add(&s, sweep);
+    assert_redacted(&s, text,
+                    "[job]\ncommand = \"x\"\n"
+                    "env = { API_TOKEN = \"[redacted]\", USER_KEY = \"[redacted]\", PLAIN = \"visible\" }\n"
+                    "[training_spec]\nx = 1\n");
     assert_redacted(&s, "quote\"inside before-7-behind visible", "[redacted] [redacted]7[redacted] visible");
     secrets_free(&s);
+    sweep_free(sweep);
+}
+
+static void secrets_redact__text__named_values_and_forms(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"api_key=hunter2 x", "api_key=[redacted] x"},
+        {"{\"password\": \"a b\"}", "{\"password\": \"[redacted]\"}"},
+        {"{'api_key': 'x1', 'n': 1}", "{'api_key': '[redacted]', 'n': 1}"},
+        {"wandb.api_key=abc", "wandb.api_key=[redacted]"},
+        {"HF_TOKEN=abcdef python", "HF_TOKEN=[redacted] python"},
+        {"token: abcd1234", "token: [redacted]"},
+        {"https://me:pa:ss@host/x?y", "https://me:[redacted]@host/x?y"},
+        {"see postgres://u:p@h and http://host:80/a@b", "see postgres://u:[redacted]@h and http://host:80/a@b"},
+        {"Authorization: Bearer abcdef123456", "Authorization: Bearer [redacted]"},
+        {"\"sk-abcdef1234567890\"", "\"[redacted]\""},
+        {"key sk-proj-abc_def-1234567890.", "key [redacted]."},
+        {"ghp_abcdefghij1234567890 hf_abcdefghij123456", "[redacted] [redacted]"},
+        {"AKIAIOSFODNN7EXAMPLE", "[redacted]"},
+        {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-123", "[redacted]"},
+        {"api_key=a1 api_key=b2", "api_key=[redacted] api_key=[redacted]"},
+    };
+    static const char *const untouched[] = {
+        "pad_token=0 eos_token=2 num_key_value_heads=8",
+        "KeyError: 'api_key'",
+        "--api-key is required",
+        "token: missing",
+        "password: required",
+        "https://host:8080/path",
+        "hf_transformers task-force risk-averse",
+        "use_auth_token=True",
+        "--token=$HF_TOKEN",
+        "api_key=${KEY}",
+        "key=loss sort_key=time",
+        "the bearer of news",
+        "secret-file=/run/x",
+        "credentials.json: gone",
+        "https://$USER@host",
+        "api_key=[redacted] password=\"[redacted]\"",
+        "tokens: 4096",
+        "max_tokens=4096",
+        "a==b",
+        "password=",
+        "sk-learn-is-a-library",
+    };
+    struct secrets none = SECRETS_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_redacted(&none, cases[i][0], cases[i][1]);
+    for (size_t i = 0; i < sizeof untouched / sizeof *untouched; i++)
+        assert_redacted(&none, untouched[i], untouched[i]);
+}
+
+static void secrets_redact_words__command__values_behind_options(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"--api-key|V|x", "--api-key|[redacted]|x"},
+        {"--api-key=V|x", "--api-key=[redacted]|x"},
+        {"--password=a b,c|--token|secret7", "--password=[redacted]|--token|[redacted]"},
+        {"--hf_token|abc|--lr|3", "--hf_token|[redacted]|--lr|3"},
+        {"--token|7|--pad-token|<pad>|--use-auth-token|true", "--token|7|--pad-token|<pad>|--use-auth-token|true"},
+        {"--num-key-value-heads|8|--key|loss|--auth|none", "--num-key-value-heads|8|--key|loss|--auth|none"},
+        {"--api-key|--lr|3", "--api-key|--lr|3"},
+        {"--api-key-file|/run/key|--api-key|", "--api-key-file|/run/key|--api-key|"},
+        {"sh|-c|train --api-key V --lr 3 --password \"a b\"",
+         "sh|-c|train --api-key [redacted] --lr 3 --password \"[redacted]\""},
+        {"sh|-c|HF_TOKEN=abc train --token 'x y' # --token",
+         "sh|-c|HF_TOKEN=[redacted] train --token '[redacted]' # --token"},
+        {"env|HF_TOKEN=a,b|train", "env|HF_TOKEN=[redacted]|train"},
+        {"git|clone|https://u:pw@h/r.git", "git|clone|https://u:[redacted]@h/r.git"},
+        {"x|{\"api_key\": \"V\"}", "x|{\"api_key\": \"[redacted]\"}"},
+        {"--licence|V|--OWN|W", "--licence|[redacted]|--OWN|[redacted]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct secrets s = SECRETS_INIT;
+        char *words[16] = {NULL}, *rest = NULL, *line = strdup(cases[i][0]), joined[256] = "";
+        size_t n = 0;
+        for (char *p = line; (rest = strchr(p, '|')); p = rest + 1) {
+            *rest = '\0';
+            words[n++] = p;
+        }
+        words[n] = strrchr(cases[i][0], '|') + 1 - cases[i][0] + line;
+        s.names = LIST("LICENCE", "OWN");
+        char **got = secrets_redact_words(&s, words);
+        for (size_t k = 0; got[k]; k++)
+            strcat(strcat(joined, k ? "|" : ""), got[k]);
+        assert_string_equal(joined, cases[i][1]);
+        strings_free(got);
+        free(line);
+    }
+}
+
+static void secrets_add_command__words__their_values_are_known_everywhere(void **state)
+{
+    (void)state;
+    struct secrets s = SECRETS_INIT;
+    secrets_add_command(&s,
+                        LIST("train", "--api-key", "first-one", "--password=second,one", "--short", "--token", "abc"));
+    secrets_add_command(&s, LIST("sh", "-c", "train --api-key third-one; curl ftp://u:fourth-one@h"));
+    assert_redacted(&s, "first-one: second,one third-one\nfourth-one abc",
+                    "[redacted]: [redacted] [redacted]\n[redacted] abc");
+    secrets_free(&s);
+}
+
+/* Also where a value is no text. */
+static void secrets_redact_sweep__file__still_one(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "[job]\ncommand = [\"train\", \"--api-key\",\n    \"V\", \"--pin=1\"]\n"
+        "versions = { a = \"curl --token xyz1 -H 'Authorization: Bearer abc123456'\" }\n"
+        "[training_spec]\napi_key = 5\npassword = \"p\"\ntoken = [12345678, 2]\nauth = { secret = 123456 }\n";
+    struct secrets none = SECRETS_INIT;
+    struct sweep *sweep = NULL;
+    struct error e = ERROR_INIT;
+    char *got = secrets_redact_sweep(&none, text);
+    assert_string_equal(got, "[job]\ncommand = [\"train\", \"--api-key\",\n    \"[redacted]\", \"--pin=1\"]\n"
+                             "versions = { a = \"curl --token [redacted] -H 'Authorization: Bearer [redacted]'\" }\n"
+                             "[training_spec]\napi_key = 5\npassword = \"[redacted]\"\ntoken = [12345678, 2]\nauth = { "
+                             "secret = 123456 }\n");
+    if (sweep_parse("s.toml", got, strlen(got), &sweep, &e) < 0)
+        fail_msg("%s", e.text);
+    free(got);
     sweep_free(sweep);
 }
 
@@ -90,7 +222,11 @@ int main(void)
         cmocka_unit_test(secrets_match_name__names__by_word_part_and_list),
         cmocka_unit_test(secrets_redact__values__all_of_them_the_longest_first),
         cmocka_unit_test(secrets_add_settings__environment__only_names_that_match),
-        cmocka_unit_test(secrets_add_declared__sweep_file__values_as_written_and_around_placeholders),
+        cmocka_unit_test(secrets_redact__text__named_values_and_forms),
+        cmocka_unit_test(secrets_redact_words__command__values_behind_options),
+        cmocka_unit_test(secrets_add_command__words__their_values_are_known_everywhere),
+        cmocka_unit_test(secrets_redact_sweep__file__still_one),
+        cmocka_unit_test(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

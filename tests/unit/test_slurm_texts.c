@@ -1,4 +1,4 @@
-/* run/slurm_*: the table of decisions, what Slurm prints, what it is given. No Slurm is needed. */
+/* slurm: the table of decisions, what Slurm prints, what it is given. No Slurm is needed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,48 +10,58 @@
 
 #include <cmocka.h>
 
-#include "run/slurm_result.h"
-#include "run/slurm_script.h"
-#include "run/slurm_state.h"
-#include "run/slurm_text.h"
+#include "slurm/result.h"
+#include "slurm/script.h"
+#include "slurm/state.h"
+#include "slurm/text.h"
 #include "util/file.h"
 #include "util/memory.h"
 
 /* --- the table --- */
 
 static const char letters[SLURM_DECISION_COUNT] = {
-    [SLURM_WAIT] = '.',           [SLURM_BY_RESULT] = 'R',     [SLURM_NEVER_RAN] = 'N',
-    [SLURM_KILLED] = 'K',         [SLURM_LIMIT_PASSED] = 'T',  [SLURM_DEADLINE_PASSED] = 'D',
-    [SLURM_MEMORY_EXCEEDED] = 'M', [SLURM_NODE_FAILED] = 'F',  [SLURM_PREEMPTED_BY] = 'P',
-    [SLURM_CANCELLED_BY_HAND] = 'C', [SLURM_LOST] = 'L',
+    [SLURM_WAIT] = '.',
+    [SLURM_BY_RESULT] = 'R',
+    [SLURM_NEVER_RAN] = 'N',
+    [SLURM_KILLED] = 'K',
+    [SLURM_LIMIT_PASSED] = 'T',
+    [SLURM_DEADLINE_PASSED] = 'D',
+    [SLURM_MEMORY_EXCEEDED] = 'M',
+    [SLURM_NODE_FAILED] = 'F',
+    [SLURM_PREEMPTED_BY] = 'P',
+    [SLURM_CANCELLED_BY_HAND] = 'C',
+    [SLURM_INTERRUPTED] = 'I',
+    [SLURM_LOST] = 'L',
 };
 
-/* For nothing written, silent, alive, succeeded and failed: at once, then with patience over. */
+/* For nothing written, silent, alive, succeeded, failed and terminated: at once, then with patience over. */
 static const struct {
     const char *name;
     enum slurm_state state;
     char now[RESULT_COUNT + 1], later[RESULT_COUNT + 1];
 } rows[] = {
-    {"no answer", SLURM_SILENT, "...R.", "...RR"},
-    {"Invalid job id", SLURM_ABSENT, "...R.", "LL.RR"},
-    {"SOME_NEW_STATE", SLURM_STRANGE, "...R.", "...RR"},
-    {"PENDING", SLURM_PENDING, "...R.", "...R."},
-    {"CONFIGURING", SLURM_PENDING, "...R.", "...R."},
-    {"REQUEUED", SLURM_REQUEUED, "...R.", "...R."},
-    {"SPECIAL_EXIT", SLURM_REQUEUED, "...R.", "...R."},
-    {"RUNNING", SLURM_RUNNING, "...R.", ".L.RR"},
-    {"SUSPENDED", SLURM_SUSPENDED, "...R.", "...RR"},
-    {"COMPLETING", SLURM_COMPLETING, "...R.", "...RR"},
-    {"COMPLETED", SLURM_COMPLETED, "...RR", "LLLRR"},
-    {"FAILED", SLURM_FAILED, "...RR", "NKKRR"},
-    {"TIMEOUT", SLURM_TIMEOUT, "TTTRT", "TTTRT"},
-    {"OUT_OF_MEMORY", SLURM_OUT_OF_MEMORY, "MMMRM", "MMMRM"},
-    {"NODE_FAIL", SLURM_NODE_FAIL, "FFFRF", "FFFRF"},
-    {"PREEMPTED", SLURM_PREEMPTED, "PPPRP", "PPPRP"},
-    {"CANCELLED", SLURM_CANCELLED, "CCCRC", "CCCRC"},
-    {"CANCELLED by 1000", SLURM_CANCELLED, "CCCRC", "CCCRC"},
-    {"BOOT_FAIL", SLURM_BOOT_FAIL, "FFFRF", "FFFRF"},
-    {"DEADLINE", SLURM_DEADLINE, "DDDRD", "DDDRD"},
+    {"no answer", SLURM_SILENT, "...R..", "...RRR"},
+    {"Invalid job id", SLURM_ABSENT, "...R..", "LL.RRR"},
+    {"no longer in its array", SLURM_REMOVED, "...R..", "CL.RRR"},
+    {"started a second time", SLURM_AGAIN, "...R..", "II.RRI"},
+    {"SOME_NEW_STATE", SLURM_STRANGE, "...R..", "...RRR"},
+    {"PENDING", SLURM_PENDING, "...R..", ".I.RRI"},
+    {"CONFIGURING", SLURM_PENDING, "...R..", ".I.RRI"},
+    {"REQUEUED", SLURM_REQUEUED, "...R..", ".I.RRI"},
+    {"SPECIAL_EXIT", SLURM_REQUEUED, "...R..", ".I.RRI"},
+    {"RUNNING", SLURM_RUNNING, "...R..", ".L.RRR"},
+    {"SUSPENDED", SLURM_SUSPENDED, "...R..", "...RRR"},
+    {"COMPLETING", SLURM_COMPLETING, "...R..", "...RRR"},
+    {"COMPLETED", SLURM_COMPLETED, "...RRR", "LLLRRR"},
+    {"FAILED", SLURM_FAILED, "...RRR", "NKKRRR"},
+    {"TIMEOUT", SLURM_TIMEOUT, "TTTRTT", "TTTRTT"},
+    {"OUT_OF_MEMORY", SLURM_OUT_OF_MEMORY, "MMMRMM", "MMMRMM"},
+    {"NODE_FAIL", SLURM_NODE_FAIL, "FFFRFF", "FFFRFF"},
+    {"PREEMPTED", SLURM_PREEMPTED, "PPPRPP", "PPPRPP"},
+    {"CANCELLED", SLURM_CANCELLED, "CCCRCC", "CCCRCC"},
+    {"CANCELLED by 1000", SLURM_CANCELLED, "CCCRCC", "CCCRCC"},
+    {"BOOT_FAIL", SLURM_BOOT_FAIL, "FFFRFF", "FFFRFF"},
+    {"DEADLINE", SLURM_DEADLINE, "DDDRDD", "DDDRDD"},
 };
 
 static void slurm_decide__every_state_and_result__as_the_table_says(void **state)
@@ -74,7 +84,7 @@ static void slurm_decide__every_state_and_result__as_the_table_says(void **state
 static void slurm_state_by_name__each_name__its_state(void **state)
 {
     (void)state;
-    for (size_t i = 3; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 5; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(slurm_state_by_name(rows[i].name), rows[i].state);
     assert_int_equal(slurm_state_by_name("SOME_NEW_STATE"), SLURM_STRANGE);
     assert_int_equal(slurm_state_by_name(""), SLURM_STRANGE);
@@ -94,7 +104,8 @@ static void slurm_decide__accounting__asked_where_the_queue_knows_nothing(void *
     assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_PENDING, RESULT_SILENT, true), SLURM_LOST);
     /* Of an earlier life: the queue has it again. */
     assert_int_equal(slurm_decide(SLURM_RUNNING, SLURM_NODE_FAIL, RESULT_ALIVE, false), SLURM_WAIT);
-    assert_int_equal(slurm_decide(SLURM_PENDING, SLURM_PREEMPTED, RESULT_FAILED, true), SLURM_WAIT);
+    assert_int_equal(slurm_decide(SLURM_PENDING, SLURM_PREEMPTED, RESULT_TERMINATED, true), SLURM_INTERRUPTED);
+    assert_int_equal(slurm_decide(SLURM_REMOVED, SLURM_NODE_FAIL, RESULT_NONE, false), SLURM_NODE_FAILED);
 }
 
 /* --- what Slurm prints --- */
@@ -174,25 +185,33 @@ static void slurm_completion_parse__lines_of_22_05__own_tasks_alone(void **state
 #define BEFORE "JobId=14 UserId=me(7) GroupId=g(1) Name=a b "
 #define AFTER " DerivedExitCode=0:0 ExitCode=2:0 \n"
     struct slurm_entry e = {0};
-    assert_int_equal(slurm_completion_parse(BEFORE "JobState=TIMEOUT Partition=p NodeList=n[1-2] NodeCnt=2 ArrayJobId=9 ArrayTaskId=4" AFTER,
-                                            7, count_entry, &e), 0);
+    assert_int_equal(slurm_completion_parse(BEFORE "JobState=TIMEOUT Partition=p NodeList=n[1-2] NodeCnt=2 "
+                                                   "ArrayJobId=9 ArrayTaskId=4" AFTER,
+                                            7, count_entry, &e),
+                     0);
     assert_true(e.job == 9 && e.first == 4 && e.last == 4 && e.state == SLURM_TIMEOUT);
     assert_string_equal(e.nodes, "n[1-2]");
     e.job = 0;
-    assert_int_equal(slurm_completion_parse("JobId=1 UserId=x(8) Name= UserId=me(7) JobState=FAILED NodeList=n ArrayJobId=9 ArrayTaskId=4\n",
-                                            7, count_entry, &e), 0);
-    assert_int_equal(slurm_completion_parse(BEFORE "JobState=FAILED Partition=p NodeList=n1" AFTER "\nJobId=3 Use", 7, count_entry, &e), 1);
+    assert_int_equal(slurm_completion_parse("JobId=1 UserId=x(8) Name= UserId=me(7) JobState=FAILED NodeList=n "
+                                            "ArrayJobId=9 ArrayTaskId=4\n",
+                                            7, count_entry, &e),
+                     0);
+    assert_int_equal(slurm_completion_parse(BEFORE "JobState=FAILED Partition=p NodeList=n1" AFTER "\nJobId=3 Use", 7,
+                                            count_entry, &e),
+                     1);
     assert_int_equal(e.job, 0);
 }
 
 static void slurm_completion_path__configuration__only_of_filetxt(void **state)
 {
     (void)state;
-    char *path = slurm_completion_path("JobCompHost             = h\nJobCompLoc              = /var/log/x.txt\nJobCompPort = 0\n"
-                                       "JobCompType             = jobcomp/filetxt\n");
+    char *path =
+        slurm_completion_path("JobCompHost             = h\nJobCompLoc              = /var/log/x.txt\nJobCompPort = 0\n"
+                              "JobCompType             = jobcomp/filetxt\n");
     assert_string_equal(path, "/var/log/x.txt");
     free(path);
-    assert_null(slurm_completion_path("JobCompLoc              = /var/log/x\nJobCompType             = jobcomp/none\n"));
+    assert_null(
+        slurm_completion_path("JobCompLoc              = /var/log/x\nJobCompType             = jobcomp/none\n"));
     assert_null(slurm_completion_path(""));
 }
 
@@ -237,8 +256,15 @@ static void slurm_request__options__quoted_lines(void **state)
 {
     (void)state;
     char *extra[] = {(char *)"--licenses=a:2", NULL};
-    const struct slurm_request r = {.partition = "gpu", .constraint = "a100&\"big\"", .memory = "80G", .exclude = "n1",
-                                    .nodes = 2, .tasks_per_node = 8, .gpus_per_node = 8, .minutes = 13, .extra = extra};
+    const struct slurm_request r = {.partition = "gpu",
+                                    .constraint = "a100&\"big\"",
+                                    .memory = "80G",
+                                    .exclude = "n1",
+                                    .nodes = 2,
+                                    .tasks_per_node = 8,
+                                    .gpus_per_node = 8,
+                                    .minutes = 13,
+                                    .extra = extra};
     struct buffer b = BUFFER_INIT;
     slurm_request_add(&r, &b);
     assert_string_equal(buffer_text(&b), "#SBATCH --partition=\"gpu\"\n#SBATCH --constraint=\"a100&\\\"big\\\"\"\n"
@@ -278,8 +304,9 @@ static int bench_run(const struct bench *b, int64_t limit_ms, const char *prefix
     slurm_batch_add(&batch, &text);
     char *path = xasprintf("%s/batch", b->directory);
     assert_int_equal(file_write_atomic(path, text.data, text.length, NULL), 0);
-    char *line = xasprintf("cd \"%s\" && SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' %s sh ./batch",
-                           b->directory, prefix);
+    char *line =
+        xasprintf("cd \"%s\" && SLURM_ARRAY_TASK_ID=1 SLURM_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' %s sh ./batch",
+                  b->directory, prefix);
     int status = system(line);
     free(line);
     free(path);
@@ -317,8 +344,8 @@ static void bench_free(struct bench *b)
 static void slurm_batch__task_run_by_a_shell__result_and_output(void **state)
 {
     (void)state;
-    char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)"printf '%s|%s' \"$GREETING\" \"$1\"; exit 7",
-                       (char *)"sh", (char *)"a 'b' $c", NULL};
+    char *command[] = {(char *)"/bin/sh", (char *)"-c",       (char *)"printf '%s|%s' \"$GREETING\" \"$1\"; exit 7",
+                       (char *)"sh",      (char *)"a 'b' $c", NULL};
     struct bench b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 0, ""), 7);
@@ -352,10 +379,11 @@ static void slurm_batch__limit_of_its_own__ended_by_timeout(void **state)
     bench_free(&b);
 }
 
-static void slurm_batch__told_to_end__says_so(void **state)
+static void slurm_batch__asked_to_end__says_so(void **state)
 {
     (void)state;
-    char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)"trap 'kill $!; exit 4' TERM; sleep 60 & kill -TERM $PPID; wait", NULL};
+    char *command[] = {(char *)"/bin/sh", (char *)"-c",
+                       (char *)"trap 'kill $!; exit 4' TERM; sleep 60 & kill -TERM $PPID; wait", NULL};
     struct bench b;
     bench_make(&b, command);
     assert_int_equal(bench_run(&b, 0, ""), 4);
@@ -363,6 +391,60 @@ static void slurm_batch__told_to_end__says_so(void **state)
     assert_true(r.ended && r.terminated);
     assert_int_equal(r.exit_code, 4);
     bench_free(&b);
+}
+
+/* A file of the job's directory, with this in it. */
+static void bench_write(const struct bench *b, const char *name, const char *text)
+{
+    char *path = xasprintf("%s/%s", b->job_dir, name);
+    assert_int_equal(file_write_atomic(path, text, strlen(text), NULL), 0);
+    free(path);
+}
+
+static void slurm_batch__task_started_again__leaves_everything(void **state)
+{
+    (void)state;
+    /* Begun or ended by whoever it was, or given up. */
+    static const char *const signs[] = {SLURM_BEGUN_FILE, SLURM_RESULT_FILE, SLURM_CLOSED_FILE};
+    char *command[] = {(char *)"echo", (char *)"again", NULL};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        struct bench b;
+        bench_make(&b, command);
+        bench_write(&b, "output.log", "first");
+        bench_write(&b, signs[i], "theirs");
+        assert_int_equal(bench_run(&b, 0, ""), 75);
+        char *output = bench_read(&b, "output.log"), *sign = bench_read(&b, signs[i]);
+        assert_string_equal(output, "first");
+        assert_string_equal(sign, "theirs");
+        free(output);
+        free(sign);
+        free(bench_read(&b, SLURM_AGAIN_FILE));
+        bench_free(&b);
+    }
+}
+
+static void slurm_batch__closed_while_it_runs__ended_without_a_result(void **state)
+{
+    (void)state;
+    char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)": >" SLURM_CLOSED_FILE "; exec sleep 60", NULL};
+    struct bench b;
+    bench_make(&b, command);
+    assert_int_equal(bench_run(&b, 0, ""), 143);
+    assert_false(bench_report(&b).ended);
+    bench_free(&b);
+}
+
+static void slurm_exit_parse__line_of_scontrol__code_and_signal(void **state)
+{
+    (void)state;
+    int code = -1, killer = -1;
+    assert_true(slurm_exit_parse("JobId=4 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:9 RunTime=0", &code, &killer));
+    assert_int_equal(code, 0);
+    assert_int_equal(killer, 9);
+    assert_false(slurm_exit_parse("DerivedExitCode=1:1", &code, &killer));
+    assert_false(slurm_exit_parse("JobId=4 ExitCode=0", &code, &killer));
+    assert_false(slurm_exit_parse("JobId=4 ExitCode=999:0", &code, &killer));
+    assert_int_equal(killer, 9);
 }
 
 static void slurm_report__torn_or_foreign__none(void **state)
@@ -398,7 +480,10 @@ int main(void)
         cmocka_unit_test(slurm_request__options__quoted_lines),
         cmocka_unit_test(slurm_batch__task_run_by_a_shell__result_and_output),
         cmocka_unit_test(slurm_batch__limit_of_its_own__ended_by_timeout),
-        cmocka_unit_test(slurm_batch__told_to_end__says_so),
+        cmocka_unit_test(slurm_batch__asked_to_end__says_so),
+        cmocka_unit_test(slurm_batch__task_started_again__leaves_everything),
+        cmocka_unit_test(slurm_batch__closed_while_it_runs__ended_without_a_result),
+        cmocka_unit_test(slurm_exit_parse__line_of_scontrol__code_and_signal),
         cmocka_unit_test(slurm_report__torn_or_foreign__none),
     };
     return cmocka_run_group_tests_name("slurm texts", tests, NULL, NULL);

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "store/durations.h"
-#include "store/lock.h"
-#include "store/status.h"
+#include "database/lock.h"
+#include "results/durations.h"
+#include "results/status.h"
 
 static struct status_attempt attempts[] = {
     {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = -1},
@@ -41,8 +41,13 @@ static void status_eta_ms__nothing_known__unknown(void **state)
 static void status_eta_ms__some_run__rest_of_these_and_the_waiting(void **state)
 {
     (void)state;
-    struct sweep_status s = {
-        .pending = 4, .running = 3, .mean_ms = 3000, .waiting_ms = -1, .attempts = attempts, .attempt_count = 3, .attempt_total = 3};
+    struct sweep_status s = {.pending = 4,
+                             .running = 3,
+                             .mean_ms = 3000,
+                             .waiting_ms = -1,
+                             .attempts = attempts,
+                             .attempt_count = 3,
+                             .attempt_total = 3};
     /* Of those that run 0 (it is overdue), 2000 and 3000 are left, and four times 3000 wait. */
     assert_int_equal(status_eta_ms(&s, 5000), (0 + 2000 + 3000 + 4 * 3000) / 3);
     /* A clock that went back makes nothing longer than the mean. */
@@ -59,19 +64,28 @@ static void status_eta_ms__like_ones_known__they_count_instead_of_the_mean(void 
         {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = 10000},
         {.job_id = 2, .number = 1, .started_ms = 4000, .expected_ms = -1},
     };
-    struct sweep_status s = {.pending = 4, .running = 3, .mean_ms = 3000, .waiting_ms = 500, .attempts = two,
-                             .attempt_count = 2, .attempt_total = 3};
-    /* 6000 and (by the mean) 2000 are left of those listed; one more runs, of which no more is known than of the waiting. */
+    struct sweep_status s = {.pending = 4,
+                             .running = 3,
+                             .mean_ms = 3000,
+                             .waiting_ms = 500,
+                             .attempts = two,
+                             .attempt_count = 2,
+                             .attempt_total = 3};
+    /* 6000 and (by the mean) 2000 are left of those listed; one more runs, of which no more is known than of the
+     * waiting. */
     assert_int_equal(status_eta_ms(&s, 5000), (6000 + 2000 + 5 * 500) / 3);
 }
 
 /* Model 1 takes 100 ms, or 300 ms with training 2; model 2 takes 1000 ms. */
 static const char like_ones[] =
-    "CREATE TABLE job (id INTEGER PRIMARY KEY, sweep_id, cluster_id, model_id, training_id, state, witness_id);"
-    "CREATE TABLE attempt (id INTEGER PRIMARY KEY, job_id, state, failure, duration_ms);"
-    "INSERT INTO job VALUES (1, 1, 1, 1, 1, 'ok', NULL), (2, 1, 1, 1, 2, 'ok', NULL), (3, 1, 1, 2, NULL, 'ok', NULL),"
+    "CREATE TABLE job (id INTEGER PRIMARY KEY, sweep_id, cluster_id, model_id, training_id, state, witness_id, held "
+    "DEFAULT NULL);"
+    "CREATE TABLE attempt (id INTEGER PRIMARY KEY, job_id, state, failure, duration_ms, unwatched_ms DEFAULT NULL);"
+    "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) VALUES (1, 1, 1, 1, 1, 'ok', "
+    "NULL), (2, 1, 1, 1, 2, 'ok', NULL), (3, 1, 1, 2, NULL, 'ok', NULL),"
     " (4, 1, 1, 1, 1, 'failed', NULL);"
-    "INSERT INTO attempt VALUES (1, 1, 'ok', NULL, 100), (2, 2, 'ok', NULL, 300), (3, 3, 'ok', NULL, 1000),"
+    "INSERT INTO attempt (id, job_id, state, failure, duration_ms) VALUES (1, 1, 'ok', NULL, 100), (2, 2, 'ok', NULL, "
+    "300), (3, 3, 'ok', NULL, 1000),"
     " (4, 4, 'failed', 'lost', 77777), (5, 4, 'failed', 'cancelled', 77777);";
 
 static void assert_waiting(const char *sql, int64_t waiting, double expected_ms)
@@ -89,7 +103,9 @@ static void assert_waiting(const char *sql, int64_t waiting, double expected_ms)
     db_close(db);
 }
 
-#define WAITS(id, specs) "INSERT INTO job VALUES (" #id ", 1, " specs ", 'pending', NULL);"
+#define WAITS(id, specs)                                                                                               \
+    "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) VALUES (" #id ", 1, " specs  \
+    ", 'pending', NULL);"
 
 static void durations_of_waiting__nearest_match_counts(void **state)
 {
@@ -99,8 +115,10 @@ static void durations_of_waiting__nearest_match_counts(void **state)
     assert_waiting(WAITS(10, "1, 2, NULL"), 1, 1000);
     assert_waiting(WAITS(10, "1, 7, 1"), 1, 1400.0 / 3); /* nothing like it */
     assert_waiting(WAITS(10, "1, 1, 2") WAITS(11, "1, 1, 2") WAITS(12, "1, 2, NULL"), 3, 1600.0 / 3);
-    assert_waiting(WAITS(10, "1, 1, 1") "INSERT INTO job VALUES (11, 2, 1, 2, NULL, 'pending', NULL),"
-                   " (12, 1, 1, 2, NULL, 'pending', 4);", 1, 100);
+    assert_waiting(WAITS(10, "1, 1, 1") "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, "
+                                        "witness_id) VALUES (11, 2, 1, 2, NULL, 'pending', NULL),"
+                                        " (12, 1, 1, 2, NULL, 'pending', 4);",
+                   1, 100);
     assert_waiting("", 0, (double)NAN);
     assert_waiting("DELETE FROM attempt;" WAITS(10, "1, 1, 2"), 1, (double)NAN);
 }
@@ -110,7 +128,8 @@ static void durations_of_waiting__too_many_to_look_at__sampled(void **state)
     (void)state;
     /* Every other job is of model 2: an odd distance between the ids meets both. */
     assert_waiting("WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 49975)"
-                   " INSERT INTO job SELECT i, 1, 1, 1 + i % 2, iif(i % 2, NULL, 2), 'pending', NULL FROM n",
+                   " INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) SELECT i, 1, "
+                   "1, 1 + i % 2, iif(i % 2, NULL, 2), 'pending', NULL FROM n",
                    49966, 650);
 }
 
@@ -127,9 +146,14 @@ static void durations_of_running__each_by_its_like(void **state)
     double sum = 0;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
     assert_int_equal(db_exec(db, like_ones, NULL), 0);
-    assert_int_equal(db_exec(db, "INSERT INTO job VALUES (10, 2, 1, 1, 2, 'running', NULL), (11, 1, 1, 1, 1, 'running', NULL);"
-                                 "INSERT INTO attempt VALUES (10, 10, 'running', NULL, NULL), (11, 11, 'claimed', NULL, NULL)",
-                             NULL), 0);
+    assert_int_equal(db_exec(db,
+                             "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) "
+                             "VALUES (10, 2, 1, 1, 2, 'running', NULL), (11, 1, 1, 1, 1, 'running', NULL);"
+                             "INSERT INTO attempt (id, job_id, state, failure, duration_ms) VALUES (10, 10, 'running', "
+                             "NULL, NULL), (11, 11, 'claimed', NULL, "
+                             "NULL)",
+                             NULL),
+                     0);
     assert_int_equal(durations_of_running(db, add_duration, &sum, NULL), 0);
     assert_float_equal(sum, 10e6 + 300, 1e-6);
     db_close(db);

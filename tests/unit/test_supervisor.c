@@ -1,4 +1,4 @@
-/* run: starting, limits, what is told of an end, output. */
+/* run: starting, limits, what is reported of an end, output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +17,8 @@
 #include <cmocka.h>
 
 #include "awkward_children.h"
-#include "run/process.h"
+#include "process/log_cap.h"
+#include "process/process.h"
 #include "supervisor_bench.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -110,7 +111,7 @@ static void wait__job_directory_cannot_be_made__output_kept_in_scratch(void **st
     bench_close(b);
 }
 
-static void wait__killed_by_signal__told_with_its_number(void **state)
+static void wait__killed_by_signal__reported_with_its_number(void **state)
 {
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
@@ -184,8 +185,8 @@ static void start__environment__exactly_what_was_given_and_ours(void **state)
     struct launch launch = launch_of(b, (char *[]){"/usr/bin/env", NULL});
     launch.environment = (char *[]){"A=1", "MESHSWEEP_ATTEMPT=forged", NULL};
     struct outcome o = run_launch(b, &launch);
-    char *expected = xasprintf("MESHSWEEP_ATTEMPT=%s:1\nMESHSWEEP_METRICS=%s/attempt-1.metrics.jsonl\nA=1\n", b->prefix,
-                               b->scratch);
+    char *expected =
+        xasprintf("MESHSWEEP_ATTEMPT=%s:1\nMESHSWEEP_METRICS=%s/attempt-1.metrics.jsonl\nA=1\n", b->prefix, b->scratch);
     assert_log(&o, expected);
     free(expected);
     outcome_free(&o);
@@ -288,7 +289,7 @@ static void find_program__relative_path_entry__counts_from_the_directory(void **
 
 /* --- limits --- */
 
-static void wait__timeout__terminated_and_told(void **state)
+static void wait__timeout__terminated_and_reported(void **state)
 {
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
@@ -369,9 +370,10 @@ static void wait__metric_written_in_time__no_startup_timeout(void **state)
     bench_close(b);
 }
 
-static bool holds_step(void *context, const char *log_path)
+static bool holds_step(void *context, int64_t attempt, const char *log_path)
 {
     (void)context;
+    (void)attempt;
     char *text = text_of(log_path);
     bool found = strstr(text, "step") != NULL;
     free(text);
@@ -413,6 +415,8 @@ static void wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated(void *
     struct bench *b = bench_open(1, 1 << 20, NULL);
     struct outcome o = run_child(b, "shout", 0);
     assert_int_equal(o.log_bytes, 50000000);
+    assert_int_equal(o.log_cap_bytes, 1 << 20);
+    assert_int_equal(log_cap_compact(o.log_path, o.log_bytes, o.log_cap_bytes), 0);
     char *text = text_of(o.log_path);
     size_t length = strlen(text);
     assert_true(length <= (1 << 20) + 100 && length > (1 << 20) - 200000);
@@ -432,7 +436,7 @@ static void wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated(void *
 
 /* --- the loop --- */
 
-static void wait__many_quick_jobs__each_told_once(void **state)
+static void wait__many_quick_jobs__each_reported_once(void **state)
 {
     (void)state;
     enum { JOBS = 300, SLOTS = 4 };
@@ -461,12 +465,12 @@ static void wait__nothing_ends__returns_at_its_own_limit(void **state)
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     supervisor_start(b->supervisor, &launch);
     struct outcome none;
-    int wake = -1, wake_signal = -1;
+    struct wake wake = {-1, -1};
     int64_t before_ms = clock_monotonic_ms();
-    assert_int_equal(supervisor_wait(b->supervisor, 50, &none, 1, &wake, &wake_signal), 0);
+    assert_int_equal(supervisor_wait(b->supervisor, 50, &none, 1, &wake), 0);
     assert_true(clock_monotonic_ms() - before_ms >= 50);
-    assert_int_equal(wake, 0);
-    assert_int_equal(supervisor_wait(b->supervisor, 0, &none, 1, &wake, &wake_signal), 0);
+    assert_int_equal(wake.bits, 0);
+    assert_int_equal(supervisor_wait(b->supervisor, 0, &none, 1, &wake), 0);
     bench_close(b);
 }
 
@@ -475,15 +479,15 @@ static void wait__signals_for_the_runner__told(void **state)
     (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome none;
-    int wake, wake_signal;
+    struct wake wake;
     kill(getpid(), SIGINT);
-    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &none, 1, &wake, &wake_signal), 0);
-    assert_int_equal(wake, WAKE_INTERRUPT);
-    assert_int_equal(wake_signal, SIGINT);
+    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &none, 1, &wake), 0);
+    assert_int_equal(wake.bits, WAKE_INTERRUPT);
+    assert_int_equal(wake.signal, SIGINT);
     kill(getpid(), SIGHUP);
-    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &none, 1, &wake, &wake_signal), 0);
-    assert_int_equal(wake, WAKE_TERMINATE);
-    assert_int_equal(wake_signal, SIGHUP);
+    assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &none, 1, &wake), 0);
+    assert_int_equal(wake.bits, WAKE_TERMINATE);
+    assert_int_equal(wake.signal, SIGHUP);
     bench_close(b);
 }
 
@@ -495,10 +499,10 @@ static void wait__signals_ignored_from_the_start__stay_so(void **state)
     sigaction(SIGHUP, &ignore, &old);
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome none;
-    int wake, wake_signal;
+    struct wake wake;
     kill(getpid(), SIGHUP);
-    assert_int_equal(supervisor_wait(b->supervisor, 50, &none, 1, &wake, &wake_signal), 0);
-    assert_int_equal(wake, 0);
+    assert_int_equal(supervisor_wait(b->supervisor, 50, &none, 1, &wake), 0);
+    assert_int_equal(wake.bits, 0);
     bench_close(b);
     sigaction(SIGHUP, &old, NULL);
 }
@@ -556,7 +560,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__own_directory_wanted__files_there_from_the_start),
         cmocka_unit_test(wait__metrics_written__moved_to_job_directory),
         cmocka_unit_test(wait__job_directory_cannot_be_made__output_kept_in_scratch),
-        cmocka_unit_test(wait__killed_by_signal__told_with_its_number),
+        cmocka_unit_test(wait__killed_by_signal__reported_with_its_number),
         cmocka_unit_test(wait__abort__core_flag_as_the_kernel_says),
         cmocka_unit_test(wait__output_closed_early__status_and_log_right),
         cmocka_unit_test(start__child__clean_signals_descriptors_session),
@@ -566,7 +570,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(start__directory_missing__spawn_failure),
         cmocka_unit_test(start__argument_too_long__spawn_failure),
         cmocka_unit_test(find_program__relative_path_entry__counts_from_the_directory),
-        cmocka_unit_test(wait__timeout__terminated_and_told),
+        cmocka_unit_test(wait__timeout__terminated_and_reported),
         cmocka_unit_test(wait__timeout_of_the_deaf__killed_after_grace),
         cmocka_unit_test(wait__timeout_of_the_stopped__continued_and_terminated),
         cmocka_unit_test(wait__silence__idle_timeout_counts_from_the_last_output),
@@ -575,7 +579,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__metric_in_the_log__no_startup_timeout),
         cmocka_unit_test(wait__fifty_megabytes__kept_whole),
         cmocka_unit_test(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated),
-        cmocka_unit_test(wait__many_quick_jobs__each_told_once),
+        cmocka_unit_test(wait__many_quick_jobs__each_reported_once),
         cmocka_unit_test(wait__nothing_ends__returns_at_its_own_limit),
         cmocka_unit_test(wait__signals_for_the_runner__told),
         cmocka_unit_test(wait__signals_ignored_from_the_start__stay_so),

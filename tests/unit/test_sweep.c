@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "config/sweep_reader.h"
+#include "sweep_file/reader.h"
 #include "util/buffer.h"
 
 static struct sweep *read_sweep(const char *text)
@@ -84,6 +84,24 @@ static void axes__every_kind_of_value__kept_apart(void **state)
     assert_model("x = -0.0", "x=0.0");
     assert_model("x = 2024-01-31", "x=\"2024-01-31\"");
     assert_model("device_memory = \"80GiB\"", "device_memory=\"80GiB\"");
+}
+
+static void axes__ranges__written_out(void **state)
+{
+    (void)state;
+    assert_model("x = { from = 1, to = 4 }", "x=1|2|3|4");
+    assert_model("x = { from = -4, to = 4, step = 3 }", "x=-4|-1|2");
+    assert_model("x = { from = 1, to = 20, factor = 2 }", "x=1|2|4|8|16");
+    assert_model("x = { from = 7, to = 7 }", "x=7");
+    assert_model("x = { from = 0.1, to = 1, step = 0.1 }", "x=0.1|0.2|0.3|0.4|0.5|0.6|0.7|0.8|0.9|1.0");
+    assert_model("lr = { from = 1e-05, to = 0.1, factor = 10 }", "lr=1e-05|0.0001|0.001|0.01|0.1");
+    assert_model("x = { from = 8.0, to = 64, factor = 2 }", "x=8.0|16.0|32.0|64.0");
+    assert_model("x.from = 1\nx.to = 2\n[model.y]\nfrom = 5\nto = 15\nstep = 5", "x=1|2 y=5|10|15");
+    struct sweep *s = read_sweep("[sweep]\nlist_values = [\"window\"]\n[model]\nwindow = { from = 1, to = 4 }\n"
+                                 "[cluster_spec]\nnum_hosts = { from = 1, to = 3 }\nx_bytes = { from = 1, to = 2 }\n");
+    assert_block(s, SECTION_MODEL, 0, "window={\"from\":1,\"to\":4}");
+    assert_block(s, SECTION_CLUSTER, 0, "num_hosts=1|2|3 x_bytes=1|2");
+    sweep_free(s);
 }
 
 static void axes__kinds_of_values__as_declared(void **state)
@@ -186,11 +204,12 @@ static void sweep__empty_of_everything__defaults(void **state)
 static void job__all_keys__kept(void **state)
 {
     (void)state;
-    struct sweep *s = read_sweep("[job]\ncommand = [\"run\", \"--tp={tp}\"]\n"
-                                 "env = { A = \"{tp}\", B = 2, C = true, D = 1.5 }\npass_env = [\"HOME\"]\n"
-                                 "secrets = [\"TOKEN\", \"KEY\"]\ncwd = \"{config_dir}/x\"\njob_dir = true\n"
-                                 "timeout = \"1h30m\"\nidle_timeout = 90\nstartup_timeout = \"CASE WHEN gpus > 8 THEN 9 END\"\n"
-                                 "grace = \"500ms\"\nrepeat = 3\n");
+    struct sweep *s =
+        read_sweep("[job]\ncommand = [\"run\", \"--tp={tp}\"]\n"
+                   "env = { A = \"{tp}\", B = 2, C = true, D = 1.5 }\npass_env = [\"HOME\"]\n"
+                   "secrets = [\"TOKEN\", \"KEY\"]\ncwd = \"{config_dir}/x\"\njob_dir = true\n"
+                   "timeout = \"1h30m\"\nidle_timeout = 90\nstartup_timeout = \"CASE WHEN gpus > 8 THEN 9 END\"\n"
+                   "grace = \"500ms\"\nrepeat = 3\n");
     const struct job_config *job = &s->job;
     assert_string_equal(job->command[0], "run");
     assert_string_equal(job->command[1], "--tp={tp}");
@@ -288,10 +307,11 @@ static void metrics__every_reader__kept(void **state)
 static void rules_and_derived__all_keys__kept(void **state)
 {
     (void)state;
-    struct sweep *s = read_sweep("[derive]\ndp = \"gpus / tp\"\nk = 4\nf = 1.5\nt = true\n"
-                                 "[[rule]]\nname = \"a\"\nrequire = \"x = 1\"\n"
-                                 "[[rule]]\nname = \"b/c\"\nrequire = \"y\"\nwhen = \"z\"\nwhy = \"w\"\nsource = \"s\"\n"
-                                 "level = \"warn\"\n");
+    struct sweep *s =
+        read_sweep("[derive]\ndp = \"gpus / tp\"\nk = 4\nf = 1.5\nt = true\n"
+                   "[[rule]]\nname = \"a\"\nrequire = \"x = 1\"\n"
+                   "[[rule]]\nname = \"b/c\"\nrequire = \"y\"\nwhen = \"z\"\nwhy = \"w\"\nsource = \"s\"\n"
+                   "level = \"warn\"\n");
     assert_int_equal(s->derived_count, 4);
     assert_string_equal(s->derived[0].name, "dp");
     assert_string_equal(s->derived[0].expression, "gpus / tp");
@@ -375,7 +395,8 @@ static void search__all_keys__kept(void **state)
 static void search_options__command_line_over_file__what_is_given(void **state)
 {
     (void)state;
-    struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nracing = true\nmax_trials = 7\n");
+    struct sweep *s =
+        read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nracing = true\nmax_trials = 7\n");
     struct search_options over = search_options_none();
     over.order = SEARCH_ORDER_DECLARED;
     over.equal_batch = 1;
@@ -408,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections__tables_and_lists_of_tables__blocks_in_order),
         cmocka_unit_test(axes__every_kind_of_value__kept_apart),
+        cmocka_unit_test(axes__ranges__written_out),
         cmocka_unit_test(axes__kinds_of_values__as_declared),
         cmocka_unit_test(axes__sub_tables_and_dotted_keys__flattened),
         cmocka_unit_test(groups__lists_of_tuples_or_one_tuple__tied),

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "config/model_space.h"
-#include "config/schema.h"
 #include "config/search_options.h"
-#include "config/sweep_reader.h"
+#include "sweep_file/reader.h"
+#include "sweep_file/schema.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"
@@ -143,7 +143,8 @@ static void include__files_beside__merged_before(void **state)
     mkdir("d", 0700);
     put("d/s.toml", "include = \"more/m.toml\"\n[[model]]\na = 3\n[derive]\ny = \"2\"\n");
     mkdir("d/more", 0700);
-    put("d/more/m.toml", "include = [\"n.toml\", \"../n2.toml\"]\n[[model]]\na = 2\n[[rule]]\nname = \"r\"\nrequire = \"1\"\n");
+    put("d/more/m.toml",
+        "include = [\"n.toml\", \"../n2.toml\"]\n[[model]]\na = 2\n[[rule]]\nname = \"r\"\nrequire = \"1\"\n");
     put("d/more/n.toml", "[[model]]\na = 1\n[derive]\nx = \"1\"\n");
     put("d/n2.toml", "include = \"more/n.toml\"\n[model]\na = 5\n");
     struct sweep *s = load("d/s.toml");
@@ -172,10 +173,9 @@ static void include__what_is_wrong__said_where(void **state)
                                 "bad.toml:2:7: Error while parsing array: encountered end-of-file");
     put("m.toml", "profile = \"torch\"\n[job]\nrepeat = 2\n[model]\na = []\n");
     put("s.toml", "include = \"m.toml\"\n");
-    assert_load_fails("s.toml",
-                      "m.toml:1:1: profile has no place in an included file\n"
-                      "m.toml:2:2: job has no place in an included file\n"
-                      "m.toml:5:5: a: an axis needs a value (a list that is a value goes into list_values)");
+    assert_load_fails("s.toml", "m.toml:1:1: profile has no place in an included file\n"
+                                "m.toml:2:2: job has no place in an included file\n"
+                                "m.toml:5:5: a: an axis needs a value (a list that is a value goes into list_values)");
 }
 
 /* What `search-model` prints says itself that its lists are values. */
@@ -393,14 +393,14 @@ static void profiles__carried_in_the_program__all_load(void **state)
 static void read_readme(struct buffer *out)
 {
     const char *source = getenv("srcdir");
-    char *path = xasprintf("%s/configs/README.md", source ? source : "..");
+    char *path = xasprintf("%s/docs/reference.md", source ? source : "..");
     struct error e = ERROR_INIT;
     if (file_read(path, 1 << 20, out, &e) < 0)
         fail_msg("%s", e.text);
     free(path);
 }
 
-/* Each ```toml block of configs/README.md is a sweep file. */
+/* Each ```toml block of docs/reference.md is a sweep file. */
 static void readme__its_examples__load(void **state)
 {
     (void)state;
@@ -435,20 +435,20 @@ static void readme__every_key_of_every_table__stands_in_it(void **state)
 {
     (void)state;
     static const struct schema *const tables[] = {
-        &schema_top,    &schema_sweep,       &schema_job,      &schema_metric,   &schema_fallback,   &schema_rule,
-        &schema_failure, &schema_model_space, &schema_range,   &schema_multiset, &schema_filter,     &schema_sample,
-        &schema_predict, &schema_order,      &schema_import,   &schema_refuse,   &schema_slurm,      &schema_local,
-        &schema_deepspeed, &schema_model_info,
+        &schema_top,    &schema_sweep,   &schema_job,         &schema_metric,    &schema_fallback,
+        &schema_rule,   &schema_failure, &schema_model_space, &schema_range,     &schema_multiset,
+        &schema_filter, &schema_sample,  &schema_predict,     &schema_order,     &schema_import,
+        &schema_refuse, &schema_slurm,   &schema_local,       &schema_deepspeed, &schema_model_info,
     };
     struct buffer text = BUFFER_INIT;
     read_readme(&text);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (size_t k = 0; k < tables[t]->count; k++)
             if (!has_word(text.data, tables[t]->keys[k].name))
-                fail_msg("configs/README.md says nothing of %s of %s", tables[t]->keys[k].name, tables[t]->title);
+                fail_msg("docs/reference.md says nothing of %s of %s", tables[t]->keys[k].name, tables[t]->title);
     for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
         if (!has_word(text.data, search_numbers[i].key))
-            fail_msg("configs/README.md says nothing of %s of [search]", search_numbers[i].key);
+            fail_msg("docs/reference.md says nothing of %s of [search]", search_numbers[i].key);
     buffer_free(&text);
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "config/model_space.h"
-#include "config/sweep_reader.h"
+#include "sweep_file/reader.h"
 #include "util/memory.h"
 
 static struct sweep *read_sweep(const char *text)
@@ -34,10 +34,10 @@ static void assert_problems(const char *text, const char *expected)
 }
 
 /* Five lines of a DHEN space, then what a case adds. */
-#define DHEN \
-    "[model_space]\nmixers = [\"DOT\", \"LINEAR\"]\ntotal_mixers = 3\nnum_zhen_layers = [1, 2]\n" \
+#define DHEN                                                                                                           \
+    "[model_space]\nmixers = [\"DOT\", \"LINEAR\"]\ntotal_mixers = 3\nnum_zhen_layers = [1, 2]\n"                      \
     "num_features = 8\nemb_dim = 4\noutput_per_emb = 2\n"
-#define BASE \
+#define BASE                                                                                                           \
     "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 1\ntokens = [\"DOT\"]\n"
 
 static void read__dhen_space__keys_in_order(void **state)
@@ -160,8 +160,7 @@ static void keys__wrong__said_where(void **state)
 {
     (void)state;
     static const struct problem_case cases[] = {
-        {"[model_space]\n",
-         "1:1: [model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]"},
+        {"[model_space]\n", "1:1: [model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]"},
         {"[model_space]\nmixer = []\n",
          "1:1: [model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]\n"
          "s.toml:2:1: unknown key \"mixer\" in [model_space]; did you mean \"mixers\"?"},
@@ -179,8 +178,7 @@ static void keys__wrong__said_where(void **state)
          "2:1: a model space gives no name: two models of one name are an error"},
         {"[model_space.keys]\na = [true, false, 1]\n",
          "2:19: a is true or false in one place and something else in another"},
-        {"[model_space.keys]\na = [1, false]\n",
-         "2:9: a is true or false in one place and something else in another"},
+        {"[model_space.keys]\na = [1, false]\n", "2:9: a is true or false in one place and something else in another"},
         {"[model_space.keys]\na = []\n", "2:5: a: a key needs a value"},
         {"[model_space.keys]\na = [1, 2, 1]\n", "2:12: a: 1 is listed twice"},
         {"[model_space.keys]\na = [inf]\n", "2:6: a: NaN and infinities cannot be swept over"},
@@ -241,7 +239,8 @@ static void filters__wrong__said_where(void **state)
         {DHEN BASE "[[model_space.filter]]\npreset = \"similar-parameters\"\ntolerance = 1\n",
          "16:13: tolerance must be at least 0 and less than 1"},
         {"[model_space.keys]\na = 1\n[[model_space.filter]]\npreset = \"similar-parameters\"\n",
-         "4:10: similar-parameters: the parameters of these models are not known (of DHEN models they are: see mixers)"},
+         "4:10: similar-parameters: the parameters of these models are not known (of DHEN models they are: see "
+         "mixers)"},
         {FILTER "preset = \"uniform-mixer\"\nmixer = \"DOTS\"\n",
          "10:9: the model space has no mixer \"DOTS\"; did you mean \"DOT\"?"},
         {FILTER "preset = \"uniform-mixer\"\nmixer = \"ATTENTION\"\n",
@@ -257,8 +256,7 @@ static void base__wrong__said_where(void **state)
 {
     (void)state;
     static const struct problem_case cases[] = {
-        {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n",
-         "2:1: include_base: there is no [model_space.base]"},
+        {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n", "2:1: include_base: there is no [model_space.base]"},
         {"[model_space]\nkeys = { a = 1, b = true }\n[model_space.base]\na = true\nb = 1\nB = true\n",
          "4:5: a is true or false in one place and something else in another\n"
          "s.toml:5:5: b is true or false in one place and something else in another\n"

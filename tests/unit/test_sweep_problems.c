@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "config/sweep_reader.h"
+#include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -43,6 +43,10 @@ static void keys__unknown__hint(void **state)
 {
     (void)state;
     static const struct problem_case cases[] = {
+        {"[params]\nx = 1\n",
+         "1:2: unknown key \"params\" in the file; its tables are cluster_spec, model, training_spec, parallel_spec, "
+         "sweep, job, metrics, derive, synonym, inert, rule, failure, retry, deepspeed, model_space, model_info, "
+         "predict, import, search, slurm, local"},
         {"[modle]\n", "1:2: unknown key \"modle\" in the file; did you mean \"model\"?"},
         {"\n  zzz = 1\n", "2:3: unknown key \"zzz\" in the file"},
         {"timeout = 1\n", "1:1: unknown key \"timeout\" in the file; it belongs to [job]"},
@@ -76,11 +80,9 @@ static void types__wrong__said_what_is_wanted(void **state)
         {"[job]\njob_dir = \"yes\"\n", "2:11: job_dir must be true or false, not a string"},
         {"[job]\ntimeout = true\n", "2:11: timeout must be a string or an integer or a float, not a boolean"},
         {"[job]\nmetrics.m = 1\n", "2:13: m must be a table, not an integer"},
-        {"[job]\nenv = { A = [] }\n",
-         "2:13: A must be a string or an integer or a float or true or false, not a list"},
+        {"[job]\nenv = { A = [] }\n", "2:13: A must be a string or an integer or a float or true or false, not a list"},
         {"[rule]\nname = \"x\"\n", "1:1: rule must be a list of tables, not a table"},
-        {"[derive]\na.b = \"x\"\n",
-         "2:1: a must be a string or an integer or a float or true or false, not a table"},
+        {"[derive]\na.b = \"x\"\n", "2:1: a must be a string or an integer or a float or true or false, not a table"},
         {"[retry]\nlost = \"3\"\n", "2:8: lost must be an integer, not a string"},
         {"search = 1\n", "1:10: search must be a table, not an integer"},
         {"profile = 1\n", "1:11: profile must be a string or a list of strings, not an integer"},
@@ -119,8 +121,7 @@ static void job__bad_values__refused(void **state)
         {"[job]\ncommand = []\n", "2:11: command is empty"},
         {"[job]\ncommand = [\"\"]\n", "2:12: command is empty"},
         {"[job]\ncommand = \" \"\n", "2:11: command is empty"},
-        {"[job]\ncommand = [\"a\", \"{model.}\"]\n",
-         "2:17: {model.} is no placeholder: half of its name is missing"},
+        {"[job]\ncommand = [\"a\", \"{model.}\"]\n", "2:17: {model.} is no placeholder: half of its name is missing"},
         {"[job]\ncwd = \"/x/{.tp}\"\n", "2:7: {.tp} is no placeholder: half of its name is missing"},
         {"[job.env]\nX = \"{model.}\"\n", "2:5: {model.} is no placeholder: half of its name is missing"},
         {"[job.env]\n\"A B\" = 1\n", "2:1: \"A B\" cannot be the name of an environment variable"},
@@ -130,8 +131,11 @@ static void job__bad_values__refused(void **state)
         {"[job]\nidle_timeout = \"5 minutes\"\n",
          "2:16: idle_timeout: \"5 minutes\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an "
          "expression"},
-        {"[job]\nstartup_timeout = -1\n",
-         "2:19: startup_timeout: \"-1\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an expression"},
+        {"[job]\ntimeout = \"ten minutes\"\n",
+         "2:11: timeout: \"ten minutes\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an "
+         "expression"},
+        {"[job]\nstartup_timeout = -1\n", "2:19: startup_timeout: \"-1\" is neither a duration (\"90s\", \"1h30m\", at "
+                                          "most 10 years) nor an expression"},
         {"[job]\ntimeout = nan\n", "2:11: timeout must be finite"},
         {"[job]\nstartup_timeout = -inf\n", "2:19: startup_timeout must be finite"},
         {"[job]\ngrace = inf\n", "2:9: grace must be finite"},
@@ -148,9 +152,8 @@ static void metrics__bad_values__refused(void **state)
 {
     (void)state;
     static const struct problem_case cases[] = {
-        {"[job.metrics.m]\nregex = '[0-9]+'\n",
-         "2:9: bad regular expression: no (group) says where the number is"},
-        {"[job.metrics.m]\nregex = '(a'\n", "2:9: bad regular expression: Unmatched ( or \\("},
+        {"[job.metrics.m]\nregex = '[0-9]+'\n", "2:9: bad regular expression: no (group) says where the number is"},
+        {"[job.metrics.m]\nregex = '(a'\n", "2:9: bad regular expression: a (group) is not closed"},
         {"[job.metrics.m]\nregex = '(\\d+)'\n", "2:9: bad regular expression: POSIX has no \\d or \\D; write [0-9]"},
         {"[job.metrics.m]\nregex = ''\n", "2:9: bad regular expression: it is empty"},
         {"[job.metrics.m]\nregex = '(((a{999}){999}){999})'\n",
@@ -223,6 +226,10 @@ static void executors__bad_values__refused(void **state)
         {"[slurm]\nlauncher = [\" \"]\n", "2:13: launcher is empty"},
         {"[slurm]\ntimeout_factor = 0.5\n", "2:18: timeout_factor must lie between 1 and 100"},
         {"[slurm]\npoll = \"1ms\"\n", "2:8: poll must be at least 100 ms"},
+        {"[local]\ndevices = [0, \"GPU-1\", 0]\n", "2:24: devices: each is listed once"},
+        {"[local]\ndevices = [\"GPU-1\", \"GPU-1\"]\n", "2:21: devices: each is listed once"},
+        {"[local]\ndevices = [-1]\n", "2:12: devices: a device is a number from 0 on, or a name (\"GPU-…\")"},
+        {"[local]\ndevices = [\"0,1\"]\n", "2:12: devices: a device is a number from 0 on, or a name (\"GPU-…\")"},
         {"[local]\ndevices = [0, true]\n", "2:15: devices: a device is a number or a name (\"GPU-…\")"},
         {"[local]\ndevices = 2000\n", "2:11: devices must be from 0 to 1024, not 2000"},
         {"[local]\ndirty_memory = \"lots\"\n", "2:16: dirty_memory: \"lots\" is no size (\"1GiB\")"},
@@ -252,10 +259,10 @@ static void rules__bad_values__refused(void **state)
         {"[derive]\nLayers = \"1\"\n[model]\nlayers = 1\n",
          "2:1: \"Layers\" is derived, but it is a key of model too (line 4)"},
         {"[[failure]]\nclass = \"oomm\"\npattern = \"x\"\n",
-         "2:9: class must be \"exit\", \"signal\", \"oom\", \"oom-host\", \"timeout\", \"hang\", \"spawn\", "
-         "\"no-metric\" or \"lost\"; did you mean \"oom\"?"},
+         "2:9: class must be \"exit\", \"signal\", \"oom\", \"oom-host\", \"timeout\", \"hang\", \"diverged\", "
+         "\"no-metric\", \"spawn\" or \"lost\"; did you mean \"oom\"?"},
         {"[[failure]]\nclass = \"oom\"\npattern = \"[a\"\n",
-         "3:11: bad regular expression: Unmatched [, [^, [:, [., or [="},
+         "3:11: bad regular expression: a [bracket expression] is not closed"},
         {"[[failure]]\npattern = \"x\"\n", "1:1: [[failure]] lacks \"class\""},
         {"[retry]\nlost = 0\n", "2:8: lost must be from 1 to 1000, not 0"},
     };
@@ -278,8 +285,7 @@ static void axes__bad_values__refused(void **state)
          "2:26: device_memory: 1073741824 is listed twice"},
         {"[cluster_spec]\ndevice_memory = \"80 Gigs\"\n",
          "2:17: device_memory: \"80 Gigs\" is no size (\"80GiB\", \"24 MiB\", bytes as a number)"},
-        {"[cluster_spec]\nx_bytes = false\n",
-         "2:11: x_bytes must be a string or an integer or a float, not a boolean"},
+        {"[cluster_spec]\nx_bytes = false\n", "2:11: x_bytes must be a string or an integer or a float, not a boolean"},
         {"[model]\n\"a b\" = 1\n",
          "2:1: \"a b\" cannot be a key: letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"},
         {"[model]\n8bit = 1\n",
@@ -289,6 +295,43 @@ static void axes__bad_values__refused(void **state)
         {"[[model]]\nA = 1\n[[model]]\na = 1\n", "4:1: \"a\" differs from \"A\" (line 2) in case only"},
         {"[[model]]\nname = \"x\"\n[[model]]\nname = \"y\"\n[[model]]\nname = \"x\"\n",
          "6:1: the name \"x\" is given twice (first in s.toml:2)"},
+    };
+    ASSERT_CASES(cases);
+}
+
+static void ranges__bad__refused_and_no_constants(void **state)
+{
+    (void)state;
+    static const struct problem_case cases[] = {
+        {"[model]\na = { from = 1 }\n", "2:5: a range lacks \"to\""},
+        {"[model]\na = { to = 1 }\n", "2:5: a range lacks \"from\""},
+        {"[model]\na = { from = 1, to = 2, stepp = 1 }\n",
+         "2:25: unknown key \"stepp\" in a range; did you mean \"step\"?"},
+        {"[model]\na = { from = \"1\", to = 2 }\n", "2:14: from must be an integer, not a string"},
+        {"[model]\na = { from = 1.5, to = \"2\", step = 1 }\n", "2:24: to must be an integer or a float, not a string"},
+        {"[model]\na = { from = 4, to = 1 }\n", "2:5: a: from 4 to 1 there is nothing"},
+        {"[model]\na = { from = 4.5, to = 1, step = 1 }\n", "2:5: a: from 4.5 to 1 there is nothing"},
+        {"[model]\na = { from = 1, to = 4, step = 0 }\n", "2:32: step must be at least 1, not 0"},
+        {"[model]\na = { from = 1, to = 4, factor = 1 }\n", "2:34: factor must be at least 2, not 1"},
+        {"[model]\na = { from = 1, to = 4, step = 1, factor = 2 }\n", "2:35: a range has a step or a factor, not both"},
+        {"[model]\na = { from = 0, to = 4, factor = 2 }\n",
+         "2:14: a range with a factor begins at 1 or above, not at 0"},
+        {"[model]\na = { from = 0.5, to = 4 }\n", "2:5: a: a range of reals needs a step or a factor"},
+        {"[model]\na = { from = 0.5, to = 4, step = -0.5 }\n", "2:34: step must be above 0, not -0.5"},
+        {"[model]\na = { from = 0.5, to = 4, factor = 0.5 }\n", "2:36: factor must be above 1, not 0.5"},
+        {"[model]\na = { from = 0.0, to = 4, factor = 2 }\n",
+         "2:14: a range of reals with a factor begins above 0, not at 0"},
+        {"[model]\na = { from = 0.5, to = inf, step = 1 }\n", "2:24: a: NaN and infinities cannot be swept over"},
+        {"[model]\na = { from = 1, to = 2000000 }\n", "2:5: a: a range of more than a million values"},
+        {"[model]\na = { from = 0.0, to = 1, step = 1e-9 }\n", "2:5: a: a range of more than a million values"},
+        {"[model]\na = { from = 1.0, to = 1.00000000000001, step = 1e-16 }\n",
+         "2:5: a: the range's values are the same in 15 digits"},
+        {"[model]\na = [1, { from = 2, to = 4 }]\n",
+         "2:9: a: a range is no value in a list (list_values has keys whose tables are values)"},
+        {"[model]\n\"(a, b)\" = [[1, { from = 2, to = 4 }]]\n",
+         "2:17: b: a range is no value in a list (list_values has keys whose tables are values)"},
+        {"[model]\n\"(a, b)\" = { from = 2, to = 4 }\n", "2:12: (a, b) takes a list of lists of 2 values each"},
+        {"[cluster_spec]\nnum_hosts = { from = 0, to = 4 }\n", "2:13: num_hosts must be an integer of at least 1"},
     };
     ASSERT_CASES(cases);
 }
@@ -388,6 +431,7 @@ int main(void)
         cmocka_unit_test(executors__bad_values__refused),
         cmocka_unit_test(rules__bad_values__refused),
         cmocka_unit_test(axes__bad_values__refused),
+        cmocka_unit_test(ranges__bad__refused_and_no_constants),
         cmocka_unit_test(groups__bad_values__refused),
         cmocka_unit_test(problems__many__all_at_once_in_order_of_the_text),
         cmocka_unit_test(problems__thousands__first_ones_and_a_count),

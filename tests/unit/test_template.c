@@ -56,6 +56,25 @@ static void template_parse__braces__placeholder_or_text(void **state)
     }
 }
 
+static void template_parse_line__raw__a_placeholder_in_a_line_alone(void **state)
+{
+    (void)state;
+    struct template t = template_parse_line("a {x!r}{y} {z!s}{!r}");
+    struct buffer b = BUFFER_INIT;
+    assert_int_equal(t.count, 4);
+    assert_true(t.parts[1].is_placeholder && t.parts[1].is_raw);
+    assert_true(t.parts[2].is_placeholder && !t.parts[2].is_raw);
+    for (size_t i = 0; i < t.count; i++)
+        template_add_part(&t.parts[i], &b);
+    assert_string_equal(buffer_text(&b), "a {x!r}{y} {z!s}{!r}");
+    buffer_free(&b);
+    template_free(&t);
+    t = template_parse("{x!r}");
+    assert_int_equal(t.count, 1);
+    assert_false(t.parts[0].is_placeholder);
+    template_free(&t);
+}
+
 static void template_parse__literals__joined(void **state)
 {
     (void)state;
@@ -101,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(template_parse__braces__placeholder_or_text),
+        cmocka_unit_test(template_parse_line__raw__a_placeholder_in_a_line_alone),
         cmocka_unit_test(template_parse__literals__joined),
         cmocka_unit_test(template_name_length__prefix__longest_name),
         cmocka_unit_test(template_misspelt__half_a_name__told),

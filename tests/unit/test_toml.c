@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "config/toml_parse.h"
+#include "toml/parse.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -130,7 +130,9 @@ static void toml_parse__dates_and_times__strings(void **state)
 static void toml_parse__byte_order_mark_and_crlf__accepted(void **state)
 {
     (void)state;
-    assert_json("\xEF\xBB\xBF" "a = 1\r\nb = \"\"\"\r\nx\"\"\"\r\n", "{\"a\":1,\"b\":\"x\"}");
+    assert_json("\xEF\xBB\xBF"
+                "a = 1\r\nb = \"\"\"\r\nx\"\"\"\r\n",
+                "{\"a\":1,\"b\":\"x\"}");
     assert_json("# nothing but a comment", "{}");
 }
 
@@ -140,7 +142,7 @@ static void toml_parse__syntax_errors__position_and_reason(void **state)
     static const struct {
         const char *text, *position;
     } cases[] = {
-        {"a = [1, 2", "1:10: "},        {"a = \"x", "1:7: "},   {"a = 1\na = 2\n", "2:"},
+        {"a = [1, 2", "1:10: "},        {"a = \"x", "1:7: "},         {"a = 1\na = 2\n", "2:"},
         {"[t]\nk = 1\n[t]\n", "3:"},    {"ok = 1\n  = 2\n", "2:3: "}, {"a = 99999999999999999999", "1:"},
         {"x = 1\ny = {a = 1\n}", "2:"}, {"a = \"\\uD800\"", "1:"},    {"a = 08", "1:"},
         {"a = tru", "1:8: "},           {"a.b = 1\n[a]\n", "2:"},     {"a = 1 b = 2", "1:"},
@@ -163,7 +165,7 @@ static void toml_parse__common_slips__said_plainly(void **state)
         {"a = \"x\nb = 1\n", "1:7: the text has no closing quote on its line"},
         {"\n\na = \"\xc3\xa9\r\n", "3:7: the text has no closing quote on its line"},
         {"a = \"x\x01y\"\n", "1:7: Error while parsing string: unescaped control characters other than TAB "
-                                "(U+0009) are explicitly prohibited"},
+                             "(U+0009) are explicitly prohibited"},
         {"a = hello", "1:5: neither a number, a date, true or false, nor a list: a text stands in quotes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -177,7 +179,9 @@ static void toml_parse__what_is_no_text__one_sentence(void **state)
     assert_refused("a = 'é\xff'", 9, "1:7: not UTF-8: byte 0xFF");
     assert_refused("a = 1\nb = \"\xc3", 12, "2:6: not UTF-8: byte 0xC3");
     assert_refused("a = 1\n\0", 7, "2:1: not a text file: it holds NUL bytes (UTF-8 is expected)");
-    assert_refused("\xff\xfe" "a\0", 4, "1:1: not a text file: it holds NUL bytes (UTF-8 is expected)");
+    assert_refused("\xff\xfe"
+                   "a\0",
+                   4, "1:1: not a text file: it holds NUL bytes (UTF-8 is expected)");
     assert_refused("a = \"\\u0000\"", 12, "1:5: a string or key may not hold a NUL character");
     assert_refused("x = 1\n\"\\u0000\" = 1", 18, "2:1: a string or key may not hold a NUL character");
 }
@@ -188,8 +192,16 @@ static void toml_parse__beyond_ascii__in_strings_and_comments_only(void **state)
     static const char message[] = "only strings and comments may hold characters beyond ASCII";
     static const struct {
         const char *text, *position;
-    } cases[] = {{"é = 1", "1:1"}, {"a = 1\nb = é", "2:5"}, {"a = \"é\" é", "1:9"}, {"\xC2\xA0" "a = 1", "1:1"},
-                 {"[é]", "1:2"},   {"a = [1,\xE3\x80\x80" "2]", "1:8"}};
+    } cases[] = {{"é = 1", "1:1"},
+                 {"a = 1\nb = é", "2:5"},
+                 {"a = \"é\" é", "1:9"},
+                 {"\xC2\xA0"
+                  "a = 1",
+                  "1:1"},
+                 {"[é]", "1:2"},
+                 {"a = [1,\xE3\x80\x80"
+                  "2]",
+                  "1:8"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *expected = xasprintf("%s: %s", cases[i].position, message);
         assert_refused(cases[i].text, strlen(cases[i].text), expected);
@@ -280,9 +292,8 @@ static void toml_add_literal__every_kind__reads_back_equal(void **state)
         toml_add_literal(&root->children[i], &line);
         buffer_add_char(&line, '\n');
     }
-    assert_string_equal(buffer_text(&line),
-                        "a = [1, -2.5, 1e+300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
-                        "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n");
+    assert_string_equal(buffer_text(&line), "a = [1, -2.5, 1e+300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
+                                            "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n");
     struct toml_node *again = read_good(buffer_text(&line));
     toml_add_json(again, &after);
     assert_string_equal(buffer_text(&after), buffer_text(&before));

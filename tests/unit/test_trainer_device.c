@@ -59,9 +59,8 @@ static void device_alloc__past_the_capacity__refused_with_the_numbers(void **sta
     assert_int_equal(device_reserve(&d, DEVICE_BUFFERS, 22 * MIB + 3 * MIB / 4, &e), 0);
     assert_null(device_alloc(&d, DEVICE_ACTIVATIONS, 5 * MIB / 2, &e));
     assert_int_equal(e.status, STATUS_FAILED);
-    assert_string_equal(e.text,
-                        "out of memory: rank 1 tried to allocate 2.50 MiB (device capacity 24.00 MiB; "
-                        "22.75 MiB already allocated; 1.25 MiB free)");
+    assert_string_equal(e.text, "out of memory: rank 1 tried to allocate 2.50 MiB (device capacity 24.00 MiB; "
+                                "22.75 MiB already allocated; 1.25 MiB free)");
     assert_int_equal(d.used_bytes, 22 * MIB + 3 * MIB / 4);
 }
 

@@ -12,8 +12,7 @@
 #include "trainer_gradient.h"
 
 enum { SEQ = 5, MICRO_BATCH = 2, HIDDEN = 4, HEADS = 2, VOCAB = 11, UNITS = 4 };
-static const struct model_shape shape = {
-    .layers = 2, .hidden = HIDDEN, .heads = HEADS, .seq = SEQ, .vocab = VOCAB};
+static const struct model_shape shape = {.layers = 2, .hidden = HIDDEN, .heads = HEADS, .seq = SEQ, .vocab = VOCAB};
 static const unsigned char tokens[MICRO_BATCH * SEQ] = {0, 3, 10, 3, 7, 1, 1, 4, 9, 2};
 static const unsigned char targets[MICRO_BATCH * SEQ] = {3, 10, 3, 7, 1, 1, 4, 9, 2, 0};
 
@@ -124,8 +123,7 @@ static void model_pass__peak_of_activations__formula_of_the_header(void **state)
     size_t n = (size_t)MICRO_BATCH * SEQ, h = HIDDEN, a = HEADS;
     size_t row_block = device_rounded(n * h * sizeof(real));
     size_t kept = device_rounded((15 * n * h + 4 * n + n * a * SEQ) * sizeof(real));
-    size_t head =
-        2 * row_block + device_rounded(2 * n * sizeof(real)) + device_rounded(n * VOCAB * sizeof(real));
+    size_t head = 2 * row_block + device_rounded(2 * n * sizeof(real)) + device_rounded(n * VOCAB * sizeof(real));
     size_t scratch = device_rounded((5 * n * h + SEQ * SEQ) * sizeof(real));
     size_t head_peak = 3 * row_block + 2 * kept + head;
     size_t layer_peak = 2 * row_block + 2 * kept + row_block + scratch;
@@ -143,8 +141,7 @@ static void model_pass__device_full_anywhere__error_and_nothing_left(void **stat
 
     pass_loss(f);
     size_t peak = f->device.peak_bytes;
-    for (f->device.capacity_bytes = before + 64; f->device.capacity_bytes < peak;
-         f->device.capacity_bytes += 64) {
+    for (f->device.capacity_bytes = before + 64; f->device.capacity_bytes < peak; f->device.capacity_bytes += 64) {
         assert_int_equal(model_pass(&f->model, &f->batch, &loss, &e), -1);
         assert_int_equal(f->device.used_bytes, before);
     }
@@ -178,15 +175,12 @@ static void model_init_unit__same_seed__same_values_else_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(model_pass__random_parameters__finite_differences, setup_plain,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(model_pass__random_parameters__finite_differences, setup_plain, teardown),
         cmocka_unit_test_setup_teardown(model_pass__checkpointing_and_stage_3__finite_differences,
                                         setup_checkpointing_stage_3, teardown),
         cmocka_unit_test_setup_teardown(model_pass__second_micro_batch__gradients_add, setup_plain, teardown),
-        cmocka_unit_test_setup_teardown(model_pass__after_it__device_holds_the_state_alone, setup_plain,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(model_pass__peak_of_activations__formula_of_the_header, setup_plain,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(model_pass__after_it__device_holds_the_state_alone, setup_plain, teardown),
+        cmocka_unit_test_setup_teardown(model_pass__peak_of_activations__formula_of_the_header, setup_plain, teardown),
         cmocka_unit_test_setup_teardown(model_pass__device_full_anywhere__error_and_nothing_left,
                                         setup_checkpointing_stage_3, teardown),
         cmocka_unit_test(model_parameters__formula_of_the_header__holds),

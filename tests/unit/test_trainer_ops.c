@@ -152,8 +152,8 @@ static void layernorm_backward__random_values__finite_differences(void **state)
     struct fixture *f = fixture_new(forward_layernorm, (size_t)ROWS * COLUMNS);
     struct layernorm norm = norm_of(f);
 
-    layernorm_backward((struct layernorm_derivatives){f->d_in, f->d_weight, f->d_bias}, f->d_out, f->in,
-                       f->kept, &norm);
+    layernorm_backward((struct layernorm_derivatives){f->d_in, f->d_weight, f->d_bias}, f->d_out, f->in, f->kept,
+                       &norm);
     check(f, f->in, f->d_in, (size_t)ROWS * COLUMNS);
     check(f, f->weight, f->d_weight, COLUMNS);
     check(f, f->bias, f->d_bias, COLUMNS);
@@ -355,8 +355,7 @@ static void adam_step__three_steps__formula_of_the_paper(void **state)
         adam_step(&adam, &parameter, &g, (struct adam_moments){&first, &second}, 1, step);
         m = adam.beta1 * m + (1 - adam.beta1) * g;
         v = adam.beta2 * v + (1 - adam.beta2) * g * g;
-        want -=
-            0.01 * (m / (1 - pow(adam.beta1, step))) / (sqrt(v / (1 - pow(adam.beta2, step))) + adam.epsilon);
+        want -= 0.01 * (m / (1 - pow(adam.beta1, step))) / (sqrt(v / (1 - pow(adam.beta2, step))) + adam.epsilon);
         assert_close(parameter, want, 1e-12);
     }
 }

@@ -29,12 +29,11 @@ static void options_parse__both_spellings__values(void **state)
     struct options o;
     struct error e;
 
-    assert_int_equal(
-        parse(&o, &e,
-              (const char *const[]){"--layers", "3", "--hidden=96", "--heads", "6", "--device-memory",
-                                    "1.5MiB", "--lr=2e-4", "--ranks", "2", "--activation-checkpointing",
-                                    "--metrics", "m.jsonl", "--seed", "18446744073709551615", NULL}),
-        0);
+    assert_int_equal(parse(&o, &e,
+                           (const char *const[]){"--layers", "3", "--hidden=96", "--heads", "6", "--device-memory",
+                                                 "1.5MiB", "--lr=2e-4", "--ranks", "2", "--activation-checkpointing",
+                                                 "--metrics", "m.jsonl", "--seed", "18446744073709551615", NULL}),
+                     0);
     assert_int_equal(o.layers, 3);
     assert_int_equal(o.hidden, 96);
     assert_int_equal(o.device_memory_bytes, 3 * MIB / 2);
@@ -75,8 +74,7 @@ static void options_parse__wrong_use__one_sentence_and_status_2(void **state)
         {{"--lr", "nan"}, "--lr nan: a number above 0 is wanted"},
         {{"--lr", "-1"}, "--lr -1: a number above 0 is wanted"},
         {{"--seed", "-1"}, "--seed -1: a whole number from 0 is wanted"},
-        {{"--device-memory", "24Mi"},
-         "--device-memory 24Mi: a size such as 24MiB, 1.5GiB or 500MB is wanted"},
+        {{"--device-memory", "24Mi"}, "--device-memory 24Mi: a size such as 24MiB, 1.5GiB or 500MB is wanted"},
         {{"--device-memory", "0"}, "--device-memory 0: a size such as 24MiB, 1.5GiB or 500MB is wanted"},
         {{"--hidden", "64", "--heads", "5"}, "--hidden 64 is not a multiple of --heads 5"},
         {{"--global-batch", "16", "--micro-batch", "4", "--ranks", "3"},

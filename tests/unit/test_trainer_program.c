@@ -161,11 +161,10 @@ static void program__every_stage_rank_count_and_checkpointing__same_losses_in_ev
     for (int ranks = 1; ranks <= 4; ranks *= 2)
         for (int stage = 0; stage <= 3; stage++)
             for (int checkpointing = 0; checkpointing <= 1; checkpointing++) {
-                snprintf(
-                    arguments, sizeof arguments,
-                    "--steps 5 --lr 1e-2 --hidden 16 --seq 12 --micro-batch 2 --global-batch 8 --ranks %d "
-                    "--zero-stage %d%s",
-                    ranks, stage, checkpointing ? " --activation-checkpointing" : "");
+                snprintf(arguments, sizeof arguments,
+                         "--steps 5 --lr 1e-2 --hidden 16 --seq 12 --micro-batch 2 --global-batch 8 --ranks %d "
+                         "--zero-stage %d%s",
+                         ranks, stage, checkpointing ? " --activation-checkpointing" : "");
                 losses_of(arguments, losses);
                 if (strcmp(losses, reference) != 0)
                     fail_msg("%s: losses %s instead of %s", arguments, losses, reference);
@@ -175,10 +174,10 @@ static void program__every_stage_rank_count_and_checkpointing__same_losses_in_ev
 static void program__other_micro_batch__same_loss_but_for_rounding(void **state)
 {
     (void)state;
-    double whole = number_after(
-        run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 8 --global-batch 8")->out, "loss");
-    double parts = number_after(
-        run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 1 --global-batch 8")->out, "loss");
+    double whole =
+        number_after(run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 8 --global-batch 8")->out, "loss");
+    double parts =
+        number_after(run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 1 --global-batch 8")->out, "loss");
 
     assert_true(whole - parts < 1.5e-4 && parts - whole < 1.5e-4);
 }
@@ -236,13 +235,12 @@ static size_t predicted_peak(const struct configuration *c)
 {
     size_t n = c->micro_batch * c->seq, h = c->hidden, layers = c->layers;
     size_t embedding = (c->vocab + c->seq) * h, layer = 12 * h * h + 13 * h, last = 2 * h + h * c->vocab;
-    size_t part = part_of(embedding, c) + layers * part_of(layer, c) + part_of(last, c),
-           whole = part * c->ranks;
+    size_t part = part_of(embedding, c) + layers * part_of(layer, c) + part_of(last, c), whole = part * c->ranks;
     size_t state = counted(4 * (c->stage < 3 ? whole : part)) + counted(4 * (c->stage < 2 ? whole : part)) +
                    2 * counted(4 * (c->stage < 1 ? whole : part));
     size_t x = counted(4 * n * h), k = counted(4 * (15 * n * h + 4 * n + n * c->heads * c->seq));
-    size_t head = (layers + 3) * x + (c->checkpointing ? 0 : layers) * k + counted(8 * n) +
-                  counted(4 * n * c->vocab) + worked_on(last, c);
+    size_t head = (layers + 3) * x + (c->checkpointing ? 0 : layers) * k + counted(8 * n) + counted(4 * n * c->vocab) +
+                  worked_on(last, c);
     size_t layer_back = (layers + 1) * x + (c->checkpointing ? 1 : layers) * k +
                         counted(4 * (5 * n * h + c->seq * c->seq)) + worked_on(layer, c);
 
@@ -264,8 +262,8 @@ static void program__peak_memory__formulas_of_the_headers(void **state)
         snprintf(arguments, sizeof arguments,
                  "--steps 1 --layers %zu --hidden %zu --heads %zu --seq %zu --vocab %zu --micro-batch %zu "
                  "--global-batch %zu --ranks %zu --zero-stage %d%s",
-                 c->layers, c->hidden, c->heads, c->seq, c->vocab, c->micro_batch, c->micro_batch * c->ranks,
-                 c->ranks, c->stage, c->checkpointing ? " --activation-checkpointing" : "");
+                 c->layers, c->hidden, c->heads, c->seq, c->vocab, c->micro_batch, c->micro_batch * c->ranks, c->ranks,
+                 c->stage, c->checkpointing ? " --activation-checkpointing" : "");
         double peak = number_after(run_well(arguments)->out, "peak_memory_bytes");
         if (peak != (double)predicted_peak(c))
             fail_msg("%s: peak %.0f, by the formulas %zu", arguments, peak, predicted_peak(c));
@@ -277,8 +275,8 @@ static void program__two_ranks__shared_window_is_counted(void **state)
     (void)state;
     double tokens = 2 * 16 * 4; /* a byte each, and a byte for its target */
 
-    assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4")->out,
-                             "peak_memory_buffer_bytes") == tokens);
+    assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4")->out, "peak_memory_buffer_bytes") ==
+                tokens);
     assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4 --ranks 2")->out,
                              "peak_memory_buffer_bytes") == tokens + 256 * 1024);
 }
@@ -287,8 +285,8 @@ static void program__checkpointing__peak_memory_falls(void **state)
 {
     (void)state;
     double plain = number_after(run_well("--steps 1 --layers 6")->out, "peak_memory_activation_bytes");
-    double less = number_after(run_well("--steps 1 --layers 6 --activation-checkpointing")->out,
-                               "peak_memory_activation_bytes");
+    double less =
+        number_after(run_well("--steps 1 --layers 6 --activation-checkpointing")->out, "peak_memory_activation_bytes");
 
     assert_true(less < plain / 2);
 }
@@ -307,15 +305,13 @@ static void program__metrics_file__one_object_per_line(void **state)
         int number, parameters;
         double loss, seconds, throughput;
         if (step < 3) {
-            assert_int_equal(sscanf(line,
-                                    "{\"step\": %d, \"loss\": %lf, \"step_time\": %lf, \"throughput\": %lf}",
+            assert_int_equal(sscanf(line, "{\"step\": %d, \"loss\": %lf, \"step_time\": %lf, \"throughput\": %lf}",
                                     &number, &loss, &seconds, &throughput),
                              4);
             assert_int_equal(number, step + 1);
             assert_true(throughput * seconds > 15.99 && throughput * seconds < 16.01);
         } else {
-            assert_int_equal(
-                sscanf(line, "{\"parameters\": %d, \"peak_memory_bytes\": %d", &parameters, &number), 2);
+            assert_int_equal(sscanf(line, "{\"parameters\": %d, \"peak_memory_bytes\": %d", &parameters, &number), 2);
             assert_int_equal(parameters, (256 + 8) * 16 + 2 * (12 * 16 * 16 + 13 * 16) + 2 * 16 + 256 * 16);
         }
     }
@@ -334,8 +330,7 @@ static void program__summary__median_of_the_steps_after_the_warm_up(void **state
     (void)state;
     double seconds[8];
     int count = 0;
-    struct result *r =
-        run_well("--steps 8 --warmup-steps 3 --hidden 16 --seq 8 --global-batch 8 --micro-batch 2");
+    struct result *r = run_well("--steps 8 --warmup-steps 3 --hidden 16 --seq 8 --global-batch 8 --micro-batch 2");
 
     for (const char *at = r->out; (at = strstr(at, "step_time ")) && count < 8; at++)
         seconds[count++] = strtod(at + strlen("step_time "), NULL);
@@ -366,8 +361,7 @@ static void program__device_of_the_measured_peak__fits_and_one_unit_less_does_no
 
     snprintf(arguments, sizeof arguments, "--steps 2 --ranks 2 --zero-stage 3 --device-memory %.0fB", peak);
     run_well(arguments);
-    snprintf(arguments, sizeof arguments, "--steps 2 --ranks 2 --zero-stage 3 --device-memory %.0fB",
-             peak - 64);
+    snprintf(arguments, sizeof arguments, "--steps 2 --ranks 2 --zero-stage 3 --device-memory %.0fB", peak - 64);
     assert_int_equal(run(arguments)->status, 1);
 }
 
@@ -391,8 +385,7 @@ static void program__diverging__says_so_and_writes_no_number(void **state)
     char arguments[256];
     static char metrics[OUTPUT_MAX];
 
-    snprintf(arguments, sizeof arguments, "--ranks 2 --hidden 16 --seq 8 --lr 1e30 --metrics %s",
-             metrics_path);
+    snprintf(arguments, sizeof arguments, "--ranks 2 --hidden 16 --seq 8 --lr 1e30 --metrics %s", metrics_path);
     struct result *r = run(arguments);
     assert_int_equal(r->status, 1);
     assert_non_null(strstr(r->err, "is not finite"));
@@ -410,9 +403,8 @@ static void program__wrong_use__one_sentence_and_status_2(void **state)
 
     assert_int_equal(r->status, 2);
     assert_string_equal(r->out, "");
-    assert_string_equal(
-        r->err,
-        "meshsweep-trainer: --global-batch 10 is not a multiple of --micro-batch 4 times --ranks 1\n");
+    assert_string_equal(r->err,
+                        "meshsweep-trainer: --global-batch 10 is not a multiple of --micro-batch 4 times --ranks 1\n");
 }
 
 static void program__help__usage_on_stdout_and_status_0(void **state)
@@ -431,8 +423,7 @@ static void program__metrics_file_not_writable__says_so_and_status_1(void **stat
     struct result *r = run("--steps 1 --hidden 16 --seq 8 --metrics /nowhere/m.jsonl");
 
     assert_int_equal(r->status, 1);
-    assert_non_null(
-        strstr(r->err, "meshsweep-trainer: --metrics /nowhere/m.jsonl: No such file or directory\n"));
+    assert_non_null(strstr(r->err, "meshsweep-trainer: --metrics /nowhere/m.jsonl: No such file or directory\n"));
     r = run("--steps 1 --hidden 16 --seq 8 --metrics /dev/full");
     assert_int_equal(r->status, 1);
     assert_non_null(strstr(r->err, "meshsweep-trainer: the metrics file: No space left on device\n"));

@@ -61,14 +61,13 @@ static void check_in_1_to_4_ranks(rank_check check)
         check_in_ranks(ranks, check);
 }
 
-#define REQUIRE(condition)                                                                                   \
-    do {                                                                                                     \
-        if (!(condition))                                                                                    \
-            return __LINE__;                                                                                 \
+#define REQUIRE(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            return __LINE__;                                                                                           \
     } while (0)
 
-static const size_t counts[] = {1, 1000, WINDOW_ELEMENTS / 2, WINDOW_ELEMENTS / 2 + 7,
-                                2 * WINDOW_ELEMENTS + 3};
+static const size_t counts[] = {1, 1000, WINDOW_ELEMENTS / 2, WINDOW_ELEMENTS / 2 + 7, 2 * WINDOW_ELEMENTS + 3};
 enum { COUNTS = sizeof counts / sizeof *counts, COUNT_MAX = 2 * WINDOW_ELEMENTS + 3 };
 
 /* Small whole numbers, whose sums are exact: element i of what a rank contributes. */

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "config/sweep_reader.h"
 #include "deepspeed/tuning_space.h"
+#include "sweep_file/reader.h"
 
 /* --- hosts --- */
 
@@ -58,7 +58,7 @@ static void autotuning__nothing_said__defaults(void **state)
     assert_true(a.fast && a.maximise);
     assert_string_equal(a.metric, "throughput");
     assert_int_equal(a.start_step, 3);
-    assert_int_equal(a.end_step, 5);
+    assert_int_equal(a.end_step, 8);
     assert_int_equal(a.max_micro_batch, 1024);
     assert_string_equal(a.results_dir, "autotuning_results");
     autotuning_free(&a);
@@ -66,13 +66,16 @@ static void autotuning__nothing_said__defaults(void **state)
 
 static void autotuning__every_knob__known(void **state)
 {
-    static const char text[] =
-        "{\"enabled\": true, \"fast\": false, \"start_profile_step\": 4, \"end_profile_step\": 6, \"num_nodes\": [1, 2],"
-        " \"num_gpus\": 8, \"metric\": \"forward\", \"metric_path\": null, \"arg_mappings\": {}, \"tuner_type\": \"model_based\","
-        " \"tuner_early_stopping\": 7, \"tuner_num_trials\": 20, \"max_train_batch_size\": 64, \"min_train_batch_size\": 1,"
-        " \"max_train_micro_batch_size_per_gpu\": 32, \"min_train_micro_batch_size_per_gpu\": 2,"
-        " \"num_tuning_micro_batch_sizes\": 4, \"mp_size\": 2, \"model_info\": {\"num_params\": 10}, \"model_info_path\": \"x\","
-        " \"exps_dir\": \"e\", \"results_dir\": \"r\", \"overwrite\": true}";
+    static const char text[] = "{\"enabled\": true, \"fast\": false, \"start_profile_step\": 4, \"end_profile_step\": "
+                               "6, \"num_nodes\": [1, 2],"
+                               " \"num_gpus\": 8, \"metric\": \"forward\", \"metric_path\": null, \"arg_mappings\": "
+                               "{}, \"tuner_type\": \"model_based\","
+                               " \"tuner_early_stopping\": 7, \"tuner_num_trials\": 20, \"max_train_batch_size\": 64, "
+                               "\"min_train_batch_size\": 1,"
+                               " \"max_train_micro_batch_size_per_gpu\": 32, \"min_train_micro_batch_size_per_gpu\": 2,"
+                               " \"num_tuning_micro_batch_sizes\": 4, \"mp_size\": 2, \"model_info\": {\"num_params\": "
+                               "10}, \"model_info_path\": \"x\","
+                               " \"exps_dir\": \"e\", \"results_dir\": \"r\", \"overwrite\": true}";
     struct json root = {0};
     struct autotuning a;
     struct error e = ERROR_INIT;
@@ -96,20 +99,24 @@ static void autotuning__wrong__all_at_once(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"{\"start_steps\": 1}", "d:1:2: DeepSpeed's autotuning knows no \"start_steps\"; did you mean \"start_step\"?"},
-        {"{\"num_gpus\": [2, 0]}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
-        {"{\"num_gpus\": []}", "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
+        {"{\"start_steps\": 1}",
+         "d:1:2: DeepSpeed's autotuning knows no \"start_steps\"; did you mean \"start_step\"?"},
+        {"{\"num_gpus\": [2, 0]}",
+         "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
+        {"{\"num_gpus\": []}",
+         "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
         {"{\"mp_size\": 0.5,\n\"fast\": \"no\"}", "d:1:2: autotuning.mp_size must be a whole number above 0\n"
-                                                   "d:2:1: autotuning.fast must be true or false"},
+                                                  "d:2:1: autotuning.fast must be true or false"},
         {"{\"num_nodes\": [2, 1, 2.0]}",
          "d:1:2: autotuning.num_nodes must be a whole number above 0, or a list of such, each once"},
         {"{\"model_info\": {\"num_parms\": 3, \"hidden_size\": \"x\"}}",
          "d:1:17: autotuning.model_info knows no \"num_parms\"; did you mean \"num_params\"?\n"
          "d:1:33: autotuning.model_info.hidden_size must be a whole number above 0"},
-        {"{\"tuner_type\": \"grid\"}", "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
+        {"{\"tuner_type\": \"grid\"}",
+         "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
         {"{\"exps_dir\": 3}", "d:1:2: autotuning.exps_dir must be the name of a directory"},
         {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be an object"},
-        {"{\"start_step\": 9}", "d: autotuning: profiling ends at step 5, before it starts at 9"},
+        {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: profiling ends at step 5, before it starts at 9"},
         {"[]", "d: autotuning must be an object"},
     };
     (void)state;
@@ -167,8 +174,19 @@ static char *space_of(const char *config, bool *equal_batch, struct error *e)
     assert_int_equal(json_text_parse("d.json", config, &root, e), 0);
     assert_int_equal(read_knobs("d.json", json_text_find(&root, "autotuning"), &knobs, e), 0);
     const struct tuning_cluster cluster = {.nodes = 1, .devices = 4};
-    const struct tuning_request r = {"/x/d.json", &root, &knobs, launcher, program, 1, &cluster, "30m"};
-    int rc = tuning_space_write(&r, &toml, equal_batch, e);
+    const struct tuning_request r = {.ds_file = "/x/d.json",
+                                     .root = &root,
+                                     .knobs = &knobs,
+                                     .launcher = launcher,
+                                     .program = program,
+                                     .config_at = 1,
+                                     .cluster = &cluster,
+                                     .timeout = "30m",
+                                     .clean = true};
+    struct tuning_notes notes = {false, NULL};
+    int rc = tuning_space_write(&r, &toml, &notes, e);
+    *equal_batch = notes.equal_batch;
+    free(notes.nearest);
     autotuning_free(&knobs);
     json_text_free(&root);
     char *text = buffer_take(&toml);
@@ -184,12 +202,24 @@ static void space__any_config__a_sweep_file_that_loads(void **state)
         const char *config, *wanted;
         bool equal_batch;
     } cases[] = {
-        {"{}", "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = [1, 2, 4, 8, 16, 32, 64, 128, "
-               "256, 512, 1024]\n", false},
-        {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}", "\"train_micro_batch_size_per_gpu\" = [3, 6, 12]\n",
-         true},
-        {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}", "\"train_micro_batch_size_per_gpu\" = [1, 2, 4]\n",
+        {"{}",
+         "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = [1, 2, 3, 4, 5, 6, 7, 8, "
+         "9, ",
          false},
+        {"{}", ", 1023, 1024]\n", false},
+        {"{}", "strategy = \"staged\"\n", false},
+        {"{\"autotuning\": {\"metric\": \"latency\"}}",
+         "\"train_micro_batch_size_per_gpu\" = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]\n", false},
+        {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}",
+         "\"train_micro_batch_size_per_gpu\" = [3]\n", true},
+        {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}",
+         "\"train_micro_batch_size_per_gpu\" = [1, 2, 3, 4, 5]\n", false},
+        {"{\"autotuning\": {\"max_train_batch_size\": 12}}",
+         "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [[1, 3], [1, 2], [1, 1], [2, 1], [3, "
+         "1]]\n",
+         false},
+        {"{\"gradient_accumulation_steps\": 2, \"autotuning\": {\"min_train_batch_size\": 12}}",
+         "require = \"train_micro_batch_size_per_gpu * 2 * dp >= 12\"\n", false},
         {"{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": [\"none\", \"cpu\"]}}}",
          "\"zero_optimization.offload_optimizer.device\" = [\"none\", \"cpu\"]\n", false},
         {"{\"optimizer\": {\"params\": {\"lr\": [1e-4, 2E-4], \"betas\": [0.9, 0.99]}}}",
@@ -217,13 +247,17 @@ static void space__any_config__a_sweep_file_that_loads(void **state)
 static void space__what_cannot_be_an_axis__said_with_its_place(void **state)
 {
     static const char *const configs[][2] = {
-        {"{\"zero_optimization\": {\"stage\": 4}}", "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of such, "
-                                                    "each once, or \"all\""},
-        {"{\"fp16\": {\"enabled\": [true, null]}}", "/x/d.json:1:11: \"fp16.enabled\": a list to be tuned over holds numbers, "
-                                                    "texts, true and false only"},
-        {"{\"gradient_accumulation_steps\": []}", "/x/d.json:1:2: \"gradient_accumulation_steps\": there is nothing in the list"},
-        {"{\"train_micro_batch_size_per_gpu\": 0}", "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a whole number above "
-                                                    "0, a list of such, or \"auto\""},
+        {"{\"zero_optimization\": {\"stage\": 4}}",
+         "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of such, "
+         "each once, or \"all\""},
+        {"{\"fp16\": {\"enabled\": [true, null]}}",
+         "/x/d.json:1:11: \"fp16.enabled\": a list to be tuned over holds numbers, "
+         "texts, true and false only"},
+        {"{\"gradient_accumulation_steps\": []}",
+         "/x/d.json:1:2: \"gradient_accumulation_steps\": there is nothing in the list"},
+        {"{\"train_micro_batch_size_per_gpu\": 0}",
+         "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a whole number above "
+         "0, a list of such, or \"auto\""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {

@@ -10,7 +10,9 @@
 #include "util/buffer.h"
 #include "util/error.h"
 #include "util/hash.h"
+#include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 #include "util/utf8.h"
 
@@ -20,7 +22,7 @@ static void parse_duration__accepted_forms__milliseconds(void **state)
     static const struct {
         const char *text;
         int64_t ms;
-    } cases[] = {{"90", 90000},   {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000},
+    } cases[] = {{"90", 90000},  {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000},
                  {"500ms", 500}, {"1d", 86400000},  {"0", 0},        {"1m 30s", 90000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t ms = -1;
@@ -86,6 +88,19 @@ static void buffer_json_string__controls_and_bad_bytes__escaped(void **state)
     buffer_free(&b);
 }
 
+static void buffer_int__least_and_largest__decimal(void **state)
+{
+    (void)state;
+    static const int64_t values[] = {0, 7, -10, INT64_MAX, INT64_MIN};
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        buffer_add_int(&b, values[i]);
+        buffer_add_char(&b, ' ');
+    }
+    assert_string_equal(buffer_text(&b), "0 7 -10 9223372036854775807 -9223372036854775808 ");
+    buffer_free(&b);
+}
+
 static void buffer_double__round_trip__shortest(void **state)
 {
     (void)state;
@@ -136,6 +151,34 @@ static void error__lines_and_context__kept_and_cut(void **state)
     assert_non_null(strstr(e.text, "…"));
 }
 
+static void error__cut_within_a_character__whole_ones_kept(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    char text[sizeof e.text + 100];
+    for (size_t shift = 0; shift < 4; shift++) {
+        memset(text, 'x', shift);
+        for (size_t i = shift; i + 4 < sizeof text; i += 4)
+            memcpy(text + i, "\xF0\x9F\x98\x80", 5);
+        error_set(&e, ERROR_FAILED, "%s", text);
+        assert_int_equal(utf8_first_invalid(e.text, strlen(e.text)), strlen(e.text));
+        assert_string_equal(e.text + strlen(e.text) - strlen("…"), "…");
+        error_add_line(&e, ERROR_FAILED, "%s", "ä");
+        assert_int_equal(utf8_first_invalid(e.text, strlen(e.text)), strlen(e.text));
+    }
+}
+
+static void utf8_cut__each_place__at_a_character(void **state)
+{
+    (void)state;
+    const char *text = "aä€\xF0\x9F\x98\x80z";
+    static const size_t left[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
+    for (size_t most = 0; most < sizeof left / sizeof *left; most++)
+        assert_int_equal(utf8_cut(text, 11, most), left[most]);
+    /* What is no text is cut as it is asked. */
+    assert_int_equal(utf8_cut("\x80\x80\x80\x80\x80\x80\x80\x80", 8, 6), 6);
+}
+
 static void hash__known_vector__canonical(void **state)
 {
     (void)state;
@@ -143,6 +186,42 @@ static void hash__known_vector__canonical(void **state)
     struct hash128 h = hash_bytes("", 0);
     /* XXH3-128 of nothing with seed 0, from the xxHash specification's reference vectors. */
     assert_string_equal(hash_hex(&h, hex), "99aa06d3014798d86001c324468d497f");
+}
+
+static void string_list__added_and_taken__terminated_at_each_length(void **state)
+{
+    struct string_list l = STRING_LIST_INIT;
+    (void)state;
+    for (size_t n = 0; n < 9; n++) {
+        assert_int_equal(l.count, n);
+        assert_true(n == 0 ? l.items == NULL : l.items[n] == NULL);
+        char *text = xasprintf("%zu", n);
+        assert_int_equal(string_list_find(&l, text), n);
+        string_list_add(&l, text);
+        assert_int_equal(string_list_find(&l, text), n);
+        assert_true(strings_have(l.items, text));
+    }
+    char **taken = string_list_take(&l);
+    assert_string_equal(taken[8], "8");
+    assert_null(taken[9]);
+    assert_null(l.items);
+    strings_free(taken);
+    taken = string_list_take(&l);
+    assert_null(taken[0]);
+    strings_free(taken);
+    string_list_free(&l);
+}
+
+static void settings__whole_names_alone__among_them(void **state)
+{
+    char *const names[] = {"HOME", "PATH", NULL};
+    (void)state;
+    assert_true(setting_is_among("PATH=/bin", names));
+    assert_true(setting_is_among("PATH", names));
+    assert_false(setting_is_among("PATHS=/bin", names));
+    assert_false(setting_is_among("PAT=/bin", names));
+    assert_false(setting_is_among("PATH=/bin", NULL));
+    assert_false(strings_have(names, "PATH=/bin"));
 }
 
 int main(void)
@@ -154,10 +233,15 @@ int main(void)
         cmocka_unit_test(parse_int64__whole_text_only__else_refused),
         cmocka_unit_test(format_duration__magnitudes__two_units),
         cmocka_unit_test(buffer_json_string__controls_and_bad_bytes__escaped),
+        cmocka_unit_test(buffer_int__least_and_largest__decimal),
         cmocka_unit_test(buffer_double__round_trip__shortest),
         cmocka_unit_test(utf8__overlong_and_surrogates__invalid),
+        cmocka_unit_test(string_list__added_and_taken__terminated_at_each_length),
+        cmocka_unit_test(settings__whole_names_alone__among_them),
         cmocka_unit_test(suggest__near_and_far__nearest_or_none),
         cmocka_unit_test(error__lines_and_context__kept_and_cut),
+        cmocka_unit_test(error__cut_within_a_character__whole_ones_kept),
+        cmocka_unit_test(utf8_cut__each_place__at_a_character),
         cmocka_unit_test(hash__known_vector__canonical),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

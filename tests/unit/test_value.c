@@ -1,27 +1,42 @@
 /* config: values, their equality and their texts. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <math.h>
 
 #include <cmocka.h>
 
 #include "config/value.h"
 #include "util/memory.h"
 
-#define INT(n) {.kind = VALUE_INT, .integer = (n)}
-#define BOOL(b) {.kind = VALUE_BOOL, .integer = (b)}
-#define FLOAT(x) {.kind = VALUE_FLOAT, .real = (x)}
-#define STRING(s) {.kind = VALUE_STRING, .text = (char *)(s)}
-#define JSON(s) {.kind = VALUE_JSON, .text = (char *)(s)}
+#define INT(n)                                                                                                         \
+    {                                                                                                                  \
+        .kind = VALUE_INT, .integer = (n)                                                                              \
+    }
+#define BOOL(b)                                                                                                        \
+    {                                                                                                                  \
+        .kind = VALUE_BOOL, .integer = (b)                                                                             \
+    }
+#define FLOAT(x)                                                                                                       \
+    {                                                                                                                  \
+        .kind = VALUE_FLOAT, .real = (x)                                                                               \
+    }
+#define STRING(s)                                                                                                      \
+    {                                                                                                                  \
+        .kind = VALUE_STRING, .text = (char *)(s)                                                                      \
+    }
+#define JSON(s)                                                                                                        \
+    {                                                                                                                  \
+        .kind = VALUE_JSON, .text = (char *)(s)                                                                        \
+    }
 
 static void value_equal__type_and_content__both_count(void **state)
 {
     (void)state;
-    const struct value all[] = {{.kind = VALUE_NULL}, BOOL(1),       BOOL(0),     INT(1),    INT(0),
-                                FLOAT(1),             FLOAT(0.5),    FLOAT(NAN),  STRING(""), STRING("1"),
-                                JSON("1"),            JSON("[1,2]"), FLOAT(-0.5), INT(INT64_MAX)};
+    const struct value all[] = {{.kind = VALUE_NULL}, BOOL(1),       BOOL(0),    INT(1),      INT(0),    FLOAT(1),
+                                FLOAT(0.5),           FLOAT(NAN),    STRING(""), STRING("1"), JSON("1"), JSON("[1,2]"),
+                                FLOAT(-0.5),          INT(INT64_MAX)};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t j = 0; j < sizeof all / sizeof *all; j++)
             assert_int_equal(value_equal(&all[i], &all[j]), i == j);

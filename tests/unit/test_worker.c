@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "run/worker.h"
+#include "process/worker.h"
 
 struct errand {
     pthread_t by;
@@ -61,7 +61,9 @@ static void worker__not_done_yet__says_so_and_is_waited_for(void **state)
     pthread_mutex_lock(&gate);
     worker_begin(w, act_behind_gate, &errand);
     assert_false(worker_is_done(w));
+    assert_false(worker_wait_within(w, 5));
     pthread_mutex_unlock(&gate);
+    assert_true(worker_wait_within(w, 60000));
     worker_wait(w);
     assert_int_equal(errand.count, 1);
     worker_free(w);

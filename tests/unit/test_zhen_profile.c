@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "config/sweep_reader.h"
 #include "space/build.h"
 #include "space/match.h"
+#include "sweep_file/reader.h"
 #include "util/memory.h"
 
 static struct space *build(const struct sweep *s)
@@ -131,7 +131,7 @@ static void zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it(void **st
     const struct match *m;
     size_t i = 0;
     int rc;
-    assert_int_equal(match_open(space, NULL, true, &cursor, &e), 0);
+    assert_int_equal(match_open(space, NULL, &cursor, &e), 0);
     while ((rc = match_next(cursor, &m, &e)) > 0) {
         assert_true(i < sizeof seconds / sizeof *seconds);
         assert_int_equal(m->limit_ms[LIMIT_TOTAL], seconds[i++] * 1000);

@@ -39,8 +39,7 @@ static inline void gradient_check(real *value, const real *derivative, size_t co
         value[i] = kept;
         double want = (above - below) / (2 * delta);
         if (fabs(derivative[i] - want) > 1e-6 * fabs(want) + 1e-7)
-            fail_msg("derivative %zu of %zu is %.10g, by differences %.10g", i, count, (double)derivative[i],
-                     want);
+            fail_msg("derivative %zu of %zu is %.10g, by differences %.10g", i, count, (double)derivative[i], want);
         largest = fmax(largest, fabs(want));
     }
     assert_true(largest > 1e-3);

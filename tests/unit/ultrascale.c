@@ -48,8 +48,7 @@ void ultrascale_read(const struct shared_table *t, size_t row, struct ultrascale
         out->fits = out->out_of_memory = false;
 }
 
-struct memory_prediction ultrascale_predict(const struct ultrascale_run *run,
-                                            const struct memory_coefficients *c)
+struct memory_prediction ultrascale_predict(const struct ultrascale_run *run, const struct memory_coefficients *c)
 {
     struct cluster cluster = {.device = device_find("H100")};
     struct memory_prediction m = {0};

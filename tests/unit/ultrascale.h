@@ -19,7 +19,6 @@ struct ultrascale_run {
 void ultrascale_read(const struct shared_table *t, size_t row, struct ultrascale_run *out);
 
 /* Ends the test on an error. */
-struct memory_prediction ultrascale_predict(const struct ultrascale_run *run,
-                                            const struct memory_coefficients *c);
+struct memory_prediction ultrascale_predict(const struct ultrascale_run *run, const struct memory_coefficients *c);
 
 #endif

@@ -41,6 +41,7 @@ query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = '
         user_ms = user_ms * 0, system_ms = system_ms * 0, max_rss = max_rss * 0 + 8544256;
     DELETE FROM failure_pattern;
     INSERT INTO failure_pattern VALUES ('oom', 'a pattern of then', 'built in')"
-printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' "$version"
+printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' \
+    "$version"
 printf 'PRAGMA application_id = %s;\nPRAGMA user_version = %s;\n' "$(query "PRAGMA application_id")" "$version"
 query .dump | sed "s#$(pwd -P)/##g" | grep -v '^PRAGMA foreign_keys\|sqlite_stat\|^ANALYZE'

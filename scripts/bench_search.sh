@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# The strategy `model` with predictions as they are, off by factors, turned over, and without any, on every published table
+# with predictions: scripts/bench_search.sh MESHSWEEP [BEFORE], with another build of the program to compare with. Prints
+# docs/wrong-predictions.md. BENCH_SEEDS (20) searches of each group; tables from MESHSWEEP_SHARED_DATA.
+set -eu
+
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+meshsweep=$1
+before=${2:-}
+data=${MESHSWEEP_SHARED_DATA:-$root/../shared/data}
+: "${BENCH_SEEDS:=20}"
+
+tables()
+{
+    cat <<'END'
+ultrascale ultrascale-1B-8B name,num_hosts nanotron, ultra-scale
+vtrain vtrain-single-node layers,hidden,num_devices_per_host,global_batch vTrain, one node
+mpt llm-foundry-mpt name,device MPT, FSDP, over clusters
+mpt llm-foundry-mpt name,device,num_hosts MPT, FSDP, each cluster
+bigscience bigscience-tr11 layers,hidden,num_hosts BigScience
+megatron-bridge megatron-bridge name,device Megatron-Bridge
+dlperf dlperf-gpt-v100 num_hosts,num_devices_per_host,global_batch DLPerf, V100
+internevo internevo num_hosts InternEvo
+torchtitan torchtitan num_hosts torchtitan
+END
+}
+
+scenarios()
+{
+    cat <<'END'
+as they are:
+off by factors:--memory-error 1.5 --time-error 2.8
+turned over:--predictions inverted
+none:--predictions none
+END
+}
+
+# "trials failed arrived ends-after", of a program on a database.
+figures() # PROGRAM DATABASE GROUPS OPTION...
+{
+    local program=$1 database=$2 groups=$3
+    shift 3
+    "$program" replay -d "$database" --group-by "$groups" --strategy model --seeds "$BENCH_SEEDS" "$@" 2>/dev/null |
+        awk -F'|' '/^\| model \|/ { split($3, t, " "); split($8, end, " "); print t[1], $6 + 0, $7 + 0, $9 + 0 }'
+}
+
+row() # LABEL DATABASE GROUPS SCENARIO OPTION...
+{
+    local label=$1 database=$2 groups=$3 scenario=$4 trials failed arrived ends old=''
+    shift 4
+    read -r trials failed arrived ends < <(figures "$meshsweep" "$database" "$groups" "$@")
+    [ -z "$before" ] ||
+        old=$(figures "$before" "$database" "$groups" "$@" | awk '{ print $1 " | " $2 " | " $3 " % | " $4 " | " }')
+    echo "| $label | $scenario | $old$trials | $failed | $arrived % | $ends |"
+}
+
+# 3: rows that the table itself says are wrong were refused.
+import() # NAME TABLE
+{
+    "$meshsweep" import -c "$root/configs/import/$1.toml" -d "$directory/$1.db" "$2" >"$directory/log" 2>&1 || [ $? = 3 ] ||
+        { cat "$directory/log" >&2; exit 1; }
+}
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+cat "$root/scripts/bench_search.md"
+echo
+if [ -n "$before" ]; then
+    echo '| table | predictions | before: trials | failed | arrived | ends after | trials | failed | arrived | ends after |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+else
+    echo '| table | predictions | trials | failed | arrived | ends after |'
+    echo '|---|---|---|---|---|---|'
+fi
+while read -r name table groups label; do
+    [ -e "$directory/$name.db" ] ||
+        import "$name" "$data/$table.csv"
+    while IFS=: read -r scenario options; do
+        # shellcheck disable=SC2086 # words of options
+        row "$label" "$directory/$name.db" "$groups" "$scenario" $options
+    done < <(scenarios)
+done < <(tables)

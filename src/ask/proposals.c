@@ -1,0 +1,494 @@
+#include "ask/proposals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/compile.h"
+#include "space/match.h"
+#include "store/jobs.h"
+#include "store/trials.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define LOOKED_AT_MOST 10000 /* matches of one proposal */
+#define PROPOSALS_MOST 10000
+
+/* One proposal on its way. */
+struct asked_for {
+    const cJSON *keys;
+    const char *by, *why;
+    char *condition; /* SQL over the keys */
+};
+
+/* --- reading --- */
+
+static void add_text(struct buffer *sql, const char *text)
+{
+    buffer_add_char(sql, '\'');
+    for (; *text; text++)
+        buffer_printf(sql, *text == '\'' ? "''" : "%c", *text);
+    buffer_add_char(sql, '\'');
+}
+
+/* What is meant by 7 is the number or the text. */
+static void add_value(struct buffer *sql, const cJSON *value)
+{
+    char *text = cJSON_IsString(value) ? xstrdup(value->valuestring) : cJSON_PrintUnformatted(value);
+    double number = value->valuedouble;
+    if (cJSON_IsNumber(value) || (cJSON_IsString(value) && parse_double(value->valuestring, &number))) {
+        buffer_add_double(sql, number);
+        buffer_add_text(sql, ", ");
+    } else if (cJSON_IsBool(value)) {
+        buffer_printf(sql, "%d, ", cJSON_IsTrue(value) != 0);
+    }
+    add_text(sql, text);
+    free(text);
+}
+
+static char *condition_of(const cJSON *keys)
+{
+    struct buffer sql = BUFFER_INIT;
+    for (const cJSON *item = keys->child; item; item = item->next) {
+        buffer_add_text(&sql, item == keys->child ? "" : " AND ");
+        expression_add_name(&sql, item->string);
+        if (cJSON_IsNull(item)) {
+            buffer_add_text(&sql, " IS NULL");
+            continue;
+        }
+        buffer_add_text(&sql, " IN (");
+        add_value(&sql, item);
+        buffer_add_char(&sql, ')');
+    }
+    if (sql.length == 0)
+        buffer_add_text(&sql, "true");
+    return buffer_take(&sql);
+}
+
+static int text_of(const cJSON *item, const char *name, const char **out, struct error *e)
+{
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(item, name);
+    if (text && !cJSON_IsString(text))
+        return error_set(e, ERROR_USAGE, "\"%s\" must be a text", name);
+    *out = text ? text->valuestring : *out;
+    return 0;
+}
+
+static int read_proposal(const struct proposal_place *place, const cJSON *item, struct asked_for *out, struct error *e)
+{
+    const cJSON *keys = cJSON_GetObjectItemCaseSensitive(item, "keys");
+    *out = (struct asked_for){.keys = keys ? keys : item, .by = place->by, .why = place->why};
+    if (!cJSON_IsObject(out->keys))
+        return error_set(e, ERROR_USAGE, "a proposal is an object of keys and values, like {\"micro_batch\": 4}");
+    if (keys && (text_of(item, "by", &out->by, e) < 0 || text_of(item, "why", &out->why, e) < 0))
+        return -1;
+    out->condition = condition_of(out->keys);
+    return 0;
+}
+
+/* --- finding its job --- */
+
+struct trial_found {
+    int64_t id; /* 0: none */
+    bool is_open;
+};
+
+/* The last trial of the job that somebody outside asked for. */
+static int find_trial(const struct proposal_place *place, int64_t job_id, struct trial_found *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    *out = (struct trial_found){0, false};
+    if (db_prepare(place->db,
+                   "SELECT t.id, t.told IS NULL FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                   " WHERE t.job_id = ?1 AND s.sweep_id = ?2 AND s.strategy = '" PROPOSALS_STRATEGY
+                   "' ORDER BY t.id DESC LIMIT 1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    stmt_bind_int(s, 2, place->sweep_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = (struct trial_found){stmt_int(s, 0), stmt_int(s, 1) != 0};
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+struct job_found {
+    int64_t id; /* 0: none */
+    int64_t witness;
+    bool has_ended;
+};
+
+static int look_at_job(const struct proposal_place *place, int64_t id, struct job_found *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(place->db,
+                   "SELECT coalesce(witness_id, 0), state IN ('ok', 'failed') FROM job WHERE id = ? AND sweep_id = ?",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_int(s, 2, place->sweep_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = (struct job_found){id, stmt_int(s, 0), stmt_int(s, 1) != 0};
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Of several jobs that a proposal leaves, the first of which nothing is known; else the first. */
+static int find_job(const struct proposal_place *place, const struct expression *filter, struct job_found *out,
+                    struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    struct job_found first = {0};
+    int rc = match_open(place->space, filter, &cursor, e);
+    bool chosen = false;
+    for (int looked = 0; rc == 0 && !chosen && looked < LOOKED_AT_MOST; looked++) {
+        struct job_found found = {0};
+        struct trial_found trial = {0};
+        int64_t id = 0;
+        if ((rc = match_next(cursor, &m, e)) <= 0)
+            break;
+        rc = job_find(place->db, &m->key, &id, e);
+        if (rc == 0 && id)
+            rc = look_at_job(place, id, &found, e);
+        if (rc == 0 && found.id)
+            rc = find_trial(place, id, &trial, e);
+        chosen = found.id && !found.has_ended && !found.witness && !trial.id;
+        if (chosen || !first.id)
+            first = found;
+    }
+    match_close(cursor);
+    *out = first;
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- refusing --- */
+
+static int keep_values(void *context, int64_t rank, const char *values_json, struct error *e)
+{
+    char **values = context;
+    (void)rank;
+    (void)e;
+    free(*values);
+    *values = xstrdup(values_json);
+    return 0;
+}
+
+/* The rule that is the first to exclude it; SIZE_MAX: none does. */
+static int find_rule(const struct proposal_place *place, const struct expression *filter, size_t *rule, char **values,
+                     struct error *e)
+{
+    *rule = SIZE_MAX;
+    for (size_t i = 0; i < place->space->rule_count; i++) {
+        const struct exclusion_query q = {i, filter, 1, keep_values, values};
+        if (place->space->rules[i].warning)
+            continue;
+        if (match_excluded(place->space, &q, e) < 0)
+            return -1;
+        if (*values) {
+            *rule = i;
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Which of the keys has no such value at all. The caller's. */
+static char *missing_value(const struct proposal_place *place, const struct asked_for *p)
+{
+    for (const cJSON *item = p->keys->child; item; item = item->next) {
+        cJSON *alone = cJSON_CreateObject();
+        cJSON_AddItemToObject(alone, item->string, cJSON_Duplicate(item, true));
+        char *condition = condition_of(alone), *text = cJSON_PrintUnformatted(item);
+        const struct source_text source = {condition, UNKNOWN_IS_ERROR, NULL, "key", item->string, NULL};
+        struct expression x = EXPRESSION_INIT;
+        struct error ignored = ERROR_INIT;
+        struct match_counts counts = {0};
+        bool none = compile_alone(place->space, &source, &x, &ignored) == 0 &&
+                    match_count(place->space, &x, &counts, &ignored) == 0 && counts.combinations == 0;
+        char *said = none ? xasprintf("no combination has %s = %s", item->string, text) : NULL;
+        free(counts.rules);
+        expression_free(&x);
+        free(condition);
+        free(text);
+        cJSON_Delete(alone);
+        if (said)
+            return said;
+    }
+    return xstrdup("no combination has these values together");
+}
+
+/* How far a job is from what was proposed: keys that differ, then by what factors. */
+static void add_distance(const struct proposal_place *place, const cJSON *item, struct buffer *differ,
+                         struct buffer *far)
+{
+    static const char *const aliases[SECTION_COUNT] = {"c.json", "m.json", "t.json", "p.json"};
+    struct buffer column = BUFFER_INIT;
+    size_t index;
+    if (names_resolve(&place->space->names, item->string, &index) != RESOLVED_KEY)
+        return;
+    const struct key *key = &place->space->names.keys[index];
+    expression_add_member(&column, aliases[key->section], key->name);
+    const char *value = buffer_text(&column);
+    buffer_printf(differ, " + (coalesce(%s, '') NOT IN (", value);
+    add_value(differ, item);
+    buffer_add_text(differ, "))");
+    if (cJSON_IsNumber(item) && item->valuedouble > 0) {
+        struct buffer wanted = BUFFER_INIT;
+        buffer_add_double(&wanted, item->valuedouble);
+        buffer_printf(far, " + iif(%s > 0, 1.0 * max(%s, %s) / min(%s, %s), 9e9)", value, value, buffer_text(&wanted),
+                      value, buffer_text(&wanted));
+        buffer_free(&wanted);
+    }
+    buffer_free(&column);
+}
+
+/* The job of the sweep that is nearest; 0: there is none. */
+static int find_nearest(const struct proposal_place *place, const struct asked_for *p, int64_t *id, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT, differ = BUFFER_INIT, far = BUFFER_INIT;
+    struct stmt *s = NULL;
+    for (const cJSON *item = p->keys->child; item; item = item->next)
+        add_distance(place, item, &differ, &far);
+    buffer_printf(&sql,
+                  "SELECT j.id FROM job AS j LEFT JOIN spec AS c ON c.id = j.cluster_id LEFT JOIN spec AS m"
+                  " ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p"
+                  " ON p.id = j.parallel_id WHERE j.sweep_id = ?1 AND j.witness_id IS NULL"
+                  " ORDER BY 0.0%s, 0.0%s, j.rank LIMIT 1",
+                  buffer_text(&differ), buffer_text(&far));
+    int rc = db_prepare(place->db, buffer_text(&sql), &s, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, place->sweep_id);
+        rc = stmt_next(s, e);
+        *id = rc > 0 ? stmt_int(s, 0) : 0;
+    }
+    stmt_free(s);
+    buffer_free(&sql);
+    buffer_free(&differ);
+    buffer_free(&far);
+    return rc < 0 ? -1 : 0;
+}
+
+/* In the words of the proposal, so that it can be proposed as it is. */
+static int add_nearest(const struct proposal_place *place, const struct asked_for *p, cJSON *refused, struct error *e)
+{
+    int64_t id = 0;
+    cJSON *all = NULL;
+    if (find_nearest(place, p, &id, e) < 0)
+        return -1;
+    if (id == 0) {
+        cJSON_AddNullToObject(refused, "nearest");
+        return 0;
+    }
+    if (proposals_job_keys(place->db, id, &all, e) < 0)
+        return -1;
+    cJSON *nearest = cJSON_AddObjectToObject(refused, "nearest");
+    cJSON_AddNumberToObject(nearest, "job", (double)id);
+    cJSON *keys = cJSON_AddObjectToObject(nearest, "keys");
+    for (const cJSON *item = p->keys->child; item; item = item->next) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(all, item->string);
+        if (value)
+            cJSON_AddItemToObject(keys, item->string, cJSON_Duplicate(value, true));
+    }
+    cJSON_Delete(all);
+    return 0;
+}
+
+struct proposal_refusal {
+    const char *rule, *reason, *values_json; /* NULL: none */
+};
+
+static int refuse(const struct proposal_place *place, const struct asked_for *p, const struct proposal_refusal *r,
+                  cJSON *list, struct error *e)
+{
+    cJSON *refused = cJSON_CreateObject(), *values = r->values_json ? cJSON_Parse(r->values_json) : NULL;
+    cJSON_AddItemToArray(list, refused);
+    cJSON_AddItemToObject(refused, "keys", cJSON_Duplicate(p->keys, true));
+    cJSON_AddItemToObject(refused, "rule", r->rule ? cJSON_CreateString(r->rule) : cJSON_CreateNull());
+    cJSON_AddStringToObject(refused, "reason", r->reason);
+    cJSON_AddItemToObject(refused, "values", values ? values : cJSON_CreateNull());
+    return add_nearest(place, p, refused, e);
+}
+
+static int refuse_excluded(const struct proposal_place *place, const struct asked_for *p,
+                           const struct expression *filter, cJSON *list, struct error *e)
+{
+    char *values = NULL, *missing = NULL;
+    size_t rule;
+    if (find_rule(place, filter, &rule, &values, e) < 0) {
+        free(values);
+        return -1;
+    }
+    struct proposal_refusal r = {.values_json = values};
+    if (rule != SIZE_MAX) {
+        const struct space_rule *by = &place->space->rules[rule];
+        r.rule = by->name;
+        r.reason = by->reason && *by->reason ? by->reason : by->require;
+    } else {
+        r.reason = missing = missing_value(place, p);
+    }
+    int rc = refuse(place, p, &r, list, e);
+    free(values);
+    free(missing);
+    return rc;
+}
+
+static int refuse_pruned(const struct proposal_place *place, const struct asked_for *p, int64_t witness, cJSON *list,
+                         struct error *e)
+{
+    char *reason = xasprintf("needs no less device memory than job %lld, which ran out of it", (long long)witness);
+    const struct proposal_refusal r = {"predict.order", reason, NULL};
+    int rc = refuse(place, p, &r, list, e);
+    free(reason);
+    return rc;
+}
+
+/* --- accepting --- */
+
+static int open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *asked, struct error *e)
+{
+    cJSON *options = cJSON_CreateObject();
+    struct stmt *s = NULL;
+    cJSON_AddStringToObject(options, "by", by);
+    char *json = cJSON_PrintUnformatted(options);
+    int rc = search_find(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
+    if (rc == 0 && *id == 0)
+        rc = search_record(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
+    free(json);
+    cJSON_Delete(options);
+    if (rc == 0)
+        rc = db_prepare(place->db,
+                        "SELECT max(coalesce(max(asked), 0), coalesce(max(told), 0)) + 1 FROM trial WHERE search_id"
+                        " = ?",
+                        &s, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, *id);
+        rc = stmt_next(s, e);
+        *asked = rc > 0 ? stmt_int(s, 0) : 1;
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int accept_job(const struct proposal_place *place, const struct asked_for *p, const struct job_found *job,
+                      cJSON *asked, struct error *e)
+{
+    struct trial_found known;
+    int64_t search_id, sequence, trial_id;
+    if (find_trial(place, job->id, &known, e) < 0)
+        return -1;
+    /* Asked for again after whoever asked was ended: the same trial. */
+    if (known.id)
+        return proposals_add_trial(place, known.id, asked, e);
+    if (open_search(place, p->by, &search_id, &sequence, e) < 0)
+        return -1;
+    const struct trial_row row = {.asked = sequence, .resource = NAN, .reason = p->why, .outcome = {.job_id = job->id}};
+    if (trial_record(place->db, search_id, &row, &trial_id, e) < 0 ||
+        (job->has_ended && proposals_take_outcome(place, trial_id, job->id, e) < 0))
+        return -1;
+    return proposals_add_trial(place, trial_id, asked, e);
+}
+
+static int ask_one(const struct proposal_place *place, const struct asked_for *p, cJSON *answer, struct error *e)
+{
+    cJSON *asked = cJSON_GetObjectItemCaseSensitive(answer, "asked");
+    cJSON *refused = cJSON_GetObjectItemCaseSensitive(answer, "refused");
+    const struct source_text source = {p->condition, UNKNOWN_IS_ERROR, NULL, "proposal", p->condition, NULL};
+    struct expression filter = EXPRESSION_INIT;
+    struct job_found job = {0};
+    struct error why = ERROR_INIT;
+    if (compile_alone(place->space, &source, &filter, &why) < 0) {
+        const char *text = strstr(why.text, "unknown key");
+        const struct proposal_refusal r = {NULL, text ? text : why.text, NULL};
+        return refuse(place, p, &r, refused, e);
+    }
+    int rc = find_job(place, &filter, &job, e);
+    if (rc == 0 && job.id == 0)
+        rc = refuse_excluded(place, p, &filter, refused, e);
+    else if (rc == 0 && job.witness)
+        rc = refuse_pruned(place, p, job.witness, refused, e);
+    else if (rc == 0)
+        rc = accept_job(place, p, &job, asked, e);
+    expression_free(&filter);
+    return rc;
+}
+
+static cJSON *new_answer(void)
+{
+    cJSON *answer = cJSON_CreateObject();
+    cJSON_AddArrayToObject(answer, "asked");
+    cJSON_AddArrayToObject(answer, "refused");
+    return answer;
+}
+
+int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJSON **answer, struct error *e)
+{
+    const bool is_list = cJSON_IsArray(proposals);
+    int rc = 0, number = 0;
+    if (is_list && cJSON_GetArraySize(proposals) > PROPOSALS_MOST)
+        rc = error_set(e, ERROR_USAGE, "more than %d proposals", PROPOSALS_MOST);
+    *answer = new_answer();
+    for (const cJSON *item = is_list ? proposals->child : proposals; rc == 0 && item;
+         item = is_list ? item->next : NULL) {
+        struct asked_for p;
+        number++;
+        rc = read_proposal(place, item, &p, e);
+        if (rc < 0) {
+            error_context(e, "proposal %d", number);
+            break;
+        }
+        rc = ask_one(place, &p, *answer, e);
+        free(p.condition);
+    }
+    return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);
+}
+
+/* --- without a proposal --- */
+
+static int say_exhausted(const struct proposal_place *place, struct error *e)
+{
+    cJSON *counts = cJSON_CreateObject();
+    int rc = proposals_add_counts(place, counts, e);
+    const double open = rc < 0 ? 0 : cJSON_GetObjectItemCaseSensitive(counts, "open")->valuedouble;
+    cJSON_Delete(counts);
+    if (rc < 0)
+        return -1;
+    if (open > 0)
+        return error_set(e, ERROR_NOTHING,
+                         "nothing is left to ask for: what has not run has been asked for (%.0f to be told; meshsweep "
+                         "ask --open lists them)",
+                         open);
+    return error_set(e, ERROR_NOTHING, "nothing is left to ask for: every job of the sweep has an outcome");
+}
+
+int proposals_next(const struct proposal_place *place, size_t wanted, cJSON **answer, struct error *e)
+{
+    struct stmt *s = NULL;
+    size_t given = 0;
+    int rc;
+    const struct asked_for p = {.by = place->by, .why = place->why};
+    *answer = new_answer();
+    if (db_prepare(place->db,
+                   "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND j.state = 'pending'"
+                   " AND j.witness_id IS NULL AND j.held IS NULL AND NOT EXISTS (SELECT 1 FROM trial AS t"
+                   "  JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id AND s.sweep_id = ?1"
+                   "  AND s.strategy = '" PROPOSALS_STRATEGY "')"
+                   " ORDER BY j.aside, j.priority, j.rank LIMIT ?2",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, place->sweep_id);
+    stmt_bind_int(s, 2, (int64_t)wanted);
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct job_found job = {.id = stmt_int(s, 0)};
+        given++;
+        rc = accept_job(place, &p, &job, cJSON_GetObjectItemCaseSensitive(*answer, "asked"), e);
+        if (rc < 0)
+            break;
+    }
+    stmt_free(s);
+    if (rc == 0 && given == 0)
+        return say_exhausted(place, e);
+    return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);
+}

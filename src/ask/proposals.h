@@ -1,0 +1,63 @@
+/* Ask and tell for those outside: a person, a program or another sampler says which configuration it wants, and what
+ * came of it. What is proposed passes the rules and predictions of the sweep before it costs anything; what is accepted
+ * is a trial (sql/migrations/0005_search.sql) of a search of the strategy "ask", whose options say who proposed it, and
+ * stays open until its outcome is told, or a run has found it out.
+ *
+ * Inside the caller's write transaction, with the sweep enumerated. First of all comes proposals_settle, in a
+ * transaction of its own. Answers are JSON and the caller's. */
+#ifndef MESHSWEEP_ASK_PROPOSALS_H
+#define MESHSWEEP_ASK_PROPOSALS_H
+
+#include <cjson/cJSON.h>
+
+#include "measures/measures.h"
+#include "space/space.h"
+#include "store/attempts.h"
+
+#define PROPOSALS_STRATEGY "ask"
+
+struct proposal_place {
+    struct space *space;
+    struct db *db;
+    struct measures *measures; /* NULL: none */
+    int64_t sweep_id;
+    const char *by, *why;     /* where a proposal does not say so itself */
+    struct runner_row runner; /* who tells; of proposals_tell alone */
+};
+
+/* Trials whose jobs have run meanwhile get their outcomes. */
+int proposals_settle(const struct proposal_place *place, struct error *e);
+
+/* A proposal is an object of keys and values, or {"keys": {…}, "by": …, "why": …}; keys that it does not name may be
+ * any. `proposals` is one or a list. The answer: {"asked": [trial, …], "refused": [{"keys", "rule", "reason",
+ * "values", "nearest"}, …], "open": N, "left": N}. A job that has run already is a trial with its outcome. ERROR_USAGE
+ * for what is no proposal: then nothing of it stands. */
+int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJSON **answer, struct error *e);
+
+/* The next jobs in the order of the sweep that nobody has asked for. ERROR_NOTHING when none is left. */
+int proposals_next(const struct proposal_place *place, size_t count, cJSON **answer, struct error *e);
+
+/* What was asked for and has no outcome yet: {"asked": […], …}. */
+int proposals_open(const struct proposal_place *place, cJSON **answer, struct error *e);
+
+/* A result is {"trial" or "job": N, or "key": "…"; "metrics": {…}, "duration": seconds; or "failure": class, "message":
+ * …}; `results` is one or a list. The answer: {"told": [trial, …], "open": N, "left": N}. ERROR_USAGE, and nothing
+ * stands, for a job that was not asked for or is told already, a number that is none, an objective that is missing. */
+int proposals_tell(const struct proposal_place *place, const cJSON *results, cJSON **answer, struct error *e);
+
+/* --- shared by these --- */
+
+/* Writes the outcome that the job has to its trial. */
+int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id, int64_t job_id, struct error *e);
+
+/* {"trial", "job", "key", "keys", "by", "why", "predicted_memory", "predicted_time", "outcome", "failure", "objective",
+ * "does_not_meet"}, the last four once it is told. */
+int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e);
+
+/* Adds "open" and "left" to the answer: trials without an outcome, and jobs that nobody has asked for. */
+int proposals_add_counts(const struct proposal_place *place, cJSON *answer, struct error *e);
+
+/* The keys of a job with their values: bare names where one section has them. */
+int proposals_job_keys(struct db *db, int64_t job_id, cJSON **out, struct error *e);
+
+#endif

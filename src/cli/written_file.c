@@ -1,0 +1,145 @@
+#include "cli/written_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "database/open.h"
+#include "store/sweeps.h"
+#include "sweep_file/reader.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+static int refuse(const char *path, const char *what, const struct kept_files *k, struct error *e)
+{
+    return error_set(e, ERROR_USAGE, "%s is %s; name another with %s", path, what, k->option);
+}
+
+static int check_database(const char *path, const struct kept_files *k, struct error *e)
+{
+    static const struct {
+        const char *ending, *what;
+    } files[] = {
+        {"", "the database itself"},
+        {"-wal", "the database's write-ahead log"},
+        {"-shm", "the index of the database's write-ahead log"},
+        {"-journal", "the database's journal"},
+        {".lock", "the database's lock"},
+    };
+    char *absolute = path_absolute(k->db_path), *directory = store_directory(k->db_path);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof files / sizeof *files; i++) {
+        char *file = xasprintf("%s%s", absolute, files[i].ending);
+        if (path_is_same(path, file))
+            rc = refuse(path, files[i].what, k, e);
+        free(file);
+    }
+    if (rc == 0 && path_is_within(path, directory))
+        rc = refuse(path, "in the database's directory of job files", k, e);
+    free(absolute);
+    free(directory);
+    return rc;
+}
+
+static int check_file(const char *path, const char *file, const char *what, const struct kept_files *k, struct error *e)
+{
+    return file && path_is_same(path, file) ? refuse(path, what, k, e) : 0;
+}
+
+static int check_named(const char *path, const struct sweep *sweep, const char *name, const struct kept_files *k,
+                       struct error *e)
+{
+    char *file = name ? path_beside(sweep->path, name) : NULL;
+    int rc = check_file(path, file, "a file that the sweep file names", k, e);
+    free(file);
+    return rc;
+}
+
+/* What the file of the current sweep reads. One that cannot be read any more names nothing. */
+static int check_read(const char *path, const char *sweep_path, const char *text, const struct kept_files *k,
+                      struct error *e)
+{
+    struct sweep *sweep = NULL;
+    struct error unread = ERROR_INIT;
+    int rc = 0;
+    if (sweep_parse(sweep_path, text, strlen(text), &sweep, &unread) == 0) {
+        for (size_t i = 1; rc == 0 && sweep->files[i]; i++)
+            rc = check_file(path, sweep->files[i], "a file that the sweep file reads", k, e);
+        rc = rc < 0 ? rc : check_named(path, sweep, sweep->deepspeed.config, k, e);
+        rc = rc < 0 ? rc : check_named(path, sweep, sweep->local.hostfile, k, e);
+    }
+    sweep_free(sweep);
+    return rc;
+}
+
+static int check_current_sweep(const char *path, const struct kept_files *k, struct error *e)
+{
+    char *sweep_path = NULL, *directory = NULL, *given = NULL, *text = NULL;
+    struct error none = ERROR_INIT;
+    int64_t id;
+    if (sweep_read_place(k->db, &sweep_path, &directory, e) < 0)
+        return -1;
+    char *there = sweep_path && sweep_path[0] != '/' && directory ? xasprintf("%s/%s", directory, sweep_path) : NULL;
+    int rc = check_file(path, there, "the sweep file", k, e);
+    if (rc == 0 && sweep_path && sweep_read_current(k->db, &id, &given, &text, &none) == 0)
+        rc = check_read(path, there ? there : given, text, k, e);
+    free(sweep_path);
+    free(directory);
+    free(there);
+    free(given);
+    free(text);
+    return rc;
+}
+
+/* Every sweep file that was run, and what the last attempt ran. */
+static int check_recorded(const char *path, const struct kept_files *k, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(k->db,
+                   "SELECT path, 'a sweep file of the database' FROM sweep WHERE role IS NULL UNION ALL"
+                   " SELECT key, 'a file that the jobs run' FROM json_each((SELECT scripts FROM attempt WHERE scripts"
+                   " IS NOT NULL ORDER BY id DESC LIMIT 1))",
+                   &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0)
+        if (check_file(path, stmt_text(s, 0), stmt_text(s, 1), k, e) < 0) {
+            rc = -1;
+            break;
+        }
+    stmt_free(s);
+    return rc < 0 ? -1 : check_current_sweep(path, k, e);
+}
+
+static int check(const char *path, const struct kept_files *k, struct error *e)
+{
+    if (k->db_path && check_database(path, k, e) < 0)
+        return -1;
+    for (size_t i = 0; i < k->input_count; i++)
+        if (check_file(path, k->inputs[i], "what is read", k, e) < 0)
+            return -1;
+    if (k->db && check_recorded(path, k, e) < 0)
+        return -1;
+    return !k->writes_database && store_is_database(path) ? refuse(path, "a database", k, e) : 0;
+}
+
+int written_file_check(const char *path, const struct kept_files *k, struct error *e)
+{
+    /* What replaces a file has this name for a moment, and takes the place of what has it. */
+    char *part = xasprintf("%s.part", path);
+    int rc = check(path, k, e);
+    if (rc == 0)
+        rc = check(part, k, e);
+    free(part);
+    return rc;
+}
+
+int written_files_check(const char *directory, const char *const *names, const struct kept_files *k, struct error *e)
+{
+    int rc = 0;
+    for (; rc == 0 && *names; names++) {
+        char *path = xasprintf("%s/%s", directory, *names);
+        rc = written_file_check(path, k, e);
+        free(path);
+    }
+    return rc;
+}

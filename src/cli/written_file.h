@@ -1,0 +1,27 @@
+/* What no command may write over. Every command that writes a file asks here before it opens anything. */
+#ifndef MESHSWEEP_CLI_WRITTEN_FILE_H
+#define MESHSWEEP_CLI_WRITTEN_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "database/db.h"
+
+/* What a command goes by; all borrowed. */
+struct kept_files {
+    const char *option;  /* that names what is written: "-o" */
+    const char *db_path; /* the database: it, what SQLite keeps beside it, its lock, and its directory of job files */
+    struct db *db;       /* open for reading: the files of its sweeps too; NULL: not asked */
+    char *const *inputs; /* further files that are read */
+    size_t input_count;
+    bool writes_database; /* what is written is a database, so that another one may stand there */
+};
+
+/* Fails (ERROR_USAGE) when `path` is one of these, by name or by device and inode (links of either kind, another
+ * mount), or is any database. What is no regular file (a pipe, a terminal) may be written. */
+int written_file_check(const char *path, const struct kept_files *k, struct error *e);
+
+/* The same for each of the `names` in a directory; NULL-terminated. */
+int written_files_check(const char *directory, const char *const *names, const struct kept_files *k, struct error *e);
+
+#endif

@@ -1,0 +1,106 @@
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "commands/proposing.h"
+
+struct ask_options {
+    const char *config, *db, *by, *why;
+    int64_t count;
+    bool open;
+};
+
+#define AT(member) offsetof(struct ask_options, member)
+
+static const struct option options[] = {
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_STRING,
+     .offset = AT(config),
+     .value = "FILE",
+     .help = "the sweep file (the database's, else sweep.toml)"},
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = AT(db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "number",
+     .letter = 'n',
+     .kind = OPTION_INT,
+     .offset = AT(count),
+     .value = "N",
+     .help = "without proposals: how many jobs, in the order of the sweep",
+     .fallback = "1",
+     .least = 1,
+     .most = 100000},
+    {.name = "by",
+     .kind = OPTION_STRING,
+     .offset = AT(by),
+     .value = "NAME",
+     .help = "who proposes, where a proposal does not say",
+     .fallback = "somebody"},
+    {.name = "why",
+     .kind = OPTION_STRING,
+     .offset = AT(why),
+     .value = "TEXT",
+     .help = "why, where a proposal does not say",
+     .fallback = "asked for"},
+    {.name = "open", .kind = OPTION_FLAG, .offset = AT(open), .help = "list what was asked for and is not told yet"},
+    {.name = NULL},
+};
+
+static int ask_for(const struct proposing *p, const struct ask_options *o, const cJSON *proposals, cJSON **answer,
+                   struct error *e)
+{
+    if (o->open)
+        return proposals_open(&p->place, answer, e);
+    if (proposals)
+        return proposals_ask(&p->place, proposals, answer, e);
+    return proposals_next(&p->place, (size_t)o->count, answer, e);
+}
+
+static int print(const cJSON *answer, struct error *e)
+{
+    const cJSON *refused = cJSON_GetObjectItemCaseSensitive(answer, "refused");
+    if (output_json(answer, e) < 0)
+        return -1;
+    return cJSON_GetArraySize(refused) > 0 ? STATUS_JOBS_FAILED : STATUS_OK;
+}
+
+static int ask(const struct arguments *a, struct error *e)
+{
+    const struct ask_options *o = a->options;
+    struct proposing p = {0};
+    cJSON *proposals = NULL, *answer = NULL;
+    if (o->open && a->word_count > 0)
+        return error_set(e, ERROR_USAGE, "ask --open takes no proposals");
+    int rc = a->word_count > 0 ? proposing_read(a->words[0], &proposals, e) : 0;
+    if (rc == 0)
+        rc = proposing_open(&p, o->config, o->db, a, e);
+    if (rc == 0) {
+        p.place.by = o->by;
+        p.place.why = o->why;
+        rc = proposing_end(&p, ask_for(&p, o, proposals, &answer, e), e);
+    }
+    proposing_close(&p);
+    if (rc == 0)
+        rc = print(answer, e);
+    cJSON_Delete(proposals);
+    cJSON_Delete(answer);
+    return rc;
+}
+
+const struct command ask_command = {
+    .name = "ask",
+    .summary = "Give jobs to run elsewhere, as JSON: the next, or proposed ones",
+    .usage = "[OPTIONS] [PROPOSALS.json|-]",
+    .example = "meshsweep ask -n 4\n"
+               "echo '{\"micro_batch\": 8}' | meshsweep ask --by agent --why \"memory is left\" -\n"
+               "meshsweep ask --open",
+    .options = options,
+    .options_bytes = sizeof(struct ask_options),
+    .words_most = 1,
+    .run = ask,
+};

@@ -1,0 +1,57 @@
+#include <inttypes.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/written_file.h"
+#include "database/backup.h"
+#include "database/open.h"
+#include "util/buffer.h"
+
+struct backup_options {
+    const char *db;
+};
+
+static const struct option option_table[] = {
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct backup_options, db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = NULL},
+};
+
+static int run(const struct arguments *a, struct error *e)
+{
+    const struct backup_options *o = a->options;
+    struct backup_counts counts = {0, 0};
+    struct db *db = NULL;
+    if (a->word_count == 0)
+        return error_set(e, ERROR_USAGE, "backup: name the file that gets the copy");
+    if (store_open_read_only(o->db, &db, e) < 0)
+        return -1;
+    const struct kept_files kept = {.option = "backup FILE", .db_path = o->db, .db = db, .writes_database = true};
+    int rc = written_file_check(a->words[0], &kept, e);
+    if (rc == 0)
+        rc = database_backup(db, a->words[0], &counts, e);
+    store_close(db);
+    if (rc < 0)
+        return -1;
+    struct buffer b = BUFFER_INIT;
+    buffer_printf(&b, "%s: %" PRId64 " jobs, %" PRId64 " attempts\n", a->words[0], counts.jobs, counts.attempts);
+    rc = output_people(&b, e);
+    buffer_free(&b);
+    return rc < 0 ? -1 : STATUS_OK;
+}
+
+const struct command backup_command = {
+    .name = "backup",
+    .summary = "Copy the database to FILE, also while a run writes it",
+    .usage = "[OPTIONS] FILE",
+    .example = "meshsweep backup copy.db",
+    .options = option_table,
+    .options_bytes = sizeof(struct backup_options),
+    .words_most = 1,
+    .run = run,
+};

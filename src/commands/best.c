@@ -1,0 +1,544 @@
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/batch_notice.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/sweep_files.h"
+#include "cli/written_file.h"
+#include "commands/conditions_report.h"
+#include "database/open.h"
+#include "deepspeed/training_command.h"
+#include "report/group_winners.h"
+#include "report/job_command.h"
+#include "report/text.h"
+#include "results/best.h"
+#include "results/status.h"
+#include "results/subset.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/shell_words.h"
+#include "util/string_list.h"
+
+#define PARETO_LISTED 20
+
+struct best_options {
+    const char *db, *out, *group;
+    bool json;
+};
+
+#define AT(member) offsetof(struct best_options, member)
+
+static const struct option options[] = {
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = AT(db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "out",
+     .kind = OPTION_STRING,
+     .offset = AT(out),
+     .value = "DIR",
+     .help = "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json there"},
+    {.name = "group",
+     .kind = OPTION_STRING,
+     .offset = AT(group),
+     .value = "GROUP",
+     .help = "the winner of this one of the groups that [sweep] group_by makes"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
+    {.name = NULL},
+};
+
+/* --- pieces of text --- */
+
+/* The command of the winner as a shell line; NULL where none was run here. The caller's. */
+static char *command_of(const struct best *b)
+{
+    return b->launch.command[0] ? job_command_line(&b->launch) : NULL;
+}
+
+/* The caller's. */
+static char *why_no_command(const struct best *b)
+{
+    return b->launch.measured_elsewhere
+               ? xasprintf("there is no command: it was measured elsewhere (%s)", b->launch.measured_elsewhere)
+               : xstrdup("no command was recorded");
+}
+
+static char *files_of(const struct best *b, const char *db)
+{
+    if (!b->directory)
+        return NULL;
+    char *directory = store_directory(db);
+    char *path = b->directory[0] == '/' ? xstrdup(b->directory) : xasprintf("%s/%s", directory, b->directory);
+    free(directory);
+    return path;
+}
+
+static void add_value(const struct best *b, double value, struct buffer *out)
+{
+    text_add_rounded(out, value);
+    buffer_printf(out, "%s%s", b->unit[0] ? " " : "", b->unit);
+}
+
+static void add_line(struct buffer *out, const char *text)
+{
+    text_add_printable(out, text, strlen(text), 0, false);
+    buffer_add_char(out, '\n');
+}
+
+static const struct job_key *find_key(const struct best_job *job, const struct job_key *key)
+{
+    for (size_t i = 0; i < job->keys.count; i++)
+        if (strcmp(job->keys.items[i].section, key->section) == 0 && strcmp(job->keys.items[i].name, key->name) == 0)
+            return &job->keys.items[i];
+    return NULL;
+}
+
+/* The key of `other` that the winner has not, or not with that value. */
+static bool is_difference(const struct best_job *winner, const struct job_key *key)
+{
+    const struct job_key *same = find_key(winner, key);
+    return !same || strcmp(same->text, key->text) != 0;
+}
+
+/* --- as text --- */
+
+static void add_keys(const struct best_job *job, struct buffer *out)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < job->keys.count; i++) {
+        char *title = job_key_title(&job->keys, &job->keys.items[i]);
+        width = strlen(title) > width ? strlen(title) : width;
+        free(title);
+    }
+    for (size_t i = 0; i < job->keys.count; i++) {
+        char *title = job_key_title(&job->keys, &job->keys.items[i]);
+        buffer_printf(out, "  %-*s  ", (int)width, title);
+        add_line(out, job->keys.items[i].text);
+        free(title);
+    }
+}
+
+/* ", zero_stage 1, …": what the winner has not, or has otherwise. */
+static void add_differences(const struct best *b, const struct job_keys *keys, struct buffer *out)
+{
+    for (size_t i = 0; i < keys->count; i++) {
+        const struct job_key *key = &keys->items[i];
+        if (!is_difference(&b->jobs[0], key))
+            continue;
+        char *title = job_key_title(keys, key);
+        buffer_printf(out, ", %s ", title);
+        text_add_printable(out, key->text, strlen(key->text), 40, false);
+        free(title);
+    }
+}
+
+static void add_runner_up(const struct best *b, const struct best_job *job, struct buffer *out)
+{
+    buffer_printf(out, "  job %lld: ", (long long)job->job_id);
+    add_value(b, job->value, out);
+    add_differences(b, &job->keys, out);
+    buffer_add_char(out, '\n');
+}
+
+static void add_unbeaten(const struct best *b, const struct pareto_job *job, struct buffer *out)
+{
+    buffer_printf(out, "  job %lld: ", (long long)job->job_id);
+    for (size_t i = 0; i < b->pareto.objective_count; i++) {
+        const struct pareto_objective *o = &b->pareto.objectives[i];
+        buffer_printf(out, "%s%s ", i ? ", " : "", o->metric);
+        text_add_rounded(out, job->values[i]);
+        buffer_printf(out, "%s%s", o->unit[0] ? " " : "", o->unit);
+    }
+    if (job->tie)
+        buffer_printf(out, ", a tie with job %lld", (long long)job->tie);
+    add_differences(b, &job->keys, out);
+    buffer_add_char(out, '\n');
+}
+
+/* Of several objectives. */
+static void add_pareto(const struct best *b, struct buffer *out)
+{
+    const struct pareto *p = &b->pareto;
+    if (p->objective_count < 2)
+        return;
+    buffer_add_text(out, "\nno job is better in one of these and as good in the others (Pareto set):");
+    for (size_t i = 0; i < p->objective_count; i++)
+        buffer_printf(out, "%s %s %s", i ? "," : "", p->objectives[i].maximise ? "highest" : "lowest",
+                      p->objectives[i].metric);
+    buffer_add_char(out, '\n');
+    for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
+        add_unbeaten(b, &p->jobs[i], out);
+    if (p->count > PARETO_LISTED)
+        buffer_printf(out, "  and %zu more: --json lists all\n", p->count - PARETO_LISTED);
+    if (p->incomplete)
+        buffer_printf(out, "  %zu ok %s one of these\n", p->incomplete, p->incomplete == 1 ? "job lacks" : "jobs lack");
+}
+
+static void add_configuration(const struct best *b, struct buffer *out)
+{
+    if (!b->configurations.has_replicates)
+        return;
+    configuration_add_text(b->jobs[0].configuration, out);
+    buffer_add_text(out, "; the job is the one in the middle\n");
+    if (b->alike)
+        buffer_printf(out, "cannot be told apart from %zu other%s (95 %%)\n", b->alike, b->alike == 1 ? "" : "s");
+    buffer_add_char(out, '\n');
+}
+
+static int print_text(const struct best *b, const char *db, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    char *line = command_of(b), *files = files_of(b, db), *redacted = job_command_redacted(&b->launch);
+    line = line ? line : why_no_command(b);
+    buffer_printf(&out, "%s %s ", b->maximise ? "highest" : "lowest", b->objective);
+    add_value(b, b->jobs[0].value, &out);
+    buffer_printf(&out, ", job %lld of sweep %s\n", (long long)b->jobs[0].job_id, b->sweep);
+    add_configuration(b, &out);
+    add_keys(&b->jobs[0], &out);
+    buffer_printf(&out, "\ncommand\n%s\n", line);
+    if (redacted[0])
+        buffer_printf(&out, "secrets are left out, to be put in their places: %s\n", redacted);
+    buffer_printf(&out, "\nfiles: %s\n", files ? files : "none were kept");
+    if (b->count > 1)
+        buffer_printf(&out, "\nwithin %g %%\n", BEST_TOLERANCE * 100);
+    for (size_t i = 1; i < b->count; i++)
+        add_runner_up(b, &b->jobs[i], &out);
+    if (b->more)
+        buffer_add_text(&out, "  and more: meshsweep results --sort shows them\n");
+    add_pareto(b, &out);
+    conditions_add_text(&b->conditions, &out);
+    free(line);
+    free(files);
+    free(redacted);
+    int rc = output_people(&out, e);
+    buffer_free(&out);
+    return rc;
+}
+
+/* --- as JSON --- */
+
+static void json_add_differences(cJSON *item, const struct best *b, const struct job_keys *keys)
+{
+    cJSON *differs = cJSON_AddObjectToObject(item, "differs");
+    for (size_t i = 0; i < keys->count; i++) {
+        if (!is_difference(&b->jobs[0], &keys->items[i]))
+            continue;
+        char *title = xasprintf("%s.%s", keys->items[i].section, keys->items[i].name);
+        cJSON_AddStringToObject(differs, title, keys->items[i].text);
+        free(title);
+    }
+}
+
+static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
+{
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddNumberToObject(item, "job", (double)job->job_id);
+    cJSON_AddNumberToObject(item, "value", job->value);
+    json_add_differences(item, b, &job->keys);
+    return item;
+}
+
+/* Of several objectives: "pareto": [{"job": …, "tie": …, "values": {…}, "differs": {…}}, …]. */
+static void json_add_pareto(cJSON *root, const struct best *b)
+{
+    const struct pareto *p = &b->pareto;
+    if (p->objective_count < 2)
+        return;
+    cJSON *set = cJSON_AddArrayToObject(root, "pareto");
+    for (size_t i = 0; i < p->count; i++) {
+        cJSON *item = cJSON_CreateObject(), *values;
+        cJSON_AddItemToArray(set, item);
+        cJSON_AddNumberToObject(item, "job", (double)p->jobs[i].job_id);
+        if (p->jobs[i].tie)
+            cJSON_AddNumberToObject(item, "tie", (double)p->jobs[i].tie);
+        else
+            cJSON_AddNullToObject(item, "tie");
+        values = cJSON_AddObjectToObject(item, "values");
+        for (size_t k = 0; k < p->objective_count; k++)
+            cJSON_AddNumberToObject(values, p->objectives[k].metric, p->jobs[i].values[k]);
+        json_add_differences(item, b, &p->jobs[i].keys);
+    }
+}
+
+static int print_json(const struct best *b, const char *db, struct error *e)
+{
+    cJSON *root = cJSON_CreateObject();
+    char *line = command_of(b), *files = files_of(b, db), *redacted = job_command_redacted(&b->launch);
+    cJSON_AddStringToObject(root, "objective", b->objective);
+    cJSON_AddStringToObject(root, "better", b->maximise ? "max" : "min");
+    cJSON_AddNumberToObject(root, "value", b->jobs[0].value);
+    cJSON_AddStringToObject(root, "unit", b->unit);
+    cJSON_AddRawToObject(root, "job", b->job_json);
+    cJSON_AddRawToObject(root, "metrics", b->metrics_json);
+    if (line)
+        cJSON_AddStringToObject(root, "shell", line);
+    else
+        cJSON_AddNullToObject(root, "shell");
+    cJSON_AddStringToObject(root, "secrets_left_out", redacted);
+    if (files)
+        cJSON_AddStringToObject(root, "files", files);
+    else
+        cJSON_AddNullToObject(root, "files");
+    if (b->jobs[0].configuration)
+        configuration_add_json(b->jobs[0].configuration, b->alike, root);
+    cJSON *close = cJSON_AddArrayToObject(root, "close");
+    for (size_t i = 1; i < b->count; i++)
+        cJSON_AddItemToArray(close, runner_up_json(b, &b->jobs[i]));
+    json_add_pareto(root, b);
+    if (b->conditions.count > 0)
+        cJSON_AddItemToObject(root, "subject_to", conditions_json(&b->conditions));
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    free(redacted);
+    free(line);
+    free(files);
+    return rc;
+}
+
+/* --- as files --- */
+
+static int write_file(const char *directory, const char *name, struct buffer *text, struct error *e)
+{
+    char *path = xasprintf("%s/%s", directory, name);
+    int rc = file_write_atomic(path, text->data, text->length, e);
+    if (rc == 0 && strcmp(name, "command.sh") == 0 && chmod(path, 0755) < 0)
+        rc = error_errno(e, errno, "%s: cannot make it executable", path);
+    buffer_free(text);
+    free(path);
+    return rc;
+}
+
+/* The command with `directory` in place of the attempt's, so that what it writes goes there. The caller's. */
+static char *command_in(const struct best *b, const char *files, const char *directory)
+{
+    char *from = path_absolute(files), *to = path_absolute(directory), *config = xasprintf("%s/" DS_CONFIG_FILE, to);
+    char *trained = xasprintf("%s/" DS_TRAINING_FILE, from);
+    struct job_launch l = b->launch;
+    l.command = strings_copy(l.command);
+    l.environment = strings_copy(l.environment);
+    strings_replace(l.command, trained, config);
+    strings_replace(l.command, from, to);
+    strings_replace(l.environment, from, to);
+    char *line = job_command_line(&l);
+    strings_free(l.command);
+    strings_free(l.environment);
+    free(from);
+    free(to);
+    free(config);
+    free(trained);
+    return line;
+}
+
+static void add_script(const struct best *b, const char *files, const char *directory, struct buffer *out)
+{
+    char *line = files ? command_in(b, files, directory) : command_of(b), *redacted = job_command_redacted(&b->launch);
+    buffer_add_text(out, "#!/bin/sh\n# ");
+    text_add_printable(out, b->objective, strlen(b->objective), 0, false);
+    buffer_add_char(out, ' ');
+    add_value(b, b->jobs[0].value, out);
+    buffer_printf(out, ", job %lld of sweep ", (long long)b->jobs[0].job_id);
+    add_line(out, b->sweep);
+    if (redacted[0])
+        buffer_printf(out, "# Secrets are left out, to be put in their places: %s\n", redacted);
+    buffer_printf(out, "%s\n", line);
+    free(line);
+    free(redacted);
+}
+
+/* The ds_config.json that the winner had, where it had one: the one to train with. */
+static int copy_ds_config(const struct best *b, const char *db, const char *directory, struct error *e)
+{
+    char *files = files_of(b, db);
+    char *path = files ? xasprintf("%s/" DS_TRAINING_FILE, files) : NULL;
+    struct buffer text = BUFFER_INIT;
+    int rc = 0;
+    if (path && access(path, R_OK) != 0) {
+        free(path);
+        path = xasprintf("%s/" DS_CONFIG_FILE, files);
+    }
+    if (path && access(path, R_OK) == 0 && (rc = file_read(path, SIZE_MAX / 2, &text, e)) == 0)
+        rc = write_file(directory, "ds_config.json", &text, e);
+    free(path);
+    free(files);
+    return rc;
+}
+
+/* The sweep file of the winner alone. */
+static int write_sweep(struct db *db, const struct best *b, const char *directory, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    char *where = xasprintf("job = %lld", (long long)b->jobs[0].job_id);
+    const struct result_query q = {.where = where};
+    int rc = subset_add_toml(db, &q, &text, e);
+    if (rc == 0)
+        rc = write_file(directory, "sweep.toml", &text, e);
+    else
+        buffer_free(&text);
+    free(where);
+    return rc;
+}
+
+static int write_files(const struct best *b, const char *db, const char *directory, struct error *e)
+{
+    struct buffer script = BUFFER_INIT, job = BUFFER_INIT, metrics = BUFFER_INIT;
+    if (file_make_directories(directory, e) < 0)
+        return -1;
+    const bool has_command = b->launch.command[0] != NULL;
+    char *files = files_of(b, db);
+    if (has_command)
+        add_script(b, files, directory, &script);
+    free(files);
+    buffer_printf(&job, "%s\n", b->job_json);
+    buffer_printf(&metrics, "%s\n", b->metrics_json);
+    int rc = 0;
+    /* Each buffer is released by its write. */
+    if (has_command)
+        rc |= write_file(directory, "command.sh", &script, rc ? NULL : e);
+    rc |= write_file(directory, "job.json", &job, rc ? NULL : e);
+    rc |= write_file(directory, "metrics.json", &metrics, rc ? NULL : e);
+    return rc;
+}
+
+/* --- the command --- */
+
+/* " (2 diverged, 1 oom)". */
+static void add_classes(const struct sweep_status *s, struct buffer *out)
+{
+    for (size_t i = 0; i < s->class_count; i++)
+        buffer_printf(out, "%s%lld %s", i ? ", " : " (", (long long)s->classes[i].jobs, s->classes[i].name);
+    buffer_add_text(out, s->class_count ? ")" : "");
+}
+
+static void say_nearest(const struct best *b)
+{
+    struct buffer text = BUFFER_INIT;
+    conditions_add_nearest(&b->conditions, &text);
+    output_message("no job is best: %s", buffer_text(&text));
+    buffer_free(&text);
+}
+
+/* Says what there is instead of an ok job. */
+static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
+{
+    struct sweep_status s;
+    if (status_read(db, &s, e) < 0)
+        return -1;
+    int status = STATUS_JOBS_FAILED;
+    struct buffer classes = BUFFER_INIT;
+    add_classes(&s, &classes);
+    if (s.ok + s.failed + s.running + s.pending + s.pruned + s.held == 0)
+        status = error_set(e, ERROR_NOTHING, "there is no job in this database: nothing matched; see meshsweep plan");
+    else if (s.ok + s.failed == 0)
+        status = error_set(e, ERROR_NOTHING, "no job has ended yet: %lld running, %lld pending; see meshsweep status",
+                           (long long)s.running, (long long)s.pending);
+    else if (b->conditions.none_meets)
+        say_nearest(b);
+    else if (s.ok)
+        output_message("no job is best: %lld are ok, but none has a number of %s", (long long)s.ok, b->objective);
+    else
+        output_message("no job is ok: %lld failed%s, %lld running, %lld pending; see meshsweep status",
+                       (long long)s.failed, buffer_text(&classes), (long long)s.running, (long long)s.pending);
+    buffer_free(&classes);
+    status_free(&s);
+    return status;
+}
+
+static int check_out(struct db *db, const struct best_options *o, struct error *e)
+{
+    static const char *const names[] = {"command.sh", "job.json", "metrics.json", "sweep.toml", "ds_config.json", NULL};
+    const struct kept_files kept = {.option = "--out", .db_path = o->db, .db = db};
+    return written_files_check(o->out, names, &kept, e);
+}
+
+static void say_no_script(const struct best *b)
+{
+    char *why = why_no_command(b);
+    output_message("no command.sh is written: %s", why);
+    free(why);
+}
+
+static int print(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
+{
+    if (o->out && check_out(db, o, e) < 0)
+        return -1;
+    if (o->out && !b->launch.command[0])
+        say_no_script(b);
+    if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
+                   sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0))
+        return -1;
+    batch_notice_say(&b->batches);
+    return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
+}
+
+/* Winners of groups are not compared with each other: none of them is the headline. */
+static int print_groups(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    int rc;
+    if (o->out)
+        return error_set(e, ERROR_USAGE, "--out: there are %zu groups, each with a winner; --group says of which",
+                         best_group_count(b));
+    if (o->json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddStringToObject(root, "objective", b->objective);
+        cJSON_AddStringToObject(root, "better", b->maximise ? "max" : "min");
+        cJSON_AddStringToObject(root, "unit", b->unit);
+        cJSON_AddItemToObject(root, "groups", group_winners_json(b));
+        rc = output_json(root, e);
+        cJSON_Delete(root);
+        return rc;
+    }
+    buffer_printf(&out, "%s %s of each group; groups are not compared\n\n", b->maximise ? "highest" : "lowest",
+                  b->objective);
+    rc = group_winners_add_text(db, b, "", &out, e);
+    buffer_add_text(&out, "\nmeshsweep best --group GROUP shows one, with its command\n");
+    if (rc == 0)
+        rc = output_people(&out, e);
+    buffer_free(&out);
+    return rc;
+}
+
+static int best(const struct arguments *a, struct error *e)
+{
+    const struct best_options *o = a->options;
+    struct db *db = NULL;
+    struct best b = {0};
+    if (store_open_read_only(o->db, &db, e) < 0)
+        return -1;
+    int rc = best_read_group(db, o->group, &b, e);
+    if (rc == 0 && !o->group && best_group_count(&b) > 1) {
+        rc = print_groups(db, &b, o, e);
+        best_free(&b);
+        store_close(db);
+        return rc;
+    }
+    char *job_files = store_directory(o->db);
+    if (rc == 0 && b.count)
+        job_command_train(&b.launch, job_files);
+    free(job_files);
+    if (rc == 0)
+        rc = b.count ? print(db, &b, o, e) : say_nothing_ok(db, &b, e);
+    best_free(&b);
+    store_close(db);
+    return rc;
+}
+
+const struct command best_command = {
+    .name = "best",
+    .summary = "Show the winner under the objective, with its exact command",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep best --out winner && sh winner/command.sh",
+    .options = options,
+    .options_bytes = sizeof(struct best_options),
+    .run = best,
+};

@@ -1,0 +1,258 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/search_model.h"
+#include "cli/search_setup.h"
+#include "cli/sweep_space.h"
+#include "cli/table_file.h"
+#include "database/audit.h"
+#include "database/open.h"
+#include "import/import.h"
+#include "space/match.h"
+#include "space/recorded_specs.h"
+#include "sweep_file/reader.h"
+#include "util/buffer.h"
+
+struct check_options {
+    const char *config, *db, *against;
+    bool repair;
+};
+
+static const struct option options[] = {
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct check_options, config),
+     .value = "FILE",
+     .help = "check this sweep file"},
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct check_options, db),
+     .value = "FILE",
+     .help = "check this database"},
+    {.name = "against",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct check_options, against),
+     .value = "TABLE.csv",
+     .help = "list the rules of the sweep file that rows which ran contradict"},
+    {.name = "repair",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct check_options, repair),
+     .help = "first put right in the database what loses nothing"},
+    {.name = NULL},
+};
+
+/* --- a sweep file --- */
+
+/* `candidates` of a [model_space]; the first one stands in where the file has no other models. */
+static int print_sweep(const char *path, const struct space *space, uint64_t candidates, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    if (space->of_jobs) {
+        buffer_printf(&b, "%s: sweep %s: its jobs come from a table (meshsweep import), %zu rules\n", path,
+                      space->sweep->name, space->rule_count);
+        int told = output_people(&b, e);
+        buffer_free(&b);
+        return told;
+    }
+    buffer_printf(&b, "%s: sweep %s:", path, space->sweep->name);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i])
+            buffer_printf(&b, " %lld %s,", (long long)space->counts[i], section_names[i]);
+    if (candidates)
+        buffer_printf(&b, " %llu model candidates,", (unsigned long long)candidates);
+    buffer_printf(&b, " %lld combinations, %zu rules\n", (long long)space_combinations(space), space->rule_count);
+    int rc = output_people(&b, e);
+    buffer_free(&b);
+    return rc;
+}
+
+static int check_sweep(const char *path, struct error *e)
+{
+    struct sweep *sweep = NULL;
+    struct space *space = NULL;
+    struct row_space *rows = NULL;
+    struct ds_config *ds_config = NULL;
+    struct space_options build = {0};
+    struct search_setup search = {0};
+    const struct run_options as_in_the_file = {0};
+    struct problems problems = PROBLEMS_INIT;
+    uint64_t candidates = 0;
+    int rc = sweep_read(path, &sweep, &problems, e);
+    if (rc == 0 && problems.found == 0 && sweep->model_space)
+        rc = search_model_check(sweep, &candidates, e);
+    if (rc == 0)
+        rc = problems.found == 0 && sweep_is_imported(sweep)
+                 ? recorded_space_build(sweep, NULL, &build, &rows, &space, e)
+                 : sweep_space_build(sweep, &build, &problems, &ds_config, &space, e);
+    if (rc == 0)
+        rc = search_setup_read(&as_in_the_file, sweep, &search, e);
+    if (rc == 0)
+        rc = search_setup_check(&search, space, NULL, e);
+    if (rc == 0)
+        sweep_space_warn(ds_config);
+    if (rc == 0 && space->prediction.warning)
+        output_message("%s", space->prediction.warning);
+    if (rc == 0)
+        rc = print_sweep(path, space, candidates, e);
+    space_free(space);
+    row_space_free(rows);
+    ds_config_free(ds_config);
+    sweep_free(sweep);
+    problems_free(&problems);
+    return rc;
+}
+
+/* --- a sweep file against a table --- */
+
+static void add_broken(const struct broken_rule *b, const char *file, struct buffer *out)
+{
+    buffer_printf(out, "%s: contradicted by %zu row%s that ran: %s\n ", b->name, b->rows, b->rows == 1 ? "" : "s",
+                  b->reason);
+    for (size_t i = 0; i < b->rows; i++)
+        buffer_printf(out, " %s:%zu", file, b->lines[i]);
+    buffer_add_text(out, "\n");
+}
+
+static int print_against(const struct table_file *in, const struct import_summary *s, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < s->broken_count; i++)
+        add_broken(&s->broken[i], in->file, &b);
+    if (s->broken_count == 0)
+        buffer_printf(&b, "%s: no rule is contradicted by the %zu rows that ran\n", in->file, s->ok);
+    int rc = output_people(&b, e);
+    buffer_free(&b);
+    return rc < 0 ? -1 : s->broken_count ? STATUS_FAILED : STATUS_OK;
+}
+
+static int check_against(const char *config, const char *table, struct error *e)
+{
+    struct import_summary summary = {0};
+    struct sweep *sweep = NULL;
+    struct table_file in = {.file = table, .bytes = BUFFER_INIT};
+    int rc = sweep_load(config, &sweep, e);
+    in.sweep = sweep;
+    if (rc == 0 && !sweep->import.given)
+        rc = error_set(e, ERROR_USAGE, "%s: no [import] table says what the columns of %s are", config, table);
+    if (rc == 0)
+        rc = table_file_read(&in, e);
+    const struct import_request request = {.sweep = sweep, .table = in.table, .file = table};
+    if (rc == 0)
+        rc = import_table_check(&request, &summary, e);
+    if (rc == 0)
+        rc = print_against(&in, &summary, e);
+    import_summary_free(&summary);
+    table_file_free(&in);
+    sweep_free(sweep);
+    return rc;
+}
+
+/* --- a database --- */
+
+/* Findings become text; what does not get out is reported by the flush at the end. */
+static void print_finding(void *context, const struct audit_finding *f)
+{
+    struct buffer *b = context;
+    buffer_printf(b, "%s (%lld): %s\n  %s\n", f->what, (long long)f->count, f->examples, f->advice);
+}
+
+static void print_repair(void *context, const struct audit_finding *f)
+{
+    buffer_add_text(context, "repaired: ");
+    print_finding(context, f);
+}
+
+static int repair_database(const char *path, struct error *e)
+{
+    struct db *db = NULL;
+    struct buffer b = BUFFER_INIT;
+    char *notice = NULL;
+    if (!store_exists(path))
+        return error_set(e, ERROR_FAILED, "database %s: there is none", path);
+    if (store_open(path, &db, &notice, e) < 0)
+        return -1;
+    int rc = audit_repair(db, path, print_repair, &b, e);
+    store_close(db);
+    if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
+        rc = -1;
+    buffer_free(&b);
+    free(notice);
+    return rc;
+}
+
+static int check_database(const char *path, struct error *e)
+{
+    struct db *db = NULL;
+    struct buffer b = BUFFER_INIT;
+    size_t count = 0;
+    if (store_open_read_only(path, &db, e) < 0)
+        return -1;
+    int rc = audit_run(db, path, print_finding, &b, &count, e);
+    store_close(db);
+    if (rc == 0 && count == 0)
+        buffer_printf(&b, "%s: all well\n", path);
+    if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
+        rc = -1;
+    buffer_free(&b);
+    return rc < 0 ? -1 : count ? STATUS_FAILED : STATUS_OK;
+}
+
+/* --- the command --- */
+
+static bool is_sweep_file(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 5 && strcmp(path + length - 5, ".toml") == 0;
+}
+
+static int choose(const struct arguments *a, struct check_options *out, struct error *e)
+{
+    *out = *(const struct check_options *)a->options;
+    for (size_t i = 0; i < a->word_count; i++) {
+        const char **place = is_sweep_file(a->words[i]) ? &out->config : &out->db;
+        if (*place)
+            return error_set(e, ERROR_USAGE, "check: one sweep file and one database at a time: %s", a->words[i]);
+        *place = a->words[i];
+    }
+    if (out->repair && !out->db)
+        return error_set(e, ERROR_USAGE, "check: --repair is for a database: name it with -d FILE");
+    if (out->against && !out->config)
+        return error_set(e, ERROR_USAGE, "check: --against compares a table with a sweep file: name it with -c FILE");
+    if (!out->config && !out->db)
+        return error_set(e, ERROR_USAGE, "check: name a sweep file (-c FILE), a database (-d FILE) or both");
+    return 0;
+}
+
+static int check(const struct arguments *a, struct error *e)
+{
+    struct check_options o;
+    if (choose(a, &o, e) < 0)
+        return -1;
+    int against = STATUS_OK;
+    if (o.config && check_sweep(o.config, e) < 0)
+        return -1;
+    if (o.against && (against = check_against(o.config, o.against, e)) < 0)
+        return -1;
+    if (o.repair && repair_database(o.db, e) < 0)
+        return -1;
+    int database = o.db ? check_database(o.db, e) : STATUS_OK;
+    return database < 0 ? -1 : database ? database : against;
+}
+
+const struct command check_command = {
+    .name = "check",
+    .summary = "Check a sweep file or a database and say all that is wrong",
+    .usage = "[OPTIONS] [FILE.toml] [FILE.db]",
+    .example = "meshsweep check sweep.toml\n"
+               "meshsweep check -c import.toml --against measured.csv\n"
+               "meshsweep check -d results.db\n"
+               "meshsweep check --repair -d results.db",
+    .options = options,
+    .options_bytes = sizeof(struct check_options),
+    .words_most = 2,
+    .run = check,
+};

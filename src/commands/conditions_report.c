@@ -1,0 +1,91 @@
+#include "commands/conditions_report.h"
+
+#include <math.h>
+
+#include "report/text.h"
+
+static void add_first(const struct win_condition *c, struct buffer *out)
+{
+    buffer_printf(out, "keeps out %lld better job%s", (long long)c->better, c->better == 1 ? "" : "s");
+    buffer_printf(out, ", the best of them job %lld with ", (long long)c->first.job_id);
+    text_add_rounded(out, c->first.objective);
+    if (c->first.note) {
+        buffer_printf(out, " (it cannot be told: %s)", c->first.note);
+    } else if (!isnan(c->first.value) && !isnan(c->first.bound)) {
+        buffer_add_text(out, " (");
+        text_add_rounded(out, c->first.value);
+        buffer_add_text(out, " where the bound is ");
+        text_add_rounded(out, c->first.bound);
+        buffer_add_char(out, ')');
+    }
+}
+
+void conditions_add_text(const struct conditions *c, struct buffer *out)
+{
+    if (c->count > 0)
+        buffer_add_text(out, "\nsubject to\n");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct win_condition *item = &c->items[i];
+        buffer_add_text(out, "  ");
+        text_add_line(out, item->text);
+        if (item->better > 0) {
+            buffer_add_text(out, ": binds, ");
+            add_first(item, out);
+        } else {
+            buffer_printf(out, ": does not bind, %s",
+                          item->broken ? "what does not meet it is no better" : "every job meets it");
+        }
+        buffer_add_char(out, '\n');
+    }
+}
+
+void conditions_add_binding(const struct conditions *c, struct buffer *out)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->items[i].better == 0)
+            continue;
+        buffer_add_text(out, "bound by ");
+        text_add_line(out, c->items[i].text);
+        buffer_printf(out, ", which keeps out %lld better job%s (see meshsweep best)\n", (long long)c->items[i].better,
+                      c->items[i].better == 1 ? "" : "s");
+    }
+}
+
+void conditions_add_nearest(const struct conditions *c, struct buffer *out)
+{
+    buffer_printf(out,
+                  "no job meets all of [sweep] subject_to; the nearest is job %lld: ", (long long)c->nearest.job_id);
+    conditions_add_miss(&c->items[c->missed], &c->nearest, out);
+}
+
+static void add_number(cJSON *object, const char *name, double value)
+{
+    cJSON_AddItemToObject(object, name, isnan(value) ? cJSON_CreateNull() : cJSON_CreateNumber(value));
+}
+
+static void add_job(cJSON *item, const struct kept_out *job)
+{
+    cJSON_AddNumberToObject(item, "job", (double)job->job_id);
+    add_number(item, "objective", job->objective);
+    add_number(item, "value", job->value);
+    add_number(item, "bound", job->bound);
+}
+
+cJSON *conditions_json(const struct conditions *c)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < c->count; i++) {
+        const struct win_condition *condition = &c->items[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "condition", condition->text);
+        cJSON_AddBoolToObject(item, "binds", condition->better > 0);
+        cJSON_AddNumberToObject(item, "broken", (double)condition->broken);
+        cJSON_AddNumberToObject(item, "better", (double)condition->better);
+        if (condition->better > 0)
+            add_job(item, &condition->first);
+        else if (c->none_meets && c->missed == i)
+            add_job(item, &c->nearest);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}

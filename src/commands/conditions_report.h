@@ -1,0 +1,21 @@
+/* What [sweep] subject_to does to the winner, as `best` and `status` tell it. */
+#ifndef MESHSWEEP_COMMANDS_CONDITIONS_REPORT_H
+#define MESHSWEEP_COMMANDS_CONDITIONS_REPORT_H
+
+#include <cjson/cJSON.h>
+
+#include "results/conditions.h"
+
+/* A paragraph: each condition, and whether it binds. Nothing where there is none. */
+void conditions_add_text(const struct conditions *c, struct buffer *out);
+
+/* One line, where one binds: "bound by peak_memory <= 70 GiB, which keeps out 2 better jobs". */
+void conditions_add_binding(const struct conditions *c, struct buffer *out);
+
+/* Where none meets all: "no job meets all of [sweep] subject_to; the nearest is job 4: …". */
+void conditions_add_nearest(const struct conditions *c, struct buffer *out);
+
+/* [{"condition": …, "binds": …, "broken": …, "better": …, "job": …, "value": …, "bound": …}, …]. */
+cJSON *conditions_json(const struct conditions *c);
+
+#endif

@@ -1,0 +1,564 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/run_options.h"
+#include "cli/written_file.h"
+#include "commands/deepspeed_options.h"
+#include "database/open.h"
+#include "deepspeed/accelerate_config.h"
+#include "deepspeed/ds_check.h"
+#include "deepspeed/installed_release.h"
+#include "deepspeed/shared_file.h"
+#include "deepspeed/tuning_launcher.h"
+#include "deepspeed/tuning_space.h"
+#include "deepspeed/tuning_tree.h"
+#include "device/devices.h"
+#include "device/hostfile.h"
+#include "process/process.h"
+#include "results/status.h"
+#include "secrets/secrets.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/string_list.h"
+
+#define LARGEST_CONFIG (16u << 20)
+
+#define NOT_IN_PROGRAM SIZE_MAX
+
+extern char **environ;
+
+/* What one call works with. */
+struct tuning_call {
+    struct deepspeed_options own; /* with what accelerate's configuration adds */
+    struct accelerate_config accelerate;
+    const struct deepspeed_options *o;
+    char *const *program;
+    size_t config_at;
+    char *ds_file;
+    char *release, *python; /* of DeepSpeed, and who was asked for it; either may be NULL */
+    struct json root;
+    struct autotuning knobs;
+    struct host_list hosts;
+    struct tuning_cluster cluster;
+    char *hostfile; /* an absolute path; NULL: there is none */
+    char *config_file, *own_include;
+    struct buffer toml;
+    struct tuning_notes notes;
+};
+
+/* NULL: there is none. */
+static const char *hostfile_of(const struct deepspeed_options *o)
+{
+    if (o->hostfile)
+        return o->hostfile;
+    return access(DEFAULT_HOSTFILE, R_OK) == 0 ? DEFAULT_HOSTFILE : NULL;
+}
+
+static struct tuning_launcher launcher_of(const struct tuning_call *t)
+{
+    const struct deepspeed_options *o = t->o;
+    /* With a port of the user's jobs run one at a time, each given all there is: the space says which it takes. */
+    const bool own_devices = t->hosts.count > 0 && !t->hostfile && !o->master_port;
+    return (struct tuning_launcher){
+        .name = o->launcher,
+        .arguments = o->launcher_args,
+        .config = t->config_file,
+        .ds_config = t->config_at != NOT_IN_PROGRAM ? NULL
+                     : o->base64                    ? "{ds_config_base64}"
+                                                    : "{ds_config}",
+        .master_port = o->master_port,
+        .master_addr = o->master_addr,
+        .module = o->module,
+        .no_local_rank = o->no_local_rank,
+        .bind_cores = o->bind_cores,
+        .hostfile = t->hostfile,
+        .includes = t->hosts.count > 0 && !own_devices,
+        .own_devices = own_devices,
+        .several_hosts = !tuning_cluster_is_one_host(&t->cluster, &t->knobs) && t->cluster.most_nodes != 1,
+        .within_slurm = getenv("SLURM_JOB_ID") != NULL,
+    };
+}
+
+static bool is_deepspeed(const struct tuning_call *t)
+{
+    const struct tuning_launcher l = launcher_of(t);
+    return tuning_launcher_is_deepspeed(&l);
+}
+
+/* --- hosts --- */
+
+static size_t count_own_devices(void)
+{
+    struct device_list found = DEVICE_LIST_INIT;
+    devices_discover(environ, "", &found);
+    size_t count = found.count;
+    device_list_free(&found);
+    return count;
+}
+
+/* This machine as a host, by the numbers of its devices. */
+static int add_own_host(const struct device_list *found, struct host_list *out, struct error *e)
+{
+    struct host *host = out->hosts = xcalloc(1, sizeof *out->hosts);
+    out->count = 1;
+    *host = (struct host){xstrdup("localhost"), xcalloc(found->count + 1, sizeof *host->devices), 0};
+    for (size_t i = 0; i < found->count; i++) {
+        int64_t number;
+        if (!parse_int64(found->names[i], &number) || number < 0 || number >= DEVICES_MOST)
+            return error_set(e, ERROR_USAGE, "--include and --exclude choose devices by their numbers, and %s says %s",
+                             found->source, found->names[i]);
+        host->devices[host->device_count++] = (int)number;
+    }
+    if (found->count > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "--include and --exclude choose among the hosts of a hostfile (--hostfile FILE), or "
+                     "among the devices of this machine (localhost:0,1), which has none");
+}
+
+/* Without a hostfile the filters are for this machine, which has that name. Without filters DeepSpeed's launcher is
+ * told which devices there are all the same, as far as they have numbers: it ignores CUDA_VISIBLE_DEVICES where it is
+ * told how many (launcher/runner.py). */
+static int read_own_host(struct tuning_call *t, bool filtered, struct error *e)
+{
+    struct device_list found = DEVICE_LIST_INIT;
+    struct error ignored = ERROR_INIT;
+    devices_discover(environ, "", &found);
+    int rc = add_own_host(&found, &t->hosts, filtered ? e : &ignored);
+    device_list_free(&found);
+    if (rc < 0)
+        host_list_free(&t->hosts);
+    return filtered ? rc : 0;
+}
+
+static int read_hostfile(struct tuning_call *t, const char *path, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    int rc = file_read(path, LARGEST_CONFIG, &text, e);
+    if (rc < 0 && e)
+        e->kind = ERROR_USAGE;
+    rc = rc < 0 ? rc : hosts_parse(path, buffer_text(&text), &t->hosts, e);
+    buffer_free(&text);
+    return rc;
+}
+
+static int read_hosts(struct tuning_call *t, struct error *e)
+{
+    const struct deepspeed_options *o = t->o;
+    const char *hostfile = hostfile_of(o);
+    int rc = 0;
+    if (hostfile) {
+        t->hostfile = path_absolute(hostfile);
+        rc = read_hostfile(t, hostfile, e);
+    } else if (o->include || o->exclude || is_deepspeed(t)) {
+        rc = read_own_host(t, o->include || o->exclude, e);
+    }
+    return rc < 0 ? rc : hosts_filter(&t->hosts, o->include, o->exclude, e);
+}
+
+/* Devices that every host has; 0 without hosts. */
+static long long least_devices(const struct host_list *l)
+{
+    size_t least = l->count ? l->hosts[0].device_count : 0;
+    for (size_t i = 1; i < l->count; i++)
+        least = l->hosts[i].device_count < least ? l->hosts[i].device_count : least;
+    return (long long)least;
+}
+
+static int count_devices(const struct tuning_call *t, long long *out, struct error *e)
+{
+    *out = t->o->num_gpus ? t->o->num_gpus : least_devices(&t->hosts);
+    if (*out > 0 || t->knobs.num_gpus)
+        return 0;
+    *out = (long long)count_own_devices();
+    if (*out > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "this machine has no devices: say how many each host has with --num_gpus N, or "
+                     "\"num_gpus\" in %s under autotuning",
+                     t->ds_file);
+}
+
+static int make_cluster(struct tuning_call *t, struct error *e)
+{
+    const struct deepspeed_options *o = t->o;
+    struct tuning_cluster *c = &t->cluster;
+    if (read_hosts(t, e) < 0 || count_devices(t, &c->devices, e) < 0)
+        return -1;
+    c->hosts = &t->hosts;
+    c->hostfile = t->hostfile;
+    c->include = o->include;
+    c->exclude = o->exclude;
+    c->nodes = o->num_nodes ? o->num_nodes : t->hosts.count ? (long long)t->hosts.count : 1;
+    c->most_nodes = t->knobs.num_nodes ? o->num_nodes : 0;
+    c->most_devices = t->knobs.num_gpus ? o->num_gpus : 0;
+    const struct tuning_launcher launcher = launcher_of(t);
+    c->names_hosts =
+        launcher.includes && (tuning_launcher_is_deepspeed(&launcher) || tuning_launcher_needs_ssh(&launcher));
+    c->here_alone = tuning_launcher_is_deepspeed(&launcher) && !t->hostfile;
+    c->exclusive = !tuning_launcher_keeps_apart(&launcher);
+    return 0;
+}
+
+/* --- the sweep file --- */
+
+static int check_script(const struct tuning_call *t, struct error *e)
+{
+    const char *script = t->program ? t->program[0] : NULL;
+    if (!script)
+        return error_set(e, ERROR_USAGE,
+                         "no script is named: meshsweep deepspeed [OPTIONS] SCRIPT ARGUMENT... --deepspeed "
+                         "FILE");
+    size_t n = strlen(script);
+    bool is_file = !t->o->module && (strchr(script, '/') || (n > 3 && strcmp(script + n - 3, ".py") == 0));
+    if (is_file && access(script, R_OK) != 0)
+        return error_set(e, ERROR_USAGE, "%s: there is no such script", script);
+    return 0;
+}
+
+static int check_config(struct tuning_call *t, const char *named, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    int64_t release = 0;
+    if (t->release)
+        parse_release(t->release, true, &release);
+    if (t->root.kind != JSON_OBJECT)
+        return error_set(e, ERROR_USAGE, "%s:1:1: a ds_config is a JSON object", named);
+    autotuning_read(named, json_text_find(&t->root, "autotuning"), &t->knobs, &problems);
+    ds_check_base(&t->root, named, release, &problems);
+    int rc = problems_report(&problems, NULL, e);
+    problems_free(&problems);
+    return rc;
+}
+
+/* A script that goes by Accelerate alone has no argument for it. */
+static int find_config(struct tuning_call *t, struct error *e)
+{
+    struct error none = ERROR_INIT;
+    if (tuning_find_config(t->program, &t->config_at, &none) == 0)
+        return 0;
+    t->config_at = NOT_IN_PROGRAM;
+    if (t->accelerate.instead)
+        return error_set(e, ERROR_USAGE,
+                         "%s: deepspeed_config has %s where a ds_config could be tuned: write what it says into one, "
+                         "and name that as deepspeed_config_file",
+                         t->o->config_file, t->accelerate.instead);
+    if (t->accelerate.ds_config)
+        return 0;
+    *e = none;
+    return -1;
+}
+
+static int read_config(struct tuning_call *t, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    if (find_config(t, e) < 0)
+        return -1;
+    char *named = t->config_at == NOT_IN_PROGRAM ? xstrdup(t->accelerate.ds_config)
+                                                 : tuning_config_path(t->program[t->config_at]);
+    t->ds_file = path_absolute(named);
+    int rc = file_read(named, LARGEST_CONFIG, &text, e);
+    if (rc < 0)
+        e->kind = ERROR_USAGE;
+    rc = rc < 0 ? rc : json_text_parse(named, buffer_text(&text), &t->root, e);
+    rc = rc < 0 ? rc : check_config(t, named, e);
+    buffer_free(&text);
+    free(named);
+    return rc;
+}
+
+static int check_options(const struct deepspeed_options *o, struct error *e)
+{
+    int64_t ms, release;
+    if (!o->launcher[strspn(o->launcher, " \t")])
+        return error_set(e, ERROR_USAGE, "--launcher: no launcher is named");
+    if (!parse_duration_ms(o->timeout, &ms))
+        return error_set(e, ERROR_USAGE, "--timeout %s: must be a duration such as 90, 90s, 10m or 1h30m", o->timeout);
+    if (o->version && !parse_release(o->version, true, &release))
+        return error_set(e, ERROR_USAGE, "--ds_version %s: must be a release such as 0.14 or 0.14.5", o->version);
+    return 0;
+}
+
+/* What is said on the command line goes over it. A port is only the user's where other hosts must let it through. */
+static int read_accelerate(struct tuning_call *t, struct error *e)
+{
+    struct deepspeed_options *o = &t->own;
+    struct accelerate_config *a = &t->accelerate;
+    if (!o->config_file)
+        return 0;
+    t->config_file = path_absolute(o->config_file);
+    if (accelerate_config_read(o->config_file, a, e) < 0)
+        return -1;
+    const int64_t machines = a->num_machines ? a->num_machines : 1;
+    o->num_nodes = o->num_nodes ? o->num_nodes : a->num_machines;
+    o->num_gpus = o->num_gpus ? o->num_gpus : a->num_processes / machines;
+    o->hostfile = o->hostfile ? o->hostfile : a->hostfile;
+    t->own_include = a->gpu_ids && machines == 1 ? xasprintf("localhost:%s", a->gpu_ids) : NULL;
+    if (!o->include && !o->exclude) {
+        o->include = a->include ? a->include : t->own_include;
+        o->exclude = a->exclude;
+    }
+    if (machines > 1) {
+        o->master_port = o->master_port ? o->master_port : a->main_process_port;
+        o->master_addr = o->master_addr ? o->master_addr : a->main_process_ip;
+    }
+    return 0;
+}
+
+static void find_release(struct tuning_call *t)
+{
+    t->release = t->o->version ? xstrdup(t->o->version) : installed_release(t->o->launcher, environ, &t->python);
+}
+
+/* A path is of no use to hosts that have not the same files. */
+static void send_config_where_needed(struct tuning_call *t)
+{
+    const char *host = t->hostfile && !t->own.base64 && launcher_of(t).several_hosts
+                           ? shared_file_lacking_host(&t->hosts, t->ds_file, environ)
+                           : NULL;
+    t->own.base64 |= host != NULL;
+    if (host)
+        output_message("%s does not see %s: each job is given its ds_config in its command (--config_base64)", host,
+                       t->ds_file);
+}
+
+static int make_sweep(struct tuning_call *t, struct error *e)
+{
+    if (read_accelerate(t, e) < 0 || check_options(t->o, e) < 0 || check_script(t, e) < 0)
+        return -1;
+    find_release(t);
+    if (read_config(t, e) < 0 || make_cluster(t, e) < 0)
+        return -1;
+    send_config_where_needed(t);
+    struct string_list launcher = STRING_LIST_INIT;
+    const struct tuning_launcher how = launcher_of(t);
+    if (tuning_launcher_add(&how, &launcher, e) < 0)
+        return -1;
+    const struct tuning_request request = {.ds_file = t->ds_file,
+                                           .root = &t->root,
+                                           .knobs = &t->knobs,
+                                           .launcher = launcher.items,
+                                           .program = t->program,
+                                           .config_at = t->config_at,
+                                           .version = t->release,
+                                           .asked = t->python,
+                                           .base64 = t->o->base64,
+                                           .cluster = &t->cluster,
+                                           .timeout = t->o->timeout,
+                                           .host_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+                                           .clean = t->o->env_clean};
+    int rc = tuning_space_write(&request, &t->toml, &t->notes, e);
+    string_list_free(&launcher);
+    return rc;
+}
+
+/* --- tuning --- */
+
+static char *write_sweep(const struct tuning_call *t, const char *exps_dir, struct error *e)
+{
+    char *path = xasprintf("%s/sweep.toml", exps_dir);
+    /* Arguments of the script may be secrets. */
+    if (file_make_directories(exps_dir, e) == 0 && file_write_atomic(path, t->toml.data, t->toml.length, e) == 0) {
+        chmod(path, S_IRUSR | S_IWUSR);
+        return path;
+    }
+    free(path);
+    return NULL;
+}
+
+static int run_sweep(const struct tuning_call *t, const char *path, struct error *e)
+{
+    const struct deepspeed_options *o = t->o;
+    struct run_options run = {.config = path,
+                              .db = o->db,
+                              .jobs = o->jobs,
+                              .max_fail = o->max_fail,
+                              .pause_after = o->pause_after,
+                              .keep_going = o->keep_going,
+                              .retry_failed = o->retry_failed,
+                              .dry_run = o->dry_run,
+                              .stale = o->stale,
+                              .tell_stale = true,
+                              .progress = o->progress};
+    const struct arguments arguments = {.options = &run};
+    if (!t->release)
+        output_message("%s has no package deepspeed, so that the rules of its newest release are applied; --ds_version "
+                       "says which it is",
+                       t->python);
+    if (t->notes.nearest)
+        output_message("%s", t->notes.nearest);
+    if (!t->notes.equal_batch)
+        output_message("the global batch differs between configurations, so they do not do the same work in a step%s; "
+                       "give train_batch_size to compare at one",
+                       strcmp(t->knobs.metric, "throughput") == 0 ? " and are compared per sample" : "");
+    return run_command.run(&arguments, e);
+}
+
+static int write_tree(const struct tuning_call *t, struct tuning_tree *tree, char ***winner, struct error *e)
+{
+    struct db *db = NULL;
+    char *directory = store_directory(t->o->db);
+    tree->job_files = directory;
+    int rc = store_open_read_only(t->o->db, &db, e);
+    rc = rc < 0 ? rc : tuning_tree_write(tree, db, winner, e);
+    store_close(db);
+    free(directory);
+    return rc;
+}
+
+/* What is recorded of it has no secrets; the command line that this process was given does. */
+static int launch(const struct tuning_call *t, char **winner, struct error *e)
+{
+    struct secrets secrets = SECRETS_INIT;
+    secrets_add_settings(&secrets, environ, NULL);
+    bool whole = secrets_restore_words(&secrets, winner, t->program);
+    secrets_free(&secrets);
+    if (!whole)
+        return error_set(e, ERROR_FAILED,
+                         "the winner's command has secrets that are not recorded, so it cannot be launched from here");
+    return process_become(winner, e);
+}
+
+static bool lacks_secrets(char *const *words)
+{
+    while (*words && !strstr(*words, SECRET_REDACTED))
+        words++;
+    return *words != NULL;
+}
+
+/* Whether more than half of what ended failed, and of that more than half for one reason, which is then said. Out of
+ * memory is what a tuning finds out, and no such reason. */
+static int tell_most_failed(const struct tuning_call *t, bool *most, struct error *e)
+{
+    struct db *db = NULL;
+    struct sweep_status s;
+    *most = false;
+    int rc = store_open_read_only(t->o->db, &db, e);
+    if (rc == 0 && (rc = status_read(db, &s, e)) == 0) {
+        const struct failure_cause *first = s.causes.count ? &s.causes.items[0] : NULL;
+        const int64_t ended = s.ok + s.failed;
+        *most = first && 2 * first->jobs > ended && strcmp(first->class, "oom") != 0;
+        if (*most)
+            output_message("%lld of %lld configurations failed alike, so that the others may not have been compared "
+                           "with the best: %s",
+                           (long long)first->jobs, (long long)ended, first->message);
+        status_free(&s);
+    }
+    store_close(db);
+    return rc;
+}
+
+/* A failed attempt is an answer too: with a winner the tuning went well. */
+static int conclude(const struct tuning_call *t, int status, const char *results_dir, char **winner, struct error *e)
+{
+    bool most_failed;
+    if (status == STATUS_NOTHING) {
+        output_message("no configuration can be run, so there is no best one and nothing to launch");
+        return STATUS_JOBS_FAILED;
+    }
+    if (status > STATUS_SIGNAL && winner)
+        output_message("interrupted: the best so far is %s/ds_config_best_so_far.json, its command "
+                       "%s/cmd_best_so_far.txt; the same call goes on",
+                       results_dir, results_dir);
+    if (status != STATUS_OK && status != STATUS_JOBS_FAILED)
+        return status;
+    if (!winner) {
+        output_message("no configuration could be run and measured, so there is no best one and nothing to launch; "
+                       "%s/*/reason.txt and meshsweep status say why",
+                       results_dir);
+        return STATUS_JOBS_FAILED;
+    }
+    if (tell_most_failed(t, &most_failed, e) < 0)
+        return -1;
+    output_message("%s configuration is %s/ds_config_optimal.json, its command %s/cmd_optimal.txt%s",
+                   most_failed ? "of what is left the best" : "the best", results_dir, results_dir,
+                   lacks_secrets(winner) ? ", where its secrets are left out" : "");
+    if (most_failed)
+        return STATUS_JOBS_FAILED;
+    if (t->o->autotuning == MODE_TUNE)
+        return STATUS_OK;
+    if (output_flush_all(e) < 0)
+        return -1;
+    return launch(t, winner, e);
+}
+
+static int check_outputs(const struct tuning_call *t, const char *exps_dir, const char *results_dir, struct error *e)
+{
+    static const char *const of_experiments[] = {"sweep.toml", NULL};
+    static const char *const of_results[] = {"summary.txt",         "ds_config_optimal.json",
+                                             "cmd_optimal.txt",     "ds_config_best_so_far.json",
+                                             "cmd_best_so_far.txt", NULL};
+    char *const read[] = {t->ds_file, t->hostfile};
+    struct kept_files kept = {.option = "autotuning.exps_dir",
+                              .db_path = t->o->db,
+                              .inputs = read,
+                              .input_count = t->hostfile ? 2 : 1};
+    if (written_files_check(exps_dir, of_experiments, &kept, e) < 0)
+        return -1;
+    kept.option = "autotuning.results_dir";
+    return written_files_check(results_dir, of_results, &kept, e);
+}
+
+static int tune(const struct tuning_call *t, struct error *e)
+{
+    char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir),
+         *results_dir = path_beside(t->o->db, t->knobs.results_dir);
+    char **winner = NULL, *path = NULL;
+    if (check_outputs(t, exps_dir, results_dir, e) == 0)
+        path = write_sweep(t, exps_dir, e);
+    int status = path ? run_sweep(t, path, e) : -1;
+    if (status >= 0 && !t->o->dry_run) {
+        struct tuning_tree tree = {NULL, exps_dir, results_dir, status > STATUS_SIGNAL};
+        status = write_tree(t, &tree, &winner, e) < 0 ? -1 : status;
+        status = status < 0 ? -1 : conclude(t, status, results_dir, winner, e);
+    }
+    strings_free(winner);
+    free(path);
+    free(exps_dir);
+    free(results_dir);
+    return status;
+}
+
+static int deepspeed(const struct arguments *a, struct error *e)
+{
+    struct tuning_call t = {.own = *(const struct deepspeed_options *)a->options,
+                            .program = a->program,
+                            .hosts = HOST_LIST_INIT,
+                            .toml = BUFFER_INIT};
+    t.o = &t.own;
+    int status = make_sweep(&t, e);
+    if (status == 0)
+        status = t.o->print_config ? output_text(buffer_text(&t.toml), e) : tune(&t, e);
+    autotuning_free(&t.knobs);
+    json_text_free(&t.root);
+    host_list_free(&t.hosts);
+    free(t.hostfile);
+    free(t.config_file);
+    free(t.own_include);
+    accelerate_config_free(&t.accelerate);
+    free(t.notes.nearest);
+    buffer_free(&t.toml);
+    free(t.ds_file);
+    free(t.release);
+    free(t.python);
+    return status;
+}
+
+const struct command deepspeed_command = {
+    .name = "deepspeed",
+    .summary = "Tune a DeepSpeed script: the front end of DeepSpeed's autotuning",
+    .usage = "[OPTIONS] SCRIPT ARGUMENT... --deepspeed FILE",
+    .example = "meshsweep deepspeed --num_gpus 8 train.py --lr 1e-4 --deepspeed ds_config.json\n"
+               "meshsweep deepspeed --autotuning=run --launcher torchrun train.py --deepspeed=ds.json\n"
+               "meshsweep deepspeed --print-config train.py --deepspeed ds_config.json >sweep.toml",
+    .options = deepspeed_option_table,
+    .options_bytes = sizeof(struct deepspeed_options),
+    .takes_program = true,
+    .first_word_is_program = true,
+    .run = deepspeed,
+};

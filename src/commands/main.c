@@ -1,0 +1,144 @@
+#include <locale.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <csv.h>
+#include <xxhash.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "database/db.h"
+#include "toml/reader.h"
+#include "util/fault.h"
+#include "util/memory.h"
+
+static int print(struct buffer *text, struct error *e)
+{
+    int rc = output_write(buffer_text(text), text->length, e);
+    buffer_free(text);
+    return rc;
+}
+
+static int print_version(struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    unsigned xxhash = XXH_versionNumber();
+    buffer_printf(&text,
+                  "meshsweep " MESHSWEEP_VERSION "\nSQLite %s\ncJSON %s\nlibcsv %d.%d.%d\nxxHash %u.%u.%u\ntoml++ %s\n",
+                  db_library_version(), cJSON_Version(), CSV_MAJOR, CSV_MINOR, CSV_RELEASE, xxhash / 10000,
+                  xxhash / 100 % 100, xxhash % 100, toml_library_version());
+    return print(&text, e);
+}
+
+static int print_help(const struct command *c, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    if (c)
+        command_add_help(c, &text);
+    else
+        commands_add_help(&text);
+    return print(&text, e);
+}
+
+/* Runs the command with its arguments; `named` says whether the command line has its name. An exit status. */
+static int run_command_line(const struct command *c, char *const *argv, bool named)
+{
+    struct error e = ERROR_INIT;
+    struct option_words words = {0};
+    void *options = xcalloc(1, c->options_bytes);
+    const struct option_rules rules = {c->options, c->words_most, c->takes_program, c->first_word_is_program};
+    int status = STATUS_OK;
+    if (options_parse(&rules, argv, options, &words, &e) < 0) {
+        char *hint = xasprintf("; see meshsweep %s --help", c->name);
+        output_error(c->name, &e, hint);
+        free(hint);
+        free(options);
+        return STATUS_USAGE;
+    }
+    const struct arguments arguments = {options, words.items, words.count, words.program};
+    output_set_colour((enum colour_choice)words.color);
+    if (words.help)
+        status = print_help(named ? c : NULL, &e);
+    else if (words.version)
+        status = print_version(&e);
+    else
+        status = c->run(&arguments, &e);
+    if (status < 0) {
+        output_error(NULL, &e, NULL);
+        status = output_status(&e);
+    }
+    free(words.items);
+    free(words.joined);
+    free(options);
+    return status;
+}
+
+/* The arguments without word `at`, NULL-terminated. */
+static char **without_word(char *const *argv, size_t at, size_t count)
+{
+    char **rest = xcalloc(count + 1, sizeof *rest);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i != at)
+            rest[n++] = argv[i];
+    return rest;
+}
+
+#ifdef MESHSWEEP_FAULTS
+/* MESHSWEEP_FAULT=list prints the points. An exit status, or -1 to go on. */
+static int heed_fault(void)
+{
+    const char *text = getenv("MESHSWEEP_FAULT");
+    struct error e = ERROR_INIT;
+    if (!text)
+        return -1;
+    if (strcmp(text, "list") == 0) {
+        for (int i = FAULT_NONE + 1; i < FAULT_COUNT; i++)
+            printf("%s\n", fault_names[i]);
+        return STATUS_OK;
+    }
+    if (fault_arm(text, &e) == 0)
+        return -1;
+    output_error(NULL, &e, NULL);
+    return STATUS_USAGE;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    struct error e = ERROR_INIT;
+    size_t at, count = argc > 0 ? (size_t)argc - 1 : 0;
+    char *none[] = {NULL};
+    char *const *words = argc > 0 ? argv + 1 : none;
+    /* What one job gives back the next one asks for: the kernel need not be told each time. */
+    mallopt(M_TRIM_THRESHOLD, 16 << 20);
+    mallopt(M_TOP_PAD, 1 << 20);
+    /* cJSON would give NULL for an object that it has no memory for, and that object's fields would be lost. */
+    cJSON_InitHooks(&(cJSON_Hooks){xmalloc, free});
+    /* A closed pipe comes back as EPIPE, see output_write. Children get the default again. */
+    signal(SIGPIPE, SIG_IGN);
+    /* For what libraries say; numbers are read and written as in C (LC_NUMERIC stays). */
+    setlocale(LC_CTYPE, "");
+#ifdef MESHSWEEP_FAULTS
+    int faulty = heed_fault();
+    if (faulty >= 0)
+        return faulty;
+#endif
+    const struct command *c = command_find(words, &at, &e);
+    if (!c) {
+        output_error(NULL, &e, "; see meshsweep --help");
+        return STATUS_USAGE;
+    }
+    char **rest = without_word(words, at, count);
+    int status = run_command_line(c, rest, at < count);
+    free(rest);
+    if (output_flush_all(&e) < 0) {
+        output_error(NULL, &e, NULL);
+        return STATUS_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,85 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/written_file.h"
+#include "database/merge.h"
+#include "database/open.h"
+#include "results/views.h"
+#include "util/buffer.h"
+#include "util/file.h"
+
+struct merge_options {
+    const char *output;
+};
+
+static const struct option option_table[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct merge_options, output),
+     .value = "FILE",
+     .help = "the database that gets it all; made when it is not there"},
+    {.name = NULL},
+};
+
+static int merge_all(struct db *db, const struct arguments *a, struct merge_counts *counts, struct error *e)
+{
+    for (size_t i = 0; i < a->word_count; i++)
+        if (merge_database(db, a->words[i], counts, e) < 0)
+            return -1;
+    return result_views_refresh(db, e);
+}
+
+/* Nothing is merged into itself, or over what lies beside a source. */
+static int check_sources(const struct arguments *a, const char *output, struct error *e)
+{
+    for (size_t i = 0; i < a->word_count; i++) {
+        const struct kept_files kept = {.option = "-o", .db_path = a->words[i], .writes_database = true};
+        if (path_is_same(a->words[i], output))
+            return error_set(e, ERROR_USAGE,
+                             "merge: %s is both a database to merge and the one that gets it all; name another with -o",
+                             a->words[i]);
+        if (written_file_check(output, &kept, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run(const struct arguments *a, struct error *e)
+{
+    const struct merge_options *o = a->options;
+    struct merge_counts counts = {0, 0};
+    struct db *db = NULL;
+    char *notice = NULL;
+    if (!o->output)
+        return error_set(e, ERROR_USAGE, "merge: name the database that gets it all with -o FILE");
+    if (a->word_count == 0)
+        return error_set(e, ERROR_USAGE, "merge: name the databases to merge");
+    if (check_sources(a, o->output, e) < 0 || store_open(o->output, &db, &notice, e) < 0)
+        return -1;
+    if (notice)
+        output_message("%s", notice);
+    int rc = merge_all(db, a, &counts, e);
+    store_close(db);
+    free(notice);
+    if (rc < 0)
+        return -1;
+    struct buffer b = BUFFER_INIT;
+    buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
+    rc = output_people(&b, e);
+    buffer_free(&b);
+    return rc < 0 ? -1 : STATUS_OK;
+}
+
+const struct command merge_command = {
+    .name = "merge",
+    .summary = "Merge several databases into one; merging again adds nothing",
+    .usage = "DATABASE... -o FILE",
+    .example = "meshsweep merge node1.db node2.db -o all.db",
+    .options = option_table,
+    .options_bytes = sizeof(struct merge_options),
+    .words_most = 10000,
+    .run = run,
+};

@@ -1,0 +1,248 @@
+#include "commands/new_sweep.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics/readers.h"
+#include "sweep_file/reader.h"
+#include "util/embedded.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
+
+/* --- what reads the log --- */
+
+/* How many of the profile's metrics the log has; their names in `names`. -1: the profile is for none. */
+static int count_metrics(const char *profile, const char *path, struct buffer *names)
+{
+    char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
+    struct error e = ERROR_INIT;
+    struct sweep *sweep = NULL;
+    struct reader_set *readers = NULL;
+    struct sample_list samples = SAMPLE_LIST_INIT;
+    int count = -1;
+    if (sweep_parse("sweep.toml", text, strlen(text), &sweep, &e) == 0 &&
+        reader_set_create(&sweep->job, &readers, &e) == 0) {
+        readers_read(readers, path, NULL, NULL, &samples);
+        count = 0;
+    }
+    for (size_t i = 0; i < samples.name_count; i++)
+        if (samples.series[i].tally.reported > 0)
+            buffer_printf(names, "%s%s", count++ ? ", " : "", samples.names[i]);
+    sample_list_free(&samples);
+    reader_set_free(readers);
+    sweep_free(sweep);
+    free(text);
+    return count;
+}
+
+static void find_profile(const char *path, int least, struct log_readers *out)
+{
+    int most = least - 1;
+    for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f));) {
+        size_t length = strlen(f->name) - strlen("profiles/.toml");
+        char *profile = xstrndup(f->name + strlen("profiles/"), length);
+        struct buffer names = BUFFER_INIT;
+        int count = count_metrics(profile, path, &names);
+        if (count > most) {
+            most = count;
+            free(out->profile);
+            free(out->metrics);
+            out->profile = xstrdup(profile);
+            out->metrics = xstrdup(buffer_text(&names));
+        }
+        buffer_free(&names);
+        free(profile);
+    }
+}
+
+static bool has_metric(const struct log_readers *l, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = l->metrics ? l->metrics : ""; (p = strstr(p, name)); p++)
+        if ((p == l->metrics || p[-1] == ' ') && (p[n] == ',' || p[n] == '\0'))
+            return true;
+    for (size_t i = 0; i < l->proposals.count; i++)
+        if (strcmp(l->proposals.items[i].metric, name) == 0)
+            return true;
+    return false;
+}
+
+static void choose_objective(struct log_readers *l)
+{
+    static const char *const objectives[] = {
+        "max:throughput",
+        "max:tokens_per_second",
+        "max:tokens_per_second_per_gpu",
+        "max:steps_per_second",
+        "max:train_steps_per_second",
+        "min:step_time",
+        "max:flops_per_gpu",
+        "min:loss",
+    };
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives && !l->objective; i++)
+        if (has_metric(l, objectives[i] + strlen("max:")))
+            l->objective = xstrdup(objectives[i]);
+}
+
+int log_readers_find(const char *path, struct log_readers *out, struct error *e)
+{
+    struct buffer log = BUFFER_INIT;
+    *out = (struct log_readers){.path = path};
+    int rc = file_read(path, LOG_BYTES_MOST, &log, e);
+    if (rc == 0)
+        find_profile(path, PROFILE_METRICS_LEAST, out);
+    if (rc == 0 && !out->profile)
+        proposals_from_log(buffer_text(&log), log.length, &out->proposals);
+    if (rc == 0 && !out->profile && out->proposals.count == 0)
+        find_profile(path, 1, out);
+    if (rc == 0)
+        choose_objective(out);
+    buffer_free(&log);
+    return rc;
+}
+
+void log_readers_free(struct log_readers *l)
+{
+    free(l->profile);
+    free(l->metrics);
+    free(l->objective);
+    proposal_list_free(&l->proposals);
+    *l = (struct log_readers){0};
+}
+
+/* --- the text --- */
+
+/* A string that a person can read: in single quotes where that can be, since a pattern has backslashes. */
+static void add_string(struct buffer *out, const char *text)
+{
+    bool literal = strchr(text, '\\') || strchr(text, '"');
+    for (const char *c = text; *c; c++)
+        literal = literal && *c != '\'' && (unsigned char)*c >= ' ' && *c != '\x7f';
+    if (literal)
+        buffer_printf(out, "'%s'", text);
+    else
+        buffer_add_json_string(out, text, strlen(text));
+}
+
+static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
+{
+    if (p->second) {
+        buffer_printf(out, "# or, on %zu line%s: regex = ", p->lines, p->lines == 1 ? "" : "s");
+        add_string(out, p->regex);
+        buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
+        return;
+    }
+    buffer_printf(out, "\n# %s: %zu line%s of %s, from %g to %g\n",
+                  p->confidence == PROPOSAL_SURE ? "sure" : "likely, please look", p->lines, p->lines == 1 ? "" : "s",
+                  l->path, p->least, p->most);
+    buffer_printf(out, "[job.metrics.%s]\nregex = ", p->metric);
+    add_string(out, p->regex);
+    if (p->unit[0]) {
+        buffer_add_text(out, "\nunit = ");
+        add_string(out, p->unit);
+    }
+    buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
+    if (strcmp(p->take, "median") == 0 && p->lines > 3)
+        buffer_add_text(out, "warmup = 2                  # leading samples that do not count\n");
+}
+
+void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
+{
+    if (l->profile)
+        buffer_printf(out, "# sure: it reads %s of %s\nprofile = \"%s\"\n", l->metrics, l->path, l->profile);
+    for (size_t i = 0; i < l->proposals.count; i++)
+        add_proposal(out, l, &l->proposals.items[i]);
+    if (!l->profile && l->proposals.count == 0)
+        buffer_printf(out,
+                      "# Nothing in %s looks like a step time, throughput, memory or loss. A number is read by a\n"
+                      "# pattern whose first group is it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "
+                      "([0-9.]+)'\n# better = \"max\"\n",
+                      l->path);
+}
+
+static bool is_bare(const char *value, size_t length)
+{
+    char *text = xstrndup(value, length), *end;
+    (void)strtod(text, &end);
+    bool is_number = length && *end == '\0' && strspn(text, "+-0123456789.eE") == length &&
+                     isdigit((unsigned char)text[length - 1]) && isdigit((unsigned char)text[strspn(text, "+-")]) &&
+                     !(text[strspn(text, "+-")] == '0' && isdigit((unsigned char)text[strspn(text, "+-") + 1]));
+    bool bare = is_number || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+    free(text);
+    return bare;
+}
+
+/* "KEY=A,B" as "KEY = [A, "B"]". */
+static int add_axis(struct buffer *out, const char *axis, struct error *e)
+{
+    size_t key = strcspn(axis, "=");
+    if (key == 0 || axis[key] == '\0' || axis[key + 1] == '\0')
+        return error_set(e, ERROR_USAGE, "init: %s: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4", axis);
+    buffer_printf(out, "%.*s = [", (int)key, axis);
+    for (const char *value = axis + key + 1;; value++) {
+        size_t length = strcspn(value, ",");
+        if (is_bare(value, length))
+            buffer_add(out, value, length);
+        else
+            buffer_add_json_string(out, value, length);
+        value += length;
+        if (*value == '\0')
+            break;
+        buffer_add_text(out, ", ");
+    }
+    buffer_add_text(out, "]\n");
+    return 0;
+}
+
+static bool names_key(char *const *command, const char *axis)
+{
+    char *placeholder = xasprintf("{%.*s}", (int)strcspn(axis, "="), axis);
+    bool found = false;
+    for (; *command; command++)
+        found |= strstr(*command, placeholder) != NULL;
+    free(placeholder);
+    return found;
+}
+
+static void add_command(struct buffer *out, const struct new_sweep *n)
+{
+    buffer_add_text(out,
+                    "[job]\n# {KEY} stands for the value of a key; see \"Placeholders\" in meshsweep(5).\ncommand = [");
+    for (char *const *word = n->command; *word; word++) {
+        buffer_add_text(out, word == n->command ? "" : ", ");
+        buffer_add_json_string(out, *word, strlen(*word));
+    }
+    for (char *const *axis = n->axes; *axis; axis++)
+        if (!names_key(n->command, *axis))
+            buffer_printf(out, ", \"--%.*s={%.*s}\"", (int)strcspn(*axis, "="), *axis, (int)strcspn(*axis, "="), *axis);
+    buffer_add_text(out, "]\ntimeout = \"30m\"            # a run that takes longer is ended\n");
+}
+
+int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
+{
+    static const struct log_readers none = {.path = ""};
+    const struct log_readers *log = n->log ? n->log : &none;
+    buffer_add_text(out, "# Made by meshsweep init. What it would run: meshsweep plan. All keys: man 5 meshsweep.\n");
+    if (log->profile)
+        log_readers_add_toml(log, out);
+    buffer_add_text(out, "\n[sweep]\nname = ");
+    buffer_add_json_string(out, n->name, strlen(n->name));
+    buffer_printf(out, "\nobjective = \"%s\"%s\n\n", log->objective ? log->objective : "min:duration",
+                  log->objective ? "" : "   # nothing else is measured yet");
+    add_command(out, n);
+    if (n->log && !log->profile)
+        log_readers_add_toml(log, out);
+    buffer_add_text(out, "\n# Each list is an axis; axes multiply. Each combination is a job.\n[parallel_spec]\n");
+    for (char *const *axis = n->axes; *axis; axis++)
+        if (add_axis(out, *axis, e) < 0)
+            return -1;
+    buffer_add_text(out,
+                    "\n# Jobs that need several devices say so; each job is given as many of its own:\n"
+                    "# [[cluster_spec]]\n# num_hosts = 1\n# num_devices_per_host = [1, 2]\n"
+                    "\n# What cannot work is excluded before it costs a run:\n# [[rule]]\n# name = \"small-enough\"\n"
+                    "# require = \"micro_batch * layers <= 64\"\n# why = \"larger ones run out of memory\"\n");
+    return 0;
+}

@@ -1,0 +1,360 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/match_words.h"
+#include "cli/model_info_job.h"
+#include "cli/output.h"
+#include "cli/run_options.h"
+#include "cli/search_setup.h"
+#include "cli/session.h"
+#include "commands/match_display.h"
+#include "database/lock.h"
+#include "database/open.h"
+#include "learning/learning.h"
+#include "plan/plan.h"
+#include "report/text.h"
+#include "space/describe.h"
+#include "util/parse.h"
+
+#define JOBS_SHOWN 100  /* without --all or --limit */
+#define REASONS_SHOWN 8 /* per mark; --all and --json tell more */
+
+static const char *const mark_signs[PLAN_MARK_COUNT] = {[PLAN_NEW] = "+",    [PLAN_DONE] = "=",    [PLAN_RETRY] = "~",
+                                                        [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">", [PLAN_PRUNED] = "x"};
+static const char *const mark_names[PLAN_MARK_COUNT] =
+    {[PLAN_NEW] = "new",       [PLAN_DONE] = "done",       [PLAN_RETRY] = "retry",
+     [PLAN_FAILED] = "failed", [PLAN_RUNNING] = "running", [PLAN_PRUNED] = "pruned"};
+
+/* What is printed: as soon as it is known where everything is asked for, else at the end. */
+struct plan_printing {
+    struct space *space;
+    struct describer *describer;
+    struct match_display progress;
+    bool is_json, is_eager;
+    bool has_head; /* it is printed */
+    struct buffer text;
+    struct buffer lines; /* of jobs, until the head is there */
+    int64_t shown, most;
+};
+
+static int print_text(struct plan_printing *p, struct error *e)
+{
+    match_display_clear(&p->progress);
+    int rc = p->is_json ? output_write(buffer_text(&p->text), p->text.length, e) : output_people(&p->text, e);
+    buffer_clear(&p->text);
+    return rc;
+}
+
+static int list_job(void *context, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
+                    struct error *e)
+{
+    struct plan_printing *p = context;
+    struct buffer words = BUFFER_INIT, *lines = p->has_head ? &p->text : &p->lines;
+    char hex[HASH_HEX_BYTES];
+    int rc = describe_match(p->describer, m, &words, e);
+    text_add_styled(lines, text_state_style(mark_names[mark]), mark_signs[mark]);
+    buffer_printf(lines, " %.16s  ", hash_hex(&m->key, hex));
+    text_add_line(lines, buffer_text(&words));
+    match_add_prediction(m, lines);
+    if (witness)
+        buffer_printf(lines, "  needs no less than %.16s, which ran out of memory", hash_hex(witness, hex));
+    buffer_add_char(lines, '\n');
+    buffer_free(&words);
+    p->shown++;
+    return rc == 0 && p->has_head ? print_text(p, e) : rc;
+}
+
+static void add_rules(const struct space *space, const struct plan *plan, struct buffer *out)
+{
+    for (size_t i = 0; i < space->rule_count; i++) {
+        const struct space_rule *rule = &space->rules[i];
+        int64_t n = plan->match.rules[i].excluded;
+        if (n == 0)
+            continue;
+        const char *why = rule->reason[0] ? rule->reason : rule->require;
+        buffer_printf(out, "  %s %" PRId64 " by %s: ", rule->warning ? "warned" : "excluded", n, rule->name);
+        text_add_line(out, why);
+        buffer_add_char(out, '\n');
+    }
+}
+
+static void add_mark_count(int mark, int64_t jobs, struct buffer *out)
+{
+    buffer_add_char(out, ' ');
+    text_add_styled(out, jobs > 0 ? text_state_style(mark_names[mark]) : STYLE_PLAIN, mark_signs[mark]);
+    buffer_printf(out, " %" PRId64 " %s ", jobs, mark_names[mark]);
+}
+
+static void add_marks(const struct plan *plan, struct buffer *out)
+{
+    buffer_printf(out, "%" PRId64 " jobs:", plan->jobs);
+    for (int i = 1; i < PLAN_MARK_COUNT; i++)
+        if (i != PLAN_PRUNED || plan->marks[i] > 0)
+            add_mark_count(i, plan->marks[i], out);
+    buffer_printf(out, " - %" PRId64 " no longer in the file\n", plan->gone);
+}
+
+static void add_reason(const struct plan_reason *r, struct buffer *out)
+{
+    buffer_printf(out, "  %s %" PRId64 " %s: ", r->mark ? mark_signs[r->mark] : "-", r->jobs,
+                  r->mark ? mark_names[r->mark] : "gone");
+    text_add_line(out, r->why);
+    buffer_add_char(out, '\n');
+}
+
+static void add_reasons(const struct plan *plan, bool all, struct buffer *out)
+{
+    size_t shown = 0, hidden = 0;
+    for (size_t i = 0; i < plan->reason_count; i++) {
+        if (i == 0 || plan->reasons[i].mark != plan->reasons[i - 1].mark)
+            shown = 0;
+        if (shown++ < REASONS_SHOWN || all)
+            add_reason(&plan->reasons[i], out);
+        else
+            hidden++;
+    }
+    if (hidden > 0)
+        buffer_printf(out, "  … and %zu more reasons; --all shows them\n", hidden);
+}
+
+static void add_predicted_cost(const struct space *space, const struct plan *plan, struct buffer *out)
+{
+    if (space->prediction.note[0])
+        buffer_printf(out, "%s\n", space->prediction.note);
+    if (!space->prediction.asked)
+        return;
+    int64_t due = plan->marks[PLAN_NEW] + plan->marks[PLAN_RETRY];
+    if (plan->predicted_length > 0)
+        buffer_printf(out, "predicted: %.3g device-hours for %" PRId64 " of %" PRId64 " jobs\n", plan->device_hours,
+                      plan->predicted_length, due);
+    else if (plan->predicted_time > 0)
+        buffer_printf(out,
+                      "predicted: %.3g device-seconds for one step of each of %" PRId64 " of %" PRId64
+                      " jobs; a key `steps` tells how many there are\n",
+                      plan->step_device_seconds, plan->predicted_time, due);
+    if (plan->risks[OOM_RISK] + plan->risks[OOM_CERTAIN] > 0)
+        buffer_printf(out,
+                      "predicted: %" PRId64 " jobs may not fit, %" PRId64 " do not fit; %" PRId64
+                      " of them run as an audit of pruning\n",
+                      plan->risks[OOM_RISK], plan->risks[OOM_CERTAIN], plan->audits);
+    if (plan->predicted_memory < due)
+        buffer_printf(out,
+                      "no memory is predicted for %" PRId64 " jobs: their keys contradict each other, or lack "
+                      "something (see meshsweep predict)\n",
+                      due - plan->predicted_memory);
+}
+
+static void add_head(const struct space *space, const struct plan *plan, struct buffer *out)
+{
+    text_add_line(out, space->sweep->name);
+    buffer_printf(out, ": %" PRId64 " combinations, %" PRId64 " matched, %" PRId64 " duplicates\n",
+                  plan->match.combinations, plan->match.matched, plan->duplicates);
+    add_rules(space, plan, out);
+}
+
+static void add_end(const struct plan_printing *p, const struct plan *plan, struct buffer *out)
+{
+    const struct space *space = p->space;
+    if (plan->jobs > p->shown)
+        buffer_printf(out, "… and %" PRId64 " more; --all shows them\n", plan->jobs - p->shown);
+    add_marks(plan, out);
+    add_reasons(plan, p->most == INT64_MAX, out);
+    if (isnan(plan->device_hours_max))
+        buffer_add_text(out, "no bound on the time: some job has no time limit\n");
+    else
+        buffer_printf(out,
+                      plan->device_hours_max < 1 ? "at most %.3g device-hours, if every job runs into its time limit\n"
+                                                 : "at most %.1f device-hours, if every job runs into its time limit\n",
+                      plan->device_hours_max);
+    add_predicted_cost(space, plan, out);
+    if (space->command_count == 0)
+        buffer_add_text(out, "the file has no [job] command: `run` needs one, there or with --command\n");
+}
+
+static void add_predicted_json(const struct space *space, const struct plan *plan, cJSON *o)
+{
+    if (!space->prediction.asked && !space->prediction.note[0])
+        return;
+    cJSON *p = cJSON_AddObjectToObject(o, "predicted");
+    cJSON_AddNumberToObject(p, "memory", (double)plan->predicted_memory);
+    cJSON_AddNumberToObject(p, "time", (double)plan->predicted_time);
+    cJSON_AddNumberToObject(p, "device_hours", plan->device_hours);
+    cJSON_AddNumberToObject(p, "step_device_seconds", plan->step_device_seconds);
+    cJSON_AddNumberToObject(p, "may_not_fit", (double)plan->risks[OOM_RISK]);
+    cJSON_AddNumberToObject(p, "does_not_fit", (double)plan->risks[OOM_CERTAIN]);
+    cJSON_AddNumberToObject(p, "audits", (double)plan->audits);
+    cJSON_AddStringToObject(p, "note", space->prediction.note);
+}
+
+static void add_reasons_json(const struct plan *plan, cJSON *o)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, "reasons");
+    for (size_t i = 0; i < plan->reason_count; i++) {
+        const struct plan_reason *r = &plan->reasons[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "mark", r->mark ? mark_names[r->mark] : "gone");
+        cJSON_AddStringToObject(item, "why", r->why);
+        cJSON_AddNumberToObject(item, "jobs", (double)r->jobs);
+        cJSON_AddItemToArray(list, item);
+    }
+}
+
+static cJSON *head_as_json(const struct space *space, const struct plan *plan)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "sweep", space->sweep->name);
+    cJSON_AddNumberToObject(o, "combinations", (double)plan->match.combinations);
+    cJSON_AddNumberToObject(o, "matched", (double)plan->match.matched);
+    cJSON_AddNumberToObject(o, "jobs", (double)plan->jobs);
+    cJSON_AddNumberToObject(o, "duplicates", (double)plan->duplicates);
+    cJSON *excluded = cJSON_AddObjectToObject(o, "excluded"), *warned = cJSON_AddObjectToObject(o, "warned");
+    for (size_t i = 0; i < space->rule_count; i++)
+        cJSON_AddNumberToObject(space->rules[i].warning ? warned : excluded, space->rules[i].name,
+                                (double)plan->match.rules[i].excluded);
+    return o;
+}
+
+static cJSON *end_as_json(const struct space *space, const struct plan *plan)
+{
+    cJSON *o = cJSON_CreateObject();
+    for (int i = 1; i < PLAN_MARK_COUNT; i++)
+        cJSON_AddNumberToObject(o, mark_names[i], (double)plan->marks[i]);
+    cJSON_AddNumberToObject(o, "gone", (double)plan->gone);
+    add_reasons_json(plan, o);
+    if (isnan(plan->device_hours_max))
+        cJSON_AddNullToObject(o, "device_hours_max");
+    else
+        cJSON_AddNumberToObject(o, "device_hours_max", plan->device_hours_max);
+    add_predicted_json(space, plan, o);
+    return o;
+}
+
+/* One object in two pieces: the first without its end, the second without its beginning. */
+static void add_json_piece(cJSON *piece, bool is_first, struct buffer *out)
+{
+    static const char end[] = "\n}", begin[] = "{";
+    char *text = cJSON_Print(piece);
+    size_t length = strlen(text);
+    if (is_first)
+        buffer_add(out, text, length - (sizeof end - 1));
+    else
+        buffer_printf(out, ",%s\n", text + (sizeof begin - 1));
+    cJSON_free(text);
+    cJSON_Delete(piece);
+}
+
+static int print_head(struct plan_printing *p, const struct plan *plan, struct error *e)
+{
+    if (p->is_json)
+        add_json_piece(head_as_json(p->space, plan), true, &p->text);
+    else
+        add_head(p->space, plan, &p->text);
+    p->has_head = true;
+    return print_text(p, e);
+}
+
+static int print_early(void *context, const struct plan *known, bool is_counted, struct error *e)
+{
+    struct plan_printing *p = context;
+    if (!p->is_eager || !is_counted)
+        return 0;
+    return print_head(p, known, e) < 0 ? -1 : output_flush_all(e);
+}
+
+static int print_plan(struct plan_printing *p, const struct plan *plan, struct error *e)
+{
+    if (!p->has_head && print_head(p, plan, e) < 0)
+        return -1;
+    if (p->is_json) {
+        add_json_piece(end_as_json(p->space, plan), false, &p->text);
+    } else {
+        buffer_add(&p->text, p->lines.data, p->lines.length);
+        add_end(p, plan, &p->text);
+    }
+    return print_text(p, e);
+}
+
+static void show_progress(void *context, int64_t matches, int64_t of)
+{
+    struct plan_printing *p = context;
+    match_display_matches(&p->progress, matches, of);
+}
+
+static int make_plan(struct session *s, const struct run_options *o, struct db *db, struct error *e)
+{
+    struct plan plan;
+    struct plan_printing printing = {.space = s->space,
+                                     .is_json = o->json,
+                                     .is_eager = o->json || o->all,
+                                     .progress = {.is_live = output_has_cursor(stderr)},
+                                     .most = o->all     ? INT64_MAX
+                                             : o->limit ? o->limit
+                                                        : JOBS_SHOWN};
+    const struct retry_policy policy = session_policy(s);
+    const struct plan_request request = {.space = s->space,
+                                         .db = db,
+                                         .only = s->only.sql ? &s->only : NULL,
+                                         .policy = &policy,
+                                         .forced = s->forced,
+                                         .runner_alive = writer_lock_is_held(o->db),
+                                         .each = o->json ? NULL : list_job,
+                                         .each_most = printing.most,
+                                         .counted = print_early,
+                                         .looked_at = show_progress,
+                                         .context = &printing};
+    int rc = o->json ? 0 : describer_create(s->space, &printing.describer, e);
+    match_display_begin(&printing.progress, s->space);
+    if (rc == 0)
+        rc = plan_make(&request, &plan, e);
+    match_display_end(&printing.progress);
+    int status = STATUS_OK;
+    if (rc == 0) {
+        rc = print_plan(&printing, &plan, e);
+        status = plan.jobs == 0 ? STATUS_NOTHING : STATUS_OK;
+        plan_free(&plan);
+    }
+    describer_free(printing.describer);
+    buffer_free(&printing.text);
+    buffer_free(&printing.lines);
+    return rc < 0 ? -1 : status;
+}
+
+static int plan(const struct arguments *a, struct error *e)
+{
+    const struct run_options *o = a->options;
+    struct session s;
+    struct db *db = NULL;
+    struct search_setup search = {0};
+    int status = session_open(&s, o, a, e);
+    if (status == 0)
+        status = search_setup_read(o, s.sweep, &search, e);
+    if (status == 0)
+        status = search_setup_check(&search, s.space, s.only.sql ? &s.only : NULL, e);
+    if (status == 0 && store_exists(o->db))
+        status = store_open_read_only(o->db, &db, e);
+    if (status == 0 && db)
+        status = model_info_use_known(&s, db, e);
+    if (status == 0 && db)
+        status = learning_load(s.space, db, e);
+    if (status == 0)
+        status = make_plan(&s, o, db, e);
+    db_close(db);
+    session_close(&s);
+    return status;
+}
+
+const struct command plan_command = {
+    .name = "plan",
+    .summary = "Show what run would start, skip and exclude; touch nothing",
+    .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
+    .example = "meshsweep plan -c sweep.toml",
+    .options = plan_option_table,
+    .options_bytes = sizeof(struct run_options),
+    .takes_program = true,
+    .run = plan,
+};

@@ -1,0 +1,564 @@
+#include "commands/prediction_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "predict/baseline.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/quantile.h"
+
+#define SHARES 6
+static const double shares[SHARES] = {0.7, 0.8, 0.9, 1.0, 1.1, 1.2};
+
+/* Mean of ln(predicted / measured) over the combinations with one value of a key. */
+struct residual {
+    char *word; /* "tp=2" */
+    double bytes, seconds;
+    int64_t byte_count, second_count;
+};
+
+struct points {
+    double *sizes, *bytes;
+    size_t count;
+};
+
+struct frontier {
+    char *rest;                      /* the combination without the key */
+    double largest_ok, smallest_oom; /* NaN: none */
+    double usable, bytes_at_largest;
+    struct points predicted, measured; /* memory by size */
+};
+
+/* A kind of plan that was listed. */
+struct listed_kind {
+    char *framework;
+    feature_set features;
+    bool by_evidence[PREDICTED_QUANTITIES];
+};
+
+struct prediction_report {
+    struct report_request request;
+    struct listed_kind *kinds;
+    size_t kind_count;
+    struct buffer lines;
+    int64_t seen, shown, without;
+    struct residual *residuals;
+    size_t residual_count;
+    struct frontier *frontiers;
+    size_t frontier_count;
+    int64_t ok, oom, lost[SHARES], avoided[SHARES]; /* of jobs with an outcome and a prediction before */
+    int64_t audits_ok, audits_oom;
+};
+
+struct prediction_report *prediction_report_create(const struct report_request *request)
+{
+    struct prediction_report *r = xcalloc(1, sizeof *r);
+    r->request = *request;
+    return r;
+}
+
+void prediction_report_free(struct prediction_report *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->residual_count; i++)
+        free(r->residuals[i].word);
+    for (size_t i = 0; i < r->frontier_count; i++) {
+        free(r->frontiers[i].rest);
+        free(r->frontiers[i].predicted.sizes);
+        free(r->frontiers[i].predicted.bytes);
+        free(r->frontiers[i].measured.sizes);
+        free(r->frontiers[i].measured.bytes);
+    }
+    for (size_t i = 0; i < r->kind_count; i++)
+        free(r->kinds[i].framework);
+    free(r->kinds);
+    free(r->residuals);
+    free(r->frontiers);
+    buffer_free(&r->lines);
+    free(r);
+}
+
+static double residual_percent(double predicted, double measured)
+{
+    return 100 * (predicted / measured - 1);
+}
+
+/* --- the list --- */
+
+static void add_bytes(struct buffer *b, double bytes)
+{
+    char text[32];
+    buffer_add_text(b, format_size_bytes((int64_t)bytes, text, sizeof text));
+}
+
+/* No normal distribution is known to its far ends. */
+static void add_probability(struct buffer *b, const char *verdict, double percent)
+{
+    bool is_low = percent<0.1, is_high = percent> 99.9;
+    buffer_printf(b, ", %s, out of memory with %s%.*f %%", verdict,
+                  is_low    ? "less than "
+                  : is_high ? "more than "
+                            : "",
+                  percent < 10 || is_high ? 1 : 0,
+                  is_low    ? 0.1
+                  : is_high ? 99.9
+                            : percent);
+}
+
+static void list_memory(struct buffer *b, const struct predicted_row *row, const char *words)
+{
+    const struct prediction *p = row->prediction;
+    const char *of = row->predicted_memory_of;
+    buffer_add_text(b, "    memory ");
+    add_bytes(b, p->memory.most.bytes);
+    buffer_printf(b, "%s%s (", of[0] ? " " : "", of);
+    add_bytes(b, p->memory.low_bytes);
+    buffer_add_text(b, " to ");
+    add_bytes(b, p->memory.high_bytes);
+    buffer_printf(b, "%s)", p->by_line ? ", by the line through runs" : p->memory_calibrated ? "" : ", uncalibrated");
+    if (p->has_probability)
+        add_probability(b, oom_verdict_names[p->verdict], 100 * p->oom_probability);
+    if (!isnan(row->measured_bytes)) {
+        buffer_add_text(b, "; measured ");
+        add_bytes(b, row->measured_bytes);
+        buffer_printf(b, "%s%s (%+.1f %%)", words[0] ? " " : "", words,
+                      residual_percent(p->memory.most.bytes, row->measured_bytes));
+    }
+    buffer_add_char(b, '\n');
+}
+
+static void list_time(struct buffer *b, const struct predicted_row *row)
+{
+    const struct prediction *p = row->prediction;
+    buffer_printf(b, "    step %.3g s (%.3g to %.3g%s%s), MFU %.1f %%", p->seconds, p->low_s, p->high_s,
+                  p->time_calibrated ? "" : ", uncalibrated", p->by_baseline ? ", by a constant MFU" : "",
+                  100 * p->peak_seconds / p->seconds);
+    if (!isnan(row->measured_s))
+        buffer_printf(b, "; measured %.3g s (%+.1f %%), MFU %.1f %%", row->measured_s,
+                      residual_percent(p->seconds, row->measured_s),
+                      100 * p->flops / (row->measured_s * p->peak_flops));
+    buffer_add_char(b, '\n');
+}
+
+static void note_kind(struct prediction_report *r, const struct prediction *p)
+{
+    size_t i = 0;
+    while (i < r->kind_count &&
+           (strcmp(r->kinds[i].framework, p->where.framework) != 0 || r->kinds[i].features != p->features))
+        i++;
+    if (i == r->kind_count) {
+        r->kinds = array_grow(r->kinds, r->kind_count, sizeof *r->kinds);
+        r->kinds[r->kind_count++] =
+            (struct listed_kind){.framework = xstrdup(p->where.framework), .features = p->features};
+    }
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+        r->kinds[i].by_evidence[q] |= p->by_evidence[q];
+}
+
+/* Of all listed kinds of a framework; false: none has its interval from comparisons. */
+static bool find_features(const struct prediction_report *r, const char *framework, enum predicted_quantity q,
+                          feature_set *out)
+{
+    bool any = false;
+    *out = 0;
+    for (size_t i = 0; i < r->kind_count; i++)
+        if (strcmp(r->kinds[i].framework, framework) == 0 && r->kinds[i].by_evidence[q]) {
+            any = true;
+            *out |= r->kinds[i].features;
+        }
+    return any;
+}
+
+static bool is_first_of_framework(const struct prediction_report *r, size_t kind)
+{
+    for (size_t i = 0; i < kind; i++)
+        if (strcmp(r->kinds[i].framework, r->kinds[kind].framework) == 0)
+            return false;
+    return true;
+}
+
+/* Once for each quantity and framework, with what is unusual about any of its plans. */
+static void add_evidence(const struct prediction_report *r, struct buffer *out)
+{
+    static const char *const words[PREDICTED_QUANTITIES] = {"memory", "time"};
+    feature_set features;
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+        for (size_t i = 0; i < r->kind_count; i++) {
+            if (!is_first_of_framework(r, i) ||
+                !find_features(r, r->kinds[i].framework, (enum predicted_quantity)q, &features))
+                continue;
+            buffer_printf(out, "\nintervals of %s are as wide as predictions were off in comparisons:\n", words[q]);
+            evidence_describe(r->kinds[i].framework, (enum predicted_quantity)q, features, out);
+        }
+}
+
+static void list(struct prediction_report *r, const struct predicted_row *row)
+{
+    if (r->shown >= r->request.most)
+        return;
+    r->shown++;
+    buffer_printf(&r->lines, "%s%s%s%s%s\n", row->words, row->state[0] ? "  " : "", row->state,
+                  row->failure[0] ? "/" : "", row->failure);
+    if (!row->prediction) {
+        buffer_printf(&r->lines, "    no prediction: %s\n", row->why);
+        return;
+    }
+    note_kind(r, row->prediction);
+    if (row->prediction->has_memory)
+        list_memory(&r->lines, row, r->request.memory_words);
+    if (row->prediction->has_time)
+        list_time(&r->lines, row);
+}
+
+static struct residual *find_residual(struct prediction_report *r, const char *word)
+{
+    for (size_t i = 0; i < r->residual_count; i++)
+        if (strcmp(r->residuals[i].word, word) == 0)
+            return &r->residuals[i];
+    r->residuals = array_grow(r->residuals, r->residual_count, sizeof *r->residuals);
+    r->residuals[r->residual_count] = (struct residual){.word = xstrdup(word)};
+    return &r->residuals[r->residual_count++];
+}
+
+static void note_residuals(struct prediction_report *r, const struct predicted_row *row)
+{
+    const struct prediction *p = row->prediction;
+    char *words = xstrdup(row->words), *rest = NULL;
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        struct residual *residual = find_residual(r, word);
+        if (p->has_memory && !isnan(row->measured_bytes)) {
+            residual->bytes += log(p->memory.most.bytes / row->measured_bytes);
+            residual->byte_count++;
+        }
+        if (p->has_time && !isnan(row->measured_s)) {
+            residual->seconds += log(p->seconds / row->measured_s);
+            residual->second_count++;
+        }
+    }
+    free(words);
+}
+
+static int compare_residuals(const void *a, const void *b)
+{
+    return strcmp(((const struct residual *)a)->word, ((const struct residual *)b)->word);
+}
+
+static void add_residuals(struct prediction_report *r, struct buffer *out)
+{
+    bool first = true;
+    if (r->residual_count > 0)
+        qsort(r->residuals, r->residual_count, sizeof *r->residuals, compare_residuals);
+    for (size_t i = 0; i < r->residual_count; i++) {
+        const struct residual *x = &r->residuals[i];
+        if (x->byte_count + x->second_count == 0)
+            continue;
+        if (first)
+            buffer_add_text(out, "\npredicted over measured, by axis\n");
+        first = false;
+        buffer_printf(out, "  %-28s", x->word);
+        if (x->byte_count)
+            buffer_printf(out, "  memory %+6.1f %% of %" PRId64, 100 * expm1(x->bytes / (double)x->byte_count),
+                          x->byte_count);
+        if (x->second_count)
+            buffer_printf(out, "  step %+6.1f %% of %" PRId64, 100 * expm1(x->seconds / (double)x->second_count),
+                          x->second_count);
+        buffer_add_char(out, '\n');
+    }
+}
+
+static int add_calibrations(struct db *db, struct buffer *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT framework, device, cluster, quantity, measured, censored, broken, prior, sigma, baseline,"
+                   " model_error, baseline_error FROM calibration ORDER BY 1, 2, 3, 4",
+                   &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        buffer_printf(out,
+                      "%s of %s on %s%s%s: %s, from %" PRId64 " measured, %" PRId64 " out of memory, %" PRId64
+                      " broken runs left out; off by %.1f %%\n",
+                      stmt_text(s, 3), stmt_text(s, 0), stmt_text(s, 1)[0] ? stmt_text(s, 1) : "its device",
+                      stmt_text(s, 2)[0] ? " of " : "", stmt_text(s, 2), stmt_int(s, 7) ? "prior" : "calibrated",
+                      stmt_int(s, 4), stmt_int(s, 5), stmt_int(s, 6), 100 * stmt_double(s, 8));
+        if (!stmt_is_null(s, 9))
+            buffer_printf(out,
+                          "  a constant MFU does better over the last runs (off by %.1f %%, the model by %.1f %%):"
+                          " it is used\n",
+                          100 * stmt_double(s, 11), 100 * stmt_double(s, 10));
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* --- accuracy --- */
+
+static void note_outcome(struct prediction_report *r, const struct predicted_row *row)
+{
+    /* What a witness pruned is known to run out of memory. */
+    bool ok = strcmp(row->state, "ok") == 0,
+         oom = strcmp(row->failure, "oom") == 0 || strcmp(row->state, "pruned") == 0;
+    double usable = row->prediction->usable_bytes;
+    if ((!ok && !oom) || isnan(row->before_bytes) || !(usable > 0))
+        return;
+    r->ok += ok;
+    r->oom += oom;
+    r->audits_ok += row->is_audit && ok;
+    r->audits_oom += row->is_audit && oom;
+    for (int i = 0; i < SHARES; i++) {
+        r->avoided[i] += oom && row->before_bytes > shares[i] * usable;
+        r->lost[i] += ok && row->before_bytes > shares[i] * usable;
+    }
+}
+
+static int add_quantity(struct db *db, const char *quantity, struct buffer *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    double *errors = NULL, *ratios = NULL, sum = 0;
+    size_t n = 0;
+    if (db_prepare(db, "SELECT predicted / measured FROM observation WHERE quantity = ? AND kind = 'measured'", &s, e) <
+        0)
+        return -1;
+    stmt_bind_text(s, 1, quantity);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        double ratio = stmt_double(s, 0);
+        errors = array_grow(errors, n, sizeof *errors);
+        ratios = array_grow(ratios, n, sizeof *ratios);
+        errors[n] = fabs(ratio - 1);
+        ratios[n] = fmax(ratio, 1 / ratio);
+        sum += errors[n++];
+    }
+    stmt_free(s);
+    if (n > 0) {
+        sort_doubles(errors, n);
+        sort_doubles(ratios, n);
+        buffer_printf(out,
+                      "%-6s  %zu runs, each predicted before it ran: MAPE %.1f %%, median %.1f %%, p95 ratio %.2f\n",
+                      quantity, n, 100 * sum / (double)n, 100 * quantile(errors, n, 0.5), quantile(ratios, n, 0.95));
+    } else
+        buffer_printf(out, "%-6s  nothing measured yet\n", quantity);
+    free(errors);
+    free(ratios);
+    return rc;
+}
+
+/* Wilson's interval, 95 %. */
+static void add_audit(const struct prediction_report *r, struct buffer *out)
+{
+    double n = (double)(r->audits_ok + r->audits_oom), z = 1.959964;
+    if (n == 0) {
+        buffer_add_text(out, "audit of pruning: nothing run yet\n");
+        return;
+    }
+    double share = (double)r->audits_ok / n, middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+    double half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+    buffer_printf(out, "audit of pruning: %" PRId64 " of %.0f would have run: wrong in %.0f %% (%.0f to %.0f %%)\n",
+                  r->audits_ok, n, 100 * share, 100 * fmax(0, middle - half), 100 * fmin(1, middle + half));
+}
+
+static int add_accuracy(const struct prediction_report *r, struct db *db, struct buffer *out, struct error *e)
+{
+    if (!db)
+        return error_set(e, ERROR_NOTHING, "there is no database, so nothing was measured");
+    if (add_quantity(db, "memory", out, e) < 0 || add_quantity(db, "time", out, e) < 0)
+        return -1;
+    buffer_printf(out,
+                  "out of memory, as predicted before the sweep: %" PRId64 " failed, %" PRId64 " ran\n"
+                  "  skipped above   failures avoided   good ones lost\n",
+                  r->oom, r->ok);
+    for (int i = 0; i < SHARES; i++)
+        buffer_printf(out, "  %10.0f %%   %9" PRId64 " (%3.0f %%)   %7" PRId64 " (%3.0f %%)\n", 100 * shares[i],
+                      r->avoided[i], r->oom ? 100 * (double)r->avoided[i] / (double)r->oom : 0, r->lost[i],
+                      r->ok ? 100 * (double)r->lost[i] / (double)r->ok : 0);
+    add_audit(r, out);
+    return 0;
+}
+
+/* --- the frontier --- */
+
+/* Splits "a=1 key=4 b=2" into the rest and the value; false when the key is not among what differs. */
+static bool split_words(const char *words, const char *key, struct buffer *rest, double *value)
+{
+    bool found = false;
+    char *copy = xstrdup(words), *left = NULL;
+    size_t length = strlen(key);
+    for (char *word = strtok_r(copy, " ", &left); word; word = strtok_r(NULL, " ", &left)) {
+        if (strncmp(word, key, length) == 0 && word[length] == '=' && parse_double(word + length + 1, value))
+            found = true;
+        else
+            buffer_printf(rest, "%s%s", rest->length ? " " : "", word);
+    }
+    free(copy);
+    return found;
+}
+
+static struct frontier *find_frontier(struct prediction_report *r, const char *rest)
+{
+    for (size_t i = 0; i < r->frontier_count; i++)
+        if (strcmp(r->frontiers[i].rest, rest) == 0)
+            return &r->frontiers[i];
+    r->frontiers = array_grow(r->frontiers, r->frontier_count, sizeof *r->frontiers);
+    r->frontiers[r->frontier_count] = (struct frontier){.rest = xstrdup(rest), .largest_ok = NAN, .smallest_oom = NAN};
+    return &r->frontiers[r->frontier_count++];
+}
+
+static void add_point(struct points *p, double size, double bytes)
+{
+    p->sizes = array_grow(p->sizes, p->count, sizeof *p->sizes);
+    p->bytes = array_grow(p->bytes, p->count, sizeof *p->bytes);
+    p->sizes[p->count] = size;
+    p->bytes[p->count++] = bytes;
+}
+
+static void note_frontier(struct prediction_report *r, const struct predicted_row *row)
+{
+    struct buffer rest = BUFFER_INIT;
+    double value;
+    if (!split_words(row->words, r->request.frontier_key, &rest, &value)) {
+        buffer_free(&rest);
+        return;
+    }
+    struct frontier *f = find_frontier(r, buffer_text(&rest));
+    buffer_free(&rest);
+    if (strcmp(row->state, "ok") == 0 && !(f->largest_ok >= value)) {
+        f->largest_ok = value;
+        f->bytes_at_largest = row->measured_bytes;
+    }
+    if (strcmp(row->state, "ok") == 0 && row->measured_bytes > 0)
+        add_point(&f->measured, value, row->measured_bytes);
+    if (strcmp(row->failure, "oom") == 0 && !(f->smallest_oom <= value))
+        f->smallest_oom = value;
+    if (!row->prediction || !row->prediction->has_memory)
+        return;
+    f->usable = row->prediction->usable_bytes;
+    add_point(&f->predicted, value, row->prediction->memory.most.bytes);
+}
+
+static void add_size(struct buffer *out, double value)
+{
+    if (isnan(value))
+        buffer_printf(out, "  %9s", "-");
+    else
+        buffer_printf(out, "  %9g", value);
+}
+
+/* a + b · size through what was measured, where that is two points or more, else through what is predicted. */
+static bool find_line(const struct frontier *f, struct memory_line *line)
+{
+    const struct points *p = f->measured.count >= 2 ? &f->measured : &f->predicted;
+    struct error ignored;
+    return memory_line_fit(p->sizes, p->bytes, p->count, line, &ignored) == 0;
+}
+
+static int add_frontier(const struct prediction_report *r, struct buffer *out, struct error *e)
+{
+    if (r->frontier_count == 0)
+        return error_set(e, ERROR_NOTHING, "no two combinations differ in a number `%s`", r->request.frontier_key);
+    buffer_printf(out, "%s:  largest ok  smallest oom  predicted limit  headroom at largest\n",
+                  r->request.frontier_key);
+    for (size_t i = 0; i < r->frontier_count; i++) {
+        const struct frontier *f = &r->frontiers[i];
+        struct memory_line line;
+        bool has_line = f->usable > 0 && find_line(f, &line);
+        add_size(out, f->largest_ok);
+        add_size(out, f->smallest_oom);
+        add_size(out, has_line ? memory_line_largest(&line, f->usable) : NAN);
+        if (f->usable > 0 && f->bytes_at_largest > 0)
+            buffer_printf(out, "  %5.1f %%", 100 * (1 - f->bytes_at_largest / f->usable));
+        else
+            buffer_add_text(out, "        -");
+        buffer_printf(out, "  %s\n", f->rest);
+    }
+    return 0;
+}
+
+/* --- the whole --- */
+
+void prediction_report_add(struct prediction_report *r, const struct predicted_row *row)
+{
+    r->seen++;
+    r->without += !row->prediction;
+    if (r->request.kind == REPORT_LIST)
+        list(r, row);
+    if (r->request.kind == REPORT_FRONTIER)
+        note_frontier(r, row);
+    if (!row->prediction)
+        return;
+    if (r->request.kind == REPORT_LIST)
+        note_residuals(r, row);
+    note_outcome(r, row);
+}
+
+int prediction_report_end(struct prediction_report *r, struct db *db, struct buffer *out, struct error *e)
+{
+    if (r->request.kind == REPORT_ACCURACY)
+        return add_accuracy(r, db, out, e);
+    if (r->request.kind == REPORT_FRONTIER)
+        return add_frontier(r, out, e);
+    buffer_add(out, r->lines.data, r->lines.length);
+    if (r->seen > r->shown)
+        buffer_printf(out, "… and %" PRId64 " more; --all shows them\n", r->seen - r->shown);
+    add_evidence(r, out);
+    add_residuals(r, out);
+    if (!db)
+        return 0;
+    buffer_add_char(out, '\n');
+    return add_calibrations(db, out, e);
+}
+
+static void add_weights(struct buffer *out, const char *json, const char *const *names, int count)
+{
+    cJSON *list = cJSON_Parse(json);
+    int i = 0;
+    for (const cJSON *n = list ? list->child : NULL; n && i < count; n = n->next, i++) {
+        buffer_printf(out, "%s = ", names[i]);
+        buffer_add_double(out, n->valuedouble);
+        buffer_add_char(out, '\n');
+    }
+    cJSON_Delete(list);
+}
+
+int prediction_report_profile(struct db *db, struct buffer *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *before = xstrdup("");
+    if (db_prepare(db,
+                   "SELECT framework, device, cluster, quantity, weights, sigma, measured FROM calibration WHERE NOT "
+                   "prior"
+                   " ORDER BY 1, 2, 3, 4",
+                   &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        struct buffer words = BUFFER_INIT;
+        static const char *const keys[] = {"framework", "device", "cluster"};
+        for (int i = 0; i < 3; i++)
+            if (stmt_text(s, i)[0])
+                buffer_printf(&words, "%s = \"%s\"\n", keys[i], stmt_text(s, i));
+        char *place = buffer_take(&words);
+        bool is_memory = strcmp(stmt_text(s, 3), "memory") == 0;
+        if (strcmp(place, before) != 0)
+            buffer_printf(out, "%s[predict]\n%s", out->length ? "\n# A profile of its own:\n" : "", place);
+        buffer_printf(out, "\n# From %" PRId64 " measurements.\n[predict.%s]\nsigma = ", stmt_int(s, 6),
+                      stmt_text(s, 3));
+        buffer_add_double(out, stmt_double(s, 5));
+        buffer_add_char(out, '\n');
+        add_weights(out, stmt_text(s, 4), is_memory ? memory_term_names : time_term_names,
+                    is_memory ? (int)MEMORY_TERM_COUNT : (int)TIME_TERM_COUNT);
+        free(before);
+        before = place;
+    }
+    stmt_free(s);
+    free(before);
+    if (rc == 0 && out->length == 0)
+        return error_set(e, ERROR_NOTHING, "nothing is calibrated yet: it takes three measurements of one place");
+    return rc;
+}

@@ -1,0 +1,289 @@
+#include "commands/prediction_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/memory.h"
+
+enum field {
+    FIELD_NUMBER,
+    FIELD_JOB,
+    FIELD_KEY,
+    FIELD_STATE,
+    FIELD_FAILURE,
+    FIELD_MEMORY,
+    FIELD_MEMORY_LOW,
+    FIELD_MEMORY_HIGH,
+    FIELD_VERDICT,
+    FIELD_OOM,
+    FIELD_MEASURED_MEMORY,
+    FIELD_TIME,
+    FIELD_TIME_LOW,
+    FIELD_TIME_HIGH,
+    FIELD_MEASURED_TIME,
+    FIELD_MFU,
+    FIELD_WHY,
+    FIELD_DERIVED, /* from here on JSON, out of which columns are made */
+    FIELD_SECTION, /* and SECTION_COUNT of these */
+    FIELD_COUNT = FIELD_SECTION + SECTION_COUNT
+};
+
+static const struct {
+    const char *name, *unit;
+    bool is_brief;
+} fields[FIELD_DERIVED] = {
+    [FIELD_NUMBER] = {"number", NULL, false},
+    [FIELD_JOB] = {"job", NULL, false},
+    [FIELD_KEY] = {"key", NULL, false},
+    [FIELD_STATE] = {"state", NULL, true},
+    [FIELD_FAILURE] = {"failure", NULL, false},
+    [FIELD_MEMORY] = {"predicted_memory", "B", true},
+    [FIELD_MEMORY_LOW] = {"memory_low", "B", false},
+    [FIELD_MEMORY_HIGH] = {"memory_high", "B", false},
+    [FIELD_VERDICT] = {"verdict", NULL, true},
+    [FIELD_OOM] = {"oom_probability", NULL, false},
+    [FIELD_MEASURED_MEMORY] = {"measured_memory", "B", true},
+    [FIELD_TIME] = {"predicted_time", "s", true},
+    [FIELD_TIME_LOW] = {"time_low", "s", false},
+    [FIELD_TIME_HIGH] = {"time_high", "s", false},
+    [FIELD_MEASURED_TIME] = {"measured_time", "s", true},
+    [FIELD_MFU] = {"mfu", NULL, true},
+    [FIELD_WHY] = {"no_prediction", NULL, false},
+};
+
+struct prediction_table {
+    struct space *space; /* borrowed */
+    struct db *db;
+    struct stmt *insert, *json[SECTION_COUNT]; /* the latter of the space's database */
+    int64_t rows;
+};
+
+/* --- its columns --- */
+
+static bool is_field(const char *name)
+{
+    for (int i = 0; i < FIELD_DERIVED; i++)
+        if (strcasecmp(fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Bare where nothing else is called so. The caller's. */
+static char *title_of(const struct names *n, const struct key *key)
+{
+    size_t index;
+    bool is_bare = !is_field(key->name) && names_resolve(n, key->name, &index) == RESOLVED_KEY;
+    return is_bare ? xstrdup(key->name) : xasprintf("%s.%s", section_names[key->section], key->name);
+}
+
+static void add_member(struct buffer *sql, const char *json, const char *key, const char *title)
+{
+    expression_add_member(sql, json, key);
+    buffer_add_text(sql, " AS ");
+    expression_add_name(sql, title);
+    buffer_add_text(sql, ", ");
+}
+
+static void write_view(const struct space *space, struct buffer *sql)
+{
+    const struct names *n = &space->names;
+    buffer_add_text(sql, "CREATE VIEW results AS SELECT number, job, key, ");
+    for (size_t i = 0; i < n->key_count; i++) {
+        char *title = title_of(n, &n->keys[i]);
+        add_member(sql, section_names[n->keys[i].section], n->keys[i].name, title);
+        free(title);
+    }
+    for (size_t i = 0; i < n->derived_count; i++)
+        if (match_keeps_derived(space, i) && !is_field(n->derived[i].name))
+            add_member(sql, "derived", n->derived[i].name, n->derived[i].name);
+    for (int i = FIELD_STATE; i < FIELD_DERIVED; i++)
+        buffer_printf(sql, "%s%s", i > FIELD_STATE ? ", " : "", fields[i].name);
+    buffer_add_text(sql, " FROM prediction");
+}
+
+static int write_tables(struct prediction_table *t, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT, insert = BUFFER_INIT;
+    buffer_add_text(&sql, "CREATE TABLE metric_definition (name TEXT PRIMARY KEY, unit, counter, rank);"
+                          " CREATE TABLE prediction (");
+    buffer_add_text(&insert, "INSERT INTO prediction VALUES (?");
+    for (int i = 0; i < FIELD_DERIVED; i++)
+        buffer_printf(&sql, "%s, ", fields[i].name);
+    buffer_add_text(&sql, "derived");
+    for (int i = 0; i < SECTION_COUNT; i++)
+        buffer_printf(&sql, ", %s", section_names[i]);
+    for (int i = 1; i < FIELD_COUNT; i++)
+        buffer_add_text(&insert, ", ?");
+    buffer_add_text(&insert, ")");
+    buffer_add_text(&sql, "); ");
+    write_view(t->space, &sql);
+    int rc = db_exec(t->db, buffer_text(&sql), e);
+    if (rc == 0)
+        rc = db_prepare(t->db, buffer_text(&insert), &t->insert, e);
+    buffer_free(&sql);
+    buffer_free(&insert);
+    return rc;
+}
+
+static int prepare_sections(struct prediction_table *t, struct error *e)
+{
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < SECTION_COUNT; i++) {
+        if (!t->space->counts[i])
+            continue;
+        char *sql = xasprintf("SELECT \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
+        rc = db_prepare(t->space->db, sql, &t->json[i], e);
+        free(sql);
+    }
+    return rc;
+}
+
+int prediction_table_create(struct space *space, struct prediction_table **out, struct error *e)
+{
+    struct prediction_table *t = xcalloc(1, sizeof *t);
+    t->space = space;
+    if (db_open(NULL, DB_TEMPORARY, &t->db, e) < 0 || write_tables(t, e) < 0 || prepare_sections(t, e) < 0) {
+        prediction_table_free(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+void prediction_table_free(struct prediction_table *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        stmt_free(t->json[i]);
+    stmt_free(t->insert);
+    db_close(t->db);
+    free(t);
+}
+
+struct db *prediction_table_db(struct prediction_table *t)
+{
+    return t->db;
+}
+
+static void add_title(struct buffer *b, const char *title)
+{
+    buffer_printf(b, "%s%s", b->length ? "," : "", title);
+}
+
+char *prediction_table_brief(const struct prediction_table *t)
+{
+    const struct names *n = &t->space->names;
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < n->key_count; i++) {
+        char *title = title_of(n, &n->keys[i]);
+        if (specs_differ(t->space->specs[n->keys[i].section], i))
+            add_title(&b, title);
+        free(title);
+    }
+    for (int i = 0; i < FIELD_DERIVED; i++)
+        if (fields[i].is_brief)
+            add_title(&b, fields[i].name);
+    return buffer_take(&b);
+}
+
+/* --- its rows --- */
+
+static void bind_number(struct stmt *s, enum field field, double value)
+{
+    if (isnan(value))
+        stmt_bind_null(s, (int)field + 1);
+    else
+        stmt_bind_double(s, (int)field + 1, value);
+}
+
+static void bind_text(struct stmt *s, enum field field, const char *text)
+{
+    stmt_bind_text(s, (int)field + 1, text && *text ? text : NULL);
+}
+
+static void bind_prediction(struct stmt *s, const struct prediction *p)
+{
+    bool has_memory = p && p->has_memory, has_time = p && p->has_time;
+    bind_number(s, FIELD_MEMORY, has_memory ? p->memory.most.bytes : NAN);
+    bind_number(s, FIELD_MEMORY_LOW, has_memory ? p->memory.low_bytes : NAN);
+    bind_number(s, FIELD_MEMORY_HIGH, has_memory ? p->memory.high_bytes : NAN);
+    bind_text(s, FIELD_VERDICT, p && p->has_probability ? oom_verdict_names[p->verdict] : NULL);
+    bind_number(s, FIELD_OOM, p && p->has_probability ? p->oom_probability : NAN);
+    bind_number(s, FIELD_TIME, has_time ? p->seconds : NAN);
+    bind_number(s, FIELD_TIME_LOW, has_time ? p->low_s : NAN);
+    bind_number(s, FIELD_TIME_HIGH, has_time ? p->high_s : NAN);
+    bind_number(s, FIELD_MFU, has_time ? p->peak_seconds / p->seconds : NAN);
+}
+
+static int bind_sections(struct prediction_table *t, const struct match *m, struct error *e)
+{
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        struct stmt *json = t->json[i];
+        bind_text(t->insert, (enum field)(FIELD_SECTION + i), NULL);
+        if (!json)
+            continue;
+        stmt_bind_int(json, 1, m->spec[i]);
+        int rc = stmt_next(json, e);
+        if (rc > 0)
+            bind_text(t->insert, (enum field)(FIELD_SECTION + i), stmt_text(json, 0));
+        stmt_reset(json);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Units say whose memory it is: of what is predicted by the first combination that has a prediction. */
+static int define_units(struct prediction_table *t, const char *predicted_of, struct error *e)
+{
+    const char *measured_of = t->space->prediction.memory_words;
+    struct stmt *s = NULL;
+    int rc = db_prepare(t->db, "INSERT INTO metric_definition (name, unit) VALUES (?, ?)", &s, e);
+    for (int i = 0; rc == 0 && i < FIELD_DERIVED; i++) {
+        if (!fields[i].unit)
+            continue;
+        const char *words = strcmp(fields[i].unit, "B") != 0  ? ""
+                            : i == (int)FIELD_MEASURED_MEMORY ? measured_of
+                            : predicted_of                    ? predicted_of
+                                                              : measured_of;
+        char *unit = xasprintf("%s%s%s", fields[i].unit, *words ? " " : "", words);
+        stmt_bind_text(s, 1, fields[i].name);
+        stmt_bind_text(s, 2, unit);
+        rc = stmt_run(s, e);
+        free(unit);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int prediction_table_add(struct prediction_table *t, const struct match *m, const struct predicted_row *row,
+                         struct error *e)
+{
+    struct stmt *s = t->insert;
+    struct buffer derived = BUFFER_INIT;
+    char hex[HASH_HEX_BYTES];
+    if (t->rows == 0 && define_units(t, row->predicted_memory_of, e) < 0)
+        return -1;
+    stmt_bind_int(s, FIELD_NUMBER + 1, ++t->rows);
+    if (row->job)
+        stmt_bind_int(s, FIELD_JOB + 1, row->job);
+    else
+        stmt_bind_null(s, FIELD_JOB + 1);
+    bind_text(s, FIELD_KEY, hash_hex(&m->key, hex));
+    bind_text(s, FIELD_STATE, row->state[0] ? row->state : "new");
+    bind_text(s, FIELD_FAILURE, row->failure);
+    bind_prediction(s, row->prediction);
+    bind_number(s, FIELD_MEASURED_MEMORY, row->measured_bytes);
+    bind_number(s, FIELD_MEASURED_TIME, row->measured_s);
+    bind_text(s, FIELD_WHY, row->prediction ? NULL : row->why);
+    match_add_derived_json(t->space, m, &derived);
+    bind_text(s, FIELD_DERIVED, buffer_text(&derived));
+    int rc = bind_sections(t, m, e);
+    if (rc == 0)
+        rc = stmt_run(s, e);
+    buffer_free(&derived);
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* What `predict` tells of combinations as rows, which conditions, orders and columns may be asked of. */
+#ifndef MESHSWEEP_COMMANDS_PREDICTION_TABLE_H
+#define MESHSWEEP_COMMANDS_PREDICTION_TABLE_H
+
+#include "commands/prediction_report.h"
+#include "space/match.h"
+
+struct prediction_table;
+
+/* A private database whose view `results` has a row per combination that is added: its keys, declared derived keys,
+ * state and failure, what is predicted and what was measured. `space` is borrowed. */
+int prediction_table_create(struct space *space, struct prediction_table **out, struct error *e);
+void prediction_table_free(struct prediction_table *t);
+
+int prediction_table_add(struct prediction_table *t, const struct match *m, const struct predicted_row *row,
+                         struct error *e);
+
+/* For a result_query with `is_table`. */
+struct db *prediction_table_db(struct prediction_table *t);
+
+/* The columns for people, with commas between them: keys that differ, the state, and the predictions. The caller's. */
+char *prediction_table_brief(const struct prediction_table *t);
+
+#endif

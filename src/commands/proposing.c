@@ -1,0 +1,122 @@
+#include "commands/proposing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/model_info_job.h"
+#include "cli/output.h"
+#include "database/open.h"
+#include "learning/learning.h"
+#include "space/enumerate.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define JSON_MOST_BYTES (64 << 20)
+
+static int open_session(struct proposing *p, const struct run_options *o, const struct arguments *a, struct error *e)
+{
+    struct db *db = NULL;
+    int rc = store_exists(o->db) ? store_open_read_only(o->db, &db, e) : 0;
+    if (rc == 0)
+        rc = session_open_recorded(&p->session, o, a, db, e);
+    if (rc == 0 && db)
+        rc = model_info_use_known(&p->session, db, e);
+    db_close(db);
+    return rc;
+}
+
+/* Jobs of measured tables stand in the database; those of others are put there. */
+static int list_jobs(struct proposing *p, struct error *e)
+{
+    struct enumeration enumeration = {0};
+    char *path = NULL, *text = NULL;
+    if (!sweep_is_imported(p->session.sweep)) {
+        if (enumerate_into(p->session.space, p->db, NULL, NULL, &enumeration, e) < 0)
+            return -1;
+        p->place.sweep_id = enumeration.sweep_id;
+        return 0;
+    }
+    int rc = sweep_read_current(p->db, &p->place.sweep_id, &path, &text, e);
+    free(path);
+    free(text);
+    return rc;
+}
+
+static int open_store(struct proposing *p, const char *db, struct error *e)
+{
+    char *notice = NULL;
+    int rc = store_open(db, &p->db, &notice, e);
+    if (notice)
+        output_message("%s", notice);
+    free(notice);
+    return rc;
+}
+
+static int settle(struct proposing *p, struct error *e)
+{
+    if (db_begin(p->db, e) < 0)
+        return -1;
+    if (proposals_settle(&p->place, e) == 0)
+        return db_commit(p->db, e);
+    db_rollback(p->db);
+    return -1;
+}
+
+int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e)
+{
+    const struct run_options options = {.config = config, .db = db};
+    *p = (struct proposing){0};
+    if (open_session(p, &options, a, e) < 0 || open_store(p, db, e) < 0 ||
+        learning_load(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
+        measures_create(p->session.space, &p->measures, e) < 0 ||
+        measures_refresh(p->measures, p->db, p->place.sweep_id, false, e) < 0)
+        return -1;
+    p->place.space = p->session.space;
+    p->place.db = p->db;
+    p->place.measures = p->measures;
+    return settle(p, e) < 0 ? -1 : db_begin(p->db, e);
+}
+
+int proposing_end(struct proposing *p, int rc, struct error *e)
+{
+    if (rc == 0)
+        return db_commit(p->db, e);
+    db_rollback(p->db);
+    return rc;
+}
+
+void proposing_close(struct proposing *p)
+{
+    measures_free(p->measures);
+    store_close(p->db);
+    session_close(&p->session);
+}
+
+static int read_standard_input(struct buffer *out, struct error *e)
+{
+    char piece[65536];
+    size_t n;
+    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0) {
+        buffer_add(out, piece, n);
+        if (out->length > JSON_MOST_BYTES)
+            return error_set(e, ERROR_USAGE, "standard input: more than %d bytes", JSON_MOST_BYTES);
+    }
+    return ferror(stdin) ? error_set(e, ERROR_FAILED, "standard input cannot be read") : 0;
+}
+
+int proposing_read(const char *path, cJSON **out, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    const char *end = NULL;
+    bool is_input = strcmp(path, "-") == 0;
+    int rc = is_input ? read_standard_input(&text, e) : file_read(path, JSON_MOST_BYTES, &text, e);
+    *out = rc == 0 ? cJSON_ParseWithOpts(buffer_text(&text), &end, true) : NULL;
+    if (rc == 0 && !*out) {
+        const size_t at = end ? (size_t)(end - buffer_text(&text)) : 0;
+        rc = error_set(e, ERROR_USAGE, "%s: this is no JSON, from byte %zu on%s", is_input ? "standard input" : path,
+                       at + 1, end && strncasecmp(end, "nan", 3) == 0 ? " (JSON has no NaN)" : "");
+    }
+    buffer_free(&text);
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* What `ask` and `tell` begin with: the sweep of the database, enumerated, and what comes in as JSON. */
+#ifndef MESHSWEEP_COMMANDS_PROPOSING_H
+#define MESHSWEEP_COMMANDS_PROPOSING_H
+
+#include "ask/proposals.h"
+#include "cli/session.h"
+
+struct proposing {
+    struct session session;
+    struct db *db;
+    struct measures *measures;
+    struct proposal_place place; /* without runner, by and why */
+};
+
+/* Opens the database for writing and begins a transaction. Released with proposing_close in any case. */
+int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e);
+
+/* Commits where `rc` is 0, else takes everything back; returns what came of it. */
+int proposing_end(struct proposing *p, int rc, struct error *e);
+void proposing_close(struct proposing *p);
+
+/* The JSON of a file, or with "-" of standard input. ERROR_USAGE when it is none. */
+int proposing_read(const char *path, cJSON **out, struct error *e);
+
+#endif

@@ -1,0 +1,290 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "commands/replay_report.h"
+#include "database/open.h"
+#include "search/replay_load.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+#define EVERY_STRATEGY "all"
+
+struct replay_options {
+    const char *db, *config, *group_by, *strategy, *predictions;
+    int64_t seeds, jobs, max_trials;
+    double target_gap, memory_error, time_error;
+    bool groups, trace, json;
+};
+
+#define AT(member) offsetof(struct replay_options, member)
+
+static const struct option options[] = {
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = AT(db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_STRING,
+     .offset = AT(config),
+     .value = "FILE",
+     .help = "a sweep file in place of the one that the database has"},
+    {.name = "strategy",
+     .kind = OPTION_STRING,
+     .offset = AT(strategy),
+     .value = "NAME,...",
+     .help = "which strategies; `all`",
+     .choices = search_strategy_names,
+     .fallback = EVERY_STRATEGY},
+    {.name = "group-by",
+     .kind = OPTION_STRING,
+     .offset = AT(group_by),
+     .value = "KEY,...",
+     .help = "columns of `results`: a search each (model, devices, batch)"},
+    {.name = "seeds",
+     .kind = OPTION_INT,
+     .offset = AT(seeds),
+     .value = "N",
+     .help = "searches of each group",
+     .fallback = "20",
+     .least = 1,
+     .most = 100000},
+    {.name = "jobs",
+     .letter = 'j',
+     .kind = OPTION_INT,
+     .offset = AT(jobs),
+     .value = "N",
+     .help = "trials at a time",
+     .fallback = "1",
+     .least = 1,
+     .most = 65536},
+    {.name = "max-trials",
+     .kind = OPTION_INT,
+     .offset = AT(max_trials),
+     .value = "N",
+     .help = "after which a strategy is ended; 0: no limit",
+     .fallback = "0",
+     .least = 0,
+     .most = INFINITY},
+    {.name = "target-gap",
+     .kind = OPTION_DOUBLE,
+     .offset = AT(target_gap),
+     .value = "SHARE",
+     .help = "how far from the best is good enough",
+     .fallback = "0.05",
+     .least = 0,
+     .most = 0.999999},
+    {.name = "memory-error",
+     .kind = OPTION_DOUBLE,
+     .offset = AT(memory_error),
+     .value = "X",
+     .help = "predicted memory is wrong by a factor between 1/X and X",
+     .fallback = "1",
+     .least = 1,
+     .most = 1000},
+    {.name = "time-error",
+     .kind = OPTION_DOUBLE,
+     .offset = AT(time_error),
+     .value = "X",
+     .help = "so is each coefficient of the predicted time",
+     .fallback = "1",
+     .least = 1,
+     .most = 1000},
+    {.name = "predictions",
+     .kind = OPTION_STRING,
+     .offset = AT(predictions),
+     .value = "NAME",
+     .help = "given, inverted (the best predicted worst) or none",
+     .choices = replay_predictions_names,
+     .fallback = "given"},
+    {.name = "groups", .kind = OPTION_FLAG, .offset = AT(groups), .help = "a row for each group too"},
+    {.name = "trace",
+     .kind = OPTION_FLAG,
+     .offset = AT(trace),
+     .help = "every decision of the first search of each group, with its reason"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "all of it as JSON"},
+    {.name = NULL},
+};
+
+struct contest {
+    const struct replay_options *options;
+    const struct replay_source *source;
+    struct replay_group *groups;
+    struct replay_report *report;
+    const char *strategy;
+    enum replay_predictions predictions;
+};
+
+/* --- one strategy --- */
+
+struct trace {
+    const struct contest *contest;
+    const struct replay_group *group;
+    size_t made;
+    int64_t last_us; /* when what came before was shown; 0: nothing was */
+    bool is_wanted;
+    struct buffer text;
+};
+
+static void trace_decision(void *context, const struct decision *d, const struct replay_outcome *o)
+{
+    struct trace *t = context;
+    const struct replay_source *s = t->contest->source;
+    int64_t now = clock_processor_us();
+    if (d && t->last_us)
+        replay_report_decision(t->contest->report, now - t->last_us);
+    t->last_us = now;
+    if (!d || !t->is_wanted)
+        return;
+    buffer_printf(&t->text, "  %zu. job %lld: ", ++t->made, (long long)s->set.job_ids[t->group->members[d->candidate]]);
+    if (o->outcome.failure)
+        buffer_printf(&t->text, "%s", o->outcome.failure);
+    else
+        buffer_printf(&t->text, "%s %.6g (%.1f %% of the best)", s->objective, o->outcome.objective,
+                      100 * (s->set.space.maximise ? o->outcome.objective / t->group->best
+                                                   : t->group->best / o->outcome.objective));
+    buffer_printf(&t->text, "; %s\n", d->reason);
+}
+
+static int run_one(struct contest *c, size_t group, uint64_t seed, struct replay_result *out, struct error *e)
+{
+    const struct replay_options *o = c->options;
+    const struct replay_error wrong = {o->memory_error, o->time_error, seed, group, c->predictions};
+    struct search_options search = search_options_none();
+    struct trace trace = {.contest = c, .group = &c->groups[group], .is_wanted = o->trace && seed == 0};
+    struct replay_task task = {.group = &c->groups[group],
+                               .options = &search,
+                               .concurrent = (size_t)o->jobs,
+                               .target_gap = o->target_gap,
+                               .seed = seed,
+                               .order_seed = seed,
+                               .watch = trace_decision,
+                               .context = &trace};
+    search.strategy = c->strategy;
+    search.numbers[SEARCH_MAX_TRIALS] = (double)o->max_trials;
+    if (o->memory_error > 1 || o->time_error > 1 || c->predictions != REPLAY_GIVEN)
+        replay_disturb(&c->groups[group], &c->source->set.space, &wrong);
+    if (trace.is_wanted)
+        buffer_printf(&trace.text, "%s %s\n", c->strategy, c->source->group_names[group]);
+    int rc = replay_run(&task, out, e);
+    if (rc == 0 && trace.text.length > 0)
+        rc = output_text(buffer_text(&trace.text), e);
+    buffer_free(&trace.text);
+    return rc;
+}
+
+static int run_strategy(struct contest *c, struct error *e)
+{
+    for (size_t g = 0; g < c->source->group_count; g++) {
+        if (c->groups[g].ok == 0)
+            continue;
+        for (size_t seed = 0; seed < (size_t)c->options->seeds; seed++) {
+            struct replay_result result;
+            if (run_one(c, g, seed, &result, e) < 0)
+                return -1;
+            replay_report_add(c->report, g, seed, &result);
+        }
+    }
+    return 0;
+}
+
+/* --- all that were asked for --- */
+
+static bool is_asked_for(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *p = list; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
+        if (strcspn(p, ",") == length && strncmp(p, name, length) == 0)
+            return true;
+    return false;
+}
+
+static int check_strategies(const char *list, struct error *e)
+{
+    char *copy = xstrdup(list), *rest = NULL;
+    int rc = *list ? 0 : error_set(e, ERROR_USAGE, "--strategy: no name given");
+    for (char *name = strtok_r(copy, ",", &rest); rc == 0 && name; name = strtok_r(NULL, ",", &rest)) {
+        size_t i = 0;
+        while (search_strategy_names[i] && strcmp(search_strategy_names[i], name) != 0)
+            i++;
+        if (!search_strategy_names[i] && strcmp(name, EVERY_STRATEGY) != 0)
+            rc = error_set(e, ERROR_USAGE, "--strategy: there is no strategy `%s`", name);
+    }
+    free(copy);
+    return rc;
+}
+
+static int run_strategies(struct contest *c, struct error *e)
+{
+    const char *list = c->options->strategy;
+    size_t done = 0;
+    struct error why = ERROR_INIT;
+    for (const char *const *name = search_strategy_names; *name; name++) {
+        if (!is_asked_for(list, *name) && !is_asked_for(list, EVERY_STRATEGY))
+            continue;
+        c->strategy = *name;
+        replay_report_begin(c->report, *name);
+        if (run_strategy(c, &why) == 0) {
+            done++;
+            continue;
+        }
+        replay_report_withdraw(c->report);
+        output_message("left out %s: %s", *name, why.text);
+    }
+    if (done > 0)
+        return 0;
+    *e = why;
+    return -1;
+}
+
+static int replay(const struct arguments *a, struct error *e)
+{
+    const struct replay_options *o = a->options;
+    const struct replay_request request = {.config = o->config, .group_by = o->group_by};
+    struct replay_request with_db = request;
+    struct replay_source source = {0};
+    struct buffer text = BUFFER_INIT;
+    struct contest c = {.options = o, .source = &source};
+    while (strcmp(replay_predictions_names[c.predictions], o->predictions) != 0)
+        c.predictions++;
+    if (check_strategies(o->strategy, e) < 0 || store_open_read_only(o->db, &with_db.db, e) < 0)
+        return -1;
+    int rc = replay_load(&with_db, &source, e);
+    if (rc == 0) {
+        c.groups = replay_groups_make(&source.set.space, source.outcomes, source.group_of, source.group_count);
+        c.report = replay_report_create(&source, c.groups, (size_t)o->seeds);
+        if (!replay_report_any_runnable(c.report))
+            rc = error_set(e, ERROR_NOTHING, "%s: no measured job is ok: there is nothing to find", o->db);
+    }
+    if (rc == 0)
+        rc = run_strategies(&c, e);
+    if (rc == 0 && o->json)
+        rc = replay_report_json(c.report, &output_json, e);
+    else if (rc == 0) {
+        replay_report_text(c.report, o->groups, &text);
+        rc = output_text(buffer_text(&text), e);
+    }
+    buffer_free(&text);
+    replay_report_free(c.report);
+    replay_groups_free(c.groups, source.group_count);
+    replay_source_free(&source);
+    store_close(with_db.db);
+    return rc;
+}
+
+const struct command replay_command = {
+    .name = "replay",
+    .summary = "Try search strategies on a database whose jobs are all measured",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep replay -d measured.db --group-by layers,num_hosts\n"
+               "meshsweep replay -d measured.db --strategy model,random --memory-error 1.5 --time-error 2.8",
+    .options = options,
+    .options_bytes = sizeof(struct replay_options),
+    .run = replay,
+};

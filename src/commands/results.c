@@ -1,0 +1,92 @@
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/result_output.h"
+#include "database/open.h"
+
+#include <math.h>
+
+struct results_options {
+    const char *db, *where, *sort, *columns, *format;
+    int64_t limit;
+    bool all, wide;
+};
+
+#define AT(member) offsetof(struct results_options, member)
+
+static const struct option options[] = {
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = AT(db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "where",
+     .kind = OPTION_STRING,
+     .offset = AT(where),
+     .value = "SQL",
+     .help = "only rows for which this is true: \"tp = 2 AND layers > 4\""},
+    {.name = "sort", .kind = OPTION_STRING, .offset = AT(sort), .value = "COLUMN[:desc]", .help = "by this column"},
+    {.name = "limit",
+     .kind = OPTION_INT,
+     .offset = AT(limit),
+     .value = "N",
+     .help = "at most N rows",
+     .least = 1,
+     .most = INFINITY},
+    {.name = "columns",
+     .kind = OPTION_STRING,
+     .offset = AT(columns),
+     .value = "A,B,...",
+     .help = "these columns; default: what differs (table, markdown), all"},
+    {.name = "format",
+     .kind = OPTION_STRING,
+     .offset = AT(format),
+     .value = "NAME",
+     .help = "table, csv, tsv, json, jsonl or markdown",
+     .choices = result_format_names,
+     .fallback = "table"},
+    {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "jobs of earlier sweeps too"},
+    {.name = "wide", .kind = OPTION_FLAG, .offset = AT(wide), .help = "all columns, also where a terminal has no room"},
+    {.name = NULL},
+};
+
+static struct result_query query_of(const struct results_options *o, const struct report_format *format)
+{
+    return (struct result_query){
+        .where = o->where,
+        .sort = o->sort,
+        .columns = o->columns,
+        .limit = o->limit,
+        .every_sweep = o->all,
+        .width = o->wide || o->columns ? 0 : output_width(stdout),
+        .brief = format->render == render_table || format->render == render_markdown,
+    };
+}
+
+static int results(const struct arguments *a, struct error *e)
+{
+    const struct results_options *o = a->options;
+    const struct report_format *format;
+    struct db *db = NULL;
+    uint64_t count = 0;
+    if (report_format_find(o->format, &format, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
+        return -1;
+    const struct result_query q = query_of(o, format);
+    int rc = result_output(db, &q, format, &output_sink, &count, e);
+    store_close(db);
+    if (rc == 0 && count == 0)
+        return error_set(e, ERROR_NOTHING, "no job matches");
+    return rc;
+}
+
+const struct command results_command = {
+    .name = "results",
+    .summary = "Show jobs with their keys, states and metrics",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep results --where \"state = 'ok' AND tp > 1\" --sort throughput:desc --limit 10\n"
+               "meshsweep results --columns job,tp,throughput --format csv",
+    .options = options,
+    .options_bytes = sizeof(struct results_options),
+    .run = results,
+};

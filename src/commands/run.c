@@ -1,0 +1,622 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/batch_notice.h"
+#include "cli/command.h"
+#include "cli/model_info_job.h"
+#include "cli/output.h"
+#include "cli/progress_display.h"
+#include "cli/run_options.h"
+#include "cli/search_model.h"
+#include "cli/search_setup.h"
+#include "cli/session.h"
+#include "cli/stale_results.h"
+#include "commands/match_display.h"
+#include "config/failure.h"
+#include "database/lock.h"
+#include "database/open.h"
+#include "deepspeed/ds_preparation.h"
+#include "device/usage.h"
+#include "learning/learning.h"
+#include "results/best.h"
+#include "results/contenders.h"
+#include "results/status.h"
+#include "run/local_executor.h"
+#include "run/rendezvous.h"
+#include "run/runner.h"
+#include "run/start_check.h"
+#include "run/waits.h"
+#include "search/driver.h"
+#include "slurm/executor.h"
+#include "slurm/step_executor.h"
+#include "space/enumerate.h"
+#include "store/attempts.h"
+#include "util/memory.h"
+
+extern char **environ;
+
+static void report_enumeration(void *context, int64_t matched)
+{
+    progress_display_enumerating(context, matched);
+}
+
+static void tell_notice(void *context, const char *sentence)
+{
+    progress_display_notice(context, sentence);
+}
+
+static void report_event(void *context, const struct run_event *event)
+{
+    progress_display_event(context, event);
+}
+
+static void report_counts(void *context, const struct run_counts *counts)
+{
+    progress_display_counts(context, counts);
+}
+
+static void report_notice(void *context, const char *text)
+{
+    progress_display_notice(context, text);
+}
+
+static int need_command(const struct session *s, struct error *e)
+{
+    if (s->space->command_count > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "%s: there is no [job] command, so there is nothing to run; add one, or give it with --command "
+                     "'LINE' or after --",
+                     s->sweep->path);
+}
+
+static size_t slots_of(const struct run_options *o, const struct session *s)
+{
+    if (o->jobs)
+        return (size_t)o->jobs;
+    if (o->executor == EXECUTOR_SLURM && !o->in_allocation)
+        return (size_t)s->sweep->slurm.max_jobs;
+    /* As many as can have devices of their own. Where there are none, one at a time: two jobs that share a processor
+     * would spoil both measurements. */
+    return s->devices.count > 0 ? s->devices.count : 1;
+}
+
+static executor_create *executor_for(const struct run_options *o)
+{
+    if (o->executor != EXECUTOR_SLURM)
+        return local_executor_create;
+    return o->in_allocation ? slurm_step_executor_create : slurm_executor_create;
+}
+
+/* A run in the making. */
+struct execution {
+    struct session *session;
+    const struct run_options *options;
+    struct db *db;
+    struct progress_display *display; /* NULL: silent */
+    struct enumeration enumeration;
+    struct measures *measures; /* NULL: none */
+    struct search_setup search;
+    struct search_driver *driver; /* NULL: every job in order */
+    int64_t repeats;              /* while the best are run again: ok attempts wanted of each; else 0 */
+    bool without_winner;          /* the search ended, and no job is best */
+    bool keep_going;              /* somebody has said so: jobs that fail alike are no reason to pause */
+    struct run_result result;
+};
+
+/* The runner's environment with the tool's own directory at the end of PATH, so that a job finds the programs that
+ * are installed beside it. NULL-terminated; only the first pointer array and the new PATH are the caller's. */
+static char **with_own_directory(char *const *environment, char **own_path)
+{
+    size_t count = 0;
+    while (environment[count])
+        count++;
+    char **copy = xcalloc(count + 2, sizeof *copy);
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+    const char *path = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(environment[i], "PATH=", 5) == 0)
+            path = environment[i] + 5;
+        else
+            copy[kept++] = environment[i];
+    }
+    *own_path = slash ? xasprintf("PATH=%s%s%.*s", path ? path : "", path ? ":" : "", (int)(slash - self), self)
+                      : xasprintf("PATH=%s", path ? path : "");
+    copy[kept] = *own_path;
+    return copy;
+}
+
+/* Whether two jobs can run on one machine at a time, as far as it is this program that decides. */
+static bool may_share_machine(const struct execution *x)
+{
+    const struct session *s = x->session;
+    struct error ignored = ERROR_INIT;
+    int64_t smallest = 1;
+    if (slots_of(x->options, s) < 2 || s->sweep->local.exclusive ||
+        (x->options->executor == EXECUTOR_SLURM && !x->options->in_allocation))
+        return false;
+    if (s->devices.count > 0)
+        db_query_int(x->db, "SELECT min(devices) FROM job WHERE state = 'pending'", 1, &smallest, &ignored);
+    return s->devices.count == 0 || 2 * (size_t)smallest <= s->devices.count;
+}
+
+static void warn_of_ports(const struct execution *x)
+{
+    char *warning = may_share_machine(x) ? rendezvous_warning(&x->session->sweep->job) : NULL;
+    if (warning)
+        output_message("warning: %s", warning);
+    free(warning);
+}
+
+static int check_start(const struct execution *x, char *const *environment, struct error *e)
+{
+    const bool elsewhere = x->options->executor == EXECUTOR_SLURM;
+    const struct start_check check = {.space = x->session->space,
+                                      .db = x->db,
+                                      .sweep_id = x->enumeration.sweep_id,
+                                      .environment = environment,
+                                      .launcher = !elsewhere                  ? NULL
+                                                  : x->options->in_allocation ? "srun"
+                                                                              : "sbatch"};
+    return start_check(&check, e);
+}
+
+static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    char *path;
+    char **environment = with_own_directory(environ, &path);
+    struct ds_preparation own = {x->session->sweep, x->session->ds_config};
+    const struct preparation preparation = ds_preparation_of(&own);
+    const bool again = x->repeats > 0;
+    const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
+    const struct runner_options options = {
+        .source = x->driver && !again ? &source : NULL,
+        .preparation = own.config ? &preparation : NULL,
+        .space = x->session->space,
+        .db = x->db,
+        .sweep_id = x->enumeration.sweep_id,
+        .measures = x->measures,
+        .slots = slots_of(x->options, x->session),
+        .executor = executor_for(x->options),
+        .allocation = x->options->in_allocation ? &x->session->allocation : NULL,
+        .detach = x->options->detach,
+        .release = x->options->release,
+        .devices = {.devices = &x->session->devices},
+        .directory = directory,
+        .identity = identity,
+        .environment = environment,
+        .job_limit = x->options->limit,
+        .max_fail = x->options->max_fail,
+        .pause_after = x->keep_going || x->options->keep_going ? 0 : x->options->pause_after,
+        .only_selected = again || x->session->only.sql != NULL,
+        .forced_classes = x->session->forced,
+        .on_event = report_event,
+        .on_counts = x->display ? report_counts : NULL,
+        .on_notice = report_notice,
+        .context = x->display,
+    };
+    struct run_result repeated;
+    if (!again)
+        warn_of_ports(x);
+    int rc = check_start(x, environment, e);
+    if (rc == 0)
+        rc = runner_run(&options, again ? &repeated : &x->result, e);
+    free(environment);
+    free(path);
+    return rc;
+}
+
+static int open_search(struct execution *x, struct error *e)
+{
+    if (!x->search.wanted || x->enumeration.counts.jobs == 0)
+        return 0;
+    struct search_options complete = x->search.options;
+    search_options_complete(&complete);
+    const struct search_driver_options options = {
+        .candidates = {.space = x->session->space,
+                       .db = x->db,
+                       .sweep_id = x->enumeration.sweep_id,
+                       .equal_batch = complete.equal_batch != 0,
+                       .only_selected = x->session->only.sql != NULL},
+        .search = &x->search.options,
+        .repeat = x->session->sweep->job.repeat,
+        .measures = x->measures,
+    };
+    if (search_driver_create(&options, &x->driver, e) < 0)
+        return -1;
+    if (x->enumeration.is_drawn)
+        output_message("%lld combinations match: the search chooses among %lld of them",
+                       (long long)x->enumeration.counts.matched, (long long)x->enumeration.counts.jobs);
+    if (search_driver_note(x->driver))
+        output_message("%s: `model` learns from what it measures alone", search_driver_note(x->driver));
+    return 0;
+}
+
+static void report_search(const struct execution *x)
+{
+    struct search_counts c;
+    if (!x->driver)
+        return;
+    const char *reason = search_driver_reason(x->driver, &c);
+    char *pruned = c.pruned ? xasprintf(", %zu not tried for want of memory", c.pruned) : xstrdup("");
+    output_message("search: %zu trials, %zu ok, %zu stopped early, %zu failed%s; %s", c.trials, c.ok, c.stopped,
+                   c.failed, pruned, reason);
+    free(pruned);
+}
+
+static int tell_stale(const struct execution *x, struct error *e)
+{
+    char *path, **environment = with_own_directory(environ, &path);
+    int rc = stale_results_tell(x->db, &x->session->sweep->job, environment, e);
+    free(environment);
+    free(path);
+    return rc;
+}
+
+/* Results of other surroundings are due again, as far as this run starts their jobs. */
+static int reopen_stale(struct execution *x, struct error *e)
+{
+    const struct retry_policy policy = retry_policy_of(x->session->sweep);
+    const struct requeue_request request = {.sweep_id = x->enumeration.sweep_id,
+                                            .policy = &policy,
+                                            .only_selected = x->session->only.sql != NULL,
+                                            .most = x->options->limit,
+                                            .in_order = !x->search.wanted};
+    struct stale_list list = {0};
+    int64_t again = 0;
+    if (!x->options->stale)
+        return x->options->tell_stale ? tell_stale(x, e) : 0;
+    int rc = stale_results_read(x->db, &x->session->sweep->job, &list, e);
+    if (rc == 0)
+        rc = stale_reopen(x->db, &list, &request, &again, e);
+    if (rc == 0 && again == (int64_t)list.jobs)
+        output_message("%zu of %lld results are stale and run again", list.jobs, (long long)list.ended);
+    else if (rc == 0)
+        output_message("%zu of %lld results are stale; %lld of them now run again", list.jobs, (long long)list.ended,
+                       (long long)again);
+    stale_free(&list);
+    return rc;
+}
+
+/* Selects the winner and, for a confirmation, those that may be as good. */
+static int select_best(struct execution *x, bool winner_alone, bool *any, struct error *e)
+{
+    struct best best = {0};
+    int64_t ids[BEST_LISTED];
+    size_t count = 0;
+    if (best_read(x->db, &best, e) < 0)
+        return -1;
+    int rc = contenders_read(x->db, &best, ids, &count, e);
+    if (winner_alone && count > 1)
+        count = 1;
+    /* Nothing to confirm about one that has no rival. */
+    *any = winner_alone ? count > 0 : count > 1;
+    if (rc == 0 && *any)
+        rc = attempts_select_begin(x->db, e);
+    for (size_t i = 0; rc == 0 && *any && i < count; i++)
+        rc = attempts_select(x->db, ids[i], e);
+    best_free(&best);
+    return rc;
+}
+
+/* Runs the selected jobs until each has so many ok attempts; the one with the median objective then stands for it. */
+static int run_again(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    int64_t before = x->session->sweep->job.repeat;
+    x->session->sweep->job.repeat = x->repeats;
+    int rc = start_runner(x, directory, identity, e);
+    x->session->sweep->job.repeat = before;
+    x->repeats = 0;
+    return rc;
+}
+
+static int winner_attempts(struct execution *x, int64_t *count, struct error *e)
+{
+    return db_query_int(x->db,
+                        "SELECT count(*) FROM attempt AS a JOIN temp.selected AS s USING (job_id)"
+                        " WHERE a.state = 'ok'",
+                        0, count, e);
+}
+
+/* --confirm and --run-full-experiment, when the search is over. */
+static int run_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    double confirm = x->search.options.numbers[SEARCH_CONFIRM];
+    bool any = false;
+    if (x->result.signal || x->session->sweep->objective_count == 0)
+        return 0;
+    if (confirm > 1) {
+        x->repeats = (int64_t)confirm;
+        if (select_best(x, false, &any, e) < 0 || (any && run_again(x, directory, identity, e) < 0))
+            return -1;
+        x->repeats = 0;
+    }
+    if (!x->options->run_full_experiment && !x->session->sweep->search.run_full_experiment)
+        return 0;
+    if (select_best(x, true, &any, e) < 0)
+        return -1;
+    if (!any)
+        return 0;
+    if (winner_attempts(x, &x->repeats, e) < 0)
+        return -1;
+    x->repeats++;
+    /* It runs to its end. */
+    x->session->sweep->job.last_step = 0;
+    x->session->sweep->deepspeed.profile_steps[0] = x->session->sweep->deepspeed.profile_steps[1] = 0;
+    output_message("launching the winner");
+    return run_again(x, directory, identity, e);
+}
+
+/* All that is due, or what a search asks for. */
+static int run_due(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    search_driver_free(x->driver);
+    x->driver = NULL;
+    int rc = open_search(x, e);
+    return rc < 0 ? rc : start_runner(x, directory, identity, e);
+}
+
+static int execute(struct execution *x, struct error *e)
+{
+    char *directory = store_directory(x->options->db), *identity = NULL;
+    int rc = store_identity(x->db, &identity, e);
+    if (rc == 0 && x->session->only.sql)
+        rc = enumerate_select(x->session->space, x->db, &x->session->only, e);
+    if (rc == 0)
+        rc = reopen_stale(x, e);
+    if (rc == 0)
+        rc = run_due(x, directory, identity, e);
+    if (rc == 0 && x->result.paused && output_ask("go on with the rest?")) {
+        x->keep_going = true;
+        rc = run_due(x, directory, identity, e);
+    }
+    if (rc == 0)
+        rc = run_the_best(x, directory, identity, e);
+    free(directory);
+    free(identity);
+    return rc;
+}
+
+static int status_of(const struct execution *x)
+{
+    if (x->result.signal)
+        return STATUS_SIGNAL + x->result.signal;
+    if (x->result.counts.total == 0 && x->result.counts.gone == 0)
+        return STATUS_NOTHING;
+    if (x->result.held)
+        return STATUS_HELD;
+    if (x->result.paused)
+        return STATUS_ALIKE;
+    return x->result.counts.failed > 0 || x->result.gave_up || x->without_winner ? STATUS_JOBS_FAILED : STATUS_OK;
+}
+
+/* What leaves nothing to run. */
+static void report_rules(const struct execution *x)
+{
+    struct sweep_status status;
+    struct error none = ERROR_INIT;
+    if (x->enumeration.counts.jobs > 0 || status_read(x->db, &status, &none) < 0)
+        return;
+    for (size_t i = 0; i < status.rule_count; i++)
+        if (!status.rules[i].warning)
+            output_message("%lld combinations are excluded by %s: %s", (long long)status.rules[i].combinations,
+                           status.rules[i].name, status.rules[i].reason);
+    status_free(&status);
+}
+
+/* Without an objective there is no winner: that is no error. A search is made to find one. */
+static void report_end(struct execution *x)
+{
+    struct best best = {0};
+    struct error none = ERROR_INIT;
+    bool known = (x->display || x->driver) && best_read(x->db, &best, &none) == 0;
+    /* Winners of several groups are not compared: there is no headline. */
+    progress_display_end(x->display, &x->result, known && best_group_count(&best) < 2 ? &best : NULL, x->options->db);
+    x->without_winner = known && best.count == 0 && x->driver && !x->result.signal;
+    if (x->without_winner)
+        output_message("no job is best: none has been measured to its end with a finite %s", best.objective);
+    if (known && x->display)
+        batch_notice_say(&best.batches);
+    best_free(&best);
+}
+
+/* The smallest device of this machine; 0: not known. */
+static double device_bytes(const struct device_list *devices)
+{
+    struct device_usage *all = xcalloc(devices->count + 1, sizeof *all);
+    int64_t least = 0;
+    if (devices->count > 0 && device_total_read(environ, devices, all) == 0)
+        for (size_t i = 0; i < devices->count; i++)
+            least = all[i].bytes > 0 && (least == 0 || all[i].bytes < least) ? all[i].bytes : least;
+    free(all);
+    return (double)least;
+}
+
+/* The job is a sweep of its own, run as any other, with the devices of the one that asks. */
+static int run_model_info(struct execution *x, struct session *job, struct error *e)
+{
+    struct run_options options = *x->options;
+    struct execution own = {.session = job, .options = &options, .db = x->db};
+    options.stale = options.tell_stale = options.run_full_experiment = false;
+    job->devices = x->session->devices;
+    job->allocation = x->session->allocation;
+    job->forced = x->session->forced;
+    int rc = enumerate_into(job->space, x->db, NULL, NULL, &own.enumeration, e);
+    if (rc == 0) {
+        own.display = progress_display_open((enum progress)options.progress, job->space, options.db);
+        rc = execute(&own, e);
+        progress_display_close(own.display);
+    }
+    x->result.signal = own.result.signal;
+    job->devices = (struct device_list)DEVICE_LIST_INIT;
+    job->allocation = (struct allocation){0};
+    job->forced = NULL;
+    return rc;
+}
+
+/* What is known of the model, after the job that finds it out. */
+static int find_model_info(struct execution *x, struct model_facts *out, struct error *e)
+{
+    struct session job = {0};
+    *out = model_facts_given(x->session->sweep);
+    if (!model_info_wants_job(x->session->sweep))
+        return 0;
+    int rc = model_info_open(x->session, &job, e);
+    rc = rc < 0 ? rc : run_model_info(x, &job, e);
+    session_close(&job);
+    rc = rc < 0 ? rc : model_info_gather(x->session, x->db, out, e);
+    if (rc < 0 || !model_facts_known(out) || !isnan(out->values[FACT_DEVICE_MEMORY]))
+        return rc;
+    double bytes = device_bytes(&x->session->devices);
+    if (bytes > 0) {
+        out->values[FACT_DEVICE_MEMORY] = bytes;
+        rc = model_facts_note(x->db, out, FACT_DEVICE_MEMORY, bytes, e);
+    }
+    return rc;
+}
+
+static int prepare_space(struct execution *x, struct model_facts *facts, struct error *e)
+{
+    if (find_model_info(x, facts, e) < 0)
+        return -1;
+    model_info_explain(facts);
+    return model_info_apply(x->session, facts, e);
+}
+
+static int run_enumerated(struct execution *x, struct error *e)
+{
+    progress_display_enumerated(x->display, &x->enumeration);
+    if (execute(x, e) < 0)
+        return -1;
+    report_search(x);
+    report_end(x);
+    report_rules(x);
+    if (x->result.counts.gone > 0)
+        output_message("%lld of the attempts are not recorded, because their rows were deleted while they ran; the next"
+                       " run makes their jobs anew",
+                       (long long)x->result.counts.gone);
+    return 0;
+}
+
+static int enumerate_jobs(struct execution *x, struct error *e)
+{
+    struct enumerate_draw draw;
+    if (!x->session->only.sql && search_setup_draw(&x->search, &draw))
+        return enumerate_drawn(x->session->space, x->db, &draw, &x->enumeration, e);
+    return enumerate_into(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
+}
+
+static int run_sweep(struct execution *x, struct error *e)
+{
+    struct model_facts facts;
+    if (prepare_space(x, &facts, e) < 0)
+        return -1;
+    if (!x->options->keep_going && facts.failure && failure_is_of_command(facts.message)) {
+        model_facts_free(&facts);
+        return STATUS_ALIKE;
+    }
+    x->display = progress_display_open((enum progress)x->options->progress, x->session->space, x->options->db);
+    enum progress how = (enum progress)x->options->progress;
+    struct match_display match = {.is_live = how == PROGRESS_TTY || (how == PROGRESS_AUTO && output_has_cursor(stderr)),
+                                  .tell = tell_notice,
+                                  .context = x->display};
+    int rc = learning_load(x->session->space, x->db, e);
+    match_display_begin(&match, x->session->space);
+    if (rc == 0)
+        rc = enumerate_jobs(x, e);
+    if (rc == 0)
+        rc = measures_create(x->session->space, &x->measures, e);
+    if (rc == 0)
+        rc = measures_refresh(x->measures, x->db, x->enumeration.sweep_id, false, e);
+    match_display_end(&match);
+    if (rc == 0 && x->session->sweep->model_info.given)
+        rc = model_facts_record(x->db, x->enumeration.sweep_id, &facts, e);
+    model_facts_free(&facts);
+    if (rc == 0 && !x->result.signal)
+        rc = run_enumerated(x, e);
+    search_driver_free(x->driver);
+    measures_free(x->measures);
+    progress_display_close(x->display);
+    return rc < 0 ? -1 : status_of(x);
+}
+
+static void tell_unsettled(struct db *db, const char *path)
+{
+    if (db && !store_settle(db))
+        output_message("another program has been reading %s all along: part of what is recorded stands in %s-wal alone;"
+                       " copy both, or use meshsweep backup",
+                       path, path);
+}
+
+/* Of the run at work. */
+static int ask_release(const char *db, struct error *e)
+{
+    char *directory = store_directory(db);
+    int rc = waits_ask_release(directory, e);
+    free(directory);
+    if (rc == 0)
+        output_message("the run at work is asked to try at once what waits for its host");
+    return rc < 0 ? -1 : STATUS_OK;
+}
+
+static int run(const struct arguments *a, struct error *e)
+{
+    const struct run_options *o = a->options;
+    struct session s;
+    struct db *db = NULL;
+    char *notice = NULL;
+    bool printed = false;
+    struct search_setup search = {0};
+    int status = o->search_model && !o->command && !a->program ? search_model_print_alone(o->config, &printed, e) : 0;
+    if (status < 0 || printed)
+        return status;
+    if (o->dry_run)
+        return plan_command.run(a, e);
+    if (o->release && writer_lock_is_held(o->db))
+        return ask_release(o->db, e);
+    status = session_open(&s, o, a, e);
+    if (status == 0)
+        status = need_command(&s, e);
+    if (status == 0)
+        status = search_setup_read(o, s.sweep, &search, e);
+    if (status == 0)
+        status = store_open(o->db, &db, &notice, e);
+    if (status == 0) {
+        struct execution x = {.session = &s, .options = o, .db = db, .search = search};
+        if (notice)
+            output_message("%s", notice);
+        if (s.sweep->share)
+            store_share(db);
+        if (s.space->prediction.warning)
+            output_message("%s", s.space->prediction.warning);
+        status = run_sweep(&x, e);
+    }
+    free(notice);
+    if (status >= 0)
+        tell_unsettled(db, o->db);
+    if (status < 0 && e->kind == ERROR_USAGE)
+        store_discard(db);
+    else
+        store_close(db);
+    session_close(&s);
+    return status;
+}
+
+const struct command run_command = {
+    .name = "run",
+    .summary = "Match the sweep file and run what is not done yet",
+    .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
+    .example = "meshsweep run -c sweep.toml -j 4\n"
+               "meshsweep run -c sweep.toml --retry-failed=timeout,lost\n"
+               "meshsweep run -c sweep.toml --search-model   # prints the models of a file with nothing else",
+    .options = run_option_table,
+    .options_bytes = sizeof(struct run_options),
+    .takes_program = true,
+    .run = run,
+};

@@ -1,0 +1,92 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/search_model.h"
+#include "sweep_file/reader.h"
+#include "util/parse.h"
+
+struct search_model_options {
+    const char *config, *where, *seed;
+    bool count, json;
+    int64_t limit, offset;
+};
+
+#define AT(member) offsetof(struct search_model_options, member)
+
+static const struct option options[] = {
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_STRING,
+     .offset = AT(config),
+     .value = "FILE",
+     .help = "the sweep file",
+     .fallback = "sweep.toml"},
+    {.name = "count", .kind = OPTION_FLAG, .offset = AT(count), .help = "count the candidates, print no models"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "the counts as JSON"},
+    {.name = "where",
+     .kind = OPTION_STRING,
+     .offset = AT(where),
+     .value = "SQL",
+     .help = "only candidates for which this is true: 'params < 2e8 AND mixers(1) > 2'"},
+    {.name = "limit",
+     .kind = OPTION_INT,
+     .offset = AT(limit),
+     .value = "N",
+     .help = "at most N models",
+     .least = 1,
+     .most = INFINITY},
+    {.name = "offset",
+     .kind = OPTION_INT,
+     .offset = AT(offset),
+     .value = "N",
+     .help = "pass over the first N models",
+     .least = 0,
+     .most = INFINITY},
+    {.name = "seed",
+     .kind = OPTION_STRING,
+     .offset = AT(seed),
+     .value = "N",
+     .help = "of the sample, instead of the file's"},
+    {.name = NULL},
+};
+
+static int search_options(const struct search_model_options *o, struct model_search_options *out, struct error *e)
+{
+    *out = (struct model_search_options){.where = o->where,
+                                         .seed_given = o->seed != NULL,
+                                         .offset = (uint64_t)o->offset,
+                                         .limit = (uint64_t)o->limit};
+    if (o->seed && !parse_int64(o->seed, &out->seed))
+        return error_set(e, ERROR_USAGE, "--seed: `%s` is no integer", o->seed);
+    if (o->json && !o->count)
+        return error_set(e, ERROR_USAGE, "--json goes with --count: models are TOML");
+    return 0;
+}
+
+static int search_model(const struct arguments *a, struct error *e)
+{
+    const struct search_model_options *o = a->options;
+    struct model_search_options search;
+    struct sweep *sweep = NULL;
+    if (search_options(o, &search, e) < 0 || sweep_load(o->config, &sweep, e) < 0)
+        return -1;
+    int rc = search_model_need(sweep, e);
+    if (rc == 0)
+        rc = o->count ? search_model_count(sweep, &search, o->json, e) : search_model_print(sweep, &search, e);
+    sweep_free(sweep);
+    return rc;
+}
+
+const struct command search_model_command = {
+    .name = "search-model",
+    .summary = "Print model candidates of a [model_space] as TOML",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep search-model -c configs/zhen-search.toml --count\n"
+               "meshsweep search-model -c configs/zhen-search.toml > models.toml\n"
+               "meshsweep search-model -c configs/zhen-search.toml --where 'mixers(1) = 3' --limit 10",
+    .options = options,
+    .options_bytes = sizeof(struct search_model_options),
+    .run = search_model,
+};

@@ -1,0 +1,278 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "database/open.h"
+#include "report/job_command.h"
+#include "report/text.h"
+#include "results/job_record.h"
+#include "util/memory.h"
+
+struct show_options {
+    const char *db;
+    bool json;
+};
+
+static const struct option options[] = {
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct show_options, db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct show_options, json), .help = "as JSON"},
+    {.name = NULL},
+};
+
+/* --- as text --- */
+
+static void add_value(const struct stmt *s, int column, struct buffer *out)
+{
+    if (stmt_type(s, column) == COLUMN_FLOAT)
+        text_add_rounded(out, stmt_double(s, column));
+    else
+        text_add_printable(out, stmt_text(s, column), stmt_bytes(s, column), 0, false);
+}
+
+static int widest_name(const struct stmt *s)
+{
+    int width = 0;
+    for (int i = 0; i < stmt_column_count(s); i++) {
+        int length = (int)strlen(stmt_column_name(s, i));
+        width = length > width ? length : width;
+    }
+    return width;
+}
+
+/* "  name  value" lines. */
+static void add_lines(const struct stmt *s, struct buffer *out)
+{
+    int width = widest_name(s);
+    for (int i = 0; i < stmt_column_count(s); i++) {
+        if (stmt_is_null(s, i))
+            continue;
+        buffer_printf(out, "  %-*s  ", width, stmt_column_name(s, i));
+        add_value(s, i, out);
+        buffer_add_char(out, '\n');
+    }
+}
+
+enum metric_column { METRIC_NAME, METRIC_VALUE, METRIC_UNIT, METRIC_SAMPLES, METRIC_NOT_FINITE };
+
+/* "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; of one sample there is no more to say. */
+static void add_metric(const struct stmt *s, struct buffer *out)
+{
+    const int note = stmt_column_count(s) - 1;
+    const bool has_note = !stmt_is_null(s, note), is_none = has_note && stmt_is_null(s, METRIC_VALUE);
+    int last = stmt_int(s, METRIC_SAMPLES) > 1 ? stmt_column_count(s) : METRIC_SAMPLES;
+    last = is_none                                                       ? METRIC_VALUE
+           : last > METRIC_SAMPLES || stmt_is_null(s, METRIC_NOT_FINITE) ? last
+                                                                         : METRIC_NOT_FINITE + 1;
+    for (int i = 0; i < last; i++) {
+        if (stmt_is_null(s, i))
+            continue;
+        if (i < METRIC_SAMPLES)
+            buffer_add_text(out, i == METRIC_UNIT ? " " : "  ");
+        else
+            buffer_printf(out, ", %s ", stmt_column_name(s, i));
+        add_value(s, i, out);
+    }
+    if (last <= note && has_note) {
+        buffer_add_text(out, is_none ? "  none: " : ", ");
+        add_value(s, note, out);
+    }
+    buffer_add_char(out, '\n');
+}
+
+static int add_part(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc, rows = 0;
+    if (job_part_open(db, part, job, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        if (rows++ == 0 || part == JOB_PART_ATTEMPTS)
+            buffer_printf(out, "%s%s\n", part == JOB_PART_JOB ? "" : "\n",
+                          part == JOB_PART_ATTEMPTS ? "attempt" : job_part_names[part]);
+        if (part == JOB_PART_METRICS)
+            add_metric(s, out);
+        else
+            add_lines(s, out);
+    }
+    if (rc == 0 && rows == 0)
+        buffer_printf(out, "\n%s: none\n", job_part_names[part]);
+    stmt_free(s);
+    return rc;
+}
+
+static void add_keys(const struct job_keys *keys, struct buffer *out)
+{
+    const char *section = "";
+    int width = 0;
+    for (size_t i = 0; i < keys->count; i++)
+        width = (int)strlen(keys->items[i].name) > width ? (int)strlen(keys->items[i].name) : width;
+    for (size_t i = 0; i < keys->count; i++) {
+        const struct job_key *k = &keys->items[i];
+        if (strcmp(k->section, section) != 0)
+            buffer_printf(out, "\n%s\n", k->section);
+        section = k->section;
+        buffer_add_text(out, "  ");
+        text_add_printable(out, k->name, strlen(k->name), 0, false);
+        buffer_printf(out, "%*s  ", width - (int)strlen(k->name), "");
+        text_add_printable(out, k->text, strlen(k->text), 0, false);
+        buffer_add_char(out, '\n');
+    }
+}
+
+static void add_command(const struct job_launch *l, struct buffer *out)
+{
+    if (!l->command[0]) {
+        if (l->measured_elsewhere)
+            buffer_printf(out, "\ncommand: none, it was measured elsewhere (%s)\n", l->measured_elsewhere);
+        else
+            buffer_add_text(out, "\ncommand: not known before the first attempt\n");
+        return;
+    }
+    char *line = job_command_line(l), *redacted = job_command_redacted(l);
+    buffer_printf(out, "\ncommand\n%s\n", line);
+    if (redacted[0])
+        buffer_printf(out, "secrets are left out, to be put in their places: %s\n", redacted);
+    free(line);
+    free(redacted);
+}
+
+/* --- as JSON --- */
+
+static void add_json_value(cJSON *o, const struct stmt *s, int i)
+{
+    const char *name = stmt_column_name(s, i);
+    double value = stmt_double(s, i);
+    if (stmt_is_null(s, i))
+        cJSON_AddNullToObject(o, name);
+    else if ((stmt_type(s, i) == COLUMN_INT || stmt_type(s, i) == COLUMN_FLOAT) && value - value == 0)
+        cJSON_AddNumberToObject(o, name, value);
+    else if (stmt_type(s, i) == COLUMN_FLOAT)
+        cJSON_AddStringToObject(o, name, value > 0 ? "Infinity" : "-Infinity");
+    else
+        cJSON_AddStringToObject(o, name, stmt_text(s, i));
+}
+
+static int add_json_part(struct db *db, enum job_part part, int64_t job, cJSON *root, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (job_part_open(db, part, job, &s, e) < 0)
+        return -1;
+    cJSON *list = part == JOB_PART_JOB ? NULL : cJSON_AddArrayToObject(root, job_part_names[part]);
+    while ((rc = stmt_next(s, e)) > 0) {
+        cJSON *row = list ? cJSON_CreateObject() : root;
+        for (int i = 0; i < stmt_column_count(s); i++)
+            add_json_value(row, s, i);
+        if (list)
+            cJSON_AddItemToArray(list, row);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static void add_json_keys(const struct job_keys *keys, cJSON *root)
+{
+    cJSON *all = cJSON_AddObjectToObject(root, "keys");
+    for (size_t i = 0; i < keys->count; i++) {
+        const struct job_key *k = &keys->items[i];
+        cJSON *section = cJSON_GetObjectItemCaseSensitive(all, k->section);
+        if (!section)
+            section = cJSON_AddObjectToObject(all, k->section);
+        cJSON_AddStringToObject(section, k->name, k->text);
+    }
+}
+
+static void add_json_command(const struct job_launch *l, cJSON *root)
+{
+    char *line = l->command[0] ? job_command_line(l) : NULL;
+    if (line)
+        cJSON_AddStringToObject(root, "shell", line);
+    else
+        cJSON_AddNullToObject(root, "shell");
+    free(line);
+}
+
+/* --- the command --- */
+
+struct job_view {
+    struct db *db;
+    int64_t job;
+    struct job_keys keys;
+    struct job_launch launch;
+};
+
+static int print_json(const struct job_view *v, struct error *e)
+{
+    cJSON *root = cJSON_CreateObject();
+    int rc = add_json_part(v->db, JOB_PART_JOB, v->job, root, e);
+    add_json_keys(&v->keys, root);
+    for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
+        rc = add_json_part(v->db, p, v->job, root, e);
+    add_json_command(&v->launch, root);
+    if (rc == 0)
+        rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
+
+static int print_text(const struct job_view *v, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    int rc = add_part(v->db, JOB_PART_JOB, v->job, &out, e);
+    add_keys(&v->keys, &out);
+    for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
+        rc = add_part(v->db, p, v->job, &out, e);
+    add_command(&v->launch, &out);
+    if (rc == 0)
+        rc = output_people(&out, e);
+    buffer_free(&out);
+    return rc;
+}
+
+static int read_and_print(struct job_view *v, const struct arguments *a, struct error *e)
+{
+    const struct show_options *o = a->options;
+    if (job_named(v->db, a->words[0], &v->job, e) < 0 || job_keys_read(v->db, v->job, &v->keys, e) < 0 ||
+        job_launch_read(v->db, v->job, &v->launch, e) < 0)
+        return -1;
+    return o->json ? print_json(v, e) : print_text(v, e);
+}
+
+static int show(const struct arguments *a, struct error *e)
+{
+    const struct show_options *o = a->options;
+    struct job_view v = {0};
+    if (a->word_count == 0)
+        return error_set(e, ERROR_USAGE, "show: which job? Its number, or the beginning of its key");
+    if (store_open_read_only(o->db, &v.db, e) < 0)
+        return -1;
+    /* One transaction: a runner may be at work. */
+    int rc = db_exec(v.db, "BEGIN", e);
+    if (rc == 0)
+        rc = read_and_print(&v, a, e);
+    db_rollback(v.db);
+    job_keys_free(&v.keys);
+    job_launch_free(&v.launch);
+    store_close(v.db);
+    return rc;
+}
+
+const struct command show_command = {
+    .name = "show",
+    .summary = "Show all that is recorded about one job, and its command",
+    .usage = "[OPTIONS] JOB",
+    .example = "meshsweep show 24\nmeshsweep show a1b2c3d4 --json",
+    .options = options,
+    .options_bytes = sizeof(struct show_options),
+    .words_most = 1,
+    .run = show,
+};

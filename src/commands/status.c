@@ -1,0 +1,693 @@
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/hint.h"
+#include "cli/output.h"
+#include "commands/conditions_report.h"
+#include "database/lock.h"
+#include "database/open.h"
+#include "report/group_winners.h"
+#include "report/progress.h"
+#include "report/text.h"
+#include "results/pareto.h"
+#include "results/status.h"
+#include "sweep_file/model_info_sweep.h"
+#include "util/clock.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define WATCH_MS 2000
+
+struct status_options {
+    const char *db, *watch;
+    bool json;
+};
+
+static const struct option options[] = {
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct status_options, db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct status_options, json), .help = "as JSON"},
+    {.name = "watch",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct status_options, watch),
+     .value = "SECONDS",
+     .help = "again and again until all is done (every 2 s)",
+     .value_optional = true},
+    {.name = NULL},
+};
+
+#define PARETO_OF_MOST 100000 /* jobs: the answer is to come at once */
+#define PARETO_LISTED 12
+
+/* What is printed: the database's part and what only this moment knows. */
+struct status_view {
+    const char *path; /* of the database */
+    struct sweep_status status;
+    bool runner_alive;
+    int64_t now_ms, eta_ms;
+    struct buffer winners; /* in words, where configurations compete; "": none */
+    cJSON *winners_json;   /* NULL: none */
+    struct conditions conditions;
+    struct pareto pareto; /* without several objectives, or of too many jobs: nothing */
+    size_t columns;       /* of the terminal; 0: no limit */
+};
+
+static int64_t job_count(const struct sweep_status *s)
+{
+    return s->pending + s->pruned + s->held + s->running + s->ok + s->failed;
+}
+
+/* --- asking --- */
+
+static int read_view(const char *path, struct status_view *out, struct error *e)
+{
+    struct db *db = NULL;
+    out->path = path;
+    if (store_open_read_only(path, &db, e) < 0)
+        return -1;
+    int rc = status_read(db, &out->status, e);
+    const struct sweep_status *s = &out->status;
+    const struct conditions_request request = {s->objective, s->maximise, s->has_best ? s->best : (double)NAN};
+    if (rc == 0 && s->objective)
+        rc = conditions_read(db, &request, &out->conditions, e);
+    if (rc == 0 && out->status.has_best)
+        rc = group_winners_read_status(db, &out->winners, &out->winners_json, e);
+    if (rc == 0 && out->status.has_best && !out->winners_json && out->status.ok <= PARETO_OF_MOST)
+        rc = pareto_read(db, &out->pareto, e);
+    store_close(db);
+    if (rc < 0) {
+        status_free(&out->status);
+        return -1;
+    }
+    out->runner_alive = writer_lock_is_held(path);
+    out->now_ms = clock_wall_ms();
+    out->eta_ms = out->runner_alive ? status_eta_ms(&out->status, out->now_ms) : -1;
+    out->columns = output_width(stdout);
+    return 0;
+}
+
+/* --- as text --- */
+
+static void add_printable(const struct status_view *v, const char *text, size_t taken, struct buffer *b)
+{
+    size_t limit = v->columns > taken + 20 ? v->columns - taken : v->columns ? 20 : TEXT_LINE_COLUMNS;
+    text_add_printable(b, text, strlen(text), limit, v->columns && !output_has_utf8());
+}
+
+static void add_heading(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    buffer_add_text(b, "sweep ");
+    add_printable(v, s->name, 6, b);
+    buffer_add_text(b, " (");
+    add_printable(v, s->path, 20, b);
+    buffer_add_text(b, ")\n");
+    if (s->combinations >= 0)
+        buffer_printf(b, "combinations %lld: excluded %lld, duplicate %lld, jobs %lld\n", (long long)s->combinations,
+                      (long long)s->excluded, (long long)(s->duplicates < 0 ? 0 : s->duplicates),
+                      (long long)job_count(s));
+}
+
+static void add_counts(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    struct failure_count *classes = xcalloc(s->class_count + 1, sizeof *classes);
+    for (size_t i = 0; i < s->class_count; i++)
+        classes[i] = (struct failure_count){s->classes[i].name, s->classes[i].jobs};
+    const struct sweep_progress p = {
+        .total = job_count(s),
+        .ok = s->ok,
+        .failed = s->failed,
+        .running = s->running,
+        .pending = s->pending,
+        .pruned = s->pruned,
+        .held = s->held,
+        .failures = classes,
+        .failure_count = s->class_count,
+    };
+    buffer_add_char(b, '\n');
+    progress_add_summary(&p, b);
+    free(classes);
+}
+
+/* The clock may have gone back. */
+static int64_t elapsed_ms(const struct status_view *v, const struct status_attempt *a)
+{
+    return v->now_ms > a->started_ms ? v->now_ms - a->started_ms : 0;
+}
+
+static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
+{
+    buffer_add_text(b, "\nno runner is at work; `meshsweep run");
+    hint_add_config(b, v->status.path);
+    hint_add_db(b, v->path);
+    buffer_add_text(b, "` goes on from here\n");
+}
+
+static void add_see_best(const struct status_view *v, struct buffer *b)
+{
+    buffer_add_text(b, " (see meshsweep best");
+    hint_add_db(b, v->path);
+    buffer_add_text(b, ")\n");
+}
+
+static void add_running(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    char text[32];
+    if (s->attempt_total == 0 && s->running + s->pending == 0)
+        return;
+    if (!v->runner_alive)
+        add_how_to_go_on(v, b);
+    else if (s->attempt_total > 0)
+        buffer_printf(b, "\nrunning now, all done in %s\n", progress_format_eta(v->eta_ms, text, sizeof text));
+    for (size_t i = 0; i < s->attempt_count; i++) {
+        const struct status_attempt *a = &s->attempts[i];
+        size_t start = b->length;
+        buffer_add_text(b, "  ");
+        if (a->slot >= 0)
+            buffer_printf(b, "slot %lld: ", (long long)a->slot);
+        buffer_printf(b, "job %lld, attempt %lld", (long long)a->job_id, (long long)a->number);
+        buffer_printf(b, v->runner_alive ? ", for %s" : ", started %s ago, not known to have ended",
+                      format_duration_ms(elapsed_ms(v, a), text, sizeof text));
+        if (a->keys[0]) {
+            buffer_add_text(b, "  ");
+            add_printable(v, a->keys, b->length - start, b);
+        }
+        buffer_add_char(b, '\n');
+    }
+    if (s->attempt_total > s->attempt_count)
+        buffer_printf(b, "  and %zu more\n", s->attempt_total - s->attempt_count);
+}
+
+/* 0: it is due. */
+static int64_t due_in_ms(const struct status_view *v, const struct status_retry *r)
+{
+    return r->due_ms > v->now_ms ? r->due_ms - v->now_ms : 0;
+}
+
+static void add_retries(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    char text[32];
+    if (s->retry_count)
+        buffer_add_text(b, "\nfailed, to be tried again\n");
+    for (size_t i = 0; i < s->retry_count; i++) {
+        const struct status_retry *r = &s->retries[i];
+        int64_t ms = due_in_ms(v, r);
+        buffer_printf(b, "  job %lld, attempt %lld, %s%s\n", (long long)r->job_id, (long long)r->number,
+                      ms > 0 ? "in " : "now", ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
+    }
+    if (s->retry_total > s->retry_count)
+        buffer_printf(b, "  and %zu more\n", s->retry_total - s->retry_count);
+}
+
+static void add_slow_nodes(const struct status_view *v, struct buffer *b)
+{
+    for (size_t i = 0; i < v->status.slow_node_count; i++) {
+        const struct status_node *n = &v->status.slow_nodes[i];
+        buffer_add_text(b, i ? "" : "\n");
+        buffer_add_text(b, "slow node ");
+        add_printable(v, n->host, 20, b);
+        buffer_printf(b, ": %.2f times as long as matched jobs elsewhere (%lld compared)\n", n->ratio,
+                      (long long)n->compared);
+    }
+}
+
+/* "so far: 12.3 jobs/min, 1.2 device-hours". */
+static void add_spent(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    bool rate = v->runner_alive && isfinite(s->rate), hours = isfinite(s->device_hours);
+    if (rate)
+        buffer_printf(b, "\nrate: %.3g jobs/%s", s->rate >= 1 ? s->rate : s->rate * 60, s->rate >= 1 ? "s" : "min");
+    if (hours)
+        buffer_printf(b, "%s%.3g device-hours so far", rate ? ", " : "\n", s->device_hours);
+    if (hours && isfinite(s->device_hours_left))
+        buffer_printf(b, ", about %.3g more", s->device_hours_left);
+    if (rate || hours)
+        buffer_add_char(b, '\n');
+}
+
+static void add_best(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    if (v->conditions.none_meets) {
+        buffer_add_text(b, "\nno best: ");
+        conditions_add_nearest(&v->conditions, b);
+        buffer_add_char(b, '\n');
+        return;
+    }
+    if (!s->has_best && s->objective && s->ok + s->failed > 0) {
+        buffer_add_text(b, "\nno best: ");
+        add_printable(v, s->objective, 30, b);
+        buffer_printf(b, s->ok ? " has no number in any job that is ok\n" : ": no job is ok\n");
+        return;
+    }
+    if (!s->has_best)
+        return;
+    if (v->winners.length) {
+        buffer_printf(b, "\n%s", buffer_text(&v->winners));
+        return;
+    }
+    buffer_add_text(b, "\nbest so far: ");
+    add_printable(v, s->objective, 30, b);
+    buffer_add_char(b, ' ');
+    text_add_rounded(b, s->best);
+    buffer_printf(b, "%s", s->unit[0] ? " " : "");
+    add_printable(v, s->unit, 40, b);
+    buffer_printf(b, ", job %lld", (long long)s->best_job);
+    add_see_best(v, b);
+    conditions_add_binding(&v->conditions, b);
+}
+
+static void add_fact(const cJSON *info, enum model_fact fact, const char *what, struct buffer *b)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(info, model_fact_names[fact]);
+    char text[32];
+    if (!cJSON_IsNumber(value))
+        return;
+    buffer_add_text(b, ", ");
+    if (fact == FACT_ACTIVATION_MEMORY || fact == FACT_DEVICE_MEMORY)
+        buffer_add_text(b, format_size_bytes((int64_t)value->valuedouble, text, sizeof text));
+    else
+        text_add_rounded(b, value->valuedouble);
+    buffer_printf(b, " %s", what);
+}
+
+/* "model information (job 1): 3.35e+08 parameters, 309 MiB of activations a sample". */
+static void add_model_info(const struct status_view *v, struct buffer *b)
+{
+    static const char *const what[FACT_COUNT] = {[FACT_PARAMS] = "parameters",
+                                                 [FACT_ACTIVATION_MEMORY] = "of activations a sample",
+                                                 [FACT_DEVICE_MEMORY] = "a device",
+                                                 [FACT_FWD_FLOPS] = "FLOPs forward a sample"};
+    static const char *const reasons[] = {"failure", "message", "excluded"};
+    cJSON *info = v->status.model_info ? cJSON_Parse(v->status.model_info) : NULL;
+    const cJSON *job = cJSON_GetObjectItemCaseSensitive(info, "job");
+    struct buffer list = BUFFER_INIT;
+    if (!info)
+        return;
+    for (int i = 0; i < FACT_COUNT; i++)
+        add_fact(info, (enum model_fact)i, what[i], &list);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        const cJSON *reason = cJSON_GetObjectItemCaseSensitive(info, reasons[i]);
+        if (!cJSON_IsString(reason))
+            continue;
+        buffer_printf(&list, ", %s", i == 2 ? "the job is excluded by " : "");
+        add_printable(v, reason->valuestring, 40, &list);
+    }
+    buffer_add_text(b, "\nmodel information");
+    if (cJSON_IsNumber(job))
+        buffer_printf(b, " (job %.0f)", job->valuedouble);
+    buffer_printf(b, ": %s\n", list.length ? buffer_text(&list) + 2 : "not known yet");
+    buffer_free(&list);
+    cJSON_Delete(info);
+}
+
+/* "2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)". */
+static void add_pareto(const struct status_view *v, struct buffer *b)
+{
+    const struct pareto *p = &v->pareto;
+    if (p->count == 0)
+        return;
+    buffer_printf(b, "%zu job%s that none beats in ", p->count, p->count == 1 ? "" : "s");
+    for (size_t i = 0; i < p->objective_count; i++) {
+        buffer_add_text(b, i == 0 ? "" : i + 1 < p->objective_count ? ", " : " and ");
+        text_add_line(b, p->objectives[i].metric);
+    }
+    for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
+        buffer_printf(b, "%s%lld", i ? ", " : ": ", (long long)p->jobs[i].job_id);
+    buffer_add_text(b, p->count > PARETO_LISTED ? ", ..." : "");
+    add_see_best(v, b);
+}
+
+/* Digits of the largest, so that counts stand under each other. */
+static int digits_of(int64_t largest)
+{
+    int digits = 1;
+    while (largest >= 10) {
+        largest /= 10;
+        digits++;
+    }
+    return digits;
+}
+
+static void add_failures(const struct status_view *v, struct buffer *b)
+{
+    const struct failure_causes *causes = &v->status.causes;
+    /* The first one is the most frequent. */
+    int digits = causes->count ? digits_of(causes->items[0].jobs) : 0;
+    if (causes->count && v->status.failed > STATUS_FAILURES_MOST)
+        buffer_printf(b, "\nfailures, of the newest %d\n", STATUS_FAILURES_MOST);
+    else if (causes->count)
+        buffer_add_text(b, "\nfailures\n");
+    for (size_t i = 0; i < causes->count && i < STATUS_LISTED; i++) {
+        const struct failure_cause *c = &causes->items[i];
+        size_t start = b->length;
+        buffer_printf(b, "  %*lld x ", digits, (long long)c->jobs);
+        text_add_styled(b, STYLE_RED, c->class);
+        buffer_printf(b, ", as job %lld: ", (long long)c->example_job);
+        add_printable(v, c->message, b->length - start, b);
+        buffer_add_char(b, '\n');
+    }
+    if (causes->count > STATUS_LISTED)
+        buffer_printf(b, "  and %zu%s other kinds\n", causes->count - STATUS_LISTED, causes->others ? " and more" : "");
+}
+
+static void add_pruned(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    int digits = s->witness_count ? digits_of(s->witnesses[0].jobs) : 0;
+    if (s->witness_count)
+        buffer_add_text(b, "\npruned: need no less device memory than a job that ran out of it\n");
+    for (size_t i = 0; i < s->witness_count; i++)
+        buffer_printf(b, "  %*lld  witness: job %lld\n", digits, (long long)s->witnesses[i].jobs,
+                      (long long)s->witnesses[i].job_id);
+    if (s->witness_total > s->witness_count)
+        buffer_printf(b, "  and %zu other witnesses\n", s->witness_total - s->witness_count);
+}
+
+static void add_held(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    int digits = s->hold_count ? digits_of(s->holds[0].jobs) : 0;
+    if (s->hold_count)
+        buffer_add_text(b, "\nheld: wait for their host, until a run can start them\n");
+    for (size_t i = 0; i < s->hold_count; i++) {
+        const struct status_hold *h = &s->holds[i];
+        size_t start = b->length;
+        buffer_printf(b, "  %*lld  as job %lld: ", digits, (long long)h->jobs, (long long)h->first_job);
+        add_printable(v, h->why, b->length - start, b);
+        buffer_add_char(b, '\n');
+    }
+    if (s->hold_total > s->hold_count)
+        buffer_printf(b, "  and %zu other reasons\n", s->hold_total - s->hold_count);
+    if (s->aside)
+        buffer_printf(b, "\n%lld %s at each of the last deaths of the runner or node, and %s last\n",
+                      (long long)s->aside, s->aside == 1 ? "job ran" : "jobs ran", s->aside == 1 ? "runs" : "run");
+}
+
+static void add_rules(const struct status_view *v, struct buffer *b)
+{
+    const struct sweep_status *s = &v->status;
+    int64_t largest = 0;
+    for (size_t i = 0; i < s->rule_count; i++)
+        largest = s->rules[i].combinations > largest ? s->rules[i].combinations : largest;
+    if (s->rule_count)
+        buffer_add_text(b, "\nexcluded by rule\n");
+    for (size_t i = 0; i < s->rule_count; i++) {
+        const struct status_rule *r = &s->rules[i];
+        size_t start = b->length;
+        buffer_printf(b, "  %*lld  ", digits_of(largest), (long long)r->combinations);
+        add_printable(v, r->name, 10, b);
+        buffer_add_text(b, r->warning ? " (only a warning): " : ": ");
+        add_printable(v, r->reason, b->length - start, b);
+        buffer_add_char(b, '\n');
+    }
+}
+
+static int print_text(const struct status_view *v, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    add_heading(v, &b);
+    add_counts(v, &b);
+    add_running(v, &b);
+    add_retries(v, &b);
+    add_spent(v, &b);
+    add_slow_nodes(v, &b);
+    add_model_info(v, &b);
+    add_best(v, &b);
+    add_pareto(v, &b);
+    add_failures(v, &b);
+    add_pruned(v, &b);
+    add_held(v, &b);
+    add_rules(v, &b);
+    int rc = output_people(&b, e);
+    buffer_free(&b);
+    return rc;
+}
+
+/* --- as JSON --- */
+
+static void add_number_or_null(cJSON *object, const char *name, int64_t value)
+{
+    if (value < 0)
+        cJSON_AddNullToObject(object, name);
+    else
+        cJSON_AddNumberToObject(object, name, (double)value);
+}
+
+static void add_real_or_null(cJSON *object, const char *name, double value)
+{
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, name, value);
+    else
+        cJSON_AddNullToObject(object, name);
+}
+
+static cJSON *counts_json(const struct sweep_status *s)
+{
+    cJSON *counts = cJSON_CreateObject();
+    cJSON_AddNumberToObject(counts, "pending", (double)s->pending);
+    cJSON_AddNumberToObject(counts, "running", (double)s->running);
+    cJSON_AddNumberToObject(counts, "pruned", (double)s->pruned);
+    cJSON_AddNumberToObject(counts, "held", (double)s->held);
+    cJSON_AddNumberToObject(counts, "ok", (double)s->ok);
+    cJSON_AddNumberToObject(counts, "failed", (double)s->failed);
+    return counts;
+}
+
+static cJSON *holds_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->hold_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "jobs", (double)s->holds[i].jobs);
+        cJSON_AddNumberToObject(item, "first_job", (double)s->holds[i].first_job);
+        cJSON_AddStringToObject(item, "why", s->holds[i].why);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *classes_json(const struct sweep_status *s)
+{
+    cJSON *classes = cJSON_CreateObject();
+    for (size_t i = 0; i < s->class_count; i++)
+        cJSON_AddNumberToObject(classes, s->classes[i].name, (double)s->classes[i].jobs);
+    return classes;
+}
+
+static cJSON *running_json(const struct status_view *v)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < v->status.attempt_count; i++) {
+        const struct status_attempt *a = &v->status.attempts[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "job", (double)a->job_id);
+        cJSON_AddNumberToObject(item, "attempt", (double)a->number);
+        add_number_or_null(item, "slot", a->slot);
+        cJSON_AddStringToObject(item, "keys", a->keys);
+        cJSON_AddNumberToObject(item, "elapsed_ms", (double)elapsed_ms(v, a));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *retries_json(const struct status_view *v)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < v->status.retry_count; i++) {
+        const struct status_retry *r = &v->status.retries[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "job", (double)r->job_id);
+        cJSON_AddNumberToObject(item, "attempt", (double)r->number);
+        cJSON_AddNumberToObject(item, "due_in_ms", (double)due_in_ms(v, r));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *best_json(const struct status_view *v)
+{
+    const struct sweep_status *s = &v->status;
+    if (!s->has_best || v->winners_json)
+        return cJSON_CreateNull();
+    cJSON *best = cJSON_CreateObject();
+    cJSON_AddNumberToObject(best, "job", (double)s->best_job);
+    cJSON_AddStringToObject(best, "objective", s->objective);
+    cJSON_AddNumberToObject(best, "value", s->best);
+    cJSON_AddStringToObject(best, "unit", s->unit);
+    return best;
+}
+
+static cJSON *slow_nodes_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->slow_node_count; i++) {
+        cJSON *node = cJSON_CreateObject();
+        cJSON_AddStringToObject(node, "host", s->slow_nodes[i].host);
+        cJSON_AddNumberToObject(node, "ratio", s->slow_nodes[i].ratio);
+        cJSON_AddNumberToObject(node, "pairs", (double)s->slow_nodes[i].compared);
+        cJSON_AddItemToArray(list, node);
+    }
+    return list;
+}
+
+static cJSON *failures_json(const struct failure_causes *causes)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < causes->count && i < STATUS_LISTED; i++) {
+        const struct failure_cause *c = &causes->items[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "class", c->class);
+        cJSON_AddStringToObject(item, "message", c->message);
+        if (c->consequence)
+            cJSON_AddStringToObject(item, "consequence", c->consequence);
+        cJSON_AddNumberToObject(item, "jobs", (double)c->jobs);
+        cJSON_AddNumberToObject(item, "example_job", (double)c->example_job);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *witnesses_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->witness_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddNumberToObject(item, "witness", (double)s->witnesses[i].job_id);
+        cJSON_AddNumberToObject(item, "jobs", (double)s->witnesses[i].jobs);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *rules_json(const struct sweep_status *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->rule_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "rule", s->rules[i].name);
+        cJSON_AddStringToObject(item, "reason", s->rules[i].reason);
+        cJSON_AddStringToObject(item, "level", s->rules[i].warning ? "warn" : "exclude");
+        cJSON_AddNumberToObject(item, "combinations", (double)s->rules[i].combinations);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+/* The jobs, the best in the first objective first. */
+static cJSON *pareto_json(const struct pareto *p)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < p->count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)p->jobs[i].job_id));
+    return list;
+}
+
+static int print_json(const struct status_view *v, struct error *e)
+{
+    const struct sweep_status *s = &v->status;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "sweep", s->name);
+    cJSON_AddStringToObject(root, "path", s->path);
+    add_number_or_null(root, "combinations", s->combinations);
+    add_number_or_null(root, "excluded", s->excluded);
+    add_number_or_null(root, "duplicates", s->duplicates);
+    cJSON_AddNumberToObject(root, "jobs", (double)job_count(s));
+    cJSON_AddItemToObject(root, "states", counts_json(s));
+    cJSON_AddItemToObject(root, "failure_classes", classes_json(s));
+    cJSON_AddBoolToObject(root, "runner_alive", v->runner_alive);
+    cJSON_AddItemToObject(root, "running", running_json(v));
+    cJSON_AddNumberToObject(root, "retries_waiting", (double)s->retry_total);
+    cJSON_AddItemToObject(root, "retries", retries_json(v));
+    add_number_or_null(root, "mean_duration_ms", s->mean_ms);
+    add_number_or_null(root, "waiting_duration_ms", s->waiting_ms);
+    add_real_or_null(root, "jobs_per_second", s->rate);
+    add_real_or_null(root, "device_hours", s->device_hours);
+    add_real_or_null(root, "device_hours_left", s->device_hours_left);
+    cJSON_AddItemToObject(root, "slow_nodes", slow_nodes_json(s));
+    add_number_or_null(root, "eta_ms", v->eta_ms);
+    cJSON *info = s->model_info ? cJSON_Parse(s->model_info) : NULL;
+    cJSON_AddItemToObject(root, "model_info", info ? info : cJSON_CreateNull());
+    cJSON_AddItemToObject(root, "best", best_json(v));
+    if (v->winners_json)
+        cJSON_AddItemReferenceToObject(root, "winners", v->winners_json);
+    cJSON_AddItemToObject(root, "subject_to", conditions_json(&v->conditions));
+    cJSON_AddItemToObject(root, "pareto", pareto_json(&v->pareto));
+    cJSON_AddItemToObject(root, "failures", failures_json(&s->causes));
+    cJSON_AddItemToObject(root, "pruned", witnesses_json(s));
+    cJSON_AddItemToObject(root, "held", holds_json(s));
+    cJSON_AddNumberToObject(root, "run_last", (double)s->aside);
+    cJSON_AddItemToObject(root, "rules", rules_json(s));
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
+
+/* Prints once; `*done` says whether nothing is left to do, `*hopeless` that no job met what was asked for then. */
+static int look(const struct status_options *o, bool *done, bool *hopeless, struct error *e)
+{
+    struct status_view v = {0};
+    if (read_view(o->db, &v, e) < 0)
+        return -1;
+    if (o->watch && v.columns)
+        output_clear_screen();
+    int rc = o->json ? print_json(&v, e) : print_text(&v, e);
+    *done = v.status.pending + v.status.running == 0;
+    *hopeless = *done && v.conditions.none_meets;
+    conditions_free(&v.conditions);
+    status_free(&v.status);
+    pareto_free(&v.pareto);
+    buffer_free(&v.winners);
+    cJSON_Delete(v.winners_json);
+    return rc;
+}
+
+static int watch_interval(const char *watch, int *out_ms, struct error *e)
+{
+    int64_t ms = WATCH_MS;
+    if (watch && watch[0] && (!parse_duration_ms(watch, &ms) || ms < 100 || ms > 3600000))
+        return error_set(e, ERROR_USAGE, "--watch %s: must be a duration from 0.1 s to 1 h", watch);
+    *out_ms = (int)ms;
+    return 0;
+}
+
+static int status(const struct arguments *a, struct error *e)
+{
+    const struct status_options *o = a->options;
+    int interval_ms = WATCH_MS;
+    bool done, hopeless;
+    if (watch_interval(o->watch, &interval_ms, e) < 0)
+        return -1;
+    while (look(o, &done, &hopeless, e) == 0) {
+        if (!o->watch || done)
+            return hopeless ? STATUS_JOBS_FAILED : STATUS_OK;
+        if (output_flush_all(e) < 0)
+            return -1;
+        poll(NULL, 0, interval_ms);
+    }
+    return -1;
+}
+
+const struct command status_command = {
+    .name = "status",
+    .summary = "Tell how the sweep stands: what runs and fails, the best so far",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep status --watch\nmeshsweep status --json",
+    .options = options,
+    .options_bytes = sizeof(struct status_options),
+    .run = status,
+};

@@ -1,0 +1,203 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "database/open.h"
+#include "results/job_record.h"
+#include "util/memory.h"
+#include "util/utf8.h"
+
+#define LOOK_EVERY_MS 200
+
+struct tail_options {
+    const char *db;
+    int64_t attempt, lines;
+    bool once;
+};
+
+#define AT(member) offsetof(struct tail_options, member)
+
+static const struct option options[] = {
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = AT(db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "attempt",
+     .kind = OPTION_INT,
+     .offset = AT(attempt),
+     .value = "N",
+     .help = "this one (default the newest)",
+     .least = 1,
+     .most = 1e9},
+    {.name = "lines",
+     .letter = 'n',
+     .kind = OPTION_INT,
+     .offset = AT(lines),
+     .value = "N",
+     .help = "begin with the last N lines",
+     .fallback = "20",
+     .least = 0,
+     .most = 1e9},
+    {.name = "once", .kind = OPTION_FLAG, .offset = AT(once), .help = "do not follow"},
+    {.name = NULL},
+};
+
+struct follower {
+    const struct tail_options *options;
+    struct db *db;
+    char *directory; /* of the database's files */
+    int64_t job;
+    struct job_log log;
+    int fd; /* -1: no file yet */
+    off_t at;
+};
+
+/* The log lies with the attempt's files, or while it runs in its slot's file. The caller's; NULL: nowhere. */
+static char *log_path(const struct follower *f)
+{
+    if (f->log.directory) {
+        char *path = f->log.directory[0] == '/' ? xasprintf("%s/output.log", f->log.directory)
+                                                : xasprintf("%s/%s/output.log", f->directory, f->log.directory);
+        if (f->log.ended || access(path, R_OK) == 0)
+            return path;
+        free(path);
+    }
+    return f->log.ended || f->log.slot < 0 ? NULL
+                                           : xasprintf("%s/slots/slot-%lld.log", f->directory, (long long)f->log.slot);
+}
+
+/* Where the last `lines` lines of the file begin. */
+static off_t line_start(int fd, off_t size, int64_t lines)
+{
+    char block[4096];
+    off_t end = size;
+    int64_t seen = 0;
+    while (end > 0) {
+        size_t length = end < (off_t)sizeof block ? (size_t)end : sizeof block;
+        ssize_t got = pread(fd, block, length, end - (off_t)length);
+        if (got <= 0)
+            return end;
+        for (ssize_t i = got - 1; i >= 0; i--) {
+            off_t position = end - (off_t)length + i;
+            if (block[i] == '\n' && position != size - 1 && ++seen >= lines)
+                return position + 1;
+        }
+        end -= (off_t)length;
+    }
+    return 0;
+}
+
+static int open_log(struct follower *f, struct error *e)
+{
+    char *path = log_path(f);
+    struct stat st;
+    if (!path)
+        return 0;
+    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    int error_number = errno;
+    if (f->fd < 0 && error_number != ENOENT)
+        error_errno(e, error_number, "%s", path);
+    free(path);
+    if (f->fd < 0)
+        return error_number == ENOENT ? 0 : -1;
+    f->at = fstat(f->fd, &st) == 0 && f->options->lines ? line_start(f->fd, st.st_size, f->options->lines)
+            : f->options->lines                         ? 0
+                                                        : st.st_size;
+    return 0;
+}
+
+/* Without the character at the end that is not all there yet: a terminal would be shown its parts. */
+static size_t whole_characters(const char *text, size_t length)
+{
+    for (size_t back = 1; back <= 3 && back < length; back++) {
+        unsigned char c = (unsigned char)text[length - back];
+        if (c >= 0xC0)
+            return utf8_sequence_length(text + length - back, back) ? length : length - back;
+        if (c < 0x80)
+            break;
+    }
+    return length;
+}
+
+static int copy_new(struct follower *f, struct error *e)
+{
+    char block[65536];
+    ssize_t got;
+    while (f->fd >= 0 && (got = pread(f->fd, block, sizeof block, f->at)) > 0) {
+        size_t length = whole_characters(block, (size_t)got);
+        if (output_write(block, length, e) < 0)
+            return -1;
+        f->at += (off_t)length;
+    }
+    return output_flush_all(e);
+}
+
+/* Without a file what is left is the end that was recorded. */
+static int write_recorded(const struct follower *f, struct error *e)
+{
+    if (f->log.tail)
+        return output_text(f->log.tail, e);
+    output_message("attempt %lld of job %lld left no output", (long long)f->log.number, (long long)f->job);
+    return 0;
+}
+
+/* The file that is open stays the attempt's when it is moved to its directory. */
+static int follow(struct follower *f, struct error *e)
+{
+    for (;;) {
+        int64_t number = f->log.number;
+        bool ended = f->log.ended;
+        if (f->fd < 0 && open_log(f, e) < 0)
+            return -1;
+        if (copy_new(f, e) < 0)
+            return -1;
+        if (ended || f->options->once)
+            return f->fd < 0 ? write_recorded(f, e) : 0;
+        poll(NULL, 0, LOOK_EVERY_MS);
+        job_log_free(&f->log);
+        if (job_log_read(f->db, f->job, number, &f->log, e) < 0)
+            return -1;
+    }
+}
+
+static int tail(const struct arguments *a, struct error *e)
+{
+    const struct tail_options *o = a->options;
+    struct follower f = {.options = o, .fd = -1};
+    if (a->word_count == 0)
+        return error_set(e, ERROR_USAGE, "tail: which job? Its number, or the beginning of its key");
+    if (store_open_read_only(o->db, &f.db, e) < 0)
+        return -1;
+    f.directory = store_directory(o->db);
+    int rc = job_named(f.db, a->words[0], &f.job, e);
+    if (rc == 0)
+        rc = job_log_read(f.db, f.job, o->attempt, &f.log, e);
+    if (rc == 0)
+        rc = follow(&f, e);
+    if (f.fd >= 0)
+        close(f.fd);
+    job_log_free(&f.log);
+    free(f.directory);
+    store_close(f.db);
+    return rc;
+}
+
+const struct command tail_command = {
+    .name = "tail",
+    .summary = "Print the output of a job, and follow it while it runs",
+    .usage = "[OPTIONS] JOB",
+    .example = "meshsweep tail 24\nmeshsweep tail a1b2c3d4 --attempt 1 --lines 100",
+    .options = options,
+    .options_bytes = sizeof(struct tail_options),
+    .words_most = 1,
+    .run = tail,
+};

@@ -1,0 +1,69 @@
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "commands/proposing.h"
+
+struct tell_options {
+    const char *config, *db;
+};
+
+#define AT(member) offsetof(struct tell_options, member)
+
+static const struct option options[] = {
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_STRING,
+     .offset = AT(config),
+     .value = "FILE",
+     .help = "the sweep file (the database's, else sweep.toml)"},
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = AT(db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = NULL},
+};
+
+static int tell(const struct arguments *a, struct error *e)
+{
+    const struct tell_options *o = a->options;
+    struct proposing p = {0};
+    struct utsname machine;
+    cJSON *results = NULL, *answer = NULL;
+    if (a->word_count != 1)
+        return error_set(e, ERROR_USAGE, "tell wants results: meshsweep tell RESULTS.json, or - for standard input");
+    int rc = proposing_read(a->words[0], &results, e);
+    if (rc == 0)
+        rc = proposing_open(&p, o->config, o->db, a, e);
+    uname(&machine);
+    if (rc == 0) {
+        p.place.runner = (struct runner_row){.host = machine.nodename,
+                                             .boot_id = "",
+                                             .provenance_json = "{\"told\": true}",
+                                             .pid = getpid()};
+        rc = proposing_end(&p, proposals_tell(&p.place, results, &answer, e), e);
+    }
+    proposing_close(&p);
+    if (rc == 0)
+        rc = output_json(answer, e);
+    cJSON_Delete(results);
+    cJSON_Delete(answer);
+    return rc;
+}
+
+const struct command tell_command = {
+    .name = "tell",
+    .summary = "Tell what came of jobs that `ask` gave, as JSON",
+    .usage = "[OPTIONS] RESULTS.json|-",
+    .example = "meshsweep tell measured.json\n"
+               "echo '{\"job\": 7, \"failure\": \"oom\"}' | meshsweep tell -",
+    .options = options,
+    .options_bytes = sizeof(struct tell_options),
+    .words_most = 1,
+    .run = tell,
+};

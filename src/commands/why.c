@@ -1,0 +1,415 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/match_words.h"
+#include "cli/model_info_job.h"
+#include "cli/output.h"
+#include "cli/run_options.h"
+#include "cli/session.h"
+#include "database/open.h"
+#include "learning/learning.h"
+#include "report/text.h"
+#include "results/job_record.h"
+#include "results/subset.h"
+#include "space/compile.h"
+#include "space/describe.h"
+#include "space/match.h"
+#include "store/imports.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define SHOWN 10 /* jobs, and excluded combinations per rule */
+#define VALUES_SHOWN 30
+
+struct why_options {
+    struct run_options match; /* config (NULL: not given) and db; the rest stays at its default */
+};
+
+#define AT(member) (offsetof(struct why_options, match) + offsetof(struct run_options, member))
+
+static const struct option options[] = {
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_STRING,
+     .offset = AT(config),
+     .value = "FILE",
+     .help = "the sweep file (the database's, else sweep.toml)"},
+    {.name = "db",
+     .letter = 'd',
+     .kind = OPTION_STRING,
+     .offset = AT(db),
+     .value = "FILE",
+     .help = "the database",
+     .fallback = "results.db"},
+    {.name = "search-model",
+     .kind = OPTION_FLAG,
+     .offset = AT(search_model),
+     .help = "take the models from [model_space]"},
+    {.name = NULL},
+};
+
+static void add_quoted(struct buffer *sql, const char *value)
+{
+    buffer_add_char(sql, '\'');
+    for (const char *p = value; *p; p++)
+        buffer_printf(sql, *p == '\'' ? "''" : "%c", *p);
+    buffer_add_char(sql, '\'');
+}
+
+static bool is_number_or_truth(const char *value)
+{
+    double number;
+    return parse_double(value, &number) || strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+}
+
+/* What is meant by 7 is the number or the text. */
+static int add_word(struct buffer *sql, const char *word, struct error *e)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals || equals == word)
+        return error_set(e, ERROR_USAGE, "why: `%s` is not of the form KEY=VALUE", word);
+    const char *value = equals + 1;
+    buffer_printf(sql, "%s%.*s IN (", sql->length ? " AND " : "", (int)(equals - word), word);
+    if (is_number_or_truth(value))
+        buffer_printf(sql, "%s, ", value);
+    add_quoted(sql, value);
+    buffer_add_char(sql, ')');
+    return 0;
+}
+
+/* The combination of a job that the database has. */
+static int add_job(struct db *db, const char *word, struct buffer *sql, struct error *e)
+{
+    int64_t job;
+    char *condition = NULL;
+    if (!db)
+        return error_set(e, ERROR_NOTHING, "why: there is no database yet in which job %s could be", word);
+    if (job_named(db, word, &job, e) < 0 || subset_condition(db, job, &condition, e) < 0)
+        return -1;
+    buffer_add_text(sql, condition);
+    free(condition);
+    return 0;
+}
+
+static int compile_filter(struct session *s, const struct arguments *a, struct db *db, struct expression *out,
+                          struct error *e)
+{
+    struct buffer sql = BUFFER_INIT, words = BUFFER_INIT;
+    int rc = 0;
+    bool is_job = a->word_count == 1 && !strchr(a->words[0], '=');
+    if (is_job)
+        rc = add_job(db, a->words[0], &sql, e);
+    for (size_t i = 0; rc == 0 && !is_job && i < a->word_count; i++) {
+        buffer_printf(&words, "%s%s", i ? " " : "", a->words[i]);
+        rc = add_word(&sql, a->words[i], e);
+    }
+    if (rc == 0 && a->word_count == 0)
+        buffer_add_text(&sql, "true");
+    const struct source_text source =
+        {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "why", buffer_text(words.length ? &words : &sql), NULL};
+    if (rc == 0)
+        rc = compile_alone(s->space, &source, out, e);
+    buffer_free(&words);
+    buffer_free(&sql);
+    return rc;
+}
+
+struct answer {
+    struct session *session;
+    struct db *db; /* NULL: there is none yet */
+    const struct expression *filter;
+    struct describer *describer;
+    struct buffer out;
+};
+
+/* What would have another answer. Of a pruned one its witness tells; of what was measured elsewhere nothing is said. */
+static void add_change(const char *state, const char *failure, struct buffer *out)
+{
+    if (strcmp(state, "ok") == 0)
+        buffer_add_text(out, "    it runs again when its keys or the command change, when it is stale (run --stale), "
+                             "or when its"
+                             " row is deleted\n");
+    else if (strcmp(state, "failed") == 0)
+        buffer_printf(out, "    `run --retry-failed=%s` tries it again; [retry] %s = N allows N attempts\n", failure,
+                      failure);
+    else if (strcmp(state, "held") == 0)
+        buffer_add_text(out, "    it waits for its host: the next `run` tries it, or the one at work with `run "
+                             "--release`\n");
+    else if (strcmp(state, "pending") == 0)
+        buffer_add_text(out, "    it waits for its turn: `run` starts it\n");
+}
+
+/* Columns 2 to 5, and 7: number, failure or state, message, duration_ms (NULL: not known), where else it was done. */
+static void add_attempt(const struct stmt *s, struct buffer *out)
+{
+    char duration[32];
+    buffer_printf(out, "    attempt %" PRId64 ": %s", stmt_int(s, 2), stmt_text(s, 3));
+    if (!stmt_is_null(s, 5))
+        buffer_printf(out, " after %s", format_duration_ms(stmt_int(s, 5), duration, sizeof duration));
+    if (!stmt_is_null(s, 7)) {
+        buffer_add_text(out, ", measured elsewhere (");
+        text_add_line(out, stmt_text(s, 7));
+        buffer_add_char(out, ')');
+    }
+    if (!stmt_is_null(s, 4)) {
+        buffer_add_text(out, ": ");
+        text_add_line(out, stmt_text(s, 4));
+    }
+    buffer_add_char(out, '\n');
+}
+
+/* What the database knows about a job. */
+static int add_history(struct answer *w, const struct hash128 *key, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (!w->db) {
+        buffer_add_text(&w->out, ": new, it would run\n");
+        return 0;
+    }
+    if (db_prepare(w->db,
+                   "SELECT CASE WHEN j.witness_id IS NOT NULL THEN 'pruned' WHEN j.held IS NOT NULL THEN 'held' ELSE "
+                   "j.state "
+                   "END, j.failure, a.number, coalesce(a.failure, a.state), a.message, "
+                   "a.duration_ms, j.held, iif(a.executor = '" IMPORT_EXECUTOR "', a.log_tail, NULL) FROM job AS j"
+                   " LEFT JOIN attempt AS a ON a.job_id = j.id WHERE j.key = ? ORDER BY a.number",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
+    int rc;
+    bool known = false;
+    struct buffer change = BUFFER_INIT;
+    while ((rc = stmt_next(s, e)) > 0) {
+        if (!known && stmt_is_null(s, 7))
+            add_change(stmt_text(s, 0), stmt_text(s, 1), &change);
+        if (!known)
+            buffer_printf(&w->out, ": %s%s%s\n", stmt_text(s, 0), stmt_is_null(s, 1) ? "" : "/",
+                          stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
+        if (!known && !stmt_is_null(s, 6)) {
+            buffer_add_text(&w->out, "    ");
+            text_add_line(&w->out, stmt_text(s, 6));
+            buffer_add_char(&w->out, '\n');
+        }
+        known = true;
+        if (!stmt_is_null(s, 2))
+            add_attempt(s, &w->out);
+    }
+    if (!known)
+        buffer_add_text(&w->out, ": new, it would run\n");
+    buffer_add(&w->out, change.data, change.length);
+    buffer_free(&change);
+    stmt_free(s);
+    return rc;
+}
+
+/* The job that ran out of device memory and needs no more, with the keys in which it differs. */
+static int add_witness(struct answer *w, const struct hash128 *key, struct error *e)
+{
+    static const char sql[] =
+        "WITH pair AS (SELECT j.id AS pruned, j.witness_id AS witness FROM job AS j WHERE j.key = ?1"
+        "  AND j.witness_id IS NOT NULL),"
+        " word AS (SELECT j.id AS job, s.kind, k.key AS name, k.value FROM pair JOIN job AS j ON j.id IN (witness, "
+        "pruned)"
+        "  JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id), json_each(s.json) AS k)"
+        " SELECT witness, (SELECT group_concat(name || '=' || value, ' ') FROM word AS a WHERE a.job = witness"
+        "  AND NOT EXISTS (SELECT 1 FROM word AS b WHERE b.job = pruned AND b.kind = a.kind AND b.name = a.name"
+        "                  AND b.value IS a.value)) FROM pair";
+    struct stmt *s = NULL;
+    if (!w->db)
+        return 0;
+    if (db_prepare(w->db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        buffer_printf(&w->out, "    pruned: job %" PRId64 " (", stmt_int(s, 0));
+        text_add_line(&w->out, stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
+        buffer_add_text(&w->out, ") ran out of device memory, and this one needs no less; --prune off runs it\n");
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Which search chose it, and why then. */
+static int add_trials(struct answer *w, const struct hash128 *key, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (!w->db)
+        return 0;
+    if (db_prepare(w->db,
+                   "SELECT s.strategy, t.reason FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                   " JOIN job AS j ON j.id = t.job_id WHERE j.key = ? AND t.asked IS NOT NULL ORDER BY t.id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0)
+        buffer_printf(&w->out, "    chosen by %s: %s\n", stmt_text(s, 0), stmt_text(s, 1));
+    stmt_free(s);
+    return rc;
+}
+
+static int add_jobs(struct answer *w, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    if (match_open(w->session->space, w->filter, &cursor, e) < 0)
+        return -1;
+    int rc = 0;
+    for (int shown = 0; shown < SHOWN && (rc = match_next(cursor, &m, e)) > 0; shown++) {
+        struct buffer words = BUFFER_INIT;
+        char hex[HASH_HEX_BYTES];
+        rc = describe_match(w->describer, m, &words, e);
+        buffer_printf(&w->out, "  job %.16s  ", hash_hex(&m->key, hex));
+        text_add_line(&w->out, buffer_text(&words));
+        buffer_free(&words);
+        if (rc < 0 || (rc = add_history(w, &m->key, e)) < 0 || (rc = add_witness(w, &m->key, e)) < 0 ||
+            (rc = add_trials(w, &m->key, e)) < 0)
+            break;
+        size_t before = w->out.length;
+        buffer_add_text(&w->out, "  ");
+        match_add_prediction(m, &w->out);
+        if (w->out.length > before + 2)
+            buffer_add_char(&w->out, '\n');
+        else
+            w->out.length = before;
+    }
+    match_close(cursor);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_excluded(void *context, int64_t rank, const char *values_json, struct error *e)
+{
+    struct answer *w = context;
+    (void)e;
+    buffer_printf(&w->out, "    #%" PRId64 " ", rank);
+    text_add_line(&w->out, values_json);
+    buffer_add_char(&w->out, '\n');
+    return 0;
+}
+
+static int add_rule(struct answer *w, size_t i, const struct match_counts *counts, struct error *e)
+{
+    const struct space_rule *r = &w->session->space->rules[i];
+    if (counts->rules[i].excluded == 0)
+        return 0;
+    buffer_printf(&w->out, "  %s %" PRId64 " by the rule %s: ", r->warning ? "warned" : "excluded",
+                  counts->rules[i].excluded, r->name);
+    text_add_line(&w->out, r->reason[0] ? r->reason : "(no reason given)");
+    buffer_add_text(&w->out, "\n    require: ");
+    text_add_line(&w->out, r->require);
+    buffer_printf(&w->out, "\n    source: %s\n", r->source);
+    if (!r->warning)
+        buffer_printf(&w->out, "    disable_rules = [\"%s\"] under [sweep] would let them run\n", r->name);
+    const struct exclusion_query query = {i, w->filter, SHOWN, add_excluded, w};
+    return r->warning ? 0 : match_excluded(w->session->space, &query, e);
+}
+
+/* "tp is one of 1, 2, 4": the values of a key that no spec has with this value. */
+static int add_values(struct answer *w, const struct key *key, const char *value, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    int rc, shown = 0;
+    buffer_add_text(&sql, "SELECT DISTINCT CAST(");
+    expression_add_column(&sql, key);
+    buffer_printf(&sql, " AS TEXT) AS v, max(");
+    expression_add_column(&sql, key);
+    buffer_add_text(&sql, " IN (");
+    if (is_number_or_truth(value))
+        buffer_printf(&sql, "%s, ", value);
+    add_quoted(&sql, value);
+    buffer_printf(&sql, ")) OVER () FROM \"%s\" WHERE v IS NOT NULL ORDER BY ", section_names[key->section]);
+    expression_add_column(&sql, key);
+    rc = db_prepare(w->session->space->db, buffer_text(&sql), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        rc = 0;
+        if (stmt_int(s, 1) || shown > VALUES_SHOWN)
+            break;
+        buffer_printf(&w->out, shown ? ", " : "  %s is one of ", key->name);
+        if (shown++ < VALUES_SHOWN)
+            text_add_line(&w->out, stmt_text(s, 0));
+        else
+            buffer_add_text(&w->out, "…");
+    }
+    buffer_add_text(&w->out, shown ? "\n" : "");
+    stmt_free(s);
+    buffer_free(&sql);
+    return rc;
+}
+
+/* Where nothing has these values: what values there are. */
+static int add_missing_values(struct answer *w, const struct arguments *a, struct error *e)
+{
+    const struct names *n = &w->session->space->names;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < a->word_count; i++) {
+        const char *equals = strchr(a->words[i], '=');
+        size_t index;
+        if (!equals)
+            continue;
+        char *name = xstrndup(a->words[i], (size_t)(equals - a->words[i]));
+        if (names_resolve(n, name, &index) == RESOLVED_KEY)
+            rc = add_values(w, &n->keys[index], equals + 1, e);
+        free(name);
+    }
+    return rc;
+}
+
+static int answer(struct answer *w, const struct arguments *a, struct error *e)
+{
+    struct match_counts counts;
+    if (describer_create(w->session->space, &w->describer, e) < 0 ||
+        match_count(w->session->space, w->filter, &counts, e) < 0)
+        return -1;
+    buffer_printf(&w->out, "%" PRId64 " of %" PRId64 " combinations have these values; %" PRId64 " of them matched\n",
+                  counts.combinations, space_combinations(w->session->space), counts.matched);
+    int rc = counts.combinations == 0 ? add_missing_values(w, a, e) : add_jobs(w, e);
+    if (rc == 0 && counts.matched > SHOWN)
+        buffer_printf(&w->out, "  … and %" PRId64 " more; name more keys\n", counts.matched - SHOWN);
+    for (size_t i = 0; rc == 0 && i < w->session->space->rule_count; i++)
+        rc = add_rule(w, i, &counts, e);
+    int status = counts.combinations == 0 ? STATUS_NOTHING : STATUS_OK;
+    free(counts.rules);
+    return rc < 0 ? -1 : status;
+}
+
+static int why(const struct arguments *a, struct error *e)
+{
+    const struct why_options *o = a->options;
+    struct session s = {0};
+    struct expression filter = EXPRESSION_INIT;
+    struct answer w = {.session = &s, .filter = &filter};
+    int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &w.db, e) : 0;
+    if (status == 0)
+        status = session_open_recorded(&s, &o->match, a, w.db, e);
+    if (status == 0 && w.db)
+        status = model_info_use_known(&s, w.db, e);
+    if (status == 0 && w.db)
+        status = learning_load(s.space, w.db, e);
+    if (status == 0)
+        status = compile_filter(&s, a, w.db, &filter, e);
+    if (status == 0) {
+        status = answer(&w, a, e);
+    }
+    if (status >= 0 && output_people(&w.out, e) < 0)
+        status = -1;
+    describer_free(w.describer);
+    buffer_free(&w.out);
+    expression_free(&filter);
+    db_close(w.db);
+    session_close(&s);
+    return status;
+}
+
+const struct command why_command = {
+    .name = "why",
+    .summary = "Say why a combination ran, was skipped or was excluded",
+    .usage = "[OPTIONS] JOB|KEY=VALUE...",
+    .example = "meshsweep why 24\nmeshsweep why zero_stage=3 pp=2",
+    .options = options,
+    .options_bytes = sizeof(struct why_options),
+    .words_most = 256,
+    .run = why,
+};

@@ -1,0 +1,38 @@
+/* The classes of failures: the one table of their names. The database's checks (sql/migrations) list them as well; a
+ * test holds the two together. */
+#ifndef MESHSWEEP_CONFIG_FAILURE_H
+#define MESHSWEEP_CONFIG_FAILURE_H
+
+#include <stdbool.h>
+
+enum failure {
+    FAILURE_NONE = 0,
+    FAILURE_EXIT,
+    FAILURE_SIGNAL,
+    FAILURE_OOM,
+    FAILURE_OOM_HOST,
+    FAILURE_TIMEOUT,
+    FAILURE_HANG,
+    FAILURE_DIVERGED,
+    FAILURE_NO_METRIC,
+    FAILURE_SPAWN,
+    FAILURE_LOST,
+    FAILURE_CANCELLED,
+    FAILURE_COUNT
+};
+
+/* As in the database: "oom-host"; "" for FAILURE_NONE, and NULL after the last. */
+extern const char *const failure_names[FAILURE_COUNT + 1];
+
+/* What a sweep file may name: all but "cancelled", which is no failure of the job's own. */
+#define FAILURE_DECLARABLE_COUNT (FAILURE_CANCELLED - 1)
+extern const char *const *const failure_declarable_names;
+
+/* Whether the message of a failure is about the command that all jobs of a sweep have, and not about what one of them
+ * tried: an option that the program does not know, one that lacks its value, a module that is not there. NULL: no. */
+bool failure_is_of_command(const char *message);
+
+/* The failure with this name, FAILURE_NONE when there is none. */
+enum failure failure_by_name(const char *name);
+
+#endif

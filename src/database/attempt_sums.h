@@ -1,0 +1,23 @@
+/* Checksums of attempts that have ended: what tells a byte of a result that changed on disk, which SQLite's own checks
+ * do not see. Kept where a sweep asks for it ([sweep] checksums), in a table of their own (sql/attempt_sums.sql). */
+#ifndef MESHSWEEP_DATABASE_ATTEMPT_SUMS_H
+#define MESHSWEEP_DATABASE_ATTEMPT_SUMS_H
+
+#include "database/db.h"
+
+struct attempt_sums;
+
+/* Makes the table where it is missing. Released with attempt_sums_free. */
+int attempt_sums_open(struct db *db, struct attempt_sums **out, struct error *e);
+void attempt_sums_free(struct attempt_sums *s); /* NULL is fine */
+
+/* Keeps the sum of what stands of the attempt: its job's key, how and when it ended, its output's end, its samples and
+ * summaries. In the caller's transaction. */
+int attempt_sums_keep(struct attempt_sums *s, int64_t attempt_id, struct error *e);
+
+/* Calls `found` with each attempt, "job 3 attempt 1", that is not as it was when its sum was kept. Those without one
+ * are passed over, and so is a database without the table. */
+int attempt_sums_check(struct db *db, void (*found)(void *context, const char *attempt), void *context,
+                       struct error *e);
+
+#endif

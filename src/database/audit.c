@@ -1,0 +1,196 @@
+#include "database/audit.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "database/attempt_sums.h"
+#include "database/audit_files.h"
+#include "database/audit_questions.h"
+#include "database/examples.h"
+#include "database/lock.h"
+#include "database/open.h"
+#include "database/schema.h"
+#include "process/log_cap.h"
+#include "util/memory.h"
+
+struct audit {
+    struct db *db;
+    const char *path;
+    char *directory; /* of job files */
+    audit_found *found;
+    void *context;
+    size_t count;
+};
+
+/* Reports the finding if there is any, and releases the examples. */
+static void conclude(struct audit *a, struct examples *x, const char *what, const char *advice)
+{
+    if (x->count) {
+        const struct audit_finding finding = {what, buffer_text(&x->text), x->count, advice};
+        a->found(a->context, &finding);
+        a->count++;
+    }
+    examples_free(x);
+}
+
+static void cannot_be_read(struct audit *a, const struct error *e)
+{
+    struct examples unread = EXAMPLES_INIT;
+    examples_add(&unread, e->text);
+    conclude(a, &unread, "tables that cannot be read", audit_questions[0].advice);
+}
+
+static void ask(struct audit *a, const struct audit_question *q)
+{
+    struct examples x = EXAMPLES_INIT;
+    struct error e = ERROR_INIT;
+    int rc = examples_query(a->db, q->sql, &x, &e);
+    conclude(a, &x, q->what, q->advice);
+    if (rc < 0)
+        cannot_be_read(a, &e);
+}
+
+/* --- the schema --- */
+
+static void note_difference(void *context, const struct schema_difference *d)
+{
+    struct examples *x = context;
+    char *text = xasprintf("%s %s (%s)", d->type, d->name, d->is_missing ? "missing" : "changed");
+    examples_add(&x[!(d->is_missing && schema_can_be_made(d->type))], text);
+    free(text);
+}
+
+static void compare_schema(struct audit *a)
+{
+    struct examples x[] = {EXAMPLES_INIT, EXAMPLES_INIT};
+    struct error e = ERROR_INIT;
+    int rc = schema_compare(a->db, note_difference, x, &e);
+    conclude(a, &x[0], "indexes and triggers that are missing", "`meshsweep check --repair -d FILE` makes them again");
+    conclude(a, &x[1], "parts of the schema that another program changed",
+             "make a new database by `meshsweep run -d NEW`, or restore a copy of this one");
+    if (rc < 0)
+        cannot_be_read(a, &e);
+}
+
+/* --- directories of attempts --- */
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Shorter than the job wrote it, and not because we cut it: after a power cut. */
+static bool is_log_cut(const char *directory, int64_t log_bytes)
+{
+    char *path = xasprintf("%s/output.log", directory);
+    struct stat status;
+    bool is_short = log_bytes > 0 && (stat(path, &status) < 0 || status.st_size < log_bytes);
+    bool cut = is_short && !log_cap_is_marked(path);
+    free(path);
+    return cut;
+}
+
+static int find_missing(struct audit *a, struct error *e)
+{
+    struct examples gone = EXAMPLES_INIT, cut = EXAMPLES_INIT;
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(a->db,
+                   "SELECT directory, log_bytes FROM attempt WHERE directory IS NOT NULL AND state IN ('ok', 'failed')",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const char *name = stmt_text(s, 0);
+        char *path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", a->directory, name);
+        if (!is_directory(path))
+            examples_add(&gone, name);
+        else if (is_log_cut(path, stmt_int(s, 1)))
+            examples_add(&cut, name);
+        free(path);
+    }
+    stmt_free(s);
+    conclude(a, &gone, "attempts whose files are gone",
+             "nothing need be done: what they measured is in the database; their logs are lost");
+    conclude(a, &cut, "attempts whose logs were cut",
+             "nothing need be done: what they measured is in the database; the rest of their logs is lost, as after a "
+             "power cut");
+    return rc;
+}
+
+struct unowned_names {
+    const char *directory;
+    struct examples examples;
+};
+
+static bool is_empty(const char *path)
+{
+    DIR *directory = opendir(path);
+    size_t entries = 0;
+    while (directory && entries < 3 && readdir(directory))
+        entries++;
+    if (directory)
+        closedir(directory);
+    return directory && entries < 3; /* itself and the one above it */
+}
+
+/* A runner that died between making one and recording it left nothing in it: no harm, nothing to do. */
+static void note_unowned(void *context, const char *name)
+{
+    struct unowned_names *u = context;
+    char *path = xasprintf("%s/%s", u->directory, name);
+    if (!is_empty(path))
+        examples_add(&u->examples, name);
+    free(path);
+}
+
+static int find_escaped(struct audit *a, struct error *e)
+{
+    struct unowned_names u = {a->directory, EXAMPLES_INIT};
+    int rc = audit_unowned_directories(a->db, a->directory, note_unowned, &u, e);
+    char *advice = xasprintf("they may be deleted; they are in %s; `meshsweep check --repair -d FILE` moves them aside",
+                             a->directory);
+    conclude(a, &u.examples, "directories that no attempt has", advice);
+    free(advice);
+    return rc;
+}
+
+/* --- sums --- */
+
+static void note_changed(void *context, const char *attempt)
+{
+    examples_add(context, attempt);
+}
+
+static void check_sums(struct audit *a)
+{
+    struct examples x = EXAMPLES_INIT;
+    struct error e = ERROR_INIT;
+    int rc = attempt_sums_check(a->db, note_changed, &x, &e);
+    conclude(a, &x, "attempts that are not as they were recorded",
+             "something else wrote to the file, or the disk changed it: restore a copy, or delete the attempts, and "
+             "their"
+             " jobs run again");
+    if (rc < 0)
+        cannot_be_read(a, &e);
+}
+
+int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e)
+{
+    struct audit a = {db, path, store_directory(path), found, context, 0};
+    enum audit_when not_now = writer_lock_is_held(path) ? AUDIT_WITHOUT_RUNNER : AUDIT_WITH_RUNNER;
+    for (size_t i = 0; i < audit_question_count; i++)
+        if (audit_questions[i].when != not_now)
+            ask(&a, &audit_questions[i]);
+    compare_schema(&a);
+    check_sums(&a);
+    int rc = find_missing(&a, e);
+    /* A runner makes directories before it records them. */
+    if (rc == 0 && not_now == AUDIT_WITH_RUNNER)
+        rc = find_escaped(&a, e);
+    free(a.directory);
+    *count = a.count;
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* What can be wrong with the rows of a database, as a table of questions in SQL, each with its advice and, where it can
+ * be put right without losing anything, how. */
+#ifndef MESHSWEEP_DATABASE_AUDIT_QUESTIONS_H
+#define MESHSWEEP_DATABASE_AUDIT_QUESTIONS_H
+
+#include <stddef.h>
+
+enum audit_when { AUDIT_ALWAYS = 0, AUDIT_WITHOUT_RUNNER, AUDIT_WITH_RUNNER };
+
+struct audit_question {
+    const char *what, *advice;
+    const char *sql;        /* each row is something wrong; its first column says where */
+    enum audit_when when;   /* it is only wrong while a runner is at work, or while none is */
+    const char *repair_sql; /* in a write transaction without a runner; NULL: nothing can be done without a person */
+    const char *repaired;   /* what that does */
+};
+
+extern const struct audit_question audit_questions[];
+extern const size_t audit_question_count;
+
+/* Rows of `PRAGMA integrity_check` that are worse than an index that has to be made again and than values that the
+ * other questions see to. */
+extern const char audit_damage_sql[];
+
+#endif

@@ -1,0 +1,115 @@
+#include "database/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "database/lock.h"
+#include "database/open.h"
+#include "database/sqlite.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+/* What SQLite puts beside a database that is in use. */
+static const char *const side_files[] = {"-wal", "-shm", "-journal"};
+#define SIDE_FILES (sizeof side_files / sizeof *side_files)
+
+/* The log of one database must not come to stand beside another. */
+static int refuse_used(const char *path, struct error *e)
+{
+    int rc = 0;
+    if (writer_lock_is_held(path))
+        return error_set(e, ERROR_FAILED, "backup: a runner is at work on %s; name another file", path);
+    for (size_t i = 0; rc == 0 && i < SIDE_FILES; i++) {
+        char *side = xasprintf("%s%s", path, side_files[i]);
+        if (store_exists(side))
+            rc = error_set(e, ERROR_FAILED, "backup: %s is in use: %s stands beside it; name another file", path, side);
+        free(side);
+    }
+    return rc;
+}
+
+static int refuse_foreign(const char *path, struct error *e)
+{
+    struct db *db = NULL;
+    struct error why = ERROR_INIT;
+    if (store_exists(path) && store_open_read_only(path, &db, &why) < 0)
+        return error_set(e, ERROR_FAILED,
+                         "backup: %s is there already and is no database of this version of meshsweep; name another"
+                         " file or remove it",
+                         path);
+    store_close(db);
+    return 0;
+}
+
+static char *make_temporary(const char *path, struct error *e)
+{
+    char *name = xasprintf("%s.XXXXXX", path);
+    int fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        return name;
+    }
+    error_errno(e, errno, "backup: cannot create %s", path);
+    free(name);
+    return NULL;
+}
+
+/* In one step, which is one transaction of a reader: a writer goes on beside it, and what it writes is not in it. */
+static int copy(struct db *source, struct db *target, struct error *e)
+{
+    sqlite3_backup *b = sqlite3_backup_init(target->handle, "main", source->handle, "main");
+    if (!b)
+        return db_error(target, e);
+    sqlite3_backup_step(b, -1);
+    return sqlite3_backup_finish(b) == SQLITE_OK ? 0 : db_error(target, e);
+}
+
+static int fill(struct db *source, const char *name, struct backup_counts *out, struct error *e)
+{
+    struct db *target = NULL;
+    if (db_open(name, DB_CREATE, &target, e) < 0)
+        return -1;
+    /* It says of itself that it has a log, as the original does. */
+    int rc = copy(source, target, e) < 0 || db_exec(target, "PRAGMA journal_mode = DELETE", e) < 0 ||
+                     db_query_int(target, "SELECT count(*) FROM job", 0, &out->jobs, e) < 0 ||
+                     db_query_int(target, "SELECT count(*) FROM attempt", 0, &out->attempts, e) < 0
+                 ? -1
+                 : 0;
+    db_close(target);
+    return rc;
+}
+
+static void sync_directory(const char *path)
+{
+    char *directory = path_beside(path, ".");
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(directory);
+}
+
+int database_backup(struct db *source, const char *path, struct backup_counts *out, struct error *e)
+{
+    struct backup_counts counts;
+    if (refuse_used(path, e) < 0 || refuse_foreign(path, e) < 0)
+        return -1;
+    char *name = make_temporary(path, e);
+    if (!name)
+        return -1;
+    int rc = fill(source, name, &counts, e);
+    if (rc == 0 && rename(name, path) < 0)
+        rc = error_errno(e, errno, "backup: cannot make %s", path);
+    if (rc < 0)
+        unlink(name);
+    else
+        sync_directory(path);
+    free(name);
+    if (rc == 0)
+        *out = counts;
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* Tables whose rows are worked out when they are asked for. */
+#ifndef MESHSWEEP_DATABASE_COMPUTED_TABLE_H
+#define MESHSWEEP_DATABASE_COMPUTED_TABLE_H
+
+#include "database/function.h"
+
+/* Rows are numbered from 0; column 0 is that number. */
+struct table_source {
+    int64_t (*count)(void *context);
+    /* Fills `out`, zeroed before, with a column from 1 on; a blob is `text` with `integer` bytes. Texts and blobs are
+     * borrowed until the next call. -1: there is no memory of how it went wrong but `e`. */
+    int (*cell)(void *context, int64_t row, int column, struct sql_argument *out, struct error *e);
+    void *context; /* outlives the connection, or the table */
+};
+
+/* Makes the table `name` with `columns`, the list between the parentheses of CREATE TABLE; the first is the number.
+ * Columns without a type compare as those of other tables do. */
+int db_add_table(struct db *db, const char *name, const char *columns, const struct table_source *source,
+                 struct error *e);
+
+/* Takes it away again; no statement may read it any more. Nothing where there is none. */
+void db_drop_table(struct db *db, const char *name);
+
+#endif

@@ -1,0 +1,413 @@
+#include "database/db.h"
+
+#include <assert.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database/log_watch.h"
+#include "database/sqlite.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define BUSY_TIMEOUT_MS 10000
+#define MOMENT_MS 100
+#define COMMIT_TRIES 6 /* of BUSY_TIMEOUT_MS each: what would be lost took longer to make than to wait for */
+
+/* What a person can do about a result code. */
+static const struct {
+    int code;
+    const char *advice;
+} advice_table[] = {
+    {SQLITE_FULL, "the disk is full; free some space and start again: nothing recorded is lost"},
+    {SQLITE_READONLY, "it cannot be written; check its permissions and those of its directory"},
+    {SQLITE_NOTADB, "it is not a SQLite database; name another file with -d"},
+    {SQLITE_CORRUPT, "the database is damaged, or the disk reported an error: `meshsweep check -d FILE` says what is "
+                     "wrong, sqlite3 FILE "
+                     ".recover | sqlite3 NEW saves what can be read"},
+    {SQLITE_CANTOPEN, "it cannot be opened; check that the file and its directory exist and may be read"},
+    {SQLITE_BUSY, "another program holds it locked; close it and start again"},
+    {SQLITE_IOERR, "the disk reported an error; check the file system and start again: nothing recorded is lost"},
+    {SQLITE_PROTOCOL, "it could not be locked; check the file system and start again: nothing recorded is lost"},
+    {SQLITE_INTERRUPT, "it would take too long; ask for less"},
+    {SQLITE_TOOBIG, "an expression works on texts of 64 KiB at most"},
+    {SQLITE_SCHEMA, "its tables were changed by another program"},
+};
+
+const char *db_advice(int code)
+{
+    for (size_t i = 0; i < sizeof advice_table / sizeof *advice_table; i++)
+        if (advice_table[i].code == (code & 0xff))
+            return advice_table[i].advice;
+    return NULL;
+}
+
+/* What a cut log looks like to SQLite. */
+static bool may_come_of_a_cut(int code)
+{
+    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_IOERR;
+}
+
+int db_error(struct db *db, struct error *e)
+{
+    const int code = sqlite3_errcode(db->handle);
+    const char *advice = db_advice(code);
+    if (may_come_of_a_cut(code) && log_watch_explain(db, e) < 0)
+        return -1;
+    /* One in memory is there for the expressions of a sweep file. */
+    const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
+    return error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "",
+                     advice ? advice : "");
+}
+
+/* Counts of memory that nobody reads cost every allocation a lock. Refused, and no harm, where SQLite is in use
+ * already: a library of this process may be. */
+static void configure_library(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static void configure(sqlite3 *handle)
+{
+    /* A misspelt column in double quotes must not silently become a string. */
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1, (int *)NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
+    sqlite3_extended_result_codes(handle, 1);
+    sqlite3_busy_timeout(handle, BUSY_TIMEOUT_MS);
+}
+
+/* What SQLite is given to open. Absolute, so that no file name means anything else to it (":memory:", "file:…"). */
+static char *file_name(const char *path, enum db_mode mode)
+{
+    if (mode == DB_TEMPORARY)
+        return xstrdup("");
+    char *absolute = path_absolute(path);
+    char *plain = absolute[0] == '/' ? absolute : xasprintf("./%s", absolute);
+    struct buffer uri = BUFFER_INIT;
+    if (plain != absolute)
+        free(absolute);
+    if (mode != DB_READ_FROZEN)
+        return plain;
+    buffer_add_text(&uri, "file:");
+    for (const char *p = plain; *p; p++)
+        buffer_printf(&uri, strchr("%?#", *p) ? "%%%02X" : "%c", (unsigned char)*p);
+    buffer_add_text(&uri, "?immutable=1");
+    free(plain);
+    return buffer_take(&uri);
+}
+
+int db_open(const char *path, enum db_mode mode, struct db **out, struct error *e)
+{
+    static const int flags[] = {
+        [DB_TEMPORARY] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+        [DB_CREATE] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+        [DB_READ_ONLY] = SQLITE_OPEN_READONLY,
+        [DB_READ_CLEANLY] = SQLITE_OPEN_READWRITE,
+        [DB_READ_FROZEN] = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+    };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct db *db = xcalloc(1, sizeof *db);
+    pthread_once(&once, configure_library);
+    db->lock = db->file_lock = -1;
+    db->log_files = (struct watched_files){-1, -1};
+    db->path = mode == DB_TEMPORARY ? NULL : xstrdup(path);
+    char *name = file_name(path, mode);
+    int rc = sqlite3_open_v2(name, &db->handle, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL);
+    free(name);
+    if (rc != SQLITE_OK) {
+        db_error(db, e);
+        db_close(db);
+        return -1;
+    }
+    configure(db->handle);
+    if (mode == DB_READ_CLEANLY)
+        sqlite3_exec(db->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
+    *out = db;
+    return 0;
+}
+
+void db_close(struct db *db)
+{
+    if (!db)
+        return;
+    sqlite3_close_v2(db->handle);
+    log_watch_end(db);
+    free(db->processor_limit);
+    free(db->allowance);
+    free(db->path);
+    free(db);
+}
+
+int db_exec(struct db *db, const char *sql, struct error *e)
+{
+    if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return db_error(db, e);
+    return 0;
+}
+
+int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc >= 0)
+        *out = rc > 0 ? stmt_int(s, 0) : absent;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int db_begin(struct db *db, struct error *e)
+{
+    if (log_watch_check(db, e) < 0)
+        return -1;
+    return db_exec(db, "BEGIN IMMEDIATE", e);
+}
+
+int db_try_begin(struct db *db, bool *begun, struct error *e)
+{
+    if (log_watch_check(db, e) < 0)
+        return -1;
+    sqlite3_busy_timeout(db->handle, MOMENT_MS);
+    int rc = sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    *begun = rc == SQLITE_OK;
+    return *begun || (rc & 0xff) == SQLITE_BUSY ? 0 : db_error(db, e);
+}
+
+/* What a COMMIT with this result comes to. */
+static int committed(struct db *db, int rc, struct error *e)
+{
+    if (rc == SQLITE_OK)
+        return db->after_commit ? db->after_commit(db, e) : 0;
+    db_error(db, e);
+    db_rollback(db);
+    return -1;
+}
+
+int db_commit(struct db *db, struct error *e)
+{
+    int rc = SQLITE_BUSY;
+    /* A commit that finds readers keeps the transaction, to be tried again. */
+    for (int i = 0; i < COMMIT_TRIES && (rc & 0xff) == SQLITE_BUSY; i++)
+        rc = sqlite3_exec(db->handle, "COMMIT", NULL, NULL, NULL);
+    return committed(db, rc, e);
+}
+
+int db_try_commit(struct db *db, bool *done, struct error *e)
+{
+    sqlite3_busy_timeout(db->handle, MOMENT_MS);
+    int rc = sqlite3_exec(db->handle, "COMMIT", NULL, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    *done = (rc & 0xff) != SQLITE_BUSY;
+    return *done ? committed(db, rc, e) : 0;
+}
+
+void db_rollback(struct db *db)
+{
+    if (!sqlite3_get_autocommit(db->handle))
+        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+void db_checkpoint(struct db *db)
+{
+    struct error none = ERROR_INIT;
+    if (log_watch_check(db, &none) == 0)
+        sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
+const char *db_library_version(void)
+{
+    return sqlite3_libversion();
+}
+
+bool db_is_keyword(const char *word)
+{
+    return sqlite3_keyword_check(word, (int)strlen(word)) != 0;
+}
+
+void db_check_references(struct db *db, bool yes)
+{
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_FKEY, (int)yes, (int *)NULL);
+}
+
+void db_set_cache(struct db *db, int kib)
+{
+    char pragma[64];
+    snprintf(pragma, sizeof pragma, "PRAGMA cache_size = -%d", kib);
+    sqlite3_exec(db->handle, pragma, NULL, NULL, NULL); /* without it things are as right */
+}
+
+int64_t db_last_id(struct db *db)
+{
+    return sqlite3_last_insert_rowid(db->handle);
+}
+
+int64_t db_changes(struct db *db)
+{
+    return sqlite3_changes64(db->handle);
+}
+
+int db_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e)
+{
+    sqlite3_stmt *handle = NULL;
+    if (sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &handle, NULL) != SQLITE_OK)
+        return db_error(db, e);
+    struct stmt *s = xmalloc(sizeof *s);
+    *s = (struct stmt){handle, db};
+    *out = s;
+    return 0;
+}
+
+void stmt_free(struct stmt *s)
+{
+    if (!s)
+        return;
+    sqlite3_finalize(s->handle);
+    free(s);
+}
+
+static void bound(int rc)
+{
+    if (rc == SQLITE_NOMEM)
+        out_of_memory();
+    assert(rc == SQLITE_OK); /* wrong indices are programming errors */
+}
+
+void stmt_bind_int(struct stmt *s, int index, int64_t value)
+{
+    bound(sqlite3_bind_int64(s->handle, index, value));
+}
+
+void stmt_bind_double(struct stmt *s, int index, double value)
+{
+    bound(sqlite3_bind_double(s->handle, index, value));
+}
+
+void stmt_bind_text(struct stmt *s, int index, const char *text)
+{
+    bound(sqlite3_bind_text(s->handle, index, text, -1, SQLITE_TRANSIENT));
+}
+
+void stmt_bind_blob(struct stmt *s, int index, const void *bytes, size_t length)
+{
+    bound(sqlite3_bind_blob64(s->handle, index, bytes, length, SQLITE_TRANSIENT));
+}
+
+void stmt_bind_null(struct stmt *s, int index)
+{
+    bound(sqlite3_bind_null(s->handle, index));
+}
+
+void stmt_bind_double_or_null(struct stmt *s, int index, double value)
+{
+    if (isnan(value))
+        stmt_bind_null(s, index);
+    else
+        stmt_bind_double(s, index, value);
+}
+
+void stmt_bind_positive_or_null(struct stmt *s, int index, int64_t value)
+{
+    if (value > 0)
+        stmt_bind_int(s, index, value);
+    else
+        stmt_bind_null(s, index);
+}
+
+int stmt_next(struct stmt *s, struct error *e)
+{
+    int rc = sqlite3_step(s->handle);
+    if (rc == SQLITE_ROW)
+        return 1;
+    if (rc != SQLITE_DONE)
+        db_error(s->db, e);
+    sqlite3_reset(s->handle);
+    return rc == SQLITE_DONE ? 0 : -1;
+}
+
+void stmt_reset(struct stmt *s)
+{
+    sqlite3_reset(s->handle);
+}
+
+int stmt_run(struct stmt *s, struct error *e)
+{
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0)
+        ;
+    return rc;
+}
+
+int stmt_column_count(const struct stmt *s)
+{
+    return sqlite3_column_count(s->handle);
+}
+
+const char *stmt_column_name(const struct stmt *s, int column)
+{
+    return sqlite3_column_name(s->handle, column);
+}
+
+enum column_type stmt_type(const struct stmt *s, int column)
+{
+    switch (sqlite3_column_type(s->handle, column)) {
+    case SQLITE_INTEGER:
+        return COLUMN_INT;
+    case SQLITE_FLOAT:
+        return COLUMN_FLOAT;
+    case SQLITE_TEXT:
+        return COLUMN_TEXT;
+    case SQLITE_BLOB:
+        return COLUMN_BLOB;
+    default:
+        return COLUMN_NULL;
+    }
+}
+
+bool stmt_is_null(const struct stmt *s, int column)
+{
+    return sqlite3_column_type(s->handle, column) == SQLITE_NULL;
+}
+
+int64_t stmt_int(const struct stmt *s, int column)
+{
+    return sqlite3_column_int64(s->handle, column);
+}
+
+double stmt_double(const struct stmt *s, int column)
+{
+    return sqlite3_column_double(s->handle, column);
+}
+
+double stmt_double_or_nan(const struct stmt *s, int column)
+{
+    enum column_type type = stmt_type(s, column);
+    return type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(s, column) : NAN;
+}
+
+const char *stmt_text(const struct stmt *s, int column)
+{
+    return (const char *)sqlite3_column_text(s->handle, column);
+}
+
+char *stmt_copy_text(const struct stmt *s, int column)
+{
+    const char *text = stmt_text(s, column);
+    return text ? xstrdup(text) : NULL;
+}
+
+const void *stmt_blob(const struct stmt *s, int column)
+{
+    return sqlite3_column_blob(s->handle, column);
+}
+
+size_t stmt_bytes(const struct stmt *s, int column)
+{
+    return (size_t)sqlite3_column_bytes(s->handle, column);
+}

@@ -1,0 +1,106 @@
+/* SQLite behind a narrow door: the only floor that includes sqlite3.h.
+ *
+ * Every function that can fail returns -1 with `e` filled. Statements are prepared, bound and checked; results are
+ * read with `while ((rc = stmt_next(s, e)) > 0)`, then `rc < 0`. Text and blobs returned by column getters are
+ * borrowed until the next stmt_next, stmt_reset or stmt_free. */
+#ifndef MESHSWEEP_DATABASE_DB_H
+#define MESHSWEEP_DATABASE_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+struct db;
+struct stmt;
+
+enum db_mode {
+    DB_TEMPORARY = 1, /* private, gone when closed, spills to a temporary file when large; `path` is ignored */
+    DB_CREATE,        /* read and write, made when missing */
+    DB_READ_ONLY,     /* never blocks a writer; SQLite may leave an empty write-ahead log where there was none */
+    DB_READ_CLEANLY,  /* the same, and leaves no file; must be allowed to write the file and its directory */
+    DB_READ_FROZEN,   /* for a place where nobody can write: takes no locks and needs no file beside it */
+};
+
+/* Opens without looking at the schema. Double-quoted strings are off, foreign keys on, busy timeout 10 s. */
+int db_open(const char *path, enum db_mode mode, struct db **out, struct error *e);
+void db_close(struct db *db);
+
+/* Runs statements that return nothing of interest. */
+int db_exec(struct db *db, const char *sql, struct error *e);
+
+/* One value of one row, or `absent` when there is no row. */
+int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, struct error *e);
+
+/* Write transactions: BEGIN IMMEDIATE, refused where the log was cut (database/log_watch.h). A failed commit has been
+ * rolled back. */
+int db_begin(struct db *db, struct error *e);
+
+/* As db_begin, which waits 10 s for another program that writes, but for a moment only: then `*begun` is false. */
+int db_try_begin(struct db *db, bool *begun, struct error *e);
+
+/* Waits a minute for readers, who hold a commit up where the journal is a rollback journal. Also -1 when the file was
+ * deleted or replaced under the writer; what it held is saved beside it then. */
+int db_commit(struct db *db, struct error *e);
+
+/* As db_commit, which waits for readers, but for a moment only: then `*committed` is false and the transaction stands,
+ * to be committed later or rolled back. */
+int db_try_commit(struct db *db, bool *committed, struct error *e);
+void db_rollback(struct db *db);
+
+/* Copies from the log to the file what no reader keeps there; waits for nobody. */
+void db_checkpoint(struct db *db);
+
+/* "3.40.1": SQLite's, as linked. */
+const char *db_library_version(void);
+
+/* Whether SQLite's grammar has that word. */
+bool db_is_keyword(const char *word);
+
+/* Whether rows that refer to others are checked (they are when a database is opened). Not while what is referred to
+ * may be deleted: for a load that gets its references from the database itself, where the checks take half of the
+ * time. */
+void db_check_references(struct db *db, bool yes);
+
+/* How much of the file is kept in memory, and how much is sorted at once. */
+#define DB_CACHE_KIB 32768 /* whatever the number of jobs */
+void db_set_cache(struct db *db, int kib);
+
+int64_t db_last_id(struct db *db);
+int64_t db_changes(struct db *db);
+
+int db_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e);
+void stmt_free(struct stmt *s);
+
+/* Parameters count from 1. Bytes are copied. They cannot fail but for memory, which aborts. */
+void stmt_bind_int(struct stmt *s, int index, int64_t value);
+void stmt_bind_double(struct stmt *s, int index, double value);   /* NaN is NULL */
+void stmt_bind_text(struct stmt *s, int index, const char *text); /* NULL binds NULL */
+void stmt_bind_blob(struct stmt *s, int index, const void *bytes, size_t length);
+void stmt_bind_null(struct stmt *s, int index);
+void stmt_bind_double_or_null(struct stmt *s, int index, double value);    /* NaN is bound as NULL */
+void stmt_bind_positive_or_null(struct stmt *s, int index, int64_t value); /* 0 and below are bound as NULL */
+
+/* 1: a row; 0: done (and reset); -1. */
+int stmt_next(struct stmt *s, struct error *e);
+void stmt_reset(struct stmt *s);
+
+/* Runs a statement that returns no rows to its end and resets it. */
+int stmt_run(struct stmt *s, struct error *e);
+
+enum column_type { COLUMN_NULL, COLUMN_INT, COLUMN_FLOAT, COLUMN_TEXT, COLUMN_BLOB };
+
+int stmt_column_count(const struct stmt *s);
+const char *stmt_column_name(const struct stmt *s, int column);
+enum column_type stmt_type(const struct stmt *s, int column);
+bool stmt_is_null(const struct stmt *s, int column);
+int64_t stmt_int(const struct stmt *s, int column);
+double stmt_double(const struct stmt *s, int column);
+double stmt_double_or_nan(const struct stmt *s, int column); /* NAN for NULL and for text, which 'NaN' is */
+const char *stmt_text(const struct stmt *s, int column);     /* NULL for NULL */
+char *stmt_copy_text(const struct stmt *s, int column);      /* the caller's; NULL for NULL */
+const void *stmt_blob(const struct stmt *s, int column);
+size_t stmt_bytes(const struct stmt *s, int column);
+
+#endif

@@ -1,0 +1,24 @@
+/* The first few of many, as a sentence has them: "job 1, job 2, ...". */
+#ifndef MESHSWEEP_DATABASE_EXAMPLES_H
+#define MESHSWEEP_DATABASE_EXAMPLES_H
+
+#include "database/db.h"
+#include "util/buffer.h"
+
+struct examples {
+    struct buffer text;
+    int64_t count; /* of all */
+};
+
+#define EXAMPLES_INIT                                                                                                  \
+    {                                                                                                                  \
+        BUFFER_INIT, 0                                                                                                 \
+    }
+
+void examples_add(struct examples *x, const char *example);
+void examples_free(struct examples *x);
+
+/* The first column of every row. */
+int examples_query(struct db *db, const char *sql, struct examples *x, struct error *e);
+
+#endif

@@ -1,0 +1,96 @@
+#include "database/function.h"
+
+#include <stdlib.h>
+
+#include "database/sqlite.h"
+#include "util/memory.h"
+
+#define ARGUMENTS_MOST 8
+#define REAL_ARGUMENTS_MOST 96
+
+struct function {
+    sql_function call; /* one of the two */
+    sql_real_function call_real;
+    void *context;
+};
+
+/* In place: a struct that is returned and copied costs more than all else of a call. */
+static void read_argument(sqlite3_value *v, struct sql_argument *out)
+{
+    switch (sqlite3_value_type(v)) {
+    case SQLITE_INTEGER:
+        out->type = COLUMN_INT;
+        out->integer = sqlite3_value_int64(v);
+        break;
+    case SQLITE_TEXT:
+        out->type = COLUMN_TEXT;
+        out->text = (const char *)sqlite3_value_text(v);
+        break;
+    case SQLITE_FLOAT:
+        out->type = COLUMN_FLOAT;
+        out->real = sqlite3_value_double(v);
+        break;
+    case SQLITE_BLOB:
+        out->type = COLUMN_BLOB;
+        break;
+    default:
+        out->type = COLUMN_NULL;
+    }
+}
+
+static void call(sqlite3_context *c, int count, sqlite3_value **values)
+{
+    const struct function *f = sqlite3_user_data(c);
+    struct sql_argument arguments[ARGUMENTS_MOST];
+    struct error e; /* 16 KiB: not worth zeroing at every call */
+    int64_t result;
+    if (count > ARGUMENTS_MOST) {
+        sqlite3_result_error(c, "too many arguments", -1);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        read_argument(values[i], &arguments[i]);
+    int rc = f->call(f->context, arguments, count, &result, &e);
+    if (rc > 0)
+        sqlite3_result_int64(c, result);
+    else if (rc == 0)
+        sqlite3_result_null(c);
+    else
+        sqlite3_result_error(c, e.text, -1);
+}
+
+int db_add_function(struct db *db, const char *name, sql_function function, void *context, struct error *e)
+{
+    struct function *f = xmalloc(sizeof *f);
+    *f = (struct function){.call = function, .context = context};
+    if (sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8, f, call, NULL, NULL, free) != SQLITE_OK)
+        return db_error(db, e);
+    return 0;
+}
+
+static void call_real(sqlite3_context *c, int count, sqlite3_value **values)
+{
+    const struct function *f = sqlite3_user_data(c);
+    struct sql_argument arguments[REAL_ARGUMENTS_MOST];
+    double result;
+    if (count > REAL_ARGUMENTS_MOST) {
+        sqlite3_result_error(c, "too many arguments", -1);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        read_argument(values[i], &arguments[i]);
+    if (f->call_real(f->context, arguments, count, &result))
+        sqlite3_result_double(c, result);
+    else
+        sqlite3_result_null(c);
+}
+
+int db_add_real_function(struct db *db, const char *name, sql_real_function function, void *context, struct error *e)
+{
+    struct function *f = xmalloc(sizeof *f);
+    *f = (struct function){.call_real = function, .context = context};
+    if (sqlite3_create_function_v2(db->handle, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, f, call_real, NULL, NULL,
+                                   free) != SQLITE_OK)
+        return db_error(db, e);
+    return 0;
+}

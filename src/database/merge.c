@@ -1,0 +1,92 @@
+#include "database/merge.h"
+
+#include <stdlib.h>
+
+#include "database/open.h"
+#include "util/embedded.h"
+#include "util/memory.h"
+
+/* Whether it is a database of this version, and which. */
+static int identify(const char *source, char **identity, struct error *e)
+{
+    struct db *db = NULL;
+    if (store_open_read_only(source, &db, e) < 0)
+        return -1;
+    int rc = store_identity(db, identity, e);
+    store_close(db);
+    return rc;
+}
+
+static int attach(struct db *db, const char *source, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "ATTACH ? AS source", &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, source);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+static int note_source(struct db *db, const char *source, const char *identity, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *directory = store_directory(source), *own = NULL;
+    int rc = store_identity(db, &own, e);
+    if (rc == 0)
+        rc =
+            db_prepare(db,
+                       "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
+                       &s, e);
+    if (rc == 0) {
+        stmt_bind_text(s, 1, own);
+        stmt_bind_text(s, 2, identity);
+        stmt_bind_text(s, 3, directory);
+        rc = stmt_run(s, e);
+    }
+    stmt_free(s);
+    free(directory);
+    free(own);
+    return rc;
+}
+
+static int count(struct db *db, struct merge_counts *out, struct error *e)
+{
+    return db_query_int(db, "SELECT count(*) FROM main.job", 0, &out->jobs, e) < 0 ||
+                   db_query_int(db, "SELECT count(*) FROM main.attempt", 0, &out->attempts, e) < 0
+               ? -1
+               : 0;
+}
+
+static int add(struct db *db, const char *source, const char *identity, struct merge_counts *counts, struct error *e)
+{
+    struct merge_counts before, after;
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (note_source(db, source, identity, e) < 0 || count(db, &before, e) < 0 ||
+        db_exec(db, embedded_text("sql/merge.sql"), e) < 0 || count(db, &after, e) < 0 ||
+        db_exec(db, "DROP TABLE temp.merging", e) < 0) {
+        db_rollback(db);
+        return -1;
+    }
+    if (db_commit(db, e) < 0)
+        return -1;
+    counts->jobs += after.jobs - before.jobs;
+    counts->attempts += after.attempts - before.attempts;
+    return 0;
+}
+
+int merge_database(struct db *db, const char *source, struct merge_counts *counts, struct error *e)
+{
+    char *identity = NULL;
+    int rc = identify(source, &identity, e);
+    if (rc == 0)
+        rc = attach(db, source, e);
+    if (rc == 0) {
+        rc = add(db, source, identity, counts, e);
+        struct error ignored = ERROR_INIT;
+        db_exec(db, "DETACH source", &ignored);
+    }
+    free(identity);
+    return rc < 0 ? error_context(e, "merging %s", source) : 0;
+}

@@ -1,0 +1,436 @@
+#include "database/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "database/known_name.h"
+#include "database/lock.h"
+#include "database/log_watch.h"
+#include "database/recover_replaced.h"
+#include "database/sqlite.h"
+#include "util/embedded.h"
+#include "util/fault.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define SETTLE_MS 3000
+#define APPLICATION_ID 0x6d736877 /* "mshw" in the file's header */
+
+static const struct migration migrations[] = {
+    {1, "migrations/0001_initial.sql"},          {2, "migrations/0002_predictions.sql"},
+    {3, "migrations/0003_retries.sql"},          {4, "migrations/0004_witnesses.sql"},
+    {5, "migrations/0005_search.sql"},           {6, "migrations/0006_ranked_summaries.sql"},
+    {7, "migrations/0007_origins.sql"},          {8, "migrations/0008_objectives.sql"},
+    {9, "migrations/0009_plain_checks.sql"},     {10, "migrations/0010_scripts.sql"},
+    {11, "migrations/0011_model_info.sql"},      {12, "migrations/0012_spec_identity.sql"},
+    {13, "migrations/0013_blame.sql"},           {14, "migrations/0014_diverged.sql"},
+    {15, "migrations/0015_left_out.sql"},        {16, "migrations/0016_memory_of.sql"},
+    {17, "migrations/0017_named_key_index.sql"}, {18, "migrations/0018_measures.sql"},
+};
+#define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
+
+/* File systems on which shared memory between hosts does not work, so that WAL would corrupt (statfs(2)). */
+static const struct {
+    long type;
+    const char *name;
+} network_file_systems[] = {
+    {0x6969, "NFS"},        {0x0bd00bd0, "Lustre"}, {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"}, {0x47504653, "GPFS"},
+    {0x19830326, "BeeGFS"}, {0x00c36400, "Ceph"},   {0x5346414f, "AFS"},  {0x65735546, "FUSE"}, {0x01021997, "9P"},
+};
+
+bool store_exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+bool store_is_database(const char *path)
+{
+    static const char magic[] = "SQLite format 3"; /* with its end: https://www.sqlite.org/fileformat2.html */
+    char head[sizeof magic];
+    struct stat status;
+    /* A pipe without a writer would keep us waiting. */
+    if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is = fd >= 0 && read(fd, head, sizeof head) == sizeof head && memcmp(head, magic, sizeof head) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* The file that `path` belongs to by its name, where that is there; the caller's. */
+static char *owner_of(const char *path)
+{
+    static const char *const endings[] = {"-wal", "-shm", "-journal", ".lock"};
+    char *owner = path_absolute(path);
+    size_t length = strlen(owner);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length <= ending || strcmp(owner + length - ending, endings[i]) != 0)
+            continue;
+        owner[length - ending] = '\0';
+        if (store_is_database(owner))
+            return owner;
+        break;
+    }
+    free(owner);
+    return NULL;
+}
+
+char *store_directory(const char *path)
+{
+    char *absolute = path_absolute(path);
+    char *directory = xasprintf("%s.d", absolute);
+    free(absolute);
+    return directory;
+}
+
+static const char *network_file_system(const char *path)
+{
+    struct statfs status;
+    char *directory = path_beside(path, ".");
+    int rc = statfs(directory, &status);
+    free(directory);
+    for (size_t i = 0; rc == 0 && i < sizeof network_file_systems / sizeof *network_file_systems; i++)
+        if ((unsigned)status.f_type == (unsigned)network_file_systems[i].type)
+            return network_file_systems[i].name;
+    return NULL;
+}
+
+/* 0 for a fresh file; refuses what is not ours. */
+static int read_version(struct db *db, int64_t *version, struct error *e)
+{
+    int64_t application, tables;
+    if (db_query_int(db, "PRAGMA application_id", 0, &application, e) < 0 ||
+        db_query_int(db, "PRAGMA user_version", 0, version, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM sqlite_schema", 0, &tables, e) < 0)
+        return -1;
+    if (tables > 0 && application != APPLICATION_ID)
+        return error_set(e, ERROR_FAILED, "database %s: it belongs to another program; name another file with -d",
+                         db->path);
+    if (*version > SCHEMA_VERSION)
+        return error_set(e, ERROR_FAILED,
+                         "database %s: its schema version %lld is newer than this program's %d; use a newer meshsweep",
+                         db->path, (long long)*version, SCHEMA_VERSION);
+    return 0;
+}
+
+static int apply_migration(struct db *db, const struct migration *m, struct error *e)
+{
+    char *pragmas = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", APPLICATION_ID, m->version);
+    int rc = -1;
+    if (db_begin(db, e) < 0)
+        goto out;
+    if (db_exec(db, embedded_text(m->name), e) < 0 || db_exec(db, pragmas, e) < 0) {
+        error_context(e, "migration %s", m->name);
+        db_rollback(db);
+        goto out;
+    }
+    FAULT(MIGRATION_APPLIED);
+    rc = db_commit(db, e);
+    FAULT(MIGRATED);
+out:
+    free(pragmas);
+    return rc;
+}
+
+/* What is data of the program rather than of a sweep: views and failure patterns, as this version has them. */
+static int refresh_data(struct db *db, struct error *e)
+{
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (db_exec(db, embedded_text("sql/views.sql"), e) < 0 ||
+        db_exec(db, "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", e) < 0 ||
+        db_exec(db, "DELETE FROM failure_pattern", e) < 0 || db_exec(db, embedded_text("sql/failures.sql"), e) < 0) {
+        db_rollback(db);
+        return -1;
+    }
+    FAULT(DATA_REFRESHED);
+    return db_commit(db, e);
+}
+
+static int migrate(struct db *db, struct error *e)
+{
+    int64_t version;
+    if (read_version(db, &version, e) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++)
+        if (migrations[i].version > version && apply_migration(db, &migrations[i], e) < 0)
+            return -1;
+    return refresh_data(db, e);
+}
+
+int store_open_blank(struct db **out, struct error *e)
+{
+    struct db *db = NULL;
+    int rc = db_open(NULL, DB_TEMPORARY, &db, e);
+    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations; i++)
+        rc = db_exec(db, embedded_text(migrations[i].name), e);
+    if (rc < 0)
+        db_close(db);
+    else
+        *out = db;
+    return rc;
+}
+
+int store_open_scratch(struct db **out, struct error *e)
+{
+    struct db *db = NULL;
+    if (store_open_blank(&db, e) < 0)
+        return -1;
+    if (refresh_data(db, e) < 0) {
+        db_close(db);
+        return -1;
+    }
+    *out = db;
+    return 0;
+}
+
+static int choose_journal(struct db *db, char **notice, struct error *e)
+{
+    const char *network = network_file_system(db->path);
+    if (network && !*notice)
+        *notice = xasprintf("%s lies on %s, where SQLite's write-ahead log is unsafe: using a rollback journal",
+                            db->path, network);
+    /* A journal whose removal is not synced may be there again after a power cut, and undo what was committed: hence
+     * EXTRA. */
+    db_set_cache(db, DB_CACHE_KIB);
+    return db_exec(db,
+                   network ? "PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA;"
+                           : "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
+                   e);
+}
+
+static int check_path(const char *path, struct error *e)
+{
+    struct stat status;
+    if (!*path)
+        return error_set(e, ERROR_USAGE, "no database is named: -d has no file name");
+    char *owner = owner_of(path);
+    if (owner) {
+        error_set(e, ERROR_USAGE, "database %s: it belongs to the database %s; name another file with -d", path, owner);
+        free(owner);
+        return -1;
+    }
+    if (stat(path, &status) < 0 || S_ISREG(status.st_mode))
+        return 0;
+    return error_set(e, ERROR_FAILED, "database %s: it is %s; name a file with -d", path,
+                     S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
+}
+
+/* SQLite would let everybody read it. What it puts beside the file has the file's mode. */
+static void create_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+static const char *const file_endings[] = {"-wal", "-shm", ""};
+
+void store_share(struct db *db)
+{
+    for (size_t i = 0; i < sizeof file_endings / sizeof *file_endings; i++) {
+        char *file = xasprintf("%s%s", db->path, file_endings[i]);
+        file_share(file);
+        free(file);
+    }
+}
+
+/* The locks of a writer; see database/lock.h. */
+struct locks {
+    int named, file;
+    bool is_new;
+};
+
+static void release_locks(const struct locks *l, const char *path)
+{
+    writer_lock_release(l->file);
+    if (l->is_new)
+        writer_lock_remove(l->named, path);
+    else
+        writer_lock_release(l->named);
+}
+
+static int take_locks(const char *path, struct locks *out, struct error *e)
+{
+    out->file = -1;
+    out->named = writer_lock_take(path, &out->is_new, e);
+    if (out->named < 0)
+        return -1;
+    FAULT(LOCKED);
+    if (file_lock_take(path, &out->file, e) == 0)
+        return 0;
+    release_locks(out, path);
+    return -1;
+}
+
+static int open_writer(const char *path, struct db **db, char **notice, struct error *e)
+{
+    int64_t version;
+    /* The version is read first, so that a refused file stays as it is, journal mode included. */
+    return known_name_check_links(path, e) < 0 || db_open(path, DB_CREATE, db, e) < 0 ||
+                   read_version(*db, &version, e) < 0 || known_name_check(*db, e) < 0 ||
+                   choose_journal(*db, notice, e) < 0 || migrate(*db, e) < 0 || known_name_record(*db, e) < 0
+               ? -1
+               : 0;
+}
+
+int store_open(const char *path, struct db **out, char **notice, struct error *e)
+{
+    struct db *db = NULL;
+    struct locks locks;
+    *notice = NULL;
+    if (check_path(path, e) < 0 || take_locks(path, &locks, e) < 0)
+        return -1;
+    bool is_new = !store_exists(path);
+    if (is_new)
+        create_private(path);
+    if ((!is_new && log_watch_left(path, notice, e) < 0) || open_writer(path, &db, notice, e) < 0 ||
+        (is_new && file_lock_take(path, &locks.file, e) < 0)) {
+        free(*notice);
+        *notice = NULL;
+        db_close(db);
+        release_locks(&locks, path);
+        return -1;
+    }
+    FAULT(OPENED);
+    db->lock = locks.named;
+    db->file_lock = locks.file;
+    db->is_new = is_new;
+    recover_replaced_watch(db);
+    log_watch_begin(db);
+    if (is_new)
+        recover_replaced_tell(db, notice);
+    *out = db;
+    return 0;
+}
+
+static bool may_write_at(const char *path)
+{
+    char *directory = path_beside(path, ".");
+    bool may = access(path, W_OK) == 0 && access(directory, W_OK) == 0;
+    free(directory);
+    return may;
+}
+
+/* Where a write-ahead log stands, a runner is or was at work. Where there is none, a reader without write access would
+ * have to leave one behind. */
+static enum db_mode reading_mode(const char *path)
+{
+    char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
+    enum db_mode mode = store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
+    free(log);
+    free(absolute);
+    return mode;
+}
+
+int store_open_read_only(const char *path, struct db **out, struct error *e)
+{
+    struct db *db = NULL;
+    int64_t version;
+    if (check_path(path, e) < 0)
+        return -1;
+    if (!store_exists(path))
+        return error_set(e, ERROR_FAILED, "database %s: there is none yet; `meshsweep run` makes it", path);
+    if (db_open(path, reading_mode(path), &db, e) < 0)
+        return -1;
+    if (read_version(db, &version, e) < 0)
+        goto fail;
+    if (version < SCHEMA_VERSION) {
+        error_set(e, ERROR_FAILED,
+                  "database %s: its schema version %lld is older than this program's %d; `meshsweep run` upgrades it",
+                  path, (long long)version, SCHEMA_VERSION);
+        goto fail;
+    }
+    *out = db;
+    return 0;
+fail:
+    db_close(db);
+    return -1;
+}
+
+/* The last one to close would do it, but readers may stay. */
+bool store_settle(struct db *db)
+{
+    struct error none = ERROR_INIT;
+    int in_log = 0, copied = 0;
+    if (db->lock < 0 || db->is_displaced || db->is_settled || log_watch_check(db, &none) < 0)
+        return true;
+    db->is_settled = true;
+    /* Lets the planner know the tables' sizes, from part of the rows of each; a failure costs nothing. */
+    sqlite3_exec(db->handle, "PRAGMA analysis_limit = 1000; PRAGMA optimize", NULL, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, SETTLE_MS);
+    sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_TRUNCATE, &in_log, &copied);
+    /* Readers of the newest state only keep the log from being cut. */
+    return in_log == copied;
+}
+
+void store_close(struct db *db)
+{
+    if (!db)
+        return;
+    FAULT(CLOSING);
+    const int lock = db->lock, file_lock = db->file_lock;
+    store_settle(db);
+    /* SQLite leaves the log of a file that is not there any more, and would take it for that of the next one. */
+    if (db->is_displaced)
+        sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+    db_close(db);
+    writer_lock_release(file_lock);
+    writer_lock_release(lock);
+}
+
+static bool is_untouched(struct db *db)
+{
+    struct error none = ERROR_INIT;
+    int64_t runners;
+    return db->is_new && !db->is_displaced &&
+           db_query_int(db, "SELECT count(*) FROM runner", -1, &runners, &none) == 0 && runners == 0;
+}
+
+/* Also the log and its index, which stay while somebody reads. */
+static void remove_files(const char *path)
+{
+    for (size_t i = 0; i < sizeof file_endings / sizeof *file_endings; i++) {
+        char *file = xasprintf("%s%s", path, file_endings[i]);
+        unlink(file);
+        free(file);
+    }
+}
+
+void store_discard(struct db *db)
+{
+    if (!db || !is_untouched(db)) {
+        store_close(db);
+        return;
+    }
+    const int lock = db->lock, file_lock = db->file_lock;
+    char *path = path_absolute(db->path);
+    db_close(db);
+    writer_lock_release(file_lock);
+    remove_files(path);
+    writer_lock_remove(lock, path);
+    free(path);
+}
+
+int store_identity(struct db *db, char **out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT value FROM meta WHERE name = 'identity'", &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = xstrdup(stmt_text(s, 0));
+    else if (rc == 0)
+        rc = error_set(e, ERROR_FAILED, "database %s: its identity is missing from the table meta", db->path);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}

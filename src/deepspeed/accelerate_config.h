@@ -1,0 +1,26 @@
+/* What a configuration of `accelerate launch --config_file` says of hosts, devices and DeepSpeed: the flat YAML with
+ * one level of sections that `accelerate config` writes (Accelerate 1.14 commands/config/config_args.py,
+ * commands/launch.py), or the same as JSON where the file's name says so. */
+#ifndef MESHSWEEP_DEEPSPEED_ACCELERATE_CONFIG_H
+#define MESHSWEEP_DEEPSPEED_ACCELERATE_CONFIG_H
+
+#include "util/error.h"
+
+/* Texts are NULL, numbers 0 where it says nothing. */
+struct accelerate_config {
+    char *distributed_type; /* "DEEPSPEED", "MULTI_GPU", "FSDP", … */
+    long long num_machines, num_processes, main_process_port;
+    char *main_process_ip;
+    char *gpu_ids;                      /* "0,1"; NULL: all */
+    char *ds_config;                    /* deepspeed_config_file of its section deepspeed_config */
+    char *hostfile, *include, *exclude; /* deepspeed_hostfile and …_inclusion_filter, …_exclusion_filter of it */
+    char *instead;                      /* the first key of it that stands for a ds_config ("zero_stage") */
+};
+
+/* ERROR_USAGE: a file that cannot be read, a line that is no such YAML, a number that is none, a kind of training that
+ * has no ds_config (FSDP, …), processes that cannot be shared out evenly among the machines. `out` is the caller's in
+ * any case. */
+int accelerate_config_read(const char *path, struct accelerate_config *out, struct error *e);
+void accelerate_config_free(struct accelerate_config *a);
+
+#endif

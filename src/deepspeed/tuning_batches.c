@@ -1,0 +1,312 @@
+#include "deepspeed/tuning_batches.h"
+
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+#define NEAR 100 /* one part in so many: batches that close are as good as the one asked for */
+
+static const struct json *at(const struct tuning_batches *b, const char *key)
+{
+    const struct json *found = json_text_find(b->root, key);
+    return found && !json_text_is_null(found) ? found : NULL;
+}
+
+/* 0: it is none above that. */
+static long long number_at(const struct tuning_batches *b, const char *key)
+{
+    const struct json *j = at(b, key);
+    long long n;
+    return j && json_text_integer(j, &n) && n > 0 ? n : 0;
+}
+
+static bool accumulation_is_open(const struct tuning_batches *b)
+{
+    const struct json *j = at(b, "gradient_accumulation_steps");
+    return !j || json_text_is(j, "auto");
+}
+
+/* --- data-parallel sizes --- */
+
+static size_t cluster_count(const struct tuning_batches *b)
+{
+    return tuning_cluster_count(b->knobs);
+}
+
+static long long ranks_of(const struct tuning_batches *b, size_t cluster)
+{
+    long long ranks = tuning_cluster_devices(b->cluster, b->knobs, cluster) / b->knobs->mp_size;
+    long long sequence = number_at(b, "sequence_parallel_size");
+    ranks = sequence ? ranks / sequence : ranks;
+    return ranks > 0 ? ranks : 1;
+}
+
+static long long fewest_ranks(const struct tuning_batches *b)
+{
+    long long fewest = ranks_of(b, 0);
+    for (size_t i = 1; i < cluster_count(b); i++)
+        fewest = ranks_of(b, i) < fewest ? ranks_of(b, i) : fewest;
+    return fewest;
+}
+
+/* --- limits --- */
+
+/* How far the nearest batch lies that the cluster can share out. */
+static long long distance(const struct tuning_batches *b, size_t cluster)
+{
+    long long ranks = ranks_of(b, cluster), batch = number_at(b, "train_batch_size"), over = batch % ranks;
+    return batch >= ranks && over < ranks - over ? over : (ranks - over) % ranks;
+}
+
+static long long largest_distance(const struct tuning_batches *b)
+{
+    long long most = 0;
+    for (size_t i = 0; i < cluster_count(b); i++)
+        most = distance(b, i) > most ? distance(b, i) : most;
+    return most;
+}
+
+static bool is_shared_unevenly(const struct tuning_batches *b)
+{
+    return number_at(b, "train_batch_size") && accumulation_is_open(b) && largest_distance(b) > 0;
+}
+
+long long tuning_batches_fixed(const struct tuning_batches *b)
+{
+    return is_shared_unevenly(b) ? 0 : number_at(b, "train_batch_size");
+}
+
+/* Of a global batch; 0: none. */
+struct limits {
+    long long least, most;
+};
+
+static struct limits limits_of(const struct tuning_batches *b)
+{
+    long long batch = number_at(b, "train_batch_size"), room = largest_distance(b);
+    room = room < batch / NEAR ? batch / NEAR : room;
+    if (is_shared_unevenly(b))
+        return (struct limits){batch > room ? batch - room : 1, batch + room};
+    return batch ? (struct limits){0, 0}
+                 : (struct limits){b->knobs->min_train_batch_size, b->knobs->max_train_batch_size};
+}
+
+bool tuning_batches_are_limited(const struct tuning_batches *b)
+{
+    const struct limits l = limits_of(b);
+    return l.least || l.most;
+}
+
+bool tuning_batches_pair(const struct tuning_batches *b)
+{
+    return tuning_batches_are_limited(b) && accumulation_is_open(b);
+}
+
+/* --- micro-batches --- */
+
+static long long largest_micro_batch(const struct tuning_batches *b)
+{
+    long long most = b->knobs->max_micro_batch, batch = tuning_batches_fixed(b);
+    batch = batch ? batch : limits_of(b).most;
+    batch = batch ? batch / fewest_ranks(b) : most;
+    return batch < most ? batch : most;
+}
+
+struct micro_batches {
+    long long *items;
+    size_t count;
+};
+
+static void add_micro_batch(struct micro_batches *m, long long n)
+{
+    m->items = array_grow(m->items, m->count, sizeof *m->items);
+    m->items[m->count++] = n;
+}
+
+/* Accumulations of one micro-batch, the largest first. */
+struct accumulations {
+    long long *items;
+    size_t count;
+};
+
+static void add_accumulation(struct accumulations *a, long long n)
+{
+    size_t at = a->count;
+    while (at > 0 && a->items[at - 1] < n)
+        at--;
+    if (n < 1 || (at > 0 && a->items[at - 1] == n))
+        return;
+    a->items = array_grow(a->items, a->count, sizeof *a->items);
+    for (size_t i = a->count++; i > at; i--)
+        a->items[i] = a->items[i - 1];
+    a->items[at] = n;
+}
+
+static long long ceiling(long long n, long long by)
+{
+    return (n + by - 1) / by;
+}
+
+/* Which accumulations are candidates, beside the largest: all, powers of two, the smallest. */
+enum which { EVERY, POWERS, SMALLEST };
+
+/* Within the limits of one cluster. Without a most, the least number of steps that reaches the least batch. */
+static void add_of_cluster(const struct tuning_batches *b, size_t cluster, long long micro, enum which which,
+                           struct accumulations *a)
+{
+    const struct limits l = limits_of(b);
+    long long step = micro * ranks_of(b, cluster), least = l.least ? ceiling(l.least, step) : 1;
+    long long most = l.most ? l.most / step : least;
+    if (most >= least)
+        add_accumulation(a, most);
+    for (long long n = which == POWERS ? 1 : least; n < most; n = which == POWERS ? 2 * n : n + 1) {
+        if (n >= least)
+            add_accumulation(a, n);
+        if (which == SMALLEST)
+            break;
+    }
+}
+
+static struct accumulations accumulations_of(const struct tuning_batches *b, long long micro, enum which which)
+{
+    struct accumulations a = {NULL, 0};
+    for (size_t i = 0; i < cluster_count(b); i++)
+        add_of_cluster(b, i, micro, which, &a);
+    return a;
+}
+
+/* Without building them: what each cluster has at most. */
+static bool are_too_many(const struct tuning_batches *b, const struct micro_batches *sizes)
+{
+    long long total = 0;
+    for (size_t k = 0; k < sizes->count; k++)
+        for (size_t i = 0; i < cluster_count(b); i++)
+            total += limits_of(b).most / (sizes->items[k] * ranks_of(b, i));
+    return total > PAIRS_MOST;
+}
+
+static void add_pairs(const struct tuning_batches *b, const struct micro_batches *sizes, struct buffer *out)
+{
+    enum which which = !b->knobs->fast ? SMALLEST : are_too_many(b, sizes) ? POWERS : EVERY;
+    bool any = false;
+    buffer_add_text(out, "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [");
+    for (size_t k = 0; k < sizes->count; k++) {
+        struct accumulations a = accumulations_of(b, sizes->items[k], which);
+        for (size_t i = 0; i < a.count; i++)
+            buffer_printf(out, "%s[%lld, %lld]", any || i ? ", " : "", sizes->items[k], a.items[i]);
+        any |= a.count > 0;
+        free(a.items);
+    }
+    /* A list of nothing is no axis: the rule says what is wrong with the one that is left. */
+    if (!any)
+        buffer_printf(out, "[%lld, 1]", sizes->items[0]);
+    buffer_add_text(out, "]\n");
+}
+
+static void add_sizes(const struct tuning_batches *b, const struct micro_batches *sizes, struct buffer *out)
+{
+    if (tuning_batches_pair(b)) {
+        add_pairs(b, sizes, out);
+        return;
+    }
+    buffer_add_text(out, "\"train_micro_batch_size_per_gpu\" = [");
+    for (size_t i = 0; i < sizes->count; i++)
+        buffer_printf(out, "%s%lld", i ? ", " : "", sizes->items[i]);
+    buffer_add_text(out, "]\n");
+}
+
+/* With other keys to be tuned, so that what matches stays within what a search lists. */
+static long long size_after(const struct tuning_batches *b, long long m, bool every)
+{
+    long long step = b->knobs->fast || m < 64 ? 1 : m < 256 ? 8 : 32;
+    return every ? step * (m / step + 1) : 2 * m;
+}
+
+void tuning_batches_add(const struct tuning_batches *b, long long first, bool every, struct buffer *out)
+{
+    /* Of times of a step the smallest has the best, and other keys are what is looked for. */
+    bool smallest = !every && !b->knobs->fast && !tuning_batches_fixed(b);
+    struct micro_batches sizes = {NULL, 0};
+    for (long long m = first; m <= largest_micro_batch(b) || m == first; m = size_after(b, m, every)) {
+        add_micro_batch(&sizes, m);
+        if (smallest)
+            break;
+    }
+    add_sizes(b, &sizes, out);
+    free(sizes.items);
+}
+
+bool tuning_batches_add_list(const struct tuning_batches *b, const struct json *list, struct buffer *out)
+{
+    struct micro_batches sizes = {NULL, 0};
+    bool good = tuning_batches_pair(b) && list->count > 0;
+    for (size_t i = 0; good && i < list->count; i++) {
+        long long n;
+        good = json_text_integer(&list->children[i], &n) && n > 0;
+        if (good)
+            add_micro_batch(&sizes, n);
+    }
+    if (good)
+        add_sizes(b, &sizes, out);
+    free(sizes.items);
+    return good;
+}
+
+/* --- one global batch --- */
+
+void tuning_batches_add_fixed(const struct tuning_batches *b, struct buffer *out)
+{
+    if (tuning_batches_fixed(b) > 0)
+        buffer_printf(out, "train_batch_size = %lld\n", tuning_batches_fixed(b));
+}
+
+char *tuning_batches_nearest(const struct tuning_batches *b)
+{
+    const struct limits l = limits_of(b);
+    if (!is_shared_unevenly(b))
+        return NULL;
+    return xasprintf("train_batch_size %lld cannot be shared out evenly among the data-parallel ranks; batches from "
+                     "%lld "
+                     "to %lld, the nearest that can, are compared per sample",
+                     number_at(b, "train_batch_size"), l.least, l.most);
+}
+
+/* --- rules --- */
+
+static const char *per_sequence(const struct tuning_batches *b)
+{
+    return number_at(b, "sequence_parallel_size") ? " / sequence_parallel_size" : "";
+}
+
+static void add_limit(const struct tuning_batches *b, const char *name, const char *sign, long long limit,
+                      struct buffer *out)
+{
+    const struct json *steps = at(b, "gradient_accumulation_steps");
+    long long fixed = 1;
+    if (limit == 0)
+        return;
+    buffer_printf(out, "\n[[rule]]\nname = \"%s\"\nrequire = \"train_micro_batch_size_per_gpu * ", name);
+    if (tuning_batches_pair(b) || (steps && steps->kind == JSON_LIST))
+        buffer_add_text(out, "gradient_accumulation_steps");
+    else if (steps && json_text_integer(steps, &fixed))
+        buffer_printf(out, "%lld", fixed);
+    buffer_printf(out,
+                  " * dp%s %s %lld\"\nwhy = \"micro-batch x accumulation x data-parallel size must be %s %lld\"\n"
+                  "source = \"autotuning.%s\"\n",
+                  per_sequence(b), sign, limit, sign[0] == '<' ? "at most" : "at least", limit, name);
+}
+
+void tuning_batches_add_rules(const struct tuning_batches *b, struct buffer *out)
+{
+    const struct limits l = limits_of(b);
+    if (tuning_batches_fixed(b) > 0 && accumulation_is_open(b))
+        buffer_add_text(out, "\n[derive]\ngradient_accumulation = \"train_batch_size / "
+                             "(train_micro_batch_size_per_gpu * dp)\"\n");
+    if (is_shared_unevenly(b))
+        buffer_printf(out,
+                      "\n[derive]\nglobal_batch = \"train_micro_batch_size_per_gpu * gradient_accumulation_steps * "
+                      "dp%s\"\n",
+                      per_sequence(b));
+    add_limit(b, "max_train_batch_size", "<=", l.most, out);
+    add_limit(b, "min_train_batch_size", ">=", l.least, out);
+}

@@ -1,0 +1,228 @@
+#include "deepspeed/tuning_launcher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/embedded.h"
+#include "util/memory.h"
+
+/* The first host of a step of Slurm's. */
+#define FIRST_HOST "$(scontrol show hostnames \"$SLURM_STEP_NODELIST\" | head -n 1)"
+
+/* Ranks of a step of Slurm's as torch.distributed wants them named. */
+#define SLURM_RANKS                                                                                                    \
+    "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS MASTER_ADDR=" FIRST_HOST             \
+    " MASTER_PORT=${MASTER_PORT:-29500}; exec python3 \"$@\""
+
+/* A launcher on each host of a step; its arguments are hosts, devices of each, port, then words of its own. */
+#define EACH_HOST "n=$1 g=$2 p=$3 m=" FIRST_HOST "; shift 3; exec "
+
+/* The same where ssh reaches the hosts (each_host.sh): $n hosts, $g devices of each, $r this one's number, $m and $p
+ * where they meet. `standard`: or Accelerate has DeepSpeed's launcher reach the hosts, from each of them. */
+#define TORCHRUN_NODE "torchrun --nnodes=$n --nproc_per_node=$g --node_rank=$r --master_addr=$m --master_port=$p"
+#define ACCELERATE_NODE                                                                                                \
+    "accelerate launch --num_machines=$n --num_processes=$((n * g)) --machine_rank=$r --main_process_ip=$m "           \
+    "--main_process_port=$p --deepspeed_multinode_launcher=standard"
+
+/* `port`, `address` and `module` are the options that say so; NULL: there is none. `wants_port`: it finds none by
+ * itself. `keeps`: it keeps to the devices of its environment; DeepSpeed's takes 0, 1, … where it is told how many. */
+static const struct launcher {
+    const char *name, *words[10], *port, *address, *module;
+    const char *on_each_host; /* script for several hosts of a step of Slurm's; NULL: it reaches them by itself */
+    const char *node;         /* the words on each of several hosts that ssh reaches; NULL with `on_each_host` */
+    bool wants_port, keeps;
+} launchers[] = {
+    {"deepspeed", {"deepspeed"}, "--master_port", "--master_addr", "--module", NULL, NULL, true, false},
+    {"torchrun",
+     {"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}"},
+     "--master_port",
+     "--master_addr",
+     "--module",
+     EACH_HOST "torchrun --nnodes=$n --nproc_per_node=$g --rdzv_backend=c10d --rdzv_id=$SLURM_JOB_ID.$SLURM_STEP_ID "
+               "--rdzv_endpoint=$m:$p \"$@\"",
+     TORCHRUN_NODE,
+     false,
+     true},
+    {"accelerate",
+     {"accelerate", "launch", "--num_machines={nodes}", "--num_processes={gpus}"},
+     "--main_process_port",
+     "--main_process_ip",
+     "--module",
+     EACH_HOST "accelerate launch --num_machines=$n --num_processes=$((n * g)) --machine_rank=$SLURM_NODEID "
+               "--main_process_ip=$m --main_process_port=$p --deepspeed_multinode_launcher=standard \"$@\"",
+     ACCELERATE_NODE,
+     true,
+     true},
+    {"srun",
+     {"srun", "--nodes={nodes}", "--ntasks-per-node={gpus_per_node}", "--gpus-per-node={gpus_per_node}", "/bin/sh",
+      "-c", SLURM_RANKS, "sh"},
+     NULL,
+     NULL,
+     "-m",
+     NULL,
+     NULL,
+     false,
+     true},
+};
+
+/* NULL: words of the user's own. */
+static const struct launcher *known_launcher(const struct tuning_launcher *l)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (strcmp(launchers[i].name, l->name) == 0)
+            return &launchers[i];
+    return NULL;
+}
+
+bool tuning_launcher_is_deepspeed(const struct tuning_launcher *l)
+{
+    return strcmp(l->name, launchers[0].name) == 0;
+}
+
+bool tuning_launcher_needs_ssh(const struct tuning_launcher *l)
+{
+    const struct launcher *known = known_launcher(l);
+    return known && known->node && l->several_hosts && l->hostfile;
+}
+
+bool tuning_launcher_keeps_apart(const struct tuning_launcher *l)
+{
+    const struct launcher *known = known_launcher(l);
+    return !l->hostfile && !l->master_port && (!known || known->keeps || l->own_devices);
+}
+
+static void add_split(struct string_list *w, const char *words)
+{
+    char *copy = xstrdup(words), *rest = NULL;
+    for (char *word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
+        string_list_add(w, xstrdup(word));
+    free(copy);
+}
+
+static void add_all(struct string_list *w, const char *const *words)
+{
+    for (; *words; words++)
+        string_list_add(w, xstrdup(*words));
+}
+
+/* It takes no numbers beside an include. */
+static void add_hosts(const struct tuning_launcher *l, struct string_list *w)
+{
+    if (l->hostfile)
+        string_list_add(w, xasprintf("--hostfile=%s", l->hostfile));
+    if (l->own_devices) {
+        string_list_add(w, xstrdup("--include=localhost:{devices}"));
+    } else if (l->includes) {
+        string_list_add(w, xstrdup("--include={include}"));
+    } else {
+        string_list_add(w, xstrdup("--num_nodes={nodes}"));
+        string_list_add(w, xstrdup("--num_gpus={gpus_per_node}"));
+    }
+}
+
+static void add_each_host(const struct tuning_launcher *l, const struct launcher *known, struct string_list *w)
+{
+    const char *const words[] = {"srun",
+                                 "--nodes={nodes}",
+                                 "--ntasks-per-node=1",
+                                 "--gpus-per-node={gpus_per_node}",
+                                 "/bin/sh",
+                                 "-c",
+                                 known->on_each_host,
+                                 "sh",
+                                 "{nodes}",
+                                 "{gpus_per_node}",
+                                 NULL};
+    add_all(w, words);
+    string_list_add(w, l->master_port ? xasprintf("%lld", l->master_port) : xstrdup("{master_port}"));
+}
+
+static void add_hosts_by_ssh(const struct tuning_launcher *l, const struct launcher *known, struct string_list *w)
+{
+    const char *const words[] = {"bash",      "-c",        embedded_text("src/deepspeed/each_host.sh"),
+                                 "each-host", "{include}", NULL};
+    add_all(w, words);
+    string_list_add(w, l->master_port ? xasprintf("%lld", l->master_port) : xstrdup("{master_port}"));
+    string_list_add(w, xstrdup(l->master_addr ? l->master_addr : ""));
+    string_list_add(w, xstrdup(known->node));
+}
+
+static void add_meeting(const struct tuning_launcher *l, const struct launcher *known, struct string_list *w)
+{
+    if (known->port && l->master_port)
+        string_list_add(w, xasprintf("%s=%lld", known->port, l->master_port));
+    else if (known->wants_port)
+        string_list_add(w, xasprintf("%s={master_port}", known->port));
+    if (l->master_addr)
+        string_list_add(w, xasprintf("%s=%s", known->address, l->master_addr));
+    if (l->master_port || l->master_addr || known->wants_port || strcmp(known->name, "torchrun") != 0)
+        return;
+    string_list_add(w, xstrdup("--rdzv_backend=c10d"));
+    string_list_add(w, xstrdup("--rdzv_endpoint=localhost:0"));
+}
+
+/* What stands on the command line goes over what the file says: devices are those that the job is given. */
+static void add_config(const struct tuning_launcher *l, struct string_list *w)
+{
+    if (!l->config)
+        return;
+    string_list_add(w, xasprintf("--config_file=%s", l->config));
+    string_list_add(w, xstrdup("--gpu_ids=all"));
+    if (l->ds_config)
+        string_list_add(w, xasprintf("--deepspeed_config_file=%s", l->ds_config));
+}
+
+static int check(const struct tuning_launcher *l, const struct launcher *known, struct error *e)
+{
+    bool is_deepspeed = tuning_launcher_is_deepspeed(l);
+    if (known && known->on_each_host && l->several_hosts && !l->hostfile && !l->within_slurm)
+        return error_set(e, ERROR_USAGE,
+                         "--launcher %s starts the ranks of this machine alone, and the others would be waited for: "
+                         "for several hosts name them in a hostfile (-H FILE), where ssh starts one on each, run it "
+                         "within a Slurm allocation, where srun does, or take words of your own",
+                         l->name);
+    const bool by_srun = known && known->on_each_host && l->several_hosts && !tuning_launcher_needs_ssh(l);
+    if (l->master_addr && (!known || !known->address || by_srun))
+        return error_set(e, ERROR_USAGE, "--master_addr: the launcher is told it in another way");
+    if (l->config && (!known || strcmp(known->name, "accelerate") != 0))
+        return error_set(e, ERROR_USAGE, "--config_file: only --launcher accelerate has one");
+    if (l->module && !known)
+        return error_set(e, ERROR_USAGE, "--module: say it in the launcher's own words");
+    if (l->bind_cores && !is_deepspeed)
+        return error_set(e, ERROR_USAGE, "--bind_cores_to_rank: only DeepSpeed's launcher does that");
+    if (l->no_local_rank && !is_deepspeed)
+        return error_set(e, ERROR_USAGE, "--no_local_rank: only DeepSpeed's launcher gives scripts a --local_rank");
+    return 0;
+}
+
+int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *w, struct error *e)
+{
+    const struct launcher *known = known_launcher(l);
+    if (check(l, known, e) < 0)
+        return -1;
+    if (!known)
+        add_split(w, l->name);
+    else if (tuning_launcher_needs_ssh(l))
+        add_hosts_by_ssh(l, known, w);
+    else if (known->on_each_host && l->several_hosts)
+        add_each_host(l, known, w);
+    else
+        add_all(w, known->words);
+    if (tuning_launcher_is_deepspeed(l))
+        add_hosts(l, w);
+    if (known && !(known->on_each_host && l->several_hosts))
+        add_meeting(l, known, w);
+    add_config(l, w);
+    /* DeepSpeed's own launcher hands them on to what reaches the hosts. */
+    if (l->arguments && tuning_launcher_is_deepspeed(l))
+        string_list_add(w, xasprintf("--launcher_args=%s", l->arguments));
+    else if (l->arguments)
+        add_split(w, l->arguments);
+    if (l->bind_cores)
+        string_list_add(w, xstrdup("--bind_cores_to_rank"));
+    if (l->no_local_rank)
+        string_list_add(w, xstrdup("--no_local_rank"));
+    if (l->module)
+        string_list_add(w, xstrdup(known->module));
+    return 0;
+}

@@ -1,0 +1,203 @@
+#include "device/hostfile.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define BLANKS " \t\r"
+#define SLOTS_MOST 1024
+
+void host_list_free(struct host_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->hosts[i].name);
+        free(l->hosts[i].devices);
+    }
+    free(l->hosts);
+    *l = (struct host_list)HOST_LIST_INIT;
+}
+
+static struct host *find(const struct host_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->hosts[i].name, name) == 0)
+            return &l->hosts[i];
+    return NULL;
+}
+
+static void add(struct host_list *l, const char *name, int64_t slots)
+{
+    l->hosts = array_grow(l->hosts, l->count, sizeof *l->hosts);
+    struct host *h = &l->hosts[l->count++];
+    *h = (struct host){xstrdup(name), xcalloc((size_t)slots + 1, sizeof(int)), (size_t)slots};
+    for (int i = 0; i < slots; i++)
+        h->devices[i] = i;
+}
+
+/* --- hostfiles --- */
+
+static void read_line(const char *path, int number, char *line, struct host_list *l, struct error *e)
+{
+    char *rest = NULL;
+    line[strcspn(line, "#")] = '\0';
+    const char *name = strtok_r(line, BLANKS, &rest);
+    if (!name)
+        return;
+    const char *slots = strtok_r(NULL, BLANKS, &rest), *more = strtok_r(NULL, BLANKS, &rest);
+    int64_t n = 0;
+    if (!slots || more || strncmp(slots, "slots=", 6) != 0 || !parse_int64(slots + 6, &n))
+        error_add_line(e, ERROR_USAGE, "%s:%d: a line is written `HOST slots=N`", path, number);
+    else if (n < 1 || n > SLOTS_MOST)
+        error_add_line(e, ERROR_USAGE, "%s:%d: a host has 1 to %d slots, not %lld", path, number, SLOTS_MOST,
+                       (long long)n);
+    else if (find(l, name))
+        error_add_line(e, ERROR_USAGE, "%s:%d: host %s is listed twice", path, number, name);
+    else
+        add(l, name, n);
+}
+
+int hosts_parse(const char *path, const char *text, struct host_list *out, struct error *e)
+{
+    struct host_list l = HOST_LIST_INIT;
+    struct error problems = ERROR_INIT;
+    char *copy = xstrdup(text);
+    int number = 1;
+    for (char *line = copy, *next; line; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        read_line(path, number, line, &l, &problems);
+    }
+    free(copy);
+    if (!problems.kind && l.count == 0)
+        error_set(&problems, ERROR_USAGE, "%s: there is no host in it", path);
+    if (problems.kind) {
+        host_list_free(&l);
+        *e = problems;
+        return -1;
+    }
+    *out = l;
+    return 0;
+}
+
+/* --- include and exclude --- */
+
+static bool has_device(const struct host *h, int64_t device)
+{
+    for (size_t i = 0; i < h->device_count; i++)
+        if (h->devices[i] == device)
+            return true;
+    return false;
+}
+
+/* Marks what "HOST" or "HOST:0,2" names: one bool per device, at the place of its host and number. */
+static int mark_host(const struct host_list *l, char *text, bool *marks, const char *option, struct error *e)
+{
+    char *numbers = strchr(text, ':'), *rest = NULL;
+    if (numbers)
+        *numbers++ = '\0';
+    const struct host *h = find(l, text);
+    if (!h)
+        return error_set(e, ERROR_USAGE, "%s: there is no host `%s` in the hostfile", option, text);
+    bool *own = marks + (size_t)(h - l->hosts) * SLOTS_MOST;
+    for (size_t i = 0; !numbers && i < h->device_count; i++)
+        own[h->devices[i]] = true;
+    if (numbers && !*numbers)
+        return error_set(e, ERROR_USAGE, "%s: no slot of host %s is named after the colon", option, text);
+    for (char *word = numbers ? strtok_r(numbers, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
+        int64_t n;
+        if (!parse_int64(word, &n) || !has_device(h, n))
+            return error_set(e, ERROR_USAGE, "%s: host %s has no slot `%s`", option, text, word);
+        own[n] = true;
+    }
+    return 0;
+}
+
+static int mark(const struct host_list *l, const char *text, bool *marks, const char *option, struct error *e)
+{
+    char *copy = xstrdup(text), *rest = NULL;
+    int rc = 0;
+    for (char *word = strtok_r(copy, "@", &rest); rc == 0 && word; word = strtok_r(NULL, "@", &rest))
+        rc = mark_host(l, word, marks, option, e);
+    free(copy);
+    return rc;
+}
+
+static size_t count_kept(const struct host_list *l, const bool *marks, bool wanted)
+{
+    size_t n = 0;
+    for (size_t h = 0; h < l->count; h++)
+        for (size_t i = 0; i < l->hosts[h].device_count; i++)
+            n += marks[h * SLOTS_MOST + (size_t)l->hosts[h].devices[i]] == wanted;
+    return n;
+}
+
+static void keep_marked(struct host_list *l, const bool *marks, bool wanted)
+{
+    size_t kept = 0;
+    for (size_t h = 0; h < l->count; h++) {
+        struct host *host = &l->hosts[h];
+        size_t n = 0;
+        for (size_t i = 0; i < host->device_count; i++)
+            if (marks[h * SLOTS_MOST + (size_t)host->devices[i]] == wanted)
+                host->devices[n++] = host->devices[i];
+        host->device_count = n;
+        if (n > 0) {
+            l->hosts[kept++] = *host;
+        } else {
+            free(host->name);
+            free(host->devices);
+        }
+    }
+    l->count = kept;
+}
+
+int hosts_filter(struct host_list *l, const char *include, const char *exclude, struct error *e)
+{
+    bool including = include && *include, excluding = exclude && *exclude;
+    if (including && excluding)
+        return error_set(e, ERROR_USAGE, "include and exclude exclude each other: give one of them");
+    if (!including && !excluding)
+        return 0;
+    const char *option = including ? "include" : "exclude";
+    bool *marks = xcalloc(l->count * SLOTS_MOST + 1, sizeof *marks);
+    int rc = mark(l, including ? include : exclude, marks, option, e);
+    if (rc == 0 && count_kept(l, marks, including) == 0)
+        rc = error_set(e, ERROR_USAGE, "%s: no host is left", option);
+    if (rc == 0)
+        keep_marked(l, marks, including);
+    free(marks);
+    return rc;
+}
+
+int64_t hosts_device_count(const struct host_list *l)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < l->count; i++)
+        n += (int64_t)l->hosts[i].device_count;
+    return n;
+}
+
+/* The largest j for which the hosts, none giving more than j shares, hold j jobs of `nodes` shares on different hosts:
+ * sum(min(shares, j)) >= j * nodes. */
+int64_t hosts_capacity(const struct host_list *l, int64_t nodes, int64_t devices_per_node)
+{
+    int64_t least = 0, most = hosts_device_count(l);
+    if (nodes < 1 || devices_per_node < 1)
+        return 0;
+    while (least < most) {
+        int64_t jobs = (least + most + 1) / 2, shares = 0;
+        for (size_t i = 0; i < l->count; i++) {
+            int64_t here = (int64_t)l->hosts[i].device_count / devices_per_node;
+            shares += here < jobs ? here : jobs;
+        }
+        if (shares >= jobs * nodes)
+            least = jobs;
+        else
+            most = jobs - 1;
+    }
+    return least;
+}

@@ -1,0 +1,41 @@
+/* Which devices of which hosts: hostfiles, and what is included and excluded of them, as DeepSpeed's launcher spells
+ * these (https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node). Pure. */
+#ifndef MESHSWEEP_DEVICE_HOSTFILE_H
+#define MESHSWEEP_DEVICE_HOSTFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+struct host {
+    char *name;
+    int *devices; /* numbers that may be used, ascending */
+    size_t device_count;
+};
+struct host_list {
+    struct host *hosts; /* in the order of the file */
+    size_t count;
+};
+#define HOST_LIST_INIT                                                                                                 \
+    {                                                                                                                  \
+        NULL, 0                                                                                                        \
+    }
+void host_list_free(struct host_list *l);
+
+/* "worker-1 slots=4" a line; empty lines and what follows "#" are left out. `path` is for messages: all problems are
+ * reported at once, with their lines. ERROR_USAGE. */
+int hosts_parse(const char *path, const char *text, struct host_list *out, struct error *e);
+
+/* Narrows a list. "worker-0@worker-1:0,2": of worker-0 all devices, of worker-1 0 and 2. Included ones are all that
+ * stay, excluded ones go; a host without devices goes. Only one of the two may be given (NULL or "": not). Hosts and
+ * devices that are not there are errors, and the list is untouched then; so is a list from which nothing stays. */
+int hosts_filter(struct host_list *l, const char *include, const char *exclude, struct error *e);
+
+/* All devices of all hosts. */
+int64_t hosts_device_count(const struct host_list *l);
+
+/* How many jobs of `nodes` hosts with `devices_per_node` each fit at once; hosts may be uneven. */
+int64_t hosts_capacity(const struct host_list *l, int64_t nodes, int64_t devices_per_node);
+
+#endif

@@ -1,0 +1,25 @@
+/* NVIDIA's management library, when the driver has brought one: loaded at run time, so that nothing depends on it
+ * (https://docs.nvidia.com/deploy/nvml-api/). */
+#ifndef MESHSWEEP_DEVICE_NVML_H
+#define MESHSWEEP_DEVICE_NVML_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nvml;
+
+/* Loads libnvidia-ml.so.1 and starts it. NULL: there is none, it lacks a function, or it has no driver. */
+struct nvml *nvml_open(void);
+void nvml_close(struct nvml *n);
+
+/* How many devices it sees. */
+size_t nvml_device_count(const struct nvml *n);
+
+/* One of them. Memory in use in bytes, and processes that compute on it; -1: not known. */
+struct nvml_device {
+    char uuid[96]; /* "GPU-…" */
+    int64_t used_bytes, processes;
+};
+struct nvml_device nvml_device_read(const struct nvml *n, size_t index);
+
+#endif

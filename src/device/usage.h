@@ -1,0 +1,34 @@
+/* What each device is used for now: by NVML where the driver has brought it, else by nvidia-smi, else by what the
+ * driver of AMD's shows below /sys. */
+#ifndef MESHSWEEP_DEVICE_USAGE_H
+#define MESHSWEEP_DEVICE_USAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/devices.h"
+#include "device/nvml.h"
+
+struct device_usage {
+    int64_t bytes;     /* of its memory in use; -1: not known */
+    int64_t processes; /* that compute on it; -1: not known */
+};
+
+/* Reads "0, GPU-5ff6…, 1234" (index, uuid, MiB) per line, as `nvidia-smi --query-gpu=index,uuid,memory.used
+ * --format=csv,noheader,nounits` prints it: of the i-th name of `names`. Pure. */
+void device_usage_parse(const char *text, const struct device_list *names, struct device_usage *out);
+
+/* Whom to ask. All borrowed. */
+struct device_witness {
+    const struct nvml *nvml;  /* NULL: none */
+    char *const *environment; /* for nvidia-smi */
+    const char *root;         /* "" but in tests */
+};
+
+/* Asks. -1: there is no answer. */
+int device_usage_read(const struct device_witness *witness, const struct device_list *names, struct device_usage *out);
+
+/* How much memory each has in all, by nvidia-smi; -1: it does not say. */
+int device_total_read(char *const *environment, const struct device_list *names, struct device_usage *out);
+
+#endif

@@ -1,0 +1,66 @@
+/* The names that a sweep's expressions and placeholders may use: keys of specs, derived keys, built-in ones. */
+#ifndef MESHSWEEP_EXPRESSION_NAMES_H
+#define MESHSWEEP_EXPRESSION_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/problems.h"
+#include "config/sweep.h"
+
+/* A key of one section: a column of that section's table. */
+struct key {
+    char *name;
+    enum section_kind section;
+    bool is_label;    /* does not count towards identity */
+    bool is_bool;     /* its values are true and false: columns hold 0 and 1 */
+    bool is_nullable; /* some spec of the section lacks it */
+    bool has_auto;    /* some value is the text "auto": left to the job, unknown to rules */
+    char *otherwise;  /* SQL literal that stands where a spec lacks it; NULL: none */
+    bool is_inert;    /* [inert] says when it does not count towards identity */
+};
+
+/* A derived key, built in or from [derive], with its expression resolved down to columns. */
+struct derived_key {
+    char *name;
+    char *sql;         /* in parentheses */
+    unsigned sections; /* bit per enum section_kind that it reads */
+    bool reads_label;  /* then its value counts towards identity */
+    bool is_builtin;
+    size_t *keys; /* indices of the columns that it reads */
+    size_t key_count;
+};
+
+struct names {
+    struct key *keys; /* grouped by section, in the order of first mention in the file */
+    size_t key_count;
+    struct derived_key *derived;
+    size_t derived_count;
+    const struct synonym *synonyms; /* the sweep's, borrowed */
+    size_t synonym_count;
+    const struct derived *declared; /* [derive] of the sweep, borrowed; those that are there are in `derived` too */
+    size_t declared_count;
+    const struct problems *problems; /* which unknown names are excused, while a space is built; NULL: none */
+};
+
+enum resolution { RESOLVED_KEY = 1, RESOLVED_DERIVED, RESOLVED_UNKNOWN, RESOLVED_AMBIGUOUS };
+
+/* Collects every key of every block; a key that is a boolean in one spec and something else in another, and two keys
+ * that are synonyms of each other, are problems at their place. `s` must outlive the names. */
+void names_collect(const struct sweep *s, struct names *out, struct problems *problems);
+void names_free(struct names *n);
+
+/* Looks up "key", "section.key" or a derived key, then what it is a synonym of; `*index` is into keys or derived. */
+enum resolution names_resolve(const struct names *n, const char *text, size_t *index);
+
+/* Whether an unknown name is no problem: what would have reported it is one already. */
+bool names_excused(const struct names *n, const char *name);
+
+/* The key of that section, NULL when it has none of that name. */
+const struct key *names_find(const struct names *n, enum section_kind section, const char *name);
+
+/* "did you mean" for an unknown or ambiguous name: " (did you mean `x`?)", " (write model.x or …)", that a derived key
+ * is not there yet, or "". `others`: further names that may be meant. The caller's. */
+char *names_hint(const struct names *n, const char *text, const char *const *others, size_t other_count);
+
+#endif

@@ -1,0 +1,401 @@
+#include "import/import.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/failure.h"
+#include "measures/measures.h"
+#include "results/views.h"
+#include "space/enumerate.h"
+#include "space/identity.h"
+#include "space/match.h"
+#include "space/row_space.h"
+#include "store/imports.h"
+#include "store/jobs.h"
+#include "util/hash_set.h"
+#include "util/memory.h"
+
+/* A row that stays, as far as it is needed after the table has been read. */
+struct kept_row {
+    size_t line;
+    const char *failure; /* one of the table's own texts */
+    char *message;
+    double duration_s;
+    double *metrics;
+    int64_t specs[SECTION_COUNT];
+};
+
+struct import {
+    const struct import_request *request;
+    struct row_space *rows;
+    struct space *space;
+    struct kept_row *kept;
+    size_t kept_count;
+    struct match_cursor *cursor;
+    struct job_writer *writer;
+    struct import_store *store;
+    struct stmt *rule_check;
+    struct stmt *spec_of[SECTION_COUNT];
+    int64_t *spec_ids[SECTION_COUNT]; /* per row of the section's table: id in results.db; 0: not there yet */
+    struct hash_set jobs, attempts;
+    struct buffer scratch;
+    struct import_summary summary;
+};
+
+static const struct import_config *config_of(const struct import *m)
+{
+    return &m->request->sweep->import;
+}
+
+/* --- reading --- */
+
+static int64_t add_spec(struct import *m, enum section_kind section, const struct import_row *row)
+{
+    const struct import_config *c = config_of(m);
+    struct row_key *keys = xcalloc(c->column_count, sizeof *keys);
+    size_t count = 0;
+    for (size_t i = 0; i < c->column_count; i++)
+        if (!c->columns[i].is_metric && c->columns[i].section == section)
+            keys[count++] = (struct row_key){c->columns[i].name, row->values[i], c->columns[i].at};
+    int64_t spec = row_space_add(m->rows, section, keys, count);
+    free(keys);
+    return spec;
+}
+
+static int keep_row(void *context, const struct import_row *row, struct error *e)
+{
+    struct import *m = context;
+    size_t count = config_of(m)->column_count;
+    (void)e;
+    m->kept = array_grow(m->kept, m->kept_count, sizeof *m->kept);
+    struct kept_row *k = &m->kept[m->kept_count++];
+    *k = (struct kept_row){.line = row->line, .failure = row->failure, .duration_s = row->duration_s};
+    /* Its place is the attempt's source; failures that are alike are to have one message. */
+    if (row->failure && row->state && strcmp(row->failure, failure_names[FAILURE_NO_METRIC]) != 0)
+        k->message = xasprintf("the table says %s", row->state);
+    else if (row->failure)
+        k->message = xstrdup("the table has no number of the objective");
+    k->metrics = xcalloc(count, sizeof *k->metrics);
+    memcpy(k->metrics, row->metrics, count * sizeof *k->metrics);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        k->specs[i] = add_spec(m, (enum section_kind)i, row);
+    m->summary.ok += !row->failure;
+    m->summary.failed += row->failure != NULL;
+    return 0;
+}
+
+/* --- rules --- */
+
+/* One column per rule, 1 where it is false, for the combination with the given specs. */
+static int prepare_rule_check(struct import *m, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, "SELECT 0");
+    for (size_t i = 0; i < m->space->rule_count; i++)
+        buffer_printf(&sql, ", %s IS FALSE", m->space->rules[i].accepts.sql);
+    space_add_combination(m->space, 1, &sql);
+    int rc = db_prepare(m->space->db, buffer_text(&sql), &m->rule_check, e);
+    buffer_free(&sql);
+    return rc;
+}
+
+static void find_specs(const struct import *m, const struct kept_row *row, int64_t *out)
+{
+    for (int i = 0; i < SECTION_COUNT; i++)
+        out[i] = row_space_find(m->rows, (enum section_kind)i, row->specs[i]);
+}
+
+static void note_broken(struct import_summary *s, const struct space_rule *rule, size_t line)
+{
+    size_t i = 0;
+    while (i < s->broken_count && strcmp(s->broken[i].name, rule->name) != 0)
+        i++;
+    if (i == s->broken_count) {
+        s->broken = array_grow(s->broken, s->broken_count++, sizeof *s->broken);
+        s->broken[i] = (struct broken_rule){xstrdup(rule->name), xstrdup(rule->reason), 0, NULL};
+    }
+    struct broken_rule *b = &s->broken[i];
+    b->lines = array_grow(b->lines, b->rows, sizeof *b->lines);
+    b->lines[b->rows++] = line;
+}
+
+/* Of what ran: what failed may well be what a rule is for. */
+static int check_rules(struct import *m, const struct kept_row *row, struct error *e)
+{
+    int64_t specs[SECTION_COUNT];
+    if (row->failure)
+        return 0;
+    find_specs(m, row, specs);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (m->space->counts[i])
+            stmt_bind_int(m->rule_check, i + 1, specs[i] < 0 ? 0 : specs[i]);
+    int rc = stmt_next(m->rule_check, e);
+    for (size_t i = 0; rc > 0 && i < m->space->rule_count; i++)
+        if (!m->space->rules[i].warning && stmt_int(m->rule_check, (int)i + 1))
+            note_broken(&m->summary, &m->space->rules[i], row->line);
+    stmt_reset(m->rule_check);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- writing --- */
+
+static int put_spec(struct import *m, enum section_kind kind, int64_t row, int64_t *id, struct error *e)
+{
+    struct stmt *s = m->spec_of[kind];
+    *id = 0;
+    if (!s)
+        return 0;
+    row = row < 0 ? 0 : row;
+    int rc = 0;
+    if (m->spec_ids[kind][row] == 0) {
+        stmt_bind_int(s, 1, row);
+        rc = stmt_next(s, e);
+        if (rc > 0) {
+            const struct spec_row spec = identity_spec_row(m->space, kind, stmt_blob(s, 0), stmt_text(s, 1));
+            rc = job_writer_put_spec(m->writer, kind, &spec, &m->spec_ids[kind][row], e);
+        }
+        stmt_reset(s);
+    }
+    *id = m->spec_ids[kind][row];
+    return rc;
+}
+
+static int put_job(struct import *m, const struct match *match, struct error *e)
+{
+    struct job_row row = {.key = match->key,
+                          .rank = match->rank,
+                          .devices = match->devices,
+                          .timeout_ms = match->limit_ms[LIMIT_TOTAL],
+                          .idle_timeout_ms = match->limit_ms[LIMIT_IDLE],
+                          .startup_timeout_ms = match->limit_ms[LIMIT_STARTUP],
+                          .predicted_memory = match->predicted_memory,
+                          .predicted_memory_of = match->predicted_memory_of,
+                          .predicted_time = match->predicted_time,
+                          .risk = match->risk};
+    int64_t new_jobs;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (put_spec(m, (enum section_kind)i, match->spec[i], &row.spec_ids[i], e) < 0)
+            return -1;
+    buffer_clear(&m->scratch);
+    match_add_derived_json(m->space, match, &m->scratch);
+    row.derived_json = m->scratch.length ? m->scratch.data : NULL;
+    if (job_writer_put(m->writer, &row, e) < 0 || job_writer_finish(m->writer, &new_jobs, e) < 0)
+        return -1;
+    if (!hash_set_add(&m->jobs, &match->key))
+        return 0;
+    m->summary.jobs++;
+    m->summary.new_jobs += new_jobs;
+    m->summary.predicted += !isnan(match->predicted_memory) || !isnan(match->predicted_time);
+    return 0;
+}
+
+/* What a row says of its job, and the how-manieth of its kind it is: the same table again adds nothing, a repeat with
+ * the same numbers is a repeat. */
+static struct hash128 row_identity(struct import *m, const struct kept_row *row, const struct hash128 *key)
+{
+    const struct import_config *c = config_of(m);
+    struct buffer *b = &m->scratch;
+    struct hash128 hash;
+    buffer_clear(b);
+    buffer_add(b, key->bytes, sizeof key->bytes);
+    buffer_printf(b, "%s;", row->failure ? row->failure : "ok");
+    for (size_t i = 0; i < c->column_count; i++) {
+        if (!c->columns[i].is_metric || isnan(row->metrics[i]))
+            continue;
+        buffer_printf(b, "%s=", c->columns[i].name);
+        buffer_add_double(b, row->metrics[i]);
+        buffer_add_char(b, ';');
+    }
+    do {
+        hash = hash_bytes(b->data, b->length);
+        buffer_add_char(b, '+');
+    } while (!hash_set_add(&m->attempts, &hash));
+    return hash;
+}
+
+static int put_metrics(struct import *m, const struct kept_row *row, int64_t attempt_id, struct error *e)
+{
+    const struct import_config *c = config_of(m);
+    for (size_t i = 0; i < c->column_count; i++)
+        if (c->columns[i].is_metric && !isnan(row->metrics[i]) &&
+            import_store_metric(m->store, attempt_id, c->columns[i].name, row->metrics[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static int put_attempt(struct import *m, const struct kept_row *row, const struct match *match, struct error *e)
+{
+    char *source = xasprintf("%s:%zu", m->request->file, row->line);
+    struct hash128 identity = row_identity(m, row, &match->key);
+    struct imported_attempt a = {.row = &identity,
+                                 .failure = row->failure,
+                                 .message = row->message,
+                                 .source = source,
+                                 .duration_s = row->duration_s};
+    int64_t id = 0;
+    int rc = job_find(m->request->db, &match->key, &a.job_id, e);
+    if (rc == 0)
+        rc = import_store_put(m->store, &a, &id, e);
+    m->summary.added += id != 0;
+    m->summary.known += id == 0;
+    if (rc == 0 && id)
+        rc = put_metrics(m, row, id, e);
+    free(source);
+    return rc;
+}
+
+static int put_row(struct import *m, const struct kept_row *row, struct error *e)
+{
+    const struct match *match;
+    int64_t specs[SECTION_COUNT];
+    find_specs(m, row, specs);
+    match_seek(m->cursor, specs);
+    int rc = match_next(m->cursor, &match, e);
+    if (rc > 0)
+        rc = put_job(m, match, e);
+    if (rc == 0)
+        rc = put_attempt(m, row, match, e);
+    if (rc == 0)
+        rc = check_rules(m, row, e);
+    if (rc < 0)
+        error_context(e, "%s:%zu", m->request->file, row->line);
+    return rc;
+}
+
+static int prepare_specs(struct import *m, struct error *e)
+{
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        if (!m->space->counts[i])
+            continue;
+        m->spec_ids[i] = xcalloc((size_t)m->space->counts[i], sizeof *m->spec_ids[i]);
+        char *sql = xasprintf("SELECT \"#hash\", \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
+        int rc = db_prepare(m->space->db, sql, &m->spec_of[i], e);
+        free(sql);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Derived metrics of what was imported, and whether it meets what [sweep] subject_to asks for. */
+static int write_measures(struct import *m, int64_t sweep_id, struct error *e)
+{
+    struct measures *measures = NULL;
+    int rc = measures_create(m->space, &measures, e);
+    if (rc == 0)
+        rc = measures_refresh(measures, m->request->db, sweep_id, true, e);
+    measures_free(measures);
+    return rc;
+}
+
+static int write_all(struct import *m, struct error *e)
+{
+    const struct import_request *r = m->request;
+    const struct sweep *s = r->sweep;
+    struct hash128 hash = space_hash(m->space);
+    const int64_t matched = (int64_t)m->kept_count;
+    struct sweep_counts counts = {.combinations = matched, .matched = matched, .jobs = -1};
+    int64_t sweep_id, runner_id;
+    if (sweep_record(r->db, m->space->sweep, &hash, &sweep_id, e) < 0 ||
+        runner_record(r->db, &r->runner, &runner_id, e) < 0 || runner_record_end(r->db, runner_id, e) < 0 ||
+        job_writer_create(r->db, sweep_id, &m->writer, e) < 0 ||
+        import_store_create(r->db, runner_id, s->objective_count ? s->objectives[0].metric : NULL, &m->store, e) < 0)
+        return -1;
+    for (size_t i = 0; i < m->kept_count; i++)
+        if (put_row(m, &m->kept[i], e) < 0)
+            return -1;
+    if (write_measures(m, sweep_id, e) < 0 || import_store_finish(m->store, e) < 0 ||
+        sweep_set_enumerated(r->db, sweep_id, &counts, e) < 0)
+        return -1;
+    return result_views_refresh(r->db, e);
+}
+
+static int transact(struct import *m, struct error *e)
+{
+    if (match_open_single(m->space, false, &m->cursor, e) < 0 || prepare_rule_check(m, e) < 0 ||
+        prepare_specs(m, e) < 0 || db_begin(m->request->db, e) < 0)
+        return -1;
+    /* Nothing new: then nothing is to be seen of it either. */
+    if (write_all(m, e) < 0) {
+        db_rollback(m->request->db);
+        return -1;
+    }
+    if (m->summary.added == 0) {
+        db_rollback(m->request->db);
+        return 0;
+    }
+    return db_commit(m->request->db, e);
+}
+
+static void release(struct import *m)
+{
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        stmt_free(m->spec_of[i]);
+        free(m->spec_ids[i]);
+    }
+    stmt_free(m->rule_check);
+    match_close(m->cursor);
+    job_writer_free(m->writer);
+    import_store_free(m->store);
+    space_free(m->space);
+    row_space_free(m->rows);
+    for (size_t i = 0; i < m->kept_count; i++) {
+        free(m->kept[i].message);
+        free(m->kept[i].metrics);
+    }
+    free(m->kept);
+    hash_set_free(&m->jobs);
+    hash_set_free(&m->attempts);
+    buffer_free(&m->scratch);
+}
+
+static int check_all_rules(struct import *m, struct error *e)
+{
+    int rc = prepare_rule_check(m, e);
+    for (size_t i = 0; rc == 0 && i < m->kept_count; i++)
+        rc = check_rules(m, &m->kept[i], e);
+    return rc;
+}
+
+/* `work` on the rows that are left, and the space that they make. */
+static int with_rows(const struct import_request *request, int (*work)(struct import *m, struct error *e),
+                     struct import_summary *out, struct error *e)
+{
+    static const struct space_options options = {0};
+    struct import m = {.request = request, .rows = row_space_create(request->sweep, &request->hash)};
+    int rc = import_table_read(request->table, keep_row, &m, e);
+    if (rc == 0 && m.kept_count == 0)
+        rc = error_set(e, ERROR_NOTHING, "%s: no row is left to import", request->file);
+    if (rc == 0)
+        rc = row_space_build(m.rows, &options, &m.space, e);
+    if (rc == 0)
+        rc = work(&m, e);
+    release(&m);
+    if (rc == 0)
+        *out = m.summary;
+    else
+        import_summary_free(&m.summary);
+    return rc;
+}
+
+int import_table_store(const struct import_request *request, struct import_summary *out, struct error *e)
+{
+    return with_rows(request, transact, out, e);
+}
+
+int import_table_check(const struct import_request *request, struct import_summary *out, struct error *e)
+{
+    return with_rows(request, check_all_rules, out, e);
+}
+
+void import_summary_free(struct import_summary *s)
+{
+    for (size_t i = 0; i < s->broken_count; i++) {
+        free(s->broken[i].name);
+        free(s->broken[i].reason);
+        free(s->broken[i].lines);
+    }
+    free(s->broken);
+    *s = (struct import_summary){0};
+}

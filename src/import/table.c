@@ -1,0 +1,484 @@
+#include "import/table.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/failure.h"
+#include "database/guard.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/suggest.h"
+
+#define NO_SUCH_COLUMN "no such column: "
+#define COLUMNS_NAMED 12
+
+/* A share of the peak: more than there is was not measured. */
+static const char *const shares_of_peak[] = {"mfu", "hfu"};
+
+struct import_table {
+    const struct import_config *config; /* borrowed */
+    const struct sweep *sweep;          /* borrowed */
+    char *file;
+    const char *const *names; /* of the columns; borrowed while it is made */
+    size_t column_count;
+    struct db *db;
+    struct stmt *insert, *select;
+    int64_t rows;
+    size_t *lines; /* per row */
+    struct value *values;
+    double *metrics;
+    struct refusal_count *refusals;
+    size_t refusal_count;
+    size_t dropped;
+};
+
+/* --- making --- */
+
+static void add_name(struct buffer *sql, const char *name)
+{
+    buffer_add_char(sql, '"');
+    for (const char *p = name; *p; p++)
+        buffer_printf(sql, *p == '"' ? "\"\"" : "%c", *p);
+    buffer_add_char(sql, '"');
+}
+
+static int create_table(struct import_table *t, struct error *e)
+{
+    struct buffer create = BUFFER_INIT, insert = BUFFER_INIT;
+    buffer_add_text(&create, "CREATE TABLE \"#table\" (\"#row\" INTEGER PRIMARY KEY");
+    buffer_add_text(&insert, "INSERT INTO \"#table\" VALUES (?");
+    for (size_t i = 0; i < t->column_count; i++) {
+        buffer_add_text(&create, ", ");
+        add_name(&create, t->names[i]);
+        buffer_add_text(&create, " NUMERIC");
+        buffer_add_text(&insert, ", ?");
+    }
+    buffer_add_char(&create, ')');
+    buffer_add_char(&insert, ')');
+    int rc = db_open(NULL, DB_TEMPORARY, &t->db, e);
+    if (rc == 0 && db_exec(t->db, buffer_text(&create), e) < 0)
+        rc = error_context(e, "%s: the header", t->file);
+    if (rc == 0)
+        rc = db_prepare(t->db, buffer_text(&insert), &t->insert, e);
+    if (rc == 0)
+        rc = db_exec(t->db, "BEGIN", e);
+    buffer_free(&create);
+    buffer_free(&insert);
+    return rc;
+}
+
+static void add_columns_there(const struct import_table *t, struct buffer *out)
+{
+    for (size_t i = 0; i < t->column_count && i < COLUMNS_NAMED; i++)
+        buffer_printf(out, "%s%s", i ? ", " : "", t->names[i]);
+    if (t->column_count > COLUMNS_NAMED)
+        buffer_printf(out, " and %zu more", t->column_count - COLUMNS_NAMED);
+}
+
+/* An expression and where it stands. */
+struct clause {
+    const char *text, *table, *name; /* "[import.model]", "layers" */
+    const struct position *at;
+};
+
+static void add_problem(const struct import_table *t, const struct clause *c, const char *why, struct error *problems)
+{
+    struct buffer there = BUFFER_INIT;
+    const char *missing =
+        strncmp(why, NO_SUCH_COLUMN, strlen(NO_SUCH_COLUMN)) == 0 ? why + strlen(NO_SUCH_COLUMN) : NULL;
+    const char *near = missing ? suggest_nearest(missing, t->names, t->column_count) : NULL;
+    if (near)
+        buffer_printf(&there, " (did you mean `%s`?)", near);
+    else if (missing) {
+        buffer_printf(&there, "; %s has ", t->file);
+        add_columns_there(t, &there);
+    }
+    error_add_line(problems, ERROR_USAGE, "%s:%d:%d: %s %s: %s%s", c->at->file, c->at->line, c->at->column, c->table,
+                   c->name, why, buffer_text(&there));
+    buffer_free(&there);
+}
+
+/* Adds the expression as a column of the select. The line end closes a comment, so that it cannot swallow the
+ * parenthesis. */
+static void add_clause(struct import_table *t, const struct clause *c, struct buffer *select, struct error *problems)
+{
+    struct stmt *probe = NULL;
+    struct error why = ERROR_INIT;
+    char *sql = xasprintf("SELECT (%s\n) FROM \"#table\"", c->text);
+    if (guard_prepare(t->db, sql, &probe, &why) < 0)
+        add_problem(t, c, why.text, problems);
+    else if (stmt_column_count(probe) != 1)
+        add_problem(t, c, "more than one value", problems);
+    stmt_free(probe);
+    free(sql);
+    buffer_printf(select, "%s(%s\n)", select->length ? ", " : "SELECT ", c->text);
+}
+
+/* The columns of the select: state, duration, [import]'s columns, refusals. */
+static int compile(struct import_table *t, struct error *e)
+{
+    const struct import_config *c = t->config;
+    struct error problems = ERROR_INIT;
+    struct buffer select = BUFFER_INIT;
+    add_clause(t, &(struct clause){c->state ? c->state : "NULL", "[import]", "state", &c->state_at}, &select,
+               &problems);
+    add_clause(t, &(struct clause){c->duration ? c->duration : "NULL", "[import]", "duration", &c->duration_at},
+               &select, &problems);
+    for (size_t i = 0; i < c->column_count; i++) {
+        const struct import_column *k = &c->columns[i];
+        char *table = xasprintf("[import.%s]", k->is_metric ? "metrics" : section_names[k->section]);
+        add_clause(t, &(struct clause){k->expression, table, k->name, &k->at}, &select, &problems);
+        free(table);
+    }
+    for (size_t i = 0; i < c->refusal_count; i++)
+        add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at}, &select,
+                   &problems);
+    buffer_add_text(&select, " FROM \"#table\" WHERE \"#row\" = ?");
+    int rc = 0;
+    if (problems.kind) {
+        *e = problems;
+        rc = -1;
+    } else {
+        rc = guard_prepare(t->db, buffer_text(&select), &t->select, e);
+    }
+    buffer_free(&select);
+    return rc;
+}
+
+static int check_header(const struct import_table *t, struct error *e)
+{
+    for (size_t i = 0; i < t->column_count; i++) {
+        if (!t->names[i] || !t->names[i][0])
+            return error_set(e, ERROR_USAGE, "%s:1: column %zu has no name; the first line must name the columns",
+                             t->file, i + 1);
+        for (size_t k = 0; k < i; k++)
+            if (strcasecmp(t->names[i], t->names[k]) == 0)
+                return error_set(e, ERROR_USAGE, "%s:1: columns %zu and %zu are both called `%s`", t->file, k + 1,
+                                 i + 1, t->names[i]);
+    }
+    return 0;
+}
+
+static int check_config(const struct import_table *t, struct error *e)
+{
+    bool has_key = false, has_metric = false;
+    for (size_t i = 0; i < t->config->column_count; i++) {
+        has_key |= !t->config->columns[i].is_metric;
+        has_metric |= t->config->columns[i].is_metric;
+    }
+    if (has_key && has_metric)
+        return 0;
+    return error_set(e, ERROR_USAGE, "%s: [import] maps no column to %s; see [import] in meshsweep(5)", t->sweep->path,
+                     has_key ? "a metric ([import.metrics])" : "a key ([import.model], [import.parallel_spec], …)");
+}
+
+int import_table_create(const struct sweep *s, const char *file, const char *const *columns, size_t count,
+                        struct import_table **out, struct error *e)
+{
+    struct import_table *t = xcalloc(1, sizeof *t);
+    t->sweep = s;
+    t->config = &s->import;
+    t->file = xstrdup(file);
+    t->names = columns;
+    t->column_count = count;
+    t->values = xcalloc(s->import.column_count + 1, sizeof *t->values);
+    t->metrics = xcalloc(s->import.column_count + 1, sizeof *t->metrics);
+    if (check_config(t, e) < 0 || check_header(t, e) < 0 || create_table(t, e) < 0 || compile(t, e) < 0) {
+        import_table_free(t);
+        return -1;
+    }
+    t->names = NULL;
+    *out = t;
+    return 0;
+}
+
+void import_table_free(struct import_table *t)
+{
+    if (!t)
+        return;
+    stmt_free(t->insert);
+    stmt_free(t->select);
+    db_close(t->db);
+    for (size_t i = 0; t->values && i < t->config->column_count; i++)
+        value_free(&t->values[i]);
+    for (size_t i = 0; i < t->refusal_count; i++)
+        free(t->refusals[i].why);
+    free(t->refusals);
+    free(t->values);
+    free(t->metrics);
+    free(t->lines);
+    free(t->file);
+    free(t);
+}
+
+/* --- rows in --- */
+
+static void bind_cell(struct stmt *s, int index, const char *text)
+{
+    double number;
+    if (!text)
+        stmt_bind_null(s, index);
+    else if (parse_double(text, &number) && number == 0 && signbit(number))
+        stmt_bind_blob(s, index, text, strlen(text)); /* as text SQLite would make it 0 */
+    else
+        stmt_bind_text(s, index, text);
+}
+
+int import_table_add(struct import_table *t, size_t line, const char *const *cells, struct error *e)
+{
+    stmt_bind_int(t->insert, 1, t->rows);
+    for (size_t i = 0; i < t->column_count; i++)
+        bind_cell(t->insert, (int)i + 2, cells[i]);
+    if (stmt_run(t->insert, e) < 0)
+        return error_context(e, "%s:%zu", t->file, line);
+    t->lines = array_grow(t->lines, (size_t)t->rows, sizeof *t->lines);
+    t->lines[t->rows++] = line;
+    return 0;
+}
+
+/* --- rows out --- */
+
+enum select_column { SELECT_STATE, SELECT_DURATION, SELECT_FIRST };
+
+/* Stands on a row: 0, or -1. */
+static int seek(struct import_table *t, int64_t row, struct error *e)
+{
+    stmt_reset(t->select);
+    stmt_bind_int(t->select, 1, row);
+    if (stmt_next(t->select, e) < 0)
+        return error_context(e, "%s:%zu", t->file, t->lines[row]);
+    return 0;
+}
+
+static const char *cell_text(const struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? "" : stmt_text(s, column);
+}
+
+/* "ok" or a failure class; NULL for a state that is neither. */
+static const char *outcome_of(const struct import_table *t, const char *state)
+{
+    if (!t->config->state)
+        return "ok";
+    for (size_t i = 0; i < t->config->state_count; i++)
+        if (strcmp(t->config->states[i].value, state) == 0)
+            return t->config->states[i].outcome;
+    enum failure failure = failure_by_name(state);
+    if (failure && failure <= FAILURE_DECLARABLE_COUNT)
+        return failure_names[failure];
+    return strcmp(state, "ok") == 0 ? "ok" : NULL;
+}
+
+static void count_refusal(struct import_table *t, size_t line, const char *why)
+{
+    size_t i = 0;
+    while (i < t->refusal_count && strcmp(t->refusals[i].why, why) != 0)
+        i++;
+    if (i == t->refusal_count) {
+        t->refusals = array_grow(t->refusals, t->refusal_count++, sizeof *t->refusals);
+        t->refusals[i] = (struct refusal_count){xstrdup(why), 0, line};
+    }
+    t->refusals[i].count++;
+}
+
+static bool refused_by_rule(struct import_table *t, size_t line)
+{
+    int first = SELECT_FIRST + (int)t->config->column_count;
+    for (size_t i = 0; i < t->config->refusal_count; i++) {
+        enum column_type type = stmt_type(t->select, first + (int)i);
+        if ((type == COLUMN_INT || type == COLUMN_FLOAT) && stmt_double(t->select, first + (int)i) != 0) {
+            count_refusal(t, line, t->config->refusals[i].why);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Shares are of the peak in bf16: in 8 bits a device does twice as much, in 4 four times. */
+static const struct {
+    const char *precision;
+    double peaks;
+} precisions[] = {{"fp8", 2}, {"mxfp8", 2}, {"int8", 2}, {"fp4", 4}, {"mxfp4", 4}, {"nvfp4", 4}};
+
+/* How often the row's devices have that peak: by a key whose value is a precision, or begins with one ("fp8_cs"). */
+static double peaks_of(const struct import_table *t)
+{
+    for (size_t i = 0; i < t->config->column_count; i++) {
+        int column = SELECT_FIRST + (int)i;
+        if (t->config->columns[i].is_metric || stmt_type(t->select, column) != COLUMN_TEXT)
+            continue;
+        const char *text = stmt_text(t->select, column);
+        for (size_t k = 0; k < sizeof precisions / sizeof *precisions; k++) {
+            size_t length = strlen(precisions[k].precision);
+            if (strncasecmp(text, precisions[k].precision, length) == 0 && !isalnum((unsigned char)text[length]))
+                return precisions[k].peaks;
+        }
+    }
+    return 1;
+}
+
+static double most_of(const struct import_table *t, const char *metric)
+{
+    bool is_share = false;
+    for (size_t i = 0; i < sizeof shares_of_peak / sizeof *shares_of_peak; i++)
+        is_share |= strcasecmp(shares_of_peak[i], metric) == 0;
+    if (!is_share)
+        return INFINITY;
+    return (strcmp(sweep_metric_unit(t->sweep, metric), "%") == 0 ? 100 : 1) * peaks_of(t);
+}
+
+/* What is wrong with a metric, the caller's; NULL: nothing, and `*out` is it. */
+static char *read_metric(const struct import_table *t, int column, const char *name, double *out)
+{
+    enum column_type type = stmt_type(t->select, column);
+    *out = NAN;
+    if (type == COLUMN_NULL)
+        return NULL;
+    if (type != COLUMN_INT && type != COLUMN_FLOAT)
+        return xasprintf("%s is `%.60s`, no number", name, stmt_text(t->select, column));
+    double value = stmt_double(t->select, column);
+    if (signbit(value))
+        return xasprintf("%s is %s: a mark, not a measurement", name, value == 0 ? "-0.0" : "negative");
+    if (!isfinite(value))
+        return xasprintf("%s is infinite", name);
+    if (value > most_of(t, name))
+        return xasprintf("%s is above %g %%", name, 100 * peaks_of(t));
+    *out = value;
+    return NULL;
+}
+
+/* Whether the metrics can stand; else the row is refused, where it is ok. */
+static bool read_metrics(struct import_table *t, size_t line, bool is_ok)
+{
+    for (size_t i = 0; i < t->config->column_count; i++) {
+        const struct import_column *c = &t->config->columns[i];
+        t->metrics[i] = NAN;
+        char *why = c->is_metric ? read_metric(t, SELECT_FIRST + (int)i, c->name, &t->metrics[i]) : NULL;
+        if (!why)
+            continue;
+        t->dropped += !is_ok;
+        if (is_ok)
+            count_refusal(t, line, why);
+        free(why);
+        if (is_ok)
+            return false;
+    }
+    return true;
+}
+
+static struct value value_at(const struct stmt *s, int column)
+{
+    const char *text;
+    switch (stmt_type(s, column)) {
+    case COLUMN_INT:
+        return (struct value){VALUE_INT, stmt_int(s, column), 0, NULL};
+    case COLUMN_FLOAT:
+        return (struct value){VALUE_FLOAT, 0, stmt_double(s, column), NULL};
+    case COLUMN_NULL:
+        return (struct value){VALUE_NULL, 0, 0, NULL};
+    default:
+        text = stmt_text(s, column);
+        if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)
+            return (struct value){VALUE_BOOL, strcasecmp(text, "true") == 0, 0, NULL};
+        return (struct value){VALUE_STRING, 0, 0, xstrdup(text)};
+    }
+}
+
+static void read_keys(struct import_table *t)
+{
+    for (size_t i = 0; i < t->config->column_count; i++) {
+        value_free(&t->values[i]);
+        t->values[i] = t->config->columns[i].is_metric ? (struct value){VALUE_NULL, 0, 0, NULL}
+                                                       : value_at(t->select, SELECT_FIRST + (int)i);
+    }
+}
+
+static bool has_objective(const struct import_table *t)
+{
+    if (t->sweep->objective_count == 0)
+        return true;
+    for (size_t i = 0; i < t->config->column_count; i++)
+        if (t->config->columns[i].is_metric && strcmp(t->config->columns[i].name, t->sweep->objectives[0].metric) == 0)
+            return !isnan(t->metrics[i]);
+    return true;
+}
+
+/* 1: `*out` is the row; 0: it is refused; -1. */
+static int read_row(struct import_table *t, int64_t number, struct import_row *out, struct error *e)
+{
+    size_t line = t->lines[number];
+    if (seek(t, number, e) < 0)
+        return -1;
+    if (refused_by_rule(t, line))
+        return 0;
+    const char *state = cell_text(t->select, SELECT_STATE);
+    const char *outcome = outcome_of(t, state);
+    bool is_ok = strcmp(outcome, "ok") == 0;
+    if (!read_metrics(t, line, is_ok))
+        return 0;
+    read_keys(t);
+    enum column_type type = stmt_type(t->select, SELECT_DURATION);
+    double duration = type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(t->select, SELECT_DURATION) : NAN;
+    *out = (struct import_row){line,
+                               t->values,
+                               t->metrics,
+                               is_ok ? NULL : outcome,
+                               t->config->state ? state : NULL,
+                               duration > 0 && isfinite(duration) ? duration : NAN};
+    if (is_ok && !has_objective(t))
+        out->failure = failure_names[FAILURE_NO_METRIC];
+    return 1;
+}
+
+/* Every state that means nothing, once. */
+static int check_states(struct import_table *t, struct error *e)
+{
+    struct error problems = ERROR_INIT;
+    for (int64_t row = 0; row < t->rows; row++) {
+        if (seek(t, row, e) < 0)
+            return -1;
+        const char *state = cell_text(t->select, SELECT_STATE);
+        if (outcome_of(t, state))
+            continue;
+        char *line = xasprintf("state `%.60s` is neither in [import.states], nor ok, nor a "
+                               "failure class",
+                               state);
+        if (!strstr(problems.text, line))
+            error_add_line(&problems, ERROR_USAGE, "%s:%zu: %s", t->file, t->lines[row], line);
+        free(line);
+    }
+    if (!problems.kind)
+        return 0;
+    *e = problems;
+    return -1;
+}
+
+int import_table_read(struct import_table *t, int (*each)(void *context, const struct import_row *row, struct error *e),
+                      void *context, struct error *e)
+{
+    struct import_row row;
+    if (db_exec(t->db, "COMMIT", e) < 0 || check_states(t, e) < 0)
+        return -1;
+    int rc = 0;
+    for (int64_t i = 0; rc == 0 && i < t->rows; i++) {
+        rc = read_row(t, i, &row, e);
+        if (rc > 0)
+            rc = each(context, &row, e);
+    }
+    stmt_reset(t->select);
+    return rc;
+}
+
+const struct refusal_count *import_table_refusals(const struct import_table *t, size_t *count)
+{
+    *count = t->refusal_count;
+    return t->refusals;
+}
+
+size_t import_table_dropped(const struct import_table *t)
+{
+    return t->dropped;
+}

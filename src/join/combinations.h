@@ -1,0 +1,46 @@
+/* All combinations of the sections: how many meet constraints, and which, in the order of rank. A rank is the place
+ * in the product: sections in the order of enum section_kind, the last fastest. */
+#ifndef MESHSWEEP_JOIN_COMBINATIONS_H
+#define MESHSWEEP_JOIN_COMBINATIONS_H
+
+#include "join/solver.h"
+
+/* Borrowed. */
+struct product {
+    const struct names *names;
+    struct evaluator *evaluator;
+    const struct relation *relations; /* by section; without shapes: it is absent */
+    const int64_t *counts;            /* specs by section; 0: it is absent */
+    const struct solver_watch *watch; /* NULL: none */
+    /* Where only these of the combinations are meant, ascending; NULL: all. Then each is looked at by itself. */
+    const int64_t *ranks;
+    size_t rank_count;
+    struct specs *const *specs; /* by section; where there are ranks */
+};
+
+struct constraints {
+    struct constraint *items;
+    size_t count;
+};
+void constraints_add(struct constraints *c, struct formula *formula, enum demand demand);
+
+/* As solver_count, over all shapes. */
+int combinations_count(const struct product *p, const struct constraints *c, struct solver_memory *memory, int64_t most,
+                       int64_t *out, struct error *e);
+
+/* A walk; `c` is copied, its formulas are borrowed. */
+struct combinations;
+struct combinations *combinations_open(const struct product *p, const struct constraints *c);
+void combinations_close(struct combinations *w);
+
+/* The next one that meets the constraints: 1 with its rank and numbers of specs (-1 for absent sections), 0, -1. */
+int combinations_next(struct combinations *w, int64_t *rank, int64_t *specs, struct error *e);
+
+/* Goes on with the first whose rank is not below `rank`. */
+void combinations_seek(struct combinations *w, int64_t rank);
+
+/* Between ranks and numbers of specs. */
+void combination_split(const int64_t *counts, int64_t rank, int64_t *specs);
+int64_t combination_rank(const int64_t *counts, const int64_t *specs);
+
+#endif

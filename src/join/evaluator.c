@@ -1,0 +1,266 @@
+#include "join/evaluator.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "database/computed_table.h"
+#include "database/guard.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+#define REMEMBERED (1U << 15) /* a power of two */
+
+struct remembered {
+    struct hash128 of;  /* the part and the values of its keys */
+    struct datum datum; /* no text */
+    bool taken;
+};
+
+struct section_view {
+    struct evaluator *evaluator;
+    size_t *keys; /* behind the columns */
+    size_t key_count;
+};
+
+struct evaluator {
+    const struct names *names;
+    struct db *db;
+    struct section_view views[SECTION_COUNT];
+    const struct range *keys;  /* of the evaluation at hand */
+    struct range *failed_keys; /* of the one that failed */
+    struct remembered *memory;
+    uint64_t prepared; /* so far */
+    bool failed;
+    struct error why;
+    struct buffer key;
+};
+
+struct prepared {
+    struct stmt *select;
+    uint64_t number;
+    char *text; /* of the last result */
+};
+
+/* --- what is bound, as tables --- */
+
+static int64_t count_rows(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static int read_cell(void *context, int64_t row, int column, struct sql_argument *out, struct error *e)
+{
+    static const enum column_type types[] =
+        {[DATUM_NULL] = COLUMN_NULL, [DATUM_INT] = COLUMN_INT, [DATUM_REAL] = COLUMN_FLOAT, [DATUM_TEXT] = COLUMN_TEXT};
+    const struct section_view *view = context;
+    const struct datum *c = &view->evaluator->keys[view->keys[column - 1]].datum;
+    (void)row;
+    (void)e;
+    out->type = types[c->kind];
+    if (c->kind == DATUM_INT)
+        out->integer = c->integer;
+    else if (c->kind == DATUM_REAL)
+        out->real = c->real;
+    else
+        out->text = c->text;
+    return 0;
+}
+
+static bool has_column(const struct evaluator *v, const struct section_view *view, size_t key)
+{
+    const struct key *keys = v->names->keys;
+    for (size_t i = 0; i < view->key_count; i++)
+        if (strcasecmp(keys[view->keys[i]].name, keys[key].name) == 0)
+            return true;
+    return false;
+}
+
+static int add_view(struct evaluator *v, int section, struct error *e)
+{
+    struct section_view *view = &v->views[section];
+    const struct table_source source = {count_rows, read_cell, view};
+    struct buffer columns = BUFFER_INIT;
+    view->evaluator = v;
+    view->keys = xcalloc(v->names->key_count + 1, sizeof *view->keys);
+    buffer_add_text(&columns, "\"#id\"");
+    for (size_t k = 0; k < v->names->key_count; k++) {
+        if ((int)v->names->keys[k].section != section || has_column(v, view, k))
+            continue;
+        view->keys[view->key_count++] = k;
+        buffer_add_text(&columns, ", ");
+        expression_add_name(&columns, v->names->keys[k].name);
+    }
+    char *name = xasprintf("#bound %s", section_names[section]);
+    int rc = db_add_table(v->db, name, buffer_text(&columns), &source, e);
+    free(name);
+    buffer_free(&columns);
+    return rc;
+}
+
+int evaluator_create(const struct names *names, struct db *db, struct evaluator **out, struct error *e)
+{
+    struct evaluator *v = xcalloc(1, sizeof *v);
+    v->names = names;
+    v->db = db;
+    v->failed_keys = xcalloc(names->key_count + 1, sizeof *v->failed_keys);
+    v->memory = xcalloc(REMEMBERED, sizeof *v->memory);
+    int rc = 0;
+    for (int i = 0; i < SECTION_COUNT && rc == 0; i++)
+        rc = add_view(v, i, e);
+    if (rc < 0)
+        evaluator_free(v);
+    else
+        *out = v;
+    return rc;
+}
+
+void evaluator_free(struct evaluator *v)
+{
+    if (!v)
+        return;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        free(v->views[i].keys);
+    free(v->failed_keys);
+    free(v->memory);
+    buffer_free(&v->key);
+    free(v);
+}
+
+/* --- parts --- */
+
+static void add_select(const struct evaluator *v, const char *what, const char *sql, const size_t *keys, size_t count,
+                       struct buffer *out)
+{
+    unsigned sections = 0;
+    const char *word = " FROM ";
+    for (size_t i = 0; i < count; i++)
+        sections |= 1U << v->names->keys[keys[i]].section;
+    buffer_printf(out, "SELECT %s(%s)", what, sql);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (sections & 1U << i) {
+            buffer_printf(out, "%s\"#bound %s\" AS \"%s\"", word, section_names[i], section_names[i]);
+            word = ", ";
+        }
+}
+
+static struct prepared *prepare(struct evaluator *v, struct sql_part *part)
+{
+    struct buffer sql = BUFFER_INIT;
+    if (part->prepared)
+        return part->prepared;
+    struct prepared *p = xcalloc(1, sizeof *p);
+    p->number = ++v->prepared;
+    add_select(v, "", part->sql, part->keys, part->key_count, &sql);
+    if (db_prepare(v->db, buffer_text(&sql), &p->select, &v->why) < 0)
+        v->failed = true;
+    buffer_free(&sql);
+    return part->prepared = p;
+}
+
+void evaluator_forget(struct formula *f)
+{
+    size_t count = 0;
+    struct sql_part *parts = f ? formula_parts(f, &count) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct prepared *p = parts[i].prepared;
+        if (!p)
+            continue;
+        stmt_free(p->select);
+        free(p->text);
+        free(p);
+        parts[i].prepared = NULL;
+    }
+}
+
+static struct remembered *recall(struct evaluator *v, const struct sql_part *part, const struct prepared *p,
+                                 struct hash128 *of)
+{
+    uint32_t place;
+    buffer_clear(&v->key);
+    buffer_add(&v->key, &p->number, sizeof p->number);
+    for (size_t i = 0; i < part->key_count; i++) {
+        const struct datum *c = &v->keys[part->keys[i]].datum;
+        buffer_add_char(&v->key, (char)c->kind);
+        if (c->kind == DATUM_TEXT)
+            buffer_add(&v->key, c->text, strlen(c->text) + 1);
+        else if (c->kind != DATUM_NULL)
+            buffer_add(&v->key, &c->integer, sizeof c->integer);
+    }
+    *of = hash_bytes(v->key.data, v->key.length);
+    memcpy(&place, of->bytes, sizeof place);
+    return &v->memory[place & (REMEMBERED - 1)];
+}
+
+static struct datum take_result(struct prepared *p)
+{
+    switch (stmt_type(p->select, 0)) {
+    case COLUMN_INT:
+        return (struct datum){DATUM_INT, {.integer = stmt_int(p->select, 0)}};
+    case COLUMN_FLOAT:
+        return (struct datum){DATUM_REAL, {.real = stmt_double(p->select, 0)}};
+    case COLUMN_TEXT:
+        free(p->text);
+        p->text = xstrdup(stmt_text(p->select, 0));
+        return (struct datum){DATUM_TEXT, {.text = p->text}};
+    default:
+        return (struct datum){DATUM_NULL, {0}};
+    }
+}
+
+static void note_failure(struct evaluator *v)
+{
+    v->failed = true;
+    memcpy(v->failed_keys, v->keys, v->names->key_count * sizeof *v->keys);
+}
+
+static struct datum work_out(const struct scope *s, struct sql_part *part)
+{
+    struct evaluator *v = s->context;
+    struct datum cell = {DATUM_NULL, {0}};
+    struct hash128 of;
+    struct prepared *p = v->failed ? NULL : prepare(v, part);
+    if (v->failed)
+        return cell;
+    v->keys = s->keys;
+    struct remembered *r = recall(v, part, p, &of);
+    if (r->taken && memcmp(r->of.bytes, of.bytes, sizeof of.bytes) == 0)
+        return r->datum;
+    int rc = guard_next(p->select, &v->why);
+    if (rc > 0)
+        cell = take_result(p);
+    stmt_reset(p->select);
+    if (rc < 0)
+        note_failure(v);
+    if (rc > 0 && cell.kind != DATUM_TEXT)
+        *r = (struct remembered){of, cell, true};
+    return cell;
+}
+
+struct scope evaluator_scope(struct evaluator *v, struct range *keys)
+{
+    return (struct scope){keys, work_out, v};
+}
+
+bool evaluator_failed(struct evaluator *v, struct error *e)
+{
+    if (!v->failed)
+        return false;
+    *e = v->why;
+    v->failed = false;
+    return true;
+}
+
+bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why)
+{
+    struct buffer sql = BUFFER_INIT;
+    for (size_t i = 0; i < x->key_count; i++)
+        if (!v->failed_keys[x->keys[i]].exact)
+            return false;
+    v->keys = v->failed_keys;
+    add_select(v, "count", x->sql, x->keys, x->key_count, &sql);
+    bool fails = guard_fails(v->db, buffer_text(&sql), why);
+    buffer_free(&sql);
+    return fails;
+}

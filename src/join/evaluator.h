@@ -1,0 +1,29 @@
+/* What SQLite works out of expressions (join/formula.h): parts over keys that are bound, each once for equal values
+ * as far as there is room to remember. */
+#ifndef MESHSWEEP_JOIN_EVALUATOR_H
+#define MESHSWEEP_JOIN_EVALUATOR_H
+
+#include "database/db.h"
+#include "join/formula.h"
+
+struct evaluator;
+
+/* `names` and `db` are borrowed; makes tables "#bound SECTION" in `db`, with what is bound as their one row. */
+int evaluator_create(const struct names *names, struct db *db, struct evaluator **out, struct error *e);
+void evaluator_free(struct evaluator *v);
+
+/* A scope over these ranges, one per names.keys, borrowed. Copy it where it is needed: it points to them, and to `v`.
+ * */
+struct scope evaluator_scope(struct evaluator *v, struct range *keys);
+
+/* Releases what was prepared for the parts of a formula; before that is freed. NULL: nothing. */
+void evaluator_forget(struct formula *f);
+
+/* Whether something has failed since the last call: then `e` says what, as guard_next does, and the keys that were
+ * bound stay so for evaluator_fails. */
+bool evaluator_failed(struct evaluator *v, struct error *e);
+
+/* Whether an expression fails with what was bound when something failed last; never when it reads more. */
+bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why);
+
+#endif

@@ -1,0 +1,91 @@
+/* Expressions of a sweep, resolved (expression/expression.h), as trees that can be asked for what they come to while
+ * some of their keys are not bound yet: the join cuts a branch as soon as a rule is false whatever the others will be.
+ *
+ * Arithmetic, comparisons, logic, CASE, IN, BETWEEN and the functions abs, coalesce, ifnull, iif, nullif, min and max
+ * are worked out here, to the bit as SQLite 3.40 does it; whatever else there is (other functions, texts as numbers)
+ * is left to SQLite, through struct scope, once its keys are bound. tests/unit/test_join.c holds the two against
+ * each other. */
+#ifndef MESHSWEEP_JOIN_FORMULA_H
+#define MESHSWEEP_JOIN_FORMULA_H
+
+#include "expression/expression.h"
+
+enum datum_kind { DATUM_NULL, DATUM_INT, DATUM_REAL, DATUM_TEXT };
+
+/* A value as SQL has it. */
+struct datum {
+    enum datum_kind kind;
+    union {
+        int64_t integer;
+        double real;
+        const char *text; /* borrowed */
+    };
+};
+
+/* What is known of a value. */
+struct range {
+    bool exact;                  /* it is `datum`; else: */
+    bool maybe_null, maybe_text; /* it may be NULL; text; */
+    bool maybe_number;           /* a number in low … high */
+    bool maybe_real;             /* of a key: such a number may be none of SQL's integers */
+    struct datum datum;
+    double low, high; /* of an exact number, too */
+};
+
+struct range range_of_datum(const struct datum *c);
+
+/* Makes `all` cover `one` as well. */
+void range_cover(struct range *all, const struct range *one);
+
+/* A piece of an expression that SQLite works out. */
+struct sql_part {
+    char *sql;
+    size_t *keys; /* indices into names.keys, distinct */
+    size_t key_count;
+    void *prepared; /* the scope's own */
+};
+
+/* What a formula is evaluated in. */
+struct scope;
+struct scope {
+    struct range *keys; /* one per names.keys */
+    /* Works a part out whose keys are all exact; a text is borrowed until the next call for the same part. After a
+     * failure it returns NULL cells, and whoever asked looks at what the context says. */
+    struct datum (*work_out)(const struct scope *s, struct sql_part *part);
+    void *context;
+};
+
+struct formula;
+
+/* Of an expression over those names, resolved to columns. Never fails: what is not understood is one part. */
+struct formula *formula_compile(const struct names *n, const char *sql);
+void formula_free(struct formula *f);
+
+/* The conjuncts of an expression: it is false where one of them is, and true where all are. The caller's, each and the
+ * array. */
+struct formula **formula_split(const struct names *n, const char *sql, size_t *count);
+
+/* The keys that it reads. */
+const size_t *formula_keys(const struct formula *f, size_t *count);
+
+enum { CAN_BE_TRUE = 1, CAN_BE_FALSE = 2, CAN_BE_NULL = 4 };
+
+/* What the truth of the formula can come to. Exactly one bit once all its keys are exact. */
+unsigned formula_truth(struct formula *f, const struct scope *s);
+
+/* Its value; all its keys must be exact. A text is borrowed until the next evaluation. */
+struct datum formula_value(struct formula *f, const struct scope *s);
+
+/* What is asked of a formula. */
+enum demand { DEMAND_NOT_FALSE = 1, DEMAND_TRUE, DEMAND_FALSE };
+enum outlook { OUTLOOK_OPEN, OUTLOOK_MET, OUTLOOK_FAILED };
+enum outlook demand_outlook(enum demand demand, unsigned truth);
+
+/* Appends what is left of the demand under what is bound: equal bytes, equal outlook whatever the other keys will be
+ * (the same keys being exact, and the others within the same ranges). */
+void formula_add_residue(struct formula *f, const struct scope *s, enum demand demand, struct buffer *out);
+
+/* The parts of it that SQLite works out: part 0 is the whole. */
+struct sql_part *formula_parts(struct formula *f, size_t *count);
+
+#endif

@@ -1,0 +1,525 @@
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "join/formula_tree.h"
+#include "util/memory.h"
+
+/* SQLite's own limit is 1,000. */
+#define DEEPEST 1200
+
+/* Operands of a node before it is made. */
+#define OPERANDS_MOST 1000
+
+struct parser {
+    const struct names *names;
+    struct formula *f;
+    const char *at;
+    int depth;
+    bool failed; /* SQLite works it out */
+};
+
+/* Binding powers, as in SQLite's grammar. */
+enum { POWER_OR = 1, POWER_AND, POWER_NOT, POWER_EQUAL, POWER_LESS, POWER_ADD = 7, POWER_MULTIPLY, POWER_UNARY = 11 };
+
+static uint32_t parse(struct parser *p, int power);
+
+static uint32_t fail(struct parser *p)
+{
+    p->failed = true;
+    return 0;
+}
+
+/* --- tokens --- */
+
+static void skip_blanks(struct parser *p)
+{
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* Takes the word or symbol where it comes next. */
+static bool take(struct parser *p, const char *token)
+{
+    size_t length = strlen(token);
+    skip_blanks(p);
+    if (strncasecmp(p->at, token, length) != 0 || (is_word(token[0]) && is_word(p->at[length])))
+        return false;
+    p->at += length;
+    return true;
+}
+
+/* A text between quotes, undoubled; the caller's. NULL: there is none. */
+static char *take_quoted(struct parser *p, char quote)
+{
+    struct buffer b = BUFFER_INIT;
+    skip_blanks(p);
+    if (*p->at != quote)
+        return NULL;
+    for (p->at++; *p->at && (*p->at != quote || p->at[1] == quote); p->at++) {
+        p->at += *p->at == quote;
+        buffer_add_char(&b, *p->at);
+    }
+    p->at += *p->at == quote;
+    return buffer_take(&b);
+}
+
+/* --- nodes --- */
+
+static uint32_t add_node(struct parser *p, struct formula_node node, const uint32_t *operands)
+{
+    struct formula *f = p->f;
+    node.first = (uint32_t)f->operand_count;
+    for (uint32_t i = 0; i < node.count; i++) {
+        f->operands = array_grow(f->operands, f->operand_count, sizeof *f->operands);
+        f->operands[f->operand_count++] = operands[i];
+    }
+    f->nodes = array_grow(f->nodes, f->node_count, sizeof *f->nodes);
+    f->nodes[f->node_count] = node;
+    return (uint32_t)f->node_count++;
+}
+
+static uint32_t add_one(struct parser *p, enum formula_op op, uint32_t a)
+{
+    return add_node(p, (struct formula_node){.op = op, .count = 1}, &a);
+}
+
+static uint32_t add_two(struct parser *p, enum formula_op op, uint32_t a, uint32_t b)
+{
+    const uint32_t operands[] = {a, b};
+    return add_node(p, (struct formula_node){.op = op, .count = 2}, operands);
+}
+
+static uint32_t add_constant(struct parser *p, struct datum c)
+{
+    return add_node(p, (struct formula_node){.op = OP_CONSTANT, .constant = c}, NULL);
+}
+
+static uint32_t add_integer(struct parser *p, int64_t integer)
+{
+    return add_constant(p, (struct datum){DATUM_INT, {.integer = integer}});
+}
+
+static uint32_t add_text(struct parser *p, char *text)
+{
+    struct formula *f = p->f;
+    f->texts = array_grow(f->texts, f->text_count, sizeof *f->texts);
+    f->texts[f->text_count++] = text;
+    return add_constant(p, (struct datum){DATUM_TEXT, {.text = text}});
+}
+
+/* --- columns and parts --- */
+
+/* "section"."key" */
+static bool take_column(struct parser *p, size_t *key)
+{
+    const char *start = p->at;
+    char *section = take_quoted(p, '"'), *name = section && *p->at == '.' ? (p->at++, take_quoted(p, '"')) : NULL;
+    bool found = false;
+    for (size_t i = 0; name && i < p->names->key_count && !found; i++) {
+        found =
+            strcmp(section_names[p->names->keys[i].section], section) == 0 && strcmp(p->names->keys[i].name, name) == 0;
+        if (found)
+            *key = i;
+    }
+    free(section);
+    free(name);
+    if (!found)
+        p->at = start;
+    return found;
+}
+
+static void note_key(struct sql_part *part, size_t key)
+{
+    for (size_t i = 0; i < part->key_count; i++)
+        if (part->keys[i] == key)
+            return;
+    part->keys = array_grow(part->keys, part->key_count, sizeof *part->keys);
+    part->keys[part->key_count++] = key;
+}
+
+/* Moves behind one token; notes the column that it is. */
+static void pass_token(struct parser *p, struct sql_part *part)
+{
+    size_t key;
+    skip_blanks(p);
+    if (*p->at == '"' && take_column(p, &key))
+        note_key(part, key);
+    else if (*p->at == '\'' || *p->at == '"')
+        free(take_quoted(p, *p->at));
+    else if (*p->at)
+        p->at++;
+}
+
+static uint32_t add_part(struct parser *p, const char *start, struct sql_part part)
+{
+    struct formula *f = p->f;
+    part.sql = xstrndup(start, (size_t)(p->at - start));
+    f->parts = array_grow(f->parts, f->part_count, sizeof *f->parts);
+    f->parts[f->part_count] = part;
+    return add_node(p, (struct formula_node){.op = OP_PART, .part = f->part_count++}, NULL);
+}
+
+/* A call of another function: `p` stands behind its opening parenthesis. */
+static uint32_t take_foreign_call(struct parser *p, const char *start)
+{
+    struct sql_part part = {NULL, NULL, 0, NULL};
+    for (int depth = 1; depth > 0 && *p->at;) {
+        skip_blanks(p);
+        depth += (*p->at == '(') - (*p->at == ')');
+        pass_token(p, &part);
+    }
+    return add_part(p, start, part);
+}
+
+/* --- primaries --- */
+
+static uint32_t take_number(struct parser *p)
+{
+    const char *start = p->at;
+    char *end;
+    errno = 0;
+    long long integer = strtoll(start, &end, 10);
+    if (errno == 0 && !is_word(*end) && *end != '.') {
+        p->at = end;
+        return add_integer(p, integer);
+    }
+    /* A sign before the least integer belongs to it. */
+    if (errno == ERANGE && !is_word(*end) && *end != '.')
+        return fail(p);
+    /* SQLite's reading of decimal fractions is its own. */
+    while (is_word(*p->at) || *p->at == '.' || ((*p->at == '+' || *p->at == '-') && strchr("eE", p->at[-1])))
+        p->at++;
+    return add_part(p, start, (struct sql_part){NULL, NULL, 0, NULL});
+}
+
+static uint32_t take_case(struct parser *p)
+{
+    uint32_t operands[OPERANDS_MOST], count = 0, base = 0;
+    bool has_base = !take(p, "WHEN");
+    if (has_base) {
+        base = parse(p, POWER_OR);
+        if (!take(p, "WHEN"))
+            return fail(p);
+    }
+    do {
+        uint32_t when = parse(p, POWER_OR);
+        if (count + 3 > OPERANDS_MOST || !take(p, "THEN"))
+            return fail(p);
+        operands[count++] = has_base ? add_two(p, OP_EQUAL, base, when) : when;
+        operands[count++] = parse(p, POWER_OR);
+    } while (!p->failed && take(p, "WHEN"));
+    operands[count++] = take(p, "ELSE") ? parse(p, POWER_OR) : add_constant(p, (struct datum){DATUM_NULL, {0}});
+    if (!take(p, "END"))
+        return fail(p);
+    return add_node(p, (struct formula_node){.op = OP_CASE, .count = count}, operands);
+}
+
+static const struct {
+    const char *name;
+    enum formula_op op;
+    uint32_t least, most;
+} functions[] = {
+    {"coalesce", OP_COALESCE, 2, OPERANDS_MOST},
+    {"ifnull", OP_COALESCE, 2, 2},
+    {"nullif", OP_NULLIF, 2, 2},
+    {"iif", OP_CASE, 3, 3},
+    {"min", OP_MIN, 2, OPERANDS_MOST},
+    {"max", OP_MAX, 2, OPERANDS_MOST},
+    {"abs", OP_ABS, 1, 1},
+};
+
+/* Operands up to the closing parenthesis. */
+static uint32_t take_operands(struct parser *p, uint32_t *operands)
+{
+    uint32_t count = 0;
+    do {
+        if (count == OPERANDS_MOST)
+            return fail(p);
+        operands[count++] = parse(p, POWER_OR);
+    } while (!p->failed && take(p, ","));
+    if (!take(p, ")"))
+        fail(p);
+    return count;
+}
+
+static uint32_t take_call(struct parser *p, const char *start, size_t length)
+{
+    uint32_t operands[OPERANDS_MOST];
+    size_t i = 0, most = sizeof functions / sizeof *functions;
+    while (i < most && (strlen(functions[i].name) != length || strncasecmp(functions[i].name, start, length) != 0))
+        i++;
+    if (i == most)
+        return take_foreign_call(p, start);
+    uint32_t count = take_operands(p, operands);
+    if (count < functions[i].least || count > functions[i].most)
+        return fail(p);
+    return add_node(p, (struct formula_node){.op = functions[i].op, .count = count}, operands);
+}
+
+static uint32_t take_word(struct parser *p)
+{
+    const char *start = p->at;
+    if (take(p, "NULL"))
+        return add_constant(p, (struct datum){DATUM_NULL, {0}});
+    if (take(p, "TRUE"))
+        return add_integer(p, 1);
+    if (take(p, "FALSE"))
+        return add_integer(p, 0);
+    if (take(p, "CASE"))
+        return take_case(p);
+    while (is_word(*p->at))
+        p->at++;
+    size_t length = (size_t)(p->at - start);
+    /* CAST gives its value an affinity, which counts in what compares with it. */
+    if (length == 0 || (length == 4 && strncasecmp(start, "cast", 4) == 0) || !take(p, "("))
+        return fail(p);
+    return take_call(p, start, length);
+}
+
+static uint32_t take_primary(struct parser *p)
+{
+    size_t key;
+    skip_blanks(p);
+    if (take(p, "(")) {
+        uint32_t inner = parse(p, POWER_OR);
+        return take(p, ")") ? inner : fail(p);
+    }
+    if (take(p, "NOT"))
+        return add_one(p, OP_NOT, parse(p, POWER_NOT));
+    if (take(p, "-"))
+        return add_one(p, OP_NEGATE, parse(p, POWER_UNARY));
+    if (*p->at == '"')
+        return take_column(p, &key) ? add_node(p, (struct formula_node){.op = OP_KEY, .key = key}, NULL) : fail(p);
+    if (*p->at == '\'')
+        return add_text(p, take_quoted(p, '\''));
+    return isdigit((unsigned char)*p->at) || *p->at == '.' ? take_number(p) : take_word(p);
+}
+
+/* --- what follows an operand --- */
+
+static bool is_constant(const struct parser *p, uint32_t node, int64_t integer)
+{
+    const struct formula_node *n = &p->f->nodes[node];
+    return n->op == OP_CONSTANT && n->constant.kind == DATUM_INT && n->constant.integer == integer;
+}
+
+/* IS TRUE asks for truth where the word itself stands. */
+static uint32_t take_is(struct parser *p, uint32_t left)
+{
+    bool negated = take(p, "NOT");
+    skip_blanks(p);
+    const char *start = p->at;
+    bool truth = strncasecmp(start, "true", 4) == 0 || strncasecmp(start, "false", 5) == 0;
+    if (strncasecmp(start, "distinct", 8) == 0 || *start == '(')
+        return fail(p);
+    uint32_t right = parse(p, POWER_EQUAL + 1);
+    if (truth && is_constant(p, right, 1))
+        return add_one(p, negated ? OP_IS_NOT_TRUE : OP_IS_TRUE, left);
+    if (truth && is_constant(p, right, 0))
+        return add_one(p, negated ? OP_IS_NOT_FALSE : OP_IS_FALSE, left);
+    return add_two(p, negated ? OP_IS_NOT : OP_IS, left, right);
+}
+
+static uint32_t take_between(struct parser *p, uint32_t left)
+{
+    uint32_t low = parse(p, POWER_EQUAL + 1);
+    if (!take(p, "AND"))
+        return fail(p);
+    uint32_t high = parse(p, POWER_EQUAL + 1);
+    return add_two(p, OP_AND, add_two(p, OP_LESS_EQUAL, low, left), add_two(p, OP_LESS_EQUAL, left, high));
+}
+
+static uint32_t take_in(struct parser *p, uint32_t left)
+{
+    if (!take(p, "("))
+        return fail(p);
+    if (take(p, ")"))
+        return add_integer(p, 0);
+    uint32_t operands[OPERANDS_MOST], count = take_operands(p, operands);
+    uint32_t any = p->failed ? 0 : add_two(p, OP_EQUAL, left, operands[0]);
+    for (uint32_t i = 1; i < count && !p->failed; i++)
+        any = add_two(p, OP_OR, any, add_two(p, OP_EQUAL, left, operands[i]));
+    return any;
+}
+
+static uint32_t take_not(struct parser *p, uint32_t left)
+{
+    if (take(p, "NULL"))
+        return add_two(p, OP_IS_NOT, left, add_constant(p, (struct datum){DATUM_NULL, {0}}));
+    if (take(p, "BETWEEN"))
+        return add_one(p, OP_NOT, take_between(p, left));
+    return take(p, "IN") ? add_one(p, OP_NOT, take_in(p, left)) : fail(p);
+}
+
+static const struct {
+    const char *symbol;
+    int power;
+    enum formula_op op;
+    bool swaps;
+} operators[] = {
+    {"<>", POWER_EQUAL, OP_NOT_EQUAL, false},
+    {"<=", POWER_LESS, OP_LESS_EQUAL, false},
+    {"<<", 0, 0, false},
+    {"<", POWER_LESS, OP_LESS, false},
+    {">=", POWER_LESS, OP_LESS_EQUAL, true},
+    {">>", 0, 0, false},
+    {">", POWER_LESS, OP_LESS, true},
+    {"==", POWER_EQUAL, OP_EQUAL, false},
+    {"=", POWER_EQUAL, OP_EQUAL, false},
+    {"!=", POWER_EQUAL, OP_NOT_EQUAL, false},
+    {"+", POWER_ADD, OP_ADD, false},
+    {"->", 0, 0, false},
+    {"-", POWER_ADD, OP_SUBTRACT, false},
+    {"*", POWER_MULTIPLY, OP_MULTIPLY, false},
+    {"/", POWER_MULTIPLY, OP_DIVIDE, false},
+    {"%", POWER_MULTIPLY, OP_REMAINDER, false},
+    {"AND", POWER_AND, OP_AND, false},
+    {"OR", POWER_OR, OP_OR, false},
+};
+
+/* Those that bind like "=" and are no plain operators. */
+static const struct {
+    const char *word;
+    uint32_t (*take)(struct parser *p, uint32_t left);
+} suffixes[] = {{"IS", take_is}, {"BETWEEN", take_between}, {"IN", take_in}, {"NOT", take_not}};
+
+/* Takes one operator and its right side; false: none follows that binds as tightly. */
+static bool take_operator(struct parser *p, int power, uint32_t *left)
+{
+    const char *start = p->at;
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (!take(p, operators[i].symbol))
+            continue;
+        if (operators[i].power == 0)
+            fail(p);
+        if (operators[i].power < power || p->failed) {
+            p->at = start;
+            return false;
+        }
+        uint32_t right = parse(p, operators[i].power + 1);
+        *left =
+            operators[i].swaps ? add_two(p, operators[i].op, right, *left) : add_two(p, operators[i].op, *left, right);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && power <= POWER_EQUAL; i++)
+        if (take(p, suffixes[i].word)) {
+            *left = suffixes[i].take(p, *left);
+            return true;
+        }
+    return false;
+}
+
+static void note_text(struct parser *p, uint32_t node, const char *start)
+{
+    const char *text = p->f->parts[0].sql;
+    if (p->failed || p->f->nodes[node].end)
+        return;
+    p->f->nodes[node].start = (uint32_t)(start - text);
+    p->f->nodes[node].end = (uint32_t)(p->at - text);
+}
+
+static uint32_t parse(struct parser *p, int power)
+{
+    if (p->failed || ++p->depth > DEEPEST)
+        return fail(p);
+    skip_blanks(p);
+    const char *start = p->at;
+    uint32_t left = take_primary(p);
+    do
+        note_text(p, left, start);
+    while (!p->failed && take_operator(p, power, &left));
+    p->depth--;
+    return left;
+}
+
+static struct formula *formula_start(struct sql_part whole)
+{
+    struct formula *f = xcalloc(1, sizeof *f);
+    f->parts = array_grow(NULL, 0, sizeof *f->parts);
+    f->parts[0] = whole;
+    f->part_count = 1;
+    return f;
+}
+
+static struct formula *compile(const struct names *n, struct sql_part whole)
+{
+    struct formula *f = formula_start(whole);
+    struct parser p = {n, f, whole.sql, 0, false};
+    uint32_t root = parse(&p, POWER_OR);
+    skip_blanks(&p);
+    if (p.failed || *p.at)
+        root = add_node(&p, (struct formula_node){.op = OP_PART, .part = 0}, NULL);
+    f->root = root;
+    return f;
+}
+
+/* Takes the text over. */
+static struct formula *compile_text(const struct names *n, char *sql)
+{
+    struct sql_part whole = {sql, NULL, 0, NULL};
+    struct parser p = {.names = n, .at = sql};
+    while (*p.at)
+        pass_token(&p, &whole);
+    return compile(n, whole);
+}
+
+struct formula *formula_compile(const struct names *n, const char *sql)
+{
+    return compile_text(n, xstrdup(sql));
+}
+
+/* The text that a node was read from, as an expression of its own. */
+static struct formula *compile_slice(const struct names *n, const struct formula *f, uint32_t node)
+{
+    const struct formula_node *from = &f->nodes[node];
+    return compile_text(n, xasprintf("(%.*s)", (int)(from->end - from->start), f->parts[0].sql + from->start));
+}
+
+/* Takes `f` over. */
+static void add_conjuncts(const struct names *n, struct formula *f, struct formula ***list, size_t *count)
+{
+    const struct formula_node *root = &f->nodes[f->root];
+    const uint32_t *operands = f->operands + root->first;
+    /* What BETWEEN is made of stands nowhere in the text. */
+    if (root->op == OP_AND && f->nodes[operands[0]].end && f->nodes[operands[1]].end) {
+        for (int i = 0; i < 2; i++)
+            add_conjuncts(n, compile_slice(n, f, operands[i]), list, count);
+        formula_free(f);
+        return;
+    }
+    *list = array_grow(*list, *count, sizeof **list);
+    (*list)[(*count)++] = f;
+}
+
+struct formula **formula_split(const struct names *n, const char *sql, size_t *count)
+{
+    struct formula **list = NULL;
+    *count = 0;
+    add_conjuncts(n, formula_compile(n, sql), &list, count);
+    return list;
+}
+
+void formula_free(struct formula *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->part_count; i++) {
+        free(f->parts[i].sql);
+        free(f->parts[i].keys);
+    }
+    for (size_t i = 0; i < f->text_count; i++)
+        free(f->texts[i]);
+    free(f->parts);
+    free(f->texts);
+    free(f->nodes);
+    free(f->operands);
+    free(f);
+}

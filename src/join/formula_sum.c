@@ -1,0 +1,172 @@
+/* Residues of sums of integers: of what is bound only the total counts, and below a remainder only its class. */
+#include <string.h>
+
+#include "join/formula_tree.h"
+
+struct marking {
+    const struct formula *f;
+    const struct range *keys;
+    struct buffer *out;
+};
+
+/* A sum: its terms that are open are marked, the others are in the constant. */
+struct sum {
+    int64_t constant;
+    bool is_open;
+    double low, high; /* of all of it; integers that doubles hold */
+};
+
+static bool add_terms(const struct marking *m, uint32_t node, bool minus, struct sum *out);
+
+/* Nothing overflows that stays within these bounds, in SQLite's integers neither. */
+static bool is_held(const struct sum *s)
+{
+    return s->low >= -EXACT_MOST && s->high <= EXACT_MOST;
+}
+
+static bool give_constant(int64_t constant, struct sum *out)
+{
+    *out = (struct sum){constant, false, (double)constant, (double)constant};
+    return is_held(out);
+}
+
+static bool add_datum(const struct datum *d, struct sum *out)
+{
+    return d->kind == DATUM_INT && give_constant(d->integer, out);
+}
+
+static void mark_constant(struct buffer *out, char what, int64_t constant)
+{
+    buffer_add_char(out, what);
+    buffer_add(out, &constant, sizeof constant);
+}
+
+/* What may be NULL may stay open: then all of the sum is NULL, whatever the constant. */
+static bool add_key(const struct marking *m, size_t key, bool minus, struct sum *out)
+{
+    const struct range *r = &m->keys[key];
+    if (r->exact)
+        return add_datum(&r->datum, out);
+    if (r->maybe_text || r->maybe_real || !r->maybe_number)
+        return false;
+    mark_constant(m->out, minus ? '-' : '+', (int64_t)key);
+    *out = (struct sum){0, true, r->low, r->high};
+    return is_held(out);
+}
+
+static bool add_both(const struct marking *m, const uint32_t *operands, bool subtracts, bool minus, struct sum *out)
+{
+    struct sum a, b;
+    if (!add_terms(m, operands[0], minus, &a) || !add_terms(m, operands[1], minus != subtracts, &b))
+        return false;
+    *out = (struct sum){subtracts ? a.constant - b.constant : a.constant + b.constant, a.is_open || b.is_open,
+                        subtracts ? a.low - b.high : a.low + b.low, subtracts ? a.high - b.low : a.high + b.high};
+    return is_held(out);
+}
+
+static bool negate(const struct marking *m, uint32_t operand, bool minus, struct sum *out)
+{
+    struct sum a;
+    if (!add_terms(m, operand, !minus, &a))
+        return false;
+    *out = (struct sum){-a.constant, a.is_open, -a.high, -a.low};
+    return true;
+}
+
+static void bound_product(const struct sum *a, const struct sum *b, struct sum *out)
+{
+    const double corners[] = {a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high};
+    *out = (struct sum){0, true, corners[0], corners[0]};
+    for (int i = 1; i < 4; i++) {
+        out->low = corners[i] < out->low ? corners[i] : out->low;
+        out->high = corners[i] > out->high ? corners[i] : out->high;
+    }
+}
+
+/* A product that is open is one term. */
+static bool multiply(const struct marking *m, const uint32_t *operands, bool minus, struct sum *out)
+{
+    size_t start = m->out->length;
+    struct sum a, b;
+    buffer_add_text(m->out, minus ? "-*" : "+*");
+    if (!add_terms(m, operands[0], false, &a))
+        return false;
+    mark_constant(m->out, '=', a.constant);
+    if (!add_terms(m, operands[1], false, &b))
+        return false;
+    mark_constant(m->out, '=', b.constant);
+    bound_product(&a, &b, out);
+    if (!is_held(out))
+        return false;
+    if (a.is_open || b.is_open)
+        return true;
+    m->out->length = start;
+    return give_constant(a.constant * b.constant, out);
+}
+
+/* Of what is never negative the remainder depends on the class alone. */
+static bool divide(const struct marking *m, const uint32_t *operands, bool minus, struct sum *out)
+{
+    size_t start = m->out->length;
+    struct sum a, b;
+    buffer_add_text(m->out, minus ? "-%" : "+%");
+    if (!add_terms(m, operands[0], false, &a) || !add_terms(m, operands[1], false, &b) || b.is_open || b.constant == 0)
+        return false;
+    int64_t divisor = b.constant < 0 ? -b.constant : b.constant, class = a.constant % divisor;
+    if (!a.is_open) {
+        m->out->length = start;
+        return give_constant(class, out);
+    }
+    mark_constant(m->out, '%', divisor);
+    if (a.low >= 0)
+        mark_constant(m->out, '~', class < 0 ? class + divisor : class);
+    else
+        mark_constant(m->out, '=', a.constant);
+    *out = (struct sum){0, true, a.low >= 0 ? 0 : (double)(1 - divisor), (double)(divisor - 1)};
+    return true;
+}
+
+static bool add_terms(const struct marking *m, uint32_t node, bool minus, struct sum *out)
+{
+    const struct formula_node *n = &m->f->nodes[node];
+    const uint32_t *operands = m->f->operands + n->first;
+    switch (n->op) {
+    case OP_CONSTANT:
+        return add_datum(&n->constant, out);
+    case OP_KEY:
+        return add_key(m, n->key, minus, out);
+    case OP_ADD:
+    case OP_SUBTRACT:
+        return add_both(m, operands, n->op == OP_SUBTRACT, minus, out);
+    case OP_NEGATE:
+        return negate(m, operands[0], minus, out);
+    case OP_MULTIPLY:
+        return multiply(m, operands, minus, out);
+    case OP_REMAINDER:
+        return divide(m, operands, minus, out);
+    default:
+        return false;
+    }
+}
+
+/* A comparison asks for the difference. */
+bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_t node, size_t start,
+                      struct buffer *out)
+{
+    const struct formula_node *n = &f->nodes[node];
+    const struct marking m = {f, keys, out};
+    bool compares = n->op >= OP_LESS && n->op <= OP_NOT_EQUAL;
+    size_t end = out->length;
+    struct sum sum;
+    if (!compares && n->op != OP_REMAINDER)
+        return false;
+    buffer_add_char(out, '#');
+    if (compares ? !add_both(&m, f->operands + n->first, true, false, &sum) : !add_terms(&m, node, false, &sum)) {
+        out->length = end;
+        return false;
+    }
+    mark_constant(out, '=', sum.constant);
+    memmove(out->data + start, out->data + end, out->length - end);
+    out->length -= end - start;
+    return true;
+}

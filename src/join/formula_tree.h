@@ -1,0 +1,72 @@
+/* Inside formula*.c only: what a formula is. */
+#ifndef MESHSWEEP_JOIN_FORMULA_TREE_H
+#define MESHSWEEP_JOIN_FORMULA_TREE_H
+
+#include "join/formula.h"
+
+/* Beyond these a double may not hold an integer, nor what comes of a few of them: bounds are widened. */
+#define EXACT_MOST 1125899906842624.0 /* 2^50 */
+
+enum formula_op {
+    OP_CONSTANT = 1,
+    OP_KEY,
+    OP_PART, /* SQLite's */
+    OP_NEGATE,
+    OP_ADD,
+    OP_SUBTRACT,
+    OP_MULTIPLY,
+    OP_DIVIDE,
+    OP_REMAINDER,
+    OP_LESS,
+    OP_LESS_EQUAL,
+    OP_EQUAL,
+    OP_NOT_EQUAL,
+    OP_IS,
+    OP_IS_NOT,
+    OP_IS_TRUE,
+    OP_IS_FALSE,
+    OP_IS_NOT_TRUE,
+    OP_IS_NOT_FALSE,
+    OP_NOT,
+    OP_AND,
+    OP_OR,
+    OP_CASE, /* condition, value, …, value of ELSE */
+    OP_COALESCE,
+    OP_NULLIF,
+    OP_MIN,
+    OP_MAX,
+    OP_ABS,
+};
+
+struct formula_node {
+    enum formula_op op;
+    uint32_t first, count; /* its operands: a run of `operands` */
+    uint32_t start, end;   /* its text within that of the whole; 0, 0: it stands nowhere */
+    union {
+        struct datum constant;
+        size_t key;
+        size_t part;
+    };
+};
+
+struct formula {
+    struct formula_node *nodes;
+    size_t node_count;
+    uint32_t *operands; /* into nodes */
+    size_t operand_count;
+    uint32_t root;
+    struct sql_part *parts;
+    size_t part_count;
+    char **texts; /* of constants */
+    size_t text_count;
+};
+
+/* The value where every key is bound and it can be told without ranges and without SQLite. */
+bool formula_value_exactly(const struct formula *f, const struct range *keys, struct datum *out);
+
+/* Where a node compares sums of integers, or is the remainder of one by a constant: puts what is open of them and what
+ * the rest comes to in the place of `out` from `start` on. Else false, and `out` is as it was. */
+bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_t node, size_t start,
+                      struct buffer *out);
+
+#endif

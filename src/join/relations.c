@@ -1,0 +1,369 @@
+#include "join/relations.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+/* Shapes that a block is tried on, and variables that a shape may have beyond those of its largest block. */
+#define SHAPES_TRIED 16
+#define VARIABLES_SHARED 16
+
+/* A variable on its way: its keys, and by block of the shape which axis moves it. */
+struct shape_column {
+    size_t *keys;
+    size_t width;
+    size_t *axes; /* by block; NONE: constant there */
+};
+
+#define NONE SIZE_MAX
+
+struct draft {
+    size_t *blocks;
+    size_t block_count;
+    struct shape_column *columns;
+    size_t column_count;
+};
+
+struct maker {
+    const struct spec_block *blocks;
+    const struct names *names;
+    enum section_kind section;
+    struct draft *drafts;
+    size_t draft_count;
+};
+
+/* --- which blocks go together --- */
+
+static bool overlaps(const struct shape_column *c, const struct spec_axis *a)
+{
+    for (size_t i = 0; i < c->width; i++)
+        for (size_t k = 0; k < a->axis->key_count; k++)
+            if (c->keys[i] == a->keys[k])
+                return true;
+    return false;
+}
+
+/* The column of the draft that the axis moves: NONE for no one, column_count for more than one. */
+static size_t column_of(const struct draft *d, const struct spec_axis *a)
+{
+    size_t found = NONE;
+    for (size_t c = 0; c < d->column_count; c++)
+        if (overlaps(&d->columns[c], a))
+            found = found == NONE ? c : d->column_count;
+    return found;
+}
+
+static bool varies(const struct spec_axis *a)
+{
+    return a->axis->value_count > 1;
+}
+
+/* Whether the block's axes stand in the order of the draft's columns, each on one of its own. */
+static bool fits(const struct draft *d, const struct spec_block *b)
+{
+    size_t next = 0, added = 0, own = 0;
+    for (size_t a = 0; a < b->axis_count; a++) {
+        if (!varies(&b->axes[a]))
+            continue;
+        size_t c = column_of(d, &b->axes[a]);
+        own++;
+        if (c == NONE)
+            added++;
+        else if (c < next || c >= d->column_count)
+            return false;
+        else
+            next = c + 1;
+    }
+    size_t most = own > d->column_count ? own : d->column_count;
+    return d->column_count + added <= (most > VARIABLES_SHARED ? most : VARIABLES_SHARED);
+}
+
+static void note_key(struct shape_column *c, size_t key)
+{
+    for (size_t i = 0; i < c->width; i++)
+        if (c->keys[i] == key)
+            return;
+    c->keys = array_grow(c->keys, c->width, sizeof *c->keys);
+    c->keys[c->width++] = key;
+}
+
+static void insert_column(struct draft *d, size_t at)
+{
+    d->columns = array_grow(d->columns, d->column_count, sizeof *d->columns);
+    memmove(&d->columns[at + 1], &d->columns[at], (d->column_count - at) * sizeof *d->columns);
+    d->columns[at] = (struct shape_column){NULL, 0, NULL};
+    for (size_t i = 0; i < d->block_count; i++) {
+        d->columns[at].axes = array_grow(d->columns[at].axes, i, sizeof *d->columns[at].axes);
+        d->columns[at].axes[i] = NONE;
+    }
+    d->column_count++;
+}
+
+static void join_draft(struct draft *d, const struct spec_block *b, size_t block)
+{
+    size_t next = 0;
+    for (size_t c = 0; c < d->column_count; c++) {
+        d->columns[c].axes = array_grow(d->columns[c].axes, d->block_count, sizeof *d->columns[c].axes);
+        d->columns[c].axes[d->block_count] = NONE;
+    }
+    d->blocks = array_grow(d->blocks, d->block_count, sizeof *d->blocks);
+    d->blocks[d->block_count++] = block;
+    for (size_t a = 0; a < b->axis_count; a++) {
+        if (!varies(&b->axes[a]))
+            continue;
+        size_t c = column_of(d, &b->axes[a]);
+        if (c == NONE)
+            insert_column(d, c = next);
+        assert(d->columns && d->columns[c].axes); /* there is this block at least */
+        d->columns[c].axes[d->block_count - 1] = a;
+        for (size_t k = 0; k < b->axes[a].axis->key_count; k++)
+            note_key(&d->columns[c], b->axes[a].keys[k]);
+        next = c + 1;
+    }
+}
+
+static void place(struct maker *m, size_t block)
+{
+    size_t first = m->draft_count > SHAPES_TRIED ? m->draft_count - SHAPES_TRIED : 0, d = first;
+    while (d < m->draft_count && !fits(&m->drafts[d], &m->blocks[block]))
+        d++;
+    if (d == m->draft_count) {
+        m->drafts = array_grow(m->drafts, d, sizeof *m->drafts);
+        m->drafts[m->draft_count++] = (struct draft){0};
+    }
+    join_draft(&m->drafts[d], &m->blocks[block], block);
+}
+
+/* --- rows --- */
+
+static void bound_run(struct rows *r, size_t node, size_t low, size_t high)
+{
+    struct range *bounds = r->bounds + node * r->width;
+    if (high - low > ROWS_RUN) {
+        size_t middle = low + (high - low) / 2;
+        bound_run(r, 2 * node, low, middle);
+        bound_run(r, 2 * node + 1, middle, high);
+        memcpy(bounds, r->bounds + 2 * node * r->width, r->width * sizeof *bounds);
+        for (size_t k = 0; k < r->width; k++)
+            range_cover(&bounds[k], &r->bounds[(2 * node + 1) * r->width + k]);
+        return;
+    }
+    for (size_t row = low; row < high; row++)
+        for (size_t k = 0; k < r->width; k++) {
+            const struct range one = range_of_datum(&r->cells[row * r->width + k]);
+            if (row == low)
+                bounds[k] = one;
+            else
+                range_cover(&bounds[k], &one);
+        }
+}
+
+static size_t nodes_of(size_t low, size_t high, size_t node)
+{
+    if (high - low <= ROWS_RUN)
+        return node;
+    size_t middle = low + (high - low) / 2, a = nodes_of(low, middle, 2 * node),
+           b = nodes_of(middle, high, 2 * node + 1);
+    return a > b ? a : b;
+}
+
+static void bound_rows(struct rows *r)
+{
+    r->bounds = xcalloc((nodes_of(0, r->count, 1) + 1) * r->width + 1, sizeof *r->bounds);
+    bound_run(r, 1, 0, r->count);
+}
+
+static bool same_rows(const struct rows *a, const struct rows *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count * a->width; i++) {
+        const struct datum *x = &a->cells[i], *y = &b->cells[i];
+        if (x->kind != y->kind ||
+            (x->kind == DATUM_TEXT ? strcmp(x->text, y->text) != 0 : x->kind != DATUM_NULL && x->integer != y->integer))
+            return false;
+    }
+    return true;
+}
+
+/* Takes the rows over; the number under which they stand. */
+static size_t add_rows(struct variable *v, struct rows r)
+{
+    /* Blocks mostly follow others that are like them. */
+    for (size_t i = v->rows_count, tried = 0; i-- > 0 && tried < SHAPES_TRIED; tried++)
+        if (same_rows(&v->rows[i], &r)) {
+            free(r.cells);
+            return i;
+        }
+    bound_rows(&r);
+    v->rows = array_grow(v->rows, v->rows_count, sizeof *v->rows);
+    v->rows[v->rows_count] = r;
+    return v->rows_count++;
+}
+
+/* The cells of a block, by key: where its axes have several, the first. */
+static void read_constants(const struct spec_block *b, struct datum *cells, size_t key_count)
+{
+    memset(cells, 0, key_count * sizeof *cells);
+    for (size_t a = 0; a < b->axis_count; a++)
+        for (size_t k = 0; k < b->axes[a].axis->key_count; k++)
+            cells[b->axes[a].keys[k]] = specs_datum_of(&b->axes[a].axis->values[k]);
+}
+
+static struct rows rows_of(const struct shape_column *c, const struct spec_axis *a, const struct datum *constants)
+{
+    struct rows r = {a ? a->axis->value_count : 1, c->width, NULL, NULL};
+    r.cells = xcalloc(r.count * r.width + 1, sizeof *r.cells);
+    for (size_t row = 0; row < r.count; row++)
+        for (size_t i = 0; i < c->width; i++) {
+            struct datum *cell = &r.cells[row * c->width + i];
+            *cell = constants[c->keys[i]];
+            for (size_t k = 0; a && k < a->axis->key_count; k++)
+                if (a->keys[k] == c->keys[i])
+                    *cell = specs_datum_of(&a->axis->values[row * a->axis->key_count + k]);
+        }
+    return r;
+}
+
+static void cover_all(struct variable *v)
+{
+    v->overall = xcalloc(v->width + 1, sizeof *v->overall);
+    for (size_t k = 0; k < v->width; k++) {
+        v->overall[k] = v->rows[0].bounds[v->width + k];
+        for (size_t i = 1; i < v->rows_count; i++)
+            range_cover(&v->overall[k], &v->rows[i].bounds[v->width + k]);
+    }
+}
+
+/* --- shapes --- */
+
+static bool has_key(const struct draft *d, size_t key)
+{
+    for (size_t c = 0; c < d->column_count; c++)
+        for (size_t k = 0; k < d->columns[c].width; k++)
+            if (d->columns[c].keys[k] == key)
+                return true;
+    return false;
+}
+
+/* The variable that says which block: its row is what is constant in it. What is equal in all is fixed. */
+static void make_block_variable(const struct maker *m, const struct draft *d, const struct datum *constants,
+                                struct section_shape *s)
+{
+    size_t key_count = m->names->key_count;
+    struct variable *v = &s->variables[0];
+    struct rows r = {.count = d->block_count};
+    for (size_t k = 0; k < key_count; k++) {
+        if (m->names->keys[k].section != m->section || has_key(d, k))
+            continue;
+        struct range all = range_of_datum(&constants[k]);
+        for (size_t b = 1; b < d->block_count; b++) {
+            const struct range one = range_of_datum(&constants[b * key_count + k]);
+            range_cover(&all, &one);
+        }
+        s->is_fixed[k] = all.exact;
+        s->fixed[k] = all;
+        if (all.exact)
+            continue;
+        v->keys = array_grow(v->keys, v->width, sizeof *v->keys);
+        v->keys[v->width++] = k;
+    }
+    r.width = v->width;
+    r.cells = xcalloc(r.count * r.width + 1, sizeof *r.cells);
+    for (size_t b = 0; b < d->block_count; b++)
+        for (size_t k = 0; k < v->width; k++)
+            r.cells[b * v->width + k] = constants[b * key_count + v->keys[k]];
+    add_rows(v, r);
+    cover_all(v);
+}
+
+static void make_variable(const struct maker *m, const struct draft *d, size_t c, const struct datum *constants,
+                          struct section_shape *s)
+{
+    struct variable *v = &s->variables[c + 1];
+    const struct shape_column *column = &d->columns[c];
+    *v = (struct variable){.keys = column->keys, .width = column->width};
+    v->rows_of = xcalloc(d->block_count, sizeof *v->rows_of);
+    for (size_t b = 0; b < d->block_count; b++) {
+        const struct spec_block *block = &m->blocks[d->blocks[b]];
+        const struct spec_axis *a = column->axes[b] == NONE ? NULL : &block->axes[column->axes[b]];
+        v->rows_of[b] = add_rows(v, rows_of(column, a, constants + b * m->names->key_count));
+        s->strides[b * s->variable_count + c + 1] = a ? a->stride : 0;
+    }
+    if (v->rows_count == 1) {
+        free(v->rows_of);
+        v->rows_of = NULL;
+    }
+    cover_all(v);
+}
+
+static void make_shape(const struct maker *m, const struct draft *d, struct section_shape *s)
+{
+    size_t key_count = m->names->key_count;
+    struct datum *constants = xcalloc(d->block_count * key_count + 1, sizeof *constants);
+    for (size_t b = 0; b < d->block_count; b++)
+        read_constants(&m->blocks[d->blocks[b]], constants + b * key_count, key_count);
+    *s = (struct section_shape){.blocks = d->blocks,
+                                .block_count = d->block_count,
+                                .variable_count = d->column_count + 1};
+    s->variables = xcalloc(s->variable_count, sizeof *s->variables);
+    s->strides = xcalloc(s->variable_count * d->block_count, sizeof *s->strides);
+    s->counts = xcalloc(d->block_count, sizeof *s->counts);
+    s->fixed = xcalloc(key_count + 1, sizeof *s->fixed);
+    s->is_fixed = xcalloc(key_count + 1, sizeof *s->is_fixed);
+    make_block_variable(m, d, constants, s);
+    for (size_t c = 0; c < d->column_count; c++)
+        make_variable(m, d, c, constants, s);
+    for (size_t b = 0; b < d->block_count; b++) {
+        s->strides[b * s->variable_count] = m->blocks[d->blocks[b]].first;
+        s->counts[b] = m->blocks[d->blocks[b]].count;
+    }
+    free(constants);
+}
+
+void relation_make(struct specs *specs, const struct names *names, enum section_kind section, struct relation *out)
+{
+    size_t count;
+    struct maker m = {.blocks = specs_blocks(specs, &count), .names = names, .section = section};
+    for (size_t b = 0; b < count; b++)
+        place(&m, b);
+    *out = (struct relation){xcalloc(m.draft_count + 1, sizeof *out->shapes), m.draft_count};
+    for (size_t d = 0; d < m.draft_count; d++) {
+        make_shape(&m, &m.drafts[d], &out->shapes[d]);
+        for (size_t c = 0; c < m.drafts[d].column_count; c++)
+            free(m.drafts[d].columns[c].axes);
+        free(m.drafts[d].columns);
+    }
+    free(m.drafts);
+}
+
+static void free_variable(struct variable *v)
+{
+    for (size_t i = 0; i < v->rows_count; i++) {
+        free(v->rows[i].cells);
+        free(v->rows[i].bounds);
+    }
+    free(v->rows);
+    free(v->rows_of);
+    free(v->overall);
+    free(v->keys);
+}
+
+void relation_free(struct relation *r)
+{
+    for (size_t i = 0; i < r->shape_count; i++) {
+        struct section_shape *s = &r->shapes[i];
+        for (size_t v = 0; v < s->variable_count; v++)
+            free_variable(&s->variables[v]);
+        free(s->variables);
+        free(s->blocks);
+        free(s->strides);
+        free(s->counts);
+        free(s->fixed);
+        free(s->is_fixed);
+    }
+    free(r->shapes);
+    *r = (struct relation){NULL, 0};
+}

@@ -1,0 +1,47 @@
+/* The sections as relations that can be joined. A section is a union of shapes, a shape a product of variables: which
+ * block, and one variable per axis (or several axes of different blocks, where they are over the same keys). A tied
+ * group is one variable, what never changes within a shape none. */
+#ifndef MESHSWEEP_JOIN_RELATIONS_H
+#define MESHSWEEP_JOIN_RELATIONS_H
+
+#include "join/specs.h"
+
+/* The rows that a variable may take in one block. */
+struct rows {
+    size_t count, width;
+    struct datum *cells;  /* count rows of width */
+    struct range *bounds; /* of runs of rows: node 1 covers all, 2n and 2n + 1 the halves of n; width each */
+};
+
+/* Runs of at most so many rows are not halved any more. */
+#define ROWS_RUN 8
+
+struct variable {
+    size_t *keys;
+    size_t width;
+    struct rows *rows;
+    size_t rows_count;
+    size_t *rows_of;       /* by the shape's block: which rows. NULL: rows[0] whatever the block */
+    struct range *overall; /* per key, over all rows */
+};
+
+struct section_shape {
+    size_t *blocks; /* into specs_blocks, ascending */
+    size_t block_count;
+    struct variable *variables; /* in the order in which numbers of specs count; [0] is the block */
+    size_t variable_count;
+    int64_t *strides; /* by block, variable_count each: what one more row adds to the number; [0] of each: the first */
+    int64_t *counts;  /* by block: its specs */
+    struct range *fixed; /* per names.keys, of keys of the section that no variable has; others are not looked at */
+    bool *is_fixed;      /* per names.keys */
+};
+
+struct relation {
+    struct section_shape *shapes;
+    size_t shape_count;
+};
+
+void relation_make(struct specs *specs, const struct names *names, enum section_kind section, struct relation *out);
+void relation_free(struct relation *r);
+
+#endif

@@ -1,0 +1,53 @@
+/* The join of one shape of each section (join/relations.h) under constraints: how many combinations meet all of them,
+ * and which, in the order of rank.
+ *
+ * Variables are bound one after the other, rows of a variable in runs: a constraint that is false for the whole run,
+ * whatever the other keys will be, cuts it, and one that is met for all of it is not asked again. What is left once
+ * some variables are bound falls apart into components without a common constraint; those are solved one by one, and
+ * each once for all that leaves the same residue of its constraints (join/formula.h). So the cost follows what the
+ * constraints tie together, not the product. */
+#ifndef MESHSWEEP_JOIN_SOLVER_H
+#define MESHSWEEP_JOIN_SOLVER_H
+
+#include "join/evaluator.h"
+#include "join/relations.h"
+
+struct constraint {
+    struct formula *formula; /* borrowed */
+    enum demand demand;
+};
+
+/* Asked now and then, every millisecond or so, with how much of what is being counted is solved, by what is known of
+ * it so far (0: nothing); -1 with `e` ends the search. */
+struct solver_watch {
+    int (*look)(void *context, double share, struct error *e);
+    void *context;
+};
+
+struct solver_request {
+    const struct names *names;
+    struct evaluator *evaluator;
+    const struct section_shape *shapes[SECTION_COUNT]; /* NULL: the section is absent */
+    const struct constraint *constraints;
+    size_t constraint_count;
+    const struct solver_watch *watch; /* NULL: none */
+};
+
+struct solver;
+struct solver *solver_create(const struct solver_request *request); /* what it points to is borrowed */
+void solver_free(struct solver *s);
+
+/* What separate components come to, kept from one count to the next over the same shapes. */
+struct solver_memory;
+struct solver_memory *solver_memory_create(void);
+void solver_memory_free(struct solver_memory *m);
+
+/* How many combinations meet all constraints. With `most` > 0, about so many evaluations are spent before it gives up:
+ * 0 then, 1 with `*out`, -1. */
+int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, int64_t *out, struct error *e);
+
+/* Walks them in the order of rank: the next one, or the first whose numbers of specs are not below `from` (by section;
+ * NULL: go on). 1 with the numbers in `specs` (-1 for absent sections), 0, -1. */
+int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct error *e);
+
+#endif

@@ -1,0 +1,181 @@
+#include "join/solver_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+/* --- components and trees --- */
+
+static void add(struct set *set, size_t item)
+{
+    set->items = array_grow(set->items, set->count, sizeof *set->items);
+    set->items[set->count++] = item;
+}
+
+static bool are_tied(const struct solver *s, size_t a, size_t b)
+{
+    const struct variable_place *x = &s->places[a], *y = &s->places[b];
+    if ((place_is_guided(x) && x->block == b) || (place_is_guided(y) && y->block == a))
+        return true;
+    for (size_t c = 0; c < s->request.constraint_count; c++)
+        if (solver_reads(s, c, a) && solver_reads(s, c, b))
+            return true;
+    return false;
+}
+
+/* The component of `from` among the places that are in, in order; takes them out. */
+struct set solver_component(const struct solver *s, bool *in, size_t from)
+{
+    struct set found = {NULL, 0}, sorted = {NULL, 0};
+    bool *is_found = xcalloc(s->place_count, sizeof *is_found);
+    add(&found, from);
+    in[from] = false;
+    for (size_t i = 0; i < found.count; i++)
+        for (size_t p = 0; p < s->place_count; p++)
+            if (in[p] && are_tied(s, found.items[i], p)) {
+                in[p] = false;
+                add(&found, p);
+            }
+    for (size_t i = 0; i < found.count; i++)
+        is_found[found.items[i]] = true;
+    for (size_t p = 0; p < s->place_count; p++)
+        if (is_found[p])
+            add(&sorted, p);
+    free(found.items);
+    free(is_found);
+    return sorted;
+}
+
+static double weight(const struct variable_place *p)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < p->variable->rows_count; i++)
+        most = p->variable->rows[i].count > most ? p->variable->rows[i].count : most;
+    return log2((double)most);
+}
+
+/* The weight of the heaviest component that is left without the place. */
+static double rest_without(const struct solver *s, const struct set *component, size_t without)
+{
+    bool *in = xcalloc(s->place_count, sizeof *in);
+    double heaviest = 0;
+    for (size_t i = 0; i < component->count; i++)
+        in[component->items[i]] = component->items[i] != without;
+    for (size_t p = 0; p < s->place_count; p++) {
+        if (!in[p])
+            continue;
+        struct set part = solver_component(s, in, p);
+        double sum = 0;
+        for (size_t i = 0; i < part.count; i++)
+            sum += weight(&s->places[part.items[i]]);
+        heaviest = sum > heaviest ? sum : heaviest;
+        free(part.items);
+    }
+    free(in);
+    return heaviest;
+}
+
+/* What splits the component best is bound first. */
+static size_t best_split(const struct solver *s, const struct set *component)
+{
+    size_t best = component->items[0];
+    double least = INFINITY;
+    for (size_t i = 0; i < component->count; i++) {
+        size_t p = component->items[i];
+        /* Of two that leave as much the one with fewer rows. */
+        double left = rest_without(s, component, p) + weight(&s->places[p]) * 1.001;
+        if (left < least) {
+            least = left;
+            best = p;
+        }
+    }
+    return best;
+}
+
+static size_t choose(const struct solver *s, const struct set *component, enum order order)
+{
+    size_t chosen = order == ORDER_FILE      ? component->items[0]
+                    : order == ORDER_REVERSE ? component->items[component->count - 1]
+                                             : best_split(s, component);
+    /* Which rows there are must be known first. */
+    for (size_t i = 0; place_is_guided(&s->places[chosen]) && i < component->count; i++)
+        if (component->items[i] == s->places[chosen].block)
+            return component->items[i];
+    return chosen;
+}
+
+static bool holds(const struct set *set, size_t item)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i] == item)
+            return true;
+    return false;
+}
+
+/* What of the outside counts for a component. */
+static void note_context(const struct solver *s, const struct set *component, struct branch *b)
+{
+    struct set tests = {NULL, 0}, pending = {NULL, 0}, guided = {NULL, 0};
+    for (size_t c = 0; c < s->request.constraint_count; c++) {
+        bool inside = false, outside = false;
+        for (size_t p = 0; p < s->place_count; p++) {
+            bool in = solver_reads(s, c, p) && holds(component, p);
+            inside |= in;
+            outside |= solver_reads(s, c, p) && !in;
+        }
+        if (solver_reads(s, c, b->place))
+            add(&tests, c);
+        if (inside && outside)
+            add(&pending, c);
+    }
+    for (size_t i = 0; i < component->count; i++) {
+        const struct variable_place *p = &s->places[component->items[i]];
+        if (place_is_guided(p) && !holds(component, p->block))
+            add(&guided, component->items[i]);
+        b->guides |= place_is_guided(p) && p->block == b->place;
+    }
+    b->tests = tests.items;
+    b->test_count = tests.count;
+    b->pending = pending.items;
+    b->pending_count = pending.count;
+    b->guided = guided.items;
+    b->guided_count = guided.count;
+}
+
+/* Takes the component over; the number of its branch. */
+size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order)
+{
+    struct branch b = {.place = choose(s, &component, order)};
+    bool *in = xcalloc(s->place_count, sizeof *in);
+    struct set children = {NULL, 0};
+    note_context(s, &component, &b);
+    for (size_t i = 0; i < component.count; i++)
+        in[component.items[i]] = component.items[i] != b.place;
+    for (size_t p = 0; p < s->place_count; p++)
+        if (in[p]) {
+            size_t child = solver_grow(s, t, solver_component(s, in, p), order);
+            add(&children, child);
+        }
+    b.children = children.items;
+    b.child_count = children.count;
+    t->branches = array_grow(t->branches, t->branch_count, sizeof *t->branches);
+    t->branches[t->branch_count] = b;
+    free(in);
+    free(component.items);
+    return t->branch_count++;
+}
+
+void tree_free(struct tree *t)
+{
+    for (size_t i = 0; i < t->branch_count; i++) {
+        free(t->branches[i].children);
+        free(t->branches[i].tests);
+        free(t->branches[i].pending);
+        free(t->branches[i].guided);
+    }
+    free(t->branches);
+    free(t->roots);
+    hash_map_free(&t->memory);
+    *t = (struct tree){0};
+}

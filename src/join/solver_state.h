@@ -1,0 +1,156 @@
+/* Inside solver*.c only: variables in their places, what is bound after what, and what is open. */
+#ifndef MESHSWEEP_JOIN_SOLVER_STATE_H
+#define MESHSWEEP_JOIN_SOLVER_STATE_H
+
+#include "join/solver.h"
+#include "util/hash_map.h"
+
+#define NONE SIZE_MAX
+#define LOOK_EVERY 4096       /* evaluations */
+#define MEMORY_MOST (1 << 20) /* components that a tree remembers; others are solved again */
+
+/* A variable in its place: sections in order, each with its block first. */
+struct variable_place {
+    const struct variable *variable;
+    enum section_kind section;
+    size_t block;            /* the place of its section's block variable */
+    const struct rows *rows; /* as the block has it; NULL: that is not bound, and it counts */
+    size_t row;              /* that it was bound to last */
+    size_t *columns;         /* of its keys, those that a constraint reads */
+    size_t column_count;
+};
+
+/* A place with what is to be bound after it. Its subtree holds a component: what the constraints tie together once the
+ * places above it are bound. */
+struct branch {
+    size_t place;
+    size_t *children, child_count;
+    size_t *tests, test_count;      /* constraints that read the place */
+    size_t *pending, pending_count; /* constraints that read something of the subtree and something above it */
+    size_t *guided, guided_count;   /* places of the subtree whose rows depend on a block above it */
+    bool guides;                    /* rows of other places of the subtree depend on this one */
+    /* How often the walk came to it, and found it under what it had been under before. */
+    size_t entered, entered_again;
+    /* How often ranges of runs were asked, for how many rows they told something, and rows that went without. */
+    size_t ranges_asked, rows_told, rows_skipped;
+};
+
+struct tree {
+    struct branch *branches;
+    size_t branch_count;
+    size_t *roots, root_count;
+    struct hash_map memory;
+};
+
+/* The rows of a branch's place that can be part of a solution, ascending, under one residue. */
+struct row_list {
+    uint32_t *rows;
+    size_t count;
+};
+
+/* By the hash of the residue. */
+struct row_lists {
+    struct hash_map numbers;
+    struct row_list *items;
+    size_t count, rows; /* lists; rows in all of them */
+};
+
+/* Where the walk is at a place. */
+struct visit {
+    bool is_listed, is_listing; /* its rows are in list `number`; are found one by one, and noted in `made` */
+    int64_t number;
+    size_t at; /* in the list */
+    struct hash128 residue;
+    struct row_list made;
+};
+
+enum order { ORDER_FILE, ORDER_SPLIT, ORDER_REVERSE, ORDER_COUNT };
+
+struct solver {
+    struct solver_request request;
+    struct scope scope;
+    struct variable_place *places;
+    size_t place_count;
+    bool *reads; /* by constraint and place */
+    struct buffer residue;
+    struct hash128 shapes; /* of which shapes it is over */
+    size_t *open;          /* constraints that are open, run by run */
+    size_t open_room, top;
+    int64_t work, most, next_look, allowed;
+    double share;  /* of the component that was solved when it stopped */
+    double speed;  /* the largest share by evaluation of a try so far; 0: not known */
+    int64_t spent; /* evaluations of tries before this one */
+    bool any;      /* one is enough */
+    bool stopped;  /* out of work, or by an error */
+    bool failed;
+    struct error *e;
+    /* Walking. */
+    struct tree walk;
+    size_t *branch_of; /* by place; NONE: no constraint reads it */
+    struct row_lists lists;
+    struct visit *visits; /* by place */
+    bool begun, over;
+    bool empty; /* nothing meets the constraints */
+};
+
+/* Places, ascending. */
+struct set {
+    size_t *items;
+    size_t count;
+};
+
+/* Constraints on s->open, from `first` on. */
+struct open_run {
+    size_t first, count;
+};
+
+/* Rows low … high - 1, and where their bounds are (struct rows). */
+struct run {
+    size_t node, low, high;
+};
+
+bool solver_reads(const struct solver *s, size_t constraint, size_t place);
+bool place_is_guided(const struct variable_place *p); /* its rows depend on its section's block */
+
+/* Binds a place to a row, or takes that back; the keys of an unbound place have the ranges of all its rows. */
+void solver_bind(struct solver *s, size_t place, size_t row);
+void solver_release(struct solver *s, size_t place);
+void solver_set_ranges(struct solver *s, const struct variable_place *p, const struct range *ranges);
+/* The block of a section decides which rows its other places have; NONE: not yet. */
+void solver_guide(struct solver *s, size_t block_place, size_t block);
+
+/* The component of `from` among the places that are in; takes them out. */
+struct set solver_component(const struct solver *s, bool *in, size_t from);
+
+/* Takes the component over; the number of its branch. */
+size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order);
+void tree_free(struct tree *t);
+
+/* Constraints are asked under what is bound now. Once s->stopped all fail. */
+enum outlook solver_ask(struct solver *s, size_t constraint);
+void solver_push(struct solver *s, size_t at, size_t constraint);
+
+/* Asks those that are open: false when one fails; `*left` are those that stay open. What is solved from here on keeps
+ * its own above them. */
+bool solver_ask_open(struct solver *s, struct open_run open, struct open_run *left);
+
+/* The same of the ranges that the keys have in a run of rows of more than one. Where those have told nothing for long
+ * they are not asked: `*left` is `open` then, and `*skips` that they need not be for parts of the run. */
+bool solver_ask_ranges(struct solver *s, struct branch *b, struct run run, struct open_run open, struct open_run *left,
+                       bool *skips);
+
+/* Those that read nothing but what never changes. */
+bool solver_meets_fixed(struct solver *s);
+
+/* The number of solutions of a component under what is bound; where s->any, whether there is one. */
+int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b);
+int64_t solver_solve_children(struct solver *s, struct tree *t, const struct branch *b);
+
+/* Of what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
+struct hash128 solver_residue(struct solver *s, const struct tree *t, const struct branch *b);
+
+void solver_forget_lists(struct solver *s);
+
+int64_t solver_times(int64_t a, int64_t b); /* INT64_MAX: it does not fit */
+
+#endif

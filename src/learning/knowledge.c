@@ -1,0 +1,180 @@
+#include "learning/knowledge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/match.h"
+#include "util/memory.h"
+
+struct knowledge {
+    struct space *space;
+    struct order_reader *reader;
+    struct match_cursor *stored; /* NULL until a stored job is added */
+    struct stmt *insert, *mark, *find, *of_one, *of_all;
+};
+
+/* In the space's own database: temporary, and on disk when it grows. */
+static char *create_sql(size_t coordinates)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql,
+                    "DROP TABLE IF EXISTS point; CREATE TABLE point (id INTEGER PRIMARY KEY, is_witness INTEGER NOT"
+                    " NULL, class BLOB NOT NULL");
+    for (size_t i = 0; i < coordinates; i++)
+        buffer_printf(&sql, ", c%zu REAL NOT NULL", i);
+    buffer_add_text(&sql, "); CREATE INDEX point_class ON point (class);"
+                          " CREATE INDEX point_witness ON point (class) WHERE is_witness");
+    return buffer_take(&sql);
+}
+
+static char *insert_sql(size_t coordinates)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, "INSERT OR REPLACE INTO point VALUES (?1, ?2, ?3");
+    for (size_t i = 0; i < coordinates; i++)
+        buffer_printf(&sql, ", ?%zu", i + 4);
+    buffer_add_char(&sql, ')');
+    return buffer_take(&sql);
+}
+
+static char *dependents_sql(size_t coordinates, const char *which)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, "SELECT p.id, min(w.id) FROM point AS w CROSS JOIN point AS p ON p.class = w.class");
+    for (size_t i = 0; i < coordinates; i++)
+        buffer_printf(&sql, " AND p.c%zu >= w.c%zu", i, i);
+    buffer_printf(&sql, " WHERE NOT p.is_witness AND w.is_witness%s GROUP BY p.id", which);
+    return buffer_take(&sql);
+}
+
+static char *find_sql(size_t coordinates)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, "SELECT min(id) FROM point WHERE is_witness AND class = ?1");
+    for (size_t i = 0; i < coordinates; i++)
+        buffer_printf(&sql, " AND c%zu <= ?%zu", i, i + 2);
+    return buffer_take(&sql);
+}
+
+static int prepare(struct knowledge *k, char *sql, struct stmt **out, struct error *e)
+{
+    int rc = db_prepare(k->space->db, sql, out, e);
+    free(sql);
+    return rc;
+}
+
+int knowledge_create(struct space *space, struct knowledge **out, struct error *e)
+{
+    struct knowledge *k = xcalloc(1, sizeof *k);
+    size_t n = order_coordinates(space);
+    char *create = create_sql(n);
+    k->space = space;
+    int rc = db_exec(space->db, create, e);
+    free(create);
+    if (rc < 0 || order_reader_open(space, &k->reader, e) < 0 || prepare(k, insert_sql(n), &k->insert, e) < 0 ||
+        prepare(k, xstrdup("UPDATE point SET is_witness = 1 WHERE id = ?"), &k->mark, e) < 0 ||
+        prepare(k, find_sql(n), &k->find, e) < 0 ||
+        prepare(k, dependents_sql(n, " AND w.id = ?1"), &k->of_one, e) < 0 ||
+        prepare(k, dependents_sql(n, ""), &k->of_all, e) < 0) {
+        knowledge_free(k);
+        return -1;
+    }
+    *out = k;
+    return 0;
+}
+
+void knowledge_free(struct knowledge *k)
+{
+    if (!k)
+        return;
+    order_reader_close(k->reader);
+    match_close(k->stored);
+    stmt_free(k->insert);
+    stmt_free(k->mark);
+    stmt_free(k->find);
+    stmt_free(k->of_one);
+    stmt_free(k->of_all);
+    free(k);
+}
+
+static int insert(struct knowledge *k, int64_t id, bool is_witness, const struct hash128 *class,
+                  const double *coordinates, struct error *e)
+{
+    stmt_bind_int(k->insert, 1, id);
+    stmt_bind_int(k->insert, 2, is_witness);
+    stmt_bind_blob(k->insert, 3, class->bytes, sizeof class->bytes);
+    for (size_t i = 0; i < order_coordinates(k->space); i++)
+        stmt_bind_double(k->insert, 4 + (int)i, coordinates[i]);
+    return stmt_run(k->insert, e);
+}
+
+int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness, struct error *e)
+{
+    struct hash128 class;
+    double coordinates[ORDER_COORDINATES_MOST];
+    int rc = order_read(k->reader, rank, &class, coordinates, e);
+    return rc > 0 ? insert(k, id, is_witness, &class, coordinates, e) : rc;
+}
+
+/* 1: the sweep would run the job's specs as that job. */
+static int is_same_job(struct knowledge *k, const struct stored_job *job, struct error *e)
+{
+    const struct match *m;
+    struct error unusual =
+        ERROR_INIT; /* an expression that does not take old values says nothing of this file's jobs */
+    if (!k->stored && match_open_stored(k->space, &k->stored, e) < 0)
+        return -1;
+    match_seek_stored(k->stored, job);
+    return match_next(k->stored, &m, &unusual) > 0 && memcmp(m->key.bytes, job->key.bytes, sizeof m->key.bytes) == 0;
+}
+
+int knowledge_add_stored(struct knowledge *k, int64_t id, const struct stored_job *job, bool *added, struct error *e)
+{
+    struct hash128 class;
+    double coordinates[ORDER_COORDINATES_MOST];
+    *added = false;
+    if (!stored_is_known(k->space, job))
+        return 0;
+    int rc = is_same_job(k, job, e);
+    if (rc <= 0 || (rc = order_read_stored(k->reader, job, &class, coordinates, e)) <= 0)
+        return rc;
+    *added = true;
+    return insert(k, id, true, &class, coordinates, e);
+}
+
+int knowledge_witness(struct knowledge *k, int64_t id, struct error *e)
+{
+    stmt_bind_int(k->mark, 1, id);
+    return stmt_run(k->mark, e);
+}
+
+int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct error *e)
+{
+    struct hash128 class;
+    double coordinates[ORDER_COORDINATES_MOST];
+    int rc = order_read(k->reader, rank, &class, coordinates, e);
+    *witness = 0;
+    if (rc <= 0)
+        return rc;
+    stmt_bind_blob(k->find, 1, class.bytes, sizeof class.bytes);
+    for (size_t i = 0; i < order_coordinates(k->space); i++)
+        stmt_bind_double(k->find, 2 + (int)i, coordinates[i]);
+    rc = stmt_next(k->find, e);
+    if (rc > 0 && !stmt_is_null(k->find, 0))
+        *witness = stmt_int(k->find, 0);
+    stmt_reset(k->find);
+    return rc < 0 ? -1 : 0;
+}
+
+int knowledge_dependents(struct knowledge *k, int64_t witness, knowledge_each each, void *context, struct error *e)
+{
+    struct stmt *s = witness ? k->of_one : k->of_all;
+    int rc;
+    if (witness)
+        stmt_bind_int(s, 1, witness);
+    while ((rc = stmt_next(s, e)) > 0)
+        if ((rc = each(context, stmt_int(s, 0), stmt_int(s, 1), e)) < 0)
+            break;
+    stmt_reset(s);
+    return rc;
+}

@@ -1,0 +1,416 @@
+#include "learning/learning.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "config/meaning.h"
+#include "predict/baseline.h"
+#include "space/match.h"
+#include "store/observations.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define OBSERVATIONS_MOST 500
+#define BASELINE_WINDOW 10
+
+/* --- weights and terms as JSON --- */
+
+static char *numbers_json(const double *numbers, size_t count)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_char(&b, i ? ',' : '[');
+        buffer_add_double(&b, numbers[i]);
+    }
+    buffer_add_char(&b, ']');
+    return buffer_take(&b);
+}
+
+static void read_numbers(const char *json, double *out, size_t count)
+{
+    cJSON *list = cJSON_Parse(json);
+    size_t i = 0;
+    memset(out, 0, count * sizeof *out);
+    for (const cJSON *n = list ? list->child : NULL; n && i < count; n = n->next)
+        out[i++] = cJSON_IsNumber(n) ? n->valuedouble : 0;
+    cJSON_Delete(list);
+}
+
+/* --- loading --- */
+
+static int load_row(void *context, const struct calibration_row *row, struct error *e)
+{
+    struct space *space = context;
+    struct calibration c = {.sigma = row->sigma, .interval = row->interval, .from_prior = row->prior};
+    const struct place_of_measurement where = {row->framework, row->device, row->cluster};
+    bool is_memory = strcmp(row->quantity, "memory") == 0;
+    read_numbers(row->weights_json, c.weights, CALIBRATION_TERMS);
+    if (!predictor_prior(prediction_predictor(&space->prediction), row->framework))
+        return 0;
+    return predictor_calibrate(prediction_predictor(&space->prediction), &where, is_memory ? &c : NULL,
+                               is_memory ? NULL : &c, is_memory || isnan(row->baseline) ? 0 : row->baseline, e);
+}
+
+static int load_calibrations(struct space *space, struct db *db, struct error *e)
+{
+    return calibrations_read(db, load_row, space, e);
+}
+
+struct memory_loading {
+    struct space *space;
+    struct match_cursor *cursor;
+};
+
+/* Only of what the sweep would run as that job. */
+static int load_memory(void *context, const struct job_specs *job, double bytes, struct error *e)
+{
+    struct memory_loading *r = context;
+    const struct stored_job stored = stored_of(job);
+    const struct match *m;
+    struct error unusual =
+        ERROR_INIT; /* an expression that does not take old values says nothing of this file's jobs */
+    (void)e;
+    if (!stored_is_known(r->space, &stored))
+        return 0;
+    match_seek_stored(r->cursor, &stored);
+    if (match_next(r->cursor, &m, &unusual) > 0 && m->prediction &&
+        memcmp(m->key.bytes, stored.key.bytes, sizeof m->key.bytes) == 0)
+        predictor_note_memory(prediction_predictor(&r->space->prediction), bytes);
+    return 0;
+}
+
+static int load_lines(struct space *space, struct db *db, struct error *e)
+{
+    struct memory_loading r = {space, NULL};
+    if (!space->prediction.asked)
+        return 0;
+    if (match_open_stored(space, &r.cursor, e) < 0)
+        return -1;
+    int rc = measured_memory_read(db, OBSERVATIONS_MOST, load_memory, &r, e);
+    match_close(r.cursor);
+    return rc;
+}
+
+int learning_load(struct space *space, struct db *db, struct error *e)
+{
+    return load_calibrations(space, db, e) < 0 ? -1 : load_lines(space, db, e);
+}
+
+/* --- fitting --- */
+
+struct calibration_data {
+    struct observation *observations;
+    struct timed_run *runs;
+    size_t count, run_count;
+};
+
+static int take_observation(void *context, const struct observation_row *row, struct error *e)
+{
+    struct calibration_data *l = context;
+    (void)e;
+    l->observations = array_grow(l->observations, l->count, sizeof *l->observations);
+    struct observation *o = &l->observations[l->count++];
+    *o = (struct observation){.y = row->measured,
+                              .kind = strcmp(row->kind, "measured") == 0   ? OBSERVATION_MEASURED
+                                      : strcmp(row->kind, "at-least") == 0 ? OBSERVATION_AT_LEAST
+                                                                           : OBSERVATION_AT_MOST};
+    read_numbers(row->terms_json, o->terms, CALIBRATION_TERMS);
+    if (o->kind == OBSERVATION_MEASURED && row->peak > 0) {
+        l->runs = array_grow(l->runs, l->run_count, sizeof *l->runs);
+        l->runs[l->run_count++] = (struct timed_run){row->predicted, row->measured, row->peak};
+    }
+    return 0;
+}
+
+static void compare_baseline(const struct calibration_data *l, struct calibration_row *row)
+{
+    struct baseline_comparison c;
+    struct error ignored;
+    row->baseline = row->model_error = row->baseline_error = NAN;
+    if (baseline_compare(l->runs, l->run_count, BASELINE_WINDOW, &c, &ignored) < 0)
+        return;
+    row->model_error = c.model_error;
+    row->baseline_error = c.baseline_error;
+    if (c.compared >= BASELINE_WINDOW && c.baseline_wins)
+        row->baseline = baseline_slowness(l->runs, l->run_count);
+}
+
+static int fit(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
+{
+    const struct framework *prior = predictor_prior(prediction_predictor(&space->prediction), place->framework);
+    bool is_memory = strcmp(place->quantity, "memory") == 0;
+    struct calibration_data l = {0};
+    struct calibration c;
+    struct error unfit = ERROR_INIT;
+    if (observations_read(db, place, OBSERVATIONS_MOST, take_observation, &l, e) < 0) {
+        free(l.observations);
+        free(l.runs);
+        return -1;
+    }
+    const struct calibration_prior start =
+        is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
+    int rc = 0;
+    /* Measurements that no fit can use say nothing: the run goes on. */
+    if (calibrate(&start, l.observations, l.count, NULL, &c, &unfit) == 0) {
+        char *weights = numbers_json(c.weights, start.terms);
+        struct calibration_row row =
+            {place->quantity,     place->framework,    place->device,     place->cluster, weights, c.sigma, c.interval,
+             (int64_t)c.measured, (int64_t)c.censored, (int64_t)c.broken, c.from_prior,   NAN,     NAN,     NAN};
+        if (!is_memory)
+            compare_baseline(&l, &row);
+        rc = calibration_record(db, &row, e);
+        free(weights);
+    }
+    free(l.observations);
+    free(l.runs);
+    return rc;
+}
+
+/* --- what was measured --- */
+
+static const char *const time_metrics[] = {"step_time", "iteration_time", "time_per_step", "latency", NULL};
+
+#define SUMMARIES_MOST 64 /* of an attempt that are looked at: it reports a handful */
+
+struct summaries {
+    struct summary_value {
+        char name[64];
+        double value;
+    } list[SUMMARIES_MOST];
+    size_t count;
+};
+
+int learning_summaries(struct db *db, struct stmt **out, struct error *e)
+{
+    return db_prepare(db,
+                      "SELECT name, value FROM summary WHERE attempt_id = ? AND value > 0 AND value < 9e99"
+                      " AND typeof(value) <> 'text' AND length(name) < 64",
+                      out, e);
+}
+
+static int read_summaries(struct stmt *s, int64_t attempt_id, struct summaries *out, struct error *e)
+{
+    int rc;
+    out->count = 0;
+    stmt_bind_int(s, 1, attempt_id);
+    while ((rc = stmt_next(s, e)) > 0 && out->count < SUMMARIES_MOST) {
+        struct summary_value *m = &out->list[out->count++];
+        snprintf(m->name, sizeof m->name, "%s", stmt_text(s, 0));
+        m->value = stmt_double(s, 1);
+    }
+    stmt_reset(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The first of the NULL-terminated `names` that was measured: its value (NaN: none was) and name. */
+static double find_metric(const struct summaries *summaries, const char *const *names, const char **found)
+{
+    for (; *names; names++)
+        for (size_t i = 0; i < summaries->count; i++)
+            if (strcmp(summaries->list[i].name, *names) == 0) {
+                *found = *names;
+                return summaries->list[i].value;
+            }
+    return NAN;
+}
+
+/* The metric that the file says to be this, where it was measured; else the first of the usual names. */
+static double find_quantity(const struct summaries *summaries, const struct sweep *s, enum metric_quantity quantity,
+                            const char *const *usual, const char **found)
+{
+    for (size_t i = 0; i < s->job.metric_count; i++) {
+        const struct metric *m = &s->job.metrics[i];
+        const char *const name[] = {m->name, NULL};
+        double value = NAN;
+        if (m->means && metric_meaning(s, m->name)->quantity == quantity)
+            value = find_metric(summaries, name, found);
+        if (!isnan(value))
+            return value;
+    }
+    return find_metric(summaries, usual, found);
+}
+
+static double bytes_of(double value, const char *unit)
+{
+    int64_t one = 1;
+    char *text = xasprintf("1%s", unit);
+    if (!parse_size_bytes(text, &one) || one < 1)
+        one = 1;
+    free(text);
+    return value * (double)one;
+}
+
+static double seconds_of(double value, const char *unit)
+{
+    int64_t ms;
+    char *text = xasprintf("1%s", unit);
+    double factor = unit[0] && parse_duration_ms(text, &ms) && ms > 0 ? (double)ms / 1000 : 1;
+    free(text);
+    return value * factor;
+}
+
+/* By the rate of samples or tokens of the whole job. */
+static double seconds_by_rate(const struct summaries *all, const struct sweep *s, const struct prediction *p)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct metric_meaning *m = metric_meaning(s, all->list[i].name);
+        const double work[] =
+            {[WORK_STEPS] = 1, [WORK_SAMPLES] = p->samples, [WORK_TOKENS] = p->tokens, [WORK_FLOPS] = NAN};
+        if (m->quantity == QUANTITY_RATE && !m->per_device && m->work != WORK_FLOPS)
+            return work[m->work] / all->list[i].value;
+    }
+    return NAN;
+}
+
+int learning_measure(const struct space *space, struct stmt *summaries, int64_t attempt_id, const struct prediction *p,
+                     struct measurement *out, struct error *e)
+{
+    const struct predict_config *c = &space->sweep->predict;
+    const char *const memory_given[] = {c->memory_metric, NULL}, *const time_given[] = {c->time_metric, NULL};
+    const char *name = "";
+    struct summaries all;
+    if (read_summaries(summaries, attempt_id, &all, e) < 0)
+        return -1;
+    out->bytes = c->memory_metric ? find_metric(&all, memory_given, &name)
+                                  : find_quantity(&all, space->sweep, QUANTITY_MEMORY, memory_metrics, &name);
+    out->bytes = bytes_of(out->bytes, sweep_metric_unit(space->sweep, name));
+    name = "";
+    out->seconds = c->time_metric ? find_metric(&all, time_given, &name)
+                                  : find_quantity(&all, space->sweep, QUANTITY_STEP_TIME, time_metrics, &name);
+    out->seconds = seconds_of(out->seconds, sweep_metric_unit(space->sweep, name));
+    if (isnan(out->seconds) && !c->time_metric && p)
+        out->seconds = seconds_by_rate(&all, space->sweep, p);
+    return 0;
+}
+
+/* --- noting --- */
+
+/* The inputs of the combination at a rank. */
+static int select_rank(struct space *space, int64_t rank, struct stmt **out, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, "SELECT ");
+    prediction_add_columns(space, &sql);
+    space_add_combination(space, 1, &sql);
+    int rc = db_prepare(space->db, buffer_text(&sql), out, e);
+    if (rc == 0)
+        space_bind_rank(space, *out, 1, rank);
+    buffer_free(&sql);
+    return rc;
+}
+
+static int job_rank(struct db *db, int64_t job_id, int64_t *rank, struct error *e)
+{
+    struct stmt *s = NULL;
+    *rank = -1;
+    if (db_prepare(db, "SELECT rank FROM job WHERE id = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *rank = stmt_int(s, 0);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *p, double seconds, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_exec(db,
+                "INSERT OR REPLACE INTO metric_definition (name, unit, better) VALUES"
+                " ('mfu', 'of the peak, attention in full', 'max')",
+                e) < 0 ||
+        db_prepare(db, "INSERT OR IGNORE INTO summary (attempt_id, name, value, count) VALUES (?, 'mfu', ?, 1)", &s,
+                   e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, attempt_id);
+    stmt_bind_double(s, 2, p->flops / (seconds * p->peak_flops));
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+static int note_one(struct space *space, struct db *db, struct observation_row *row, const double *terms, size_t count,
+                    struct error *e)
+{
+    if (!(row->measured > 0 && isfinite(row->measured)))
+        return 0;
+    char *json = numbers_json(terms, count);
+    row->terms_json = json;
+    int rc = observation_record(db, row, e);
+    if (rc == 0)
+        rc = fit(space, db, row, e);
+    free(json);
+    return rc;
+}
+
+static int measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
+                   struct measurement *out, struct error *e)
+{
+    struct stmt *summaries = NULL;
+    int rc = learning_summaries(db, &summaries, e);
+    if (rc == 0)
+        rc = learning_measure(space, summaries, attempt_id, p, out, e);
+    stmt_free(summaries);
+    return rc;
+}
+
+static int note(struct space *space, struct db *db, const struct attempt_result *result, const struct prediction *found,
+                struct error *e)
+{
+    const struct prediction p = *found; /* fitting changes what it points to */
+    struct measurement m = {NAN, NAN};
+    struct observation_row row = {.attempt_id = result->attempt_id,
+                                  .framework = p.where.framework,
+                                  .device = p.where.device,
+                                  .cluster = p.where.cluster,
+                                  .kind = "measured",
+                                  .peak = NAN};
+    if (result->failure) {
+        row.kind = "at-least";
+        m.bytes = p.usable_bytes;
+    } else if (measure(space, db, result->attempt_id, &p, &m, e) < 0)
+        return -1;
+    if (!result->failure)
+        predictor_note_memory(prediction_predictor(&space->prediction), m.bytes);
+    row.quantity = "memory";
+    row.measured = m.bytes;
+    row.predicted = p.memory.most.bytes;
+    if (p.has_memory && note_one(space, db, &row, p.memory.most.terms, MEMORY_TERM_COUNT, e) < 0)
+        return -1;
+    row.quantity = "time";
+    row.measured = m.seconds;
+    row.predicted = p.step.seconds;
+    row.peak = p.peak_seconds;
+    if (!p.has_time || !(m.seconds > 0))
+        return 0;
+    if (note_mfu(db, result->attempt_id, &p, m.seconds, e) < 0)
+        return -1;
+    return note_one(space, db, &row, p.step.terms, TIME_TERM_COUNT, e);
+}
+
+int learning_note(struct space *space, struct db *db, const struct attempt_result *result, struct error *e)
+{
+    struct stmt *s = NULL;
+    int64_t rank;
+    const char *why;
+    if (!space->prediction.asked || (result->failure && strcmp(result->failure, "oom") != 0))
+        return 0;
+    if (job_rank(db, result->job_id, &rank, e) < 0)
+        return -1;
+    if (rank < 0 || rank >= space_combinations(space))
+        return 0;
+    if (select_rank(space, rank, &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    const struct prediction *p = rc > 0 ? prediction_of_row(space, s, 0, &why) : NULL;
+    rc = p ? note(space, db, result, p, e) : rc < 0 ? -1 : 0;
+    stmt_free(s);
+    if (rc == 0 && p)
+        rc = load_calibrations(space, db, e);
+    return rc;
+}

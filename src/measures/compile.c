@@ -1,0 +1,395 @@
+#include "measures/compiled.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database/guard.h"
+#include "expression/rewrite.h"
+#include "measures/quantities.h"
+#include "space/compile.h"
+#include "space/elasticity.h"
+#include "space/layouts.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define METRIC_PREFIX "metric."
+
+/* An expression on its way. */
+struct resolving {
+    struct measures *measures;
+    struct measure_sql *out;
+    enum unknown_names unknown;
+};
+
+/* --- metrics --- */
+
+static const struct metric *find_metric(const struct sweep *s, const char *name)
+{
+    return job_find_metric(&s->job, name);
+}
+
+static bool is_imported(const struct sweep *s, const char *name)
+{
+    for (size_t i = 0; i < s->import.column_count; i++)
+        if (s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_metric(const struct sweep *s, const char *name)
+{
+    return find_metric(s, name) || own_metric_by_name(name) || is_imported(s, name);
+}
+
+static size_t input_named(struct measures *m, const char *name)
+{
+    for (size_t i = 0; i < m->input_count; i++)
+        if (strcmp(m->inputs[i].name, name) == 0)
+            return i;
+    m->inputs = array_grow(m->inputs, m->input_count, sizeof *m->inputs);
+    m->inputs[m->input_count] =
+        (struct measure_input){xstrdup(name), own_metric_by_name(name), find_metric(m->sweep, name)};
+    return m->input_count++;
+}
+
+static void note(size_t **items, size_t *count, size_t item)
+{
+    for (size_t i = 0; i < *count; i++)
+        if ((*items)[i] == item)
+            return;
+    *items = array_grow(*items, *count, sizeof **items);
+    (*items)[(*count)++] = item;
+}
+
+static const struct derived_measure *find_derived(const struct measures *m, const char *name)
+{
+    for (size_t i = 0; i < m->metric_count; i++)
+        if (strcmp(m->metrics[i].metric->name, name) == 0)
+            return &m->metrics[i];
+    return NULL;
+}
+
+static int use_metric(struct resolving *r, const char *name, struct buffer *sql, struct error *e)
+{
+    const struct metric *metric = find_metric(r->measures->sweep, name);
+    const struct derived_measure *derived = find_derived(r->measures, name);
+    if (metric && metric->reader == READER_EXPRESSION && !derived)
+        return error_set(e, ERROR_USAGE, "metric `%s` is not there yet (an expression uses those that stand above it)",
+                         name);
+    if (!derived) {
+        size_t input = input_named(r->measures, name);
+        buffer_printf(sql, "?%zu", FIRST_INPUT + input);
+        note(&r->out->inputs, &r->out->input_count, input);
+        return 0;
+    }
+    buffer_add_text(sql, derived->whole.sql ? derived->whole.sql : "NULL");
+    for (size_t i = 0; i < derived->whole.input_count; i++)
+        note(&r->out->inputs, &r->out->input_count, derived->whole.inputs[i]);
+    for (size_t i = 0; i < derived->whole.key_count; i++)
+        note(&r->out->keys, &r->out->key_count, derived->whole.keys[i]);
+    return 0;
+}
+
+/* --- names --- */
+
+/* What may have been meant. */
+static int unknown_name(struct resolving *r, const char *name, struct error *e)
+{
+    const struct sweep *s = r->measures->sweep;
+    size_t count = 0;
+    const char **names = xcalloc(s->job.metric_count + s->import.column_count + OWN_METRIC_COUNT, sizeof *names);
+    for (size_t i = 0; i < s->job.metric_count; i++)
+        names[count++] = s->job.metrics[i].name;
+    for (size_t i = 0; i < s->import.column_count; i++)
+        if (s->import.columns[i].is_metric)
+            names[count++] = s->import.columns[i].name;
+    for (int i = OWN_NONE + 1; i < OWN_METRIC_COUNT; i++)
+        names[count++] = own_metrics[i].name;
+    bool is_qualified = strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX)) == 0;
+    const char *near = is_qualified ? suggest_nearest(name + strlen(METRIC_PREFIX), names, count) : NULL;
+    char *hint = near ? xasprintf(" (did you mean `" METRIC_PREFIX "%s`?)", near)
+                      : names_hint(&r->measures->space->names, name, names, count);
+    error_set(e, ERROR_USAGE, "unknown metric or key `%s`%s", name,
+              *hint ? hint : "; a metric that jobs write to $MESHSWEEP_METRICS needs a table [job.metrics.NAME] here");
+    free(hint);
+    free(names);
+    return -1;
+}
+
+static int use_key(struct resolving *r, const char *name, struct buffer *sql, struct error *e)
+{
+    struct buffer quoted = BUFFER_INIT;
+    struct expression x = EXPRESSION_INIT;
+    expression_add_name(&quoted, name);
+    int rc = expression_resolve(&r->measures->space->names, buffer_text(&quoted), r->unknown, &x, e);
+    if (rc == 0)
+        buffer_add_text(sql, x.sql);
+    for (size_t i = 0; i < x.key_count; i++)
+        note(&r->out->keys, &r->out->key_count, x.keys[i]);
+    expression_free(&x);
+    buffer_free(&quoted);
+    return rc;
+}
+
+static int use_name(void *context, const char *name, bool quoted, struct buffer *sql, struct error *e)
+{
+    struct resolving *r = context;
+    const struct names *names = &r->measures->space->names;
+    size_t index, prefix = strlen(METRIC_PREFIX);
+    enum resolution found = names_resolve(names, name, &index);
+    bool metric = is_metric(r->measures->sweep, name);
+    if (found == RESOLVED_UNKNOWN && strncmp(name, METRIC_PREFIX, prefix) == 0 &&
+        is_metric(r->measures->sweep, name + prefix))
+        return use_metric(r, name + prefix, sql, e);
+    if (metric && found != RESOLVED_UNKNOWN)
+        return error_set(e, ERROR_USAGE,
+                         "`%s` is a key and a metric (write " METRIC_PREFIX
+                         "%s for the metric, SECTION.%s for the key)",
+                         name, name, name);
+    if (metric)
+        return use_metric(r, name, sql, e);
+    if (found == RESOLVED_UNKNOWN && !quoted && rewrite_is_word_of_sql(name)) {
+        buffer_add_text(sql, name);
+        return 0;
+    }
+    if (found == RESOLVED_UNKNOWN && r->unknown == UNKNOWN_IS_ERROR && !names_excused(names, name))
+        return unknown_name(r, name, e);
+    return use_key(r, name, sql, e);
+}
+
+/* --- statements --- */
+
+/* "(SELECT json_extract(?2, '$."layers"') AS "layers", …) AS "model""; nothing where no key of the section is read. */
+static void add_section(const struct measures *m, const struct measure_sql *x, enum section_kind kind,
+                        struct buffer *sql)
+{
+    char json[16];
+    bool any = false;
+    snprintf(json, sizeof json, "?%d", (int)kind + 1);
+    for (size_t i = 0; i < x->key_count; i++) {
+        const struct key *key = &m->space->names.keys[x->keys[i]];
+        if (key->section != kind)
+            continue;
+        buffer_add_text(sql, any ? ", " : "(SELECT ");
+        expression_add_member(sql, json, key->name);
+        buffer_add_text(sql, " AS ");
+        expression_add_name(sql, key->name);
+        any = true;
+    }
+    if (!any)
+        return;
+    buffer_add_text(sql, ") AS ");
+    expression_add_name(sql, section_names[kind]);
+}
+
+static void add_sections(const struct measures *m, const struct measure_sql *x, struct buffer *sql)
+{
+    const char *between = " FROM ";
+    for (int kind = 0; kind < SECTION_COUNT; kind++) {
+        struct buffer section = BUFFER_INIT;
+        add_section(m, x, (enum section_kind)kind, &section);
+        if (section.length > 0) {
+            buffer_printf(sql, "%s%s", between, buffer_text(&section));
+            between = ", ";
+        }
+        buffer_free(&section);
+    }
+}
+
+/* Compiled under the guard where the columns are those of tables: what it refuses is refused. */
+static int vet(struct measures *m, struct measure_sql *x, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *probe = NULL;
+    for (size_t i = 0; i < x->key_count; i++)
+        x->sections |= 1U << m->space->names.keys[x->keys[i]].section;
+    buffer_add_text(&sql, "SELECT 1");
+    space_add_from(m->space, x->sections, &sql);
+    buffer_printf(&sql, " AND %s", x->sql);
+    int rc = guard_prepare(m->space->db, buffer_text(&sql), &probe, e);
+    stmt_free(probe);
+    buffer_free(&sql);
+    return rc;
+}
+
+static int prepare(struct measures *m, struct measure_sql *x, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    buffer_printf(&sql, "SELECT %s", x->sql);
+    add_sections(m, x, &sql);
+    int rc = db_prepare(m->private, buffer_text(&sql), &x->value, e);
+    buffer_free(&sql);
+    return rc;
+}
+
+static int resolve(struct measures *m, const char *text, const struct position *at, struct measure_sql *out,
+                   struct error *e)
+{
+    struct resolving r = {m, out, unknown_at(m->space, at)};
+    struct buffer sql = BUFFER_INIT;
+    const struct rewriter rewriter = {.name = use_name, .context = &r};
+    int rc = rewrite_expression(text, &rewriter, &sql, e);
+    out->sql = buffer_take(&sql);
+    if (rc == 0)
+        rc = vet(m, out, e);
+    return rc < 0 ? -1 : prepare(m, out, e);
+}
+
+static const char *unit_of_metric(void *context, const char *name)
+{
+    const struct measures *m = context;
+    size_t prefix = strlen(METRIC_PREFIX);
+    name += strncmp(name, METRIC_PREFIX, prefix) == 0 ? prefix : 0;
+    const struct metric *metric = find_metric(m->sweep, name);
+    const enum own_metric own = own_metric_by_name(name);
+    return metric ? metric->unit : own ? own_metrics[own].unit : is_imported(m->sweep, name) ? "" : NULL;
+}
+
+static int resolve_sides(struct measures *m, const char *text, struct derived_measure *c, struct error *e)
+{
+    size_t left, operator_length;
+    if (!comparison_split(text, &left, &operator_length))
+        return 0;
+    char *before = xstrndup(text, left);
+    c->wants_less = text[left] == '<';
+    int rc = resolve(m, before, &c->at, &c->left, e);
+    if (rc == 0)
+        rc = resolve(m, text + left + operator_length, &c->at, &c->right, e);
+    free(before);
+    return rc;
+}
+
+static int resolve_constraint(struct measures *m, struct derived_measure *c, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    int rc = quantities_convert(c->text, unit_of_metric, m, &text, e);
+    if (rc == 0)
+        rc = resolve(m, buffer_text(&text), &c->at, &c->whole, e);
+    if (rc == 0 && c->whole.input_count == 0)
+        rc = error_set(e, ERROR_USAGE, "it reads no metric; a condition on keys alone is a [[rule]]");
+    if (rc == 0)
+        rc = resolve_sides(m, buffer_text(&text), c, e);
+    buffer_free(&text);
+    return rc;
+}
+
+/* --- making --- */
+
+static void name_inputs(const struct measures *m, struct derived_measure *x)
+{
+    size_t count = 0;
+    x->input_names = xcalloc(x->whole.input_count + 1, sizeof *x->input_names);
+    for (size_t i = 0; i < x->whole.input_count; i++)
+        if (!m->inputs[x->whole.inputs[i]].own)
+            x->input_names[count++] = m->inputs[x->whole.inputs[i]].name;
+}
+
+static void compile_metrics(struct measures *m, struct problems *problems)
+{
+    const struct job_config *job = &m->sweep->job;
+    m->metrics = xcalloc(job->metric_count + 1, sizeof *m->metrics);
+    for (size_t i = 0; i < job->metric_count; i++) {
+        const struct metric *metric = &job->metrics[i];
+        struct error why = ERROR_INIT;
+        if (metric->reader != READER_EXPRESSION)
+            continue;
+        struct derived_measure x = {.text = metric->expression, .at = metric->at, .metric = metric};
+        if (resolve(m, x.text, &x.at, &x.whole, &why) < 0)
+            problems_add(problems, x.at, "metric `%s`: %s", metric->name, why.text);
+        name_inputs(m, &x);
+        m->metrics[m->metric_count++] = x;
+    }
+}
+
+static void compile_constraints(struct measures *m, struct problems *problems)
+{
+    m->constraints = xcalloc(m->sweep->constraint_count + 1, sizeof *m->constraints);
+    for (size_t i = 0; i < m->sweep->constraint_count; i++) {
+        const struct sweep_constraint *c = &m->sweep->constraints[i];
+        struct error why = ERROR_INIT;
+        struct derived_measure *x = &m->constraints[m->constraint_count++];
+        *x = (struct derived_measure){.text = c->text, .at = c->at};
+        if (resolve_constraint(m, x, &why) < 0)
+            problems_add(problems, x->at, "subject_to `%s`: %s", c->text, why.text);
+    }
+}
+
+static bool has_any(const struct sweep *s)
+{
+    bool any = s->constraint_count > 0;
+    for (size_t i = 0; i < s->job.metric_count; i++)
+        any |= s->job.metrics[i].reader == READER_EXPRESSION;
+    return any && !s->model_info.is_job;
+}
+
+int measures_compile(struct space *space, struct problems *problems, struct measures **out, struct error *e)
+{
+    *out = NULL;
+    if (!has_any(space->sweep))
+        return 0;
+    struct measures *m = xcalloc(1, sizeof *m);
+    m->space = space;
+    m->sweep = space->sweep;
+    if (db_open(NULL, DB_TEMPORARY, &m->private, e) < 0 || elasticity_add_function(m->private, e) < 0 ||
+        layouts_add_functions(m->private, e) < 0) {
+        measures_free(m);
+        return -1;
+    }
+    compile_metrics(m, problems);
+    compile_constraints(m, problems);
+    *out = m;
+    return 0;
+}
+
+int measures_create(struct space *space, struct measures **out, struct error *e)
+{
+    struct problems problems = PROBLEMS_INIT;
+    int rc = measures_compile(space, &problems, out, e);
+    if (rc == 0)
+        rc = problems_report(&problems, space->sweep->files, e);
+    problems_free(&problems);
+    if (rc < 0) {
+        measures_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+static void sql_free(struct measure_sql *x)
+{
+    stmt_free(x->value);
+    free(x->sql);
+    free(x->inputs);
+    free(x->keys);
+}
+
+static void list_free(struct derived_measure *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sql_free(&items[i].whole);
+        sql_free(&items[i].left);
+        sql_free(&items[i].right);
+        free(items[i].input_names);
+    }
+    free(items);
+}
+
+void measures_free(struct measures *m)
+{
+    if (!m)
+        return;
+    list_free(m->metrics, m->metric_count);
+    list_free(m->constraints, m->constraint_count);
+    for (size_t i = 0; i < m->input_count; i++)
+        free(m->inputs[i].name);
+    free(m->inputs);
+    db_close(m->private);
+    free(m);
+}
+
+const char *const *measures_inputs(const struct measures *m, const char *metric)
+{
+    const struct derived_measure *x = m ? find_derived(m, metric) : NULL;
+    return x ? x->input_names : NULL;
+}

@@ -1,0 +1,154 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics/reader_set.h"
+#include "util/memory.h"
+
+static size_t add_name(struct collector *c, const char *name, int64_t warmup)
+{
+    const struct sample_filter filter = {warmup, c->set->first_step, c->set->last_step};
+    size_t i = sample_list_add_name(&c->list, name, filter);
+    c->first[i] = i;
+    return i;
+}
+
+/* Index of `name`, made when there is room: a name per step instead of a step per line would take all memory.
+ * SAMPLE_NAMES_MOST when there is none. */
+static size_t name_index(struct collector *c, const char *name)
+{
+    struct sample_list *l = &c->list;
+    for (size_t n = 0, i = c->last; n < l->name_count; n++, i++) {
+        i = i < l->name_count ? i : 0;
+        if (strcmp(l->names[i], name) == 0)
+            return i;
+    }
+    return l->name_count == SAMPLE_NAMES_MOST ? SAMPLE_NAMES_MOST : add_name(c, name, 0);
+}
+
+/* `step` below 0: not stated. */
+static void add_sample(struct collector *c, size_t metric, int64_t step, double value)
+{
+    c->last = metric;
+    sample_list_add(&c->list, metric, step, value);
+}
+
+void collector_add_read(struct collector *c, const struct metric_reader *r, int64_t step, double value)
+{
+    if (r->index >= SAMPLE_NAMES_MOST)
+        return;
+    c->any = true;
+    if (r->source->numerator && !(c->numerators[r->index] > 0 && value > 0))
+        return;
+    if (r->source->numerator)
+        value = c->numerators[r->index] / value;
+    add_sample(c, r->index, step, r->source->scale > 0 ? value * r->source->scale : value);
+}
+
+/* The names begin with one for each reader. */
+static void add_reader_names(struct collector *c, const struct reader_set *set)
+{
+    for (size_t i = 0; i < set->count && i < SAMPLE_NAMES_MOST; i++)
+        c->first[add_name(c, set->readers[i].metric->name, set->readers[i].metric->warmup)] = set->readers[i].first;
+}
+
+/* Of a metric that readers look for elsewhere too, apart from what these find: both tell of the same steps. */
+static size_t own_name(struct collector *c, size_t metric)
+{
+    if (metric == SAMPLE_NAMES_MOST || c->first[metric] >= c->set->count)
+        return metric;
+    size_t first = c->first[metric];
+    if (!c->own[first] && c->list.name_count < SAMPLE_NAMES_MOST) {
+        c->own[first] = add_name(c, c->list.names[first], c->set->readers[first].metric->warmup);
+        c->first[c->own[first]] = first;
+    }
+    return c->own[first] ? c->own[first] : first;
+}
+
+void collector_add_named(struct collector *c, const char *name, int64_t step, double value)
+{
+    size_t metric = own_name(c, name_index(c, name));
+    if (metric < SAMPLE_NAMES_MOST)
+        add_sample(c, metric, step, value);
+    else
+        c->list.nameless++;
+}
+
+struct collector *collector_create(const struct reader_set *set)
+{
+    struct collector *c = xcalloc(1, sizeof *c);
+    c->set = set;
+    c->matched = xcalloc(set->count + 1, sizeof *c->matched);
+    add_reader_names(c, set);
+    return c;
+}
+
+struct collector *collector_copy(const struct collector *c)
+{
+    struct collector *copy = xmalloc(sizeof *copy);
+    *copy = *c;
+    copy->matched = xcalloc(c->set->count + 1, sizeof *copy->matched);
+    sample_list_copy(&c->list, &copy->list);
+    return copy;
+}
+
+void collector_free(struct collector *c)
+{
+    if (!c)
+        return;
+    sample_list_free(&c->list);
+    free(c->matched);
+    free(c);
+}
+
+/* --- fallbacks --- */
+
+/* What the job itself wrote, else what the first of the metric's readers that found something did. */
+static size_t source_that_counts(const struct collector *c, const bool *found, size_t first)
+{
+    const struct reader_set *set = c->set;
+    if (c->own[first] && found[c->own[first]])
+        return c->own[first];
+    for (size_t i = first; i < set->count && i < SAMPLE_NAMES_MOST && set->readers[i].first == first; i++)
+        if (found[i])
+            return i;
+    return first;
+}
+
+void collector_drop_fallbacks(struct collector *c)
+{
+    struct sample_list *l = &c->list;
+    size_t kept = 0, names = 0;
+    bool found[SAMPLE_NAMES_MOST] = {false}, moved[SAMPLE_NAMES_MOST] = {false};
+    size_t name[SAMPLE_NAMES_MOST], counts[SAMPLE_NAMES_MOST];
+    struct series *series = xcalloc(l->name_count + 1, sizeof *series);
+    for (size_t i = 0; i < l->count; i++)
+        found[l->samples[i].metric] = true;
+    for (size_t i = 0; i < l->name_count; i++) {
+        series[i] = l->series[i];
+        counts[i] = source_that_counts(c, found, i);
+        name[i] = names;
+        if (c->first[i] == i)
+            moved[counts[i]] = true;
+        if (c->first[i] == i)
+            l->names[names++] = l->names[i];
+        else
+            free(l->names[i]);
+    }
+    for (size_t i = 0; i < l->name_count; i++) {
+        if (c->first[i] == i)
+            l->series[name[i]] = series[counts[i]];
+        if (!moved[i])
+            quantile_sketch_free(series[i].quantiles);
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        struct sample sample = l->samples[i];
+        size_t first = c->first[sample.metric];
+        if (counts[first] != sample.metric)
+            continue;
+        sample.metric = name[first];
+        l->samples[kept++] = sample;
+    }
+    l->count = kept;
+    l->name_count = names;
+    free(series);
+}

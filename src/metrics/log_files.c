@@ -1,0 +1,93 @@
+#include "metrics/log_files.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/memory.h"
+
+struct log_file {
+    char *path;
+    struct timespec written;
+};
+
+struct found_logs {
+    struct log_file *items;
+    size_t count, seen;
+    const struct stat *but; /* NULL: none */
+};
+
+static bool is_log_name(const char *name)
+{
+    static const char *const endings[] = {".log", ".err", ".out", "stderr", "stdout"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (length >= n && strcmp(name + length - n, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes `path`. */
+static void add_file(struct found_logs *l, char *path, const struct stat *status)
+{
+    if (l->count == LOG_FILES_MOST || status->st_size == 0 ||
+        (l->but && l->but->st_dev == status->st_dev && l->but->st_ino == status->st_ino)) {
+        free(path);
+        return;
+    }
+    l->items = array_grow(l->items, l->count, sizeof *l->items);
+    l->items[l->count++] = (struct log_file){path, status->st_mtim};
+}
+
+static void find_files(struct found_logs *l, const char *directory, int depth)
+{
+    DIR *d = opendir(directory);
+    const struct dirent *entry;
+    while (d && l->seen < LOG_FILES_SEEN && (entry = readdir(d))) {
+        struct stat status;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        l->seen++;
+        char *path = xasprintf("%s/%s", directory, entry->d_name);
+        mode_t mode = lstat(path, &status) == 0 ? status.st_mode : 0;
+        if (S_ISDIR(mode) && depth < LOG_FILES_DEPTH)
+            find_files(l, path, depth + 1);
+        if (S_ISREG(mode) && is_log_name(entry->d_name))
+            add_file(l, path, &status);
+        else
+            free(path);
+    }
+    if (d)
+        closedir(d);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct log_file *x = a, *y = b;
+    if (x->written.tv_sec != y->written.tv_sec)
+        return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
+    if (x->written.tv_nsec != y->written.tv_nsec)
+        return x->written.tv_nsec < y->written.tv_nsec ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+void log_files_each(const char *directory, const char *but, void (*take)(const char *path, void *context),
+                    void *context)
+{
+    struct stat status;
+    struct found_logs l = {.but = but && stat(but, &status) == 0 ? &status : NULL};
+    if (directory)
+        find_files(&l, directory, 0);
+    if (l.count)
+        qsort(l.items, l.count, sizeof *l.items, by_time);
+    for (size_t i = 0; i < l.count; i++) {
+        take(l.items[i].path, context);
+        free(l.items[i].path);
+    }
+    free(l.items);
+}

@@ -1,0 +1,344 @@
+#include "metrics/proposals.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/buffer.h"
+#include "util/memory.h"
+
+/* A number in a line and what stands around it; all within the line. */
+struct log_field {
+    const char *name, *name_end; /* empty: none */
+    const char *between;         /* from the name's end to the number: ": " */
+    const char *number, *number_end;
+    const char *unit, *unit_end; /* empty: none */
+};
+
+struct kind {
+    const char *metric;
+    const char *names[12]; /* words that the name has */
+    const char *not_names[6];
+    const char *units[12];
+    const char *take;
+    bool higher_is_better, unit_needed, name_optional;
+};
+
+/* In the order in which they are asked: "tokens per second" is no time. */
+static const struct kind kinds[] = {
+    {"throughput",
+     {"throughput", "tok/s", "tokens/s", "tokens/sec", "tps", "wps", "samples/s", "samples/sec", "it/s", "per second",
+      "per sec", "req/s"},
+     {"flop", "flops", "tflop"},
+     {"tok/s", "tokens/s", "tokens/sec", "samples/s", "samples/sec", "it/s", "img/s", "images/s", "req/s", "seq/s"},
+     "median",
+     true,
+     false,
+     true},
+    {"mfu", {"mfu", "hfu"}, {NULL}, {"%"}, "median", true, false, false},
+    {"peak_memory",
+     {"memory", "mem", "allocated", "reserved", "maxmemallocated", "memallocated"},
+     {"host", "cpu"},
+     {"gib", "gb", "mib", "mb", "kib", "kb", "b", "g", "m"},
+     "max",
+     false,
+     true,
+     false},
+    {"loss", {"loss"}, {"scale", "val", "eval", "valid"}, {NULL}, "last", false, false, false},
+    {"step_time",
+     {"time", "latency", "dt", "elapsed", "duration", "ttft", "tpot", "itl"},
+     {"data", "load", "eta", "total", "runtime", "remaining"},
+     {"ms", "s", "sec", "seconds", "us", "s/it"},
+     "median",
+     false,
+     true,
+     false},
+};
+
+/* Whether the text has the words, whatever stands between them and in capitals or not. */
+static bool has_words(const char *text, const char *end, const char *words)
+{
+    size_t n = strlen(words);
+    for (const char *p = text; p + n <= end; p++) {
+        size_t i = 0;
+        while (i < n && (tolower((unsigned char)p[i]) == words[i] || (words[i] == ' ' && strchr("_- ", p[i]))))
+            i++;
+        bool begins = p == text || !isalpha((unsigned char)p[-1]);
+        bool ends = p + n == end || !isalpha((unsigned char)p[n]);
+        if (i == n && begins && ends)
+            return true;
+    }
+    return false;
+}
+
+static bool has_any(const char *text, const char *end, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count && words[i]; i++)
+        if (has_words(text, end, words[i]))
+            return true;
+    return false;
+}
+
+static bool is_unit(const struct kind *k, const char *unit, const char *end)
+{
+    for (size_t i = 0; i < sizeof k->units / sizeof *k->units && k->units[i]; i++)
+        if (strlen(k->units[i]) == (size_t)(end - unit) && strncasecmp(k->units[i], unit, (size_t)(end - unit)) == 0)
+            return true;
+    return false;
+}
+
+/* --- fields --- */
+
+static bool is_name_char(char c)
+{
+    return isalnum((unsigned char)c) || strchr("_/().-", c) != NULL;
+}
+
+/* The name before `at`: words with single blanks between them, of which none begins with a digit. */
+static void find_name(const char *line, const char *at, struct log_field *f)
+{
+    const char *end = at;
+    while (end > line && end[-1] == ' ')
+        end--;
+    if (end > line && strchr(":=", end[-1]))
+        end--;
+    while (end > line && strchr(" '\"", end[-1]))
+        end--;
+    const char *begin = end;
+    for (const char *p = end; p > line;) {
+        const char *word = p;
+        while (word > line && is_name_char(word[-1]))
+            word--;
+        if (word == p || isdigit((unsigned char)*word) || *word == '(' || *word == '-' || *word == '/')
+            begin = *word == '(' && word < p ? word : begin;
+        if (word == p || isdigit((unsigned char)*word) || *word == '-' || *word == '/')
+            break;
+        begin = word;
+        if (word == line || word[-1] != ' ' || word - 1 == line)
+            break;
+        p = word - 1;
+    }
+    f->name = begin;
+    f->name_end = end;
+    f->between = end;
+}
+
+/* The unit behind a number, or in the name's parentheses: "time (ms): 3". */
+static void find_unit(const char *end, struct log_field *f)
+{
+    const char *p = f->number_end;
+    bool apart = p < end && *p == ' ';
+    f->unit = p + (apart ? 1 : 0);
+    for (p = f->unit; p < end && (isalpha((unsigned char)*p) || strchr("/%", *p)); p++)
+        ;
+    f->unit_end = p;
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= is_unit(&kinds[i], f->unit, f->unit_end);
+    if (apart && !known)
+        f->unit_end = f->unit = f->number_end;
+    if (f->unit < f->unit_end || f->name == f->name_end || f->name_end[-1] != ')')
+        return;
+    const char *open = f->name_end - 1;
+    while (open > f->name && *open != '(')
+        open--;
+    f->unit = open + 1;
+    f->unit_end = f->name_end - 1;
+}
+
+/* The next number from `p` on that begins a word; false: none. */
+static bool next_field(const char *line, const char **p, const char *end, struct log_field *f)
+{
+    const char *at = *p;
+    while (at < end &&
+           !(isdigit((unsigned char)*at) && (at == line || !(isalnum((unsigned char)at[-1]) || strchr("._", at[-1])))))
+        at++;
+    if (at == end)
+        return false;
+    f->number = at > line && strchr("-+", at[-1]) ? at - 1 : at;
+    while (at < end &&
+           (isdigit((unsigned char)*at) || (strchr(".,", *at) && at + 1 < end && isdigit((unsigned char)at[1]))))
+        at++;
+    if (at + 1 < end && strchr("eE", *at) && (isdigit((unsigned char)at[1]) || strchr("-+", at[1])))
+        for (at += 2; at < end && isdigit((unsigned char)*at); at++)
+            ;
+    f->number_end = at;
+    find_name(line, f->number, f);
+    find_unit(end, f);
+    *p = at;
+    return true;
+}
+
+static double number_of(const struct log_field *f)
+{
+    char text[64];
+    size_t n = 0;
+    for (const char *p = f->number; p < f->number_end && n + 1 < sizeof text; p++)
+        if (*p != ',')
+            text[n++] = *p;
+    text[n] = '\0';
+    return strtod(text, NULL);
+}
+
+/* --- regular expressions --- */
+
+static void add_escaped(struct buffer *out, const char *text, const char *end)
+{
+    for (; text < end; text++) {
+        if (*text == ' ') {
+            if (text + 1 == end || text[1] != ' ')
+                buffer_add_text(out, " *");
+            continue;
+        }
+        if (strchr("\\^.$|()[]{}*+?", *text))
+            buffer_add_char(out, '\\');
+        buffer_add_char(out, *text);
+    }
+}
+
+/* Of "train loss: 3" and "loss: 3" the latter is found by what stands before it. */
+static char *regex_of(const char *line, const struct log_field *f, const struct kind *k)
+{
+    struct buffer b = BUFFER_INIT;
+    const char *before = f->name;
+    while (before > line && before[-1] == ' ')
+        before--;
+    if (f->name < f->name_end && before == line)
+        buffer_add_text(&b, "^ *");
+    else if (f->name < f->name_end && ispunct((unsigned char)before[-1])) {
+        add_escaped(&b, before - 1, before);
+        add_escaped(&b, before, f->name);
+    } else if (f->name < f->name_end)
+        buffer_add_text(&b, "\\b");
+    add_escaped(&b, f->name, f->number);
+    bool thousands = memchr(f->number, ',', (size_t)(f->number_end - f->number)) != NULL;
+    buffer_add_text(&b, thousands                             ? "([0-9.,]+)"
+                        : k && strcmp(k->metric, "loss") == 0 ? "([-+0-9.eEnaif]+)"
+                                                              : "([0-9.eE+-]+)");
+    if (f->unit >= f->number_end && f->unit < f->unit_end) {
+        buffer_add_text(&b, f->unit > f->number_end ? " *" : "");
+        add_escaped(&b, f->unit, f->unit_end);
+    }
+    return buffer_take(&b);
+}
+
+/* --- what a field is --- */
+
+static const struct kind *kind_of(const struct log_field *f, enum proposal_confidence *confidence)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct kind *k = &kinds[i];
+        bool named = has_any(f->name, f->name_end, k->names, sizeof k->names / sizeof *k->names);
+        bool unit = f->unit < f->unit_end && is_unit(k, f->unit, f->unit_end);
+        if (has_any(f->name, f->name_end, k->not_names, sizeof k->not_names / sizeof *k->not_names))
+            continue;
+        if (!(named && (unit || !k->unit_needed)) && !(unit && k->name_optional))
+            continue;
+        *confidence = named && (unit || !k->units[0]) ? PROPOSAL_SURE : PROPOSAL_LIKELY;
+        return k;
+    }
+    return NULL;
+}
+
+static struct proposal *proposal_for(struct proposal_list *l, const char *metric, const char *regex)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->items[i].metric == metric && strcmp(l->items[i].regex, regex) == 0)
+            return &l->items[i];
+    return NULL;
+}
+
+static void add_field(struct proposal_list *l, const char *line, const struct log_field *f)
+{
+    enum proposal_confidence confidence;
+    const struct kind *k = kind_of(f, &confidence);
+    if (!k)
+        return;
+    char *regex = regex_of(line, f, k);
+    double value = number_of(f);
+    struct proposal *p = proposal_for(l, k->metric, regex);
+    if (!p && l->count < PROPOSALS_MOST) {
+        l->items = xreallocarray(l->items, l->count + 1, sizeof *l->items);
+        p = &l->items[l->count++];
+        *p = (struct proposal){.metric = k->metric,
+                               .regex = xstrdup(regex),
+                               .unit = xstrndup(f->unit, (size_t)(f->unit_end - f->unit)),
+                               .take = k->take,
+                               .higher_is_better = k->higher_is_better,
+                               .confidence = confidence,
+                               .least = value,
+                               .most = value};
+    }
+    free(regex);
+    if (!p)
+        return;
+    p->lines++;
+    p->least = value < p->least ? value : p->least;
+    p->most = value > p->most ? value : p->most;
+}
+
+/* Without what colours a terminal ("\x1b[31m"), and progress bars' returns as line ends. */
+static void add_plain(struct buffer *out, const char *log, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (log[i] == '\x1b' && i + 1 < length && log[i + 1] == '[') {
+            for (i += 2; i < length && !isalpha((unsigned char)log[i]); i++)
+                ;
+            continue;
+        }
+        buffer_add_char(out, log[i] == '\r' ? '\n' : log[i] == '\t' || log[i] == '\0' ? ' ' : log[i]);
+    }
+}
+
+/* By metric in the order of `kinds`, then the surer, then the more frequent one. */
+static int compare(const void *left, const void *right)
+{
+    const struct proposal *a = left, *b = right;
+    size_t ka = 0, kb = 0;
+    while (kinds[ka].metric != a->metric)
+        ka++;
+    while (kinds[kb].metric != b->metric)
+        kb++;
+    if (ka != kb)
+        return ka < kb ? -1 : 1;
+    if (a->confidence != b->confidence)
+        return a->confidence < b->confidence ? -1 : 1;
+    if (a->lines != b->lines)
+        return a->lines > b->lines ? -1 : 1;
+    return strcmp(a->regex, b->regex);
+}
+
+void proposals_from_log(const char *log, size_t length, struct proposal_list *out)
+{
+    struct buffer plain = BUFFER_INIT;
+    *out = (struct proposal_list){NULL, 0};
+    add_plain(&plain, log, length);
+    const char *text = buffer_text(&plain), *all = text + plain.length;
+    while (text < all) {
+        const char *end = memchr(text, '\n', (size_t)(all - text));
+        end = end ? end : all;
+        struct log_field f;
+        for (const char *p = text; next_field(text, &p, end, &f);)
+            add_field(out, text, &f);
+        text = end + 1;
+    }
+    buffer_free(&plain);
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i].lines < 2)
+            out->items[i].confidence = PROPOSAL_LIKELY;
+    if (out->count)
+        qsort(out->items, out->count, sizeof *out->items, compare);
+    for (size_t i = 1; i < out->count; i++)
+        out->items[i].second = out->items[i].metric == out->items[i - 1].metric;
+}
+
+void proposal_list_free(struct proposal_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->items[i].regex);
+        free(l->items[i].unit);
+    }
+    free(l->items);
+    *l = (struct proposal_list){NULL, 0};
+}

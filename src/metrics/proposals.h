@@ -1,0 +1,38 @@
+/* Which numbers of a log look like step time, throughput, memory, loss and model FLOPs utilization: readers proposed
+ * from its lines alone, and how sure that is. Pure. */
+#ifndef MESHSWEEP_METRICS_PROPOSALS_H
+#define MESHSWEEP_METRICS_PROPOSALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum proposal_confidence {
+    PROPOSAL_SURE = 1, /* name and unit say so, on several lines */
+    PROPOSAL_LIKELY,   /* one of both does, or on one line only */
+};
+
+struct proposal {
+    const char *metric; /* "step_time", a constant */
+    char *regex;        /* for [job.metrics.NAME]; its first group is the number */
+    char *unit;         /* as the log has it; "": none */
+    const char *take;   /* what the samples come to: "median", "max", "last" */
+    bool higher_is_better;
+    enum proposal_confidence confidence;
+    size_t lines;       /* that it was found on */
+    double least, most; /* of the numbers */
+    bool second;        /* another one of the same metric is proposed before it */
+};
+
+struct proposal_list {
+    struct proposal *items; /* by metric, the best of each first */
+    size_t count;
+};
+
+#define PROPOSALS_MOST 64 /* different ones that are followed; a log that has more is not told of them */
+
+/* `length` bytes of a log; colours are passed over. Never fails: what looks like nothing proposes nothing. Free with
+ * proposal_list_free. */
+void proposals_from_log(const char *log, size_t length, struct proposal_list *out);
+void proposal_list_free(struct proposal_list *l);
+
+#endif

@@ -1,0 +1,344 @@
+#include "metrics/reading.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "metrics/json_samples.h"
+#include "metrics/json_value.h"
+#include "metrics/reader_set.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+enum {
+    JSON_FILE_BYTES_MOST = 16 << 20,
+    JSON_LINE_BYTES_MOST = 4 << 20 /* parsed, numbers take sixteen times as much */
+};
+
+/* A line that is put together again from its pieces. */
+struct whole_line {
+    struct buffer text;
+    bool too_long;
+};
+
+struct output_reading {
+    struct collector *collector;
+    struct line_reader *log;
+    struct whole_line line;
+    bool log_has_json; /* a reader takes JSON lines from the output */
+};
+
+/* --- lines --- */
+
+/* The line that ends with the piece; NULL when it goes on, or is longer than anything is that should be read as JSON,
+ * which is counted. Borrowed until the next call. */
+static const char *complete_line(struct whole_line *w, const struct line_piece *piece, size_t *oversized)
+{
+    if (piece->begins && piece->ends)
+        return piece->text;
+    if (piece->begins) {
+        buffer_clear(&w->text);
+        w->too_long = false;
+    }
+    w->too_long |= w->text.length + piece->length > JSON_LINE_BYTES_MOST;
+    if (!w->too_long)
+        buffer_add(&w->text, piece->text + piece->repeated, piece->length - piece->repeated);
+    *oversized += w->too_long && piece->ends;
+    return piece->ends && !w->too_long ? buffer_text(&w->text) : NULL;
+}
+
+static void note_error(struct collector *c, int error)
+{
+    if (!c->list.read_error && is_machine_error(error))
+        c->list.read_error = error;
+}
+
+static struct line_reader *open_lines(const char *path, struct collector *c)
+{
+    struct line_reader *r = line_reader_open(path, 0);
+    if (!r)
+        note_error(c, errno);
+    return r;
+}
+
+static void close_lines(struct line_reader *r, struct collector *c)
+{
+    if (r)
+        note_error(c, line_reader_error(r));
+    line_reader_close(r);
+}
+
+/* Hands each line that holds an object to `take`. Returns how many held something else. */
+static size_t each_object(const char *path, struct collector *c, const struct metric_reader *reader,
+                          void (*take)(struct collector *c, const struct metric_reader *reader, const cJSON *object))
+{
+    struct line_reader *r = open_lines(path, c);
+    struct whole_line whole = {BUFFER_INIT, false};
+    struct line_piece piece;
+    size_t malformed = 0;
+    while (r && line_reader_next_piece(r, &piece)) {
+        const char *line = complete_line(&whole, &piece, &c->list.oversized_lines);
+        cJSON *object = line ? json_object(line, &malformed) : NULL;
+        if (object)
+            take(c, reader, object);
+        cJSON_Delete(object);
+    }
+    close_lines(r, c);
+    buffer_free(&whole.text);
+    c->list.malformed_lines += malformed;
+    return malformed;
+}
+
+static void take_named(struct collector *c, const struct metric_reader *reader, const cJSON *object)
+{
+    const cJSON *item;
+    double value;
+    (void)reader;
+    cJSON_ArrayForEach(item, object) if (strcmp(item->string, "step") != 0 && json_number(item, &value))
+        collector_add_named(c, item->string, json_step(object), value);
+}
+
+static void take_at_path(struct collector *c, const struct metric_reader *reader, const cJSON *object)
+{
+    json_samples_add(c, reader, object, json_step(object));
+}
+
+/* --- files --- */
+
+static void read_json_file(const struct metric_reader *r, const char *path, struct collector *c)
+{
+    struct buffer text = BUFFER_INIT;
+    struct stat status;
+    bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    c->list.oversized_files += regular && status.st_size > JSON_FILE_BYTES_MOST;
+    errno = 0;
+    if (regular && file_read(path, JSON_FILE_BYTES_MOST, &text, NULL) == 0) {
+        cJSON *root = json_parse(buffer_text(&text));
+        if (root)
+            json_samples_add(c, r, root, -1);
+        cJSON_Delete(root);
+    } else {
+        note_error(c, errno);
+    }
+    buffer_free(&text);
+}
+
+static bool is_newer(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* Of the files that match, the one changed last; NULL when there is none. The caller's. */
+static char *newest_match(const char *directory, const char *pattern)
+{
+    struct buffer whole = BUFFER_INIT;
+    for (const char *p = directory; *p; p++)
+        buffer_printf(&whole, strchr("*?[]\\", *p) ? "\\%c" : "%c", *p);
+    buffer_printf(&whole, "/%s", pattern);
+    glob_t found = {0};
+    struct timespec newest = {0};
+    char *path = NULL;
+    bool any = glob(buffer_text(&whole), 0, NULL, &found) == 0;
+    for (size_t i = 0; any && i < found.gl_pathc; i++) {
+        struct stat status;
+        if (stat(found.gl_pathv[i], &status) < 0 || !S_ISREG(status.st_mode) ||
+            (path && !is_newer(&status.st_mtim, &newest)))
+            continue;
+        newest = status.st_mtim;
+        free(path);
+        path = xstrdup(found.gl_pathv[i]);
+    }
+    globfree(&found);
+    buffer_free(&whole);
+    return path;
+}
+
+static void read_named_file(const struct metric_reader *r, const char *job_dir, struct collector *c)
+{
+    const char *file = r->source->file;
+    char *path = file[0] == '/'         ? xstrdup(file)
+                 : strpbrk(file, "*?[") ? newest_match(job_dir, file)
+                                        : xasprintf("%s/%s", job_dir, file);
+    if (path && r->source->reader == READER_JSON)
+        read_json_file(r, path, c);
+    else if (path)
+        each_object(path, c, r, take_at_path);
+    free(path);
+}
+
+/* The number at "FILE:PATH"; NAN where there is none. */
+static double number_of_file(const char *place, const char *job_dir)
+{
+    struct buffer text = BUFFER_INIT;
+    double number = NAN;
+    const char *colon = strchr(place, ':');
+    char *path = xasprintf("%s/%.*s", job_dir, (int)(colon - place), place);
+    if (file_read(path, JSON_FILE_BYTES_MOST, &text, NULL) == 0) {
+        cJSON *root = json_parse(buffer_text(&text));
+        if (!json_number(json_at(root, colon + 1), &number))
+            number = NAN;
+        cJSON_Delete(root);
+    }
+    buffer_free(&text);
+    free(path);
+    return number;
+}
+
+/* What is not there yet is asked for again. */
+static void read_numerators(struct collector *c, const char *job_dir)
+{
+    for (size_t i = 0; i < c->set->count && i < SAMPLE_NAMES_MOST; i++)
+        if (c->set->readers[i].source->numerator && !(c->numerators[i] > 0))
+            c->numerators[i] = number_of_file(c->set->readers[i].source->numerator, job_dir);
+}
+
+static void read_files(struct collector *c, const char *log_path, const char *metrics_path, const char *job_dir)
+{
+    for (size_t i = 0; i < c->set->count; i++) {
+        const struct metric_reader *r = &c->set->readers[i];
+        bool json = r->source->reader == READER_JSON;
+        if (json && !r->source->file && log_path)
+            read_json_file(r, log_path, c);
+        else if ((json || r->source->reader == READER_JSONL) && r->source->file && job_dir)
+            read_named_file(r, job_dir, c);
+    }
+    c->list.malformed_metrics = each_object(metrics_path, c, NULL, take_named);
+}
+
+/* --- the log --- */
+
+static bool is_of_log(const struct metric_reader *r)
+{
+    return r->source->reader == READER_JSONL && !r->source->file;
+}
+
+/* Other output between the JSON lines is no fault: only what begins like an object is taken for one. */
+static void take_json_line(struct collector *c, const char *line)
+{
+    if (line[strspn(line, " \t")] != '{')
+        return;
+    cJSON *object = json_object(line, &c->list.malformed_lines);
+    for (size_t i = 0; object && i < c->set->count; i++)
+        if (is_of_log(&c->set->readers[i]))
+            take_at_path(c, &c->set->readers[i], object);
+    cJSON_Delete(object);
+}
+
+static void take_piece(struct output_reading *r, const struct line_piece *piece)
+{
+    size_t oversized = 0;
+    collector_match(r->collector, piece);
+    if (!r->log_has_json)
+        return;
+    const char *line = complete_line(&r->line, piece, &oversized);
+    if (line)
+        take_json_line(r->collector, line);
+    const char *begin = buffer_text(&r->line.text);
+    if (oversized && begin[strspn(begin, " \t")] == '{')
+        r->collector->list.oversized_lines++;
+}
+
+static bool reads_log(const struct reader_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->readers[i].source->reader == READER_REGEX || is_of_log(&set->readers[i]))
+            return true;
+    return false;
+}
+
+struct output_reading *output_reading_create(const struct reader_set *set)
+{
+    struct output_reading *r = xcalloc(1, sizeof *r);
+    r->collector = collector_create(set);
+    r->log = reads_log(set) ? line_reader_create_growing() : NULL;
+    for (size_t i = 0; i < set->count; i++)
+        r->log_has_json |= is_of_log(&set->readers[i]);
+    return r;
+}
+
+void output_reading_free(struct output_reading *r)
+{
+    if (!r)
+        return;
+    collector_free(r->collector);
+    line_reader_close(r->log);
+    buffer_free(&r->line.text);
+    free(r);
+}
+
+void output_reading_attach(struct output_reading *r, const char *log_path)
+{
+    if (r->log && !line_reader_attach(r->log, log_path))
+        note_error(r->collector, errno);
+}
+
+bool output_reading_follow(struct output_reading *r, const char *job_dir, int64_t bytes_most)
+{
+    struct line_piece piece;
+    bool any = true;
+    if (!r->log)
+        return false;
+    if (job_dir)
+        read_numerators(r->collector, job_dir);
+    const int64_t most = line_reader_position(r->log) + bytes_most;
+    while ((bytes_most == 0 || line_reader_position(r->log) < most) && (any = line_reader_next_piece(r->log, &piece)))
+        take_piece(r, &piece);
+    note_error(r->collector, line_reader_error(r->log));
+    line_reader_detach(r->log);
+    return any;
+}
+
+int64_t output_reading_position(const struct output_reading *r)
+{
+    return r->log ? line_reader_position(r->log) : INT64_MAX;
+}
+
+bool output_reading_found_any(const struct output_reading *r)
+{
+    return r->collector->any;
+}
+
+static void finish(struct collector *c, const char *log_path, const char *metrics_path, const char *job_dir,
+                   struct sample_list *out)
+{
+    if (job_dir)
+        read_numerators(c, job_dir);
+    read_files(c, log_path, metrics_path, job_dir);
+    sample_list_complete(&c->list);
+    collector_drop_fallbacks(c);
+    *out = c->list;
+    c->list = (struct sample_list)SAMPLE_LIST_INIT;
+}
+
+void output_reading_look(const struct output_reading *r, const char *log_path, const char *metrics_path,
+                         const char *job_dir, struct sample_list *out)
+{
+    struct collector *copy = collector_copy(r->collector);
+    finish(copy, log_path, metrics_path, job_dir, out);
+    collector_free(copy);
+}
+
+void output_reading_finish(struct output_reading *r, const char *log_path, const char *metrics_path,
+                           const char *job_dir, struct sample_list *out)
+{
+    if (r->log)
+        line_reader_end_growth(r->log);
+    if (log_path)
+        output_reading_attach(r, log_path);
+    output_reading_follow(r, job_dir, 0);
+    if (r->log)
+        r->collector->list.unread_bytes = line_reader_skipped(r->log);
+    finish(r->collector, log_path, metrics_path, job_dir, out);
+}
+
+void readers_read(const struct reader_set *set, const char *log_path, const char *metrics_path, const char *job_dir,
+                  struct sample_list *out)
+{
+    struct output_reading *r = output_reading_create(set);
+    output_reading_finish(r, log_path, metrics_path, job_dir, out);
+    output_reading_free(r);
+}

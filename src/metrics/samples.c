@@ -1,0 +1,251 @@
+#include "metrics/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics/quantile_sketch.h"
+#include "util/memory.h"
+#include "util/quantile.h"
+
+void sample_list_free(struct sample_list *l)
+{
+    for (size_t i = 0; i < l->name_count; i++) {
+        free(l->names[i]);
+        quantile_sketch_free(l->series[i].quantiles);
+    }
+    free(l->names);
+    free(l->series);
+    free(l->samples);
+    *l = (struct sample_list)SAMPLE_LIST_INIT;
+}
+
+/* With the room that array_grow would have made. */
+static void *copied(const void *items, size_t count, size_t item_bytes)
+{
+    size_t room = 1;
+    while (room < count)
+        room *= 2;
+    void *copy = xcalloc(room, item_bytes);
+    if (count > 0)
+        memcpy(copy, items, count * item_bytes);
+    return copy;
+}
+
+void sample_list_copy(const struct sample_list *l, struct sample_list *out)
+{
+    *out = *l;
+    out->names = copied(l->names, l->name_count, sizeof *l->names);
+    out->series = copied(l->series, l->name_count, sizeof *l->series);
+    out->samples = copied(l->samples, l->count, sizeof *l->samples);
+    for (size_t i = 0; i < l->name_count; i++) {
+        out->names[i] = xstrdup(l->names[i]);
+        out->series[i].quantiles = quantile_sketch_copy(l->series[i].quantiles);
+    }
+}
+
+size_t sample_list_add_name(struct sample_list *l, const char *name, struct sample_filter filter)
+{
+    l->names = array_grow(l->names, l->name_count, sizeof *l->names);
+    l->series = array_grow(l->series, l->name_count, sizeof *l->series);
+    l->names[l->name_count] = xstrdup(name);
+    l->series[l->name_count] =
+        (struct series){.filter = filter, .stride = 1, .tally = {.last = (double)NAN, .last_step = -1}};
+    return l->name_count++;
+}
+
+/* --- what counts --- */
+
+/* `ordinal`: how many of its name came before. */
+static bool counts(const struct sample_filter *f, int64_t ordinal, int64_t step)
+{
+    return ordinal >= f->warmup && step >= f->first_step && (f->last_step == 0 || step <= f->last_step);
+}
+
+static void count_value(struct tally *t, double value)
+{
+    t->last = value;
+    if (!isfinite(value)) {
+        t->not_finite++;
+        return;
+    }
+    t->counted++;
+    t->minimum = t->counted == 1 || value < t->minimum ? value : t->minimum;
+    t->maximum = t->counted == 1 || value > t->maximum ? value : t->maximum;
+    double distance = value - t->mean;
+    t->mean += distance / (double)t->counted;
+    t->squares += distance * (value - t->mean);
+}
+
+/* --- thinning --- */
+
+static void halve(struct sample_list *l, const bool *thinned)
+{
+    int64_t *position = xcalloc(l->name_count, sizeof *position);
+    size_t kept = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct sample *s = &l->samples[i];
+        if (!thinned[s->metric] || position[s->metric]++ % 2 == 0)
+            l->samples[kept++] = *s;
+    }
+    l->count = kept;
+    free(position);
+}
+
+/* All samples of the name are kept so far. */
+static void begin_quantiles(struct sample_list *l, size_t metric)
+{
+    size_t count;
+    double *values = sample_list_counted(l, metric, &count);
+    l->series[metric].quantiles = quantile_sketch_create();
+    for (size_t i = 0; i < count; i++)
+        quantile_sketch_add(l->series[metric].quantiles, values[i]);
+    free(values);
+}
+
+/* The names with more than half of what the largest has: names that report at every step are thinned together, a number
+ * that is reported once stays. */
+static void thin(struct sample_list *l)
+{
+    size_t *counts_of = xcalloc(l->name_count, sizeof *counts_of), most = 0;
+    bool *thinned = xcalloc(l->name_count, sizeof *thinned);
+    for (size_t i = 0; i < l->count; i++)
+        counts_of[l->samples[i].metric]++;
+    for (size_t i = 0; i < l->name_count; i++)
+        most = counts_of[i] > most ? counts_of[i] : most;
+    for (size_t i = 0; i < l->name_count; i++) {
+        thinned[i] = counts_of[i] > most / 2;
+        if (thinned[i] && l->series[i].stride == 1)
+            begin_quantiles(l, i);
+        l->series[i].stride *= thinned[i] ? 2 : 1;
+    }
+    halve(l, thinned);
+    free(counts_of);
+    free(thinned);
+}
+
+static void keep(struct sample_list *l, struct sample sample)
+{
+    l->samples = array_grow(l->samples, l->count, sizeof *l->samples);
+    l->samples[l->count++] = sample;
+}
+
+void sample_list_add(struct sample_list *l, size_t metric, int64_t step, double value)
+{
+    struct series *s = &l->series[metric];
+    int64_t ordinal = s->tally.reported++;
+    if (step < 0)
+        step = s->next_step;
+    s->next_step = step < INT64_MAX ? step + 1 : step;
+    s->tally.last_step = step;
+    s->last = (struct sample){metric, step, value};
+    const bool is_counted = counts(&s->filter, ordinal, step);
+    if (is_counted)
+        count_value(&s->tally, value);
+    if (l->count >= SAMPLES_MOST)
+        thin(l);
+    if (s->quantiles && is_counted && isfinite(value))
+        quantile_sketch_add(s->quantiles, value);
+    if (ordinal % s->stride == 0)
+        keep(l, s->last);
+}
+
+void sample_list_complete(struct sample_list *l)
+{
+    for (size_t i = 0; i < l->name_count; i++) {
+        const struct series *s = &l->series[i];
+        if (s->tally.reported > 0 && (s->tally.reported - 1) % s->stride != 0)
+            keep(l, s->last);
+    }
+}
+
+void sample_list_add_seen(struct sample_list *l, const char *name, double value)
+{
+    size_t metric = 0;
+    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
+        metric++;
+    if (metric == l->name_count)
+        sample_list_add_name(l, name, (struct sample_filter){0, 0, 0});
+    sample_list_add(l, metric, -1, value);
+    if ((l->series[metric].tally.reported - 1) % l->series[metric].stride != 0)
+        keep(l, l->series[metric].last);
+}
+
+/* --- summaries --- */
+
+double *sample_list_counted(const struct sample_list *l, size_t metric, size_t *count)
+{
+    const struct series *s = &l->series[metric];
+    const int64_t final = s->tally.reported - 1;
+    double *values = xcalloc(l->count + 1, sizeof *values);
+    int64_t ordinal = 0;
+    *count = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct sample *sample = &l->samples[i];
+        if (sample->metric != metric)
+            continue;
+        if (counts(&s->filter, ordinal < final ? ordinal : final, sample->step) && isfinite(sample->value))
+            values[(*count)++] = sample->value;
+        ordinal += s->stride;
+    }
+    return values;
+}
+
+static double taken(const struct summary *s, enum take take, double last)
+{
+    switch (take) {
+    case TAKE_MEAN:
+        return s->mean;
+    case TAKE_LAST:
+        return isfinite(last) ? last : (double)NAN;
+    case TAKE_MAX:
+        return s->maximum;
+    case TAKE_MIN:
+        return s->minimum;
+    case TAKE_P90:
+        return s->p90;
+    case TAKE_MEDIAN:
+        break;
+    }
+    return s->median;
+}
+
+/* The statistics that are of all samples, thinned or not. */
+static struct summary summary_of(const struct tally *t)
+{
+    struct summary s = {.mean = NAN, .median = NAN, .minimum = NAN, .maximum = NAN, .stddev = NAN, .p90 = NAN};
+    s.count = t->counted;
+    s.not_finite = t->not_finite;
+    s.reported = t->reported;
+    s.ended_finite = isfinite(t->last);
+    if (t->counted == 0)
+        return s;
+    s.mean = t->mean;
+    s.minimum = t->minimum;
+    s.maximum = t->maximum;
+    s.stddev = t->counted > 1 ? sqrt(t->squares / (double)(t->counted - 1)) : 0;
+    return s;
+}
+
+struct summary sample_list_summarise(const struct sample_list *l, size_t metric, enum take take)
+{
+    struct tally t = l->series[metric].tally;
+    size_t count = 0;
+    double *values = sample_list_counted(l, metric, &count);
+    if (t.reported > 0 && t.counted + t.not_finite == 0) {
+        count_value(&t, l->series[metric].last.value);
+        values[0] = t.last;
+        count = (size_t)t.counted;
+    }
+    struct summary s = summary_of(&t);
+    const struct series *series = &l->series[metric];
+    const struct quantile_sketch *quantiles = series->tally.counted > 0 ? series->quantiles : NULL;
+    sort_doubles(values, count);
+    if (s.count > 0) {
+        s.median = quantiles ? quantile_sketch_at(quantiles, 0.5) : quantile(values, count, 0.5);
+        s.p90 = quantiles ? quantile_sketch_at(quantiles, 0.9) : quantile(values, count, 0.9);
+    }
+    free(values);
+    s.value = taken(&s, take, t.last);
+    return s;
+}

@@ -1,0 +1,99 @@
+/* What an attempt reported: samples by name, in bounded memory whatever the number of steps, and what they come to. */
+#ifndef MESHSWEEP_METRICS_SAMPLES_H
+#define MESHSWEEP_METRICS_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/sweep.h"
+#include "metrics/quantile_sketch.h"
+
+#define SAMPLES_MOST 200000 /* kept of one attempt, over all names */
+#define SAMPLE_NAMES_MOST 1000
+
+struct sample {
+    size_t metric; /* index into struct sample_list.names */
+    int64_t step;  /* as the job stated, else counted from 0 per metric */
+    double value;  /* may be NaN or infinite: kept as such */
+};
+
+/* Which samples of a metric count: those of the steps from `first_step` to `last_step` (0: no end) after the first
+ * `warmup` ones. Where that leaves none, the last one counts. */
+struct sample_filter {
+    int64_t warmup, first_step, last_step;
+};
+
+/* Of all samples of a name, also those that were not kept. Numbers that are none have no part in the statistics. */
+struct tally {
+    int64_t reported;
+    int64_t counted, not_finite; /* of those that count by the filter */
+    double mean, squares;        /* of the counted: squares of the distances from the mean, added up (Welford 1962) */
+    double minimum, maximum;
+    double last;       /* that counts; NaN: none */
+    int64_t last_step; /* of all; -1: none */
+};
+
+/* How one name is kept. */
+struct series {
+    struct sample_filter filter;
+    struct tally tally;
+    int64_t stride;    /* every stride-th one is kept, from the first on */
+    int64_t next_step; /* of a sample whose step the job does not state */
+    struct sample last;
+    struct quantile_sketch *quantiles; /* of all that count, once samples were dropped; NULL: all are kept */
+};
+
+/* Samples of one name are in the order in which they were found. */
+struct sample_list {
+    char **names;
+    struct series *series; /* per name */
+    size_t name_count;
+    struct sample *samples;
+    size_t count;
+    int read_error;           /* errno when the machine could not read all that was there; 0: it could */
+    size_t malformed_lines;   /* of $MESHSWEEP_METRICS and JSON-lines readers: torn or not an object */
+    size_t malformed_metrics; /* of these, those of $MESHSWEEP_METRICS, where nothing else has a place */
+    size_t nameless;          /* samples of more names than are kept */
+    size_t oversized_files;   /* JSON files that are too large to be read */
+    size_t oversized_lines;   /* lines of JSON that are */
+    int64_t unread_bytes;     /* of the output: written faster than they could be read, and kept */
+};
+
+#define SAMPLE_LIST_INIT                                                                                               \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+void sample_list_free(struct sample_list *l);
+void sample_list_copy(const struct sample_list *l, struct sample_list *out);
+
+/* A new name; its index. */
+size_t sample_list_add_name(struct sample_list *l, const char *name, struct sample_filter filter);
+
+/* Adds a sample of name `metric`; `step` below 0: not stated. When SAMPLES_MOST are there, the names that have most
+ * keep every second of theirs: the first always, the last by sample_list_complete. */
+void sample_list_add(struct sample_list *l, size_t metric, int64_t step, double value);
+
+/* The last sample of each name is among those that are kept. Called once, after the last sample_list_add. */
+void sample_list_complete(struct sample_list *l);
+
+/* Adds a sample that was not read but seen, as the last of its name. */
+void sample_list_add_seen(struct sample_list *l, const char *name, double value);
+
+/* The finite samples of a name that count, of those that are kept; the caller's. */
+double *sample_list_counted(const struct sample_list *l, size_t metric, size_t *count);
+
+struct summary {
+    double value; /* after `take`: NaN when there is no finite sample, or the last was asked for and is none */
+    double mean, median, minimum, maximum, stddev, p90; /* of the finite samples that count; NaN: there are none */
+    int64_t count;                                      /* of these */
+    int64_t not_finite;                                 /* that count and are NaN or infinite */
+    int64_t reported;                                   /* all, with those that do not count; 0: no summary */
+    bool ended_finite;                                  /* the last one that counts is a number */
+};
+
+/* What a name's samples come to, all of them: the median and the 90th percentile of samples that were thinned are
+ * within the error of metrics/quantile_sketch.h, at most 0.5 % of the ranks of a million. */
+struct summary sample_list_summarise(const struct sample_list *l, size_t metric, enum take take);
+
+#endif

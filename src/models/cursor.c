@@ -1,0 +1,158 @@
+#include "models/cursor.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/dhen_counter.h"
+#include "util/memory.h"
+
+struct model_cursor {
+    const struct model_index *index;
+    struct model_part *parts;
+    struct model_candidate candidate;
+    bool started;
+    size_t last_size_key; /* the fastest key that is a DHEN size */
+    struct dhen_counter parameters, flops;
+};
+
+static bool is_stack(const struct model_cursor *cursor, size_t k)
+{
+    return cursor->index->space->keys[k].kind == MODEL_KEY_STACK;
+}
+
+static void bind_dhen(struct model_cursor *cursor)
+{
+    const struct model_index *index = cursor->index;
+    const size_t sizes[] = {index->features, index->emb_dim, index->output_per_emb};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i] > cursor->last_size_key)
+            cursor->last_size_key = sizes[i];
+    const struct model_stack *stack = &index->space->keys[index->tokens].stack;
+    cursor->parameters = dhen_counter_make(stack, DHEN_PARAMETERS, index->space->dhen->separate_weights);
+    cursor->flops = dhen_counter_make(stack, DHEN_FLOPS, true);
+}
+
+struct model_cursor *model_cursor_make(const struct model_index *index)
+{
+    struct model_cursor *cursor = xcalloc(1, sizeof *cursor);
+    cursor->index = index;
+    cursor->parts = xcalloc(index->space->key_count, sizeof *cursor->parts);
+    cursor->candidate.space = index->space;
+    cursor->candidate.parts = cursor->parts;
+    for (size_t k = 0; k < index->space->key_count; k++)
+        if (is_stack(cursor, k))
+            cursor->parts[k].stack = layer_state_make(&index->keys[k].stack);
+    if (index->tokens != MODEL_NO_KEY)
+        bind_dhen(cursor);
+    return cursor;
+}
+
+void model_cursor_free(struct model_cursor *cursor)
+{
+    if (!cursor)
+        return;
+    for (size_t k = 0; k < cursor->index->space->key_count; k++)
+        layer_state_free(&cursor->parts[k].stack);
+    free(cursor->parts);
+    free(cursor);
+}
+
+static int64_t size_at(const struct model_cursor *cursor, size_t k)
+{
+    return model_axis_integer(&cursor->index->space->keys[k].axis, cursor->parts[k].position);
+}
+
+/* Counts parameters and FLOPs again after key `changed` took its next value and all keys after it their first. */
+static void count_again(struct model_cursor *cursor, size_t changed)
+{
+    const struct model_index *index = cursor->index;
+    bool sizes_changed = changed <= cursor->last_size_key;
+    if (index->tokens == MODEL_NO_KEY || (changed > index->tokens && !sizes_changed))
+        return;
+    const struct layer_state *st = &cursor->parts[index->tokens].stack;
+    const struct dhen_sizes sizes = {
+        .features = size_at(cursor, index->features),
+        .emb_dim = size_at(cursor, index->emb_dim),
+        .output_per_emb = size_at(cursor, index->output_per_emb),
+    };
+    unsigned from = changed == index->tokens && !sizes_changed ? st->changed : 0;
+    cursor->candidate.parameters = dhen_counter_count(&cursor->parameters, &sizes, st, from);
+    if (index->space->dhen->flops)
+        cursor->candidate.flops = DHEN_TRAINING_PASSES * dhen_counter_count(&cursor->flops, &sizes, st, from);
+}
+
+static void set_part(struct model_cursor *cursor, size_t k, uint64_t rank)
+{
+    const struct model_index_key *key = &cursor->index->keys[k];
+    if (is_stack(cursor, k))
+        layer_stack_unrank(&key->stack, rank, &cursor->parts[k].stack);
+    else
+        cursor->parts[k].position = key->lowest + rank;
+}
+
+const struct model_candidate *model_cursor_seek(struct model_cursor *cursor, uint64_t rank)
+{
+    const struct model_index *index = cursor->index;
+    cursor->started = true;
+    cursor->candidate.rank = rank < index->count ? rank : index->count;
+    if (rank >= index->count)
+        return NULL;
+    for (size_t k = index->space->key_count; k-- > 0;) {
+        set_part(cursor, k, rank % index->keys[k].count);
+        rank /= index->keys[k].count;
+    }
+    count_again(cursor, 0);
+    return &cursor->candidate;
+}
+
+static bool advance_part(struct model_cursor *cursor, size_t k)
+{
+    const struct model_index_key *key = &cursor->index->keys[k];
+    struct model_part *part = &cursor->parts[k];
+    if (is_stack(cursor, k))
+        return layer_stack_next(&key->stack, &part->stack);
+    if (part->position - key->lowest + 1 >= key->count)
+        return false;
+    part->position++;
+    return true;
+}
+
+/* Returns the slowest key that changed. There is a next candidate. */
+static size_t advance(struct model_cursor *cursor)
+{
+    size_t k = cursor->index->space->key_count - 1;
+    while (!advance_part(cursor, k)) {
+        set_part(cursor, k, 0);
+        assert(k > 0);
+        k--;
+    }
+    return k;
+}
+
+const struct model_candidate *model_cursor_next(struct model_cursor *cursor)
+{
+    if (!cursor->started)
+        return model_cursor_seek(cursor, 0);
+    /* After the last candidate the rank stays at the count. */
+    if (cursor->candidate.rank + 1 >= cursor->index->count) {
+        cursor->candidate.rank = cursor->index->count;
+        return NULL;
+    }
+    cursor->candidate.rank++;
+    count_again(cursor, advance(cursor));
+    return &cursor->candidate;
+}
+
+uint64_t model_candidate_rank(const struct model_candidate *c, const struct model_index *index)
+{
+    uint64_t rank = 0;
+    for (size_t k = 0; k < index->space->key_count; k++) {
+        const struct model_index_key *key = &index->keys[k];
+        rank *= key->count;
+        rank += index->space->keys[k].kind == MODEL_KEY_STACK ? layer_stack_rank(&key->stack, &c->parts[k].stack)
+                                                              : c->parts[k].position - key->lowest;
+    }
+    return rank;
+}

@@ -1,0 +1,335 @@
+#include "models/layer_stack.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+static int compare_unsigned(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorted, the caller's; NULL with `e` filled when a value is out of 1 … limit or appears twice. */
+static unsigned *sorted_values(const struct number_set *set, const char *what, unsigned limit, struct error *e)
+{
+    unsigned *values = xreallocarray(NULL, set->count + 1, sizeof *values);
+    if (set->count > 0)
+        memcpy(values, set->values, set->count * sizeof *values);
+    qsort(values, set->count, sizeof *values, compare_unsigned);
+    for (size_t i = 0; i < set->count; i++) {
+        const char *problem = values[i] < 1 || values[i] > limit    ? "is out of bounds"
+                              : i > 0 && values[i] == values[i - 1] ? "is given twice"
+                                                                    : NULL;
+        if (!problem)
+            continue;
+        error_set(e, ERROR_USAGE, "%s: %u %s (1 to %u are allowed)", what, values[i], problem, limit);
+        free(values);
+        return NULL;
+    }
+    return values;
+}
+
+static int check_rules(const struct layer_rules *rules, struct error *e)
+{
+    if (rules->kinds < 1 || rules->kinds > LAYER_KINDS_MAX)
+        return error_set(e, ERROR_USAGE, "%u kinds (1 to %d are allowed)", rules->kinds, LAYER_KINDS_MAX);
+    if (rules->layers.count == 0)
+        return error_set(e, ERROR_USAGE, "the number of layers is missing");
+    if (rules->sizes.count == 0 && rules->totals.count == 0)
+        return error_set(e, ERROR_USAGE, "neither the elements of a layer nor those of all layers are limited");
+    return 0;
+}
+
+/* Without limits of its own a layer has any size that the largest total leaves room for. */
+static int take_sizes(struct layer_stack *s, const struct layer_rules *rules, unsigned largest, struct error *e)
+{
+    s->sizes = sorted_values(&rules->sizes, "elements in a layer", LAYER_SIZE_MAX, e);
+    if (!s->sizes)
+        return -1;
+    s->sizes_count = rules->sizes.count;
+    if (s->sizes_count > 0)
+        return 0;
+    s->sizes_count = largest < LAYER_SIZE_MAX ? largest : LAYER_SIZE_MAX;
+    s->sizes = xreallocarray(s->sizes, s->sizes_count, sizeof *s->sizes);
+    for (unsigned i = 0; i < s->sizes_count; i++)
+        s->sizes[i] = i + 1;
+    return 0;
+}
+
+static unsigned size_max(const struct layer_stack *s)
+{
+    return s->sizes[s->sizes_count - 1];
+}
+
+static uint64_t *ways_at(const struct layer_stack *s, unsigned layers_left, unsigned used)
+{
+    return &s->ways[(size_t)layers_left * (s->total_max + 1) + used];
+}
+
+/* No layers left: one way where the total is allowed. */
+static void mark_totals(struct layer_stack *s, const struct number_set *totals)
+{
+    for (size_t i = 0; i < totals->count; i++)
+        if (totals->values[i] <= s->total_max)
+            *ways_at(s, 0, totals->values[i]) = 1;
+    for (unsigned used = 1; totals->count == 0 && used <= s->total_max; used++)
+        *ways_at(s, 0, used) = 1;
+}
+
+static uint64_t multiply_saturating(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* Stacks that take `size` elements for the next layer. */
+static uint64_t ways_with(const struct layer_stack *s, unsigned layers_left, unsigned used, unsigned size)
+{
+    if (used + size > s->total_max)
+        return 0;
+    uint64_t rest = *ways_at(s, layers_left - 1, used + size);
+    return rest ? multiply_saturating(multiset_count(&s->table, s->kinds, size), rest) : 0;
+}
+
+static uint64_t count_ways(const struct layer_stack *s, unsigned layers_left, unsigned used)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->sizes_count; i++)
+        if (__builtin_add_overflow(sum, ways_with(s, layers_left, used, s->sizes[i]), &sum))
+            return UINT64_MAX;
+    return sum;
+}
+
+static int count_stacks(struct layer_stack *s, struct error *e)
+{
+    for (unsigned left = 1; left <= s->layers_max; left++)
+        for (unsigned used = 0; used <= s->total_max; used++)
+            *ways_at(s, left, used) = count_ways(s, left, used);
+    for (size_t i = 0; i < s->layers_count; i++) {
+        s->counts[i] = *ways_at(s, s->layers[i], 0);
+        if (s->counts[i] == UINT64_MAX || __builtin_add_overflow(s->count, s->counts[i], &s->count))
+            return error_set(e, ERROR_USAGE, "more stacks of %u layers than 64 bits can count", s->layers[i]);
+    }
+    return 0;
+}
+
+static int build(struct layer_stack *s, const struct layer_rules *rules, struct error *e)
+{
+    unsigned *totals = sorted_values(&rules->totals, "elements in all layers", LAYER_TOTAL_MAX, e);
+    unsigned largest = totals && rules->totals.count > 0 ? totals[rules->totals.count - 1] : 0;
+    free(totals);
+    if (!totals)
+        return -1;
+    s->layers = sorted_values(&rules->layers, "layers", LAYER_COUNT_MAX, e);
+    if (!s->layers || take_sizes(s, rules, largest, e))
+        return -1;
+    s->layers_count = rules->layers.count;
+    s->layers_max = s->layers[s->layers_count - 1];
+    s->total_max = largest ? largest : s->layers_max * size_max(s);
+    if (s->total_max > LAYER_TOTAL_MAX)
+        return error_set(e, ERROR_USAGE, "%u layers of up to %u elements (at most %d in all are allowed)",
+                         s->layers_max, size_max(s), LAYER_TOTAL_MAX);
+    s->table = multiset_table_make(s->kinds, size_max(s));
+    s->counts = xcalloc(s->layers_count, sizeof *s->counts);
+    s->ways = xcalloc((size_t)(s->layers_max + 1) * (s->total_max + 1), sizeof *s->ways);
+    mark_totals(s, &rules->totals);
+    return count_stacks(s, e);
+}
+
+int layer_stack_make(const struct layer_rules *rules, struct layer_stack *out, struct error *e)
+{
+    struct layer_stack s = {.kinds = rules->kinds};
+    if (check_rules(rules, e))
+        return -1;
+    if (build(&s, rules, e)) {
+        layer_stack_free(&s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+void layer_stack_free(struct layer_stack *s)
+{
+    free(s->layers);
+    free(s->counts);
+    free(s->sizes);
+    free(s->ways);
+    multiset_table_free(&s->table);
+    *s = (struct layer_stack){0};
+}
+
+uint64_t layer_stack_count_layers(const struct layer_stack *s, unsigned layers)
+{
+    for (size_t i = 0; i < s->layers_count; i++)
+        if (s->layers[i] == layers)
+            return s->counts[i];
+    return 0;
+}
+
+struct layer_state layer_state_make(const struct layer_stack *s)
+{
+    return (struct layer_state){
+        .sizes = xcalloc(s->layers_max, sizeof(uint16_t)),
+        .counts = xcalloc((size_t)s->layers_max * s->kinds, sizeof(uint16_t)),
+        .used = xcalloc(s->layers_max + 1, sizeof(uint16_t)),
+        .picks = xcalloc(s->layers_max, sizeof(uint16_t)),
+    };
+}
+
+void layer_state_free(struct layer_state *st)
+{
+    free(st->sizes);
+    free(st->counts);
+    free(st->used);
+    free(st->picks);
+    *st = (struct layer_state){0};
+}
+
+static uint16_t *row(const struct layer_stack *s, const struct layer_state *st, unsigned layer)
+{
+    return &st->counts[(size_t)layer * s->kinds];
+}
+
+static void set_size(const struct layer_stack *s, struct layer_state *st, unsigned layer, size_t pick)
+{
+    st->picks[layer] = (uint16_t)pick;
+    st->sizes[layer] = (uint16_t)s->sizes[pick];
+    st->used[layer + 1] = (uint16_t)(st->used[layer] + s->sizes[pick]);
+}
+
+/* The layer's first multiset of the first size from `pick` on that the layers after it can complete. */
+static bool start_layer(const struct layer_stack *s, struct layer_state *st, unsigned layer, size_t pick)
+{
+    while (pick < s->sizes_count && ways_with(s, st->layers - layer, st->used[layer], s->sizes[pick]) == 0)
+        pick++;
+    if (pick == s->sizes_count)
+        return false;
+    set_size(s, st, layer, pick);
+    multiset_first(row(s, st, layer), s->kinds, st->sizes[layer]);
+    return true;
+}
+
+static void start_layers_from(const struct layer_stack *s, struct layer_state *st, unsigned layer)
+{
+    st->changed = layer;
+    for (; layer < st->layers; layer++) {
+        bool found = start_layer(s, st, layer, 0);
+        assert(found);
+        (void)found;
+    }
+}
+
+/* The first stack with the first number of layers from `choice` on that has any. */
+static bool start_stack(const struct layer_stack *s, struct layer_state *st, size_t choice)
+{
+    while (choice < s->layers_count && s->counts[choice] == 0)
+        choice++;
+    if (choice == s->layers_count)
+        return false;
+    st->choice = choice;
+    st->layers = s->layers[choice];
+    start_layers_from(s, st, 0);
+    return true;
+}
+
+bool layer_stack_first(const struct layer_stack *s, struct layer_state *st)
+{
+    return start_stack(s, st, 0);
+}
+
+bool layer_stack_next(const struct layer_stack *s, struct layer_state *st)
+{
+    for (unsigned layer = st->layers; layer-- > 0;) {
+        if (multiset_next(row(s, st, layer), s->kinds) || start_layer(s, st, layer, st->picks[layer] + 1u)) {
+            start_layers_from(s, st, layer + 1);
+            st->changed = layer;
+            return true;
+        }
+    }
+    return start_stack(s, st, st->choice + 1);
+}
+
+/* Stacks whose layer is smaller than this one's, all layers before it equal. */
+static uint64_t smaller_layers(const struct layer_stack *s, const struct layer_state *st, unsigned layer)
+{
+    uint64_t sum = 0;
+    for (size_t pick = 0; pick < st->picks[layer]; pick++)
+        sum += ways_with(s, st->layers - layer, st->used[layer], s->sizes[pick]);
+    return sum;
+}
+
+uint64_t layer_stack_rank(const struct layer_stack *s, const struct layer_state *st)
+{
+    uint64_t rank = 0;
+    for (size_t i = 0; i < s->layers_count && s->layers[i] < st->layers; i++)
+        rank += s->counts[i];
+    for (unsigned layer = 0; layer < st->layers; layer++) {
+        uint64_t rest = *ways_at(s, st->layers - layer - 1, st->used[layer + 1]);
+        rank += smaller_layers(s, st, layer);
+        rank += multiset_rank(&s->table, row(s, st, layer), st->sizes[layer]) * rest;
+    }
+    return rank;
+}
+
+/* Sets one layer and returns the position among the stacks that share it. */
+static uint64_t unrank_layer(const struct layer_stack *s, uint64_t rank, struct layer_state *st, unsigned layer)
+{
+    size_t pick = 0;
+    uint64_t ways;
+    while ((ways = ways_with(s, st->layers - layer, st->used[layer], s->sizes[pick])) <= rank) {
+        rank -= ways;
+        pick++;
+    }
+    set_size(s, st, layer, pick);
+    uint64_t rest = *ways_at(s, st->layers - layer - 1, st->used[layer + 1]);
+    multiset_unrank(&s->table, rank / rest, st->sizes[layer], row(s, st, layer));
+    return rank % rest;
+}
+
+void layer_stack_unrank(const struct layer_stack *s, uint64_t rank, struct layer_state *st)
+{
+    assert(rank < s->count);
+    size_t choice = 0;
+    for (; rank >= s->counts[choice]; choice++)
+        rank -= s->counts[choice];
+    st->choice = choice;
+    st->layers = s->layers[choice];
+    st->changed = 0;
+    for (unsigned layer = 0; layer < st->layers; layer++)
+        rank = unrank_layer(s, rank, st, layer);
+}
+
+/* Sets one layer; false when no layer may have so many elements. */
+static bool set_layer(const struct layer_stack *s, const uint16_t *counts, struct layer_state *st, unsigned layer)
+{
+    size_t size = 0, pick = 0;
+    for (unsigned k = 0; k < s->kinds; k++)
+        size += counts[k];
+    while (pick < s->sizes_count && s->sizes[pick] != size)
+        pick++;
+    if (pick == s->sizes_count || st->used[layer] + size > s->total_max)
+        return false;
+    set_size(s, st, layer, pick);
+    memcpy(row(s, st, layer), counts, s->kinds * sizeof *counts);
+    return true;
+}
+
+bool layer_stack_find(const struct layer_stack *s, unsigned layers, const uint16_t *counts, struct layer_state *st)
+{
+    size_t choice = 0;
+    while (choice < s->layers_count && s->layers[choice] != layers)
+        choice++;
+    if (choice == s->layers_count)
+        return false;
+    st->choice = choice;
+    st->layers = layers;
+    st->changed = 0;
+    for (unsigned layer = 0; layer < layers; layer++)
+        if (!set_layer(s, &counts[(size_t)layer * s->kinds], st, layer))
+            return false;
+    return *ways_at(s, 0, st->used[layers]) > 0;
+}

@@ -1,0 +1,89 @@
+/* All stacks of layers, each layer a non-empty multiset of kinds, under limits on the number of layers, on
+ * the elements in a layer and on the elements in all: counted exactly without listing them, listed in order
+ * without holding them, and found by position.
+ *
+ * Order: fewer layers first; then by the first layer, the second, …, the last one fastest. Of one layer,
+ * smaller sizes come first, and equal sizes in the order of models/multiset.h. Two stacks are the same only
+ * when every layer holds the same multiset, so none appears twice. Pure. */
+#ifndef MESHSWEEP_MODELS_LAYER_STACK_H
+#define MESHSWEEP_MODELS_LAYER_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/multiset.h"
+#include "util/error.h"
+
+#define LAYER_KINDS_MAX 64
+#define LAYER_COUNT_MAX 64
+#define LAYER_SIZE_MAX 256
+#define LAYER_TOTAL_MAX 2048
+
+/* Allowed numbers, in any order. */
+struct number_set {
+    const unsigned *values;
+    size_t count;
+};
+
+/* What the caller describes; borrowed during layer_stack_make only. */
+struct layer_rules {
+    unsigned kinds;           /* 1 … LAYER_KINDS_MAX */
+    struct number_set layers; /* layers in a stack: at least one value, 1 … LAYER_COUNT_MAX */
+    struct number_set sizes;  /* elements in one layer, 1 … LAYER_SIZE_MAX; none: any */
+    struct number_set totals; /* elements in all layers, 1 … LAYER_TOTAL_MAX; none: any (then `sizes` is needed) */
+};
+
+struct layer_stack {
+    unsigned kinds;
+    unsigned *layers; /* ascending */
+    uint64_t *counts; /* stacks with layers[i] layers */
+    size_t layers_count;
+    unsigned *sizes; /* ascending */
+    size_t sizes_count;
+    unsigned layers_max, total_max;
+    uint64_t *ways; /* [layers left][elements used]: completions; saturated where no stack of these rules gets */
+    struct multiset_table table;
+    uint64_t count; /* all stacks; may be 0 */
+};
+
+/* One stack, and where the next search continues. */
+struct layer_state {
+    unsigned layers;  /* layers in this stack */
+    unsigned changed; /* the first layer that differs from the stack before; 0 when not reached by a step */
+    uint16_t *sizes;  /* elements in each layer */
+    uint16_t *counts; /* row i: layer i's elements per kind */
+    size_t choice;    /* layers == stack->layers[choice] */
+    uint16_t *used;   /* elements before layer i */
+    uint16_t *picks;  /* sizes[i] == stack->sizes[picks[i]] */
+};
+
+/* Fails (ERROR_USAGE) on a number out of its bounds or given twice, on missing limits, and when there are
+ * more stacks than 64 bits count. No stack at all is no error. `*out` owns memory: layer_stack_free. */
+int layer_stack_make(const struct layer_rules *rules, struct layer_stack *out, struct error *e);
+void layer_stack_free(struct layer_stack *s);
+
+/* Stacks with this many layers. */
+uint64_t layer_stack_count_layers(const struct layer_stack *s, unsigned layers);
+
+/* Room for any stack of `s`, holding none yet. Owns memory: layer_state_free. */
+struct layer_state layer_state_make(const struct layer_stack *s);
+void layer_state_free(struct layer_state *st);
+
+/* To the first stack; false when there is none. */
+bool layer_stack_first(const struct layer_stack *s, struct layer_state *st);
+
+/* To the next stack; false, with the state unusable until set again, after the last. */
+bool layer_stack_next(const struct layer_stack *s, struct layer_state *st);
+
+/* Position from 0. The state may come from rules that differ in `layers` only. */
+uint64_t layer_stack_rank(const struct layer_stack *s, const struct layer_state *st);
+
+/* To the stack of `layers` layers in which layer i has the elements that row i of `counts` tells per kind; false, with
+ * the state unusable until set again, when that is none of `s`. */
+bool layer_stack_find(const struct layer_stack *s, unsigned layers, const uint16_t *counts, struct layer_state *st);
+
+/* To the stack at `rank`, which is below the count. */
+void layer_stack_unrank(const struct layer_stack *s, uint64_t rank, struct layer_state *st);
+
+#endif

@@ -1,0 +1,458 @@
+#include "models/search.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sample.h"
+#include "util/memory.h"
+
+#define STRATA_MOST 10000
+/* A stratum of more candidates is looked at in random places only: all of them would take minutes or longer. */
+#define WALK_MOST (UINT64_C(1) << 30)
+#define PROGRESS_EVERY (UINT64_C(1) << 20)
+
+/* --- from the table to a space --- */
+
+static struct model_axis make_axis(const struct space_key *from)
+{
+    return (struct model_axis){.count = from->value_count,
+                               .integers = from->integers,
+                               .texts = from->integers ? NULL : (const char *const *)from->literals,
+                               .first = from->first,
+                               .step = from->step};
+}
+
+static struct model_stack make_stack(const struct space_key *from)
+{
+    return (struct model_stack){
+        .kinds = (const char *const *)from->kinds.items,
+        .rules = {.kinds = (unsigned)from->kinds.count,
+                  .layers = {from->layers.values, from->layers.count},
+                  .sizes = {from->sizes.values, from->sizes.count},
+                  .totals = {from->totals.values, from->totals.count}},
+        .layers_name = from->layers_key,
+        .flat = from->flat,
+    };
+}
+
+static void make_space(struct model_search *s)
+{
+    const struct model_space_table *m = s->table;
+    s->keys = xcalloc(m->key_count, sizeof *s->keys);
+    for (size_t k = 0; k < m->key_count; k++) {
+        const struct space_key *from = &m->keys[k];
+        s->keys[k] = (struct model_key){.name = from->name, .kind = MODEL_KEY_AXIS};
+        if (from->kind == SPACE_KEY_MULTISET) {
+            s->keys[k].kind = MODEL_KEY_STACK;
+            s->keys[k].stack = make_stack(from);
+        } else {
+            s->keys[k].axis = make_axis(from);
+        }
+    }
+    s->dhen = (struct model_dhen){.features = dhen_key_names[DHEN_KEY_FEATURES],
+                                  .emb_dim = dhen_key_names[DHEN_KEY_EMB_DIM],
+                                  .output_per_emb = dhen_key_names[DHEN_KEY_OUTPUTS],
+                                  .tokens = dhen_key_names[DHEN_KEY_TOKENS],
+                                  .separate_weights = !m->shared_weights};
+    s->space = (struct model_space){.keys = s->keys, .key_count = m->key_count, .dhen = m->dhen ? &s->dhen : NULL};
+}
+
+/* --- filters --- */
+
+static struct model_filter *add_filter(struct model_search *s)
+{
+    s->filters = array_grow(s->filters, s->filter_count, sizeof *s->filters);
+    return &s->filters[s->filter_count++];
+}
+
+static int watch(const struct model_filter *f, const struct model_candidate *c, struct error *e)
+{
+    struct model_search *s = f->context;
+    (void)c;
+    (void)e;
+    if (++s->looked_at % PROGRESS_EVERY == 0)
+        s->options.progress(s->options.progress_context, s->looked_at);
+    return 1;
+}
+
+static int differs_from_base(const struct model_filter *f, const struct model_candidate *c, struct error *e)
+{
+    const struct model_search *s = f->context;
+    (void)e;
+    return c->parameters != s->base.parameters || model_candidate_rank(c, s->index) != s->base_rank;
+}
+
+/* "file:line:column: ", or nothing for what the command line says. */
+static void add_problem(struct error *problems, const struct position *at, const char *what, const struct error *e)
+{
+    if (at)
+        error_add_line(problems, e->kind, "%s:%d:%d: %s", at->file, at->line, at->column, e->text);
+    else
+        error_add_line(problems, e->kind, "%s: %s", what, e->text);
+}
+
+static void add_expression(struct model_search *s, const char *text, const struct position *at, const char *name,
+                           struct model_filter *out, struct error *problems)
+{
+    struct model_expression *x = NULL;
+    struct error e = ERROR_INIT;
+    if (model_expression_compile(s->evaluator, text, &x, &e) < 0) {
+        add_problem(problems, at, "--where", &e);
+        return;
+    }
+    s->expressions = array_grow(s->expressions, s->expression_count, sizeof *s->expressions);
+    s->expressions[s->expression_count++] = x;
+    s->dhen.flops |= model_expression_reads_flops(x);
+    *out = (struct model_filter){.name = name, .accepts = model_expression_accepts, .context = x};
+}
+
+static void add_preset(struct model_search *s, const struct space_filter *from, struct model_filter *out,
+                       struct error *problems)
+{
+    const size_t stack = model_space_main_stack(&s->space);
+    struct error e = ERROR_INIT;
+    int rc = -1;
+    switch (from->preset) {
+    case PRESET_FIXED_LAYERS:
+        rc = model_filter_fixed_layers(&s->space, stack, (unsigned)from->layers, out, &e);
+        break;
+    case PRESET_SIMILAR_PARAMETERS:
+        rc = model_filter_similar_parameters(&s->space, s->base.parameters, from->tolerance, out, &e);
+        break;
+    case PRESET_UNIFORM_MIXER:
+        rc = model_filter_uniform_mixer(&s->space, stack, from->mixer, out, &e);
+        break;
+    case PRESET_NONE:
+        return;
+    }
+    if (rc < 0)
+        add_problem(problems, &from->at, NULL, &e);
+    out->name = from->name;
+}
+
+static void add_filters(struct model_search *s, struct error *problems)
+{
+    const struct model_space_table *m = s->table;
+    if (s->options.progress)
+        *add_filter(s) = (struct model_filter){.accepts = watch, .context = s};
+    for (size_t i = 0; i < m->filter_count; i++) {
+        struct model_filter filter = {0};
+        if (m->filters[i].where)
+            add_expression(s, m->filters[i].where, &m->filters[i].at, m->filters[i].name, &filter, problems);
+        else
+            add_preset(s, &m->filters[i], &filter, problems);
+        *add_filter(s) = filter;
+    }
+    if (s->options.where) {
+        struct model_filter filter = {0};
+        add_expression(s, s->options.where, NULL, "--where", &filter, problems);
+        *add_filter(s) = filter;
+    }
+}
+
+/* --- strata --- */
+
+static struct model_search_stratum *add_stratum(struct model_search *s, const struct space_sample *sample,
+                                                char *literal)
+{
+    s->strata = array_grow(s->strata, s->stratum_count, sizeof *s->strata);
+    struct model_search_stratum *stratum = &s->strata[s->stratum_count++];
+    *stratum = (struct model_search_stratum){.sample = sample, .literal = literal};
+    stratum->name = literal ? xasprintf("%s = %s", sample->each, literal) : xstrdup("any");
+    return stratum;
+}
+
+/* How many values the key has, and the one at a position as TOML. */
+static size_t count_values(const struct model_search *s, const char *key)
+{
+    const size_t axis = model_space_find(&s->space, key), stack = model_space_find_layers(&s->space, key);
+    if (stack != MODEL_NO_KEY)
+        return s->keys[stack].stack.rules.layers.count;
+    return axis != MODEL_NO_KEY && s->keys[axis].kind == MODEL_KEY_AXIS ? s->keys[axis].axis.count : 0;
+}
+
+static char *value_at(const struct model_search *s, const char *key, size_t position)
+{
+    const size_t stack = model_space_find_layers(&s->space, key);
+    struct buffer literal = BUFFER_INIT;
+    if (stack != MODEL_NO_KEY)
+        buffer_printf(&literal, "%u", s->keys[stack].stack.rules.layers.values[position]);
+    else
+        model_axis_add_literal(&s->keys[model_space_find(&s->space, key)].axis, position, &literal);
+    return buffer_take(&literal);
+}
+
+static int add_strata_of(struct model_search *s, const struct space_sample *sample, struct error *e)
+{
+    const bool all = sample->literals.count == 0;
+    const size_t count = all ? count_values(s, sample->each) : sample->literals.count;
+    if (count == 0)
+        return error_set(e, ERROR_USAGE, "the model space has no key %s with single values", sample->each);
+    if (count > STRATA_MOST - s->stratum_count)
+        return error_set(e, ERROR_USAGE, "a sample of more than %d parts", STRATA_MOST);
+    for (size_t i = 0; i < count; i++)
+        add_stratum(s, sample, all ? value_at(s, sample->each, i) : xstrdup(sample->literals.items[i]));
+    return 0;
+}
+
+static void add_strata(struct model_search *s, struct error *problems)
+{
+    const struct model_space_table *m = s->table;
+    for (size_t i = 0; i < m->sample_count; i++) {
+        const struct space_sample *sample = &m->samples[i];
+        struct error e = ERROR_INIT;
+        size_t first = s->stratum_count;
+        if (!sample->each)
+            add_stratum(s, sample, NULL);
+        else if (add_strata_of(s, sample, &e) < 0)
+            add_problem(problems, &sample->at, NULL, &e);
+        struct model_filter filter = {0};
+        if (sample->where)
+            add_expression(s, sample->where, &sample->at, sample->where, &filter, problems);
+        for (; first < s->stratum_count; first++)
+            s->strata[first].filter = filter;
+    }
+}
+
+/* A value that the space does not have is found before anything is walked. */
+static void check_strata(struct model_search *s, struct error *problems)
+{
+    for (size_t i = 0; i < s->stratum_count; i++) {
+        const struct model_search_stratum *stratum = &s->strata[i];
+        struct model_index *part = NULL;
+        struct error e = ERROR_INIT;
+        if (stratum->literal && model_index_restrict(s->index, stratum->sample->each, stratum->literal, &part, &e) < 0)
+            add_problem(problems, &stratum->sample->at, NULL, &e);
+        model_index_free(part);
+    }
+}
+
+/* --- opening --- */
+
+static int make_index(struct model_search *s, struct error *e)
+{
+    const struct position *at = &s->table->at;
+    if (model_index_make(&s->space, &s->index, e) < 0)
+        return error_context(e, "%s:%d:%d: [model_space]", at->file, at->line, at->column);
+    if (s->table->include_base && model_base_find(&s->base, s->index, &s->base_rank))
+        *add_filter(s) = (struct model_filter){.name = "being the base", .accepts = differs_from_base, .context = s};
+    return 0;
+}
+
+static int build(struct model_search *s, struct error *e)
+{
+    const struct model_scope scope = {&s->space, s->table, &s->base};
+    struct error problems = ERROR_INIT;
+    make_space(s);
+    if (model_base_make(s->table, &s->base, e) < 0 || model_evaluator_open(&scope, &s->evaluator, e) < 0)
+        return -1;
+    add_filters(s, &problems);
+    add_strata(s, &problems);
+    if (problems.kind == ERROR_NONE) {
+        if (make_index(s, e) < 0)
+            return -1;
+        check_strata(s, &problems);
+    }
+    return problems.kind == ERROR_NONE ? 0 : error_set(e, problems.kind, "%s", problems.text);
+}
+
+int model_search_open(const struct sweep *sweep, const struct model_search_options *options, struct model_search **out,
+                      struct error *e)
+{
+    struct model_search *s = xcalloc(1, sizeof *s);
+    s->table = sweep->model_space;
+    s->options = *options;
+    if (!s->options.seed_given)
+        s->options.seed = s->table->seed_given ? s->table->seed : sweep->seed;
+    if (build(s, e) < 0) {
+        model_search_free(s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+void model_search_free(struct model_search *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->expression_count; i++)
+        model_expression_free(s->expressions[i]);
+    for (size_t i = 0; i < s->stratum_count; i++) {
+        free(s->strata[i].name);
+        free(s->strata[i].literal);
+    }
+    model_evaluator_close(s->evaluator);
+    model_index_free(s->index);
+    free(s->expressions);
+    free(s->strata);
+    free(s->filters);
+    free(s->keys);
+    free(s);
+}
+
+/* --- walking --- */
+
+int model_search_count(struct model_search *s, struct model_counts *out, struct error *e)
+{
+    const size_t stack = model_space_main_stack(&s->space);
+    struct model_cursor *cursor = model_cursor_make(s->index);
+    const struct model_candidate *c = NULL;
+    struct model_counts counts = {0};
+    int rc;
+    if (stack != MODEL_NO_KEY) {
+        counts.layers_most = s->index->keys[stack].stack.layers_max;
+        counts.kept_by_layers = xcalloc(counts.layers_most + 1, sizeof *counts.kept_by_layers);
+    }
+    while ((rc = model_filters_next(s->filters, s->filter_count, cursor, &c, e)) > 0) {
+        counts.kept++;
+        if (counts.kept_by_layers)
+            counts.kept_by_layers[c->parts[stack].stack.layers]++;
+    }
+    model_cursor_free(cursor);
+    if (rc < 0)
+        free(counts.kept_by_layers);
+    else
+        *out = counts;
+    return rc;
+}
+
+struct handing {
+    struct model_search *search;
+    model_pick_function each;
+    void *context;
+    uint64_t met, handed;
+};
+
+/* 0 to go on, 1 when there are enough, -1. */
+static int hand(struct handing *h, const struct model_candidate *c, struct error *e)
+{
+    const struct model_search_options *o = &h->search->options;
+    const struct model_pick pick = {c, c ? c->parameters : h->search->base.parameters};
+    if (h->met++ < o->offset)
+        return 0;
+    h->handed++;
+    if (h->each(h->context, &pick, e) < 0)
+        return -1;
+    return o->limit > 0 && h->handed == o->limit;
+}
+
+static void add_removed(const struct model_filter *f, uint64_t *sum, struct buffer *text)
+{
+    if (f->removed == 0 || !f->name)
+        return;
+    buffer_printf(text, "%s%s removed %" PRIu64, *sum > 0 ? ", " : "", f->name, f->removed);
+    *sum += f->removed;
+}
+
+static int nothing_left(const struct model_search *s, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->filter_count; i++)
+        add_removed(&s->filters[i], &sum, &text);
+    for (size_t i = 0; i < s->stratum_count; i++)
+        add_removed(&s->strata[i].filter, &sum, &text);
+    if (sum == 0)
+        error_set(e, ERROR_NOTHING, "no model is left: no part of the sample has candidates");
+    else
+        error_set(e, ERROR_NOTHING, "no model is left of %" PRIu64 " candidates%s: %s", sum,
+                  s->cut ? " that were looked at" : "", buffer_text(&text));
+    buffer_free(&text);
+    return -1;
+}
+
+static bool keeps_all(const struct model_search *s)
+{
+    for (size_t i = 0; i < s->filter_count; i++)
+        if (s->filters[i].name)
+            return false;
+    return !s->table->include_base;
+}
+
+static int hand_all(struct handing *h, struct error *e)
+{
+    struct model_search *s = h->search;
+    struct model_cursor *cursor = model_cursor_make(s->index);
+    const struct model_candidate *c = NULL;
+    const bool base = s->table->include_base;
+    int rc;
+    /* Without filters the offset is a position. */
+    if (keeps_all(s) && s->options.offset > 0) {
+        h->met = s->options.offset < s->index->count ? s->options.offset : s->index->count;
+        c = model_cursor_seek(cursor, s->options.offset);
+        rc = c != NULL;
+    } else {
+        rc = model_filters_next(s->filters, s->filter_count, cursor, &c, e);
+        if (rc == 0)
+            rc = nothing_left(s, e);
+    }
+    int stop = rc > 0 && base ? hand(h, NULL, e) : 0;
+    while (rc > 0 && stop == 0) {
+        stop = hand(h, c, e);
+        if (stop == 0)
+            rc = model_filters_next(s->filters, s->filter_count, cursor, &c, e);
+    }
+    model_cursor_free(cursor);
+    return rc < 0 || stop < 0 ? -1 : 0;
+}
+
+static int draw(struct model_search *s, struct model_sample *sample, struct error *e)
+{
+    struct model_stratum *strata = xcalloc(s->stratum_count, sizeof *strata);
+    for (size_t i = 0; i < s->stratum_count; i++) {
+        struct model_search_stratum *from = &s->strata[i];
+        strata[i] = (struct model_stratum){.key = from->literal ? from->sample->each : NULL,
+                                           .literal = from->literal,
+                                           .take = (uint64_t)from->sample->take,
+                                           .filters = &from->filter,
+                                           .filter_count = from->filter.accepts != NULL};
+    }
+    const struct model_sample_request request = {.index = s->index,
+                                                 .seed = (uint64_t)s->options.seed,
+                                                 .filters = s->filters,
+                                                 .filter_count = s->filter_count,
+                                                 .strata = strata,
+                                                 .stratum_count = s->stratum_count,
+                                                 .walk_limit = WALK_MOST};
+    int rc = model_sample_draw(&request, sample, e);
+    for (size_t i = 0; rc == 0 && i < s->stratum_count; i++)
+        s->strata[i].taken = sample->taken[i];
+    if (rc == 0)
+        s->cut = sample->cut;
+    free(strata);
+    return rc;
+}
+
+static int hand_sample(struct handing *h, struct error *e)
+{
+    struct model_search *s = h->search;
+    struct model_sample sample = {0};
+    if (draw(s, &sample, e) < 0)
+        return -1;
+    struct model_cursor *cursor = model_cursor_make(s->index);
+    int rc = sample.count == 0 ? nothing_left(s, e) : 0;
+    if (rc == 0 && s->table->include_base)
+        rc = hand(h, NULL, e);
+    for (size_t i = 0; rc == 0 && i < sample.count; i++)
+        rc = hand(h, model_cursor_seek(cursor, sample.ranks[i]), e);
+    model_cursor_free(cursor);
+    model_sample_free(&sample);
+    return rc < 0 ? -1 : 0;
+}
+
+int model_search_each(struct model_search *s, model_pick_function each, void *context, uint64_t *count, struct error *e)
+{
+    struct handing h = {.search = s, .each = each, .context = context};
+    for (size_t i = 0; i < s->filter_count; i++)
+        s->filters[i].removed = 0;
+    int rc = s->stratum_count > 0 ? hand_sample(&h, e) : hand_all(&h, e);
+    if (rc < 0)
+        return -1;
+    if (h.handed == 0)
+        return error_set(e, ERROR_NOTHING, "there are %" PRIu64 " models, none of them behind the first %" PRIu64,
+                         h.met, s->options.offset);
+    *count = h.handed;
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* What [model_space] of a sweep file asks for: its candidates counted, filtered, sampled and handed out, one at a time.
+ * Nothing is enumerated before it must be, and of a sample only positions are held. */
+#ifndef MESHSWEEP_MODELS_SEARCH_H
+#define MESHSWEEP_MODELS_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/model_space.h"
+#include "models/base.h"
+#include "models/expression.h"
+#include "models/filter.h"
+#include "models/index.h"
+#include "util/error.h"
+
+struct model_search_options {
+    const char *where; /* one more filter, asked last; NULL: none */
+    bool seed_given;
+    int64_t seed;    /* in place of the file's */
+    uint64_t offset; /* models passed over */
+    uint64_t limit;  /* models handed out at most; 0: no limit */
+    /* Called about every million candidates that were looked at; NULL: not. */
+    void (*progress)(void *context, uint64_t looked_at);
+    void *progress_context;
+};
+
+/* One stratum of the sample. */
+struct model_search_stratum {
+    char *name; /* for reports: "num_zhen_layers = 1", "any" */
+    const struct space_sample *sample;
+    char *literal;              /* value of sample->each; NULL: of all */
+    struct model_filter filter; /* sample->where; `accepts` is NULL without one */
+    uint64_t taken;             /* after model_search_each; fewer than sample->take when there are no more */
+};
+
+/* Read freely; changed by the functions below only. */
+struct model_search {
+    const struct model_space_table *table; /* borrowed from the sweep */
+    struct model_search_options options;
+    struct model_key *keys;
+    struct model_dhen dhen;
+    struct model_space space;
+    struct model_index *index;
+    struct model_base base;
+    struct model_evaluator *evaluator;
+    struct model_expression **expressions;
+    size_t expression_count;
+    struct model_filter *filters; /* in the order in which they are asked; `removed` counts. A `name` of NULL: ours */
+    size_t filter_count;
+    uint64_t looked_at; /* candidates so far */
+    uint64_t base_rank; /* of the candidate that is the base itself */
+    struct model_search_stratum *strata;
+    size_t stratum_count; /* 0: all candidates that are kept, in order */
+    bool cut;             /* the sample may be too small: the space was too large to look at all of it */
+};
+
+/* `sweep` must have a [model_space] and, like `options`' texts, outlive the search. ERROR_USAGE, with the place: an
+ * empty space, one that 64 bits do not count, an expression that does not resolve (all of them at once), a value that
+ * the space does not have, a mixer whose parameters are not known. */
+int model_search_open(const struct sweep *sweep, const struct model_search_options *options, struct model_search **out,
+                      struct error *e);
+void model_search_free(struct model_search *search);
+
+/* The candidates that the filters keep. */
+struct model_counts {
+    uint64_t kept;
+    uint64_t *kept_by_layers; /* [layers of the main stack]; the caller's, free(); NULL without such a stack */
+    unsigned layers_most;
+};
+
+/* Walks through all candidates. */
+int model_search_count(struct model_search *search, struct model_counts *out, struct error *e);
+
+/* A model handed out: a candidate, borrowed for the call, or, where it is NULL, the base. */
+struct model_pick {
+    const struct model_candidate *candidate;
+    int64_t parameters; /* 0 when they are not counted */
+};
+
+typedef int (*model_pick_function)(void *context, const struct model_pick *pick, struct error *e);
+
+/* Hands out the models: the base first where it is included (then no candidate is the same model), the sample by
+ * strata, or else all candidates that are kept, in the order of models/index.h. `offset` and `limit` count all of
+ * them. `*count` is how many. Fails as `each` does, and with ERROR_NOTHING when no candidate is left, saying what
+ * removed them, or none lies behind `offset`; nothing was handed out then. */
+int model_search_each(struct model_search *search, model_pick_function each, void *context, uint64_t *count,
+                      struct error *e);
+
+#endif

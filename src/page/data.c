@@ -1,0 +1,428 @@
+#include "page/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/configurations.h"
+#include "results/query.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+const char *const html_state_names[HTML_STATE_COUNT] =
+    {[HTML_PENDING] = "pending", [HTML_RUNNING] = "running", [HTML_OK] = "ok", [HTML_FAILED] = "failed"};
+
+/* --- the sweep --- */
+
+static char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return xstrdup(slash ? slash + 1 : path);
+}
+
+static int read_sweep(struct db *db, struct html_data *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT s.id, s.name, s.path, s.objective, coalesce(m.unit, ''), s.tool_version, s.maximise,"
+                   " coalesce(s.combinations, -1), coalesce(s.combinations - s.matched, -1),"
+                   " coalesce(s.duplicates, -1), s.first_seen, s.last_seen,"
+                   " (SELECT count(*) FROM job AS j WHERE j.sweep_id = s.id)"
+                   " FROM current_sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective",
+                   &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        out->sweep_id = stmt_int(s, 0);
+        out->sweep = stmt_copy_text(s, 1);
+        out->file = file_name(stmt_text(s, 2));
+        out->objective = stmt_copy_text(s, 3);
+        out->unit = stmt_copy_text(s, 4);
+        out->tool = stmt_copy_text(s, 5);
+        out->maximise = stmt_int(s, 6) != 0;
+        out->combinations = stmt_int(s, 7);
+        out->excluded = stmt_int(s, 8);
+        out->duplicates = stmt_int(s, 9);
+        out->first_ms = stmt_int(s, 10);
+        out->last_ms = stmt_int(s, 11);
+        out->jobs_in_all = stmt_int(s, 12);
+    } else if (rc == 0) {
+        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- the columns --- */
+
+/* The view's order: fixed ones, keys up to "state", "failure", "attempts", metrics up to "duration_ms", the rest. */
+static enum html_role role_of(const char *title, enum html_role *section)
+{
+    static const struct {
+        const char *title;
+        enum html_role next;
+    } borders[] = {{"in_sweep", HTML_KEY},
+                   {"state", HTML_FIXED},
+                   {"attempts", HTML_METRIC},
+                   {"duration_ms", HTML_FIXED}};
+    for (size_t i = 0; i < sizeof borders / sizeof *borders; i++) {
+        if (strcmp(borders[i].title, title) == 0) {
+            *section = borders[i].next;
+            return HTML_FIXED;
+        }
+    }
+    return *section;
+}
+
+static void add_columns(struct html_data *d, const struct stmt *s, char *const *units)
+{
+    static const struct {
+        const char *title, *unit;
+    } fixed_units[] = {{"duration_ms", "ms"}, {"max_rss", "B"}, {"predicted_memory", "B"}, {"predicted_time", "s"}};
+    enum html_role section = HTML_FIXED;
+    d->column_count = (size_t)stmt_column_count(s);
+    d->columns = xcalloc(d->column_count + 1, sizeof *d->columns);
+    for (size_t i = 0; i < d->column_count; i++) {
+        struct html_column *c = &d->columns[i];
+        const char *unit = units[i] ? units[i] : "";
+        c->title = xstrdup(stmt_column_name(s, (int)i));
+        c->role = role_of(c->title, &section);
+        for (size_t u = 0; c->role == HTML_FIXED && u < sizeof fixed_units / sizeof *fixed_units; u++)
+            if (strcmp(fixed_units[u].title, c->title) == 0)
+                unit = fixed_units[u].unit;
+        c->unit = xstrdup(unit);
+        c->values = xcalloc(HTML_JOBS_MOST, sizeof *c->values);
+    }
+}
+
+static struct html_value value_of(const struct stmt *s, int column)
+{
+    enum column_type type = stmt_type(s, column);
+    if (type == COLUMN_NULL)
+        return (struct html_value){NAN, NULL};
+    bool number = type == COLUMN_INT || type == COLUMN_FLOAT;
+    if (type != COLUMN_FLOAT)
+        return (struct html_value){number ? stmt_double(s, column) : NAN, xstrdup(stmt_text(s, column))};
+    struct buffer text = BUFFER_INIT;
+    buffer_add_double(&text, stmt_double(s, column));
+    return (struct html_value){stmt_double(s, column), buffer_take(&text)};
+}
+
+static int read_rows(struct html_data *d, struct stmt *s, struct error *e)
+{
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        for (size_t i = 0; i < d->column_count; i++)
+            d->columns[i].values[d->job_count] = value_of(s, (int)i);
+        d->job_count++;
+    }
+    return rc;
+}
+
+static int read_results(struct db *db, struct html_data *d, struct error *e)
+{
+    const struct result_query q = {.limit = HTML_JOBS_MOST};
+    struct stmt *s = NULL;
+    char **units = NULL;
+    if (result_query_open(db, &q, &s, e) < 0)
+        return -1;
+    int rc = result_units(db, s, &units, e);
+    if (rc == 0) {
+        add_columns(d, s, units);
+        rc = read_rows(d, s, e);
+    }
+    result_units_free(units, s);
+    stmt_free(s);
+    return rc;
+}
+
+/* --- values of keys in order --- */
+
+struct ranked {
+    const struct html_value *value;
+    size_t row;
+};
+
+/* Numbers in their order, before texts in theirs. */
+static int by_value(const void *a, const void *b)
+{
+    const struct html_value *x = ((const struct ranked *)a)->value, *y = ((const struct ranked *)b)->value;
+    bool x_number = !isnan(x->number), y_number = !isnan(y->number);
+    if (x_number && y_number)
+        return (x->number > y->number) - (x->number < y->number);
+    return x_number != y_number ? y_number - x_number : strcmp(x->text, y->text);
+}
+
+static void find_levels(struct html_column *c, size_t rows)
+{
+    struct ranked *order = xcalloc(rows + 1, sizeof *order);
+    size_t count = 0;
+    c->levels = xcalloc(rows + 1, sizeof *c->levels);
+    c->numeric = true;
+    for (size_t i = 0; i < rows; i++) {
+        c->levels[i] = -1;
+        if (c->values[i].text)
+            order[count++] = (struct ranked){&c->values[i], i};
+    }
+    qsort(order, count, sizeof *order, by_value);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || by_value(&order[i - 1], &order[i]) != 0) {
+            c->level_texts = array_grow(c->level_texts, c->level_count, sizeof *c->level_texts);
+            c->level_numbers = array_grow(c->level_numbers, c->level_count, sizeof *c->level_numbers);
+            c->level_texts[c->level_count] = order[i].value->text;
+            c->level_numbers[c->level_count++] = order[i].value->number;
+            c->numeric = c->numeric && isfinite(order[i].value->number);
+        }
+        c->levels[order[i].row] = (int)c->level_count - 1;
+    }
+    free(order);
+}
+
+bool html_column_varies(const struct html_column *c)
+{
+    return c->level_count > 1;
+}
+
+bool html_column_stands(const struct html_column *c)
+{
+    return html_column_varies(c) && !c->twin;
+}
+
+static int mark_derived(struct db *db, struct html_data *d, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db,
+                   "SELECT k.key FROM job AS j, json_each(j.derived) AS k"
+                   " WHERE j.id = (SELECT max(id) FROM job WHERE sweep_id = ?1)",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, d->sweep_id);
+    while ((rc = stmt_next(s, e)) > 0) {
+        char *qualified = xasprintf("derived.%s", stmt_text(s, 0));
+        for (size_t i = 0; i < d->column_count; i++)
+            if (d->columns[i].role == HTML_KEY &&
+                (strcmp(d->columns[i].title, stmt_text(s, 0)) == 0 || strcmp(d->columns[i].title, qualified) == 0))
+                d->columns[i].derived = true;
+        free(qualified);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* Whether every value of one goes with one value of the other. */
+static bool move_together(const struct html_column *a, const struct html_column *b, size_t rows)
+{
+    if (a->level_count != b->level_count)
+        return false;
+    int *of = xcalloc(a->level_count, sizeof *of);
+    bool same = true;
+    for (size_t i = 0; same && i < rows; i++) {
+        int x = a->levels[i], y = b->levels[i];
+        if (x < 0 || y < 0)
+            same = x == y;
+        else if (of[x] == 0)
+            of[x] = y + 1;
+        else
+            same = of[x] == y + 1;
+    }
+    free(of);
+    return same;
+}
+
+static int standing(const struct html_column *c)
+{
+    const char *dot = strrchr(c->title, '.');
+    return c->derived ? 0 : strcmp(dot ? dot + 1 : c->title, "name") == 0 ? 2 : 1;
+}
+
+/* Of keys that move together a name stands for all, else the first that is not derived. As many levels and each of one
+ * set to one of the other: since both have as many, it is one to one. */
+static void find_twins(struct html_data *d)
+{
+    for (size_t i = 0; i < d->column_count; i++) {
+        struct html_column *a = &d->columns[i];
+        for (size_t j = 0; a->role == HTML_KEY && html_column_varies(a) && !a->twin && j < d->column_count; j++) {
+            const struct html_column *b = &d->columns[j];
+            if (j == i || b->role != HTML_KEY || !html_column_varies(b) || b->twin)
+                continue;
+            if ((standing(b) > standing(a) || (standing(b) == standing(a) && j < i)) &&
+                move_together(a, b, d->job_count))
+                a->twin = b;
+        }
+    }
+}
+
+/* --- the jobs --- */
+
+static const struct html_column *find_column(const struct html_data *d, enum html_role role, const char *title)
+{
+    for (size_t i = 0; i < d->column_count; i++)
+        if (d->columns[i].role == role && strcmp(d->columns[i].title, title) == 0)
+            return &d->columns[i];
+    return NULL;
+}
+
+static const struct html_column *metric_column(const struct html_data *d, const char *name)
+{
+    char *qualified = xasprintf("metric.%s", name);
+    const struct html_column *c = find_column(d, HTML_METRIC, name);
+    c = c ? c : find_column(d, HTML_METRIC, qualified);
+    free(qualified);
+    return c;
+}
+
+static bool has_numbers(const struct html_data *d, const struct html_column *c)
+{
+    for (size_t i = 0; i < d->job_count; i++)
+        if (isfinite(c->values[i].number))
+            return true;
+    return false;
+}
+
+/* Whose memory is predicted stands with the unit where it is the same for all. */
+static void say_whose_memory(struct html_data *d)
+{
+    for (size_t i = 0; i + 1 < d->column_count; i++) {
+        struct html_column *memory = &d->columns[i], *of = &d->columns[i + 1];
+        if (strcmp(of->title, "predicted_memory_of") != 0)
+            continue;
+        find_levels(of, d->job_count);
+        if (of->level_count != 1)
+            continue;
+        char *unit = xasprintf("%s %s", memory->unit, of->level_texts[0]);
+        free(memory->unit);
+        memory->unit = unit;
+    }
+}
+
+/* A metric of memory by its usual names, else any whose name has the word, else what the processes took. */
+static const struct html_column *find_memory(const struct html_data *d)
+{
+    static const char *const names[] = {"peak_memory_bytes", "peak_memory", "memory", "max_memory_allocated"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct html_column *c = metric_column(d, names[i]);
+        if (c && has_numbers(d, c))
+            return c;
+    }
+    for (size_t i = 0; i < d->column_count; i++)
+        if (d->columns[i].role == HTML_METRIC && strstr(d->columns[i].title, "memory") &&
+            has_numbers(d, &d->columns[i]))
+            return &d->columns[i];
+    const struct html_column *rss = find_column(d, HTML_FIXED, "max_rss");
+    return rss && has_numbers(d, rss) ? rss : NULL;
+}
+
+bool html_is_better(const struct html_data *d, double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return !isnan(a);
+    return d->maximise ? a > b : a < b;
+}
+
+static enum html_state state_of(const char *name)
+{
+    for (int i = 0; i < HTML_STATE_COUNT; i++)
+        if (name && strcmp(html_state_names[i], name) == 0)
+            return (enum html_state)i;
+    return HTML_PENDING;
+}
+
+/* Rows are in the order of jobs. */
+static int mark_infeasible(struct db *db, struct html_data *d, struct error *e)
+{
+    struct stmt *s = NULL;
+    size_t i = 0;
+    int rc;
+    d->jobs = xcalloc(d->job_count + 1, sizeof *d->jobs);
+    if (db_prepare(db,
+                   "SELECT DISTINCT j.id FROM breach AS b JOIN job AS j ON j.attempt_id = b.attempt_id ORDER BY j.id",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        while (i < d->job_count && (int64_t)d->columns[0].values[i].number < stmt_int(s, 0))
+            i++;
+        if (i < d->job_count)
+            d->jobs[i].infeasible = (int64_t)d->columns[0].values[i].number == stmt_int(s, 0);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static void describe_jobs(struct html_data *d)
+{
+    const struct html_column *state = find_column(d, HTML_FIXED, "state"),
+                             *failure = find_column(d, HTML_FIXED, "failure");
+    const struct html_column *objective = d->objective ? metric_column(d, d->objective) : NULL;
+    d->sought = objective;
+    d->memory = find_memory(d);
+    d->best = -1;
+    for (size_t i = 0; i < d->job_count; i++) {
+        struct html_job *j = &d->jobs[i];
+        j->id = (int64_t)d->columns[0].values[i].number;
+        j->state = state_of(state->values[i].text);
+        j->failure = failure->values[i].text ? failure->values[i].text : "";
+        j->objective = objective && j->state == HTML_OK ? objective->values[i].number : NAN;
+        j->memory = d->memory ? d->memory->values[i].number : NAN;
+        d->counts[j->state]++;
+        if (isfinite(j->objective) && !j->infeasible &&
+            (d->best < 0 || html_is_better(d, j->objective, d->jobs[d->best].objective)))
+            d->best = (long)i;
+    }
+}
+
+int html_data_read(struct db *db, struct html_data *out, struct error *e)
+{
+    struct html_data d = {.best = -1};
+    bool compete = false;
+    int rc = read_sweep(db, &d, e);
+    if (rc == 0)
+        rc = configurations_compete(db, &compete, e);
+    if (rc == 0)
+        rc = read_results(db, &d, e);
+    for (size_t i = 0; rc == 0 && i < d.column_count; i++)
+        if (d.columns[i].role == HTML_KEY)
+            find_levels(&d.columns[i], d.job_count);
+    if (rc == 0)
+        rc = mark_derived(db, &d, e);
+    if (rc == 0)
+        rc = mark_infeasible(db, &d, e);
+    if (rc < 0) {
+        html_data_free(&d);
+        return -1;
+    }
+    say_whose_memory(&d);
+    find_twins(&d);
+    describe_jobs(&d);
+    d.best = compete ? -1 : d.best;
+    *out = d;
+    return 0;
+}
+
+void html_data_free(struct html_data *d)
+{
+    for (size_t i = 0; i < d->column_count; i++) {
+        struct html_column *c = &d->columns[i];
+        for (size_t row = 0; row < d->job_count; row++)
+            free(c->values[row].text);
+        free(c->values);
+        free(c->levels);
+        free(c->level_texts);
+        free(c->level_numbers);
+        free(c->title);
+        free(c->unit);
+    }
+    free(d->columns);
+    free(d->jobs);
+    free(d->sweep);
+    free(d->file);
+    free(d->objective);
+    free(d->unit);
+    free(d->tool);
+    *d = (struct html_data){0};
+}
+
+bool html_any_ended(const struct html_data *d)
+{
+    return d->counts[HTML_OK] + d->counts[HTML_FAILED] > 0;
+}

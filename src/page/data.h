@@ -1,0 +1,81 @@
+/* What the report's page is made from: the jobs of the current sweep, column by column. */
+#ifndef MESHSWEEP_PAGE_DATA_H
+#define MESHSWEEP_PAGE_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "database/db.h"
+
+/* Jobs that a page holds; of a larger sweep the page says that it shows so many. */
+#define HTML_JOBS_MOST 20000
+
+/* A key with more values is no axis of a heat map. */
+#define HTML_LEVELS_MOST 24
+
+enum html_role { HTML_FIXED = 1, HTML_KEY, HTML_METRIC };
+
+struct html_value {
+    double number; /* NaN: no number */
+    char *text;    /* as it is written; NULL: absent */
+};
+
+struct html_column {
+    char *title, *unit; /* unit "" for none */
+    enum html_role role;
+    struct html_value *values; /* one per job */
+    int *levels;               /* keys: which of the distinct values, in order; -1: absent */
+    char **level_texts;        /* keys: the distinct values */
+    double *level_numbers;     /* NaN where one is no number */
+    size_t level_count;
+    bool numeric;                   /* keys: all values are numbers */
+    bool derived;                   /* keys: made from others */
+    const struct html_column *twin; /* keys: another one that moves with it value for value and stands for both; NULL */
+};
+
+enum html_state { HTML_PENDING, HTML_RUNNING, HTML_OK, HTML_FAILED, HTML_STATE_COUNT };
+extern const char *const html_state_names[HTML_STATE_COUNT];
+
+struct html_job {
+    int64_t id;
+    enum html_state state;
+    const char *failure; /* "" but for failed ones; borrowed from the columns */
+    double objective;    /* NaN: none, or the job is not ok */
+    bool infeasible;     /* it does not meet what [sweep] subject_to asks for, and cannot win */
+    double memory;       /* bytes, or the unit of its column; NaN: none */
+};
+
+struct html_data {
+    char *sweep, *objective, *unit, *tool; /* objective NULL: none is declared */
+    char *file; /* the sweep file's name alone: a page is sent to others, who need not know of directories */
+    bool maximise;
+    int64_t sweep_id, combinations, excluded, duplicates; /* -1: not recorded */
+    int64_t first_ms, last_ms;
+    int64_t jobs_in_all;
+    struct html_column *columns;
+    size_t column_count;
+    struct html_job *jobs;
+    size_t job_count;
+    int64_t counts[HTML_STATE_COUNT];
+    long best;                        /* index of the best job; -1: none, or configurations compete, not jobs */
+    const struct html_column *sought; /* the objective's; NULL: none is declared or reported */
+    const struct html_column *memory; /* NULL: no column tells of memory */
+};
+
+/* ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: html_data_free. */
+int html_data_read(struct db *db, struct html_data *out, struct error *e);
+void html_data_free(struct html_data *d);
+
+/* Whether the key tells jobs from one another. */
+bool html_column_varies(const struct html_column *c);
+
+/* Whether it does and stands for itself (has no twin). */
+bool html_column_stands(const struct html_column *c);
+
+/* Whether `a` is a better objective than `b`. NaN is never better, and worse than anything. */
+bool html_is_better(const struct html_data *d, double a, double b);
+
+/* Whether any job is ok or has failed. */
+bool html_any_ended(const struct html_data *d);
+
+#endif

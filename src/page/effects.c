@@ -1,0 +1,238 @@
+/* The effect of each key on the objective: ratios of matched pairs with their intervals. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/svg.h"
+#include "page/text.h"
+#include "report/comparison.h"
+#include "util/memory.h"
+
+#define KEYS_MOST 16
+#define ROWS_MOST 80
+#define FREE_JOBS_MOST 20000
+#define ROW_HEIGHT 22
+#define WIDTH 960
+#define LEFT 300
+#define RIGHT 770
+#define TOP 26
+
+struct effects {
+    struct comparison items[KEYS_MOST];
+    size_t count;
+    struct buffer freed; /* what was free to differ, by key */
+    struct buffer apart; /* keys of which no two jobs differ in them alone */
+    size_t rows;
+    double low, high;
+};
+
+static bool has_ratios(const struct comparison *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->pairs[i].summary.count)
+            return true;
+    return false;
+}
+
+static void widen(struct effects *x, const struct comparison *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ratio_summary *s = &c->pairs[i].summary;
+        if (s->count == 0)
+            continue;
+        x->rows++;
+        x->low = fmin(x->low, isnan(s->low) ? s->median : fmin(s->low, s->quarter));
+        x->high = fmax(x->high, isnan(s->high) ? s->median : fmax(s->high, s->three_quarters));
+    }
+}
+
+static void note_free(const char *key, const struct comparison *c, struct buffer *out)
+{
+    if (!c->free_was_found)
+        return;
+    buffer_printf(out, "%s%s (too few pairs: %zu of %d) with ", out->length ? "; " : "", key, c->pairs_alone,
+                  RATIOS_LEAST);
+    for (size_t i = 0; i < c->free.count; i++)
+        buffer_printf(out, "%s%s", i ? ", " : "", c->free.items[i]);
+}
+
+/* A derived key is told by those that it comes from; a name's effect is that of the whole spec. */
+static int read_effect(struct html_page *p, const char *key, struct effects *x, struct error *e)
+{
+    /* Finding what is free to differ takes several looks at all jobs. */
+    const struct comparison_request request = {.key = key,
+                                               .seed = 1,
+                                               .free = p->data->jobs_in_all > FREE_JOBS_MOST ? "" : NULL};
+    struct error why = ERROR_INIT;
+    if (x->count == KEYS_MOST)
+        return 0;
+    if (comparison_read(p->db, &request, &x->items[x->count], &why) < 0) {
+        if (why.kind == ERROR_USAGE)
+            return 0;
+        *e = why;
+        return -1;
+    }
+    if (has_ratios(&x->items[x->count])) {
+        note_free(key, &x->items[x->count], &x->freed);
+        widen(x, &x->items[x->count++]);
+        return 0;
+    }
+    buffer_printf(&x->apart, "%s%s", x->apart.length ? ", " : "", key);
+    comparison_free(&x->items[x->count]);
+    return 0;
+}
+
+static bool is_name(const char *title)
+{
+    const char *dot = strrchr(title, '.');
+    return strcmp(dot ? dot + 1 : title, "name") == 0;
+}
+
+static int read_effects(struct html_page *p, struct effects *x, struct error *e)
+{
+    const struct html_column *keys[KEYS_MOST];
+    size_t count = html_varying(p->data, keys, KEYS_MOST);
+    for (size_t i = 0; i < count; i++) {
+        /* Which section a bare name is of is not known here; models are what people name. */
+        const char *key = is_name(keys[i]->title) ? "model" : keys[i]->title;
+        if (read_effect(p, key, x, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- drawing --- */
+
+static const char *const classes[] =
+    {[RATIO_TOO_FEW] = "few", [RATIO_SAME] = "same", [RATIO_LOWER] = "lower", [RATIO_HIGHER] = "higher"};
+
+static void add_words(struct buffer *out, const struct comparison *c, const struct ratio_summary *s)
+{
+    if (s->verdict == RATIO_TOO_FEW)
+        buffer_printf(out, "too few pairs: %zu of %d", s->count, RATIOS_LEAST);
+    else if (s->verdict == RATIO_SAME)
+        buffer_printf(out, "not told apart (%zu)", s->count);
+    else
+        buffer_printf(out, "%s by %.3g %% (%zu)", (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse",
+                      fabs(s->median - 1) * 100, s->count);
+}
+
+static void add_row(struct buffer *out, const struct comparison *c, const struct comparison_pair *pair,
+                    const struct svg_axis *x, double y)
+{
+    const struct ratio_summary *s = &pair->summary;
+    struct buffer words = BUFFER_INIT;
+    bool told = s->verdict == RATIO_HIGHER || s->verdict == RATIO_LOWER;
+    bool better = told && (s->verdict == RATIO_HIGHER) == c->maximise;
+    char *label = xasprintf("%s: %s against %s", c->key ? c->key : c->section, pair->b, pair->a);
+    svg_text(out, LEFT - 10, y + 4, " class=name text-anchor=end", label, 42);
+    buffer_printf(out, "<g class=\"effect %s\">", !told ? classes[s->verdict] : better ? "better" : "worse");
+    if (!isnan(s->low))
+        buffer_printf(out, "<path d=\"M%.1f %.1fH%.1f\"/><path class=wide d=\"M%.1f %.1fH%.1f\"/>",
+                      svg_at(x, s->quarter), y, svg_at(x, s->three_quarters), svg_at(x, s->low), y, svg_at(x, s->high));
+    buffer_printf(out, "<circle cx=%.1f cy=%.1f r=4.5 /></g>", svg_at(x, s->median), y);
+    add_words(&words, c, s);
+    svg_text(out, RIGHT + 14, y + 4, "", buffer_text(&words), 0);
+    buffer_add_char(out, '\n');
+    buffer_free(&words);
+    free(label);
+}
+
+static void draw(struct html_page *p, const struct effects *x)
+{
+    size_t rows = x->rows > ROWS_MOST ? ROWS_MOST : x->rows, row = 0;
+    double bottom = TOP + ROW_HEIGHT * (double)rows;
+    struct buffer title = BUFFER_INIT;
+    buffer_printf(&title, "ratio of %s", p->data->objective);
+    struct svg_axis axis = svg_axis_log(fmin(x->low, 0.9), fmax(x->high, 1.1), buffer_text(&title), "");
+    axis.from = LEFT;
+    axis.to = RIGHT;
+    svg_open(&p->out, "effects-plot", WIDTH, bottom + 46, "Effect of each key on the objective by matched pairs",
+             "Per two values of a key: the median ratio of the objective over pairs of jobs equal in everything else, "
+             "its 95 % "
+             "interval, and what that says.");
+    svg_axis_x(&p->out, &axis, TOP - 8, bottom);
+    buffer_printf(&p->out, "<path class=even d=\"M%.1f %dV%.1f\"/>\n<g class=axis>", svg_at(&axis, 1), TOP - 14,
+                  bottom);
+    for (size_t i = 0; i < x->count; i++)
+        for (size_t j = 0; j < x->items[i].count && row < rows; j++)
+            if (x->items[i].pairs[j].summary.count)
+                add_row(&p->out, &x->items[i], &x->items[i].pairs[j], &axis, TOP + ROW_HEIGHT * ((double)row++ + 0.5));
+    buffer_add_text(&p->out, "</g>\n");
+    svg_close(&p->out);
+    buffer_printf(&p->out,
+                  "<p class=note>Pairs of jobs that are equal in everything else and in the global batch. Thick: the "
+                  "95 %% "
+                  "bootstrap interval of the median; thin: the middle half of the pairs; in parentheses how many "
+                  "pairs. Below %d pairs nothing is told apart.",
+                  RATIOS_LEAST);
+    if (x->rows > rows)
+        buffer_printf(&p->out, " The first %zu of %zu are shown.", rows, x->rows);
+    buffer_add_text(&p->out, "</p>\n");
+    buffer_free(&title);
+}
+
+/* Who runs where the other fails: that is an effect too. */
+static void add_one_sided(struct html_page *p, const struct effects *x)
+{
+    bool any = false;
+    for (size_t i = 0; i < x->count; i++) {
+        for (size_t j = 0; j < x->items[i].count; j++) {
+            const struct comparison_pair *pair = &x->items[i].pairs[j];
+            if (pair->only_a + pair->only_b == 0)
+                continue;
+            if (!any)
+                buffer_add_text(&p->out,
+                                "<details><summary>Pairs of which only one side runs</summary><div class=scroll "
+                                "tabindex=0><table class=plain><thead><tr><th scope=col>key<th scope=col>values<th "
+                                "scope=col>only the first<th scope=col>only the second</thead><tbody>\n");
+            any = true;
+            buffer_add_text(&p->out, "<tr><td>");
+            html_add(&p->out, x->items[i].key ? x->items[i].key : x->items[i].section, HTML_NAME_MOST);
+            buffer_add_text(&p->out, "<td>");
+            html_add(&p->out, pair->a, HTML_NAME_MOST);
+            buffer_add_text(&p->out, ", ");
+            html_add(&p->out, pair->b, HTML_NAME_MOST);
+            buffer_printf(&p->out, "<td class=n>%lld<td class=n>%lld\n", (long long)pair->only_a,
+                          (long long)pair->only_b);
+        }
+    }
+    if (any)
+        buffer_add_text(&p->out, "</tbody></table></div></details>\n");
+}
+
+int html_effects(struct html_page *p, struct error *e)
+{
+    struct effects x = {.low = INFINITY, .high = -INFINITY};
+    if (!p->data->objective) {
+        html_add_none(&p->out, "The sweep declares no objective.");
+        return 0;
+    }
+    int rc = read_effects(p, &x, e);
+    if (rc == 0 && x.rows)
+        draw(p, &x);
+    else if (rc == 0)
+        html_add_none(&p->out, "No two jobs that are ok differ in one key alone.");
+    if (rc == 0)
+        add_one_sided(p, &x);
+    if (rc == 0 && x.freed.length) {
+        buffer_add_text(&p->out,
+                        "<p class=note>Best against best, free to differ what rules and derived keys tie to the "
+                        "key: ");
+        html_add(&p->out, buffer_text(&x.freed), HTML_TEXT_MOST);
+        buffer_add_text(&p->out, ".</p>\n");
+    }
+    if (rc == 0 && x.apart.length) {
+        buffer_add_text(&p->out,
+                        "<p class=note>No two jobs that ran differ in one of these alone, so that their effect is not "
+                        "known: ");
+        html_add(&p->out, buffer_text(&x.apart), HTML_TEXT_MOST);
+        buffer_add_text(&p->out, ".</p>\n");
+    }
+    for (size_t i = 0; i < x.count; i++)
+        comparison_free(&x.items[i]);
+    buffer_free(&x.apart);
+    buffer_free(&x.freed);
+    return rc;
+}

@@ -1,0 +1,124 @@
+/* What failed, grouped by cause, and what was excluded, by rule. */
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "results/failure_causes.h"
+#include "util/utf8.h"
+
+#define CAUSES_SHOWN 40
+#define LOG_LINES 30
+#define LOG_BYTES 6000
+
+/* The last lines of a text. */
+static const char *last_lines(const char *text, int lines)
+{
+    size_t length = strlen(text);
+    const char *begin = text + (length > LOG_BYTES ? utf8_cut(text, length, length - LOG_BYTES) : 0);
+    for (const char *c = text + length; c > begin; c--)
+        if (c[-1] == '\n' && c != text + length && --lines == 0)
+            return c;
+    return begin;
+}
+
+static int add_log(struct html_page *p, const struct failure_cause *c, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(p->db, "SELECT log_tail FROM attempt WHERE id = ?1 AND log_tail <> ''", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, c->example_attempt);
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        buffer_printf(&p->out, "<details><summary>The end of the output of job %lld</summary><pre tabindex=0>",
+                      (long long)c->example_job);
+        html_add_lines(&p->out, last_lines(stmt_text(s, 0), LOG_LINES), HTML_TEXT_MOST);
+        buffer_add_text(&p->out, "</pre></details>\n");
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_cause(struct html_page *p, const struct failure_cause *c, struct error *e)
+{
+    buffer_printf(&p->out, "<li><p><b><i class=\"x-%s\"></i> ", c->class);
+    html_add_count(&p->out, (long long)c->jobs, "job");
+    buffer_printf(&p->out, "</b> %s, as <a href=\"#j%lld\">job %lld</a>: <code>", c->class, (long long)c->example_job,
+                  (long long)c->example_job);
+    html_add(&p->out, c->message[0] ? c->message : "(no message)", HTML_TEXT_MOST);
+    buffer_add_text(&p->out, "</code>");
+    if (c->consequence) {
+        buffer_add_text(&p->out, "; then: <code>");
+        html_add(&p->out, c->consequence, HTML_TEXT_MOST);
+        buffer_add_text(&p->out, "</code>");
+    }
+    buffer_add_text(&p->out, "</p>\n");
+    return add_log(p, c, e);
+}
+
+int html_failures(struct html_page *p, struct error *e)
+{
+    struct failure_causes causes;
+    int rc = 0;
+    if (failure_causes_read(p->db, p->data->sweep_id, 0, &causes, e) < 0)
+        return -1;
+    if (causes.count == 0)
+        html_add_none(&p->out, "No job failed.");
+    else
+        buffer_add_text(&p->out, "<p class=note>Failures whose messages differ in numbers only are one cause.</p>\n<ol "
+                                 "class=causes>\n");
+    for (size_t i = 0; rc == 0 && i < causes.count && i < CAUSES_SHOWN; i++)
+        rc = add_cause(p, &causes.items[i], e);
+    if (causes.count)
+        buffer_add_text(&p->out, "</ol>\n");
+    if (causes.count > CAUSES_SHOWN || causes.others)
+        html_add_none(&p->out,
+                      "There are further causes; meshsweep status and sql/queries/failures_grouped.sql have them.");
+    failure_causes_free(&causes);
+    return rc;
+}
+
+/* --- excluded combinations --- */
+
+static void add_rule(struct html_page *p, const struct stmt *s)
+{
+    buffer_add_text(&p->out, "<tr><th scope=row>");
+    html_add(&p->out, stmt_text(s, 0), HTML_NAME_MOST);
+    if (strcmp(stmt_text(s, 1), "warn") == 0)
+        buffer_add_text(&p->out, " (only a warning)");
+    buffer_printf(&p->out, "<td class=n>%lld<td class=n>", (long long)stmt_int(s, 2));
+    if (!stmt_is_null(s, 3))
+        buffer_printf(&p->out, "%lld", (long long)stmt_int(s, 3));
+    for (int i = 4; i < 7; i++) {
+        buffer_add_text(&p->out, "<td>");
+        html_add(&p->out, stmt_text(s, i), HTML_TEXT_MOST);
+    }
+    buffer_add_char(&p->out, '\n');
+}
+
+int html_excluded(struct html_page *p, struct error *e)
+{
+    struct stmt *s = NULL;
+    size_t rows = 0;
+    int rc;
+    if (db_prepare(p->db,
+                   "SELECT rule, level, excluded, alone, reason, source, example FROM excluded WHERE excluded > 0"
+                   " ORDER BY excluded DESC LIMIT 500",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        if (rows++ == 0)
+            buffer_add_text(&p->out,
+                            "<div class=scroll tabindex=0><table class=plain><thead><tr><th scope=col>rule<th "
+                            "scope=col>excluded<th scope=col>false for<th scope=col>reason<th scope=col>source<th "
+                            "scope=col>for example</thead><tbody>\n");
+        add_rule(p, s);
+    }
+    stmt_free(s);
+    if (rows)
+        buffer_add_text(&p->out, "</tbody></table></div>\n<p class=note>\"Excluded\" counts a combination at the first "
+                                 "rule that it "
+                                 "breaks, \"false for\" at each.</p>\n");
+    else if (rc == 0)
+        html_add_none(&p->out, "No rule excluded a combination.");
+    return rc;
+}

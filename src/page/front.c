@@ -1,0 +1,163 @@
+/* Speed against memory, with the Pareto front of both. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "page/sections.h"
+#include "page/svg.h"
+#include "page/text.h"
+#include "util/memory.h"
+
+struct point {
+    double x, y;
+    double cost; /* y, or -y where more is better */
+    size_t job;
+};
+
+static int by_memory(const void *a, const void *b)
+{
+    const struct point *p = a, *q = b;
+    if (p->x != q->x)
+        return (p->x > q->x) - (p->x < q->x);
+    return (p->cost > q->cost) - (p->cost < q->cost);
+}
+
+static size_t collect(const struct html_data *d, struct point *points)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < d->job_count; i++) {
+        const struct html_job *j = &d->jobs[i];
+        if (isfinite(j->objective) && isfinite(j->memory))
+            points[count++] = (struct point){j->memory, j->objective, d->maximise ? -j->objective : j->objective, i};
+    }
+    qsort(points, count, sizeof *points, by_memory);
+    return count;
+}
+
+/* Marks those that no other beats in both: less memory and a better objective. The points are in the order of
+ * memory. */
+static size_t find_front(const struct html_data *d, const struct point *points, size_t count, bool *on_front)
+{
+    double best = NAN;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        on_front[i] = !d->jobs[points[i].job].infeasible && html_is_better(d, points[i].y, best);
+        if (on_front[i])
+            best = points[i].y;
+        n += on_front[i];
+    }
+    return n;
+}
+
+static void add_front_line(struct buffer *out, const struct point *points, const bool *on_front, size_t count,
+                           const struct svg_axis *x, const struct svg_axis *y)
+{
+    bool first = true;
+    buffer_add_text(out, "<path class=front d=\"");
+    for (size_t i = 0; i < count; i++) {
+        if (!on_front[i])
+            continue;
+        buffer_printf(out, first ? "M%.1f %.1f" : "H%.1fV%.1f", svg_at(x, points[i].x), svg_at(y, points[i].y));
+        first = false;
+    }
+    buffer_printf(out, "H%.1f\"/>\n", x->to);
+}
+
+static void add_front_points(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
+                             const struct svg_axis *x, const struct svg_axis *y)
+{
+    size_t stride = html_stride(count);
+    for (size_t i = 0; i < count; i++)
+        if (!on_front[i] && i % stride == 0)
+            html_add_mark(&p->out, svg_at(x, points[i].x), svg_at(y, points[i].y), p->data->jobs[points[i].job].id, "");
+    for (size_t i = 0; i < count; i++) {
+        if (!on_front[i])
+            continue;
+        long long id = p->data->jobs[points[i].job].id;
+        buffer_printf(&p->out,
+                      "<circle class=\"m o on-front\" data-j=%lld cx=%.1f cy=%.1f r=5><title>job %lld</title></circle>",
+                      id, svg_at(x, points[i].x), svg_at(y, points[i].y), id);
+    }
+}
+
+static void add_front_table(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
+                            const struct svg_axis *memory)
+{
+    const struct html_column *keys[12];
+    const struct html_data *d = p->data;
+    size_t key_count = html_varying(d, keys, 12), shown = 0;
+    struct buffer *out = &p->out;
+    buffer_add_text(out,
+                    "<div class=scroll tabindex=0><table class=plain><caption>On the front</caption><thead><tr><th "
+                    "scope=col>job<th scope=col>");
+    html_add(out, d->memory->title, HTML_NAME_MOST);
+    html_add_unit(out, memory->unit);
+    buffer_add_text(out, "<th scope=col>");
+    html_add(out, d->objective, HTML_NAME_MOST);
+    html_add_unit(out, d->unit);
+    for (size_t k = key_count; k-- > 0;) {
+        buffer_add_text(out, "<th scope=col>");
+        html_add(out, keys[k]->title, HTML_NAME_MOST);
+    }
+    buffer_add_text(out, "</thead><tbody>\n");
+    for (size_t i = 0; i < count && shown < 50; i++) {
+        if (!on_front[i])
+            continue;
+        shown++;
+        long long id = d->jobs[points[i].job].id;
+        buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a><td class=n>", id, id);
+        html_add_number(out, points[i].x / memory->scale);
+        buffer_add_text(out, "<td class=n>");
+        html_add_number(out, points[i].y);
+        for (size_t k = key_count; k-- > 0;) {
+            buffer_add_text(out, "<td>");
+            html_add(out, keys[k]->values[points[i].job].text, HTML_NAME_MOST);
+        }
+        buffer_add_char(out, '\n');
+    }
+    buffer_add_text(out, "</tbody></table></div>\n");
+}
+
+static void add_front_plot(struct html_page *p, struct point *points, size_t count)
+{
+    const struct html_data *d = p->data;
+    bool *on_front = xcalloc(count + 1, sizeof *on_front);
+    size_t on = find_front(d, points, count, on_front);
+    double low = points[0].y, high = low;
+    for (size_t i = 0; i < count; i++) {
+        low = points[i].y < low ? points[i].y : low;
+        high = points[i].y > high ? points[i].y : high;
+    }
+    struct svg_axis x = svg_axis_over(points[0].x, points[count - 1].x, d->memory->title, d->memory->unit, false);
+    struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
+    char *desc =
+        xasprintf("%zu jobs, %zu of them on the front: no other job takes less memory and is better.", count, on);
+    svg_open_plot(&p->out, "front-plot", "Objective against memory, with the Pareto front", desc, &x, &y);
+    add_front_line(&p->out, points, on_front, count, &x, &y);
+    add_front_points(p, points, on_front, count, &x, &y);
+    svg_close(&p->out);
+    buffer_printf(&p->out, "<p class=note>The line is the Pareto front: %s</p>\n", desc);
+    html_add_stride_note(&p->out, count);
+    add_front_table(p, points, on_front, count, &x);
+    free(desc);
+    free(on_front);
+}
+
+int html_front(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    (void)e;
+    if (!d->objective || !d->memory) {
+        html_add_none(&p->out, !d->objective ? "The sweep declares no objective."
+                                             : "No job reports memory: a metric whose name has the word, such as "
+                                               "peak_memory_bytes, would be shown here.");
+        return 0;
+    }
+    struct point *points = xcalloc(d->job_count + 1, sizeof *points);
+    size_t count = collect(d, points);
+    if (count)
+        add_front_plot(p, points, count);
+    else
+        html_add_none(&p->out, "No job is ok with a finite objective and a memory figure.");
+    free(points);
+    return 0;
+}

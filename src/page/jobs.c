@@ -1,0 +1,140 @@
+/* The table of all jobs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "util/memory.h"
+
+/* Texts in cells are cut: 10,000 rows of long messages are no page. */
+#define CELL_MOST 60
+#define MESSAGE_MOST 120
+
+static bool has_values(const struct html_data *d, const struct html_column *c)
+{
+    for (size_t i = 0; i < d->job_count; i++)
+        if (c->values[i].text)
+            return true;
+    return false;
+}
+
+/* What tells jobs apart and what came of them; identifiers of files and the like are in the exports. */
+static bool is_shown(const struct html_data *d, const struct html_column *c)
+{
+    static const char *const shown[] = {"job",         "state",   "failure",          "attempts",
+                                        "duration_ms", "max_rss", "predicted_memory", "predicted_time",
+                                        "error"};
+    if (c->role == HTML_KEY)
+        return html_column_varies(c);
+    if (c->role == HTML_METRIC)
+        return has_values(d, c);
+    if (strcmp(c->title, "predicted_memory_of") == 0)
+        return html_column_varies(c);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (strcmp(shown[i], c->title) == 0)
+            return has_values(d, c);
+    return false;
+}
+
+/* In which order columns stand: the job, what is sought, its state, then as in `results`. The caller frees `*out`. */
+static size_t order_columns(const struct html_data *d, const struct html_column ***out)
+{
+    size_t count = 0;
+    const struct html_column **order = xcalloc(d->column_count + 1, sizeof *order);
+    for (int late = 0; late < 2; late++)
+        for (size_t i = 0; i < d->column_count; i++) {
+            const struct html_column *c = &d->columns[i];
+            bool early = i == 0 || c == d->sought;
+            if (early != late && is_shown(d, c))
+                order[count++] = c;
+        }
+    *out = order;
+    return count;
+}
+
+static void add_header(struct html_page *p, const struct html_column *const *columns, size_t count)
+{
+    buffer_add_text(&p->out, "<thead><tr>");
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_text(&p->out, "<th scope=col>");
+        html_add(&p->out, columns[i]->title, HTML_NAME_MOST);
+        if (columns[i]->unit[0]) {
+            buffer_add_text(&p->out, " <small>(");
+            html_add(&p->out, columns[i]->unit, HTML_NAME_MOST);
+            buffer_add_text(&p->out, ")</small>");
+        }
+    }
+    buffer_add_text(&p->out, "</thead>\n");
+}
+
+/* What the script has to know: the column that is sought, which way, and the winner. */
+static void add_table_start(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    buffer_add_text(&p->out, "<div class=scroll tabindex=0><table id=table");
+    if (d->sought) {
+        buffer_printf(&p->out, " data-best=%s data-sought=\"", d->maximise ? "max" : "min");
+        html_add(&p->out, d->sought->title, HTML_NAME_MOST);
+        buffer_add_text(&p->out, "\"");
+    }
+    if (d->best >= 0)
+        buffer_printf(&p->out, " data-winner=%lld", (long long)d->jobs[d->best].id);
+    buffer_add_char(&p->out, '>');
+}
+
+static void add_cell(struct html_page *p, const struct html_column *c, size_t row)
+{
+    const struct html_value *v = &c->values[row];
+    buffer_add_text(&p->out, "<td>");
+    if (!v->text)
+        return;
+    if (c->role != HTML_KEY && !isnan(v->number))
+        html_add_number(&p->out, v->number);
+    else
+        html_add(&p->out, v->text, strcmp(c->title, "error") == 0 ? MESSAGE_MOST : CELL_MOST);
+}
+
+static void add_rows(struct html_page *p, const struct html_column *const *columns, size_t count)
+{
+    const struct html_data *d = p->data;
+    buffer_add_text(&p->out, "<tbody>\n");
+    for (size_t row = 0; row < d->job_count; row++) {
+        const struct html_job *j = &d->jobs[row];
+        buffer_printf(&p->out, "<tr id=j%lld class=%s>", (long long)j->id, html_state_names[j->state]);
+        for (size_t i = 0; i < count; i++)
+            add_cell(p, columns[i], row);
+        buffer_add_char(&p->out, '\n');
+    }
+}
+
+int html_jobs(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    (void)e;
+    if (d->job_count == 0) {
+        html_add_none(&p->out, "There is no job.");
+        return 0;
+    }
+    buffer_add_text(&p->out,
+                    "<form id=filter hidden><label>Filter <input type=search id=words autocomplete=off list=columns "
+                    "aria-describedby=wrong placeholder=\"deep zero_stage=3 "
+                    "throughput&gt;100\"></label>\n<fieldset><legend>States</legend>");
+    for (int i = HTML_STATE_COUNT - 1; i >= 0; i--)
+        if (d->counts[i])
+            buffer_printf(&p->out, "<label><input type=checkbox name=state value=%s checked>%s</label>\n",
+                          html_state_names[i], html_state_names[i]);
+    buffer_add_text(&p->out, "</fieldset><output id=shown aria-live=polite></output>"
+                             "<datalist id=columns></datalist><p id=wrong role=alert hidden></p></form>\n"
+                             "<p class=note>A click on a column's name sorts. A filter is words that a row has, and "
+                             "conditions such as <code>zero_stage=3</code> or <code>throughput&gt;100</code>.</p>\n");
+    const struct html_column **columns;
+    size_t count = order_columns(d, &columns);
+    add_table_start(p);
+    add_header(p, columns, count);
+    add_rows(p, columns, count);
+    free(columns);
+    buffer_add_text(&p->out,
+                    "</tbody></table></div>\n<p id=more hidden><button type=button>Show more rows</button></p>\n");
+    return 0;
+}

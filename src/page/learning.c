@@ -1,0 +1,114 @@
+/* The best so far, attempt by attempt. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/svg.h"
+#include "util/memory.h"
+
+struct trial_point {
+    int64_t job;
+    char failure[16];
+    double value, best; /* NaN: none */
+};
+
+static int read_trials(struct html_page *p, struct trial_point **out, size_t *count, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct trial_point *trials = NULL;
+    double best = NAN;
+    int rc;
+    if (db_prepare(p->db,
+                   "SELECT a.job_id, coalesce(a.failure, ''), CASE WHEN typeof(m.value) IN ('real', 'integer') THEN"
+                   " m.value END FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN summary AS m"
+                   " ON m.attempt_id = a.id AND m.name = ?1 WHERE j.sweep_id = ?2 AND a.ended IS NOT NULL"
+                   " ORDER BY a.ended, a.id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, p->data->objective);
+    stmt_bind_int(s, 2, p->data->sweep_id);
+    while ((rc = stmt_next(s, e)) > 0) {
+        struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_is_null(s, 2) ? NAN : stmt_double(s, 2)};
+        strncpy(t.failure, stmt_text(s, 1), sizeof t.failure - 1);
+        if (!t.failure[0] && isfinite(t.value) && html_is_better(p->data, t.value, best))
+            best = t.value;
+        t.best = best;
+        trials = array_grow(trials, *count, sizeof *trials);
+        trials[(*count)++] = t;
+    }
+    stmt_free(s);
+    *out = trials;
+    return rc;
+}
+
+static void add_best_line(struct buffer *out, const struct trial_point *trials, size_t count, const struct svg_axis *x,
+                          const struct svg_axis *y)
+{
+    double before = NAN;
+    buffer_add_text(out, "<path class=front d=\"");
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(trials[i].best) || trials[i].best == before)
+            continue;
+        buffer_printf(out, isnan(before) ? "M%.1f %.1f" : "H%.1fV%.1f", svg_at(x, (double)i + 1),
+                      svg_at(y, trials[i].best));
+        before = trials[i].best;
+    }
+    if (!isnan(before))
+        buffer_printf(out, "H%.1f", svg_at(x, (double)count));
+    buffer_add_text(out, "\"/>\n");
+}
+
+static void add_learning_plot(struct html_page *p, const struct trial_point *trials, size_t count)
+{
+    const struct html_data *d = p->data;
+    double low = INFINITY, high = -INFINITY;
+    size_t failed = 0, last = 0;
+    for (size_t i = 0; i < count; i++) {
+        failed += trials[i].failure[0] != 0;
+        if (!isfinite(trials[i].value) || trials[i].failure[0])
+            continue;
+        low = fmin(low, trials[i].value);
+        high = fmax(high, trials[i].value);
+        if (i == 0 || trials[i].best != trials[i - 1].best)
+            last = i;
+    }
+    struct svg_axis x = svg_axis_over(1, (double)count, "attempt, in the order in which they ended", "", false);
+    struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
+    char *desc = xasprintf("%zu attempts, %zu failed; the best came as number %zu.", count, failed, last + 1);
+    svg_open_plot(&p->out, "learning-plot", "Best objective so far by attempt", desc, &x, &y);
+    size_t stride = html_stride(count);
+    for (size_t i = 0; i < count; i += stride) {
+        bool ok = !trials[i].failure[0] && isfinite(trials[i].value);
+        if (ok || trials[i].failure[0])
+            html_add_mark(&p->out, svg_at(&x, (double)i + 1), ok ? svg_at(&y, trials[i].value) : y.from - 4,
+                          trials[i].job, trials[i].failure);
+    }
+    add_best_line(&p->out, trials, count, &x, &y);
+    svg_close(&p->out);
+    buffer_printf(&p->out, "<p class=note>The line is the best so far; crosses at the bottom failed. %s</p>\n", desc);
+    html_add_stride_note(&p->out, count);
+    free(desc);
+}
+
+int html_learning(struct html_page *p, struct error *e)
+{
+    struct trial_point *trials = NULL;
+    size_t count = 0, measured = 0;
+    if (!p->data->objective) {
+        html_add_none(&p->out, "The sweep declares no objective.");
+        return 0;
+    }
+    if (read_trials(p, &trials, &count, e) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        measured += isfinite(trials[i].value) && !trials[i].failure[0];
+    if (measured)
+        add_learning_plot(p, trials, count);
+    else
+        html_add_none(&p->out, html_any_ended(p->data) && count == 0
+                                   ? "No time of an attempt is known: these jobs come from a table."
+                                   : "No attempt has ended with a finite objective yet.");
+    free(trials);
+    return 0;
+}

@@ -1,0 +1,143 @@
+#include "page/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "util/clock.h"
+#include "util/embedded.h"
+#include "util/memory.h"
+
+static const struct {
+    const char *id, *title;
+    html_section *add;
+} sections[] = {
+    {"overview", "Overview", html_overview},
+    {"winner", "Winner", html_winner},
+    {"front", "Speed against memory", html_front},
+    {"effects", "Effect of each key", html_effects},
+    {"heat", "Two keys at a time", html_heat},
+    {"parallel", "All keys at once", html_parallel},
+    {"predicted", "Predicted and measured", html_predicted},
+    {"learning", "Best so far", html_learning},
+    {"timeline", "Time line", html_timeline},
+    {"failures", "Failures", html_failures},
+    {"excluded", "Excluded combinations", html_excluded},
+    {"jobs", "All jobs", html_jobs},
+};
+#define SECTION_COUNT (sizeof sections / sizeof *sections)
+
+/* --- pieces that sections share --- */
+
+void html_add_none(struct buffer *out, const char *sentence)
+{
+    buffer_add_text(out, "<p class=none>");
+    html_add(out, sentence, HTML_TEXT_MOST);
+    buffer_add_text(out, "</p>\n");
+}
+
+void html_add_mark(struct buffer *out, double x, double y, int64_t job, const char *failure)
+{
+    if (failure[0])
+        buffer_printf(out, "<path class=\"m x-%s\" data-j=%lld d=\"M%.1f %.1fl6 6m0-6l-6 6\"/>", failure,
+                      (long long)job, x - 3, y - 3);
+    else
+        buffer_printf(out, "<circle class=\"m o\" data-j=%lld cx=%.1f cy=%.1f r=3.5 />", (long long)job, x, y);
+}
+
+size_t html_stride(size_t count)
+{
+    return count > HTML_POINTS_MOST ? (count + HTML_POINTS_MOST - 1) / HTML_POINTS_MOST : 1;
+}
+
+void html_add_stride_note(struct buffer *out, size_t count)
+{
+    size_t stride = html_stride(count);
+    if (stride > 1)
+        buffer_printf(out, "<p class=note>There are %zu; one in %zu is drawn.</p>\n", count, stride);
+}
+
+size_t html_varying(const struct html_data *d, const struct html_column **keys, size_t most)
+{
+    size_t count = 0;
+    for (int derived = 0; derived < 2; derived++)
+        for (size_t i = d->column_count; i-- > 0 && count < most;)
+            if (d->columns[i].role == HTML_KEY && d->columns[i].derived == derived &&
+                html_column_stands(&d->columns[i]))
+                keys[count++] = &d->columns[i];
+    return count;
+}
+
+/* --- the page --- */
+
+static void add_head(struct html_page *p)
+{
+    struct buffer *out = &p->out;
+    buffer_add_text(out,
+                    "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
+                    "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=referrer content=no-referrer>\n"
+                    "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
+                    "script-src 'unsafe-inline'; img-src data:\">\n<link rel=icon href=\"data:,\">\n<title>");
+    html_add(out, p->data->sweep, HTML_NAME_MOST);
+    buffer_add_text(out, " · meshsweep</title>\n<style>\n");
+    buffer_add_text(out, embedded_text("src/page/report.css"));
+    buffer_add_text(out, "</style></head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>");
+    html_add(out, p->data->sweep, HTML_NAME_MOST);
+    buffer_add_text(out, "</h1>\n<button type=button id=theme hidden>dark</button>\n<nav aria-label=Sections>");
+    for (size_t i = 0; i < SECTION_COUNT; i++)
+        buffer_printf(out, "<a href=\"#%s\">%s</a>\n", sections[i].id, sections[i].title);
+    buffer_add_text(out, "</nav></header>\n<main id=main>\n");
+}
+
+static void add_foot(struct html_page *p, int64_t now_ms)
+{
+    char time[32];
+    buffer_printf(&p->out, "</main>\n<footer>Made by meshsweep " MESHSWEEP_VERSION " at %s from ",
+                  clock_format_utc(now_ms, time));
+    html_add(&p->out, p->data->file, HTML_TEXT_MOST);
+    buffer_add_text(&p->out,
+                    ". Plots are readable without scripts; with them tables sort and filter, and points tell what "
+                    "they are.</footer>\n<div id=tip role=status hidden></div>\n<script>\n");
+    buffer_add_text(&p->out, embedded_text("src/page/report.js"));
+    buffer_add_text(&p->out, "</script>\n</body></html>\n");
+}
+
+static int flush(struct html_page *p, const struct report_sink *sink, struct error *e)
+{
+    int rc = sink->write(sink->context, p->out.data, p->out.length, e);
+    buffer_clear(&p->out);
+    return rc;
+}
+
+static int add_sections(struct html_page *p, const struct report_sink *sink, struct error *e)
+{
+    for (size_t i = 0; i < SECTION_COUNT; i++) {
+        buffer_printf(&p->out, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>\n", sections[i].id,
+                      sections[i].id, sections[i].id, sections[i].title);
+        if (sections[i].add(p, e) < 0)
+            return -1;
+        buffer_add_text(&p->out, "</section>\n");
+        if (flush(p, sink, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int html_report(struct db *db, const char *job_files, int64_t now_ms, const struct report_sink *sink, struct error *e)
+{
+    struct html_data data;
+    if (html_data_read(db, &data, e) < 0)
+        return -1;
+    struct html_page p = {BUFFER_INIT, &data, db, job_files};
+    add_head(&p);
+    int rc = add_sections(&p, sink, e);
+    if (rc == 0) {
+        add_foot(&p, now_ms);
+        rc = flush(&p, sink, e);
+    }
+    buffer_free(&p.out);
+    html_data_free(&data);
+    return rc;
+}

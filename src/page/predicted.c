@@ -1,0 +1,86 @@
+/* Predicted against measured. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "page/sections.h"
+#include "page/svg.h"
+#include "util/memory.h"
+
+struct prediction_point {
+    double measured, predicted;
+    int64_t job;
+};
+
+static int read_predictions(struct html_page *p, const char *quantity, struct prediction_point **out, size_t *count,
+                            struct error *e)
+{
+    struct stmt *s = NULL;
+    struct prediction_point *items = NULL;
+    int rc;
+    if (db_prepare(p->db,
+                   "SELECT o.measured, o.predicted, a.job_id FROM observation AS o JOIN attempt AS a"
+                   " ON a.id = o.attempt_id JOIN job AS j ON j.id = a.job_id WHERE o.quantity = ?1 AND o.kind = "
+                   "'measured'"
+                   " AND j.sweep_id = ?2 AND o.measured > 0 AND o.predicted > 0 AND o.measured < 9e999"
+                   " AND o.predicted < 9e999 ORDER BY a.id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, quantity);
+    stmt_bind_int(s, 2, p->data->sweep_id);
+    while ((rc = stmt_next(s, e)) > 0) {
+        items = array_grow(items, *count, sizeof *items);
+        items[(*count)++] = (struct prediction_point){stmt_double(s, 0), stmt_double(s, 1), stmt_int(s, 2)};
+    }
+    stmt_free(s);
+    *out = items;
+    return rc;
+}
+
+static void add_prediction_plot(struct html_page *p, const char *quantity, const char *unit,
+                                const struct prediction_point *items, size_t count)
+{
+    double low = items[0].measured, high = low, error = 0;
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, fmin(items[i].measured, items[i].predicted));
+        high = fmax(high, fmax(items[i].measured, items[i].predicted));
+        error += fabs(items[i].predicted / items[i].measured - 1) / (double)count;
+    }
+    char *x_title = xasprintf("measured %s", quantity), *y_title = xasprintf("predicted %s", quantity);
+    struct svg_axis x = svg_axis_log(low, high, x_title, unit), y = svg_axis_log(low, high, y_title, unit);
+    char *desc =
+        xasprintf("%zu runs; predictions made before each were off by %.1f %% in the mean.", count, error * 100);
+    char *id = xasprintf("predicted-%s", quantity);
+    svg_open_plot(&p->out, id, "Predicted against measured", desc, &x, &y);
+    buffer_printf(&p->out, "<path class=even d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x.from, y.from, x.to, y.to);
+    for (size_t i = 0; i < count; i += html_stride(count))
+        html_add_mark(&p->out, svg_at(&x, items[i].measured), svg_at(&y, items[i].predicted), items[i].job, "");
+    svg_close(&p->out);
+    buffer_printf(&p->out, "<p class=note>%s On the line they would be right; above it, too high.</p>\n", desc);
+    html_add_stride_note(&p->out, count);
+    free(x_title);
+    free(y_title);
+    free(desc);
+    free(id);
+}
+
+int html_predicted(struct html_page *p, struct error *e)
+{
+    static const char *const quantities[][2] = {{"memory", "B"}, {"time", "s"}};
+    size_t shown = 0;
+    for (size_t q = 0; q < 2; q++) {
+        struct prediction_point *items = NULL;
+        size_t count = 0;
+        if (read_predictions(p, quantities[q][0], &items, &count, e) < 0)
+            return -1;
+        if (count) {
+            buffer_printf(&p->out, "<h3>%s</h3>\n", q ? "Step time" : "Memory");
+            add_prediction_plot(p, quantities[q][0], quantities[q][1], items, count);
+            shown++;
+        }
+        free(items);
+    }
+    if (!shown)
+        html_add_none(&p->out,
+                      "Nothing was both predicted and measured: a [predict] table in the sweep file asks for it.");
+    return 0;
+}

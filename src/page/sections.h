@@ -1,0 +1,43 @@
+/* Within the report's page: its sections. Each appends to `out`, and says what is missing where there is nothing to
+ * show; -1 only where the database fails. */
+#ifndef MESHSWEEP_PAGE_SECTIONS_H
+#define MESHSWEEP_PAGE_SECTIONS_H
+
+#include "page/data.h"
+#include "util/buffer.h"
+
+struct html_page {
+    struct buffer out;
+    const struct html_data *data;
+    struct db *db;
+    const char *job_files; /* store_directory() */
+};
+
+typedef int html_section(struct html_page *p, struct error *e);
+
+html_section html_overview, html_winner, html_front, html_jobs, html_parallel, html_heat, html_effects, html_predicted,
+    html_learning, html_timeline, html_failures, html_excluded;
+
+/* Points that one plot draws; of more jobs every so-manieth is drawn, and the plot says so. */
+#define HTML_POINTS_MOST 3000
+
+/* "<p class=none>" with one sentence. */
+void html_add_none(struct buffer *out, const char *sentence);
+
+/* A mark for a job in a plot: a dot where it is ok, a cross in the colour of its failure where it failed. */
+void html_add_mark(struct buffer *out, double x, double y, int64_t job, const char *failure);
+
+/* Every so-manieth job is drawn so that at most HTML_POINTS_MOST are. */
+size_t html_stride(size_t count);
+
+/* html_winner() where configurations compete, not jobs. */
+html_section html_winning_configurations;
+
+/* Adds the note that not all are drawn, where that is so. */
+void html_add_stride_note(struct buffer *out, size_t count);
+
+/* The keys that tell jobs apart, one of those that move together: at most `most`, those of the plan first, derived ones
+ * last. */
+size_t html_varying(const struct html_data *d, const struct html_column **keys, size_t most);
+
+#endif

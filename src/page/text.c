@@ -1,0 +1,88 @@
+#include "page/text.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/text.h"
+
+static void add_escaped(struct buffer *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        switch (text[i]) {
+        case '<':
+            buffer_add_text(out, "&lt;");
+            break;
+        case '>':
+            buffer_add_text(out, "&gt;");
+            break;
+        case '&':
+            buffer_add_text(out, "&amp;");
+            break;
+        case '"':
+            buffer_add_text(out, "&quot;");
+            break;
+        case '\'':
+            buffer_add_text(out, "&#39;");
+            break;
+        default:
+            buffer_add_char(out, text[i]);
+        }
+    }
+}
+
+static void add_part(struct buffer *out, const char *text, size_t length, size_t limit)
+{
+    struct buffer printable = BUFFER_INIT;
+    text_add_printable(&printable, text, length, limit, false);
+    add_escaped(out, buffer_text(&printable), printable.length);
+    buffer_free(&printable);
+}
+
+void html_add(struct buffer *out, const char *text, size_t limit)
+{
+    if (text)
+        add_part(out, text, strlen(text), limit);
+}
+
+void html_add_lines(struct buffer *out, const char *text, size_t limit)
+{
+    while (text && *text) {
+        size_t length = strcspn(text, "\n");
+        add_part(out, text, length, limit);
+        buffer_add_char(out, '\n');
+        text += length + (text[length] == '\n');
+    }
+}
+
+void html_add_unit(struct buffer *out, const char *unit)
+{
+    if (!unit || !unit[0])
+        return;
+    buffer_add_text(out, " (");
+    html_add(out, unit, HTML_NAME_MOST);
+    buffer_add_char(out, ')');
+}
+
+void html_add_number(struct buffer *out, double value)
+{
+    text_add_rounded(out, value);
+}
+
+void html_add_short(struct buffer *out, double value)
+{
+    static const char prefixes[] = "kMGTPE";
+    double magnitude = fabs(value);
+    size_t prefix = 0;
+    if (!isfinite(value) || magnitude < 9999.5 || magnitude >= 999.5e18) {
+        buffer_printf(out, "%.4g", value);
+        return;
+    }
+    while (magnitude >= 999.5 * pow(1000, (double)prefix + 1))
+        prefix++;
+    buffer_printf(out, "%.3g %c", value / pow(1000, (double)prefix + 1), prefixes[prefix]);
+}
+
+void html_add_count(struct buffer *out, long long count, const char *noun)
+{
+    buffer_printf(out, "%lld %s%s", count, noun, count == 1 ? "" : "s");
+}

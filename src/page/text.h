@@ -1,0 +1,31 @@
+/* Text of any bytes as HTML, for the report's page. */
+#ifndef MESHSWEEP_PAGE_TEXT_H
+#define MESHSWEEP_PAGE_TEXT_H
+
+#include "util/buffer.h"
+
+/* Columns after which a name is cut with "…", so that a hostile one does not become the page. */
+#define HTML_NAME_MOST 80
+#define HTML_TEXT_MOST 400
+
+/* Appends `text` so that it stands as that text in an element or a quoted attribute, control characters and marks that
+ * change the direction as escapes (report/text.h), at most `limit` columns of it (0: no limit). NULL adds nothing. */
+void html_add(struct buffer *out, const char *text, size_t limit);
+
+/* The same for many lines, such as the end of a log: line ends stay. */
+void html_add_lines(struct buffer *out, const char *text, size_t limit);
+
+/* " (unit)", nothing where there is none. */
+void html_add_unit(struct buffer *out, const char *unit);
+
+/* 6 significant digits; "NaN", "Infinity". */
+void html_add_number(struct buffer *out, double value);
+
+/* 3 significant digits with the decimal prefix that a unit would have: "6.09 M", "234 k", "12.3"; as above where the
+ * number is below 10,000 or no number. */
+void html_add_short(struct buffer *out, double value);
+
+/* "1 job", "2 jobs". */
+void html_add_count(struct buffer *out, long long count, const char *noun);
+
+#endif

@@ -1,0 +1,186 @@
+/* The time line: a bar per attempt in the lane of its slot. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/svg.h"
+#include "page/text.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/string_list.h"
+
+#define ATTEMPTS_MOST 5000
+#define LANES_MOST 64
+#define WIDTH 960
+#define LEFT 150
+#define RIGHT 936
+#define TOP 20
+
+struct bar {
+    int64_t job, start, end;
+    int lane;
+    char failure[16];
+    double from, to; /* shown time in ms, without idle gaps */
+};
+
+struct gap {
+    double at; /* shown time */
+    int64_t length;
+};
+
+struct timeline {
+    struct bar *bars;
+    size_t count;
+    struct string_list lanes;
+    struct gap *gaps;
+    size_t gap_count;
+    double length;
+    int64_t in_all;
+};
+
+static int lane_of(struct timeline *t, const char *name)
+{
+    size_t i = string_list_find(&t->lanes, name);
+    if (i == LANES_MOST)
+        return -1;
+    if (i == t->lanes.count)
+        string_list_add(&t->lanes, xstrdup(name));
+    return (int)i;
+}
+
+static int read_bars(struct html_page *p, struct timeline *t, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(p->db,
+                   "SELECT a.job_id, a.started, a.ended, coalesce(a.failure, ''),"
+                   " coalesce(r.host, '?') || ' slot ' || coalesce(a.slot, '?'), count(*) OVER ()"
+                   " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN runner AS r ON r.id = a.runner_id"
+                   " WHERE j.sweep_id = ?1 AND a.started IS NOT NULL AND a.ended >= a.started"
+                   " ORDER BY a.started, a.id LIMIT ?2",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, p->data->sweep_id);
+    stmt_bind_int(s, 2, ATTEMPTS_MOST);
+    while ((rc = stmt_next(s, e)) > 0) {
+        struct bar b = {.job = stmt_int(s, 0), .start = stmt_int(s, 1), .end = stmt_int(s, 2)};
+        strncpy(b.failure, stmt_text(s, 3), sizeof b.failure - 1);
+        b.lane = lane_of(t, stmt_text(s, 4));
+        t->in_all = stmt_int(s, 5);
+        t->bars = array_grow(t->bars, t->count, sizeof *t->bars);
+        t->bars[t->count++] = b;
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* Idle times between runs would leave nothing to see of these: longer than a tenth of the time at work they shrink to a
+ * mark. Bars are in the order of their starts. */
+static void cut_gaps(struct timeline *t)
+{
+    int64_t busy = 0, until = t->bars[0].start;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct bar *b = &t->bars[i];
+        int64_t from = b->start > until ? b->start : until;
+        busy += b->end > from ? b->end - from : 0;
+        until = b->end > until ? b->end : until;
+    }
+    double mark = (double)busy / 50 + 1, shift = (double)t->bars[0].start;
+    until = t->bars[0].start;
+    for (size_t i = 0; i < t->count; i++) {
+        struct bar *b = &t->bars[i];
+        int64_t idle = b->start - until;
+        if (idle > busy / 10 + 1000) {
+            t->gaps = array_grow(t->gaps, t->gap_count, sizeof *t->gaps);
+            t->gaps[t->gap_count++] = (struct gap){(double)until - shift + mark / 2, idle};
+            shift += (double)idle - mark;
+        }
+        b->from = (double)b->start - shift;
+        b->to = (double)b->end - shift;
+        until = b->end > until ? b->end : until;
+        t->length = b->to > t->length ? b->to : t->length;
+    }
+}
+
+static void add_lanes(struct buffer *out, const struct timeline *t, double height)
+{
+    buffer_add_text(out, "<g class=axis>");
+    for (size_t i = 0; i < t->lanes.count; i++)
+        svg_text(out, LEFT - 8, TOP + height * ((double)i + 0.5) + 4, " text-anchor=end", t->lanes.items[i], 20);
+    buffer_add_text(out, "</g>\n");
+}
+
+static void add_gaps(struct buffer *out, const struct timeline *t, const struct svg_axis *x, double bottom)
+{
+    char length[32];
+    for (size_t i = 0; i < t->gap_count && i < 40; i++) {
+        double at = svg_at(x, t->gaps[i].at);
+        buffer_printf(out, "<path class=gap d=\"M%.1f %dV%.1f\"/>", at, TOP - 4, bottom);
+        if (t->gap_count <= 8) {
+            svg_text(out, at, TOP - 7, " class=small text-anchor=middle",
+                     format_duration_ms(t->gaps[i].length, length, sizeof length), 0);
+        }
+    }
+}
+
+/* The colours that occur. */
+static void add_legend(struct buffer *out, const struct timeline *t)
+{
+    buffer_add_text(out, "<ul class=legend>");
+    for (size_t i = 0; i < t->count; i++) {
+        size_t before = 0;
+        while (before < i && strcmp(t->bars[before].failure, t->bars[i].failure) != 0)
+            before++;
+        const char *class = t->bars[i].failure[0] ? t->bars[i].failure : "ok";
+        if (before == i)
+            buffer_printf(out, "<li><i class=\"x-%s\"></i>%s", class, class);
+    }
+    buffer_add_text(out, "</ul>\n");
+}
+
+static void draw(struct html_page *p, struct timeline *t)
+{
+    double height = t->lanes.count > 16 ? 12 : 26, bottom = TOP + height * (double)t->lanes.count;
+    cut_gaps(t);
+    struct svg_axis x =
+        svg_axis_over(0, t->length > 0 ? t->length : 1, "time at work since the first start", "ms", true);
+    x.from = LEFT;
+    x.to = RIGHT;
+    svg_open(&p->out, "timeline-plot", WIDTH, bottom + 46, "Attempts by slot over time",
+             "A bar per attempt in the lane of its slot; failed ones have the colour of their class.");
+    svg_axis_x(&p->out, &x, TOP, bottom);
+    add_lanes(&p->out, t, height);
+    add_gaps(&p->out, t, &x, bottom);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct bar *b = &t->bars[i];
+        if (b->lane < 0)
+            continue;
+        double from = svg_at(&x, b->from), width = svg_at(&x, b->to) - from;
+        buffer_printf(&p->out, "<rect class=\"m %s%s\" data-j=%lld x=%.1f y=%.1f width=%.1f height=%.1f />\n",
+                      b->failure[0] ? "x-" : "o", b->failure, (long long)b->job, from, TOP + height * b->lane + 2,
+                      width > 1.2 ? width - 0.4 : 0.8, height - 4);
+    }
+    svg_close(&p->out);
+    add_legend(&p->out, t);
+    buffer_printf(&p->out, "<p class=note>%s%s",
+                  t->gap_count ? "Dotted lines stand for idle times that were cut out. " : "",
+                  t->lanes.count == LANES_MOST ? "Only the first 64 slots are drawn. " : "");
+    if (t->in_all > (int64_t)t->count)
+        buffer_printf(&p->out, "The first %zu of %lld attempts are drawn.", t->count, (long long)t->in_all);
+    buffer_add_text(&p->out, "</p>\n");
+}
+
+int html_timeline(struct html_page *p, struct error *e)
+{
+    struct timeline t = {0};
+    int rc = read_bars(p, &t, e);
+    if (rc == 0 && t.count)
+        draw(p, &t);
+    else if (rc == 0)
+        html_add_none(&p->out, html_any_ended(p->data) ? "No time of an attempt is known: these jobs come from a table."
+                                                       : "No attempt has ended yet.");
+    string_list_free(&t.lanes);
+    free(t.bars);
+    free(t.gaps);
+    return rc;
+}

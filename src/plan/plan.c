@@ -1,0 +1,397 @@
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learning/knowledge.h"
+#include "plan/value_changes.h"
+#include "store/model_facts.h"
+#include "store/witnesses.h"
+#include "util/hash_set.h"
+#include "util/memory.h"
+#include "util/string_list.h"
+
+struct planner {
+    const struct plan_request *request;
+    struct stmt *lookup;  /* NULL: there is no database */
+    bool are_distinct;    /* no two matches are one job */
+    struct hash_set seen; /* where they are not: all; else those that are in the database */
+    struct plan *plan;
+    int64_t known;               /* jobs of the plan that stand in the database */
+    struct knowledge *knowledge; /* NULL: no job of the plan ran out of memory, or that is not to count */
+    struct hash128 *witnesses;   /* their keys; in `knowledge` they are numbered from 1 */
+    size_t witness_count;
+    struct value_changes *changes; /* NULL: there is no database */
+    struct buffer why;             /* of the job that was looked up; empty: it is not in the database */
+    size_t last_reason;
+    double device_ms;  /* of what is due, at most; whole */
+    bool is_unbounded; /* something has no time limit */
+};
+
+void plan_free(struct plan *p)
+{
+    for (size_t i = 0; i < p->reason_count; i++)
+        free(p->reasons[i].why);
+    free(p->reasons);
+    free(p->match.rules);
+    p->match.rules = NULL;
+    p->reasons = NULL;
+    p->reason_count = 0;
+}
+
+/* --- why --- */
+
+static bool is_reason(const struct plan_reason *r, enum plan_mark mark, const char *why)
+{
+    return r->mark == mark && strcmp(r->why, why) == 0;
+}
+
+static size_t find_reason(const struct planner *p, enum plan_mark mark, const char *why)
+{
+    const struct plan *plan = p->plan;
+    /* Jobs that follow each other mostly share their reason. */
+    if (p->last_reason < plan->reason_count && is_reason(&plan->reasons[p->last_reason], mark, why))
+        return p->last_reason;
+    size_t i = 0;
+    while (i < plan->reason_count && !is_reason(&plan->reasons[i], mark, why))
+        i++;
+    return i;
+}
+
+static void count_reason(struct planner *p, enum plan_mark mark, const char *why)
+{
+    struct plan *plan = p->plan;
+    size_t i = find_reason(p, mark, why);
+    if (i >= PLAN_REASONS_MOST && i == plan->reason_count) {
+        why = "other reasons";
+        i = find_reason(p, mark, why);
+    }
+    if (i == plan->reason_count) {
+        plan->reasons = array_grow(plan->reasons, i, sizeof *plan->reasons);
+        plan->reasons[plan->reason_count++] = (struct plan_reason){mark, xstrdup(why), 0};
+    }
+    plan->reasons[i].jobs++;
+    p->last_reason = i;
+}
+
+static int by_mark_and_jobs(const void *a, const void *b)
+{
+    const struct plan_reason *x = a, *y = b;
+    /* What is gone stands last. */
+    int mark_x = x->mark ? (int)x->mark : PLAN_MARK_COUNT, mark_y = y->mark ? (int)y->mark : PLAN_MARK_COUNT;
+    if (mark_x != mark_y)
+        return mark_x - mark_y;
+    if (x->jobs != y->jobs)
+        return x->jobs < y->jobs ? 1 : -1;
+    return strcmp(x->why, y->why);
+}
+
+static bool is_forced(char *const *forced, const char *failure)
+{
+    return strings_have(forced, "all") || strings_have(forced, failure);
+}
+
+/* State and failure of the job with key ?1; attempts that failed likewise and count (that were ok, for one that is ok
+ * where ?2 are wanted); whether an attempt has been started. */
+static const char lookup[] =
+    "SELECT state, failure,"
+    " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = "
+    "job.failure AND a.blame IS NULL)"
+    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok'), 1) "
+    "END,"
+    " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running')"
+    " FROM job WHERE key = ?1";
+
+static enum plan_mark mark_failed(const struct plan_request *r, const char *failure, int64_t tried)
+{
+    return is_forced(r->forced, failure) || tried < retry_allowed(r->policy, failure) ? PLAN_RETRY : PLAN_FAILED;
+}
+
+static enum plan_mark mark_row(const struct plan_request *r, const struct stmt *row)
+{
+    const char *state = stmt_text(row, 0);
+    bool started = stmt_int(row, 3);
+    if (strcmp(state, "ok") == 0)
+        return stmt_int(row, 2) >= r->space->sweep->job.repeat ? PLAN_DONE : PLAN_RETRY;
+    if (strcmp(state, "failed") == 0)
+        return mark_failed(r, stmt_text(row, 1), stmt_int(row, 2));
+    if (!started)
+        return PLAN_NEW;
+    return r->runner_alive ? PLAN_RUNNING : PLAN_RETRY;
+}
+
+static void explain_row(struct planner *p, enum plan_mark mark)
+{
+    const struct plan_request *r = p->request;
+    const struct stmt *row = p->lookup;
+    const char *state = stmt_text(row, 0), *failure = stmt_text(row, 1);
+    int64_t tried = stmt_int(row, 2);
+    buffer_clear(&p->why);
+    if (mark == PLAN_NEW)
+        buffer_add_text(&p->why, "recorded, not run to an end yet");
+    else if (strcmp(state, "running") == 0)
+        buffer_add_text(&p->why, mark == PLAN_RUNNING ? "it runs" : "lost with its runner");
+    else if (strcmp(state, "ok") == 0)
+        buffer_printf(&p->why, "ok %lld of %lld times", (long long)tried, (long long)r->space->sweep->job.repeat);
+    else if (mark == PLAN_RETRY && is_forced(r->forced, failure))
+        buffer_printf(&p->why, "%s, asked for again", failure);
+    else
+        buffer_printf(&p->why, "%s, %lld of %lld attempts", failure, (long long)tried,
+                      (long long)retry_allowed(r->policy, failure));
+}
+
+static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark *mark, struct error *e)
+{
+    *mark = PLAN_NEW;
+    buffer_clear(&p->why);
+    if (!p->lookup)
+        return 0;
+    stmt_bind_blob(p->lookup, 1, key->bytes, sizeof key->bytes);
+    stmt_bind_int(p->lookup, 2, p->request->space->sweep->job.repeat);
+    int rc = stmt_next(p->lookup, e);
+    if (rc > 0) {
+        *mark = mark_row(p->request, p->lookup);
+        explain_row(p, *mark);
+        p->known++;
+        if (p->are_distinct)
+            hash_set_add(&p->seen, key);
+    }
+    stmt_reset(p->lookup);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Whole milliseconds: the sum is the same in any order. */
+static void add_cost(struct planner *p, const struct match *m)
+{
+    p->is_unbounded |= m->limit_ms[LIMIT_TOTAL] == 0;
+    p->device_ms +=
+        (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * (double)p->request->space->sweep->job.repeat;
+}
+
+static void add_predictions(struct plan *plan, const struct match *m, double repeat)
+{
+    double step = isnan(m->predicted_time) ? 0 : m->predicted_time * (double)m->devices;
+    plan->predicted_memory += !isnan(m->predicted_memory);
+    plan->predicted_time += step > 0;
+    plan->predicted_length += step > 0 && m->predicted_steps > 0;
+    plan->step_device_seconds += step;
+    plan->device_hours += step * m->predicted_steps / 3600 * repeat;
+    plan->risks[m->risk]++;
+    plan->audits += m->is_audit;
+}
+
+/* --- what ran out of memory --- */
+
+static int take_witness(struct planner *p, const struct match *m, struct error *e)
+{
+    stmt_bind_blob(p->lookup, 1, m->key.bytes, sizeof m->key.bytes);
+    stmt_bind_int(p->lookup, 2, 1);
+    int rc = stmt_next(p->lookup, e);
+    bool is_witness = rc > 0 && !stmt_is_null(p->lookup, 1) && strcmp(stmt_text(p->lookup, 1), "oom") == 0 &&
+                      mark_row(p->request, p->lookup) == PLAN_FAILED;
+    stmt_reset(p->lookup);
+    if (rc < 0 || !is_witness)
+        return rc < 0 ? -1 : 0;
+    p->witnesses = array_grow(p->witnesses, p->witness_count, sizeof *p->witnesses);
+    p->witnesses[p->witness_count++] = m->key;
+    return knowledge_add(p->knowledge, (int64_t)p->witness_count, m->rank, true, e);
+}
+
+/* Jobs that are in the file were taken where they are. */
+static bool is_taken(const struct planner *p, const struct hash128 *key)
+{
+    for (size_t i = 0; i < p->witness_count; i++)
+        if (memcmp(p->witnesses[i].bytes, key->bytes, sizeof key->bytes) == 0)
+            return true;
+    return false;
+}
+
+static int take_stored(void *context, const struct job_specs *row, struct error *e)
+{
+    struct planner *p = context;
+    const struct stored_job job = stored_of(row);
+    bool added;
+    if (is_taken(p, &job.key))
+        return 0;
+    p->witnesses = array_grow(p->witnesses, p->witness_count, sizeof *p->witnesses);
+    p->witnesses[p->witness_count] = job.key;
+    int rc = knowledge_add_stored(p->knowledge, (int64_t)p->witness_count + 1, &job, &added, e);
+    p->witness_count += added;
+    return rc;
+}
+
+/* Over the whole sweep: what is planned may be less. */
+static int find_witnesses(struct planner *p, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    int64_t any = 0;
+    if (!p->request->space->order || !p->request->db)
+        return 0;
+    if (db_query_int(p->request->db, "SELECT 1 FROM job WHERE state = 'failed' AND failure = 'oom' LIMIT 1", 0, &any,
+                     e) < 0)
+        return -1;
+    if (!any)
+        return 0;
+    if (knowledge_create(p->request->space, &p->knowledge, e) < 0 ||
+        match_open(p->request->space, NULL, &cursor, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = match_next(cursor, &m, e)) > 0)
+        if ((rc = take_witness(p, m, e)) < 0)
+            break;
+    match_close(cursor);
+    return rc < 0 ? -1 : witnesses_walk_elsewhere(p->request->db, 0, take_stored, p, e);
+}
+
+/* `*witness` stays NULL for what may run. */
+static int find_witness(struct planner *p, const struct match *m, enum plan_mark *mark, const struct hash128 **witness,
+                        struct error *e)
+{
+    int64_t number = 0;
+    if (!p->knowledge || (*mark != PLAN_NEW && *mark != PLAN_RETRY))
+        return 0;
+    if (knowledge_find(p->knowledge, m->rank, &number, e) < 0)
+        return -1;
+    if (number > 0) {
+        *mark = PLAN_PRUNED;
+        *witness = &p->witnesses[number - 1];
+    }
+    return 0;
+}
+
+static int give_reason(struct planner *p, const struct match *m, enum plan_mark mark, struct error *e)
+{
+    const char *why = buffer_text(&p->why);
+    if (!p->changes || (mark != PLAN_NEW && mark != PLAN_RETRY && mark != PLAN_FAILED))
+        return 0;
+    if (!why[0] && value_changes_why_new(p->changes, m, &why, e) < 0)
+        return -1;
+    count_reason(p, mark, why);
+    return 0;
+}
+
+static int give(const struct planner *p, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
+                struct error *e)
+{
+    const struct plan_request *r = p->request;
+    return r->each && p->plan->jobs <= r->each_most ? r->each(r->context, m, mark, witness, e) : 0;
+}
+
+static int take_match(struct planner *p, const struct match *m, struct error *e)
+{
+    enum plan_mark mark;
+    const struct hash128 *witness = NULL;
+    if (!p->are_distinct && !hash_set_add(&p->seen, &m->key)) {
+        p->plan->duplicates++;
+        return 0;
+    }
+    if (mark_job(p, &m->key, &mark, e) < 0 || find_witness(p, m, &mark, &witness, e) < 0 ||
+        give_reason(p, m, mark, e) < 0)
+        return -1;
+    p->plan->jobs++;
+    p->plan->marks[mark]++;
+    if (mark == PLAN_NEW || mark == PLAN_RETRY) {
+        add_cost(p, m);
+        if (p->request->space->prediction.asked)
+            add_predictions(p->plan, m, (double)p->request->space->sweep->job.repeat);
+    }
+    return give(p, m, mark, witness, e);
+}
+
+/* What is left are jobs like `m`. */
+static void take_rest(struct planner *p, const struct match *m)
+{
+    struct plan *plan = p->plan;
+    double left = (double)(plan->match.matched - plan->jobs);
+    p->device_ms +=
+        left * (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * (double)p->request->space->sweep->job.repeat;
+    plan->jobs = plan->marks[PLAN_NEW] = plan->match.matched;
+}
+
+static int walk(struct planner *p, struct error *e)
+{
+    const struct plan_request *r = p->request;
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    /* Without a database every job is new. */
+    int64_t visited = 0;
+    bool alike = p->are_distinct && !r->db && match_are_alike(r->space);
+    if (match_open(r->space, r->only, &cursor, e) < 0)
+        return -1;
+    int rc = 0;
+    /* That there are no more is known. */
+    while (visited < p->plan->match.matched && (rc = match_next(cursor, &m, e)) > 0) {
+        if ((rc = take_match(p, m, e)) < 0)
+            break;
+        visited++;
+        if (r->looked_at)
+            r->looked_at(r->context, visited, p->plan->match.matched);
+        if (alike && (!r->each || p->plan->jobs >= r->each_most)) {
+            take_rest(p, m);
+            rc = 0;
+            break;
+        }
+    }
+    match_close(cursor);
+    return rc < 0 ? -1 : 0;
+}
+
+static int tell_counts(const struct planner *p, struct error *e)
+{
+    const struct plan_request *r = p->request;
+    struct plan known = {.match = p->plan->match};
+    if (!r->counted)
+        return 0;
+    known.jobs = known.match.matched;
+    return r->counted(r->context, &known, p->are_distinct, e);
+}
+
+static void take_gone(void *context, const char *why)
+{
+    count_reason(context, (enum plan_mark)0, why);
+}
+
+static int count_gone(struct planner *p, struct error *e)
+{
+    int64_t all = 0;
+    if (p->request->db &&
+        db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, 0, &all, e) < 0)
+        return -1;
+    p->plan->gone = p->request->only ? 0 : all - p->known;
+    return p->plan->gone > 0 ? value_changes_list_gone(p->changes, &p->seen, take_gone, p, e) : 0;
+}
+
+int plan_make(const struct plan_request *request, struct plan *out, struct error *e)
+{
+    struct plan plan = {0};
+    struct planner p = {.request = request, .plan = &plan, .are_distinct = match_are_distinct(request->space)};
+    int rc = match_count(request->space, request->only, &plan.match, e);
+    if (rc == 0 && request->db)
+        rc = db_prepare(request->db, lookup, &p.lookup, e);
+    if (rc == 0 && request->db)
+        rc = value_changes_open(request->space, request->db, &p.changes, e);
+    if (rc == 0)
+        rc = tell_counts(&p, e);
+    if (rc == 0)
+        rc = find_witnesses(&p, e);
+    if (rc == 0)
+        rc = walk(&p, e);
+    if (rc == 0)
+        rc = count_gone(&p, e);
+    plan.device_hours_max = p.is_unbounded ? NAN : p.device_ms / 3.6e6;
+    if (plan.reason_count)
+        qsort(plan.reasons, plan.reason_count, sizeof *plan.reasons, by_mark_and_jobs);
+    value_changes_close(p.changes);
+    buffer_free(&p.why);
+    stmt_free(p.lookup);
+    knowledge_free(p.knowledge);
+    free(p.witnesses);
+    hash_set_free(&p.seen);
+    if (rc < 0)
+        plan_free(&plan);
+    else
+        *out = plan;
+    return rc;
+}

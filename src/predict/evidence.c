@@ -1,0 +1,139 @@
+#include "predict/evidence.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
+
+const char *const plan_feature_names[PLAN_FEATURES] = {
+    [FEATURE_PLAIN] = "plain",
+    [FEATURE_FAMILY] = "neither GPT nor Llama",
+    [FEATURE_EXPERTS] = "experts",
+    [FEATURE_CONTEXT] = "context parallelism",
+    [FEATURE_OFFLOAD] = "offload",
+    [FEATURE_MTP] = "multi-token prediction",
+    [FEATURE_FP8] = "fp8",
+    [FEATURE_FP4] = "fp4",
+    [FEATURE_SCHEDULE] = "schedules beyond 1F1B",
+    [FEATURE_ADAPTERS] = "adapters",
+    [FEATURE_DEVICE] = "devices not measured on",
+};
+
+static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
+
+/* 0.95 quantiles of Student's distribution over the normal one's, by degrees of freedom. */
+static const double student[] = {3.84, 3.84, 1.78, 1.43, 1.30, 1.22, 1.18, 1.15, 1.13};
+
+static double student_factor(double tables)
+{
+    size_t most = sizeof student / sizeof *student - 1, freedom = tables < 1 ? 0 : (size_t)tables - 1;
+    return student[freedom < most ? freedom : most];
+}
+
+/* The coefficients of these are the other's but for what is sharded. */
+static const char *evidence_name(const char *framework)
+{
+    return strcmp(framework, "megatron-distopt") == 0 ? "megatron" : framework;
+}
+
+/* Over the tables that count. */
+struct pool {
+    double sum, weight, tables;
+};
+
+static void pool_add(struct pool *p, const struct compared_table *row)
+{
+    double weight = (double)row->runs / ((double)row->runs + FULL_WEIGHT);
+    p->sum += weight * row->within;
+    p->weight += weight;
+    p->tables++;
+}
+
+static bool counts(const struct compared_table *row, const char *without, enum predicted_quantity quantity,
+                   enum plan_feature feature)
+{
+    return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
+}
+
+static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, bool *compared)
+{
+    struct pool own = {0}, others = {0};
+    for (size_t i = 0; i < evidence_count; i++)
+        if (counts(&evidence_rows[i], without, quantity, FEATURE_PLAIN))
+            pool_add(strcmp(evidence_rows[i].framework, framework) == 0 ? &own : &others, &evidence_rows[i]);
+    *compared = own.tables > 0;
+    if (others.tables == 0)
+        return uncompared[quantity];
+    double elsewhere = student_factor(others.tables) * others.sum / others.weight;
+    if (own.tables == 0)
+        return elsewhere;
+    return (own.sum + elsewhere) / (own.weight + 1);
+}
+
+static double feature_width(const char *without, enum predicted_quantity quantity, enum plan_feature feature,
+                            bool *compared)
+{
+    struct pool all = {0};
+    for (size_t i = 0; i < evidence_count; i++)
+        if (counts(&evidence_rows[i], without, quantity, feature))
+            pool_add(&all, &evidence_rows[i]);
+    *compared = all.tables > 0;
+    if (all.tables == 0)
+        return uncompared[quantity];
+    return all.sum / all.weight;
+}
+
+void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
+{
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
+        out->width[q][FEATURE_PLAIN] = plain_width(evidence_name(framework), without, (enum predicted_quantity)q,
+                                                   &out->compared[q][FEATURE_PLAIN]);
+        for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+            out->width[q][f] =
+                feature_width(without, (enum predicted_quantity)q, (enum plan_feature)f, &out->compared[q][f]);
+    }
+}
+
+double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
+                      bool *compared)
+{
+    double width = w->width[quantity][FEATURE_PLAIN];
+    *compared = w->compared[quantity][FEATURE_PLAIN];
+    for (int f = FEATURE_PLAIN + 1; features && f < PLAN_FEATURES; f++) {
+        if (!(features & 1U << f))
+            continue;
+        width = fmax(width, w->width[quantity][f]);
+        *compared &= w->compared[quantity][f];
+    }
+    return width;
+}
+
+static bool describe_feature(const char *framework, enum predicted_quantity quantity, enum plan_feature feature,
+                             struct buffer *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < evidence_count; i++) {
+        const struct compared_table *row = &evidence_rows[i];
+        if (!counts(row, NULL, quantity, feature) || (framework && strcmp(row->framework, framework) != 0))
+            continue;
+        buffer_printf(out, "  %s, %s: nine in ten of %zu runs within %.0f %% (%s)\n", row->framework,
+                      plan_feature_names[feature], row->runs, 100 * expm1(row->within), row->table);
+        any = true;
+    }
+    return any;
+}
+
+void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,
+                       struct buffer *out)
+{
+    const char *name = evidence_name(framework), *words[] = {"memory", "time"};
+    if (quantity == QUANTITY_OF_MEMORY)
+        features &= ~(1U << FEATURE_DEVICE);
+    if (!describe_feature(name, quantity, FEATURE_PLAIN, out))
+        buffer_printf(out, "  %s: %s was compared with no measurement; as wide as other frameworks were off\n",
+                      framework, words[quantity]);
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+        if (features & 1U << f && !describe_feature(NULL, quantity, (enum plan_feature)f, out))
+            buffer_printf(out, "  %s: %s was compared with no measurement in any framework\n", plan_feature_names[f],
+                          words[quantity]);
+}

@@ -1,0 +1,73 @@
+/* What predictions were compared with, and how wide an interval follows: as wide as the evidence for that framework and
+ * for what is unusual about the plan.
+ *
+ * A comparison is one published table, one quantity, and the runs of it that are plain or have one unusual feature,
+ * with the width w within which nine of ten |ln(measured / predicted)| lay; nothing was fitted to any of them.
+ * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c.
+ *
+ * The width of a plain plan is the mean over the framework's tables, each with weight n / (n + 5) for its n runs, and,
+ * with weight 1, of that of all other frameworks' tables, times what Student's distribution asks for as few; without a
+ * table of its own it is that of the others alone. A feature widens it to the mean of what was seen with it in any
+ * framework; a feature that was compared nowhere to UNCOMPARED_MEMORY or UNCOMPARED_TIME.
+ */
+#ifndef MESHSWEEP_PREDICT_EVIDENCE_H
+#define MESHSWEEP_PREDICT_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/buffer.h"
+
+enum predicted_quantity { QUANTITY_OF_MEMORY = 0, QUANTITY_OF_TIME, PREDICTED_QUANTITIES };
+
+enum plan_feature {
+    FEATURE_PLAIN = 0, /* none of these */
+    FEATURE_FAMILY,    /* neither GPT nor Llama */
+    FEATURE_EXPERTS,
+    FEATURE_CONTEXT,
+    FEATURE_OFFLOAD,
+    FEATURE_MTP,
+    FEATURE_FP8,
+    FEATURE_FP4,
+    FEATURE_SCHEDULE, /* zero-bubble, DualPipe-V */
+    FEATURE_ADAPTERS, /* LoRA and the like, over frozen weights */
+    FEATURE_DEVICE,   /* of time: one of which nothing was measured */
+    PLAN_FEATURES
+};
+extern const char *const plan_feature_names[PLAN_FEATURES];
+
+/* Sets of features are bits 1 << feature; 0: plain. */
+typedef unsigned feature_set;
+
+#define UNCOMPARED_MEMORY 0.50 /* 1.645 of the sigma of predict.toml */
+#define UNCOMPARED_TIME 0.58
+
+struct compared_table {
+    const char *table; /* its file */
+    const char *framework;
+    enum predicted_quantity quantity;
+    enum plan_feature feature;
+    size_t runs;
+    double within;
+};
+extern const struct compared_table evidence_rows[];
+extern const size_t evidence_count;
+
+/* Widths by framework, for all features. */
+struct evidence_widths {
+    double width[PREDICTED_QUANTITIES][PLAN_FEATURES];
+    bool compared[PREDICTED_QUANTITIES][PLAN_FEATURES];
+};
+
+/* `without`: a table that counts as never seen; NULL: none. */
+void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out);
+
+/* Half the 90 % interval of ln(measured / predicted). `*compared`: all of it was compared. */
+double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
+                      bool *compared);
+
+/* What stands behind a prediction, as lines for people. */
+void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,
+                       struct buffer *out);
+
+#endif

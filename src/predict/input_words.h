@@ -1,0 +1,29 @@
+/* The words that inputs of predictions take, each list up to one without a text. */
+#ifndef MESHSWEEP_PREDICT_INPUT_WORDS_H
+#define MESHSWEEP_PREDICT_INPUT_WORDS_H
+
+/* What a text stands for; a number is taken as it is. */
+struct input_word {
+    const char *text;
+    int value;
+};
+
+extern const struct input_word family_words[];
+extern const struct input_word schedule_words[];
+extern const struct input_word split_words[];
+extern const struct input_word recompute_words[];
+extern const struct input_word loss_words[];
+extern const struct input_word qk_norm_words[];
+extern const struct input_word module_words[];
+extern const struct input_word tuning_words[];
+extern const struct input_word quantization_words[];
+extern const struct input_word norm_words[];
+extern const struct input_word target_words[];
+extern const struct input_word offload_words[];
+extern const struct input_word precision_words[];
+extern const struct input_word optimizer_words[];
+extern const struct input_word attention_words[];
+extern const struct input_word recompute_method_words[];
+extern const struct input_word dispatcher_words[];
+
+#endif

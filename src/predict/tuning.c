@@ -1,0 +1,199 @@
+#include "predict/tuning.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define ADAPTER_FP32 4.0
+
+/* A module that adapters may be put on. */
+struct target_module {
+    unsigned bit;
+    double in, out;
+    bool by_rows; /* tensor parallelism cuts it along its input */
+};
+
+static void attention_modules(const struct architecture *a, struct target_module out[5])
+{
+    double h = (double)a->hidden, q = (double)a->heads * (double)a->head_dim;
+    double kv = (double)a->kv_heads * (double)a->head_dim;
+    out[0] = (struct target_module){TARGET_Q, h, q, false};
+    out[1] = (struct target_module){TARGET_K, h, kv, false};
+    out[2] = (struct target_module){TARGET_V, h, kv, false};
+    out[3] = (struct target_module){TARGET_QKV, h, q + 2 * kv, false};
+    out[4] = (struct target_module){TARGET_O, q, h, true};
+}
+
+/* An MLP that is not gated has no gate. */
+static void mlp_modules(const struct architecture *a, double width, struct target_module out[4])
+{
+    double h = (double)a->hidden, gate = a->gated_mlp ? width : 0;
+    out[0] = (struct target_module){TARGET_GATE, gate > 0 ? h : 0, gate, false};
+    out[1] = (struct target_module){TARGET_UP, h, width, false};
+    out[2] = (struct target_module){TARGET_GATE_UP, h, width + gate, false};
+    out[3] = (struct target_module){TARGET_DOWN, width, h, true};
+}
+
+static double adapter_size(const struct training_plan *plan, const struct target_module *m, double tensor)
+{
+    double r = (double)plan->lora_rank, in = m->by_rows ? m->in / tensor : m->in;
+    double out = m->by_rows ? m->out : m->out / tensor;
+    if (m->out == 0)
+        return 0;
+    return r * (in + out) + (plan->tuning == TUNING_DORA ? out : 0);
+}
+
+static double sum_of(const struct training_plan *plan, const struct target_module *modules, size_t count, double tensor)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        if (plan->lora_targets & modules[i].bit)
+            sum += adapter_size(plan, &modules[i], tensor);
+    return sum;
+}
+
+static double mlp_adapters(const struct architecture *a, const struct training_plan *plan, double width, double tensor)
+{
+    struct target_module modules[4];
+    if (width == 0)
+        return 0;
+    mlp_modules(a, width, modules);
+    return sum_of(plan, modules, LENGTH(modules), tensor);
+}
+
+static double sparse_share(const struct architecture *a)
+{
+    return a->experts > 0 ? 1 - (double)a->dense_layers / architecture_layers(a) : 0;
+}
+
+static double attention_blocks(const struct architecture *a)
+{
+    return (architecture_layers(a) + (double)a->decoder_layers) / architecture_layers(a);
+}
+
+void tuning_adapters(const struct architecture *a, const struct training_plan *plan, struct layer_adapters *out)
+{
+    struct target_module attention[5];
+    double t = (double)plan->tensor, sparse = sparse_share(a);
+    *out = (struct layer_adapters){0};
+    if (plan->tuning == TUNING_FULL)
+        return;
+    attention_modules(a, attention);
+    out->dense = attention_blocks(a) * sum_of(plan, attention, LENGTH(attention), t) +
+                 (1 - sparse) * mlp_adapters(a, plan, (double)a->ffn, t) +
+                 sparse * mlp_adapters(a, plan, (double)a->shared_ffn, t);
+    out->experts = sparse * (double)a->experts / (double)plan->expert *
+                   mlp_adapters(a, plan, (double)a->expert_ffn, (double)plan->expert_tensor);
+    for (unsigned bit = TARGET_Q; bit < TARGET_HEAD; bit <<= 1)
+        out->modules += (plan->lora_targets & bit) != 0;
+}
+
+double tuning_head_adapter(const struct architecture *a, const struct training_plan *plan)
+{
+    const struct target_module head = {TARGET_HEAD, (double)a->hidden, architecture_padded_vocab(a, plan->tensor),
+                                       false};
+    return plan->tuning == TUNING_FULL ? 0 : sum_of(plan, &head, 1, (double)plan->tensor);
+}
+
+static double frozen_parameters(const struct architecture *a, const struct training_plan *plan)
+{
+    struct layer_parameters l;
+    if (plan->frozen_layers == 0)
+        return 0;
+    architecture_layer(a, &l);
+    return (double)plan->frozen_layers * (l.attention + l.mlp + l.experts + l.router + l.norms) +
+           (double)a->vocab * (double)a->hidden;
+}
+
+double tuning_trainable(const struct architecture *a, const struct training_plan *plan, double parameters)
+{
+    struct layer_adapters adapters;
+    struct training_plan one = *plan;
+    if (plan->tuning == TUNING_FULL)
+        return parameters - frozen_parameters(a, plan);
+    one.tensor = one.expert = one.expert_tensor = 1;
+    tuning_adapters(a, &one, &adapters);
+    return architecture_layers(a) * (adapters.dense + adapters.experts) + tuning_head_adapter(a, &one);
+}
+
+double tuning_weight_bytes(const struct training_plan *plan)
+{
+    static const double bytes[QUANTIZATION_END] = {[QUANTIZATION_NF4] = 0.5 + 4.0 / 64,
+                                                   [QUANTIZATION_NF4_DOUBLE] = 0.5 + 1.0 / 64 + 4.0 / 16384,
+                                                   [QUANTIZATION_GPTQ] = 0.5 + 2.5 / 128,
+                                                   [QUANTIZATION_INT8] = 1};
+    return bytes[plan->quantization];
+}
+
+/* Of the inputs of modules that read the same; `kept`: it is there anyway. */
+static double inputs_kept(const struct training_plan *plan, const struct memory_coefficients *c,
+                          const struct target_module *modules, size_t count, bool kept)
+{
+    bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE;
+    double width = 0, targets = 0;
+    for (size_t i = 0; i < count; i++)
+        if ((plan->lora_targets & modules[i].bit) && modules[i].out > 0) {
+            width = modules[i].in;
+            targets++;
+        }
+    double each = plan->lora_dropout ? (copies ? 5 : 3) : copies ? 4 : 0;
+    return width * (targets * each + (each == 0 && !kept ? 2 : 0));
+}
+
+static double dora_kept(const struct training_plan *plan, const struct target_module *modules, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; plan->tuning == TUNING_DORA && i < count; i++)
+        if (plan->lora_targets & modules[i].bit)
+            sum += 4 * modules[i].out;
+    return sum;
+}
+
+static double mlp_kept(const struct architecture *a, const struct training_plan *plan,
+                       const struct memory_coefficients *c, double width)
+{
+    struct target_module modules[4];
+    if (width == 0)
+        return 0;
+    mlp_modules(a, width, modules);
+    return (a->gated_mlp ? 6 : 2) * width + inputs_kept(plan, c, modules, 3, false) +
+           inputs_kept(plan, c, modules + 3, 1, false) + dora_kept(plan, modules, LENGTH(modules));
+}
+
+static double attention_kept(const struct architecture *a, const struct training_plan *plan,
+                             const struct memory_coefficients *c)
+{
+    struct target_module modules[5];
+    attention_modules(a, modules);
+    double heads = 4 * (double)(a->heads + a->kv_heads) * (double)a->head_dim;
+    return heads + inputs_kept(plan, c, modules + 4, 1, true) + dora_kept(plan, modules, LENGTH(modules));
+}
+
+double tuning_kept(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    struct target_module attention[5];
+    double t = (double)plan->tensor, o = plan->sequence_parallel ? t : 1, h = (double)a->hidden;
+    double sparse = sparse_share(a), k = (double)a->experts_per_token * c->expert_imbalance;
+    double norm = (a->rms_norm && c->norm_bytes > 0 && plan->norms != NORMS_FUSED ? 4 : 2) * h;
+    attention_modules(a, attention);
+    double mask = a->dropout ? 2 * h : 0;
+    double between = (double)a->norms_per_layer * norm + inputs_kept(plan, c, attention, 4, false) + mask;
+    double experts = sparse > 0 ? k * (mlp_kept(a, plan, c, (double)a->expert_ffn) + 2 * h) : 0;
+    double mlp =
+        (1 - sparse) * mlp_kept(a, plan, c, (double)a->ffn) + sparse * mlp_kept(a, plan, c, (double)a->shared_ffn);
+    return between / o + attention_blocks(a) * attention_kept(a, plan, c) / t + mlp / t + sparse * experts / o;
+}
+
+double tuning_passing(const struct architecture *a, const struct training_plan *plan)
+{
+    double unit = a->gated_mlp ? 6 : 4, sparse = sparse_share(a);
+    double of_expert = a->experts > 0 ? (double)a->experts_per_token / (double)a->experts * (double)a->expert_ffn : 0;
+    return unit * ((1 - sparse) * (double)a->ffn + sparse * of_expert) / (double)plan->tensor;
+}
+
+double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan)
+{
+    double width = a->experts > 0 ? (double)a->expert_ffn : (double)a->ffn;
+    double largest = (double)a->hidden * fmax(width, (double)a->heads * (double)a->head_dim) / (double)plan->tensor;
+    return 2 * largest * ((plan->quantization != QUANTIZATION_NONE) + 2 * (plan->tuning == TUNING_DORA));
+}

@@ -1,0 +1,76 @@
+/* Where a job's output and metrics go while it runs, and what is kept of them at its end.
+ *
+ * A slot owns one log file that job after job appends to as long as it stays empty: making a file costs as much as
+ * running /bin/true. Attempts with a directory of their own write there from the start. */
+#ifndef MESHSWEEP_PROCESS_CAPTURE_H
+#define MESHSWEEP_PROCESS_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct capture {
+    char *scratch_dir; /* absolute */
+    size_t slot;
+    int64_t cap_bytes;
+    int owners_fd;      /* see process/slot_owners.h; borrowed, -1: none */
+    int idle_fd;        /* the slot's empty log, open for reading; -1: none yet */
+    int fd;             /* the running attempt's log, open for reading; -1: none */
+    char *log_path;     /* of the running attempt */
+    char *metrics_path; /* of the running attempt */
+    bool own_dir;       /* both lie in the attempt's directory already */
+};
+
+/* Removes what a dead runner left in the directory of slots: what was wanted lies in job directories. */
+void capture_tidy(const char *scratch_dir);
+
+/* `scratch_dir` is absolute and exists; it is copied. Cannot fail: files are made when needed. */
+void capture_init(struct capture *c, const char *scratch_dir, size_t slot, int64_t cap_bytes);
+void capture_free(struct capture *c);
+
+/* Prepares for one attempt. With `own_dir` (absolute) the directory is made and the files lie in it. Returns the
+ * descriptor to hand to the child as standard output, the caller's to close after the start; or -1 with errno set,
+ * and nothing begun. */
+int capture_begin(struct capture *c, int64_t attempt, const char *own_dir);
+
+/* Undoes capture_begin for a child that never ran. */
+void capture_abandon(struct capture *c);
+
+/* What tells that the job is alive: changes whenever it writes. */
+struct capture_activity {
+    int64_t log_bytes;
+    int64_t log_changed_ns, metrics_changed_ns; /* 0 when there is no such file */
+    int64_t metrics_bytes;
+};
+struct capture_activity capture_look(const struct capture *c);
+
+/* Whether any process still holds the running attempt's log open for writing: the kernel's word, not a guess. */
+enum capture_hold {
+    CAPTURE_RELEASED = 1,
+    CAPTURE_HELD,
+    CAPTURE_UNKNOWN, /* the file system has no leases */
+};
+enum capture_hold capture_hold(const struct capture *c);
+
+/* Whether a log of that size is to be read on, before its middle is given back to the file system. */
+bool capture_outgrows(const struct capture *c, int64_t log_bytes);
+
+/* Keeps a growing log, of which the first `read_bytes` have been read, within its bound; or, where reading is far
+ * behind, within that and CAPTURE_UNREAD_MOST. */
+#define CAPTURE_UNREAD_MOST (INT64_C(1) << 30)
+void capture_bound(const struct capture *c, int64_t log_bytes, int64_t read_bytes);
+
+struct captured {
+    char *log_path;     /* the caller's; NULL when nothing was written */
+    char *metrics_path; /* the caller's; NULL when there is none */
+    int64_t log_bytes;  /* as written */
+    int64_t cap_bytes;  /* to which log_cap_compact is to cut it, once it has been read; 0: it is not that long */
+    bool disk_full;     /* the file system has no room for more: what was written may have been cut off there */
+};
+
+/* Moves what was written to <job_dir>/output.log and metrics.jsonl (made, 0700; to the scratch directory under the
+ * attempt's number should that fail). The slot's file is used again only when it is
+ * empty and `released`: a straggler must never write into the next attempt's log. */
+struct captured capture_end(struct capture *c, int64_t attempt, const char *job_dir, bool released);
+
+#endif

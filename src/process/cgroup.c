@@ -1,0 +1,138 @@
+#include "process/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define NAME "meshsweep:"
+
+/* Where the hierarchy is mounted: alone, or beside those of v1. */
+static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+/* The path of the process's group within the hierarchy, the caller's; NULL: none. */
+static char *path_of(const char *proc_file)
+{
+    struct buffer groups = BUFFER_INIT;
+    char *path = NULL;
+    if (file_read(proc_file, 1 << 20, &groups, NULL) == 0) {
+        const char *line = groups.data;
+        while (line && strncmp(line, "0::/", 4) != 0) {
+            line = strchr(line, '\n');
+            line += line != NULL;
+        }
+        if (line)
+            path = xasprintf("%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+    }
+    buffer_free(&groups);
+    return path;
+}
+
+/* The directory of the caller's group, the caller's; NULL: none. */
+static char *own_directory(void)
+{
+    char *path = path_of("/proc/self/cgroup"), *directory = NULL;
+    for (size_t i = 0; path && !directory && i < sizeof mounts / sizeof *mounts; i++) {
+        char *members = xasprintf("%s%s/cgroup.procs", mounts[i], path);
+        if (access(members, W_OK) == 0)
+            directory = xasprintf("%s%s", mounts[i], strcmp(path, "/") == 0 ? "" : path);
+        free(members);
+    }
+    free(path);
+    return directory;
+}
+
+static bool join(const char *directory)
+{
+    char *members = xasprintf("%s/cgroup.procs", directory);
+    int fd = open(members, O_WRONLY | O_CLOEXEC);
+    bool joined = fd >= 0 && write(fd, "0", 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    free(members);
+    return joined;
+}
+
+/* Whether it is the group of a runner that is dead: "meshsweep:<identity>:<number>-<process>:". */
+static bool is_abandoned(const char *name, const char *unused)
+{
+    (void)unused;
+    const char *process = strrchr(name, '-');
+    char *end;
+    if (strncmp(name, NAME, strlen(NAME)) != 0 || !process)
+        return false;
+    long pid = strtol(process + 1, &end, 10);
+    return pid > 0 && pid <= INT_MAX && strcmp(end, ":") == 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Removes the groups that are chosen and empty: the kernel keeps the others. */
+static void remove_groups(const char *above, bool (*chosen)(const char *name, const char *wanted), const char *wanted)
+{
+    DIR *groups = opendir(above);
+    for (struct dirent *d; groups && (d = readdir(groups));)
+        if (chosen(d->d_name, wanted))
+            unlinkat(dirfd(groups), d->d_name, AT_REMOVEDIR);
+    if (groups)
+        closedir(groups);
+}
+
+static bool begins_with(const char *name, const char *wanted)
+{
+    return strncmp(name, wanted, strlen(wanted)) == 0;
+}
+
+char *cgroup_enter(const char *token)
+{
+    char *above = own_directory();
+    if (!above)
+        return NULL;
+    remove_groups(above, is_abandoned, NULL);
+    char *directory = xasprintf("%s/" NAME "%s:", above, token);
+    free(above);
+    if (mkdir(directory, 0755) == 0 && join(directory))
+        return directory;
+    rmdir(directory);
+    free(directory);
+    return NULL;
+}
+
+void cgroup_leave(char *directory)
+{
+    if (!directory)
+        return;
+    char *above = xasprintf("%.*s", (int)(strrchr(directory, '/') - directory), directory);
+    if (join(above))
+        rmdir(directory);
+    free(above);
+    free(directory);
+}
+
+bool cgroup_holds(pid_t pid, const char *prefix)
+{
+    char file[40], *path, *wanted = xasprintf("/" NAME "%s:", prefix);
+    snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
+    path = path_of(file);
+    bool held = path && strstr(path, wanted);
+    free(path);
+    free(wanted);
+    return held;
+}
+
+void cgroup_remove_empty(const char *prefix)
+{
+    char *above = own_directory(), *wanted = xasprintf(NAME "%s:", prefix);
+    if (above)
+        remove_groups(above, begins_with, wanted);
+    free(above);
+    free(wanted);
+}

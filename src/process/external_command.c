@@ -1,0 +1,153 @@
+#include "process/external_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/process.h"
+#include "util/buffer.h"
+#include "util/clock.h"
+
+enum {
+    LOOK_MS = 20,      /* how often to look for its end while something else holds its output open */
+    LOOK_CLOSED_MS = 1 /* and once all output is closed */
+};
+
+struct stream {
+    int ours, theirs; /* ends of a pipe, 3 or above; -1: closed */
+    struct buffer text;
+};
+
+#define STREAM_INIT                                                                                                    \
+    {                                                                                                                  \
+        -1, -1, BUFFER_INIT                                                                                            \
+    }
+
+struct running {
+    pid_t pid;
+    int status;
+    bool ended;
+    int64_t until_ms;
+    size_t bytes_most;
+    struct stream streams[2]; /* output, errors */
+};
+
+void external_command_result_free(struct external_command_result *r)
+{
+    free(r->output);
+    free(r->errors);
+    *r = (struct external_command_result)EXTERNAL_COMMAND_RESULT_INIT;
+}
+
+static int stream_open(struct stream *s)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    s->ours = descriptor_above_standard(ends[0]);
+    s->theirs = descriptor_above_standard(ends[1]);
+    return s->ours < 0 || s->theirs < 0 ? -1 : 0;
+}
+
+static void stream_free(struct stream *s)
+{
+    descriptor_close(&s->ours);
+    descriptor_close(&s->theirs);
+    buffer_free(&s->text);
+}
+
+static void stream_read(struct stream *s, size_t bytes_most)
+{
+    char block[16384];
+    ssize_t n = read(s->ours, block, sizeof block);
+    if (n <= 0 && !(n < 0 && errno == EINTR))
+        descriptor_close(&s->ours);
+    size_t room = bytes_most - s->text.length;
+    if (n > 0)
+        buffer_add(&s->text, block, (size_t)n < room ? (size_t)n : room);
+}
+
+/* One look: reads what is there, reaps. True when there was nothing to read. */
+static bool look(struct running *r)
+{
+    struct pollfd fds[2];
+    for (int i = 0; i < 2; i++)
+        fds[i] = (struct pollfd){r->streams[i].ours, POLLIN, 0}; /* negative ones are left out by poll */
+    bool closed = fds[0].fd < 0 && fds[1].fd < 0;
+    int ready = poll(fds, 2, r->ended ? 0 : closed ? LOOK_CLOSED_MS : LOOK_MS);
+    for (int i = 0; ready > 0 && i < 2; i++)
+        if (fds[i].fd >= 0 && fds[i].revents)
+            stream_read(&r->streams[i], r->bytes_most);
+    if (!r->ended)
+        r->ended = waitpid(r->pid, &r->status, WNOHANG) == r->pid;
+    return ready <= 0;
+}
+
+/* Until it has ended and its output is read; what a child of its own keeps open is not waited for. */
+static int follow(struct running *r)
+{
+    for (;;) {
+        bool ended_before = r->ended;
+        bool quiet = look(r);
+        bool late = clock_monotonic_ms() >= r->until_ms;
+        if (ended_before && (quiet || late))
+            return 0;
+        if (late && !r->ended)
+            break;
+    }
+    /* Its group bears its number as long as it has not been reaped. */
+    kill(-r->pid, SIGKILL);
+    while (waitpid(r->pid, &r->status, 0) < 0 && errno == EINTR)
+        continue;
+    return -1;
+}
+
+static pid_t start(const struct external_command *c, const struct running *r, int null_fd,
+                   struct process_failure *failure)
+{
+    *failure = (struct process_failure){ENOENT, "exec"};
+    char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
+    struct process_start p =
+        {program, c->argv, c->environment, c->directory, null_fd, r->streams[0].theirs, r->streams[1].theirs, NULL, 0};
+    pid_t pid = program ? process_spawn(&p, NULL, failure) : -1;
+    free(program);
+    return pid;
+}
+
+int external_command_run(const struct external_command *c, struct external_command_result *out, struct error *e)
+{
+    struct running r = {.bytes_most = c->bytes_most, .streams = {STREAM_INIT, STREAM_INIT}};
+    struct process_failure failure;
+    int rc = -1;
+    int null_fd = descriptor_above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (null_fd < 0 || stream_open(&r.streams[0]) < 0 || stream_open(&r.streams[1]) < 0) {
+        error_errno(e, errno, "%s: cannot make a pipe", c->argv[0]);
+        goto out;
+    }
+    r.pid = start(c, &r, null_fd, &failure);
+    if (r.pid < 0) {
+        error_errno(e, failure.error_number, "%s: cannot be started (%s)", c->argv[0], failure.stage);
+        goto out;
+    }
+    descriptor_close(&r.streams[0].theirs);
+    descriptor_close(&r.streams[1].theirs);
+    r.until_ms = clock_monotonic_ms() + c->timeout_ms;
+    if (follow(&r) < 0) {
+        error_set(e, ERROR_FAILED, "%s: no answer within %lld ms", c->argv[0], (long long)c->timeout_ms);
+        goto out;
+    }
+    out->output = buffer_take(&r.streams[0].text);
+    out->errors = buffer_take(&r.streams[1].text);
+    out->exit_code = WIFEXITED(r.status) ? WEXITSTATUS(r.status) : -1;
+    rc = 0;
+out:
+    stream_free(&r.streams[0]);
+    stream_free(&r.streams[1]);
+    descriptor_close(&null_fd);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* Asking another program a short question (git, sbatch, squeue) and waiting for its answer. */
+#ifndef MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
+#define MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+/* All borrowed. */
+struct external_command {
+    char *const *argv;        /* NULL-terminated; argv[0] is looked up in the PATH of `environment` */
+    char *const *environment; /* NULL-terminated NAME=value */
+    const char *directory;    /* NULL: the caller's */
+    int64_t timeout_ms;       /* then it and its process group are killed */
+    size_t bytes_most;        /* kept of each of its outputs; what is beyond is read and dropped */
+};
+
+struct external_command_result {
+    char *output, *errors; /* what it wrote to descriptors 1 and 2, NUL-terminated */
+    int exit_code;         /* -1 when a signal ended it */
+};
+
+#define EXTERNAL_COMMAND_RESULT_INIT                                                                                   \
+    {                                                                                                                  \
+        NULL, NULL, -1                                                                                                 \
+    }
+void external_command_result_free(struct external_command_result *r);
+
+/* Returns 0 when it ran to its end, whatever its status; -1 when it could not be started or took too long. Waits for
+ * this one child alone, so it may be called while a supervisor exists, in the same thread. */
+int external_command_run(const struct external_command *command, struct external_command_result *out, struct error *e);
+
+#endif

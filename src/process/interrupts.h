@@ -1,0 +1,21 @@
+/* Signals that ask a runner to stop, for executors that have no children of their own to watch over. */
+#ifndef MESHSWEEP_PROCESS_INTERRUPTS_H
+#define MESHSWEEP_PROCESS_INTERRUPTS_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "process/supervisor.h"
+
+struct interrupts {
+    sigset_t watched, old;
+};
+
+/* Blocks SIGINT, SIGTERM and SIGHUP (those that were not ignored: nohup is heeded) until interrupts_end. */
+void interrupts_begin(struct interrupts *i);
+void interrupts_end(struct interrupts *i);
+
+/* Waits for one at most `wait_ms` (0: only looks), and adds it to `wake`. */
+void interrupts_wait(const struct interrupts *i, int64_t wait_ms, struct wake *wake);
+
+#endif

@@ -1,0 +1,22 @@
+/* Keeping a log's head and tail when it grows past a bound, also while a job still appends to it. */
+#ifndef MESHSWEEP_PROCESS_LOG_CAP_H
+#define MESHSWEEP_PROCESS_LOG_CAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LOG_CAP_DEFAULT_BYTES = 64 << 20 };
+
+/* Gives the disk space of the middle back: what lies beyond the first half of `cap_bytes` and before the last half, and
+ * within the first `read_bytes`. The size stays, so processes that append go on unharmed. File systems that cannot do
+ * this keep the whole. */
+void log_cap_release_middle(const char *path, int64_t size_bytes, int64_t cap_bytes, int64_t read_bytes);
+
+/* Replaces a finished log larger than `cap_bytes` by its head, a line "[… N bytes cut by meshsweep …]" and its tail,
+ * cut at line ends where there are any nearby. Returns 0, or -1 with the file as it was (errno tells why). */
+int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes);
+
+/* Whether the log has that line. */
+bool log_cap_is_marked(const char *path);
+
+#endif

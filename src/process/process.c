@@ -1,0 +1,248 @@
+#include "process/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/inherited_mark.h"
+#include "process/process_table.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+/* What parent and child share while the parent is suspended in vfork. */
+struct handover {
+    const struct process_start *start;
+    const sigset_t *changed_signals;
+    pid_t parent;
+    int64_t alive_ns; /* when it first ran; 0: this is a fork under a checker's hands, and nothing is shared */
+    struct process_failure failure;
+};
+
+sigset_t process_changed_signals(void)
+{
+    sigset_t changed;
+    struct sigaction now;
+    sigemptyset(&changed);
+    for (int signal_number = 1; signal_number < NSIG; signal_number++)
+        if (sigaction(signal_number, NULL, &now) == 0 && now.sa_handler != SIG_DFL)
+            sigaddset(&changed, signal_number);
+    return changed;
+}
+
+static void reset_signals(const sigset_t *changed)
+{
+    /* Only SIG_IGN would survive execve, but a handler of ours must not run in the child's borrowed memory either:
+     * all go before anything is unblocked. */
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    for (int signal_number = 1; signal_number < NSIG; signal_number++)
+        if (sigismember(changed, signal_number) == 1)
+            sigaction(signal_number, &plain, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
+static void close_inherited(void)
+{
+    /* Every descriptor of ours is close-on-exec already; this one is for those of libraries and of whoever
+     * started us. A kernel without the call leaves those open, no worse than any other parent. */
+#ifdef SYS_close_range
+    syscall(SYS_close_range, 3U, ~0U, 0U);
+#endif
+}
+
+/* Runs in the child, in the parent's memory: only async-signal-safe calls, and no writing but to `shared`. */
+__attribute__((noinline, noreturn)) static void become_job(volatile struct handover *shared)
+{
+    const struct process_start *start = shared->start;
+    shared->alive_ns = clock_boot_ns();
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != shared->parent)
+        _exit(127); /* the parent died before the line above could tell us */
+    shared->failure.stage = "exec";
+    if (dup2(start->input_fd, 0) < 0 || dup2(start->output_fd, 1) < 0 || dup2(start->error_fd, 2) < 0)
+        goto failed;
+    close_inherited();
+    if (start->directory && chdir(start->directory) < 0) {
+        shared->failure.stage = "chdir";
+        goto failed;
+    }
+    reset_signals(shared->changed_signals);
+    if (start->mark)
+        inherited_mark_set(start->mark);
+    execve(start->program, start->argv, start->environment);
+failed:
+    shared->failure.error_number = errno;
+    _exit(127);
+}
+
+/* Kept apart so that nothing of the caller's frame is live across the two returns of vfork. */
+__attribute__((noinline)) static pid_t vfork_job(volatile struct handover *shared)
+{
+    /* posix_spawn knows no PR_SET_PDEATHSIG, and cannot tell a missing directory from a missing program. What the child
+     * calls is safe in borrowed memory, which a checker cannot see. */
+    pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+    if (pid == 0)
+        become_job(shared); /* NOLINT(clang-analyzer-unix.Vfork) */
+    return pid;
+}
+
+/* The kernel dates a process by the boot clock when it copies its parent: between two readings of the same tick there
+ * is nothing to look up. */
+static int64_t ticks_between(int64_t before_ns, int64_t after_ns, pid_t pid)
+{
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    if (before_ns / tick_ns == after_ns / tick_ns)
+        return before_ns / tick_ns;
+    int64_t read = process_start_ticks(pid);
+    return read >= 0 ? read : before_ns / tick_ns; /* it has been reaped already */
+}
+
+pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure)
+{
+    const sigset_t changed = start->changed_signals ? *start->changed_signals : process_changed_signals();
+    volatile struct handover shared = {start, &changed, getpid(), 0, {0, NULL}};
+    int64_t before_ns = clock_boot_ns();
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pid_t pid = vfork_job(&shared);
+    int fork_error = errno;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (pid < 0) {
+        *failure = (struct process_failure){fork_error, "fork"};
+        return -1;
+    }
+    if (shared.failure.error_number == 0) {
+        if (start_ticks)
+            *start_ticks = ticks_between(before_ns, shared.alive_ns, pid);
+        return pid;
+    }
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *failure = (struct process_failure){shared.failure.error_number, shared.failure.stage};
+    return -1;
+}
+
+int descriptor_above_standard(int fd)
+{
+    if (fd < 0 || fd > 2)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    close(fd);
+    return moved;
+}
+
+void descriptor_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+int process_become(char *const *command, struct error *e)
+{
+    /* What is ignored stays so across exec. */
+    signal(SIGPIPE, SIG_DFL);
+    execvp(command[0], command);
+    return error_errno(e, errno, "cannot start %s", command[0]);
+}
+
+const char *environment_value(char *const *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *environment; environment++)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return NULL;
+}
+
+/* 0 when `path` (relative to `directory`) is a file that may be executed, else the reason. */
+static int executable(const char *path, const char *directory)
+{
+    char *joined = path[0] != '/' && directory ? xasprintf("%s/%s", directory, path) : NULL;
+    const char *whole = joined ? joined : path;
+    struct stat status;
+    int reason = 0;
+    if (stat(whole, &status) < 0)
+        reason = errno;
+    else if (!S_ISREG(status.st_mode) || access(whole, X_OK) < 0)
+        reason = EACCES;
+    free(joined);
+    return reason;
+}
+
+char *process_find_program(const char *name, char *const *environment, const char *directory, int *error_number)
+{
+    if (strchr(name, '/'))
+        return xstrdup(name); /* execve itself says what is wrong with it */
+    const char *path = environment_value(environment, "PATH");
+    if (!path)
+        path = "/usr/local/bin:/usr/bin:/bin";
+    *error_number = ENOENT;
+    while (*name) {
+        size_t length = strcspn(path, ":");
+        char *candidate = length ? xasprintf("%.*s/%s", (int)length, path, name) : xasprintf("./%s", name);
+        int reason = executable(candidate, directory);
+        if (reason == 0)
+            return candidate;
+        free(candidate);
+        if (reason == EACCES)
+            *error_number = EACCES;
+        if (path[length] == '\0')
+            break;
+        path += length + 1;
+    }
+    return NULL;
+}
+
+int64_t process_start_ticks(pid_t pid)
+{
+    struct process_entry entry;
+    return process_read(pid, &entry) ? entry.start_ticks : -1;
+}
+
+int process_end_within(pid_t pid, int64_t limit_us)
+{
+    enum { LOOK_AGAIN_US = 5000 };
+    int status;
+    int64_t until_us = clock_monotonic_us() + limit_us;
+    for (int64_t left_us; (left_us = until_us - clock_monotonic_us()) > 0;) {
+        if (waitpid(pid, &status, WNOHANG) == pid)
+            return status;
+        int64_t pause_us = left_us < LOOK_AGAIN_US ? left_us : LOOK_AGAIN_US;
+        nanosleep(&(struct timespec){pause_us / 1000000, pause_us % 1000000 * 1000}, NULL);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+bool process_signal(pid_t pid, int64_t start_ticks, const int *signals)
+{
+    /* The descriptor pins the process, the start time tells that it is the one meant: between the two reads of a
+     * plain kill() the pid could have become somebody else's. */
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0 && errno != ENOSYS)
+        return false;
+    bool sent = process_start_ticks(pid) == start_ticks;
+    for (; sent && *signals; signals++) {
+        /* Kernels before 5.3 have no pidfd. */
+        long rc = fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, *signals, NULL, 0) : kill(pid, *signals);
+        sent = rc == 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return sent;
+}

@@ -1,0 +1,309 @@
+#include "process/supervisor.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/inherited_mark.h"
+#include "process/oom_counter.h"
+#include "process/process.h"
+#include "process/slot.h"
+#include "process/slot_owners.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+enum {
+    DESCRIPTORS_BESIDE = 64,
+    FAREWELL_MS = 5000 /* how long supervisor_free waits for what escaped */
+};
+
+void outcome_free(struct outcome *o)
+{
+    free(o->spawn_subject);
+    free(o->log_path);
+    free(o->metrics_path);
+    free(o->note);
+    free(o->reference);
+    free(o->host);
+    *o = (struct outcome)OUTCOME_INIT;
+}
+
+char *boot_id_read(char out[64])
+{
+    struct buffer text = BUFFER_INIT;
+    out[0] = '\0';
+    if (file_read("/proc/sys/kernel/random/boot_id", 63, &text, NULL) == 0) {
+        strcpy(out, buffer_text(&text));
+        out[strcspn(out, "\n")] = '\0';
+    }
+    buffer_free(&text);
+    return out;
+}
+
+/* --- create --- */
+
+static bool is_ignored(int signal_number)
+{
+    struct sigaction action;
+    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void take_over_signals(struct supervisor *s)
+{
+    static const int for_runner[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&s->watched);
+    sigaddset(&s->watched, SIGCHLD);
+    /* Whoever started us with a signal ignored (nohup, a shell's background) wants it so; blocked, it would be
+     * delivered all the same. */
+    for (size_t i = 0; i < sizeof for_runner / sizeof *for_runner; i++)
+        if (!is_ignored(for_runner[i]))
+            sigaddset(&s->watched, for_runner[i]);
+    sigprocmask(SIG_BLOCK, &s->watched, &s->old_mask);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, plain = {.sa_handler = SIG_DFL};
+    sigaction(SIGPIPE, &ignore, &s->old_pipe);
+    /* Ignored, children would vanish without a status. */
+    sigaction(SIGCHLD, &plain, &s->old_child);
+    prctl(PR_GET_CHILD_SUBREAPER, &s->was_subreaper);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static void give_back_signals(struct supervisor *s)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, s->was_subreaper);
+    sigaction(SIGCHLD, &s->old_child, NULL);
+    sigaction(SIGPIPE, &s->old_pipe, NULL);
+    sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
+/* Each slot holds a descriptor, and the program needs some of its own: better said now than by jobs that cannot be
+ * started. */
+static int check_descriptors(size_t slots, struct error *e)
+{
+    struct rlimit limit;
+    size_t needed = slots + DESCRIPTORS_BESIDE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed)
+        return 0;
+    return error_set(e, ERROR_FAILED,
+                     "%zu slots need %zu open files, and %llu are allowed; raise it with: ulimit -n %zu", slots, needed,
+                     (unsigned long long)limit.rlim_cur, needed);
+}
+
+int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e)
+{
+    if (check_descriptors(options->slots, e) < 0)
+        return -1;
+    if (file_make_directories(options->scratch_dir, e) < 0)
+        return error_context(e, "scratch directory");
+    int null_fd = descriptor_above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (null_fd < 0)
+        return error_errno(e, errno, "/dev/null: cannot open");
+    struct supervisor *s = xcalloc(1, sizeof *s);
+    s->slot_count = options->slots;
+    s->slots = xcalloc(s->slot_count, sizeof *s->slots);
+    s->roots = xcalloc(s->slot_count, sizeof *s->roots);
+    s->scratch_dir = path_absolute(options->scratch_dir);
+    s->token_prefix = xstrdup(options->token_prefix);
+    s->mark = inherited_mark(s->token_prefix);
+    s->first_metric = options->first_metric;
+    s->read_on = options->read_on;
+    s->context = options->context;
+    s->terminate = options->terminate;
+    s->terminate_context = options->terminate_context;
+    s->runner = getpid();
+    s->null_fd = null_fd;
+    s->oom_fd = oom_counter_open();
+    s->owners_fd = slot_owners_open(s->scratch_dir);
+    s->oom_read_ms = INT64_MIN / 2;
+    s->scan_ms = INT64_MAX;
+    s->scan_interval_ms = SCAN_INTERVAL_MS;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        capture_init(&s->slots[i].capture, s->scratch_dir, i, options->log_cap_bytes);
+        s->slots[i].capture.owners_fd = s->owners_fd;
+        s->roots[i] = NO_ROOT;
+    }
+    take_over_signals(s);
+    s->changed_signals = process_changed_signals();
+    *out = s;
+    return 0;
+}
+
+size_t supervisor_running(const struct supervisor *s)
+{
+    return s->running_count;
+}
+
+int supervisor_slot(const struct supervisor *s, int64_t attempt)
+{
+    for (size_t i = 0; i < s->slot_count; i++)
+        if (s->slots[i].state != SLOT_FREE && s->slots[i].outcome.attempt == attempt)
+            return (int)i;
+    return -1;
+}
+
+bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path)
+{
+    int index = supervisor_slot(s, attempt);
+    if (index < 0 || !s->slots[index].capture.log_path)
+        return false;
+    *log_path = s->slots[index].capture.log_path;
+    *metrics_path = s->slots[index].capture.metrics_path;
+    return true;
+}
+
+/* --- wait --- */
+
+static void note_signal(struct supervisor *s, int signal_number)
+{
+    if (signal_number != SIGINT && signal_number != SIGTERM && signal_number != SIGHUP)
+        return;
+    s->wake.bits |= signal_number == SIGINT ? WAKE_INTERRUPT : WAKE_TERMINATE;
+    s->wake.signal = signal_number;
+}
+
+static int next_signal(const struct supervisor *s, int64_t wait_ms)
+{
+    struct timespec limit = {(time_t)(wait_ms / 1000), (long)(wait_ms % 1000) * 1000000};
+    return sigtimedwait(&s->watched, NULL, &limit);
+}
+
+static void note_pending_signals(struct supervisor *s)
+{
+    int signal_number;
+    while ((signal_number = next_signal(s, 0)) > 0)
+        note_signal(s, signal_number);
+}
+
+static void sleep_until(struct supervisor *s, int64_t until_ms)
+{
+    enum { LONGEST_MS = 3600000 };
+    int64_t wait_ms = until_ms - clock_monotonic_ms();
+    if (wait_ms < 0)
+        return;
+    note_signal(s, next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS));
+}
+
+static int64_t next_due_ms(const struct supervisor *s)
+{
+    int64_t due_ms = s->scan_ms;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        int64_t slot_ms = slot_due_ms(&s->slots[i]);
+        due_ms = slot_ms < due_ms ? slot_ms : due_ms;
+    }
+    return due_ms;
+}
+
+static size_t take_ended(struct supervisor *s, struct outcome *out, size_t room)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < s->slot_count && taken < room; i++) {
+        if (s->slots[i].state != SLOT_ENDED)
+            continue;
+        out[taken++] = s->slots[i].outcome;
+        s->slots[i].outcome = (struct outcome)OUTCOME_INIT;
+        s->slots[i].state = SLOT_FREE;
+        s->running_count--;
+    }
+    return taken;
+}
+
+size_t supervisor_wait(struct supervisor *s, int64_t timeout_ms, struct outcome *out, size_t room, struct wake *wake)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t until_ms = timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
+    for (;;) {
+        note_pending_signals(s);
+        supervisor_advance(s);
+        size_t taken = take_ended(s, out, room);
+        if (taken > 0 || s->wake.bits || clock_monotonic_ms() >= until_ms) {
+            *wake = s->wake;
+            s->wake = (struct wake){0, 0};
+            return taken;
+        }
+        int64_t due_ms = next_due_ms(s);
+        sleep_until(s, due_ms < until_ms ? due_ms : until_ms);
+    }
+}
+
+static void end_early(struct supervisor *s, size_t index, enum ending ending, enum slot_event event)
+{
+    struct slot *slot = &s->slots[index];
+    if (slot->state == SLOT_FREE || slot->state == SLOT_ENDED)
+        return;
+    if (!slot->leader_gone && slot->outcome.ending == ENDING_NONE)
+        slot->outcome.ending = ending;
+    slot_handle(s, index, event, clock_monotonic_ms());
+}
+
+void supervisor_cancel_all(struct supervisor *s)
+{
+    supervisor_advance(s); /* what has already ended was not cancelled */
+    for (size_t i = 0; i < s->slot_count; i++) {
+        end_early(s, i, ENDING_CANCELLED, s->slots[i].cancelled ? EVENT_HURRY : EVENT_STOP);
+        s->slots[i].cancelled = true;
+    }
+}
+
+void supervisor_stop(struct supervisor *s, int64_t attempt)
+{
+    supervisor_advance(s);
+    int index = supervisor_slot(s, attempt);
+    if (index >= 0)
+        end_early(s, (size_t)index, ENDING_STOPPED, EVENT_STOP);
+}
+
+/* --- free --- */
+
+/* What escaped from jobs that are over: ended, waited for within a bound, and reaped. */
+static void end_all_escapees(struct supervisor *s)
+{
+    int64_t until_ms = clock_monotonic_ms() + FAREWELL_MS;
+    for (;;) {
+        s->scan_ms = 0;
+        supervisor_advance(s);
+        int64_t now_ms = clock_monotonic_ms();
+        if (s->scan_ms == INT64_MAX || now_ms >= until_ms)
+            break;
+        sleep_until(s, now_ms + 20);
+    }
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
+}
+
+static void end_everything(struct supervisor *s)
+{
+    struct outcome dropped;
+    struct wake wake;
+    supervisor_cancel_all(s);
+    while (s->running_count > 0)
+        if (supervisor_wait(s, -1, &dropped, 1, &wake) == 1)
+            outcome_free(&dropped);
+    end_all_escapees(s);
+}
+
+void supervisor_free(struct supervisor *s)
+{
+    if (!s)
+        return;
+    end_everything(s);
+    give_back_signals(s);
+    for (size_t i = 0; i < s->slot_count; i++)
+        capture_free(&s->slots[i].capture);
+    process_table_free(&s->table);
+    close(s->null_fd);
+    if (s->oom_fd >= 0)
+        close(s->oom_fd);
+    if (s->owners_fd >= 0)
+        close(s->owners_fd);
+    free(s->escaped);
+    free(s->slots);
+    free(s->roots);
+    free(s->scratch_dir);
+    free(s->token_prefix);
+    free(s);
+}

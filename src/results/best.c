@@ -1,0 +1,313 @@
+#include "results/best.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/measured.h"
+#include "store/imports.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+/* --- the objective --- */
+
+static int no_objective(struct db *db, const char *path, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct buffer names = BUFFER_INIT;
+    int rc;
+    if (db_prepare(db, "SELECT name FROM metric_definition ORDER BY name LIMIT 20", &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        buffer_printf(&names, "%s%s", names.length ? ", " : " (metrics: ", stmt_text(s, 0));
+    stmt_free(s);
+    if (rc == 0)
+        error_set(e, ERROR_USAGE,
+                  "%s: the sweep has no objective, so nothing is best; add objective = \"max:METRIC\" or \"min:METRIC\""
+                  " under [sweep] and run it once more%s%s",
+                  path, buffer_text(&names), names.length ? ")" : "");
+    buffer_free(&names);
+    return -1;
+}
+
+static int read_objective(struct db *db, struct best *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT s.objective, s.maximise, coalesce(m.unit, ''), s.name, s.path FROM current_sweep AS s"
+                   " LEFT JOIN metric_definition AS m ON m.name = s.objective",
+                   &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc == 0)
+        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+    else if (rc > 0 && stmt_is_null(s, 0))
+        rc = no_objective(db, stmt_text(s, 4), e);
+    if (rc > 0) {
+        out->objective = xstrdup(stmt_text(s, 0));
+        out->maximise = stmt_int(s, 1) != 0;
+        out->unit = xstrdup(stmt_text(s, 2));
+        out->sweep = xstrdup(stmt_text(s, 3));
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- the jobs --- */
+
+static bool is_close(const struct best *b, double value)
+{
+    return b->count == 0 || fabs(value - b->jobs[0].value) <= BEST_TOLERANCE * fabs(b->jobs[0].value);
+}
+
+static void add_ranked(struct best *out, int64_t job_id, double value, const struct configuration *configuration)
+{
+    if (out->count == BEST_LISTED) {
+        out->more = true;
+        return;
+    }
+    out->jobs = array_grow(out->jobs, out->count, sizeof *out->jobs);
+    out->jobs[out->count++] = (struct best_job){.job_id = job_id, .value = value, .configuration = configuration};
+}
+
+/* Those of one group; NULL: the first. */
+static void rank_configurations(const char *group, struct best *out)
+{
+    const struct configurations *c = &out->configurations;
+    const struct configuration *winner = NULL;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct configuration *own = &c->items[i];
+        if (strcmp(own->group, group ? group : c->items[0].group) != 0)
+            continue;
+        out->alike += winner && configurations_alike(winner, own);
+        winner = winner ? winner : own;
+        if (is_close(out, own->value))
+            add_ranked(out, own->job, own->value, own);
+    }
+}
+
+size_t best_group_count(const struct best *b)
+{
+    const struct configurations *c = &b->configurations;
+    size_t groups = 0;
+    for (size_t i = 0; c->has_groups && i < c->count; i++)
+        groups += i == 0 || strcmp(c->items[i].group, c->items[i - 1].group) != 0;
+    return groups;
+}
+
+static int unknown_group(const char *group, const struct configurations *c, struct error *e)
+{
+    struct buffer all = BUFFER_INIT;
+    for (size_t i = 0; i < c->count; i++)
+        if (i == 0 || strcmp(c->items[i].group, c->items[i - 1].group) != 0)
+            buffer_printf(&all, "%s%s", i ? "; " : "", c->items[i].group);
+    if (c->has_groups)
+        error_set(e, ERROR_USAGE, "--group %s: there is no such group; there are: %s", group,
+                  all.length ? buffer_text(&all) : "none yet");
+    else
+        error_set(e, ERROR_USAGE, "--group %s: the sweep has no groups; [sweep] group_by makes them", group);
+    buffer_free(&all);
+    return -1;
+}
+
+#define RANKED_SQL(order)                                                                                              \
+    "SELECT j.id, m.value FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                            \
+    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"                                                  \
+    " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(                            \
+        "a") " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY " order ", j.id LIMIT ?2"
+
+static int read_ranked(struct db *db, struct best *out, struct error *e)
+{
+    /* Down or up the index of values, as far as is wanted. */
+    static const char *const sql[] = {RANKED_SQL("m.value"), RANKED_SQL("m.value DESC")};
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql[out->maximise], &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, out->objective);
+    stmt_bind_int(s, 2, BEST_LISTED + 1);
+    while ((rc = stmt_next(s, e)) > 0 && is_close(out, stmt_double(s, 1)))
+        add_ranked(out, stmt_int(s, 0), stmt_double(s, 1), NULL);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Of equal ones under the first objective, the other objectives choose. */
+static void prefer_unbeaten(struct best *out)
+{
+    const struct pareto *p = &out->pareto;
+    if (p->count == 0 || p->jobs[0].values[0] != out->jobs[0].value)
+        return;
+    size_t i = 0;
+    while (i + 1 < out->count && out->jobs[i].job_id != p->jobs[0].job_id)
+        i++;
+    out->jobs[i].job_id = out->jobs[0].job_id;
+    out->jobs[0].job_id = p->jobs[0].job_id;
+}
+
+#define BATCH_OF(json) "json_extract(" json ", '$.global_batch'), json_extract(" json ", '$.train_batch_size')"
+#define BATCH_SQL                                                                                                      \
+    "(SELECT CAST(coalesce(" BATCH_OF("j.derived") ", " BATCH_OF("t.json") ", " BATCH_OF(                              \
+        "p.json") ") AS INTEGER)"                                                                                      \
+                  " FROM (SELECT 1) LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = "        \
+                  "j.parallel_id)"
+
+/* Whether there can be several, told by the few specs: a million jobs need not be looked at. 1, 0 or -1. */
+static int batches_may_differ(struct db *db, int64_t winner, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT (SELECT count(DISTINCT coalesce(" BATCH_OF(
+                       "json") ")) FROM spec) > 1"
+                               " OR EXISTS (SELECT 1 FROM job WHERE id = ?1 AND coalesce(" BATCH_OF(
+                                   "derived") ") IS NOT NULL)",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, winner);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        rc = stmt_int(s, 0) != 0;
+    stmt_free(s);
+    return rc;
+}
+
+static int read_batches(struct db *db, struct best *out, struct error *e)
+{
+    static const char sql[] =
+        "WITH b (batch) AS MATERIALIZED (SELECT DISTINCT " BATCH_SQL " FROM summary AS m"
+        " JOIN attempt AS a ON a.id = m.attempt_id JOIN job AS j ON j.attempt_id = a.id"
+        " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(
+            "a") " AND j.sweep_id = (SELECT id FROM current_sweep)),"
+                 " w (batch) AS (SELECT " BATCH_SQL " FROM job AS j WHERE j.id = ?2)"
+                 " SELECT w.batch, count(b.batch), min(b.batch), max(b.batch) FROM w LEFT JOIN b ON b.batch <> w.batch";
+    struct stmt *s = NULL;
+    int rc = batches_may_differ(db, out->jobs[0].job_id, e);
+    if (rc <= 0)
+        return rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, out->objective);
+    stmt_bind_int(s, 2, out->jobs[0].job_id);
+    rc = stmt_next(s, e);
+    if (rc > 0 && !stmt_is_null(s, 0))
+        out->batches = (struct batch_spread){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- the winner's attempt --- */
+
+static int read_documents(struct db *db, struct best *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT a.directory,"
+        " json_object('job', j.id, 'key', lower(hex(j.key)), 'sweep', w.name, 'keys',"
+        " json_object('cluster_spec', json(c.json), 'model', json(m.json), 'training_spec', json(t.json),"
+        " 'parallel_spec', json(p.json), 'derived', json(j.derived)), 'devices', j.devices, 'attempt', a.number,"
+        " 'command', json(a.command), 'environment', json(a.environment),"
+        " 'host', iif(a.executor = '" IMPORT_EXECUTOR "', NULL, coalesce(a.host, r.host)),"
+        " 'started', strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch'), 'duration_ms', a.duration_ms,"
+        " 'max_rss', a.max_rss),"
+        " (SELECT json_group_object(s.name, json_object('value', s.value, 'unit', d.unit, 'count', s.count, 'mean', "
+        "s.mean,"
+        "   'median', s.median, 'minimum', s.minimum, 'maximum', s.maximum, 'stddev', s.stddev, 'p90', s.p90,"
+        "   'not_finite', s.not_finite))"
+        "  FROM summary AS s LEFT JOIN metric_definition AS d ON d.name = s.name WHERE s.attempt_id = a.id)"
+        " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN sweep AS w ON w.id = j.sweep_id"
+        " LEFT JOIN runner AS r ON r.id = a.runner_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
+        " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
+        " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE j.id = ?1";
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, out->jobs[0].job_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        out->directory = stmt_copy_text(s, 0);
+        out->job_json = stmt_copy_text(s, 1);
+        out->metrics_json = stmt_copy_text(s, 2);
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int read_winner(struct db *db, struct best *out, struct error *e)
+{
+    for (size_t i = 0; i < out->count; i++)
+        if (job_keys_read(db, out->jobs[i].job_id, &out->jobs[i].keys, e) < 0)
+            return -1;
+    if (job_launch_read(db, out->jobs[0].job_id, &out->launch, e) < 0)
+        return -1;
+    return read_documents(db, out, e);
+}
+
+/* Of configurations several objectives have no Pareto set, and groups say themselves what is not compared. */
+static int read_competitors(struct db *db, const char *group, struct best *out, struct error *e)
+{
+    const struct configurations *c = &out->configurations;
+    if (configurations_read(db, &out->configurations, e) < 0)
+        return -1;
+    if (c->has_replicates || c->has_groups) {
+        rank_configurations(group, out);
+        return group && out->count == 0 ? unknown_group(group, c, e) : 0;
+    }
+    if (group)
+        return unknown_group(group, c, e);
+    int rc = read_ranked(db, out, e);
+    if (rc == 0 && out->count && (rc = pareto_read(db, &out->pareto, e)) == 0) {
+        prefer_unbeaten(out);
+        rc = read_batches(db, out, e);
+    }
+    return rc;
+}
+
+static int read_conditions(struct db *db, struct best *out, struct error *e)
+{
+    const struct conditions_request request = {out->objective, out->maximise, out->count ? out->jobs[0].value : NAN};
+    return conditions_read(db, &request, &out->conditions, e);
+}
+
+int best_read(struct db *db, struct best *out, struct error *e)
+{
+    return best_read_group(db, NULL, out, e);
+}
+
+int best_read_group(struct db *db, const char *group, struct best *out, struct error *e)
+{
+    struct best best = {0};
+    /* One transaction: a runner may be at work. */
+    if (db_exec(db, "BEGIN", e) < 0)
+        return -1;
+    int rc = read_objective(db, &best, e);
+    if (rc == 0)
+        rc = read_competitors(db, group, &best, e);
+    if (rc == 0)
+        rc = read_conditions(db, &best, e);
+    if (rc == 0 && best.count)
+        rc = read_winner(db, &best, e);
+    db_rollback(db);
+    if (rc < 0) {
+        best_free(&best);
+        return -1;
+    }
+    *out = best;
+    return 0;
+}
+
+void best_free(struct best *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        job_keys_free(&b->jobs[i].keys);
+    free(b->jobs);
+    free(b->objective);
+    free(b->unit);
+    free(b->sweep);
+    configurations_free(&b->configurations);
+    conditions_free(&b->conditions);
+    pareto_free(&b->pareto);
+    job_launch_free(&b->launch);
+    free(b->directory);
+    free(b->job_json);
+    free(b->metrics_json);
+    *b = (struct best){0};
+}

@@ -1,0 +1,122 @@
+#include "results/conditions.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "results/measured.h"
+#include "util/memory.h"
+
+#define OK_JOBS                                                                                                        \
+    " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN breach AS b ON b.attempt_id = a.id"                  \
+    " LEFT JOIN summary AS m ON m.attempt_id = a.id AND m.name = ?1"                                                   \
+    " WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep) AND " MEASURED_TO_ITS_END("a")
+
+static int read_texts(struct db *db, struct conditions *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, "SELECT condition FROM subject_to ORDER BY position", &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct win_condition){.text = stmt_copy_text(s, 0)};
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static struct kept_out read_job(const struct stmt *s)
+{
+    return (struct kept_out){stmt_int(s, 1),           stmt_double_or_nan(s, 2), stmt_double_or_nan(s, 3),
+                             stmt_double_or_nan(s, 4), stmt_double_or_nan(s, 5), stmt_copy_text(s, 6)};
+}
+
+#define BINDING(order, better)                                                                                         \
+    "SELECT b.position, j.id, m.value, b.value, b.bound, b.excess, b.note, m.value " better " ?2" OK_JOBS              \
+    " ORDER BY m.value " order ", j.id, b.position"
+
+/* The jobs that do not meet something, the best first. */
+static int read_binding(struct db *db, const struct conditions_request *request, struct conditions *out,
+                        struct error *e)
+{
+    static const char *const sql[] = {BINDING("", "<"), BINDING("DESC", ">")};
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql[request->maximise], &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, request->objective);
+    stmt_bind_double_or_null(s, 2, request->winner);
+    while ((rc = stmt_next(s, e)) > 0) {
+        if (stmt_int(s, 0) >= (int64_t)out->count)
+            continue;
+        struct win_condition *c = &out->items[stmt_int(s, 0)];
+        c->broken++;
+        if (stmt_is_null(s, 7) || stmt_int(s, 7) == 0)
+            continue;
+        if (c->better++ == 0)
+            c->first = read_job(s);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* What is missed by an unknown share is farther than what is known. */
+static int read_nearest(struct db *db, const struct conditions_request *request, struct conditions *out,
+                        struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT b.position, j.id, m.value, b.value, b.bound, b.excess, b.note, max(coalesce(b.excess, 9e99))"
+                   " AS worst" OK_JOBS " GROUP BY j.id ORDER BY worst, j.id LIMIT 1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, request->objective);
+    int rc = stmt_next(s, e);
+    if (rc > 0 && stmt_int(s, 0) < (int64_t)out->count) {
+        out->none_meets = true;
+        out->missed = (size_t)stmt_int(s, 0);
+        out->nearest = read_job(s);
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e)
+{
+    struct conditions c = {0};
+    int rc = read_texts(db, &c, e);
+    if (rc == 0 && c.count > 0)
+        rc = read_binding(db, request, &c, e);
+    if (rc == 0 && c.count > 0 && isnan(request->winner))
+        rc = read_nearest(db, request, &c, e);
+    if (rc == 0)
+        *out = c;
+    else
+        conditions_free(&c);
+    return rc;
+}
+
+void conditions_free(struct conditions *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        free(c->items[i].text);
+        free(c->items[i].first.note);
+    }
+    free(c->items);
+    free(c->nearest.note);
+    *c = (struct conditions){0};
+}
+
+void conditions_add_miss(const struct win_condition *c, const struct kept_out *job, struct buffer *out)
+{
+    buffer_add_text(out, c->text);
+    if (job->note) {
+        buffer_printf(out, " cannot be told: %s", job->note);
+        return;
+    }
+    buffer_add_text(out, " is missed");
+    if (!isnan(job->excess))
+        buffer_printf(out, " by %.2g %%", 100 * job->excess);
+    if (!isnan(job->value) && !isnan(job->bound))
+        buffer_printf(out, " (%.6g where the bound is %.6g)", job->value, job->bound);
+}

@@ -1,0 +1,259 @@
+#include "results/configurations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/measured.h"
+#include "util/memory.h"
+#include "util/quantile.h"
+
+#define REPLICATES_MOST 30 /* with a quantile of their own */
+
+/* The keys that the current sweep lists under `name`. */
+static int read_listed(struct db *db, const char *name, struct string_list *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, "SELECT k.value FROM meta AS m, json_each(m.value) AS k WHERE m.name = ?1 ORDER BY k.id", &s,
+                   e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, name);
+    while ((rc = stmt_next(s, e)) > 0)
+        string_list_add(out, stmt_copy_text(s, 0));
+    stmt_free(s);
+    return rc;
+}
+
+/* --- SQL --- */
+
+static void add_paths(const struct string_list *replicates, const char *section, size_t length, struct buffer *out)
+{
+    for (size_t i = 0; i < replicates->count; i++) {
+        const char *key = replicates->items[i];
+        if (strncmp(key, section, length) == 0 && key[length] == '.')
+            buffer_printf(out, ", '$.\"%s\"'", key + length + 1);
+    }
+}
+
+int configurations_add_paths(struct db *db, const char *section, struct buffer *out, struct error *e)
+{
+    struct string_list replicates = STRING_LIST_INIT;
+    int rc = read_listed(db, "replicate", &replicates, e);
+    if (rc == 0)
+        add_paths(&replicates, section, strlen(section), out);
+    string_list_free(&replicates);
+    return rc;
+}
+
+/* A spec's JSON without replicate keys is what its replicates have in common. Names of keys hold no quotes. */
+static void add_same(const struct string_list *replicates, struct buffer *out)
+{
+    if (!replicates->count) {
+        buffer_add_text(out, "same (id, same) AS (SELECT id, id FROM spec)");
+        return;
+    }
+    buffer_add_text(out, "same (id, same) AS MATERIALIZED (\n"
+                         "    SELECT id, first_value(id) OVER (PARTITION BY kind, CASE kind");
+    for (size_t i = 0; i < replicates->count; i++) {
+        size_t length = strcspn(replicates->items[i], ".");
+        buffer_printf(out, " WHEN '%.*s' THEN json_remove(json", (int)length, replicates->items[i]);
+        add_paths(replicates, replicates->items[i], length, out);
+        buffer_add_char(out, ')');
+    }
+    buffer_add_text(out, " ELSE json END ORDER BY id) FROM spec)");
+}
+
+int configurations_add_same(struct db *db, struct buffer *out, struct error *e)
+{
+    struct string_list replicates = STRING_LIST_INIT;
+    int rc = read_listed(db, "replicate", &replicates, e);
+    if (rc == 0)
+        add_same(&replicates, out);
+    string_list_free(&replicates);
+    return rc;
+}
+
+/* "model.name=1B, num_hosts=1". A key is "section.key", or a derived one's name. */
+static void add_group(const struct string_list *groups, struct buffer *out)
+{
+    buffer_add_text(out, groups->count ? "" : "''");
+    for (size_t i = 0; i < groups->count; i++) {
+        const char *name = groups->items[i], *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
+        const char *shown = strcmp(key, "name") == 0 ? name : key;
+        buffer_printf(out, "%s'%s%s=' || coalesce(json_extract(", i ? " || " : "", i ? ", " : "", shown);
+        if (dot)
+            buffer_printf(out, "(SELECT json FROM spec WHERE id = j.%.*s_id)", (int)strcspn(name, "_."), name);
+        else
+            buffer_add_text(out, "j.derived");
+        buffer_printf(out, ", '$.\"%s\"'), 'none')", key);
+    }
+}
+
+/* Half the interval is so many standard errors. */
+static void add_reach(struct buffer *out)
+{
+    buffer_add_text(out, "CASE replicates");
+    for (int n = 2; n <= REPLICATES_MOST; n++)
+        buffer_printf(out, " WHEN %d THEN %.4f", n, student_quantile(0.975, n - 1));
+    buffer_printf(out, " ELSE %.4f END", student_quantile(0.975, REPLICATES_MOST));
+}
+
+static void add_jobs(const char *objective, const struct string_list *groups, struct buffer *out)
+{
+    buffer_add_text(out, ",\nj AS MATERIALIZED (\n    SELECT j.id AS job, j.state, j.devices, v.value, ");
+    add_group(groups, out);
+    buffer_add_text(out,
+                    " AS comparison_group,\n"
+                    "           c.same AS c, m.same AS m, t.same AS t, p.same AS p\n"
+                    "    FROM job AS j LEFT JOIN same AS c ON c.id = j.cluster_id"
+                    " LEFT JOIN same AS m ON m.id = j.model_id\n"
+                    "    LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p ON p.id = j.parallel_id\n"
+                    "    LEFT JOIN attempt AS a NOT INDEXED ON a.id = j.attempt_id AND j.state = 'ok' "
+                    "AND " MEASURED_AS_ASKED("a") "\n"
+                                                  "    LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = '");
+    for (const char *p = objective; *p; p++)
+        buffer_printf(out, "%s%c", *p == '\'' ? "'" : "", *p);
+    buffer_add_text(out, "'\n    WHERE j.sweep_id = (SELECT id FROM current_sweep))");
+}
+
+/* Replicates in the order of their values, each with what all of its configuration come to. */
+#define PLACED_SQL                                                                                                     \
+    ",\nk AS MATERIALIZED (\n"                                                                                         \
+    "    SELECT *, min(job) OVER w AS configuration, count(value) OVER w AS replicates, avg(value) OVER w AS mean,\n"  \
+    "           row_number() OVER (w ORDER BY value IS NULL, value, job) AS place\n"                                   \
+    "    FROM j WINDOW w AS (PARTITION BY c, m, t, p)),\n"                                                             \
+    "o AS MATERIALIZED (\n"                                                                                            \
+    "    SELECT comparison_group, mean AS value, replicates, max(devices) AS devices,\n"                               \
+    "           max(iif(place = (replicates + 1) / 2, job, NULL)) AS job,\n"                                           \
+    "           sum(state = 'failed') AS failed, sum(state IN ('pending', 'running')) AS open,\n"                      \
+    "           avg(iif(2 * place IN (replicates, replicates + 1, replicates + 2), value, NULL)) AS median,\n"         \
+    "           sqrt(sum((value - mean) * (value - mean)) / (replicates - 1)) AS stddev,\n"                            \
+    "           min(value) AS least, max(value) AS most, min(sum(state IN ('pending', 'running')))\n"                  \
+    "             OVER (PARTITION BY comparison_group, replicates > 0) AS open_at_least\n"                             \
+    "    FROM k GROUP BY configuration)\n"
+
+static void add_view(const char *objective, bool maximise, const struct string_list *groups, struct buffer *out)
+{
+    const char *order = maximise ? "DESC" : "ASC";
+    add_jobs(objective, groups, out);
+    buffer_printf(out,
+                  PLACED_SQL "SELECT comparison_group, rank() OVER (PARTITION BY comparison_group ORDER BY value %s) "
+                             "AS rank, job,\n"
+                             "       value, replicates, failed AS replicates_failed, open AS replicates_open,\n"
+                             "       median AS replicates_median, value - reach AS replicates_low, value + reach AS "
+                             "replicates_high,\n"
+                             "       stddev AS replicates_stddev, least AS replicates_min, most AS replicates_max,\n"
+                             "       value / devices AS per_device\n"
+                             "FROM (SELECT *, stddev / sqrt(replicates) * ",
+                  order);
+    add_reach(out);
+    buffer_printf(out,
+                  " AS reach FROM o)\nWHERE replicates > 0 AND (open = 0 OR open_at_least > 0)\n"
+                  "ORDER BY comparison_group, value %s, job",
+                  order);
+}
+
+int configurations_add_view(struct db *db, const char *objective, bool maximise, struct buffer *out, struct error *e)
+{
+    struct string_list replicates = STRING_LIST_INIT, groups = STRING_LIST_INIT;
+    int rc = read_listed(db, "replicate", &replicates, e);
+    if (rc == 0)
+        rc = read_listed(db, "group_by", &groups, e);
+    if (rc == 0 && objective && replicates.count + groups.count > 0) {
+        buffer_add_text(out, "CREATE VIEW configurations AS\nWITH ");
+        add_same(&replicates, out);
+        add_view(objective, maximise, &groups, out);
+    }
+    string_list_free(&replicates);
+    string_list_free(&groups);
+    return rc;
+}
+
+/* --- rows --- */
+
+static int read_flags(struct db *db, struct configurations *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'replicate'),"
+                   " EXISTS (SELECT 1 FROM meta WHERE name = 'group_by')"
+                   " FROM sqlite_schema WHERE type = 'view' AND name = 'configurations'",
+                   &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        out->has_replicates = stmt_int(s, 0);
+        out->has_groups = stmt_int(s, 1);
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int configurations_compete(struct db *db, bool *yes, struct error *e)
+{
+    struct configurations flags = {0};
+    int rc = read_flags(db, &flags, e);
+    *yes = flags.has_replicates || flags.has_groups;
+    return rc;
+}
+
+int configurations_read(struct db *db, struct configurations *out, struct error *e)
+{
+    struct configurations all = {0};
+    struct stmt *s = NULL;
+    int rc = read_flags(db, &all, e);
+    if (rc < 0 || !(all.has_replicates || all.has_groups)) {
+        *out = all;
+        return rc;
+    }
+    rc = db_prepare(db,
+                    "SELECT comparison_group, rank, job, value, replicates, replicates_failed, replicates_open,"
+                    " replicates_median, replicates_low, replicates_high, replicates_stddev, replicates_min,"
+                    " replicates_max, per_device FROM configurations",
+                    &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        all.items = array_grow(all.items, all.count, sizeof *all.items);
+        all.items[all.count++] = (struct configuration){.group = stmt_copy_text(s, 0),
+                                                        .rank = stmt_int(s, 1),
+                                                        .job = stmt_int(s, 2),
+                                                        .value = stmt_double_or_nan(s, 3),
+                                                        .replicates = stmt_int(s, 4),
+                                                        .failed = stmt_int(s, 5),
+                                                        .open = stmt_int(s, 6),
+                                                        .median = stmt_double_or_nan(s, 7),
+                                                        .low = stmt_double_or_nan(s, 8),
+                                                        .high = stmt_double_or_nan(s, 9),
+                                                        .stddev = stmt_double_or_nan(s, 10),
+                                                        .least = stmt_double_or_nan(s, 11),
+                                                        .most = stmt_double_or_nan(s, 12),
+                                                        .per_device = stmt_double_or_nan(s, 13)};
+        rc = 0;
+    }
+    stmt_free(s);
+    if (rc < 0)
+        configurations_free(&all);
+    *out = all;
+    return rc;
+}
+
+void configurations_free(struct configurations *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        free(c->items[i].group);
+    free(c->items);
+    *c = (struct configurations){0};
+}
+
+bool configurations_alike(const struct configuration *a, const struct configuration *b)
+{
+    if (a->replicates < 2 || b->replicates < 2)
+        return false;
+    double x = a->stddev * a->stddev / (double)a->replicates, y = b->stddev * b->stddev / (double)b->replicates;
+    double apart = fabs(a->value - b->value), spread = x * x / (double)(a->replicates - 1);
+    spread += y * y / (double)(b->replicates - 1);
+    if (!(x + y > 0))
+        return apart == 0;
+    double freedom = fmax(floor((x + y) * (x + y) / spread), 1);
+    return apart <= student_quantile(0.975, (int64_t)freedom) * sqrt(x + y);
+}

@@ -1,0 +1,59 @@
+/* What competes when a sweep lists replicate keys or groups ([sweep] replicate, group_by): configurations instead of
+ * jobs, each with others of its group only. The view of that name is there while the current sweep lists any.
+ *
+ * configurations  one row per configuration that is ranked, by group, then best first: comparison_group
+ * ("model.name=1B,                 num_hosts=1", "" without groups), rank (in the group; equal values, equal rank), job
+ * (of its ok                 replicates the one in the middle), value (the mean of the objective over them), replicates
+ * (how many                 are ok), replicates_failed, replicates_open (pending or running), replicates_median, _low,
+ * _high (95 %                 interval of the mean, by Student's t), _stddev, _min, _max (NULL for fewer than two),
+ * per_device                 (value over the job's devices). While some replicates of a configuration are open it is
+ * not ranked,                 unless that is so of all of the group. */
+#ifndef MESHSWEEP_RESULTS_CONFIGURATIONS_H
+#define MESHSWEEP_RESULTS_CONFIGURATIONS_H
+
+#include <stdbool.h>
+
+#include "database/db.h"
+#include "util/buffer.h"
+#include "util/string_list.h"
+
+struct configuration {
+    int64_t job, rank;
+    char *group;                                                      /* "" without groups */
+    double value, median, low, high, stddev, least, most, per_device; /* NaN where NULL */
+    int64_t replicates, failed, open;
+};
+
+struct configurations {
+    bool has_replicates, has_groups; /* neither: nothing below is read */
+    struct configuration *items;     /* as in the view */
+    size_t count;
+};
+
+/* Appends the view's SQL, or nothing where the current sweep lists no such keys or has no objective. */
+int configurations_add_view(struct db *db, const char *objective, bool maximise, struct buffer *out, struct error *e);
+
+/* The columns of the view that `ranking` has beside the objective. */
+#define CONFIGURATION_TITLES                                                                                           \
+    "comparison_group", "replicates", "replicates_failed", "replicates_open", "replicates_median", "replicates_low",   \
+        "replicates_high", "replicates_stddev", "replicates_min", "replicates_max", "per_device"
+
+/* Whether configurations compete in the current sweep, not jobs. */
+int configurations_compete(struct db *db, bool *yes, struct error *e);
+
+/* Within the caller's transaction. `*out` is the caller's: configurations_free. */
+int configurations_read(struct db *db, struct configurations *out, struct error *e);
+void configurations_free(struct configurations *c);
+
+/* Whether the means of two cannot be told apart: Welch's t-test at 5 %. False where one has fewer than two replicates:
+ * nothing says. */
+bool configurations_alike(const struct configuration *a, const struct configuration *b);
+
+/* SQL for `job` and `spec` tables: the id of the first spec of the same section that is equal but for replicate keys,
+ * as a common table expression "same (id, same)". Appended; equal ids where there are no such keys. */
+int configurations_add_same(struct db *db, struct buffer *out, struct error *e);
+
+/* Appends ", '$.\"seed\"'" for each replicate key of the section: what json_remove() takes. */
+int configurations_add_paths(struct db *db, const char *section, struct buffer *out, struct error *e);
+
+#endif

@@ -1,0 +1,104 @@
+#include "results/contenders.h"
+
+#include "results/measured.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Half the width of the 95 % interval of a mean; NaN for fewer than two. */
+static double half_width_of(double stddev, int64_t count)
+{
+    /* The 97.5 % quantile of t with 1, 2, … degrees of freedom. */
+    static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                                       2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+                                       2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+    static const int64_t listed = sizeof quantiles / sizeof *quantiles;
+    if (count < 2)
+        return NAN;
+    int64_t freedom = count - 1;
+    double t = freedom <= listed ? quantiles[freedom - 1] : 1.960 + 2.4 / (double)freedom;
+    return t * stddev / sqrt((double)count);
+}
+
+struct contender {
+    int64_t job_id;
+    double value, half_width; /* NaN: no interval */
+};
+
+enum { COLUMN_JOB, COLUMN_VALUE, COLUMN_STDDEV, COLUMN_SAMPLES, COLUMN_ATTEMPTS, COLUMN_SQUARES, COLUMN_TAKE };
+
+#define CONTENDERS_SQL(order)                                                                                          \
+    "SELECT j.id, m.value, m.stddev, m.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
+    " coalesce((SELECT take FROM metric_definition WHERE name = ?1), 'median')"                                        \
+    " FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                                                \
+    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"                                                  \
+    " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND " MEASURED_AS_ASKED(                            \
+        "o") " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"                  \
+             " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(                   \
+                 "a") " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
+
+static struct contender read_contender(const struct stmt *s)
+{
+    struct contender c = {stmt_int(s, COLUMN_JOB), stmt_double(s, COLUMN_VALUE), NAN};
+    const char *take = stmt_text(s, COLUMN_TAKE);
+    int64_t attempts = stmt_int(s, COLUMN_ATTEMPTS);
+    bool median = strcmp(take, "median") == 0;
+    if (attempts > 1)
+        c.half_width = half_width_of(sqrt(stmt_double(s, COLUMN_SQUARES) / (double)(attempts - 1)), attempts);
+    else if ((median || strcmp(take, "mean") == 0) && !stmt_is_null(s, COLUMN_STDDEV))
+        c.half_width =
+            half_width_of(stmt_double(s, COLUMN_STDDEV), stmt_int(s, COLUMN_SAMPLES)) * (median ? sqrt(M_PI / 2) : 1);
+    return c;
+}
+
+static bool contends(const struct contender *winner, const struct contender *c)
+{
+    double distance = fabs(c->value - winner->value), reach = winner->half_width + c->half_width;
+    return distance <= (isnan(reach) ? BEST_TOLERANCE * fabs(winner->value) : reach);
+}
+
+static int open_contenders(struct db *db, const struct best *b, struct stmt **out, struct error *e)
+{
+    static const char *const sql[] = {CONTENDERS_SQL("m.value"), CONTENDERS_SQL("m.value DESC")};
+    if (db_prepare(db, sql[b->maximise], out, e) < 0)
+        return -1;
+    stmt_bind_text(*out, 1, b->objective);
+    return 0;
+}
+
+/* The winner is among the first, but of equal ones it need not be the very first. */
+static int find_winner(struct db *db, const struct best *b, struct contender *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = open_contenders(db, b, &s, e);
+    *out = (struct contender){b->jobs[0].job_id, b->jobs[0].value, NAN};
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        rc = 0;
+        if (stmt_int(s, COLUMN_JOB) != out->job_id)
+            continue;
+        *out = read_contender(s);
+        break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED], size_t *count, struct error *e)
+{
+    struct contender winner;
+    struct stmt *s = NULL;
+    *count = 0;
+    if (b->count == 0)
+        return 0;
+    if (find_winner(db, b, &winner, e) < 0 || open_contenders(db, b, &s, e) < 0)
+        return -1;
+    ids[(*count)++] = winner.job_id;
+    int rc = 0;
+    while (*count < BEST_LISTED && (rc = stmt_next(s, e)) > 0) {
+        const struct contender c = read_contender(s);
+        if (c.job_id != winner.job_id && contends(&winner, &c))
+            ids[(*count)++] = c.job_id;
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,13 @@
+/* Which jobs might be the best once measurements err: whom a confirmation runs again. */
+#ifndef MESHSWEEP_RESULTS_CONTENDERS_H
+#define MESHSWEEP_RESULTS_CONTENDERS_H
+
+#include "results/best.h"
+
+/* The winner of `b`, then those whose interval overlaps its, by value, at most BEST_LISTED in all. The interval is the
+ * 95 % one of the mean of a job's ok attempts (Student 1908: t(n - 1) s / sqrt(n), taken as independent), with one
+ * attempt alone that of its samples, where the metric is their mean or median (whose error is sqrt(pi / 2) that of the
+ * mean). Where either has none, a job contends within BEST_TOLERANCE. None when `b` has no winner. */
+int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED], size_t *count, struct error *e);
+
+#endif

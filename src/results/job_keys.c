@@ -1,0 +1,133 @@
+#include "results/job_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT s.kind, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
+        " CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END AS place,"
+        " k.id AS position"
+        " FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id),"
+        " json_each(s.json) AS k WHERE j.id = ?1"
+        " UNION ALL SELECT 'derived', k.key,"
+        " CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END, 4, k.id"
+        " FROM job AS j, json_each(j.derived) AS k WHERE j.id = ?1 ORDER BY place, position";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    while ((rc = stmt_next(s, e)) > 0) {
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
+                                                    xstrdup(stmt_is_null(s, 2) ? "null" : stmt_text(s, 2))};
+    }
+    stmt_free(s);
+    return rc;
+}
+
+void job_keys_free(struct job_keys *k)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        free(k->items[i].section);
+        free(k->items[i].name);
+        free(k->items[i].text);
+    }
+    free(k->items);
+    *k = (struct job_keys){NULL, 0};
+}
+
+char *job_key_title(const struct job_keys *keys, const struct job_key *key)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < keys->count; i++)
+        count += strcmp(keys->items[i].name, key->name) == 0;
+    return count == 1 ? xstrdup(key->name) : xasprintf("%s.%s", key->section, key->name);
+}
+
+/* --- how it was started --- */
+
+#define THE_ATTEMPT                                                                                                    \
+    "(SELECT id FROM attempt WHERE job_id = ?1 AND command IS NOT NULL"                                                \
+    " ORDER BY id IS (SELECT attempt_id FROM job WHERE id = ?1) DESC, number DESC LIMIT 1)"
+
+/* The first column of every row, NULL-terminated. */
+static int read_strings(struct db *db, const char *sql, int64_t job_id, char ***out, struct error *e)
+{
+    struct stmt *s = NULL;
+    size_t count = 0;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    char **strings = array_grow(NULL, 0, sizeof *strings);
+    while ((rc = stmt_next(s, e)) > 0) {
+        strings[count++] = xstrdup(stmt_text(s, 0));
+        strings = array_grow(strings, count, sizeof *strings);
+    }
+    strings[count] = NULL;
+    stmt_free(s);
+    *out = strings;
+    return rc;
+}
+
+static void free_strings(char **strings)
+{
+    for (char **s = strings; s && *s; s++)
+        free(*s);
+    free(strings);
+}
+
+int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struct error *e)
+{
+    static const char command[] = "SELECT k.value FROM attempt AS a, json_each(a.command) AS k"
+                                  " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
+    static const char environment[] = "SELECT k.key || '=' || k.value FROM attempt AS a, json_each(a.environment) AS k"
+                                      " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
+    static const char directory[] =
+        "SELECT json_extract(r.provenance, '$.directory') AS d FROM attempt AS a"
+        " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT " AND d IS NOT NULL";
+    static const char files[] = "SELECT directory FROM attempt WHERE id = " THE_ATTEMPT " AND directory IS NOT NULL";
+    static const char table[] = "SELECT coalesce(a.log_tail, '') FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
+                                " WHERE j.id = ?1 AND a.executor = 'import'";
+    struct job_launch launch = {0};
+    char **directories = NULL, **tables = NULL, **kept = NULL;
+    int rc = read_strings(db, command, job_id, &launch.command, e);
+    if (rc == 0)
+        rc = read_strings(db, environment, job_id, &launch.environment, e);
+    if (rc == 0)
+        rc = read_strings(db, directory, job_id, &directories, e);
+    if (rc == 0 && directories[0])
+        launch.working_directory = xstrdup(directories[0]);
+    if (rc == 0)
+        rc = read_strings(db, files, job_id, &kept, e);
+    if (rc == 0 && kept[0])
+        launch.files = xstrdup(kept[0]);
+    if (rc == 0)
+        rc = read_strings(db, table, job_id, &tables, e);
+    if (rc == 0 && tables[0])
+        launch.measured_elsewhere = xstrdup(tables[0]);
+    free_strings(directories);
+    free_strings(tables);
+    free_strings(kept);
+    if (rc < 0) {
+        job_launch_free(&launch);
+        return -1;
+    }
+    *out = launch;
+    return 0;
+}
+
+void job_launch_free(struct job_launch *l)
+{
+    free_strings(l->command);
+    free_strings(l->environment);
+    free(l->working_directory);
+    free(l->files);
+    free(l->measured_elsewhere);
+    *l = (struct job_launch){0};
+}

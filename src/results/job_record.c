@@ -1,0 +1,170 @@
+#include "results/job_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/imports.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define PREFIX_LEAST 8 /* hexadecimal digits: a sweep of 10,000 jobs has two alike once in a hundred times */
+
+/* --- which job --- */
+
+static int find_number(struct db *db, const char *word, int64_t *job_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    int64_t number;
+    if (!parse_int64(word, &number))
+        return 0;
+    if (db_prepare(db, "SELECT id FROM job WHERE id = ?1", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, number);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *job_id = stmt_int(s, 0);
+    stmt_free(s);
+    return rc;
+}
+
+static bool is_prefix(const char *word)
+{
+    size_t length = strlen(word);
+    return length >= PREFIX_LEAST && length <= 32 && strspn(word, "0123456789abcdefABCDEF") == length;
+}
+
+/* The keys that begin so lie between two blobs: the digits filled up with 0 and with f. */
+static int find_prefix(struct db *db, const char *word, int64_t *job_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *digits = xasprintf("%s%.*s", word, (int)(32 - strlen(word)), "00000000000000000000000000000000");
+    char *last = xasprintf("%s%.*s", word, (int)(32 - strlen(word)), "ffffffffffffffffffffffffffffffff");
+    struct hex_key {
+        unsigned char bytes[16];
+    } low, high;
+    for (size_t i = 0; i < 16; i++) {
+        char low_pair[3] = {digits[2 * i], digits[2 * i + 1], 0}, high_pair[3] = {last[2 * i], last[2 * i + 1], 0};
+        low.bytes[i] = (unsigned char)strtoul(low_pair, NULL, 16);
+        high.bytes[i] = (unsigned char)strtoul(high_pair, NULL, 16);
+    }
+    free(digits);
+    free(last);
+    if (db_prepare(db, "SELECT id, count(*) OVER () FROM job WHERE key BETWEEN ?1 AND ?2 LIMIT 2", &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, low.bytes, sizeof low.bytes);
+    stmt_bind_blob(s, 2, high.bytes, sizeof high.bytes);
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        *job_id = stmt_int(s, 0);
+        if (stmt_int(s, 1) > 1)
+            rc = error_set(e, ERROR_USAGE, "%s: the keys of %lld jobs begin so; give more digits", word,
+                           (long long)stmt_int(s, 1));
+    }
+    stmt_free(s);
+    return rc;
+}
+
+int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
+{
+    int64_t number;
+    int rc = find_number(db, word, job_id, e);
+    if (rc == 0 && is_prefix(word))
+        rc = find_prefix(db, word, job_id, e);
+    if (rc == 0 && !parse_int64(word, &number) && !is_prefix(word))
+        return error_set(e, ERROR_USAGE, "%s: must be a job's number or at least %d digits of its key", word,
+                         PREFIX_LEAST);
+    if (rc == 0)
+        return error_set(e, ERROR_NOTHING, "there is no job %s; `meshsweep results --all` lists them", word);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- its parts --- */
+
+const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts"};
+
+#define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
+
+static const char *const part_sql[JOB_PART_COUNT] = {
+    [JOB_PART_JOB] =
+        "SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep, s.path AS sweep_file,"
+        " iif(j.sweep_id = (SELECT id FROM current_sweep), 'yes', 'no') AS in_current_sweep,"
+        " j.state, j.failure, j.held, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms,"
+        " j.predicted_memory AS predicted_memory_bytes, j.predicted_memory_of,"
+        " CASE j.risk WHEN 1 THEN 'fits' WHEN 2 THEN 'may not fit' WHEN 3 THEN 'does not fit' END AS predicted_to,"
+        " j.predicted_time AS predicted_step_time_s, iif(j.audit, 'runs as an audit of pruning', NULL) AS reason,"
+        " (SELECT group_concat(s.condition, '; ') FROM breach AS b JOIN subject_to AS s ON s.position = b.position"
+        "  WHERE b.attempt_id = j.attempt_id) AS does_not_meet"
+        " FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1",
+    [JOB_PART_METRICS] = "SELECT m.name, m.value, nullif(coalesce(d.unit, '') || coalesce(' ' || d.counter, '') || "
+                         "coalesce(', rank ' || d.rank, ''), '') AS unit, m.count AS samples,"
+                         " nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, "
+                         "m.minimum, m.maximum,"
+                         " m.stddev, m.p90, m.note FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
+                         " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE j.id = ?1 ORDER BY m.name",
+    [JOB_PART_ATTEMPTS] = "SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out, " UTC(
+        "a.started") " AS started, " UTC("a.ended") " AS ended, a.duration_ms, a.unwatched_ms, a.blame, a.exit_code, "
+                                                    "a.signal, a.limit_ms, iif(a.executor = '" IMPORT_EXECUTOR
+                                                    "', NULL, coalesce(a.host, r.host)) AS host, "
+                                                    "a.executor, a.reference,"
+                                                    " a.slot, a.pid, a.user_ms, a.system_ms, a.max_rss AS "
+                                                    "max_rss_bytes, a.leftovers, a.directory "
+                                                    "AS files,"
+                                                    " a.log_bytes, r.tool_version AS meshsweep, "
+                                                    "json_extract(r.provenance, '$.directory') AS "
+                                                    "working_directory,"
+                                                    " json_extract(r.provenance, '$.git.commit') AS git_commit, "
+                                                    "a.scripts, "
+                                                    "json_extract(r.provenance, '$.versions') AS versions, "
+                                                    "json_extract(r.provenance, '$.cpu') AS "
+                                                    "cpu,"
+                                                    " json_extract(r.provenance, '$.gpus') AS gpus"
+                                                    " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id "
+                                                    "WHERE a.job_id = ?1 ORDER BY "
+                                                    "a.number",
+};
+
+int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e)
+{
+    if (db_prepare(db, part_sql[part], out, e) < 0)
+        return -1;
+    stmt_bind_int(*out, 1, job_id);
+    return 0;
+}
+
+/* --- its output --- */
+
+int job_log_read(struct db *db, int64_t job_id, int64_t number, struct job_log *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT id, number, state IN ('ok', 'failed'), slot, directory, log_tail FROM attempt"
+                   " WHERE job_id = ?1 AND (?2 = 0 OR number = ?2) AND state <> 'claimed'"
+                   " ORDER BY number DESC LIMIT 1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job_id);
+    stmt_bind_int(s, 2, number);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = (struct job_log){
+            .attempt_id = stmt_int(s, 0),
+            .number = stmt_int(s, 1),
+            .ended = stmt_int(s, 2) != 0,
+            .slot = stmt_is_null(s, 3) ? -1 : stmt_int(s, 3),
+            .directory = stmt_copy_text(s, 4),
+            .tail = stmt_copy_text(s, 5),
+        };
+    stmt_free(s);
+    if (rc == 0 && number)
+        return error_set(e, ERROR_NOTHING, "job %lld has no attempt %lld", (long long)job_id, (long long)number);
+    if (rc == 0)
+        return error_set(e, ERROR_NOTHING, "job %lld has not been started yet", (long long)job_id);
+    return rc < 0 ? -1 : 0;
+}
+
+void job_log_free(struct job_log *l)
+{
+    free(l->directory);
+    free(l->tail);
+    *l = (struct job_log){0};
+}

@@ -1,0 +1,37 @@
+/* All that is recorded about one job, part by part: each part is a statement whose columns name what they hold. */
+#ifndef MESHSWEEP_RESULTS_JOB_RECORD_H
+#define MESHSWEEP_RESULTS_JOB_RECORD_H
+
+#include "database/db.h"
+
+/* The job that `word` names: its number, or the beginning of its key (8 hexadecimal digits or more). A number that is
+ * both is the job of that number. ERROR_USAGE for another word and for a beginning that several keys have;
+ * ERROR_NOTHING when there is no such job. */
+int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e);
+
+enum job_part {
+    JOB_PART_JOB,      /* one row */
+    JOB_PART_METRICS,  /* of the attempt that stands for it */
+    JOB_PART_ATTEMPTS, /* oldest first */
+    JOB_PART_COUNT
+};
+
+extern const char *const job_part_names[JOB_PART_COUNT];
+
+/* Columns whose values are absent are NULL. */
+int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e);
+
+/* Where an attempt's output is, for those who follow it. */
+struct job_log {
+    int64_t attempt_id, number;
+    bool ended;
+    int64_t slot;    /* -1: none */
+    char *directory; /* relative to store_directory(); NULL: none was kept, or it is in the slot's file */
+    char *tail;      /* its end as recorded; NULL: none */
+};
+
+/* Of the attempt of that number, or with 0 of the newest that was started. ERROR_NOTHING when there is none. */
+int job_log_read(struct db *db, int64_t job_id, int64_t number, struct job_log *out, struct error *e);
+void job_log_free(struct job_log *l);
+
+#endif

@@ -1,0 +1,182 @@
+#include "results/pareto.h"
+
+#include <stdlib.h>
+
+#include "results/measured.h"
+#include "util/memory.h"
+
+#define OBJECTIVES_SQL                                                                                                 \
+    "WITH o (position, metric, maximise) AS (SELECT 0, objective, maximise FROM current_sweep"                         \
+    " UNION ALL SELECT position, metric, maximise FROM further_objective"                                              \
+    " WHERE sweep_id = (SELECT id FROM current_sweep)) "
+
+#define OK_SQL                                                                                                         \
+    " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok'"   \
+    " AND " MEASURED_AS_ASKED("a")
+
+static int read_objectives(struct db *db, struct pareto *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db,
+                   OBJECTIVES_SQL "SELECT o.metric, coalesce(m.unit, ''), o.maximise FROM o"
+                                  " LEFT JOIN metric_definition AS m ON m.name = o.metric ORDER BY o.position",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        out->objectives = array_grow(out->objectives, out->objective_count, sizeof *out->objectives);
+        out->objectives[out->objective_count++] =
+            (struct pareto_objective){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)), stmt_int(s, 2) != 0};
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* --- values --- */
+
+static void drop_last(struct pareto *p)
+{
+    free(p->jobs[--p->count].values);
+}
+
+/* A job's values come one after the other; one that lacks some is dropped when the next job begins. */
+static int read_values(struct db *db, struct pareto *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    size_t found = 0;
+    int rc;
+    if (db_prepare(db,
+                   OBJECTIVES_SQL "SELECT j.id, o.position, m.value FROM job AS j CROSS JOIN o"
+                                  " JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = o.metric"
+                                  " AND m.value IS NOT NULL" OK_SQL " ORDER BY j.id, o.position",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        if (out->count == 0 || out->jobs[out->count - 1].job_id != stmt_int(s, 0)) {
+            if (out->count && found < out->objective_count)
+                drop_last(out);
+            out->jobs = array_grow(out->jobs, out->count, sizeof *out->jobs);
+            out->jobs[out->count++] =
+                (struct pareto_job){.job_id = stmt_int(s, 0),
+                                    .values = xcalloc(out->objective_count, sizeof *out->jobs->values)};
+            found = 0;
+        }
+        out->jobs[out->count - 1].values[stmt_int(s, 1)] = stmt_double(s, 2);
+        found++;
+    }
+    if (out->count && found < out->objective_count)
+        drop_last(out);
+    stmt_free(s);
+    return rc;
+}
+
+static int count_incomplete(struct db *db, struct pareto *out, struct error *e)
+{
+    int64_t all = 0;
+    int rc = db_query_int(db, "SELECT count(*) FROM job AS j" OK_SQL, 0, &all, e);
+    out->incomplete = (size_t)all - out->count;
+    return rc;
+}
+
+/* --- who beats whom --- */
+
+/* Negative: `a` is the better one in objective `i`. */
+static int compare_value(const struct pareto_objective *o, double a, double b)
+{
+    int order = (a > b) - (a < b);
+    return o->maximise ? -order : order;
+}
+
+static int by_objectives(const void *a, const void *b, void *context)
+{
+    const struct pareto *p = context;
+    const struct pareto_job *x = a, *y = b;
+    for (size_t i = 0; i < p->objective_count; i++) {
+        int order = compare_value(&p->objectives[i], x->values[i], y->values[i]);
+        if (order)
+            return order;
+    }
+    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+static bool nowhere_worse(const struct pareto *p, const double *a, const double *b)
+{
+    for (size_t i = 0; i < p->objective_count; i++)
+        if (compare_value(&p->objectives[i], a[i], b[i]) > 0)
+            return false;
+    return true;
+}
+
+static bool same_values(const struct pareto *p, const double *a, const double *b)
+{
+    return nowhere_worse(p, a, b) && nowhere_worse(p, b, a);
+}
+
+/* Whether one of the `count` kept so far beats the job; else notes its tie. In the order of by_objectives whoever beats
+ * a job comes before it, and jobs with the same values stand together. */
+static bool is_beaten(const struct pareto *p, size_t count, struct pareto_job *job)
+{
+    if (count && same_values(p, p->jobs[count - 1].values, job->values)) {
+        job->tie = p->jobs[count - 1].tie ? p->jobs[count - 1].tie : p->jobs[count - 1].job_id;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (nowhere_worse(p, p->jobs[i].values, job->values))
+            return true;
+    return false;
+}
+
+static void keep_unbeaten(struct pareto *p)
+{
+    size_t kept = 0;
+    if (p->count > 1)
+        qsort_r(p->jobs, p->count, sizeof *p->jobs, by_objectives, p);
+    for (size_t i = 0; i < p->count; i++) {
+        if (is_beaten(p, kept, &p->jobs[i]))
+            free(p->jobs[i].values);
+        else
+            p->jobs[kept++] = p->jobs[i];
+    }
+    p->count = kept;
+}
+
+static int read_keys(struct db *db, struct pareto *out, struct error *e)
+{
+    for (size_t i = 0; i < out->count; i++)
+        if (job_keys_read(db, out->jobs[i].job_id, &out->jobs[i].keys, e) < 0)
+            return -1;
+    return 0;
+}
+
+int pareto_read(struct db *db, struct pareto *out, struct error *e)
+{
+    *out = (struct pareto){0};
+    int rc = read_objectives(db, out, e);
+    if (rc == 0 && out->objective_count > 1) {
+        rc = read_values(db, out, e);
+        if (rc == 0)
+            rc = count_incomplete(db, out, e);
+        if (rc == 0) {
+            keep_unbeaten(out);
+            rc = read_keys(db, out, e);
+        }
+    }
+    if (rc < 0)
+        pareto_free(out);
+    return rc < 0 ? -1 : 0;
+}
+
+void pareto_free(struct pareto *p)
+{
+    for (size_t i = 0; i < p->objective_count; i++) {
+        free(p->objectives[i].metric);
+        free(p->objectives[i].unit);
+    }
+    for (size_t i = 0; i < p->count; i++) {
+        free(p->jobs[i].values);
+        job_keys_free(&p->jobs[i].keys);
+    }
+    free(p->objectives);
+    free(p->jobs);
+    *p = (struct pareto){0};
+}

@@ -1,0 +1,438 @@
+#include "results/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "database/guard.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/string_list.h"
+#include "util/suggest.h"
+
+#define PROCESSOR_MOST_MS 120000
+#define TITLES_LISTED 40
+#define FIRST_LOOKED_AT 20000 /* some 30 ms */
+
+static const char *find_title(const struct string_list *t, const char *name, size_t length)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strncasecmp(t->items[i], name, length) == 0 && !t->items[i][length])
+            return t->items[i];
+    return NULL;
+}
+
+static int read_titles(struct db *db, struct string_list *out, struct error *e)
+{
+    int64_t made;
+    struct stmt *s = NULL;
+    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", 0, &made, e) < 0)
+        return -1;
+    if (!made)
+        return error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+    if (db_prepare(db, "SELECT * FROM results LIMIT 0", &s, e) < 0)
+        return -1;
+    for (int i = 0; i < stmt_column_count(s); i++)
+        string_list_add(out, xstrdup(stmt_column_name(s, i)));
+    stmt_free(s);
+    return 0;
+}
+
+/* --- names that are not there --- */
+
+/* " (did you mean …?)", "" when nothing comes near: columns "section.NAME", else the nearest one. The caller's. */
+static char *hint(const struct string_list *t, const char *name, const char *quote)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < t->count; i++) {
+        const char *dot = strrchr(t->items[i], '.');
+        if (dot && strcasecmp(dot + 1, name) == 0)
+            buffer_printf(&b, "%s%s%s%s", b.length ? " or " : " (did you mean ", quote, t->items[i], quote);
+    }
+    const char *near = b.length ? NULL : suggest_nearest(name, (const char *const *)t->items, t->count);
+    if (near)
+        buffer_printf(&b, " (did you mean %s%s%s?", strchr(near, '.') ? quote : "", near,
+                      strchr(near, '.') ? quote : "");
+    else if (b.length)
+        buffer_add_char(&b, '?');
+    if (b.length)
+        buffer_add_char(&b, ')');
+    return buffer_take(&b);
+}
+
+/* " (columns: …)", where nothing comes near. The caller's. */
+static char *list(const struct string_list *t)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, " (columns: ");
+    for (size_t i = 0; i < t->count && i < TITLES_LISTED; i++)
+        buffer_printf(&b, "%s%s", i ? ", " : "", t->items[i]);
+    buffer_add_text(&b, t->count > TITLES_LISTED ? ", …)" : ")");
+    return buffer_take(&b);
+}
+
+static int unknown_column(const struct string_list *t, const char *option, const char *name, size_t length,
+                          struct error *e)
+{
+    char *word = xstrndup(name, length);
+    char *suggestion = hint(t, word, "");
+    if (!suggestion[0]) {
+        free(suggestion);
+        suggestion = list(t);
+    }
+    error_set(e, ERROR_USAGE, "%s: there is no column %s%s", option, word, suggestion);
+    free(suggestion);
+    free(word);
+    return -1;
+}
+
+static int check_condition(const struct string_list *t, const char *where, struct error *e)
+{
+    static const char missing[] = "no such column: ";
+    struct error why = ERROR_INIT;
+    if (guard_check_where(where, (const char *const *)t->items, t->count, &why) == 0)
+        return 0;
+    const char *name = strncmp(why.text, missing, strlen(missing)) == 0 ? why.text + strlen(missing) : NULL;
+    char *suggestion = name ? hint(t, name, "\"") : xstrdup("");
+    error_set(e, why.kind, "--where: %s%s", why.text, suggestion);
+    free(suggestion);
+    return -1;
+}
+
+/* --- which columns --- */
+
+static const char *const rarely_read[] = {"key", "in_sweep", "partial", "not_finite", "directory", "started", "ended"};
+
+/* Keys that every spec of their kind has with the same value: they tell no row from another. */
+static int read_constant_keys(struct db *db, struct string_list *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT s.kind || '.' || k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
+        " HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind)";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        string_list_add(out, xstrndup(stmt_text(s, 0), stmt_bytes(s, 0)));
+    stmt_free(s);
+    return rc;
+}
+
+static bool is_title(const struct string_list *all, const char *text)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (strcasecmp(all->items[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* A column has the bare name of a key only where no other column has it: `state` is no key where there is a
+ * `model.state`. */
+static bool is_constant(const struct string_list *constant, const struct string_list *all, const char *title)
+{
+    for (size_t i = 0; i < constant->count; i++) {
+        const char *qualified = constant->items[i], *bare = strchr(qualified, '.') + 1;
+        if (strcasecmp(qualified, title) == 0 || (strcasecmp(bare, title) == 0 && !is_title(all, qualified)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_rarely_read(const struct result_query *q, const char *title)
+{
+    if (!q->every_sweep && strcmp(title, "sweep") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof rarely_read / sizeof *rarely_read; i++)
+        if (strcmp(rarely_read[i], title) == 0)
+            return true;
+    return false;
+}
+
+static int choose_brief(struct db *db, const struct result_query *q, const struct string_list *all,
+                        struct string_list *out, struct error *e)
+{
+    struct string_list constant = STRING_LIST_INIT;
+    int rc = read_constant_keys(db, &constant, e);
+    for (size_t i = 0; rc == 0 && i < all->count; i++)
+        if (!is_rarely_read(q, all->items[i]) && !is_constant(&constant, all, all->items[i]))
+            string_list_add(out, xstrdup(all->items[i]));
+    string_list_free(&constant);
+    return rc;
+}
+
+static int choose_named(const struct string_list *all, const struct result_query *q, struct string_list *out,
+                        struct error *e)
+{
+    for (const char *name = q->columns;; name++) {
+        size_t length = strcspn(name, ",");
+        const char *title = find_title(all, name, length);
+        if (!title)
+            return unknown_column(all, q->columns_option ? q->columns_option : "--columns", name, length, e);
+        string_list_add(out, xstrdup(title));
+        name += length;
+        if (!*name)
+            return 0;
+    }
+}
+
+static int choose_columns(struct db *db, const struct result_query *q, const struct string_list *all,
+                          struct string_list *out, struct error *e)
+{
+    if (q->columns)
+        return choose_named(all, q, out, e);
+    if (q->brief)
+        return choose_brief(db, q, all, out, e);
+    for (size_t i = 0; i < all->count; i++)
+        string_list_add(out, xstrdup(all->items[i]));
+    return 0;
+}
+
+/* --- the statement --- */
+
+static void add_name(struct buffer *b, const char *name)
+{
+    buffer_add_char(b, '"');
+    for (; *name; name++) {
+        if (*name == '"')
+            buffer_add_char(b, '"');
+        buffer_add_char(b, *name);
+    }
+    buffer_add_char(b, '"');
+}
+
+/* By what the rows are sorted. */
+struct sort_order {
+    const char *title; /* borrowed from the titles; NULL: as the rows lie */
+    bool descending;
+    const char *metric; /* of which the index gives the first rows; borrowed from the title; NULL: it cannot */
+    const char *last;   /* the column by which they lie */
+};
+
+static int read_order(const struct string_list *all, const char *sort, struct sort_order *out, struct error *e)
+{
+    *out = (struct sort_order){.last = "job"};
+    if (!sort)
+        return 0;
+    const char *colon = strrchr(sort, ':');
+    out->descending = colon && strcmp(colon, ":desc") == 0;
+    bool ascending = colon && strcmp(colon, ":asc") == 0;
+    size_t length = out->descending || ascending ? (size_t)(colon - sort) : strlen(sort);
+    out->title = find_title(all, sort, length);
+    return out->title ? 0 : unknown_column(all, "--sort", sort, length, e);
+}
+
+static void add_order(const struct sort_order *order, struct buffer *b)
+{
+    buffer_add_text(b, " ORDER BY ");
+    if (order->title) {
+        add_name(b, order->title);
+        buffer_printf(b, "%s NULLS LAST, ", order->descending ? " DESC" : "");
+    }
+    buffer_add_text(b, order->last); /* as the rows lie, without sorting them */
+}
+
+/* The metric that a column shows, NULL when it is none. Borrowed from the title. */
+static const char *metric_of(const struct string_list *all, const char *title)
+{
+    static const char section[] = "metric.";
+    if (strncmp(title, section, strlen(section)) == 0)
+        return title + strlen(section);
+    char *qualified = xasprintf("%s%s", section, title);
+    bool elsewhere = find_title(all, qualified, strlen(qualified)) != NULL;
+    free(qualified);
+    return elsewhere ? NULL : title;
+}
+
+static void add_condition(const struct result_query *q, struct buffer *b)
+{
+    buffer_printf(b, "(?1 OR %s) AND (?2 IS NULL OR state = ?2)", q->is_table ? "true" : "in_sweep");
+    if (q->where)
+        buffer_printf(b, " AND (%s\n)", q->where);
+}
+
+/* The first jobs by a metric, along its index: nothing is read of the others. Needs a name, ?4. Jobs without a number
+ * are left out; where there is a condition, so are those after the first FIRST_LOOKED_AT. */
+static void add_first_by_metric(const struct result_query *q, const struct sort_order *order, struct buffer *b)
+{
+    const char *way = order->descending ? " DESC" : "";
+    buffer_printf(b,
+                  "SELECT \"#job\" FROM (SELECT j.id AS \"#job\", m.value AS \"#value\" FROM summary AS m"
+                  " INDEXED BY summary_value CROSS JOIN attempt AS a NOT INDEXED ON a.id = m.attempt_id"
+                  " CROSS JOIN job AS j NOT INDEXED ON j.id = a.job_id AND j.attempt_id = a.id WHERE m.name = ?4"
+                  " AND m.value IS NOT NULL AND (?1 OR j.sweep_id = (SELECT id FROM current_sweep))"
+                  " ORDER BY m.value%s, j.id LIMIT max(?3, %d))",
+                  way, q->where || q->state ? FIRST_LOOKED_AT : 0);
+    if (q->where || q->state) {
+        buffer_add_text(b, " CROSS JOIN results ON job = \"#job\" WHERE ");
+        add_condition(q, b);
+    }
+    buffer_printf(b, " ORDER BY \"#value\"%s, \"#job\" LIMIT ?3", way);
+}
+
+/* Sets `metric` where as many jobs have a number of it as rows are wanted, so that none without one is among them. */
+static int choose_index(struct db *db, const struct result_query *q, const struct string_list *all,
+                        struct sort_order *order, struct error *e)
+{
+    const char *metric = order->title && q->limit > 0 && !q->is_table ? metric_of(all, order->title) : NULL;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    if (!metric)
+        return 0;
+    buffer_add_text(&sql, "SELECT count(*) FROM (");
+    add_first_by_metric(q, order, &sql);
+    buffer_add_char(&sql, ')');
+    int rc = db_prepare(db, buffer_text(&sql), &s, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, q->every_sweep);
+        if (q->where || q->state)
+            stmt_bind_text(s, 2, q->state);
+        stmt_bind_int(s, 3, q->limit);
+        stmt_bind_text(s, 4, metric);
+        rc = stmt_next(s, e) > 0 ? 0 : -1;
+        order->metric = rc == 0 && stmt_int(s, 0) == q->limit ? metric : NULL;
+    }
+    stmt_free(s);
+    buffer_free(&sql);
+    return rc;
+}
+
+static void write_statement(const struct result_query *q, const struct string_list *chosen,
+                            const struct sort_order *order, struct buffer *b)
+{
+    buffer_add_text(b, "SELECT ");
+    for (size_t i = 0; i < chosen->count; i++) {
+        buffer_add_text(b, i ? ", " : "");
+        add_name(b, chosen->items[i]);
+    }
+    buffer_add_text(b, " FROM results WHERE ");
+    add_condition(q, b);
+    if (order->metric) {
+        buffer_add_text(b, " AND job IN (");
+        add_first_by_metric(q, order, b);
+        buffer_add_char(b, ')');
+    }
+    add_order(order, b);
+    buffer_add_text(b, " LIMIT ?3");
+}
+
+/* --where is anybody's. */
+static void limit_work(struct db *db)
+{
+    guard_limit_processor(db, PROCESSOR_MOST_MS);
+    guard_limit_values(db);
+}
+
+int result_query_open(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
+{
+    struct string_list all = STRING_LIST_INIT, chosen = STRING_LIST_INIT;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    struct sort_order order;
+    int rc = -1;
+    if (read_titles(db, &all, e) < 0 || choose_columns(db, q, &all, &chosen, e) < 0 ||
+        read_order(&all, q->sort, &order, e) < 0 || (q->where && check_condition(&all, q->where, e) < 0))
+        goto out;
+    if (q->where)
+        limit_work(db);
+    if (q->is_table)
+        order.last = "number";
+    if (choose_index(db, q, &all, &order, e) < 0)
+        goto out;
+    write_statement(q, &chosen, &order, &sql);
+    if (db_prepare(db, buffer_text(&sql), &s, e) < 0)
+        goto out;
+    stmt_bind_int(s, 1, q->every_sweep);
+    stmt_bind_text(s, 2, q->state);
+    stmt_bind_int(s, 3, q->limit > 0 ? q->limit : -1);
+    if (order.metric)
+        stmt_bind_text(s, 4, order.metric);
+    *out = s;
+    rc = 0;
+out:
+    string_list_free(&all);
+    string_list_free(&chosen);
+    buffer_free(&sql);
+    return rc;
+}
+
+int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
+{
+    struct string_list all = STRING_LIST_INIT;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    int rc = read_titles(db, &all, e);
+    if (rc == 0 && q->where)
+        rc = check_condition(&all, q->where, e);
+    buffer_add_text(&sql,
+                    "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, d.counter, d.rank,"
+                    " m.count AS samples,"
+                    " m.not_finite, m.value, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90 FROM (SELECT job, "
+                    "key, state"
+                    " FROM results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
+    if (q->where)
+        buffer_printf(&sql, " AND (%s\n)", q->where);
+    buffer_add_text(&sql, ") AS r JOIN job AS j ON j.id = r.job JOIN summary AS m ON m.attempt_id = j.attempt_id"
+                          " LEFT JOIN metric_definition AS d ON d.name = m.name ORDER BY r.job, m.name");
+    if (rc == 0)
+        rc = db_prepare(db, buffer_text(&sql), &s, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, q->every_sweep);
+        stmt_bind_text(s, 2, q->state);
+        if (q->where)
+            limit_work(db);
+        *out = s;
+    }
+    string_list_free(&all);
+    buffer_free(&sql);
+    return rc;
+}
+
+/* --- units --- */
+
+int result_units(struct db *db, const struct stmt *s, char ***out, struct error *e)
+{
+    struct stmt *q = NULL;
+    if (db_prepare(db,
+                   "SELECT unit || coalesce(iif(unit <> '', ' ', '') || counter, '') || coalesce(', rank ' || rank, '')"
+                   " FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
+                   " AND (name = ?1 OR 'metric.' || name = ?1)",
+                   &q, e) < 0)
+        return -1;
+    char **units = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *units);
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < stmt_column_count(s); i++) {
+        stmt_bind_text(q, 1, stmt_column_name(s, i));
+        rc = stmt_next(q, e);
+        if (rc > 0)
+            units[i] = xstrdup(stmt_text(q, 0));
+        stmt_reset(q);
+        rc = rc < 0 ? -1 : 0;
+    }
+    stmt_free(q);
+    if (rc < 0) {
+        result_units_free(units, s);
+        return -1;
+    }
+    *out = units;
+    return 0;
+}
+
+void result_units_free(char **units, const struct stmt *s)
+{
+    for (int i = 0; units && i < stmt_column_count(s); i++)
+        free(units[i]);
+    free(units);
+}
+
+/* The view `ranking` has it as its second column; without an objective that is called so, and is empty. */
+char *result_objective(struct db *db)
+{
+    struct error e = ERROR_INIT;
+    struct stmt *s = NULL;
+    char *name = NULL;
+    if (db_prepare(db, "SELECT * FROM ranking LIMIT 0", &s, &e) == 0 && stmt_column_count(s) > 1)
+        name = xstrdup(stmt_column_name(s, 1));
+    stmt_free(s);
+    return name;
+}

@@ -1,0 +1,39 @@
+/* Questions to the view `results` (results/views.h), in words of its columns. */
+#ifndef MESHSWEEP_RESULTS_QUERY_H
+#define MESHSWEEP_RESULTS_QUERY_H
+
+#include "database/db.h"
+
+/* What is wanted. Everything borrowed for the length of the call. */
+struct result_query {
+    const char *where;          /* an SQL condition over the columns, somebody's; NULL: none */
+    const char *sort;           /* a column, by default ascending, or "COLUMN:desc" or "COLUMN:asc"; NULL: by job */
+    const char *columns;        /* names with commas between them; NULL: all */
+    const char *columns_option; /* what messages call `columns`; NULL: "--columns" */
+    const char *state;          /* jobs in this state; NULL: any */
+    int64_t limit;              /* rows at most; 0: all */
+    bool every_sweep;           /* not only jobs of the current one */
+    bool is_table;              /* `results` is of no sweep and no database of ours: rows by their `number` */
+    size_t width;               /* of a table for a terminal, whose columns are left out until it fits; 0: all stay */
+    bool brief; /* without `columns`: leave out what people rarely look at (key, files, times) and the keys
+                              of which all specs have the same value */
+};
+
+/* A statement that gives the rows; rows without a value in the sort column come last. ERROR_USAGE for a column that
+ * is not there, with a hint, and for a condition that guard_check_where refuses; ERROR_NOTHING when no sweep has been
+ * recorded yet. A condition that takes too long ends the statement with an error. */
+int result_query_open(struct db *db, const struct result_query *q, struct stmt **out, struct error *e);
+
+/* The name of the first objective as a column of `results`; NULL where the current sweep has none. The caller's. */
+char *result_objective(struct db *db);
+
+/* One row per job and metric instead: job, key, state, metric, unit, samples, value, mean, median, minimum, maximum,
+ * stddev, p90; by job, then metric. `columns`, `sort` and `limit` do not count. */
+int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e);
+
+/* The unit of each column of `s`, NULL where there is none. `*out` and what it holds are the caller's:
+ * result_units_free. */
+int result_units(struct db *db, const struct stmt *s, char ***out, struct error *e);
+void result_units_free(char **units, const struct stmt *s);
+
+#endif

@@ -1,0 +1,16 @@
+/* Part of a sweep as a sweep file of its own. */
+#ifndef MESHSWEEP_RESULTS_SUBSET_H
+#define MESHSWEEP_RESULTS_SUBSET_H
+
+#include "results/query.h"
+#include "util/buffer.h"
+
+/* Appends the text of the current sweep's file with a rule added that keeps the jobs of the query (its `where` and
+ * `state`) and no other: run, they are the same jobs. ERROR_NOTHING when there is none, ERROR_FAILED when the rule
+ * would be longer than SQLite takes. */
+int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *out, struct error *e);
+
+/* The condition that holds for the job's combination and no other of its sweep. `*out` is the caller's. */
+int subset_condition(struct db *db, int64_t job_id, char **out, struct error *e);
+
+#endif

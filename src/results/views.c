@@ -1,0 +1,435 @@
+#include "results/views.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "results/configurations.h"
+#include "results/measured.h"
+#include "util/buffer.h"
+#include "util/fault.h"
+#include "util/memory.h"
+
+#define KEYS_MOST 1500
+#define METRICS_MOST 400
+
+/* A column that is there because of the data. */
+struct column {
+    char *section; /* "model", …, "derived", "metric" */
+    char *name;
+    char *title; /* as the views call it */
+};
+
+struct columns {
+    struct column *items;
+    size_t count;
+    size_t left_out;
+};
+
+/* What the views are made from. */
+struct shape {
+    struct columns keys, metrics;
+    bool has_predicted_memory, has_predicted_time;
+    char *objective; /* NULL: none */
+    bool maximise;
+    bool has_configurations;
+};
+
+static const struct {
+    const char *kind;   /* of table spec; the alias of its join as well */
+    const char *column; /* of table job */
+} sections[] = {
+    {"cluster_spec", "cluster_id"},
+    {"model", "model_id"},
+    {"training_spec", "training_id"},
+    {"parallel_spec", "parallel_id"},
+};
+
+static const char *const fixed_titles[] = {
+    "job",
+    "key",
+    "sweep",
+    "in_sweep",
+    "state",
+    "failure",
+    "attempts",
+    "duration_ms",
+    "error",
+    "directory",
+    "started",
+    "ended",
+    "rank",
+    "objective",
+    "predicted_memory",
+    "predicted_memory_of",
+    "predicted_time",
+    "max_rss",
+    "partial",
+    "not_finite",
+    "columns_left_out",
+    CONFIGURATION_TITLES,
+};
+
+static const char *const configuration_titles[] = {CONFIGURATION_TITLES};
+
+static void columns_free(struct columns *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        free(c->items[i].section);
+        free(c->items[i].name);
+        free(c->items[i].title);
+    }
+    free(c->items);
+}
+
+static void shape_free(struct shape *s)
+{
+    columns_free(&s->keys);
+    columns_free(&s->metrics);
+    free(s->objective);
+}
+
+/* --- reading what there is --- */
+
+/* Adds a column for each row (section, name) of the query, `most` in all. */
+static int read_columns(struct db *db, const char *sql, size_t most, struct columns *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        if (out->count >= most) {
+            out->left_out++;
+            continue;
+        }
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct column){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)), NULL};
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static int read_objective(struct db *db, struct shape *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT objective, maximise FROM current_sweep WHERE objective IS NOT NULL", &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        out->objective = xstrdup(stmt_text(s, 0));
+        out->maximise = stmt_int(s, 1) != 0;
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int read_flag(struct db *db, const char *sql, bool *out, struct error *e)
+{
+    int64_t value;
+    if (db_query_int(db, sql, 0, &value, e) < 0)
+        return -1;
+    *out = value != 0;
+    return 0;
+}
+
+static bool is_fixed(const char *name)
+{
+    for (size_t i = 0; i < sizeof fixed_titles / sizeof *fixed_titles; i++)
+        if (strcasecmp(fixed_titles[i], name) == 0)
+            return true;
+    return false;
+}
+
+static size_t count_named(const struct columns *c, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++)
+        n += strcasecmp(c->items[i].name, name) == 0;
+    return n;
+}
+
+static void give_titles(const struct shape *s, struct columns *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct column *column = &c->items[i];
+        bool bare = !is_fixed(column->name) &&
+                    count_named(&s->keys, column->name) + count_named(&s->metrics, column->name) == 1;
+        column->title = bare ? xstrdup(column->name) : xasprintf("%s.%s", column->section, column->name);
+    }
+}
+
+/* What jobs may have: each question is answered by the first job that has it, or by all. */
+static int read_jobs(struct db *db, struct shape *out, struct error *e)
+{
+    /* Over every job: distinct before anything is sorted. */
+    static const char derived[] =
+        "SELECT 'derived', key FROM (SELECT DISTINCT k.key FROM job AS j, json_each(j.derived) AS k) ORDER BY key";
+    bool any;
+    if (read_flag(db,
+                  "SELECT EXISTS (SELECT 1 FROM job WHERE coalesce(derived, predicted_memory, predicted_time) IS NOT "
+                  "NULL)",
+                  &any, e) < 0)
+        return -1;
+    if (!any)
+        return 0;
+    if (read_columns(db, derived, KEYS_MOST, &out->keys, e) < 0 ||
+        read_flag(db, "SELECT EXISTS (SELECT 1 FROM job WHERE predicted_memory IS NOT NULL)",
+                  &out->has_predicted_memory, e) < 0)
+        return -1;
+    return read_flag(db, "SELECT EXISTS (SELECT 1 FROM job WHERE predicted_time IS NOT NULL)", &out->has_predicted_time,
+                     e);
+}
+
+static int read_shape(struct db *db, struct shape *out, struct error *e)
+{
+    static const char keys[] =
+        "SELECT s.kind, k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
+        " ORDER BY CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END,"
+        " min(s.id), min(k.id)";
+    /* Facts of models alone are no results. Over every summary: distinct before anything is sorted. */
+    static const char metrics[] =
+        "WITH fact AS MATERIALIZED (SELECT a.id FROM sweep AS s CROSS JOIN job AS j ON j.sweep_id = s.id"
+        "  CROSS JOIN attempt AS a ON a.job_id = j.id WHERE s.role IS NOT NULL)"
+        " SELECT DISTINCT 'metric', name FROM (SELECT name FROM metric_definition"
+        " UNION ALL SELECT * FROM (SELECT DISTINCT name FROM summary) AS n"
+        "  WHERE NOT EXISTS (SELECT 1 FROM fact) OR EXISTS (SELECT 1 FROM summary AS s WHERE s.name = n.name"
+        "   AND s.attempt_id NOT IN fact)) ORDER BY name";
+    if (read_columns(db, keys, KEYS_MOST, &out->keys, e) < 0 || read_jobs(db, out, e) < 0 ||
+        read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0)
+        return -1;
+    give_titles(out, &out->keys);
+    give_titles(out, &out->metrics);
+    return 0;
+}
+
+/* --- writing SQL --- */
+
+static void add_quoted(struct buffer *b, const char *text, char quote)
+{
+    buffer_add_char(b, quote);
+    for (; *text; text++) {
+        if (*text == quote)
+            buffer_add_char(b, quote);
+        buffer_add_char(b, *text);
+    }
+    buffer_add_char(b, quote);
+}
+
+/* SQLite's JSON paths have no escapes that every version understands: such keys are searched for. */
+static bool fits_json_path(const char *name)
+{
+    for (; *name; name++)
+        if (*name == '"' || *name == '\\' || (unsigned char)*name < ' ')
+            return false;
+    return true;
+}
+
+static void add_key(struct buffer *b, const struct column *c)
+{
+    const char *json = strcmp(c->section, "derived") == 0 ? "j.derived" : NULL;
+    char *spec_json = xasprintf("%s.json", c->section);
+    json = json ? json : spec_json;
+    if (fits_json_path(c->name)) {
+        char *path = xasprintf("$.\"%s\"", c->name);
+        buffer_printf(b, "json_extract(%s, ", json);
+        add_quoted(b, path, '\'');
+        buffer_add_char(b, ')');
+        free(path);
+    } else {
+        buffer_printf(b, "(SELECT value FROM json_each(%s) WHERE key = ", json);
+        add_quoted(b, c->name, '\'');
+        buffer_add_char(b, ')');
+    }
+    free(spec_json);
+    buffer_add_text(b, " AS ");
+    add_quoted(b, c->title, '"');
+    buffer_add_text(b, ",\n       ");
+}
+
+static void add_metric(struct buffer *b, const struct column *c)
+{
+    buffer_add_text(b, "(SELECT value FROM summary WHERE attempt_id = a.id AND name = ");
+    add_quoted(b, c->name, '\'');
+    buffer_add_text(b, ") AS ");
+    add_quoted(b, c->title, '"');
+    buffer_add_text(b, ",\n       ");
+}
+
+/* SQLite keeps the text of a view as it is written here, which is how a change is noticed. */
+static void add_results(const struct shape *s, struct buffer *b)
+{
+    buffer_add_text(b, "CREATE VIEW results AS\n"
+                       "SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep,\n"
+                       "       j.sweep_id = (SELECT id FROM current_sweep) AS in_sweep,\n       ");
+    for (size_t i = 0; i < s->keys.count; i++)
+        add_key(b, &s->keys.items[i]);
+    /* What a runner has claimed ahead of time does not run yet. */
+    buffer_add_text(b, "CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'\n"
+                       "            WHEN j.held IS NOT NULL THEN 'held'\n"
+                       "            WHEN j.state = 'running' AND NOT EXISTS\n"
+                       "           (SELECT 1 FROM attempt AS r WHERE r.job_id = j.id AND r.state = 'running')\n"
+                       "            THEN 'pending' ELSE j.state END AS state, j.failure,\n"
+                       "       (SELECT count(*) FROM attempt AS n WHERE n.job_id = j.id AND n.state <> 'claimed') AS "
+                       "attempts,\n       ");
+    for (size_t i = 0; i < s->metrics.count; i++)
+        add_metric(b, &s->metrics.items[i]);
+    buffer_printf(b, "a.duration_ms, a.max_rss,%s%s\n",
+                  s->has_predicted_memory ? " j.predicted_memory, j.predicted_memory_of," : "",
+                  s->has_predicted_time ? " j.predicted_time," : "");
+    /* Metrics of what was ended or failed before it had reported all, or of which not all was read. */
+    buffer_add_text(b, "       CASE WHEN EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id) THEN\n"
+                       "           a.state <> 'ok' OR a.stopped_steps IS NOT NULL OR a.left_out IS NOT NULL END AS "
+                       "partial,\n");
+    buffer_add_text(b, "       (SELECT sum(not_finite) FROM summary WHERE attempt_id = a.id) AS not_finite,\n");
+    buffer_add_text(b, "       CASE WHEN j.state = 'failed' THEN\n"
+                       "           (SELECT message FROM attempt AS f WHERE f.job_id = j.id AND f.state = 'failed'\n"
+                       "            ORDER BY number DESC LIMIT 1)\n"
+                       "            WHEN j.witness_id IS NOT NULL THEN\n"
+                       "           'needs no less device memory than job ' || j.witness_id || ', which ran out of it'\n"
+                       "            ELSE j.held END AS error,\n"
+                       "       a.directory,\n"
+                       "       strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch') AS started,\n"
+                       "       strftime('%Y-%m-%dT%H:%M:%SZ', a.ended / 1000, 'unixepoch') AS ended");
+    if (s->keys.left_out + s->metrics.left_out)
+        buffer_printf(b, ",\n       %zu AS columns_left_out", s->keys.left_out + s->metrics.left_out);
+    buffer_add_text(b, "\nFROM job AS j\nLEFT JOIN sweep AS s ON s.id = j.sweep_id\n");
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        buffer_printf(b, "LEFT JOIN spec AS %s ON %s.id = j.%s\n", sections[i].kind, sections[i].kind,
+                      sections[i].column);
+    /* By its id: statistics of a time when there was one attempt make scanning another index look cheap. */
+    buffer_add_text(b, "LEFT JOIN attempt AS a NOT INDEXED ON a.id = j.attempt_id\nWHERE s.role IS NULL");
+}
+
+static void add_title(struct buffer *b, const char *title)
+{
+    buffer_add_text(b, ", r.");
+    add_quoted(b, title, '"');
+}
+
+/* The columns of `results` but the metric that ranks. */
+static void add_titles(const struct shape *s, const struct column *objective, struct buffer *b)
+{
+    buffer_add_text(b, ", r.job, r.key, r.sweep, r.in_sweep");
+    for (size_t i = 0; i < s->keys.count; i++)
+        add_title(b, s->keys.items[i].title);
+    buffer_add_text(b, ", r.state, r.failure, r.attempts");
+    for (size_t i = 0; i < s->metrics.count; i++)
+        if (&s->metrics.items[i] != objective)
+            add_title(b, s->metrics.items[i].title);
+    buffer_printf(b,
+                  ", r.duration_ms, r.max_rss%s%s, r.partial, r.not_finite, r.error, r.directory, r.started, "
+                  "r.ended%s\n",
+                  s->has_predicted_memory ? ", r.predicted_memory, r.predicted_memory_of" : "",
+                  s->has_predicted_time ? ", r.predicted_time" : "",
+                  s->keys.left_out + s->metrics.left_out ? ", r.columns_left_out" : "");
+}
+
+static const struct column *find_objective(const struct shape *s)
+{
+    for (size_t i = 0; s->objective && i < s->metrics.count; i++)
+        if (strcmp(s->metrics.items[i].name, s->objective) == 0)
+            return &s->metrics.items[i];
+    return NULL;
+}
+
+static void add_ranking(const struct shape *s, struct buffer *b)
+{
+    const struct column *objective = find_objective(s);
+    const char *order = s->maximise ? "DESC" : "ASC";
+    if (!s->objective) {
+        buffer_add_text(b, "CREATE VIEW ranking AS\nSELECT NULL AS rank, NULL AS objective");
+        add_titles(s, NULL, b);
+        buffer_add_text(b, "FROM results AS r WHERE 0");
+        return;
+    }
+    if (s->has_configurations) {
+        buffer_add_text(b, "CREATE VIEW ranking AS\nSELECT o.rank AS rank, o.value AS ");
+        add_quoted(b, objective ? objective->title : s->objective, '"');
+        for (size_t i = 0; i < sizeof configuration_titles / sizeof *configuration_titles; i++)
+            buffer_printf(b, ", o.%s", configuration_titles[i]);
+        add_titles(s, objective, b);
+        buffer_add_text(b, "FROM configurations AS o CROSS JOIN results AS r ON r.job = o.job");
+        return;
+    }
+    /* Ranks come from narrow rows; wide ones are looked up as they are asked for. The outer SELECT keeps the order of
+     * the inner one: it is materialised, and CROSS JOIN does not let the loops change places. */
+    buffer_printf(b,
+                  "CREATE VIEW ranking AS\n"
+                  "WITH o AS MATERIALIZED (\n"
+                  "    SELECT j.id AS job, m.value AS value, rank() OVER (ORDER BY m.value %s) AS place\n"
+                  "    FROM job AS j CROSS JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ",
+                  order);
+    add_quoted(b, s->objective, '\'');
+    buffer_printf(b,
+                  "\n    WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok'\n"
+                  "          AND m.value IS NOT NULL\n"
+                  "          AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.id = j.attempt_id AND " MEASURED_AS_ASKED(
+                      "a") ")\n"
+                           "    ORDER BY m.value %s, j.id)\n"
+                           "SELECT o.place AS rank, o.value AS ",
+                  order);
+    add_quoted(b, objective ? objective->title : s->objective, '"');
+    add_titles(s, objective, b);
+    buffer_add_text(b, "FROM o CROSS JOIN results AS r ON r.job = o.job");
+}
+
+/* --- putting them in place --- */
+
+static int is_unchanged(struct db *db, const char *view, const char *sql, bool *yes, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? AND sql = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, view);
+    stmt_bind_text(s, 2, sql);
+    int rc = stmt_next(s, e);
+    stmt_free(s);
+    if (rc < 0)
+        return -1;
+    *yes = rc > 0;
+    return 0;
+}
+
+static int replace(struct db *db, const char *const *views, struct error *e)
+{
+    /* A savepoint works within a transaction and without one. */
+    if (db_exec(db, "SAVEPOINT result_views", e) < 0)
+        return -1;
+    if (db_exec(db, "DROP VIEW IF EXISTS ranking; DROP VIEW IF EXISTS configurations; DROP VIEW IF EXISTS results",
+                e) == 0 &&
+        db_exec(db, views[0], e) == 0 && db_exec(db, views[1], e) == 0 && db_exec(db, views[2], e) == 0) {
+        FAULT(VIEWS_REPLACED);
+        if (db_exec(db, "RELEASE result_views", e) == 0)
+            return 0;
+    }
+    error_context(e, "views results and ranking");
+    db_exec(db, "ROLLBACK TO result_views; RELEASE result_views", NULL);
+    return -1;
+}
+
+int result_views_refresh(struct db *db, struct error *e)
+{
+    struct shape shape = {0};
+    struct buffer results = BUFFER_INIT, configurations = BUFFER_INIT, ranking = BUFFER_INIT;
+    bool same_results, same_configurations = true, same_ranking;
+    int rc = -1;
+    if (read_shape(db, &shape, e) < 0 ||
+        configurations_add_view(db, shape.objective, shape.maximise, &configurations, e) < 0)
+        goto out;
+    shape.has_configurations = configurations.length > 0;
+    add_results(&shape, &results);
+    add_ranking(&shape, &ranking);
+    const char *const views[] = {buffer_text(&results), buffer_text(&configurations), buffer_text(&ranking)};
+    if (is_unchanged(db, "results", views[0], &same_results, e) < 0 ||
+        (views[1][0] && is_unchanged(db, "configurations", views[1], &same_configurations, e) < 0) ||
+        is_unchanged(db, "ranking", views[2], &same_ranking, e) < 0)
+        goto out;
+    rc = same_results && same_configurations && same_ranking ? 0 : replace(db, views, e);
+out:
+    buffer_free(&configurations);
+    shape_free(&shape);
+    buffer_free(&results);
+    buffer_free(&ranking);
+    return rc;
+}

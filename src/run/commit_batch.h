@@ -1,0 +1,59 @@
+/* What one transaction records, and brings: the starts and ends since the last one, and the next claims. A thread of
+ * its own writes it, so that others end and are started meanwhile.
+ *
+ * Order of calls: commit_batch_open; then commit_batch_note_start, commit_batch_begin, commit_batch_finish and
+ * commit_batch_clear, again and again; then commit_batch_free. Between commit_batch_begin and commit_batch_finish the
+ * database, the claim source and what `place` points to belong to the writer, save that the queue of claims may be
+ * taken from unless one of the ends prunes. */
+#ifndef MESHSWEEP_RUN_COMMIT_BATCH_H
+#define MESHSWEEP_RUN_COMMIT_BATCH_H
+
+#include "process/worker.h"
+#include "run/claims.h"
+#include "run/ended_attempts.h"
+
+struct start_record {
+    struct attempt_start start; /* texts are those of the attempt */
+    bool is_known;              /* recorded before: only its reference is new */
+};
+
+struct commit_batch {
+    struct record_place place;
+    struct worker *writer;
+    struct start_record *starts;
+    size_t start_count;
+    struct ended_attempts ends;
+    size_t wanted;             /* claims to fetch */
+    struct claim_batch claims; /* fetched */
+    int64_t pruned;            /* jobs, by these ends */
+    bool is_under_way;
+    bool is_written;         /* and not committed yet */
+    int64_t checkpointed_ms; /* when the database was last brought up to date from its log */
+    int rc;
+    struct error error;
+};
+
+/* Takes the sums of `place`. */
+void commit_batch_open(struct commit_batch *t, const struct record_place *place);
+
+/* Notes a start, or its reference, which came later, where that is due; and that it is noted. */
+void commit_batch_note_start(struct commit_batch *t, struct running_attempt *f);
+
+/* Has the noted starts and `ends` written, and up to `wanted` jobs claimed. Takes the ends, which leaves none there. */
+void commit_batch_begin(struct commit_batch *t, struct ended_attempts *ends, size_t wanted);
+
+/* Whether commit_batch_finish would not block; the second waits at most so long until it would not. */
+bool commit_batch_is_written(struct commit_batch *t);
+bool commit_batch_wait(struct commit_batch *t, int64_t timeout_ms);
+
+/* Waits until it is durable. Then ends may be announced and claims admitted; after -1 nothing of it stands. 1: another
+ * program is writing, or reading where the journal is a rollback journal: nothing of it stands yet, and
+ * commit_batch_again is to be called, or commit_batch_give_up. */
+int commit_batch_finish(struct commit_batch *t, struct error *e);
+void commit_batch_again(struct commit_batch *t);
+void commit_batch_give_up(struct commit_batch *t);
+
+void commit_batch_clear(struct commit_batch *t);
+void commit_batch_free(struct commit_batch *t);
+
+#endif

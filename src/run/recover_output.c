@@ -1,0 +1,180 @@
+#include "run/recover_output.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "metrics/classify.h"
+#include "process/slot_owners.h"
+#include "run/recording.h"
+#include "run/starter.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+/* An attempt whose runner died, and where its output lies. */
+struct orphan {
+    int64_t attempt, number;
+    int64_t started_ms; /* no later than it was */
+    bool ran;           /* a claim whose start had not been recorded may have run, or not */
+    char key_hex[HASH_HEX_BYTES];
+    char *log, *metrics; /* in the scratch directory; NULL: none */
+    char *directory;     /* below the directory of job files; NULL: nothing was kept */
+};
+
+struct orphans {
+    struct orphan *items;
+    size_t count;
+};
+
+static void orphans_free(struct orphans *o)
+{
+    for (size_t i = 0; i < o->count; i++) {
+        free(o->items[i].log);
+        free(o->items[i].metrics);
+        free(o->items[i].directory);
+    }
+    free(o->items);
+}
+
+static int find_orphans(struct db *db, struct orphans *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT attempt.id, number, lower(hex(key)), coalesce(attempt.started, runner.started),"
+                   " attempt.state = 'running' FROM attempt JOIN job ON job.id = job_id JOIN runner ON runner.id = "
+                   "runner_id"
+                   " WHERE attempt.state IN ('claimed', 'running') AND executor IN ('local', 'slurm-step') AND "
+                   "directory IS NULL",
+                   &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        struct orphan *o = &out->items[out->count++];
+        *o = (struct orphan){.attempt = stmt_int(s, 0),
+                             .number = stmt_int(s, 1),
+                             .started_ms = stmt_int(s, 3),
+                             .ran = stmt_int(s, 4) != 0};
+        snprintf(o->key_hex, sizeof o->key_hex, "%s", stmt_text(s, 2));
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static int64_t size_of(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISREG(status.st_mode) ? status.st_size : 0;
+}
+
+/* `path` when there is something in it, else NULL. Takes `path`. */
+static char *unless_empty(char *path)
+{
+    if (size_of(path) > 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static void find_files(struct orphan *o, const char *scratch_dir)
+{
+    int slot = slot_of_attempt(scratch_dir, o->attempt);
+    o->ran |= slot >= 0;
+    if (slot >= 0)
+        o->log = unless_empty(xasprintf("%s/slot-%d.log", scratch_dir, slot));
+    o->metrics = unless_empty(xasprintf("%s/attempt-%" PRId64 ".metrics.jsonl", scratch_dir, o->attempt));
+}
+
+/* Whether the runner had begun to keep the attempt's files there when it died. An older directory of that name is of an
+ * attempt that was deleted by hand. */
+static bool was_begun(const char *job_dir, int64_t started_ms)
+{
+    struct stat status;
+    return stat(job_dir, &status) == 0 && (int64_t)status.st_mtim.tv_sec * 1000 + 999 >= started_ms;
+}
+
+/* Names the attempt's directory: the one that was begun, else one that is not there yet. Returns whether it is
+ * there. */
+static bool name_directory(struct orphan *o, const char *root)
+{
+    for (int again = 1;; again++) {
+        o->directory = attempt_directory_name(o->key_hex, o->number, again);
+        char *job_dir = xasprintf("%s/%s", root, o->directory);
+        bool begun = was_begun(job_dir, o->started_ms), there = access(job_dir, F_OK) == 0;
+        free(job_dir);
+        if (begun || !there)
+            return begun;
+        free(o->directory);
+    }
+}
+
+/* Moves a file into the directory unless there is one of its name. Takes `from`. */
+static void move_file(char *from, const char *job_dir, const char *name)
+{
+    char *to = xasprintf("%s/%s", job_dir, name);
+    if (from && access(to, F_OK) < 0)
+        (void)!rename(from, to); /* what cannot be moved is no reason not to go on */
+    free(to);
+    free(from);
+}
+
+static void keep_files(struct orphan *o, const char *root)
+{
+    bool there = name_directory(o, root);
+    o->ran |= there;
+    char *job_dir = xasprintf("%s/%s", root, o->directory);
+    if (o->log || o->metrics)
+        there = file_make_directories(job_dir, NULL) == 0;
+    if (there) {
+        move_file(o->log, job_dir, "output.log");
+        move_file(o->metrics, job_dir, "metrics.jsonl");
+        o->metrics = NULL;
+        o->log = xasprintf("%s/output.log", job_dir);
+    } else {
+        free(o->directory);
+        o->directory = NULL;
+    }
+    free(job_dir);
+}
+
+static int record_orphan(struct db *db, const struct orphan *o, const struct secrets *secrets, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "UPDATE attempt SET state = 'running', started = coalesce(started, ?2),"
+                   " directory = coalesce(?3, directory), log_bytes = ?4, log_tail = ?5 WHERE id = ?1",
+                   &s, e) < 0)
+        return -1;
+    char *raw = o->directory ? log_tail(o->log, TAIL_BYTES) : NULL, *tail = secrets_redact(secrets, raw);
+    stmt_bind_int(s, 1, o->attempt);
+    stmt_bind_int(s, 2, o->started_ms);
+    stmt_bind_text(s, 3, o->directory);
+    if (o->directory)
+        stmt_bind_int(s, 4, size_of(o->log));
+    stmt_bind_text(s, 5, tail);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    free(raw);
+    free(tail);
+    return rc;
+}
+
+int recover_outputs(struct db *db, const char *scratch_dir, const char *directory, const struct secrets *secrets,
+                    struct error *e)
+{
+    struct orphans orphans = {NULL, 0};
+    int rc = find_orphans(db, &orphans, e);
+    for (size_t i = 0; rc == 0 && i < orphans.count; i++) {
+        struct orphan *o = &orphans.items[i];
+        find_files(o, scratch_dir);
+        keep_files(o, directory);
+        if (o->ran)
+            rc = record_orphan(db, o, secrets, e);
+    }
+    orphans_free(&orphans);
+    return rc;
+}

@@ -1,0 +1,108 @@
+#include "run/run_counts.h"
+
+#include <math.h>
+
+#include "results/status.h"
+
+int run_counts_load(struct run_counts *c, const struct runner_options *options, struct error *e)
+{
+    struct job_state_counts counts;
+    if (jobs_count(options->db, options->sweep_id, options->only_selected, &counts, e) < 0)
+        return -1;
+    c->ok = counts.ok;
+    c->failed = counts.failed;
+    c->pending = counts.pending;
+    c->running = counts.running;
+    c->pruned = counts.pruned;
+    c->held = counts.held;
+    c->total = counts.ok + counts.failed + counts.pending + counts.pruned + counts.held + counts.running;
+    struct sweep_status status;
+    if (status_best_read(options->db, options->sweep_id, &status, e) < 0)
+        return -1;
+    c->has_best = status.has_best && !sweep_ranks_configurations(options->space->sweep);
+    c->best = status.best;
+    c->best_job_id = status.best_job;
+    return 0;
+}
+
+int run_counts_prune(struct run_counts *c, const struct runner_options *options, int64_t jobs, struct error *e)
+{
+    struct job_state_counts counts;
+    /* Of what is selected fewer may have been pruned. */
+    if (jobs > 0 && options->only_selected) {
+        if (jobs_count(options->db, options->sweep_id, true, &counts, e) < 0)
+            return -1;
+        jobs = counts.pruned - c->pruned;
+    }
+    c->pruned += jobs;
+    c->pending -= jobs;
+    return 0;
+}
+
+void run_counts_let_go(struct run_counts *c, int64_t jobs)
+{
+    jobs = jobs < c->held ? jobs : c->held;
+    c->held -= jobs;
+    c->pending += jobs;
+}
+
+void run_counts_start(struct run_counts *c)
+{
+    c->running++;
+    c->pending--;
+}
+
+void run_counts_leave(struct run_counts *c)
+{
+    c->running--;
+    c->ended++;
+}
+
+/* Of a lucky replicate, and of jobs that are not compared, there is no headline. */
+static void note_best(struct run_counts *c, const struct sweep *s, const struct ended_attempt *l)
+{
+    const struct recording *rec = &l->recording;
+    if (sweep_ranks_configurations(s) || rec->failure || rec->is_infeasible || rec->end.stopped_steps ||
+        !rec->has_objective || !isfinite(rec->objective))
+        return;
+    bool better = !c->has_best || (s->objectives[0].maximise ? rec->objective > c->best : rec->objective < c->best);
+    if (!better)
+        return;
+    c->has_best = true;
+    c->best = rec->objective;
+    c->best_job_id = l->attempt.claim.job_id;
+}
+
+void run_counts_end(struct run_counts *c, const struct runner_options *options, const struct ended_attempt *l)
+{
+    const struct recording *rec = &l->recording;
+    c->ended--;
+    c->finished_now++;
+    c->ok += rec->job_end == JOB_END_OK;
+    c->failed += rec->job_end == JOB_END_FAILED;
+    c->ok_now += rec->job_end == JOB_END_OK;
+    c->failed_now += rec->job_end == JOB_END_FAILED;
+    c->pending += rec->job_end == JOB_END_AGAIN;
+    c->held += rec->job_end == JOB_END_HELD;
+    c->total -= rec->job_end == JOB_END_GONE;
+    c->gone += rec->job_end == JOB_END_GONE;
+    c->finished_now -= rec->hold != NULL;
+    if (rec->job_end == JOB_END_GONE || rec->hold)
+        return;
+    c->failures[rec->verdict.failure] += rec->job_end == JOB_END_FAILED;
+    note_best(c, options->space->sweep, l);
+    const struct run_event event = {
+        .job_id = l->attempt.claim.job_id,
+        .attempt_number = l->attempt.claim.number,
+        .key_hex = l->attempt.key_hex,
+        .spec_json = l->attempt.job.spec_json,
+        .failure = rec->failure,
+        .message = rec->verdict.message,
+        .duration_ms = rec->duration_ms,
+        .has_objective = rec->has_objective && isfinite(rec->objective),
+        .objective = rec->objective,
+        .will_retry = rec->job_end == JOB_END_AGAIN || rec->job_end == JOB_END_HELD,
+    };
+    if (options->on_event)
+        options->on_event(options->context, &event);
+}

@@ -1,0 +1,25 @@
+/* The counts of a run, kept in step with what is committed. */
+#ifndef MESHSWEEP_RUN_RUN_COUNTS_H
+#define MESHSWEEP_RUN_RUN_COUNTS_H
+
+#include "run/ended_attempts.h"
+#include "run/runner.h"
+
+/* The counts of the sweep's jobs and the best of them, as they stand in the database. */
+int run_counts_load(struct run_counts *c, const struct runner_options *options, struct error *e);
+
+/* Jobs of which it turned out that they need no less device memory than one that ran out of it. */
+int run_counts_prune(struct run_counts *c, const struct runner_options *options, int64_t jobs, struct error *e);
+
+/* Jobs that were held may be started again. */
+void run_counts_let_go(struct run_counts *c, int64_t jobs);
+
+void run_counts_start(struct run_counts *c);
+
+/* An attempt has ended; run_counts_end counts how, once that is known and committed. */
+void run_counts_leave(struct run_counts *c);
+
+/* Counts an end that has been committed, and reports it to `on_event` unless the job is gone. */
+void run_counts_end(struct run_counts *c, const struct runner_options *options, const struct ended_attempt *l);
+
+#endif

@@ -1,0 +1,73 @@
+/* The runner's insides, shared by its own files only. */
+#ifndef MESHSWEEP_RUN_RUN_STATE_H
+#define MESHSWEEP_RUN_RUN_STATE_H
+
+#include "run/claims.h"
+#include "run/commit_batch.h"
+#include "run/device_keeper.h"
+#include "run/ended_attempts.h"
+#include "run/host_watch.h"
+#include "run/like_failures.h"
+#include "run/readings.h"
+#include "run/runner.h"
+#include "run/starter.h"
+#include "run/waits.h"
+
+/* A job that could not be started, until it is known whose fault that is. */
+struct suspect {
+    bool is_there;
+    struct running_attempt attempt;
+    struct outcome outcome;
+    int64_t since_ms;
+};
+
+struct runner {
+    const struct runner_options *options;
+    struct db *db;
+    struct executor *executor;
+    struct attempt_store *store;
+    struct claim_source in_order;
+    const struct claim_source *source;
+    struct starter starter;
+    struct reader_set *readers;
+    struct classifier *classifier;
+    struct secrets secrets;
+    struct readings *readings;
+    char *scratch;
+    char *token; /* of this runner's processes: see executor_options */
+    int64_t runner_id;
+    struct recovered_attempts left; /* by earlier runners, to an executor whose jobs survive them */
+    struct pruning *pruning;
+    struct claims claims;
+    struct running_attempt *running;
+    size_t running_count;
+    struct device_keeper *keeper; /* NULL: there are no devices to give */
+    struct ended_attempts ended;
+    struct commit_batch batch;
+    struct host_watch host;
+    struct like_failures like;
+    struct suspect suspect;
+    bool start_failed; /* its outcome is to come */
+    bool let_go_due;   /* jobs that are held may be started again */
+    bool unrecorded_starts;
+    bool draining, cancelling;
+    bool leaving;     /* what runs goes on without this runner */
+    bool measured;    /* some attempt brought a metric */
+    bool after_death; /* the runner before this one did not come to its end */
+    int interrupts;
+    int64_t started_count;
+    int64_t began_ms, counts_reported_ms;
+    struct waits waits;
+    struct run_result result;
+};
+
+/* Takes over what an earlier runner left, and opens all that the loop needs. */
+int runner_set_up(struct runner *r, struct error *e);
+
+/* NULL: it is not running. */
+const struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt);
+
+/* `f` becomes the runner's. */
+void runner_add_running(struct runner *r, struct running_attempt f);
+
+#endif

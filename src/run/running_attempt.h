@@ -1,0 +1,32 @@
+/* An attempt between its claim and the record of its end. */
+#ifndef MESHSWEEP_RUN_RUNNING_ATTEMPT_H
+#define MESHSWEEP_RUN_RUNNING_ATTEMPT_H
+
+#include "device/devices.h"
+#include "process/supervisor.h"
+#include "space/launch.h"
+#include "store/attempts.h"
+#include "store/places.h"
+#include "util/hash.h"
+
+struct running_attempt {
+    struct claim claim;
+    struct job_details job;
+    char *devices, *cpus;    /* that it was given, "0,2"; NULL: none in particular */
+    struct device_gang gang; /* that it needs; no nodes: not asked yet */
+    int64_t passed_over;     /* while it was claimed: how often another was started before it */
+    int64_t timeouts;        /* attempts of the job that ran out of time */
+    char key_hex[HASH_HEX_BYTES];
+    char *directory;            /* relative: "<key>/<number>", with "-2" and so on where that was there already */
+    char *job_dir;              /* absolute */
+    struct places failed;       /* where attempts of the job failed: to be avoided where there is a choice */
+    struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
+    bool start_failed;          /* it could not be started: how is known with its outcome, which the record waits for */
+    bool start_recorded;
+    bool reference_due; /* start.reference came later than the start */
+    int64_t watched_ms; /* when its claim source was last asked about it */
+};
+
+void running_attempt_free(struct running_attempt *f);
+
+#endif

@@ -1,0 +1,179 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "run/previous_runner.h"
+#include "run/recovery.h"
+#include "run/run_counts.h"
+#include "run/run_state.h"
+#include "util/memory.h"
+
+const struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt)
+{
+    for (size_t i = 0; i < r->running_count; i++)
+        if (r->running[i].claim.attempt_id == attempt)
+            return &r->running[i];
+    return NULL;
+}
+
+static int64_t read_on(void *context, int64_t attempt, const char *log_path)
+{
+    struct runner *r = context;
+    const struct running_attempt *f = runner_find_running(r, attempt);
+    if (f)
+        readings_follow(r->readings, f, log_path);
+    return readings_position(r->readings, attempt);
+}
+
+static bool log_has_metric(void *context, int64_t attempt, const char *log_path)
+{
+    struct runner *r = context;
+    read_on(context, attempt, log_path);
+    return readings_found_any(r->readings, attempt);
+}
+
+/* Where jobs outlive their runner the name of one is worth a record of its own: whoever looks at Slurm's queue finds
+ * the row. */
+static void note_reference(void *context, int64_t attempt, const char *reference)
+{
+    struct runner *r = context;
+    for (size_t i = 0; i < r->running_count; i++) {
+        struct running_attempt *f = &r->running[i];
+        if (f->claim.attempt_id != attempt)
+            continue;
+        free((char *)f->start.reference);
+        f->start.reference = xstrdup(reference);
+        f->reference_due = f->start_recorded;
+        r->unrecorded_starts |= f->reference_due;
+    }
+}
+
+static int create_executor(struct runner *r, struct error *e)
+{
+    const struct runner_options *o = r->options;
+    r->token = runner_token(o->identity, r->runner_id, getpid());
+    const struct executor_options options = {
+        .slots = o->slots,
+        .directory = o->directory,
+        .scratch_dir = r->scratch,
+        .token_prefix = r->token,
+        .sweep = o->space->sweep,
+        .first_metric = log_has_metric,
+        .read_on = read_on,
+        .referred = note_reference,
+        .environment = o->environment,
+        .allocation = o->allocation,
+        .context = r,
+    };
+    if (o->executor(&options, &r->executor, e) < 0)
+        return -1;
+    r->starter.executor = r->executor;
+    return 0;
+}
+
+static int recover(struct runner *r, struct error *e)
+{
+    if (recovery_clean(r->options, r->scratch, &r->secrets, &r->after_death, e) < 0 ||
+        recovery_record_runner(r->options, &r->runner_id, e) < 0 || create_executor(r, e) < 0)
+        return -1;
+    const struct executor_methods *m = r->executor->methods;
+    if (recovered_attempts_none_elsewhere(r->db, m->name, e) < 0)
+        return -1;
+    if (m->reattach && recovered_attempts_read(r->db, m->name, &r->left, e) < 0)
+        return -1;
+    if (m->reattach && m->reattach(r->executor, &r->left, e) < 0)
+        return -1;
+    return recovery_rows(r->options, r->runner_id, &r->left, &r->result, e);
+}
+
+static int open_store(struct runner *r, struct error *e)
+{
+    const struct sweep *sweep = r->options->space->sweep;
+    const struct attempt_store_options options = {
+        .sweep_id = r->options->sweep_id,
+        .runner_id = r->runner_id,
+        .repeat = sweep->job.repeat,
+        .objective = sweep->objective_count ? sweep->objectives[0].metric : NULL,
+        .maximise = sweep->objective_count && sweep->objectives[0].maximise,
+        .policy = retry_policy_of(sweep),
+        .only_selected = r->options->only_selected,
+        .executor = r->executor->methods->name,
+    };
+    if (attempt_store_create(r->db, &options, &r->store, e) < 0)
+        return -1;
+    r->in_order = claim_source_in_order(r->store);
+    r->source = r->options->source ? r->options->source : &r->in_order;
+    r->claims = (struct claims){.store = r->store,
+                                .source = r->source,
+                                .starter = &r->starter,
+                                .pruning = r->pruning,
+                                .answer = CLAIM_MORE};
+    struct attempt_sums *sums = NULL;
+    if (sweep->checksums && attempt_sums_open(r->db, &sums, e) < 0)
+        return -1;
+    commit_batch_open(&r->batch, &(struct record_place){r->db, r->options->space, r->store, r->source, &r->claims, sums,
+                                                        r->options->measures});
+    return starter_open(&r->starter, r->db, e);
+}
+
+static int prune_known(struct runner *r, struct error *e)
+{
+    if (db_begin(r->db, e) < 0)
+        return -1;
+    if (pruning_open(r->options->space, r->db, r->options->sweep_id, &r->pruning, e) < 0) {
+        db_rollback(r->db);
+        return -1;
+    }
+    return db_commit(r->db, e);
+}
+
+void runner_add_running(struct runner *r, struct running_attempt f)
+{
+    r->running = array_grow(r->running, r->running_count, sizeof *r->running);
+    r->running[r->running_count++] = f;
+    r->unrecorded_starts |= !f.start_recorded;
+}
+
+static int resume_running(struct runner *r, struct error *e)
+{
+    for (size_t i = 0; i < r->left.count; i++) {
+        struct running_attempt f;
+        if (!r->left.items[i].taken)
+            continue;
+        if (starter_resume(&r->starter, &r->left.items[i], &f, e) < 0)
+            return -1;
+        runner_add_running(r, f);
+    }
+    return 0;
+}
+
+/* Whether any job of the database could be started so far. */
+static int open_host_watch(struct runner *r, struct error *e)
+{
+    int64_t worked;
+    if (db_query_int(r->db, "SELECT 1 FROM attempt WHERE state = 'ok' OR failure <> 'spawn' LIMIT 1", 0, &worked, e) <
+        0)
+        return -1;
+    host_watch_open(&r->host, r->scratch, r->options->space->sweep->local.give_up_ms, worked);
+    return 0;
+}
+
+int runner_set_up(struct runner *r, struct error *e)
+{
+    const struct sweep *sweep = r->options->space->sweep;
+    if (reader_set_create(&sweep->job, &r->readers, e) < 0 || classifier_load(r->db, sweep, &r->classifier, e) < 0)
+        return -1;
+    const struct recording_context context = {.sweep = sweep,
+                                              .readers = r->readers,
+                                              .classifier = r->classifier,
+                                              .secrets = &r->secrets,
+                                              .measures = r->options->measures};
+    r->readings = readings_create(&context);
+    if (recover(r, e) < 0 || prune_known(r, e) < 0 || open_store(r, e) < 0 || resume_running(r, e) < 0 ||
+        open_host_watch(r, e) < 0)
+        return -1;
+    waits_notify_aside(r->result.recovered > 0 ? r->result.aside : 0, r->options);
+    if (run_counts_load(&r->result.counts, r->options, e) < 0)
+        return -1;
+    r->like.went_well = r->result.counts.ok > 0;
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* The surrogate model of a search: what is expected of every candidate. Predictions are the prior mean, corrected by
+ * what was measured.
+ *
+ * A candidate's merit is ln(objective), or -ln where less is better. Its mean is
+ *
+ *   prior      ln(work / seconds), seconds = terms · weights, the weights of its place calibrated by the measured step
+ *              times (predict/calibration.h) as long as outcomes do not contradict them, and its differences as far
+ *              believed as outcomes bear them out (time_belief.h)
+ *   + level    median of what the measured lie above that: units, and what all runs have in common
+ *   + residual a Gaussian process over what is left: kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n keys k that differ within
+ *              the space, d_k the distance in doublings as a share of the key's range for positive numbers, 1 for other
+ *              unequal values; s the model's own spread, noise 5 %
+ *
+ * and its deviation s·√(1 - κ²), κ the kernel to the nearest measured candidate. Without predictions the prior is 0 and
+ * s the spread of what was measured.
+ *
+ * The probability of failure is that of running out of memory, with the weights calibrated likewise and a bias learnt
+ * from what fitted and what did not, as far as that is trusted (memory_belief.h), 0 or 1 where a larger or smaller
+ * micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; without
+ * predictions what lies between those two is the likelier to fail the nearer it is to the one that did; and that of
+ * failing otherwise, the share of failures among measured neighbours under the same kernel. Depends on the set of
+ * outcomes, not on their order. Pure. */
+#ifndef MESHSWEEP_SEARCH_SURROGATE_H
+#define MESHSWEEP_SEARCH_SURROGATE_H
+
+#include "search/state.h"
+
+struct estimate {
+    double mean, deviation;              /* of the merit */
+    double out_of_memory, other_failure; /* probabilities */
+};
+
+struct surrogate;
+struct surrogate *surrogate_create(const struct search *s);
+void surrogate_free(struct surrogate *b);
+
+/* An outcome stands in the shared state. */
+void surrogate_tell(struct surrogate *b, size_t candidate);
+
+/* Of every candidate. Borrowed until the next surrogate_tell. */
+const struct estimate *surrogate_all(struct surrogate *b);
+
+/* Whether predicted times rank what was measured as it came out, and are about as long: until something contradicts. */
+bool surrogate_believes(struct surrogate *b);
+
+/* The merit of an objective, and back. */
+double merit_of(const struct search_space *space, double objective);
+double merit_objective(const struct search_space *space, double merit);
+
+#endif

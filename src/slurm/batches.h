@@ -1,0 +1,110 @@
+/* Arrays of jobs on their way to Slurm, and with it. Each has a directory of its own as long as any of its attempts is
+ * open, so that a runner that died, at whatever instant, leaves all that the next one needs:
+ *
+ *   tasks    which attempt each task is, and where; written before anything is submitted
+ *   options  what is asked of Slurm
+ *   script   what was, or is to be, submitted; its comment holds the batch's token
+ *   job      Slurm's id, once it is known
+ *
+ * A batch without `job` may have been submitted or not: its token in the queue tells. */
+#ifndef MESHSWEEP_SLURM_BATCHES_H
+#define MESHSWEEP_SLURM_BATCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/deadline.h"
+#include "process/supervisor.h"
+#include "slurm/result.h"
+#include "slurm/state.h"
+#include "util/error.h"
+
+/* One attempt. */
+struct slurm_member {
+    int64_t attempt;
+    char *directory;                     /* relative to the root */
+    int64_t limit_ms, grace_ms, minutes; /* the job's own limit, and Slurm's; 0: none */
+    struct deadline_limits watched;      /* idle and startup limits, for the runner to watch */
+
+    enum slurm_state queue, accounting;
+    enum slurm_state seen_queue;  /* at the last decision */
+    enum slurm_state known;       /* the last that the queue had of it; SLURM_NONE: nothing yet */
+    bool again;                   /* Slurm started it a second time */
+    int exit_code, signal_number; /* as Slurm has them of the batch shell; 0: not asked, or none */
+    enum slurm_result result;
+    struct slurm_report report;
+    char *nodes, *reason;              /* Slurm's words; NULL: none yet */
+    int64_t since_ms;                  /* when this state and result were first seen together */
+    int64_t alive_ms;                  /* when its heartbeat was last seen to beat */
+    int64_t result_stamp, alive_stamp; /* of the files when they were last looked at, in ns; 0: not there */
+    struct deadline_state progress;
+    int64_t written_bytes, written_stamp;
+    enum ending because; /* why we cancelled it; ENDING_NONE: we did not */
+    int64_t limit_passed_ms;
+    bool startup_passed; /* was over at the last look, at which the output had not been read to its end */
+    bool reported;       /* its outcome was handed over */
+};
+
+enum batch_stage {
+    BATCH_OPEN = 1, /* takes more attempts */
+    BATCH_READY,    /* to be submitted */
+    BATCH_DOUBTFUL, /* submitted or not: the queue tells */
+    BATCH_SUBMITTED,
+};
+
+struct slurm_array {
+    char *name;    /* "<runner>-<sequence>" */
+    char *options; /* "#SBATCH" lines */
+    char *exclude; /* nodes; NULL: none. Not among the options: it is let go where nothing else is left */
+    enum batch_stage stage;
+    int64_t job; /* -1: not known */
+    int64_t begun_ms, not_before_ms, backoff_ms;
+    /* BATCH_DOUBTFUL: since when the queue answers and does not have it; 0: it has not answered. */
+    int64_t unseen_since_ms;
+    struct slurm_member *members;
+    size_t count, left; /* all, and those whose outcome was not reported */
+    bool emptied;       /* the queue has it, without a task: each was cancelled by itself */
+    bool found;         /* while reattaching: some attempt of it is open */
+};
+
+struct slurm_batches {
+    char *root;  /* of the job files, absolute */
+    char *token; /* "<database's identity>" */
+    struct slurm_array *arrays;
+    size_t count;
+};
+void slurm_batches_free(struct slurm_batches *b);
+
+/* The batch that a further member with these options joins: an open one that has room, or a new one. `name` is taken
+ * for a new one, and freed otherwise. */
+struct slurm_array *slurm_batches_open(struct slurm_batches *b, char *name, const char *options, const char *exclude,
+                                       int64_t most);
+
+/* Adds it; what it owns is the batch's. */
+struct slurm_member *slurm_array_add(struct slurm_array *a, struct slurm_member member);
+
+/* Splits off the second half of a batch as one of its own; `name` is taken. */
+void slurm_batches_split(struct slurm_batches *b, size_t index, char *name);
+
+/* Writes its directory, or what changed in it. `comment` follows the token. */
+int slurm_array_write(const struct slurm_batches *b, const struct slurm_array *a, const char *job_name,
+                      int64_t heartbeat_ms, struct error *e);
+int slurm_array_write_job(const struct slurm_batches *b, const struct slurm_array *a, struct error *e);
+
+/* "DIRECTORY/slurm/NAME/script"; the caller's. */
+char *slurm_array_script(const struct slurm_batches *b, const struct slurm_array *a);
+
+/* Whether a job's comment is of this batch. */
+bool slurm_array_owns(const struct slurm_batches *b, const struct slurm_array *a, const char *comment);
+
+/* Reads the directories that are there, for a runner that comes after another; what is no batch is left out. */
+void slurm_batches_load(struct slurm_batches *b);
+
+/* Removes its directory. */
+void slurm_array_remove(const struct slurm_batches *b, const struct slurm_array *a);
+
+/* Takes the batch out of the list, and releases it. */
+void slurm_batches_drop(struct slurm_batches *b, size_t index);
+
+#endif

@@ -1,0 +1,390 @@
+#include "slurm/executor.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process/environment.h"
+#include "slurm/parts.h"
+#include "slurm/request.h"
+#include "slurm/script.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/string_list.h"
+
+enum { LOOK_EVERY_MS = 500 };
+
+static struct slurm_executor *slurm(struct executor *x)
+{
+    return (struct slurm_executor *)x;
+}
+
+static const struct slurm_executor *slurm_const(const struct executor *x)
+{
+    return (const struct slurm_executor *)x;
+}
+
+/* --- starting --- */
+
+static bool is_device_setting(const char *setting)
+{
+    return strncmp(setting, "CUDA_VISIBLE_DEVICES=", 21) == 0 || strncmp(setting, "ROCR_VISIBLE_DEVICES=", 21) == 0 ||
+           strncmp(setting, "HIP_VISIBLE_DEVICES=", 20) == 0;
+}
+
+/* The job's settings without the devices that the runner itself may see: Slurm says which are the job's. */
+static char **settings_of(const struct slurm_executor *x, const struct launch *launch)
+{
+    size_t count = 0, kept = 0;
+    while (launch->environment[count])
+        count++;
+    char **settings = xcalloc(count + 2, sizeof *settings);
+    for (size_t i = 0; i < count; i++) {
+        bool inherited = strings_have(x->options.environment, launch->environment[i]);
+        if (!inherited || !is_device_setting(launch->environment[i]))
+            settings[kept++] = xstrdup(launch->environment[i]);
+    }
+    settings[kept] = xasprintf("MESHSWEEP_METRICS=%s/metrics.jsonl", launch->job_dir);
+    return settings;
+}
+
+static int write_job(const struct slurm_executor *x, const struct launch *launch, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    char **settings = settings_of(x, launch);
+    char *directory = launch->directory ? path_absolute(launch->directory) : xstrdup(x->directory);
+    char *path = xasprintf("%s/" SLURM_JOB_FILE, launch->job_dir);
+    slurm_job_add(settings, directory, x->config->launcher, launch->argv, &text);
+    int rc = file_make_directories(launch->job_dir, e);
+    if (rc == 0)
+        rc = file_write_atomic(path, text.data, text.length, e);
+    free(path);
+    free(directory);
+    strings_free(settings);
+    buffer_free(&text);
+    return rc;
+}
+
+/* A job that ran out of time before gets more of it, once. */
+static int64_t limit_of(const struct slurm_executor *x, const struct launch *launch,
+                        const struct running_attempt *attempt)
+{
+    double factor = attempt->timeouts > 0 ? x->config->timeout_factor : 1;
+    return (int64_t)((double)launch->timeout_ms * factor);
+}
+
+/* Nodes on which the job was lost; NULL: none. Of a job on several nodes it is not known which one failed, and Slurm
+ * itself gives none that is down. The caller's. */
+static char *exclusion_of(const struct running_attempt *attempt)
+{
+    struct buffer hosts = BUFFER_INIT;
+    for (size_t i = 0; i < attempt->failed.count; i++) {
+        const struct place *p = &attempt->failed.items[i];
+        if (p->lost && p->is_named && !strpbrk(p->host, "[,"))
+            buffer_printf(&hosts, "%s%s", hosts.length ? "," : "", p->host);
+    }
+    return hosts.length ? buffer_take(&hosts) : NULL;
+}
+
+static struct slurm_array *array_for(struct slurm_executor *x, const struct running_attempt *attempt, int64_t minutes)
+{
+    struct buffer options = BUFFER_INIT;
+    const struct slurm_wish wish = {x->config, attempt->job.spec_json, attempt->job.devices, minutes};
+    slurm_wish_add(&wish, &options);
+    char *exclude = exclusion_of(attempt);
+    struct slurm_array *a =
+        slurm_batches_open(&x->batches, slurm_next_name(x), buffer_text(&options), exclude, x->config->array_size);
+    free(exclude);
+    if (a->count == 0)
+        a->begun_ms = clock_monotonic_ms();
+    buffer_free(&options);
+    return a;
+}
+
+static void add_member(struct slurm_executor *x, const struct launch *launch, const struct running_attempt *attempt)
+{
+    int64_t limit_ms = limit_of(x, launch, attempt);
+    int64_t minutes = slurm_time_minutes(limit_ms, launch->grace_ms, x->config->margin_ms);
+    slurm_array_add(array_for(x, attempt, minutes),
+                    (struct slurm_member){.attempt = launch->attempt,
+                                          .directory = xstrdup(attempt->directory),
+                                          .limit_ms = limit_ms,
+                                          .grace_ms = launch->grace_ms,
+                                          .minutes = minutes,
+                                          .watched = {0, launch->idle_timeout_ms, launch->startup_timeout_ms}});
+}
+
+static struct location start(struct executor *base, const struct launch *launch, const struct running_attempt *attempt)
+{
+    struct slurm_executor *x = slurm(base);
+    struct error e = ERROR_INIT;
+    x->running++;
+    if (launch->not_prepared)
+        slurm_report_not_started(x, launch->attempt, launch->not_prepared);
+    else if (write_job(x, launch, &e) < 0)
+        slurm_report_not_started(x, launch->attempt, e.text);
+    else
+        add_member(x, launch, attempt);
+    return LOCATION_NONE;
+}
+
+/* --- waiting --- */
+
+static void drop_finished(struct slurm_executor *x)
+{
+    for (size_t i = x->batches.count; i-- > 0;)
+        /* Its directory stays until its ends stand in the database: see reattach. */
+        if (x->batches.arrays[i].left == 0)
+            slurm_batches_drop(&x->batches, i);
+}
+
+static void look(struct slurm_executor *x)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    slurm_submit_due(x, now_ms);
+    bool polled = now_ms >= x->poll_due_ms;
+    if (polled)
+        slurm_poll(x, now_ms);
+    now_ms = clock_monotonic_ms();
+    if (polled || now_ms >= x->look_due_ms) {
+        slurm_look(x, now_ms, polled);
+        x->look_due_ms = now_ms + (x->config->poll_ms < LOOK_EVERY_MS ? x->config->poll_ms : LOOK_EVERY_MS);
+    }
+    drop_finished(x);
+}
+
+static size_t take_ended(struct slurm_executor *x, struct outcome *out, size_t room)
+{
+    size_t taken = 0;
+    while (taken < room && x->ended_first < x->ended_count)
+        out[taken++] = x->ended[x->ended_first++];
+    if (x->ended_first == x->ended_count)
+        x->ended_first = x->ended_count = 0;
+    x->running -= taken;
+    return taken;
+}
+
+static int64_t next_due_ms(const struct slurm_executor *x)
+{
+    int64_t due_ms = slurm_submit_due_ms(x);
+    due_ms = x->poll_due_ms < due_ms ? x->poll_due_ms : due_ms;
+    return x->look_due_ms < due_ms ? x->look_due_ms : due_ms;
+}
+
+static size_t wait_for_ends(struct executor *base, int64_t timeout_ms, struct outcome *out, size_t room,
+                            struct wake *wake)
+{
+    struct slurm_executor *x = slurm(base);
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t until_ms = timeout_ms < 0 ? INT64_MAX : now_ms + timeout_ms;
+    *wake = (struct wake){0, 0};
+    x->news = false;
+    for (;;) {
+        look(x);
+        size_t taken = take_ended(x, out, room);
+        interrupts_wait(&x->interrupts, 0, wake);
+        now_ms = clock_monotonic_ms();
+        if (taken > 0 || wake->bits || x->news || now_ms >= until_ms)
+            return taken;
+        int64_t due_ms = next_due_ms(x) < until_ms ? next_due_ms(x) : until_ms;
+        if (due_ms > now_ms)
+            interrupts_wait(&x->interrupts, due_ms - now_ms, wake);
+        if (wake->bits)
+            return 0;
+    }
+}
+
+static size_t running(const struct executor *x)
+{
+    return slurm_const(x)->running;
+}
+
+static bool settled(const struct executor *base)
+{
+    const struct slurm_executor *x = slurm_const(base);
+    for (size_t i = 0; i < x->batches.count; i++)
+        if (x->batches.arrays[i].stage != BATCH_SUBMITTED)
+            return false;
+    return true;
+}
+
+/* --- one attempt --- */
+
+static bool find(const struct slurm_executor *x, int64_t attempt, struct slurm_array **array, size_t *index)
+{
+    for (size_t i = 0; i < x->batches.count; i++) {
+        struct slurm_array *a = &x->batches.arrays[i];
+        for (size_t k = 0; k < a->count; k++) {
+            if (a->members[k].attempt != attempt || a->members[k].reported)
+                continue;
+            *array = a;
+            *index = k;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void stop(struct executor *base, int64_t attempt)
+{
+    struct slurm_executor *x = slurm(base);
+    struct slurm_array *a;
+    size_t index;
+    if (find(x, attempt, &a, &index) && !a->members[index].because)
+        slurm_cancel_member(x, a, index, ENDING_STOPPED);
+}
+
+static void cancel_all(struct executor *base)
+{
+    struct slurm_executor *x = slurm(base);
+    for (size_t i = 0; i < x->batches.count; i++) {
+        struct slurm_array *a = &x->batches.arrays[i];
+        for (size_t k = 0; k < a->count; k++) {
+            if (a->members[k].reported)
+                continue;
+            if (a->stage <= BATCH_READY)
+                slurm_report_unsubmitted(x, a, k, NULL);
+            else if (!a->members[k].because)
+                a->members[k].because = ENDING_CANCELLED;
+        }
+        char *job = xasprintf("%" PRId64, a->job);
+        if (a->stage == BATCH_SUBMITTED)
+            slurm_cancel(x->environment, job);
+        free(job);
+    }
+    x->poll_due_ms = clock_monotonic_ms();
+}
+
+/* --- coming after another runner --- */
+
+static struct recovered_attempt *left_of(struct recovered_attempts *left, int64_t attempt)
+{
+    size_t from = 0, to = left->count; /* ascending ids */
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (left->items[middle].claim.attempt_id < attempt)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < left->count && left->items[from].claim.attempt_id == attempt ? &left->items[from] : NULL;
+}
+
+static void take_over(struct slurm_executor *x, struct slurm_array *a, struct recovered_attempts *left)
+{
+    for (size_t k = 0; k < a->count; k++) {
+        struct slurm_member *m = &a->members[k];
+        struct recovered_attempt *l = left_of(left, m->attempt);
+        if (!l || l->taken) {
+            m->reported = true; /* its end stands in the database */
+            a->left--;
+            continue;
+        }
+        l->taken = true;
+        free(l->directory);
+        l->directory = xstrdup(m->directory);
+        free(l->reference);
+        l->reference = slurm_reference(a, k);
+        x->running++;
+    }
+}
+
+static int reattach(struct executor *base, struct recovered_attempts *left, struct error *e)
+{
+    struct slurm_executor *x = slurm(base);
+    (void)e;
+    slurm_batches_load(&x->batches);
+    for (size_t i = x->batches.count; i-- > 0;) {
+        struct slurm_array *a = &x->batches.arrays[i];
+        take_over(x, a, left);
+        if (a->left > 0)
+            continue;
+        slurm_array_remove(&x->batches, a);
+        slurm_batches_drop(&x->batches, i);
+    }
+    return 0;
+}
+
+static void slurm_executor_free(struct executor *base)
+{
+    struct slurm_executor *x = slurm(base);
+    if (!x)
+        return;
+    for (size_t i = x->ended_first; i < x->ended_count; i++)
+        outcome_free(&x->ended[i]);
+    free(x->ended);
+    interrupts_end(&x->interrupts);
+    slurm_batches_free(&x->batches);
+    strings_free(x->environment);
+    free(x->job_name);
+    free(x->runner);
+    free(x->directory);
+    free(x->log_path);
+    free(x->metrics_path);
+    free(x);
+}
+
+static bool files(const struct executor *base, int64_t attempt, const char **log_path, const char **metrics_path)
+{
+    /* Paths are borrowed until the next call. */
+    struct slurm_executor *x = (struct slurm_executor *)slurm_const(base);
+    struct slurm_array *a;
+    size_t index;
+    if (!find(x, attempt, &a, &index))
+        return false;
+    free(x->log_path);
+    free(x->metrics_path);
+    x->log_path = xasprintf("%s/%s/output.log", x->batches.root, a->members[index].directory);
+    x->metrics_path = xasprintf("%s/%s/metrics.jsonl", x->batches.root, a->members[index].directory);
+    *log_path = x->log_path;
+    *metrics_path = x->metrics_path;
+    return true;
+}
+
+static const struct executor_methods methods = {
+    .name = "slurm",
+    .jobs_survive = true,
+    .settled = settled,
+    .reattach = reattach,
+    .start = start,
+    .wait = wait_for_ends,
+    .running = running,
+    .files = files,
+    .stop = stop,
+    .cancel_all = cancel_all,
+    .free = slurm_executor_free,
+};
+
+/* The name of a job has no blanks in listings. */
+static char *name_jobs(const char *sweep)
+{
+    char *name = xasprintf("meshsweep-%s", sweep);
+    for (char *c = name; *c; c++)
+        if ((unsigned char)*c <= ' ' || strchr("|\"\\'", *c))
+            *c = '_';
+    return name;
+}
+
+int slurm_executor_create(const struct executor_options *options, struct executor **out, struct error *e)
+{
+    char here[PATH_MAX];
+    const char *colon = strrchr(options->token_prefix, ':');
+    if (!getcwd(here, sizeof here))
+        return error_set(e, ERROR_FAILED, "the working directory is gone, and jobs are to run in it");
+    struct slurm_executor *x = xcalloc(1, sizeof *x);
+    x->base.methods = &methods;
+    x->options = *options;
+    x->config = &options->sweep->slurm;
+    x->environment = slurm_environment(options->environment, options->sweep->job.pass_environment);
+    x->job_name = name_jobs(options->sweep->name);
+    x->runner = xstrndup(colon + 1, strcspn(colon + 1, "-")); /* its id */
+    x->directory = xstrdup(here);
+    x->batches.root = path_absolute(options->directory);
+    x->batches.token = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix));
+    interrupts_begin(&x->interrupts);
+    *out = &x->base;
+    return 0;
+}

@@ -1,0 +1,138 @@
+#include "slurm/outcome.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/memory.h"
+
+/* The path when there is something in that file, else NULL; the caller's. */
+static char *unless_empty(const char *job_dir, const char *name, int64_t *bytes)
+{
+    struct stat status;
+    char *path = xasprintf("%s/%s", job_dir, name);
+    if (stat(path, &status) == 0 && status.st_size > 0) {
+        if (bytes)
+            *bytes = status.st_size;
+        return path;
+    }
+    free(path);
+    return NULL;
+}
+
+/* As the shell that waited for the command says it: 128 + n for signal n, 124 of timeout(1) or 137 when that had to
+ * kill. Both numbers may be the command's own, unless its time was over. */
+static void from_report(const struct slurm_member *m, struct outcome *o)
+{
+    const struct slurm_report *r = &m->report;
+    bool late = m->limit_ms > 0 && r->ended_ms - r->started_ms >= m->limit_ms;
+    if (late && (r->exit_code == 124 || r->exit_code == 128 + SIGKILL)) {
+        o->ending = ENDING_TIMEOUT;
+        o->limit_ms = m->limit_ms;
+    } else if (r->exit_code > 128 && r->exit_code < 128 + 65) {
+        o->ending = ENDING_SIGNALED;
+        o->signal_number = r->exit_code - 128;
+    } else {
+        o->ending = ENDING_EXITED;
+        o->exit_code = r->exit_code;
+    }
+}
+
+/* What each decision comes to, and what is reported of it. */
+static const struct {
+    enum ending ending;
+    const char *words; /* after "Slurm: STATE"; NULL: no note */
+} meanings[SLURM_DECISION_COUNT] = {
+    [SLURM_NEVER_RAN] = {ENDING_SPAWN_FAILED, ""},
+    [SLURM_KILLED] = {ENDING_EXITED, "; its batch shell ended before it could say how"},
+    [SLURM_LIMIT_PASSED] = {ENDING_TIMEOUT, ""},
+    [SLURM_DEADLINE_PASSED] = {ENDING_TIMEOUT, "; it could not have ended before its deadline"},
+    [SLURM_MEMORY_EXCEEDED] = {ENDING_SIGNALED, NULL},
+    [SLURM_NODE_FAILED] = {ENDING_LOST, ""},
+    [SLURM_PREEMPTED_BY] = {ENDING_LOST, ""},
+    [SLURM_CANCELLED_BY_HAND] = {ENDING_ABORTED, "; it was cancelled past this program"},
+    [SLURM_INTERRUPTED] = {ENDING_LOST, "; it was ended to be started again"},
+    [SLURM_LOST] = {ENDING_LOST, "; nothing was heard of it for too long"},
+};
+
+static char *note_of(const struct slurm_member *m, enum slurm_decision decision, const char *reference)
+{
+    bool forgotten = m->queue == SLURM_ABSENT || m->queue == SLURM_REMOVED;
+    enum slurm_state state = forgotten && slurm_state_is_final(m->accounting) ? m->accounting : m->queue;
+    const char *reason = m->reason && strcmp(m->reason, "None") != 0 ? m->reason : "";
+    return xasprintf("Slurm job %s: %s%s%s%s%s%s%s", reference, slurm_state_names[state], *reason ? " (" : "", reason,
+                     *reason ? ")" : "", m->nodes && *m->nodes ? " on " : "", m->nodes ? m->nodes : "",
+                     meanings[decision].words);
+}
+
+static void from_slurm(const struct slurm_member *m, enum slurm_decision decision, const char *reference,
+                       struct outcome *o)
+{
+    o->ending = meanings[decision].ending;
+    if (meanings[decision].words)
+        o->note = note_of(m, decision, reference);
+    o->preempted = decision == SLURM_PREEMPTED_BY;
+    if (decision == SLURM_LIMIT_PASSED)
+        o->limit_ms = m->minutes * 60000;
+    if (decision == SLURM_KILLED && m->signal_number > 0) {
+        o->ending = ENDING_SIGNALED;
+        o->signal_number = m->signal_number;
+    } else if (decision == SLURM_KILLED && m->exit_code > 0) {
+        o->exit_code = m->exit_code;
+    }
+    if (decision == SLURM_MEMORY_EXCEEDED) {
+        o->signal_number = SIGKILL;
+        o->host_oom = true;
+    }
+    if (decision == SLURM_NEVER_RAN) {
+        o->error_number = ECANCELED;
+        o->spawn_stage = "Slurm";
+    }
+}
+
+/* We cancelled it, and that is what became of it, unless it was done before. */
+static void from_our_cancel(const struct slurm_member *m, struct outcome *o)
+{
+    o->ending = m->because;
+    o->limit_ms = m->limit_passed_ms;
+    o->exit_code = -1;
+    o->signal_number = 0;
+    free(o->note);
+    o->note = NULL;
+}
+
+static int64_t between(int64_t from_ms, int64_t to_ms)
+{
+    return from_ms > 0 && to_ms > from_ms ? to_ms - from_ms : 0;
+}
+
+struct outcome slurm_outcome(const struct slurm_member *m, enum slurm_decision decision, const char *reference,
+                             const char *job_dir, int64_t now_ms)
+{
+    const struct slurm_report *r = &m->report;
+    bool began = m->result != RESULT_NONE;
+    struct outcome o = {.attempt = m->attempt, .exit_code = -1, .ended_wall_ms = now_ms, .started_wall_ms = now_ms};
+    if (decision == SLURM_BY_RESULT)
+        from_report(m, &o);
+    else
+        from_slurm(m, decision, reference, &o);
+    if (m->because && (decision != SLURM_BY_RESULT || r->exit_code != 0))
+        from_our_cancel(m, &o);
+    if (began && r->started_ms > 0)
+        o.started_wall_ms = r->started_ms;
+    if (began && r->ended && r->ended_ms > 0)
+        o.ended_wall_ms = r->ended_ms;
+    o.duration_ms = began ? between(o.started_wall_ms, o.ended_wall_ms) : 0;
+    if (began && r->user_ms > 0)
+        o.usage.ru_utime = (struct timeval){r->user_ms / 1000, r->user_ms % 1000 * 1000};
+    if (began && r->system_ms > 0)
+        o.usage.ru_stime = (struct timeval){r->system_ms / 1000, r->system_ms % 1000 * 1000};
+    const char *nodes = began && r->nodes[0] ? r->nodes : m->nodes;
+    o.host = nodes && *nodes ? xstrdup(nodes) : NULL;
+    o.reference = xstrdup(reference);
+    o.log_path = unless_empty(job_dir, "output.log", &o.log_bytes);
+    o.metrics_path = unless_empty(job_dir, "metrics.jsonl", NULL);
+    return o;
+}

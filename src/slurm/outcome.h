@@ -1,0 +1,11 @@
+/* From a decision about a job at Slurm to an outcome as a process of this machine would have. */
+#ifndef MESHSWEEP_SLURM_OUTCOME_H
+#define MESHSWEEP_SLURM_OUTCOME_H
+
+#include "slurm/batches.h"
+
+/* What became of a member: `reference` names it ("9_4"), `job_dir` holds its files, `now_ms` is the wall clock's. */
+struct outcome slurm_outcome(const struct slurm_member *m, enum slurm_decision decision, const char *reference,
+                             const char *job_dir, int64_t now_ms);
+
+#endif

@@ -1,0 +1,62 @@
+/* The Slurm executor's insides, shared by its own files only. Each calls those that stand before it: slurm_ends,
+ * slurm_submit, slurm_watch, slurm_executor. */
+#ifndef MESHSWEEP_SLURM_PARTS_H
+#define MESHSWEEP_SLURM_PARTS_H
+
+#include "process/interrupts.h"
+#include "run/executor.h"
+#include "slurm/batches.h"
+#include "slurm/client.h"
+
+struct slurm_executor {
+    struct executor base;
+    struct executor_options options;
+    const struct slurm_config *config; /* borrowed from the sweep */
+    struct slurm_batches batches;
+    char **environment; /* of Slurm's commands, and so of jobs */
+    char *job_name;     /* "meshsweep-<sweep>" */
+    char *runner;       /* "<runner>": the first part of batch names */
+    char *directory;    /* where the runner was started: jobs run there unless they have a directory of their own */
+    int64_t sequence;   /* of batch names */
+    struct interrupts interrupts;
+    struct outcome *ended; /* a queue: ended_first … ended_count */
+    size_t ended_first, ended_count;
+    size_t running;
+    int64_t poll_due_ms, look_due_ms;
+    bool no_accounting, no_completions;
+    bool news;                     /* attempts got their reference: the wait returns, so that it is recorded */
+    char *log_path, *metrics_path; /* that `files` lent */
+};
+
+/* --- slurm_ends.c --- */
+
+/* "9_4": a member's name at Slurm; its batch's name while that has no id. The caller's. */
+char *slurm_reference(const struct slurm_array *a, size_t index);
+
+/* Puts an outcome of the member into the queue; the rest of it is not looked at any more. */
+void slurm_report(struct slurm_executor *x, struct slurm_array *a, size_t index, enum slurm_decision decision);
+/* The same for one that never came to Slurm, or to a batch; `note` NULL: the run was cancelled. */
+void slurm_report_not_started(struct slurm_executor *x, int64_t attempt, const char *note);
+void slurm_report_unsubmitted(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *note);
+
+char *slurm_next_name(struct slurm_executor *x);
+
+/* --- slurm_submit.c --- */
+
+/* Submits what is ready by now. */
+void slurm_submit_due(struct slurm_executor *x, int64_t now_ms);
+/* When the next one may be ready; INT64_MAX: never, as things are. */
+int64_t slurm_submit_due_ms(const struct slurm_executor *x);
+/* Slurm's id of a batch became known. */
+void slurm_note_job(struct slurm_executor *x, struct slurm_array *a, int64_t job);
+
+/* --- slurm_watch.c --- */
+
+/* Asks the queue about all jobs together, and accounting about those that it does not know. */
+void slurm_poll(struct slurm_executor *x, int64_t now_ms);
+/* Looks at the files of jobs, and decides about each. */
+void slurm_look(struct slurm_executor *x, int64_t now_ms, bool every);
+/* Cancels one, or everything, at Slurm. */
+void slurm_cancel_member(struct slurm_executor *x, struct slurm_array *a, size_t index, enum ending because);
+
+#endif

@@ -1,0 +1,24 @@
+/* What a job at Slurm says of itself, in a file that it replaces as a whole (slurm/script.h writes it). */
+#ifndef MESHSWEEP_SLURM_RESULT_H
+#define MESHSWEEP_SLURM_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slurm_report {
+    int64_t attempt;              /* whose it is */
+    int64_t job;                  /* Slurm's own id of the task; -1: not known */
+    int64_t array;                /* and that of its array; -1: not known */
+    int64_t restart;              /* times that Slurm started it again */
+    int64_t started_ms, ended_ms; /* by the node's clock; -1: not known */
+    int64_t user_ms, system_ms;   /* of the command and what it waited for; -1: not known */
+    int exit_code;                /* as the shell has it: 128 + n for signal n */
+    bool ended;
+    bool terminated; /* it had been asked to end before it did */
+    char nodes[256]; /* "" when not known */
+};
+
+/* Reads the text of such a file. False when it is none; pure. */
+bool slurm_report_parse(const char *text, struct slurm_report *out);
+
+#endif

@@ -1,0 +1,430 @@
+#include "slurm/steps.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "metrics/classify.h"
+#include "process/environment.h"
+#include "process/process.h"
+#include "slurm/client.h"
+#include "space/job_shape.h"
+#include "util/buffer.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+enum {
+    END_PATIENCE_MS = 30000, /* a step that was killed is gone within seconds, unless its node is */
+    LOOK_EVERY_MS = 200,
+    SAID_BYTES = 8192
+};
+
+/* A running attempt. */
+struct step {
+    int64_t attempt;
+    char *nodes;
+};
+
+struct slurm_steps {
+    const struct allocation *allocation;
+    const struct slurm_config *config;
+    char *token;        /* runner_token() of run/previous_runner.h */
+    char **environment; /* of Slurm's commands */
+    struct step *steps;
+    size_t count;
+    struct launch launch; /* the last one, whose words it owns */
+    char **argv, **settings;
+};
+
+/* --- what srun is asked for --- */
+
+static char *word(const char *option, int64_t value)
+{
+    return xasprintf("--%s=%lld", option, (long long)value);
+}
+
+char **step_command(const struct step_request *r, char *const *launcher, char *const *command)
+{
+    enum { OPTIONS_MOST = 14 };
+    size_t given = 0, n = 0;
+    for (char *const *p = launcher; p && *p; p++)
+        given++;
+    for (char *const *p = command; *p; p++)
+        given++;
+    char **words = xcalloc(given + OPTIONS_MOST + 2, sizeof *words);
+    const char *first = launcher && *launcher ? *launcher : *command;
+    bool own = first && strcmp(first, "srun") == 0;
+    words[n++] = xstrdup("srun");
+    words[n++] = word("jobid", r->job);
+    words[n++] = xstrdup("--exact");
+    words[n++] = word("nodes", r->node_count);
+    words[n++] = xasprintf("--nodelist=%s", r->nodes);
+    words[n++] = word("ntasks", r->node_count * r->tasks_per_node);
+    words[n++] = word("ntasks-per-node", r->tasks_per_node);
+    words[n++] = word("cpus-per-task", r->cpus_per_task);
+    if (r->gpus_per_node > 0)
+        words[n++] = word("gpus-per-node", r->gpus_per_node);
+    if (r->no_gpus)
+        words[n++] = xstrdup("--gres=none");
+    if (r->memory)
+        words[n++] = xasprintf("--mem=%s", r->memory);
+    words[n++] = xasprintf("--job-name=%s", r->name);
+    words[n++] = xstrdup("--kill-on-bad-exit=1");
+    words[n++] = xstrdup("--quiet");
+    for (char *const *p = launcher; p && *p; p++)
+        if (p != launcher || !own)
+            words[n++] = xstrdup(*p);
+    for (char *const *p = command; *p; p++)
+        if (p != command || !own || (launcher && *launcher))
+            words[n++] = xstrdup(*p);
+    return words;
+}
+
+/* The nodes of "n1:0,n1:1,n2:0", each once: "n1,n2"; how many there are, and how many devices of the first. */
+static char *nodes_of(const char *devices, int64_t *count, int64_t *each)
+{
+    struct buffer nodes = BUFFER_INIT;
+    const char *last = "";
+    size_t last_length = 0;
+    *count = *each = 0;
+    while (*devices) {
+        size_t length = strcspn(devices, ",");
+        const char *colon = memrchr(devices, ':', length);
+        size_t name = colon ? (size_t)(colon - devices) : length;
+        if (name != last_length || strncmp(devices, last, name) != 0) {
+            buffer_add_text(&nodes, (*count)++ ? "," : "");
+            buffer_add(&nodes, devices, name);
+            last = devices;
+            last_length = name;
+        }
+        *each += *count == 1;
+        devices += length + (devices[length] == ',');
+    }
+    return buffer_take(&nodes);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void step_share(const struct allocation *a, const struct slurm_config *config, const char *devices,
+                const char *spec_json, struct step_request *out)
+{
+    const struct job_shape shape = job_shape_of(config, spec_json, 0);
+    int64_t each, cpus = INT64_MAX, memory = INT64_MAX;
+    bool gpus = false, by_gpus = false;
+    char *nodes = nodes_of(devices, &out->node_count, &each);
+    for (size_t i = 0; i < a->count; i++)
+        gpus |= a->nodes[i].gpus > 0;
+    by_gpus = gpus && !config->no_gpus;
+    int64_t cpus_each = config->cpus_per_task > 0 ? config->cpus_per_task : 1;
+    for (const char *name = nodes; *name; name += strcspn(name, ","), name += *name == ',') {
+        const struct allocation_node *n = allocation_node(a, name, strcspn(name, ","));
+        int64_t units = n ? (by_gpus ? n->gpus : n->cpus / cpus_each) : 0;
+        if (units <= 0)
+            continue;
+        cpus = least(cpus, by_gpus ? n->cpus * each / units : each * cpus_each);
+        memory = least(memory, n->memory_mb * each / units);
+    }
+    int64_t tasks = shape.tasks_per_node > 0 ? shape.tasks_per_node : 1;
+    int64_t share = cpus == INT64_MAX || cpus < tasks ? 1 : cpus / tasks;
+    out->nodes = nodes;
+    out->tasks_per_node = tasks;
+    out->cpus_per_task = by_gpus && shape.cpus_per_task > 0 ? shape.cpus_per_task : share;
+    out->gpus_per_node = by_gpus ? each : 0;
+    out->no_gpus = gpus && !by_gpus;
+    out->memory = config->memory                      ? xstrdup(config->memory)
+                  : memory > 0 && memory != INT64_MAX ? xasprintf("%lldM", (long long)memory)
+                                                      : NULL;
+}
+
+/* --- starting --- */
+
+static char *name_of(const struct slurm_steps *s, int64_t attempt)
+{
+    return xasprintf("%s:%lld", s->token, (long long)attempt);
+}
+
+static bool is_among(char *const *settings, const char *setting)
+{
+    for (; settings && *settings; settings++)
+        if (strcmp(*settings, setting) == 0)
+            return true;
+    return false;
+}
+
+/* Slurm says which devices are the step's, and the first of its nodes is where its ranks meet, unless the user's [job]
+ * env does. */
+static char **settings_of(const struct slurm_steps *s, const struct launch *launch, const char *nodes)
+{
+    char *const *environment = launch->environment;
+    static const char *const replaced[] = {"CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=",
+                                           "MASTER_ADDR=", "SLURM_CONF="};
+    size_t count = 0, kept = 0;
+    while (environment[count])
+        count++;
+    char **settings = xcalloc(count + 3, sizeof *settings);
+    for (size_t i = 0; i < count; i++) {
+        bool drop = false;
+        for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
+            drop |= strncmp(environment[i], replaced[k], strlen(replaced[k])) == 0 &&
+                    !is_among(launch->declared, environment[i]);
+        if (!drop)
+            settings[kept++] = xstrdup(environment[i]);
+    }
+    if (!environment_value(settings, "MASTER_ADDR"))
+        settings[kept++] = xasprintf("MASTER_ADDR=%.*s", (int)strcspn(nodes, ","), nodes);
+    for (char *const *p = s->environment; *p; p++)
+        if (strncmp(*p, "SLURM_CONF=", 11) == 0)
+            settings[kept] = xstrdup(*p);
+    return settings;
+}
+
+static void forget_launch(struct slurm_steps *s)
+{
+    if (s->argv)
+        strings_free(s->argv);
+    if (s->settings)
+        strings_free(s->settings);
+    s->argv = s->settings = NULL;
+}
+
+const struct launch *slurm_steps_launch(struct slurm_steps *s, const struct launch *launch,
+                                        const struct running_attempt *attempt)
+{
+    struct step_request request = {.job = s->allocation->job};
+    char *name = name_of(s, launch->attempt);
+    forget_launch(s);
+    step_share(s->allocation, s->config, attempt->devices ? attempt->devices : "", attempt->job.spec_json, &request);
+    request.name = name;
+    s->argv = step_command(&request, s->config->launcher, launch->argv);
+    s->settings = settings_of(s, launch, request.nodes);
+    s->launch = *launch;
+    s->launch.argv = s->argv;
+    s->launch.environment = s->settings;
+    s->steps = array_grow(s->steps, s->count, sizeof *s->steps);
+    s->steps[s->count++] = (struct step){launch->attempt, (char *)request.nodes};
+    free((char *)request.memory);
+    free(name);
+    return &s->launch;
+}
+
+/* --- ending --- */
+
+/* Steps whose name is `name`, or begins with it where it ends with ":". */
+struct step_search {
+    const char *name;
+    struct buffer ids; /* "1.0,1.3" */
+    size_t count;
+};
+
+static void take_step(void *context, const char *id, const char *name)
+{
+    struct step_search *search = context;
+    size_t length = strlen(search->name);
+    bool prefix = length > 0 && search->name[length - 1] == ':';
+    if (prefix ? strncmp(name, search->name, length) != 0 : strcmp(name, search->name) != 0)
+        return;
+    buffer_add_text(&search->ids, search->count++ ? "," : "");
+    buffer_add_text(&search->ids, id);
+}
+
+/* Signals them; how many there are, -1: no answer. */
+static int signal_steps(char *const *environment, const char *name, const char *signal_name)
+{
+    struct step_search search = {name, BUFFER_INIT, 0};
+    int rc = slurm_ask_steps(environment, take_step, &search);
+    if (rc == 0 && search.count > 0)
+        rc = slurm_signal(environment, buffer_text(&search.ids), signal_name);
+    buffer_free(&search.ids);
+    return rc < 0 ? -1 : (int)search.count;
+}
+
+/* Kills them until none is there. Returns how many are left: on nodes that do not answer; -1: Slurm does not. */
+static int end_steps(char *const *environment, const char *name)
+{
+    const struct timespec pause = {0, LOOK_EVERY_MS * 1000000};
+    int64_t until_ms = clock_monotonic_ms() + END_PATIENCE_MS;
+    int left;
+    while ((left = signal_steps(environment, name, "KILL")) != 0 && clock_monotonic_ms() < until_ms)
+        nanosleep(&pause, NULL);
+    return left;
+}
+
+bool slurm_steps_terminate(void *steps, int64_t attempt)
+{
+    struct slurm_steps *s = steps;
+    char *name = name_of(s, attempt);
+    bool reached = signal_steps(s->environment, name, "TERM") > 0;
+    free(name);
+    return reached;
+}
+
+/* --- what became of it --- */
+
+/* Of srun and slurmstepd as of 22.05, in the order in which they count. */
+static const struct {
+    const char *text;
+    enum step_word word;
+} words[] = {
+    {"Unable to create step", STEP_NOT_CREATED},
+    {"execve(): ", STEP_NOT_CREATED},
+    {"Node failure on ", STEP_NODE_FAILED},
+    {"DUE TO NODE FAILURE", STEP_NODE_FAILED},
+    {"DUE TO TIME LIMIT", STEP_ALLOCATION_ENDED},
+    {"DUE TO PREEMPTION", STEP_ALLOCATION_ENDED},
+    {"DUE TO JOB REQUEUE", STEP_ALLOCATION_ENDED},
+    {"Job/step already completing or completed", STEP_ALLOCATION_ENDED},
+    {" CANCELLED AT ", STEP_CANCELLED},
+};
+
+static bool line_has(const char *line, const char *text)
+{
+    return memmem(line, strcspn(line, "\n"), text, strlen(text)) != NULL;
+}
+
+/* "srun: error: n1: task 0: Exited with exit code 7", or a signal's name for the last: its exit status, 0 of a signal;
+ * -1: another line. */
+static int task_end_of(const char *line)
+{
+    static const char exited[] = ": Exited with exit code ";
+    if (strncmp(line, "srun: error: ", 13) != 0 || !line_has(line, ": task"))
+        return -1;
+    return line_has(line, exited) ? atoi(strstr(line, exited) + sizeof exited - 1) : 0;
+}
+
+enum step_word step_word_of(const char *log_end, char **node, int *exit_code)
+{
+    const size_t count = sizeof words / sizeof *words;
+    size_t found = count;
+    int first_end = -1;
+    *node = NULL;
+    *exit_code = -1;
+    for (const char *line = log_end; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        if (strncmp(line, "srun: ", 6) != 0 && strncmp(line, "slurmstepd", 10) != 0)
+            continue;
+        first_end = first_end < 0 ? task_end_of(line) : first_end;
+        size_t at = 0;
+        while (at < found && !line_has(line, words[at].text))
+            at++;
+        if (at < found && words[at].word == STEP_CANCELLED && first_end >= 0)
+            *exit_code = first_end > 0 ? first_end : -1;
+        else
+            found = at;
+        const char *mark =
+            found < count && words[found].word == STEP_NODE_FAILED ? strstr(line, "Node failure on ") : NULL;
+        if (mark && !*node)
+            *node = xstrndup(mark + 16, strcspn(mark + 16, " \n"));
+    }
+    return found < count ? words[found].word : STEP_SAID_NOTHING;
+}
+
+static void set_ending(struct outcome *o, enum ending ending, const char *note)
+{
+    o->ending = ending;
+    free(o->note);
+    o->note = xstrdup(note);
+}
+
+/* srun ends with the exit status of its tasks, and with 1 or 128 + n for what it says. */
+static void read_words(struct outcome *o)
+{
+    char *end = o->log_path ? log_tail(o->log_path, SAID_BYTES) : xstrdup(""), *node;
+    int task_exit;
+    enum step_word word = step_word_of(end, &node, &task_exit);
+    /* srun of 22.05 ends with 0 when a node fails. */
+    switch (o->exit_code != 0 || word == STEP_NODE_FAILED ? word : STEP_SAID_NOTHING) {
+    case STEP_NOT_CREATED:
+        set_ending(o, ENDING_SPAWN_FAILED, "srun could not start it; its output tells why");
+        o->spawn_stage = "Slurm";
+        break;
+    case STEP_NODE_FAILED:
+        set_ending(o, ENDING_LOST, "Slurm: a node of the step failed");
+        break;
+    case STEP_ALLOCATION_ENDED:
+        set_ending(o, ENDING_LOST, "Slurm: the allocation ended");
+        break;
+    case STEP_CANCELLED:
+        set_ending(o, ENDING_ABORTED, "Slurm: the step was cancelled past this program");
+        break;
+    case STEP_SAID_NOTHING:
+        if (task_exit > 0)
+            o->exit_code = task_exit;
+        else if (o->exit_code > 128 && o->exit_code < 128 + 65) {
+            o->ending = ENDING_SIGNALED;
+            o->signal_number = o->exit_code - 128;
+            o->exit_code = -1;
+        }
+        break;
+    }
+    if (node) {
+        free(o->host);
+        o->host = node;
+    }
+    free(end);
+}
+
+static char *take_nodes(struct slurm_steps *s, int64_t attempt)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->steps[i].attempt != attempt)
+            continue;
+        char *nodes = s->steps[i].nodes;
+        s->steps[i] = s->steps[--s->count];
+        return nodes;
+    }
+    return NULL;
+}
+
+void slurm_steps_ended(struct slurm_steps *s, struct outcome *o)
+{
+    char *name = name_of(s, o->attempt);
+    free(o->host);
+    o->host = take_nodes(s, o->attempt);
+    if (o->ending != ENDING_EXITED && o->ending != ENDING_SPAWN_FAILED && end_steps(s->environment, name) != 0 &&
+        !o->note)
+        o->note = xasprintf("its step is still known to Slurm on %s", o->host ? o->host : "its nodes");
+    if (o->ending == ENDING_EXITED)
+        read_words(o);
+    free(name);
+}
+
+/* --- the whole --- */
+
+int slurm_steps_create(const struct executor_options *options, struct slurm_steps **out, struct error *e)
+{
+    struct slurm_steps *s = xcalloc(1, sizeof *s);
+    const char *colon = strrchr(options->token_prefix, ':');
+    s->allocation = options->allocation;
+    s->config = &options->sweep->slurm;
+    s->token = xstrdup(options->token_prefix);
+    s->environment = slurm_environment(options->environment, options->sweep->job.pass_environment);
+    char *database = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix) + 1);
+    int rc = end_steps(s->environment, database);
+    free(database);
+    if (rc < 0) {
+        slurm_steps_free(s);
+        return error_set(e, ERROR_FAILED, "squeue --steps --me has no answer, and an earlier run may have left steps");
+    }
+    *out = s;
+    return 0;
+}
+
+void slurm_steps_free(struct slurm_steps *s)
+{
+    if (!s)
+        return;
+    char *all = xasprintf("%s:", s->token);
+    if (s->count > 0)
+        end_steps(s->environment, all);
+    free(all);
+    forget_launch(s);
+    for (size_t i = 0; i < s->count; i++)
+        free(s->steps[i].nodes);
+    free(s->steps);
+    strings_free(s->environment);
+    free(s->token);
+    free(s);
+}

@@ -1,0 +1,53 @@
+/* Attempts as steps of the allocation that the runner is in: each is an srun, which the supervisor watches like any
+ * process, and the step on the nodes behind it, which may outlive it. Steps are named after their attempts' tokens. */
+#ifndef MESHSWEEP_SLURM_STEPS_H
+#define MESHSWEEP_SLURM_STEPS_H
+
+#include "run/executor.h"
+#include "slurm/allocation.h"
+
+struct slurm_steps;
+
+/* Ends what earlier runners of the same database left running. -1: Slurm does not answer. `allocation` is borrowed. */
+int slurm_steps_create(const struct executor_options *options, struct slurm_steps **out, struct error *e);
+void slurm_steps_free(struct slurm_steps *s);
+
+/* The launch as it is to be started: through srun, on the nodes of the attempt's devices. Valid until the next call. */
+const struct launch *slurm_steps_launch(struct slurm_steps *s, const struct launch *launch,
+                                        const struct running_attempt *attempt);
+
+/* Sends TERM to the attempt's step; false when it has none. A local_proxy.terminate. */
+bool slurm_steps_terminate(void *steps, int64_t attempt);
+
+/* Says what became of the step, and where; one that did not end of itself is ended on its nodes, and that is
+ * verified. */
+void slurm_steps_ended(struct slurm_steps *s, struct outcome *o);
+
+/* --- pure --- */
+
+/* What srun is asked for beside the command. */
+struct step_request {
+    int64_t job;
+    const char *nodes, *name; /* "n1,n2" */
+    const char *memory;       /* per node; NULL: not asked for */
+    int64_t node_count, tasks_per_node, cpus_per_task;
+    int64_t gpus_per_node; /* 0: not asked for */
+    bool no_gpus;          /* there are some, and it is to have none */
+};
+
+/* "srun", its options, and the command; a command that begins with srun has them put behind that. Words and array are
+ * the caller's (strings_free). */
+char **step_command(const struct step_request *request, char *const *launcher, char *const *command);
+
+/* The share of the job with that shape of what its nodes hold; `devices`: "n1:0,n1:1,n2:0,n2:1". `out->nodes` and
+ * `out->memory` are the caller's. */
+void step_share(const struct allocation *a, const struct slurm_config *config, const char *devices,
+                const char *spec_json, struct step_request *out);
+
+/* What srun and slurmstepd said at the end of the output. `*node` gets the one that failed, the caller's; else NULL.
+ * `*exit_code` gets that of the task for whose end srun ended the others (--kill-on-bad-exit), which slurmstepd calls
+ * cancelled as well; else -1. */
+enum step_word { STEP_SAID_NOTHING = 0, STEP_NOT_CREATED, STEP_NODE_FAILED, STEP_ALLOCATION_ENDED, STEP_CANCELLED };
+enum step_word step_word_of(const char *log_end, char **node, int *exit_code);
+
+#endif

@@ -1,0 +1,130 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/parts.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/memory.h"
+
+enum {
+    GATHER_MS = 200,         /* an open batch waits that long for more of its kind */
+    BACKOFF_FIRST_MS = 1000, /* after a refusal for the number of jobs; doubles */
+    BACKOFF_MOST_MS = 300000
+};
+
+static int64_t due_ms(const struct slurm_executor *x, const struct slurm_array *a)
+{
+    if (a->stage == BATCH_OPEN)
+        return (int64_t)a->count >= x->config->array_size ? a->begun_ms : a->begun_ms + GATHER_MS;
+    return a->stage == BATCH_READY ? a->not_before_ms : INT64_MAX;
+}
+
+int64_t slurm_submit_due_ms(const struct slurm_executor *x)
+{
+    int64_t earliest = INT64_MAX;
+    for (size_t i = 0; i < x->batches.count; i++) {
+        int64_t due = due_ms(x, &x->batches.arrays[i]);
+        earliest = due < earliest ? due : earliest;
+    }
+    return earliest;
+}
+
+void slurm_note_job(struct slurm_executor *x, struct slurm_array *a, int64_t job)
+{
+    struct error none = ERROR_INIT;
+    a->job = job;
+    a->stage = BATCH_SUBMITTED;
+    /* Should it not be written, the batch's token finds it again. */
+    slurm_array_write_job(&x->batches, a, &none);
+    FAULT(SUBMISSION_RECORDED);
+    x->news = true;
+    for (size_t i = 0; i < a->count; i++) {
+        char *reference = slurm_reference(a, i);
+        if (!a->members[i].reported && x->options.referred)
+            x->options.referred(x->options.context, a->members[i].attempt, reference);
+        free(reference);
+    }
+}
+
+static void back_off(struct slurm_array *a, int64_t now_ms)
+{
+    a->backoff_ms = a->backoff_ms ? a->backoff_ms * 2 : BACKOFF_FIRST_MS;
+    a->backoff_ms = a->backoff_ms < BACKOFF_MOST_MS ? a->backoff_ms : BACKOFF_MOST_MS;
+    a->not_before_ms = now_ms + a->backoff_ms;
+    a->stage = BATCH_READY;
+}
+
+static void give_up(struct slurm_executor *x, struct slurm_array *a, const char *why)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (!a->members[i].reported)
+            slurm_report_unsubmitted(x, a, i, why);
+}
+
+static void refused(struct slurm_executor *x, size_t index, enum slurm_refusal refusal, const char *why)
+{
+    struct slurm_array *a = &x->batches.arrays[index];
+    int64_t now_ms = clock_monotonic_ms();
+    switch (refusal) {
+    case REFUSAL_UNKNOWN:
+        a->stage = BATCH_DOUBTFUL;
+        a->unseen_since_ms = 0;
+        x->poll_due_ms = now_ms;
+        return;
+    case REFUSAL_LIMIT:
+        /* An array counts as its tasks: half of it may fit. */
+        back_off(a, now_ms);
+        if (a->count > 1)
+            slurm_batches_split(&x->batches, index, slurm_next_name(x));
+        return;
+    case REFUSAL_FINAL:
+        break;
+    }
+    if (a->exclude) {
+        /* Perhaps there are no other nodes. */
+        free(a->exclude);
+        a->exclude = NULL;
+        a->stage = BATCH_READY;
+        a->not_before_ms = now_ms;
+        return;
+    }
+    give_up(x, a, why);
+}
+
+static void submit(struct slurm_executor *x, size_t index)
+{
+    struct slurm_array *a = &x->batches.arrays[index];
+    struct error e = ERROR_INIT;
+    enum slurm_refusal refusal = REFUSAL_FINAL;
+    char *why = NULL;
+    if (slurm_array_write(&x->batches, a, x->job_name, x->config->heartbeat_ms, &e) < 0) {
+        give_up(x, a, e.text);
+        return;
+    }
+    FAULT(SUBMISSION_WRITTEN);
+    char *script = slurm_array_script(&x->batches, a);
+    int64_t job = slurm_submit(x->environment, script, &refusal, &why);
+    FAULT(SUBMITTED);
+    free(script);
+    if (job > 0) {
+        slurm_note_job(x, a, job);
+        /* What ran before it was asked for is not to be called absent. */
+        int64_t soon_ms = clock_monotonic_ms() + x->config->poll_ms;
+        x->poll_due_ms = x->poll_due_ms > soon_ms ? soon_ms : x->poll_due_ms;
+    } else {
+        refused(x, index, refusal, why);
+    }
+    free(why);
+}
+
+void slurm_submit_due(struct slurm_executor *x, int64_t now_ms)
+{
+    /* Splitting appends: those wait for their own time. */
+    size_t count = x->batches.count;
+    for (size_t i = 0; i < count; i++) {
+        struct slurm_array *a = &x->batches.arrays[i];
+        if (a->left > 0 && due_ms(x, a) <= now_ms)
+            submit(x, i);
+    }
+}

@@ -1,0 +1,39 @@
+/* The partial order of device memory that [predict.order] declares: which combinations need no less than another.
+ *
+ * An entry makes a coordinate out of an expression: a number that may only be higher in what needs no less. The keys
+ * that entries read may differ; all other keys that count in a job's identity must be equal, and so must the keys of an
+ * entry that orders nothing for a combination (its value is NULL, no number or not listed, or its `when` is not true).
+ *
+ * So each combination has a class, the hash of all that must be equal, and a point: it needs no less than another one
+ * of the same class when no coordinate of it is lower. What the order says is declared, not proved: the profiles' own
+ * entries hold for the memory of predict/memory.h. */
+#ifndef MESHSWEEP_SPACE_MEMORY_ORDER_H
+#define MESHSWEEP_SPACE_MEMORY_ORDER_H
+
+#include "space/space.h"
+#include "space/stored.h"
+#include "util/hash.h"
+
+#define ORDER_COORDINATES_MOST 64
+
+/* Fills space->order; it stays NULL where nothing is declared or [predict] prune is "off". What does not resolve in the
+ * sweep file is added to `problems`; entries of profiles over keys that the sweep lacks are left out. */
+void order_compile(struct space *space, struct problems *problems);
+void order_free(struct space *space);
+
+size_t order_coordinates(const struct space *space);
+
+/* Reads points: one statement for many. */
+struct order_reader;
+int order_reader_open(struct space *space, struct order_reader **out, struct error *e);
+void order_reader_close(struct order_reader *r);
+
+/* Of the combination at that rank: 1 with its class and coordinates (0 where an entry orders nothing; as many as
+ * order_coordinates), 0 when there is no such rank, -1. */
+int order_read(struct order_reader *r, int64_t rank, struct hash128 *class, double *coordinates, struct error *e);
+
+/* The same of a job of a database, all of whose keys the sweep knows. */
+int order_read_stored(struct order_reader *r, const struct stored_job *job, struct hash128 *class, double *coordinates,
+                      struct error *e);
+
+#endif

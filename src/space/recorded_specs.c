@@ -1,0 +1,179 @@
+#include "space/recorded_specs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+struct recorded_specs {
+    struct row_space *rows;
+    struct stmt *members;
+    int64_t *number; /* by id: in the row space, + 1; 0: not read */
+    size_t room;
+};
+
+int recorded_specs_open(struct db *db, struct row_space *rows, struct recorded_specs **out, struct error *e)
+{
+    struct recorded_specs *r = xcalloc(1, sizeof *r);
+    r->rows = rows;
+    if (db_prepare(db,
+                   "SELECT m.key, m.type, m.value FROM spec, json_each(spec.json) AS m"
+                   " WHERE spec.id = ?",
+                   &r->members, e) < 0) {
+        free(r);
+        return -1;
+    }
+    *out = r;
+    return 0;
+}
+
+void recorded_specs_close(struct recorded_specs *r)
+{
+    if (!r)
+        return;
+    stmt_free(r->members);
+    free(r->number);
+    free(r);
+}
+
+static struct value value_of(const struct stmt *s)
+{
+    const char *type = stmt_text(s, 1);
+    if (strcmp(type, "true") == 0 || strcmp(type, "false") == 0)
+        return (struct value){VALUE_BOOL, type[0] == 't', 0, NULL};
+    if (strcmp(type, "integer") == 0)
+        return (struct value){VALUE_INT, stmt_int(s, 2), 0, NULL};
+    if (strcmp(type, "real") == 0)
+        return (struct value){VALUE_FLOAT, 0, stmt_double(s, 2), NULL};
+    if (strcmp(type, "null") == 0)
+        return (struct value){VALUE_NULL, 0, 0, NULL};
+    return (struct value){strcmp(type, "text") == 0 ? VALUE_STRING : VALUE_JSON, 0, 0, xstrdup(stmt_text(s, 2))};
+}
+
+static int read_spec(struct recorded_specs *r, enum section_kind section, int64_t id, struct error *e)
+{
+    struct row_key *keys = NULL;
+    size_t count = 0;
+    int rc;
+    stmt_bind_int(r->members, 1, id);
+    while ((rc = stmt_next(r->members, e)) > 0) {
+        keys = array_grow(keys, count, sizeof *keys);
+        keys[count++] = (struct row_key){.name = xstrdup(stmt_text(r->members, 0)), .value = value_of(r->members)};
+    }
+    if (rc == 0)
+        r->number[id] = row_space_add(r->rows, section, keys, count) + 1;
+    for (size_t i = 0; i < count; i++) {
+        free((char *)keys[i].name);
+        value_free(&keys[i].value);
+    }
+    free(keys);
+    return rc;
+}
+
+int recorded_specs_find(struct recorded_specs *r, enum section_kind section, int64_t id, int64_t *out, struct error *e)
+{
+    *out = -1;
+    if (id <= 0)
+        return 0;
+    if ((size_t)id >= r->room) {
+        size_t room = 2 * (size_t)id + 64;
+        r->number = xreallocarray(r->number, room, sizeof *r->number);
+        memset(r->number + r->room, 0, (room - r->room) * sizeof *r->number);
+        r->room = room;
+    }
+    if (r->number[id] == 0 && read_spec(r, section, id, e) < 0)
+        return -1;
+    *out = r->number[id] - 1;
+    return 0;
+}
+
+/* --- the space of an import --- */
+
+struct job_specs_list {
+    int64_t *numbers; /* SECTION_COUNT of each */
+    size_t count;
+};
+
+static int read_jobs(struct db *db, struct row_space *rows, struct job_specs_list *out, struct error *e)
+{
+    struct recorded_specs *specs = NULL;
+    struct stmt *s = NULL;
+    int rc = recorded_specs_open(db, rows, &specs, e);
+    if (rc == 0)
+        rc = db_prepare(db,
+                        "SELECT cluster_id, model_id, training_id, parallel_id FROM job"
+                        " WHERE sweep_id = (SELECT id FROM current_sweep) ORDER BY rank, id",
+                        &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        out->numbers = array_grow(out->numbers, out->count, SECTION_COUNT * sizeof *out->numbers);
+        int64_t *numbers = out->numbers + SECTION_COUNT * out->count++;
+        rc = 0;
+        for (int i = 0; rc == 0 && i < SECTION_COUNT; i++)
+            rc = recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, i), &numbers[i], e);
+    }
+    stmt_free(s);
+    recorded_specs_close(specs);
+    return rc;
+}
+
+static int has_key(struct stmt *s, const struct import_column *c, struct error *e)
+{
+    stmt_bind_text(s, 1, section_names[c->section]);
+    stmt_bind_text(s, 2, c->name);
+    int rc = stmt_next(s, e);
+    stmt_reset(s);
+    return rc;
+}
+
+/* The keys that the table is to give and no spec has, so that expressions may name them: in a spec of each section that
+ * no job has. `specs` NULL: there are none. */
+static int add_named_keys(const struct sweep *s, struct stmt *specs, struct row_space *rows, struct error *e)
+{
+    const struct import_config *c = &s->import;
+    struct row_key *keys = xcalloc(c->column_count + 1, sizeof *keys);
+    int rc = 0;
+    for (int kind = 0; rc >= 0 && kind < SECTION_COUNT; kind++) {
+        size_t count = 0;
+        for (size_t i = 0; rc >= 0 && i < c->column_count; i++) {
+            const struct import_column *column = &c->columns[i];
+            if (column->is_metric || column->section != (enum section_kind)kind)
+                continue;
+            rc = specs ? has_key(specs, column, e) : 0;
+            if (rc == 0)
+                keys[count++] = (struct row_key){column->name, {VALUE_INT, 1, 0, NULL}, column->at};
+        }
+        row_space_add(rows, (enum section_kind)kind, keys, count);
+    }
+    free(keys);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_all_keys(const struct sweep *s, struct db *db, struct row_space *rows, struct error *e)
+{
+    struct stmt *specs = NULL;
+    if (!db)
+        return add_named_keys(s, NULL, rows, e);
+    int rc = db_prepare(db, "SELECT 1 FROM spec, json_each(spec.json) AS k WHERE kind = ?1 AND k.key = ?2 LIMIT 1",
+                        &specs, e);
+    if (rc == 0)
+        rc = add_named_keys(s, specs, rows, e);
+    stmt_free(specs);
+    return rc;
+}
+
+int recorded_space_build(const struct sweep *s, struct db *db, const struct space_options *options,
+                         struct row_space **rows, struct space **out, struct error *e)
+{
+    static const struct hash128 no_hash = {{0}};
+    struct job_specs_list jobs = {NULL, 0};
+    *rows = row_space_create(s, &no_hash);
+    int rc = db ? read_jobs(db, *rows, &jobs, e) : 0;
+    if (rc == 0)
+        rc = add_all_keys(s, jobs.count ? db : NULL, *rows, e);
+    if (rc == 0)
+        rc = row_space_build(*rows, options, out, e);
+    if (rc == 0)
+        row_space_limit(*rows, *out, jobs.numbers, jobs.count);
+    free(jobs.numbers);
+    return rc;
+}

@@ -1,0 +1,17 @@
+/* What a failed attempt is put down to. Only what the job may have caused counts against its attempts. */
+#ifndef MESHSWEEP_STORE_BLAME_H
+#define MESHSWEEP_STORE_BLAME_H
+
+enum blame {
+    BLAME_JOB = 0,
+    BLAME_RUNNER,     /* its runner died, or the machine that it was on */
+    BLAME_NODE,       /* its node failed, or nobody knows of it any more */
+    BLAME_PREEMPTION, /* the batch system took its place for another */
+    BLAME_HOST,       /* its host could not start it, or keep what it wrote */
+    BLAME_COUNT
+};
+
+/* As in the column attempt.blame; [BLAME_JOB] is NULL. */
+extern const char *const blame_names[BLAME_COUNT];
+
+#endif

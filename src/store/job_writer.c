@@ -1,0 +1,318 @@
+#include "store/job_writer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database/computed_table.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+/* Rows that are put in at once: SQLite takes them from a computed table in half of the time that binding them one by
+ * one takes. The check of the key calls a function, which may fail: so each statement keeps a copy of all pages that it
+ * changes, and of the index of keys few rows change most. */
+#define ROWS_AT_ONCE 32768
+#define NO_TEXT SIZE_MAX
+
+/* Fewer are not worth two changes of the schema. */
+#define INDEXED_AT_ONCE 20000
+/* So much is sorted at once, too: what fits into a processor's cache is sorted fastest, and what follows on what went
+ * before needs no more. */
+#define LOADING_CACHE_KIB 8192
+
+struct waiting_row {
+    struct job_row row;
+    size_t derived; /* where row.derived_json was copied to; NO_TEXT: there is none */
+};
+
+struct job_writer {
+    struct db *db;
+    int64_t sweep_id;
+    struct stmt *put_spec, *insert, *take_over;
+    struct waiting_row *waiting;
+    size_t count, room;
+    struct buffer texts;
+    int64_t new_jobs;
+    char *key_index; /* what makes it; NULL: it is there */
+};
+
+/* --- rows that wait, as a table --- */
+
+static const char table_name[] = "waiting_job";
+static const char table_columns[] =
+    "number INTEGER, key, rank, cluster_id, model_id, training_id, parallel_id, derived, devices, timeout_ms,"
+    " idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_memory_of, predicted_time, risk, priority,"
+    " audit";
+#define JOB_COLUMNS                                                                                                    \
+    "key, rank, cluster_id, model_id, training_id, parallel_id, derived, devices, timeout_ms, idle_timeout_ms,"        \
+    " startup_timeout_ms, predicted_memory, predicted_memory_of, predicted_time, risk, priority, audit"
+
+enum {
+    COLUMN_KEY = 1,
+    COLUMN_RANK,
+    COLUMN_SPECS,
+    COLUMN_DERIVED = COLUMN_SPECS + SECTION_COUNT,
+    COLUMN_DEVICES,
+    COLUMN_TIMEOUT,
+    COLUMN_IDLE_TIMEOUT,
+    COLUMN_STARTUP_TIMEOUT,
+    COLUMN_PREDICTED_MEMORY,
+    COLUMN_PREDICTED_MEMORY_OF,
+    COLUMN_PREDICTED_TIME,
+    COLUMN_RISK,
+    COLUMN_PRIORITY,
+    COLUMN_AUDIT
+};
+
+static struct sql_argument integer(int64_t value)
+{
+    return (struct sql_argument){.type = COLUMN_INT, .integer = value};
+}
+
+static struct sql_argument positive(int64_t value)
+{
+    return value > 0 ? integer(value) : (struct sql_argument){.type = COLUMN_NULL};
+}
+
+static struct sql_argument known(double value)
+{
+    return isnan(value) ? (struct sql_argument){.type = COLUMN_NULL}
+                        : (struct sql_argument){.type = COLUMN_FLOAT, .real = value};
+}
+
+static struct sql_argument text_of(const char *text)
+{
+    return text ? (struct sql_argument){.type = COLUMN_TEXT, .text = (char *)text}
+                : (struct sql_argument){.type = COLUMN_NULL};
+}
+
+static struct sql_argument key_of(const struct job_row *row)
+{
+    return (struct sql_argument){.type = COLUMN_BLOB, .integer = sizeof row->key.bytes, .text = (char *)row->key.bytes};
+}
+
+static struct sql_argument derived_of(const struct job_writer *w, const struct waiting_row *row)
+{
+    return text_of(row->derived == NO_TEXT ? NULL : w->texts.data + row->derived);
+}
+
+static struct sql_argument cell(const struct job_writer *w, const struct waiting_row *waiting, int column)
+{
+    const struct job_row *row = &waiting->row;
+    switch (column) {
+    case COLUMN_KEY:
+        return key_of(row);
+    case COLUMN_RANK:
+        return integer(row->rank);
+    case COLUMN_DERIVED:
+        return derived_of(w, waiting);
+    case COLUMN_DEVICES:
+        return integer(row->devices);
+    case COLUMN_TIMEOUT:
+        return positive(row->timeout_ms);
+    case COLUMN_IDLE_TIMEOUT:
+        return positive(row->idle_timeout_ms);
+    case COLUMN_STARTUP_TIMEOUT:
+        return positive(row->startup_timeout_ms);
+    case COLUMN_PREDICTED_MEMORY:
+        return known(row->predicted_memory);
+    case COLUMN_PREDICTED_MEMORY_OF:
+        return text_of(row->predicted_memory_of);
+    case COLUMN_PREDICTED_TIME:
+        return known(row->predicted_time);
+    case COLUMN_RISK:
+        return positive(row->risk);
+    case COLUMN_PRIORITY:
+        return integer(row->priority);
+    case COLUMN_AUDIT:
+        return integer(row->is_audit);
+    default:
+        return positive(row->spec_ids[column - COLUMN_SPECS]);
+    }
+}
+
+static int64_t count_waiting(void *context)
+{
+    const struct job_writer *w = context;
+    return (int64_t)w->count;
+}
+
+static int read_cell(void *context, int64_t row, int column, struct sql_argument *out, struct error *e)
+{
+    const struct job_writer *w = context;
+    (void)e;
+    *out = cell(w, &w->waiting[row], column);
+    return 0;
+}
+
+/* --- making --- */
+
+static int prepare(struct job_writer *w, struct error *e)
+{
+    const struct table_source source = {count_waiting, read_cell, w};
+    if (db_prepare(w->db,
+                   "INSERT INTO spec (kind, hash, name, json, identity)"
+                   " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
+                   " DO UPDATE SET name = excluded.name, json = excluded.json RETURNING id",
+                   &w->put_spec, e) < 0 ||
+        db_add_table(w->db, table_name, table_columns, &source, e) < 0)
+        return -1;
+    if (db_prepare(w->db,
+                   "INSERT INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
+                   " FROM waiting_job WHERE true ON CONFLICT (key) DO NOTHING",
+                   &w->insert, e) < 0)
+        return -1;
+    /* What has run keeps what was predicted before. Of combinations with one identity the first in rank stands for
+     * all. */
+    return db_prepare(w->db,
+                      "UPDATE job SET (sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived,"
+                      " devices, timeout_ms, idle_timeout_ms, startup_timeout_ms, predicted_memory,"
+                      " predicted_memory_of, predicted_time, risk, audit, priority) = (SELECT ?1, n.rank, "
+                      "n.cluster_id, n.model_id, n.training_id,"
+                      " n.parallel_id, n.derived, n.devices, n.timeout_ms, n.idle_timeout_ms, n.startup_timeout_ms,"
+                      " iif(state = 'pending', n.predicted_memory, job.predicted_memory),"
+                      " iif(state = 'pending', n.predicted_memory_of, job.predicted_memory_of),"
+                      " iif(state = 'pending', n.predicted_time, job.predicted_time),"
+                      " iif(state = 'pending', n.risk, job.risk), iif(state = 'pending', n.audit, job.audit),"
+                      " n.priority FROM waiting_job AS n WHERE n.number = ?2)"
+                      " WHERE key = ?3 AND (sweep_id <> ?1 OR rank >= ?4 OR rank < 0)",
+                      &w->take_over, e);
+}
+
+int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, struct error *e)
+{
+    struct job_writer *w = xcalloc(1, sizeof *w);
+    w->db = db;
+    w->sweep_id = sweep_id;
+    if (prepare(w, e) < 0) {
+        job_writer_free(w);
+        return -1;
+    }
+    *out = w;
+    return 0;
+}
+
+static int read_key_index(struct job_writer *w, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(w->db, "SELECT sql FROM sqlite_schema WHERE name = 'job_key'", &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        w->key_index = stmt_copy_text(s, 0);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
+{
+    if (jobs < INDEXED_AT_ONCE)
+        return 0;
+    if (read_key_index(w, e) < 0)
+        return -1;
+    assert(w->key_index);
+    stmt_free(w->insert);
+    w->insert = NULL;
+    db_set_cache(w->db, LOADING_CACHE_KIB);
+    if (db_exec(w->db, "DROP INDEX job_key", e) < 0)
+        return -1;
+    return db_prepare(w->db,
+                      "INSERT OR ROLLBACK INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
+                      " FROM waiting_job",
+                      &w->insert, e);
+}
+
+static int make_key_index(struct job_writer *w, struct error *e)
+{
+    int rc = w->key_index ? db_exec(w->db, w->key_index, e) : 0;
+    free(w->key_index);
+    w->key_index = NULL;
+    return rc;
+}
+
+void job_writer_free(struct job_writer *w)
+{
+    if (!w)
+        return;
+    db_set_cache(w->db, DB_CACHE_KIB);
+    free(w->key_index);
+    stmt_free(w->put_spec);
+    stmt_free(w->insert);
+    stmt_free(w->take_over);
+    db_drop_table(w->db, table_name);
+    buffer_free(&w->texts);
+    free(w->waiting);
+    free(w);
+}
+
+/* --- putting in --- */
+
+int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
+                        struct error *e)
+{
+    stmt_bind_text(w->put_spec, 1, section_names[kind]);
+    stmt_bind_blob(w->put_spec, 2, row->hash.bytes, sizeof row->hash.bytes);
+    stmt_bind_text(w->put_spec, 3, row->json);
+    stmt_bind_blob(w->put_spec, 4, row->identity.bytes, sizeof row->identity.bytes);
+    int rc = stmt_next(w->put_spec, e);
+    if (rc > 0)
+        *id = stmt_int(w->put_spec, 0);
+    stmt_reset(w->put_spec);
+    return rc < 0 ? -1 : 0;
+}
+
+/* The jobs that were made a moment ago are among them: they become what they are. */
+static int take_over(struct job_writer *w, struct error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < w->count && rc == 0; i++) {
+        const struct job_row *row = &w->waiting[i].row;
+        stmt_bind_int(w->take_over, 1, w->sweep_id);
+        stmt_bind_int(w->take_over, 2, (int64_t)i);
+        stmt_bind_blob(w->take_over, 3, row->key.bytes, sizeof row->key.bytes);
+        stmt_bind_int(w->take_over, 4, row->rank);
+        rc = stmt_run(w->take_over, e);
+    }
+    return rc;
+}
+
+static int put_waiting(struct job_writer *w, struct error *e)
+{
+    if (w->count == 0)
+        return 0;
+    stmt_bind_int(w->insert, 1, w->sweep_id);
+    if (stmt_run(w->insert, e) < 0)
+        return -1;
+    int64_t made = db_changes(w->db);
+    w->new_jobs += made;
+    if (made < (int64_t)w->count && take_over(w, e) < 0)
+        return -1;
+    w->count = 0;
+    buffer_clear(&w->texts);
+    return 0;
+}
+
+int job_writer_put(struct job_writer *w, const struct job_row *row, struct error *e)
+{
+    if (w->count == w->room) {
+        w->room = w->room ? 2 * w->room : 64;
+        w->waiting = xreallocarray(w->waiting, w->room, sizeof *w->waiting);
+    }
+    struct waiting_row *waiting = &w->waiting[w->count++];
+    *waiting = (struct waiting_row){*row, NO_TEXT};
+    if (row->derived_json) {
+        waiting->derived = w->texts.length;
+        buffer_add(&w->texts, row->derived_json, strlen(row->derived_json) + 1);
+    }
+    return w->count < ROWS_AT_ONCE ? 0 : put_waiting(w, e);
+}
+
+int job_writer_finish(struct job_writer *w, int64_t *new_jobs, struct error *e)
+{
+    if (put_waiting(w, e) < 0 || make_key_index(w, e) < 0)
+        return -1;
+    *new_jobs = w->new_jobs;
+    w->new_jobs = 0;
+    return 0;
+}

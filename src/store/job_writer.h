@@ -1,0 +1,49 @@
+/* Specs and jobs in bulk. Inside the caller's write transaction. */
+#ifndef MESHSWEEP_STORE_JOB_WRITER_H
+#define MESHSWEEP_STORE_JOB_WRITER_H
+
+#include "config/sweep.h"
+#include "database/db.h"
+#include "util/hash.h"
+
+/* One at a time for a database. */
+struct job_writer;
+int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, struct error *e);
+void job_writer_free(struct job_writer *w);
+
+/* Before the first job of a database that has none: `jobs` are coming, no two of which have one key. Where they are
+ * many, job_writer_finish indexes their keys all at once, which takes half of the time. */
+int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e);
+
+struct spec_row {
+    struct hash128 hash;     /* equal hash, equal spec: of the content, and of labels where a job's texts read one */
+    struct hash128 identity; /* of the content alone: what job keys are made from */
+    const char *json;        /* labels included */
+};
+
+/* The id of that spec; made when it is new, its name and labels brought up to date when not. */
+int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
+                        struct error *e);
+
+struct job_row {
+    struct hash128 key;
+    int64_t rank;
+    int64_t spec_ids[SECTION_COUNT]; /* 0: none */
+    const char *derived_json;        /* NULL: none */
+    int64_t devices;
+    int64_t timeout_ms, idle_timeout_ms, startup_timeout_ms; /* 0: none */
+    double predicted_memory, predicted_time;                 /* bytes, seconds; NaN: not predicted */
+    const char *predicted_memory_of;                         /* whose memory; lives as long as the writer. NULL: none */
+    int64_t risk;                                            /* enum oom_verdict; 0: not predicted */
+    int64_t priority;                                        /* lower ones run first */
+    bool is_audit;
+};
+
+/* Makes the job, or takes the one with that key over into the sweep: its state stays. The row is copied, and put in
+ * together with others, by job_writer_finish at the latest. */
+int job_writer_put(struct job_writer *w, const struct job_row *row, struct error *e);
+
+/* Puts in what was not put in yet; `*new_jobs` gets how many jobs were made since the last call. */
+int job_writer_finish(struct job_writer *w, int64_t *new_jobs, struct error *e);
+
+#endif

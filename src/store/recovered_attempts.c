@@ -1,0 +1,74 @@
+#include "store/recovered_attempts.h"
+
+#include <stdlib.h>
+
+#include "util/memory.h"
+
+void recovered_attempts_free(struct recovered_attempts *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->items[i].reference);
+        free(l->items[i].directory);
+    }
+    free(l->items);
+    *l = (struct recovered_attempts)RECOVERED_ATTEMPTS_INIT;
+}
+
+int recovered_attempts_read(struct db *db, const char *executor, struct recovered_attempts *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct recovered_attempts found = RECOVERED_ATTEMPTS_INIT;
+    if (db_prepare(db,
+                   "SELECT job_id, id, number, state = 'running', reference, directory FROM attempt"
+                   " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, executor);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        found.items = array_grow(found.items, found.count, sizeof *found.items);
+        found.items[found.count++] = (struct recovered_attempt){
+            .claim = {stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2)},
+            .started = stmt_int(s, 3) != 0,
+            .reference = stmt_copy_text(s, 4),
+            .directory = stmt_copy_text(s, 5),
+        };
+    }
+    stmt_free(s);
+    if (rc < 0)
+        recovered_attempts_free(&found);
+    else
+        *out = found;
+    return rc;
+}
+
+int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
+                   " AND executor NOT IN ('local', 'slurm-step', ?) GROUP BY executor",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, executor);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        rc = error_set(e, ERROR_FAILED,
+                       "%lld attempts are with %s: `meshsweep run --executor %s` collects them; then start again",
+                       (long long)stmt_int(s, 1), stmt_text(s, 0), stmt_text(s, 0));
+    stmt_free(s);
+    return rc;
+}
+
+int recovered_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "UPDATE attempt SET runner_id = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')", &s, e) <
+        0)
+        return -1;
+    stmt_bind_int(s, 1, attempt_id);
+    stmt_bind_int(s, 2, runner_id);
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}

@@ -1,0 +1,99 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/template.h"
+#include "sweep_file/schema.h"
+#include "sweep_file/sections.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define STEPS_MOST 1000000000
+
+static const char *const auto_modes[] = {"keep", "resolve"};
+
+static void read_sections_of_user(const struct reading *r, const struct toml_node *list, struct deepspeed_settings *d)
+{
+    char **sections = xcalloc(list->child_count + 1, sizeof *sections);
+    for (size_t i = 0; i < list->child_count; i++) {
+        check_not_blank(r, &list->children[i], "sections");
+        sections[i] = xstrdup(list->children[i].text);
+    }
+    for (char **s = d->sections; s && *s; s++)
+        free(*s);
+    free(d->sections);
+    d->sections = sections;
+}
+
+static struct setting *argument_slot(struct deepspeed_settings *d, const char *name)
+{
+    for (size_t i = 0; i < d->argument_count; i++)
+        if (strcmp(d->arguments[i].name, name) == 0)
+            return &d->arguments[i];
+    d->arguments = array_grow(d->arguments, d->argument_count, sizeof *d->arguments);
+    struct setting *slot = &d->arguments[d->argument_count++];
+    *slot = (struct setting){.name = xstrdup(name)};
+    return slot;
+}
+
+/* A flag with or without its dashes, as it stands in files that DeepSpeed reads; without a value of its own. */
+static bool is_flag(const char *text)
+{
+    text += strspn(text, "-");
+    return *text && !strpbrk(text, " \t\r\n=");
+}
+
+static void read_argument(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    struct deepspeed_settings *d = &r->sweep->deepspeed;
+    if (!schema_expect(r, node, name, TYPE_STRING))
+        return;
+    if (!is_flag(node->text)) {
+        problem_at_value(r, node, "\"%s\" is no flag (\"per_device_train_batch_size\", \"--lr\")", node->text);
+        return;
+    }
+    struct setting *slot = argument_slot(d, name);
+    free(slot->value);
+    slot->value = xstrdup(node->text);
+    slot->at = reading_at_key(r, node);
+}
+
+static void read_profile_steps(const struct reading *r, const struct toml_node *list, int64_t out[2])
+{
+    bool good = list->child_count == 2;
+    for (size_t i = 0; good && i < 2; i++)
+        good = list->children[i].kind == NODE_INT && list->children[i].integer >= 0 &&
+               list->children[i].integer <= STEPS_MOST;
+    if (!good || list->children[0].integer > list->children[1].integer || list->children[1].integer == 0) {
+        problem_at_value(r, list, "profile_steps is the first and the last step that is measured: [3, 5]");
+        return;
+    }
+    out[0] = list->children[0].integer;
+    out[1] = list->children[1].integer;
+}
+
+void read_deepspeed(const struct reading *r, const struct toml_node *table)
+{
+    struct deepspeed_settings *d = &r->sweep->deepspeed;
+    const struct toml_node *found[DEEPSPEED_COUNT];
+    schema_match(&schema_deepspeed, r, table, found);
+    /* A profile's arg_mappings wait for a sweep file that has its jobs run by DeepSpeed. */
+    if (r->role != FILE_PROFILE || found[DEEPSPEED_CONFIG] || found[DEEPSPEED_AUTO] || found[DEEPSPEED_SECTIONS]) {
+        d->given = true;
+        d->at = reading_at_key(r, table);
+    }
+    if (found[DEEPSPEED_CONFIG] && check_not_blank(r, found[DEEPSPEED_CONFIG], "config")) {
+        free(d->config);
+        d->config = xstrdup(found[DEEPSPEED_CONFIG]->text);
+        d->config_at = reading_at_value(r, found[DEEPSPEED_CONFIG]);
+    }
+    if (found[DEEPSPEED_AUTO])
+        d->resolve_auto = check_choice(r, found[DEEPSPEED_AUTO], auto_modes, 2) == 1;
+    if (found[DEEPSPEED_PROFILE_STEPS])
+        read_profile_steps(r, found[DEEPSPEED_PROFILE_STEPS], d->profile_steps);
+    if (found[DEEPSPEED_VERSION] && !parse_release(found[DEEPSPEED_VERSION]->text, true, &d->version))
+        problem_at_value(r, found[DEEPSPEED_VERSION], "version is that of DeepSpeed: \"0.14\" or \"0.14.5\"");
+    if (found[DEEPSPEED_SECTIONS])
+        read_sections_of_user(r, found[DEEPSPEED_SECTIONS], d);
+    if (found[DEEPSPEED_ARGUMENTS] && check_entry_count(r, found[DEEPSPEED_ARGUMENTS], d->argument_count, "arguments"))
+        walk_dotted(r, found[DEEPSPEED_ARGUMENTS], read_argument);
+}

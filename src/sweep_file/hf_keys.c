@@ -1,0 +1,62 @@
+#include "sweep_file/hf_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep_file/hf_config.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define FILE_MOST_BYTES ((size_t)16 << 20)
+
+static bool has_key(const struct block *block, const char *name)
+{
+    for (size_t a = 0; a < block->axis_count; a++)
+        for (size_t k = 0; k < block->axes[a].key_count; k++)
+            if (strcmp(block->axes[a].keys[k], name) == 0)
+                return true;
+    return false;
+}
+
+static void add_axis(struct block *block, const struct hf_key *key, struct position at)
+{
+    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
+    struct axis *axis = &block->axes[block->axis_count++];
+    *axis = (struct axis){.keys = xcalloc(1, sizeof *axis->keys),
+                          .key_count = 1,
+                          .values = xcalloc(1, sizeof *axis->values),
+                          .value_count = 1,
+                          .at = at};
+    axis->keys[0] = xstrdup(key->name);
+    axis->values[0] = value_copy(&key->value);
+}
+
+/* A sweep whose file has changed is another sweep. */
+static void keep_text(struct sweep *s, const struct buffer *text)
+{
+    struct buffer all = BUFFER_INIT;
+    buffer_add_text(&all, s->profile_text);
+    buffer_add(&all, text->data, text->length);
+    free(s->profile_text);
+    s->profile_text = buffer_take(&all);
+}
+
+void hf_keys_add(const struct reading *r, const struct toml_node *node, struct block *block)
+{
+    struct buffer text = BUFFER_INIT;
+    struct hf_keys keys = HF_KEYS_INIT;
+    struct error e = ERROR_INIT;
+    char *path = path_beside(r->file, node->text);
+    if (file_read(path, FILE_MOST_BYTES, &text, &e) < 0 ||
+        hf_config_read(node->text, buffer_text(&text), &keys, &e) < 0)
+        problem_at_value(r, node, "%s", e.text);
+    else
+        keep_text(r->sweep, &text);
+    for (size_t i = 0; i < keys.count; i++)
+        if (!has_key(block, keys.items[i].name))
+            add_axis(block, &keys.items[i], reading_at_value(r, node));
+    hf_keys_free(&keys);
+    buffer_free(&text);
+    free(path);
+}

@@ -1,0 +1,345 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/meaning.h"
+#include "config/own_metrics.h"
+#include "sweep_file/schema.h"
+#include "sweep_file/sections.h"
+#include "sweep_file/values.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define MOST_WARMUP 1000000000
+#define MOST_FALLBACKS 16
+
+const char *const take_names[] = {
+    [TAKE_MEDIAN] = "median", [TAKE_MEAN] = "mean", [TAKE_LAST] = "last",
+    [TAKE_MAX] = "max",       [TAKE_MIN] = "min",   [TAKE_P90] = "p90",
+};
+
+static const char *const directions[] = {"max", "min"};
+
+static bool is_inside_path(const char *path)
+{
+    if (!*path || *path == '/')
+        return false;
+    for (const char *p = path; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || !p[2]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_dotted_path(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 0 && path[0] != '.' && path[length - 1] != '.' && !strstr(path, "..");
+}
+
+/* --- how a number is read --- */
+
+/* "step time" as a regular expression for "step_time: 12.5 ms" and its like: the number, its exponent, its unit. */
+static char *key_pattern(const char *key)
+{
+    struct buffer b = BUFFER_INIT;
+    if (isalnum((unsigned char)*key) || *key == '_')
+        buffer_add_text(&b, "\\<");
+    for (const char *p = key; *p;) {
+        size_t blanks = strspn(p, " _-");
+        if (blanks > 0)
+            buffer_add_text(&b, "[ _-]+");
+        else if (strchr("^.[]$()|*+?{}\\", *p))
+            buffer_printf(&b, "\\%c", *p);
+        else
+            buffer_add_char(&b, *p);
+        p += blanks ? blanks : 1;
+    }
+    buffer_add_text(&b, "[\"']?[ \t]*[:=][ \t]*([-+]?[.0-9][0-9.,]*([eE][-+]?[0-9]+)?|[-+]?nan|[-+]?inf)"
+                        "[ \t]*([A-Za-z%][A-Za-z/%]*)?");
+    return buffer_take(&b);
+}
+
+static void set_text(char **text, char *with)
+{
+    free(*text);
+    *text = with;
+}
+
+static void read_key(const struct reading *r, const struct toml_node *node, struct metric *m)
+{
+    if (!check_not_blank(r, node, "key"))
+        return;
+    m->reader = READER_REGEX;
+    m->written_unit = true;
+    set_text(&m->pattern, key_pattern(node->text));
+}
+
+static void read_regex(const struct reading *r, const struct toml_node *node, struct metric *m)
+{
+    check_regex(r, node, m->written_unit ? 2 : 1);
+    m->reader = READER_REGEX;
+    set_text(&m->pattern, xstrdup(node->text));
+}
+
+static void read_path(const struct reading *r, const struct toml_node *node, struct metric *m)
+{
+    if (!is_dotted_path(node->text))
+        problem_at_value(r, node, "%s must be a dotted path, like \"results.0.value\"", node->key);
+    m->reader = strcmp(node->key, "json") == 0 ? READER_JSON : READER_JSONL;
+    set_text(&m->path, xstrdup(node->text));
+}
+
+static const struct {
+    enum metric_key key;
+    void (*read)(const struct reading *r, const struct toml_node *node, struct metric *m);
+} readers[] = {{METRIC_REGEX, read_regex}, {METRIC_KEY, read_key}, {METRIC_JSON, read_path}, {METRIC_JSONL, read_path}};
+
+/* At most one of regex, key, json and jsonl says how it is read. */
+static bool read_reader(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+{
+    const struct toml_node *given = NULL;
+    m->reader = READER_FILE;
+    if (found[METRIC_WRITTEN_UNIT])
+        m->written_unit = found[METRIC_WRITTEN_UNIT]->integer;
+    for (size_t i = 0; i < LENGTH(readers); i++) {
+        const struct toml_node *node = found[readers[i].key];
+        if (node && given) {
+            problem_at_key(r, node, "a metric has one reader: %s is given already", given->key);
+            return false;
+        }
+        if (node)
+            readers[i].read(r, node, m);
+        given = node ? node : given;
+    }
+    return true;
+}
+
+static void read_metric_file(const struct reading *r, const struct toml_node *file, struct metric *m)
+{
+    if (m->reader != READER_JSON && m->reader != READER_JSONL)
+        problem_at_key(r, file, "file goes with json or jsonl only");
+    else if (!is_inside_path(file->text))
+        problem_at_value(r, file, "file must be a path inside the job directory");
+    set_text(&m->file, xstrdup(file->text));
+}
+
+static void read_scale(const struct reading *r, const struct toml_node *scale, struct metric *m)
+{
+    m->scale = scale->kind == NODE_INT ? (double)scale->integer : scale->real;
+    if (!(m->scale > 0 && m->scale < 1e300))
+        problem_at_value(r, scale, "scale must be a number above 0");
+}
+
+static void read_numerator(const struct reading *r, const struct toml_node *node, struct metric *m)
+{
+    const char *colon = strchr(node->text, ':');
+    char *file = xstrndup(node->text, colon ? (size_t)(colon - node->text) : 0);
+    if (!colon || !is_inside_path(file) || !is_dotted_path(colon + 1))
+        problem_at_value(r, node,
+                         "numerator must be a JSON file inside the job directory and a dotted path, like "
+                         "\"config.json:batch.size\"");
+    set_text(&m->numerator, xstrdup(node->text));
+    free(file);
+}
+
+static bool says_how(const struct toml_node *const *found)
+{
+    for (int k = 0; k < METRIC_READER_COUNT; k++)
+        if (found[k])
+            return true;
+    return false;
+}
+
+static void read_sum(const struct reading *r, const struct toml_node *sum, struct metric *m)
+{
+    m->sum = sum->integer;
+    if (m->reader != READER_REGEX || m->written_unit)
+        problem_at_key(r, sum, "it goes with regex only, and not with written_unit");
+}
+
+static void read_source(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+{
+    if (!read_reader(r, found, m))
+        return;
+    if (found[METRIC_FILE])
+        read_metric_file(r, found[METRIC_FILE], m);
+    if (found[METRIC_SCALE])
+        read_scale(r, found[METRIC_SCALE], m);
+    if (found[METRIC_NUMERATOR])
+        read_numerator(r, found[METRIC_NUMERATOR], m);
+    if (found[METRIC_SUM])
+        read_sum(r, found[METRIC_SUM], m);
+    if (m->reader == READER_FILE && found[METRIC_NUMERATOR])
+        problem_at_key(r, found[METRIC_NUMERATOR], "it goes with regex, key, json or jsonl only");
+    if (m->reader == READER_FILE && (found[METRIC_SCALE] || found[METRIC_WRITTEN_UNIT]))
+        problem_at_key(r, found[METRIC_SCALE] ? found[METRIC_SCALE] : found[METRIC_WRITTEN_UNIT],
+                       "it goes with regex, key, json or jsonl only");
+}
+
+static void read_fallback(const struct reading *r, const struct toml_node *table, struct metric ***end)
+{
+    const struct toml_node *found[METRIC_COUNT] = {NULL};
+    schema_match(&schema_fallback, r, table, found);
+    struct metric *m = xcalloc(1, sizeof *m);
+    **end = m;
+    *end = &m->fallback;
+    m->at = reading_at_value(r, table);
+    read_source(r, found, m);
+    if (m->reader == READER_FILE)
+        problem_at_value(r, table, "a fallback needs regex, key, json or jsonl");
+}
+
+static void read_fallbacks(const struct reading *r, const struct toml_node *node, struct metric *m)
+{
+    struct metric **end = &m->fallback;
+    if (node->child_count > MOST_FALLBACKS) {
+        problem_at_value(r, node, "more than %d fallbacks", MOST_FALLBACKS);
+        return;
+    }
+    if (node->kind == NODE_TABLE)
+        read_fallback(r, node, &end);
+    for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
+        read_fallback(r, &node->children[i], &end);
+}
+
+/* --- what it is --- */
+
+static void read_unit(const struct toml_node *unit, struct metric *m)
+{
+    if (unit)
+        set_text(&m->unit, xstrdup(unit->text));
+}
+
+static void read_better(const struct reading *r, const struct toml_node *better, struct metric *m)
+{
+    if (!better)
+        return;
+    int which = check_choice(r, better, directions, LENGTH(directions));
+    m->better_given = which >= 0;
+    m->maximise = which == 0;
+}
+
+static void read_take(const struct reading *r, const struct toml_node *take, struct metric *m)
+{
+    if (take)
+        m->take = (enum take)(check_choice(r, take, take_names + 1, LENGTH(take_names) - 1) + 1);
+}
+
+static void read_metric_options(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+{
+    read_unit(found[METRIC_UNIT], m);
+    read_better(r, found[METRIC_BETTER], m);
+    if (found[METRIC_WARMUP] && check_range(r, found[METRIC_WARMUP], 0, MOST_WARMUP))
+        m->warmup = found[METRIC_WARMUP]->integer;
+    read_take(r, found[METRIC_TAKE], m);
+}
+
+/* What it measures, for those who have to know. */
+static void read_meaning(const struct reading *r, const struct toml_node *const *found, struct metric *m)
+{
+    if (found[METRIC_MEANS])
+        m->means = 1 + check_choice(r, found[METRIC_MEANS], metric_meaning_names, (size_t)metric_meaning_count);
+    if (found[METRIC_RANK])
+        set_text(&m->rank, constant_text(found[METRIC_RANK]));
+}
+
+/* The metric of that name, made when there is none. One that is there comes from a profile: it is emptied when the
+ * table says anew how it is read. */
+static struct metric *metric_slot(struct job_config *job, const char *name, bool anew)
+{
+    struct metric *m = job_find_metric(job, name);
+    if (m && !anew)
+        return m;
+    if (!m) {
+        job->metrics = array_grow(job->metrics, job->metric_count, sizeof *job->metrics);
+        m = &job->metrics[job->metric_count++];
+    } else {
+        metric_free(m);
+    }
+    *m = (struct metric){.name = xstrdup(name), .reader = READER_FILE, .unit = xstrdup(""), .take = TAKE_MEDIAN};
+    return m;
+}
+
+static void read_metric(const struct reading *r, const struct toml_node *node)
+{
+    if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
+        return;
+    if (node->kind != NODE_TABLE) {
+        schema_wrong_type(r, node, node->key, TYPE_TABLE);
+        problems_excuse(r->problems, node->key);
+        return;
+    }
+    const struct toml_node *found[METRIC_COUNT];
+    schema_match(&schema_metric, r, node, found);
+    bool anew = says_how(found) || found[METRIC_FALLBACK];
+    struct metric *m = metric_slot(&r->sweep->job, node->key, anew);
+    m->at = reading_at_key(r, node);
+    read_metric_options(r, found, m);
+    read_meaning(r, found, m);
+    if (!anew)
+        return;
+    read_source(r, found, m);
+    if (found[METRIC_FALLBACK])
+        read_fallbacks(r, found[METRIC_FALLBACK], m);
+}
+
+void read_metrics(const struct reading *r, const struct toml_node *table)
+{
+    if (!check_entry_count(r, table, r->sweep->job.metric_count, "metrics"))
+        return;
+    for (size_t i = 0; i < table->child_count; i++)
+        read_metric(r, &table->children[i]);
+}
+
+/* --- what is not read but reckoned --- */
+
+/* NULL: the name is taken. */
+static struct metric *derived_metric_slot(const struct reading *r, const struct toml_node *node)
+{
+    const struct metric *known = job_find_metric(&r->sweep->job, node->key);
+    if (own_metric_by_name(node->key)) {
+        problem_at_key(r, node, "every attempt has the metric \"%s\" already; name this one otherwise", node->key);
+        return NULL;
+    }
+    if (known && !reading_replaces(r, &known->at)) {
+        problem_twice(r, node, node->key, &known->at);
+        return NULL;
+    }
+    return metric_slot(&r->sweep->job, node->key, true);
+}
+
+static void read_derived_metric(const struct reading *r, const struct toml_node *node)
+{
+    const struct toml_node *found[DERIVED_METRIC_COUNT];
+    if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
+        return;
+    if (!schema_expect(r, node, node->key, TYPE_TABLE)) {
+        problems_excuse(r->problems, node->key);
+        return;
+    }
+    schema_match(&schema_derived_metric, r, node, found);
+    char *expression = found[DERIVED_METRIC_EXPRESSION] ? read_expression(r, found[DERIVED_METRIC_EXPRESSION]) : NULL;
+    struct metric *m = expression ? derived_metric_slot(r, node) : NULL;
+    if (!m) {
+        problems_excuse(r->problems, node->key);
+        free(expression);
+        return;
+    }
+    m->reader = READER_EXPRESSION;
+    m->expression = expression;
+    m->at = reading_at_value(r, found[DERIVED_METRIC_EXPRESSION]);
+    read_unit(found[DERIVED_METRIC_UNIT], m);
+    read_better(r, found[DERIVED_METRIC_BETTER], m);
+    read_take(r, found[DERIVED_METRIC_TAKE], m);
+}
+
+void read_derived_metrics(const struct reading *r, const struct toml_node *table)
+{
+    if (!check_entry_count(r, table, r->sweep->job.metric_count, "metrics"))
+        return;
+    for (size_t i = 0; i < table->child_count; i++)
+        read_derived_metric(r, &table->children[i]);
+}

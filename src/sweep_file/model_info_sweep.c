@@ -1,0 +1,204 @@
+#include "sweep_file/model_info_sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep_file/reader.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/string_list.h"
+
+#define ROLE "model-info"
+
+bool model_info_wants_job(const struct sweep *s)
+{
+    return s->model_info.given && !s->model_info.is_job && isnan(s->model_info.facts[FACT_PARAMS]);
+}
+
+/* --- one combination --- */
+
+static void cut_axis(struct axis *axis)
+{
+    for (size_t i = axis->key_count; i < axis->value_count * axis->key_count; i++)
+        value_free(&axis->values[i]);
+    axis->value_count = 1;
+}
+
+/* The names stay: expressions may read them. */
+static void drop_keys(struct block *block, char *const *without)
+{
+    for (size_t a = 0; a < block->axis_count; a++)
+        for (size_t k = 0; k < block->axes[a].key_count; k++)
+            if (strings_have(without, block->axes[a].keys[k])) {
+                value_free(&block->axes[a].values[k]);
+                block->axes[a].values[k] = (struct value){.kind = VALUE_NULL};
+            }
+}
+
+static void cut_section(struct section *section, char *const *without)
+{
+    if (section->block_count == 0)
+        return;
+    struct section rest = {section->blocks + 1, section->block_count - 1};
+    for (size_t b = 0; b < rest.block_count; b++)
+        block_clear(&rest.blocks[b]);
+    section->block_count = 1;
+    for (size_t a = 0; a < section->blocks[0].axis_count; a++)
+        cut_axis(&section->blocks[0].axes[a]);
+    drop_keys(&section->blocks[0], without);
+}
+
+static struct value *value_at(struct sweep *s, const char *key)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t a = 0; s->sections[kind].block_count && a < s->sections[kind].blocks[0].axis_count; a++) {
+            struct axis *axis = &s->sections[kind].blocks[0].axes[a];
+            for (size_t k = 0; k < axis->key_count; k++)
+                if (strcmp(axis->keys[k], key) == 0)
+                    return &axis->values[k];
+        }
+    return NULL;
+}
+
+/* What no section has goes into the parallel_spec. */
+static void put_key(struct sweep *s, const struct model_info_key *key)
+{
+    struct value *there = value_at(s, key->name);
+    struct section *section = &s->sections[SECTION_PARALLEL];
+    if (there) {
+        value_free(there);
+        *there = value_copy(&key->value);
+        return;
+    }
+    if (section->block_count == 0) {
+        section->blocks = xcalloc(1, sizeof *section->blocks);
+        section->blocks[section->block_count++].at = key->at;
+    }
+    struct block *block = &section->blocks[0];
+    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
+    struct axis *axis = &block->axes[block->axis_count++];
+    *axis = (struct axis){.keys = xcalloc(1, sizeof *axis->keys),
+                          .key_count = 1,
+                          .values = xcalloc(1, sizeof *axis->values),
+                          .value_count = 1,
+                          .at = key->at};
+    axis->keys[0] = xstrdup(key->name);
+    axis->values[0] = value_copy(&key->value);
+}
+
+/* --- the job --- */
+
+static void replace_text(char **text, char *with)
+{
+    free(*text);
+    *text = with;
+}
+
+static void set_command(struct sweep *s)
+{
+    struct model_info_config *m = &s->model_info;
+    if (m->command) {
+        for (char **word = s->job.command; word && *word; word++)
+            free(*word);
+        free(s->job.command);
+        s->job.command = m->command;
+        s->job.command_is_line = m->command_is_line;
+        s->job.command_at = m->command_at;
+        m->command = NULL;
+    }
+    if (m->timeout) {
+        replace_text(&s->job.timeout, m->timeout);
+        s->job.timeout_at = m->timeout_at;
+        m->timeout = NULL;
+    }
+}
+
+static void add_role(struct job_config *job)
+{
+    job->environment = array_grow(job->environment, job->environment_count, sizeof *job->environment);
+    job->environment[job->environment_count++] =
+        (struct setting){.name = xstrdup("MESHSWEEP_ROLE"), .value = xstrdup(ROLE)};
+}
+
+static int take_readers(struct sweep *s, struct error *e)
+{
+    static const char text[] = "profile = \"" ROLE "\"\n";
+    struct sweep *readers;
+    if (sweep_parse(ROLE, text, sizeof text - 1, &readers, e) < 0)
+        return -1;
+    const struct job_config before = s->job;
+    s->job.metrics = readers->job.metrics;
+    s->job.metric_count = readers->job.metric_count;
+    readers->job.metrics = before.metrics;
+    readers->job.metric_count = before.metric_count;
+    sweep_free(readers);
+    return 0;
+}
+
+static void set_objective(struct sweep *s)
+{
+    for (size_t i = 0; i < s->objective_count; i++)
+        free(s->objectives[i].metric);
+    s->objectives = array_grow(s->objectives, 0, sizeof *s->objectives);
+    s->objectives[0] = (struct objective){xstrdup(model_fact_names[FACT_PARAMS]), true};
+    s->objective_count = 1;
+}
+
+/* What the job is, as JSON: its words and its combination. */
+static char *describe(const struct sweep *s)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, "{\"role\": \"" ROLE "\", \"command\": [");
+    for (char **word = s->job.command; word && *word; word++) {
+        buffer_add_text(&b, word == s->job.command ? "" : ", ");
+        buffer_add_json_string(&b, *word, strlen(*word));
+    }
+    buffer_add_char(&b, ']');
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t a = 0; s->sections[kind].block_count && a < s->sections[kind].blocks[0].axis_count; a++) {
+            const struct axis *axis = &s->sections[kind].blocks[0].axes[a];
+            for (size_t k = 0; k < axis->key_count; k++) {
+                char *name = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
+                buffer_add_text(&b, ", ");
+                buffer_add_json_string(&b, name, strlen(name));
+                buffer_add_text(&b, ": ");
+                value_add_json(&axis->values[k], &b);
+                free(name);
+            }
+        }
+    buffer_add_text(&b, "}\n");
+    return buffer_take(&b);
+}
+
+int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e)
+{
+    struct sweep *job;
+    if (sweep_parse(s->path, s->text, strlen(s->text), &job, e) < 0)
+        return -1;
+    if (take_readers(job, e) < 0) {
+        sweep_free(job);
+        return -1;
+    }
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        cut_section(&job->sections[kind], job->model_info.without);
+    for (size_t i = 0; i < job->model_info.key_count; i++)
+        put_key(job, &job->model_info.keys[i]);
+    set_command(job);
+    set_objective(job);
+    add_role(&job->job);
+    job->model_info.is_job = true;
+    job->job.make_job_dir = true;
+    job->job.repeat = 1;
+    job->job.first_step = job->job.last_step = 0;
+    job->predict.given = false;
+    job->predict.prune = PRUNE_OFF;
+    job->search.given = job->search.run_full_experiment = false;
+    job->deepspeed.profile_steps[0] = job->deepspeed.profile_steps[1] = 0;
+    replace_text(&job->name, xasprintf("%s: model information", s->name));
+    replace_text(&job->text, describe(job));
+    replace_text(&job->profile_text, xstrdup(""));
+    job->hash = hash_bytes(job->text, strlen(job->text));
+    *out = job;
+    return 0;
+}

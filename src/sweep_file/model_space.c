@@ -1,0 +1,555 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sweep_file/model_space_keys.h"
+#include "sweep_file/schema.h"
+#include "sweep_file/sections.h"
+#include "sweep_file/toml_value.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define DEFAULT_TOLERANCE 0.1 /* of ZHEN's search for models of a similar size */
+#define MOST_TAKEN 100000000
+
+const char *const filter_preset_names[] = {
+    [PRESET_NONE] = "where",
+    [PRESET_FIXED_LAYERS] = "fixed-layers",
+    [PRESET_SIMILAR_PARAMETERS] = "similar-parameters",
+    [PRESET_UNIFORM_MIXER] = "uniform-mixer",
+    NULL,
+};
+
+/* --- keys --- */
+
+static struct space_key *add_key(struct model_space_table *m)
+{
+    m->keys = array_grow(m->keys, m->key_count, sizeof *m->keys);
+    return &m->keys[m->key_count++];
+}
+
+/* Sizes of a DHEN model count parameters: positive integers. */
+static void check_sizes(const struct reading *r, const struct toml_node *node, const struct space_key *key)
+{
+    int64_t least = key->first;
+    bool good = key->kind == SPACE_KEY_RANGE || key->integers;
+    for (size_t i = 0; key->integers && i < key->value_count; i++)
+        least = i == 0 || key->integers[i] < least ? key->integers[i] : least;
+    if (key->kind && (!good || least < 1))
+        problem_at_value(r, node, "%s takes positive integers", node->key);
+}
+
+static void read_tokens(const struct reading *r, const struct toml_node *const *found, struct space_key *out)
+{
+    const struct toml_node *mixers = found[SPACE_MIXERS];
+    *out = (struct space_key){.name = xstrdup(dhen_key_names[DHEN_KEY_TOKENS]),
+                              .kind = SPACE_KEY_MULTISET,
+                              .at = reading_at_key(r, mixers),
+                              .layers_key = xstrdup(DHEN_LAYERS_KEY)};
+    check_texts(r, mixers);
+    out->kinds = read_texts(mixers);
+    if (found[SPACE_LAYERS])
+        read_number_list(r, found[SPACE_LAYERS], &out->layers);
+    if (found[SPACE_TOTAL_MIXERS])
+        read_number_list(r, found[SPACE_TOTAL_MIXERS], &out->totals);
+    if (found[SPACE_MIXERS_PER_LAYER])
+        read_number_list(r, found[SPACE_MIXERS_PER_LAYER], &out->sizes);
+}
+
+static void read_dhen(const struct reading *r, const struct toml_node *table, const struct toml_node *const *found,
+                      struct model_space_table *m)
+{
+    for (int k = SPACE_FEATURES; k <= SPACE_LAYERS; k++)
+        if (!toml_child(table, schema_model_space.keys[k].name))
+            problem_at_value(r, table, "[model_space] has mixers, but lacks \"%s\"", schema_model_space.keys[k].name);
+    if (!toml_child(table, "total_mixers") && !toml_child(table, "mixers_per_layer"))
+        problem_at_value(r, table, "[model_space] has mixers, but lacks \"total_mixers\" or \"mixers_per_layer\"");
+    for (int k = DHEN_KEY_FEATURES; k <= DHEN_KEY_OUTPUTS; k++) {
+        const struct toml_node *node = found[SPACE_FEATURES + k];
+        struct space_key *key = add_key(m);
+        *key = (struct space_key){.name = xstrdup(dhen_key_names[k]), .at = reading_at_value(r, table)};
+        if (!node)
+            continue;
+        free(key->name);
+        read_space_key(r, node, key);
+        check_sizes(r, node, key);
+    }
+    read_tokens(r, found, add_key(m));
+    m->dhen = true;
+}
+
+static void refuse_dhen_keys(const struct reading *r, const struct toml_node *const *found)
+{
+    for (int k = SPACE_FEATURES; k <= SPACE_SHARED_WEIGHTS; k++)
+        if (found[k])
+            problem_at_key(r, found[k], "%s goes with mixers; keys of other models go into [model_space.keys]",
+                           found[k]->key);
+}
+
+static void read_keys(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
+{
+    if (!check_entry_count(r, table, m->key_count, "keys"))
+        return;
+    for (size_t i = 0; i < table->child_count; i++) {
+        const struct toml_node *node = &table->children[i];
+        if (strcmp(node->key, "name") == 0)
+            problem_at_key(r, node, "a model space gives no name: two models of one name are an error");
+        else if (check_key_name(r, node, node->key))
+            read_space_key(r, node, add_key(m));
+    }
+}
+
+/* Names of keys and of numbers of layers end up beside each other in one [[model]] block. */
+static struct words key_names(const struct model_space_table *m)
+{
+    struct words names = {NULL, 0};
+    for (size_t k = 0; k < m->key_count; k++) {
+        words_add(&names, m->keys[k].name, m->keys[k].at);
+        if (m->keys[k].layers_key)
+            words_add(&names, m->keys[k].layers_key, m->keys[k].at);
+    }
+    return names;
+}
+
+static int compare_without_case(const void *a, const void *b)
+{
+    const struct word *x = a, *y = b;
+    int order = strcasecmp(x->text, y->text);
+    return order ? order : (x->at.line > y->at.line) - (x->at.line < y->at.line);
+}
+
+/* Keys are columns of a table, whose names SQLite compares without regard to case. */
+static void check_keys_once(const struct reading *r, const struct model_space_table *m)
+{
+    struct words names = key_names(m);
+    if (names.count > 0)
+        qsort(names.items, names.count, sizeof *names.items, compare_without_case);
+    for (size_t i = 1; i < names.count; i++) {
+        const struct word *word = &names.items[i], *before = &names.items[i - 1];
+        if (strcmp(word->text, before->text) == 0)
+            problems_add(r->problems, word->at, "the model space has two keys \"%s\" (first in line %d)", word->text,
+                         before->at.line);
+        else if (strcasecmp(word->text, before->text) == 0)
+            problems_add(r->problems, word->at, "\"%s\" differs from \"%s\" (line %d) in case only", word->text,
+                         before->text, before->at.line);
+    }
+    words_free(&names);
+}
+
+/* --- the base --- */
+
+static bool is_list_of_texts(const struct toml_node *node)
+{
+    return node->kind == NODE_LIST && node->child_count > 0 && schema_type_fits(node, TYPE_STRINGS);
+}
+
+static const struct space_key *find_key(const struct model_space_table *m, const char *name)
+{
+    for (size_t k = 0; k < m->key_count; k++)
+        if (strcmp(m->keys[k].name, name) == 0)
+            return &m->keys[k];
+    return NULL;
+}
+
+/* [["A"], ["A", "B"]], or ["A", "B"] for what all layers have. */
+static void read_base_layers(const struct reading *r, const struct toml_node *node, struct base_key *out)
+{
+    bool nested = node->kind == NODE_LIST && node->child_count > 0;
+    for (size_t i = 0; nested && i < node->child_count; i++)
+        nested = is_list_of_texts(&node->children[i]);
+    out->flat = is_list_of_texts(node);
+    if (!nested && !out->flat) {
+        problem_at_value(r, node, "%s of the base takes a list of its layers, [[\"A\"], [\"A\", \"B\"]], or one list",
+                         node->key);
+        return;
+    }
+    out->layer_count = out->flat ? 1 : node->child_count;
+    out->layers = xcalloc(out->layer_count, sizeof *out->layers);
+    for (size_t i = 0; i < out->layer_count; i++)
+        out->layers[i] = read_texts(out->flat ? node : &node->children[i]);
+}
+
+static bool is_boolean(const struct space_key *key)
+{
+    return key->kind == SPACE_KEY_VALUES && key->values[0].kind == VALUE_BOOL;
+}
+
+/* The base becomes a model beside the candidates: its keys must go with theirs. */
+static void check_base_key(const struct reading *r, const struct toml_node *node, const struct model_space_table *m)
+{
+    const struct space_key *key = find_key(m, node->key);
+    struct words names = key_names(m);
+    if (key && key->kind != SPACE_KEY_MULTISET && key->value_count > 0 && is_boolean(key) != (node->kind == NODE_BOOL))
+        problem_at_value(r, node, "%s is true or false in one place and something else in another", node->key);
+    for (size_t i = 0; i < names.count; i++)
+        if (strcmp(names.items[i].text, node->key) != 0 && strcasecmp(names.items[i].text, node->key) == 0)
+            problem_at_key(r, node, "\"%s\" differs from \"%s\" (line %d) in case only", node->key, names.items[i].text,
+                           names.items[i].at.line);
+    words_free(&names);
+}
+
+static void read_base_key(const struct reading *r, const struct toml_node *node, struct model_space_table *m)
+{
+    const struct space_key *key = find_key(m, node->key);
+    const struct toml_node *bad = find_not_finite(node);
+    if (!check_key_name(r, node, node->key))
+        return;
+    if (bad)
+        problem_at_value(r, bad, "%s: NaN and infinities are no values of a model", node->key);
+    check_base_key(r, node, m);
+    m->base = array_grow(m->base, m->base_count, sizeof *m->base);
+    struct base_key *base = &m->base[m->base_count++];
+    *base = (struct base_key){.name = xstrdup(node->key),
+                              .value = plain_value(node),
+                              .literal = literal_of(node),
+                              .at = reading_at_value(r, node)};
+    if (key && key->kind == SPACE_KEY_MULTISET)
+        read_base_layers(r, node, base);
+}
+
+static void check_base_size(const struct reading *r, const struct toml_node *table, const char *name)
+{
+    const struct toml_node *node = toml_child(table, name);
+    if (!node)
+        problem_at_value(r, table, "[model_space.base] lacks \"%s\"", name);
+    else if (node->kind != NODE_INT || node->integer < 1)
+        problem_at_value(r, node, "%s of the base must be a positive integer", name);
+}
+
+static void check_dhen_base(const struct reading *r, const struct toml_node *table, const struct model_space_table *m)
+{
+    for (int k = DHEN_KEY_FEATURES; k <= DHEN_KEY_OUTPUTS; k++)
+        check_base_size(r, table, dhen_key_names[k]);
+    check_base_size(r, table, DHEN_LAYERS_KEY);
+    const struct base_key *tokens = model_space_base_key(m, dhen_key_names[DHEN_KEY_TOKENS]);
+    const struct toml_node *layers = toml_child(table, DHEN_LAYERS_KEY);
+    if (!tokens)
+        problem_at_value(r, table, "[model_space.base] lacks \"%s\"", dhen_key_names[DHEN_KEY_TOKENS]);
+    else if (layers && layers->kind == NODE_INT && tokens->layer_count > 0 && !tokens->flat &&
+             layers->integer != (int64_t)tokens->layer_count)
+        problem_at_value(r, layers, "the base has %zu layers of tokens, but %s = %" PRId64, tokens->layer_count,
+                         DHEN_LAYERS_KEY, layers->integer);
+}
+
+static void read_base(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
+{
+    m->base_at = reading_at_value(r, table);
+    if (table->child_count == 0)
+        problem_at_value(r, table, "[model_space.base] is empty");
+    for (size_t i = 0; i < table->child_count; i++)
+        read_base_key(r, &table->children[i], m);
+    if (m->dhen)
+        check_dhen_base(r, table, m);
+}
+
+/* --- filters --- */
+
+static struct space_filter *add_filter(struct model_space_table *m)
+{
+    m->filters = array_grow(m->filters, m->filter_count, sizeof *m->filters);
+    return &m->filters[m->filter_count++];
+}
+
+/* Options of presets, and the preset that each belongs to. */
+static const struct {
+    enum filter_key key;
+    enum filter_preset preset;
+} preset_options[] = {{FILTER_LAYERS, PRESET_FIXED_LAYERS},
+                      {FILTER_TOLERANCE, PRESET_SIMILAR_PARAMETERS},
+                      {FILTER_MIXER, PRESET_UNIFORM_MIXER}};
+
+static void check_preset_options(const struct reading *r, const struct toml_node *const *found,
+                                 enum filter_preset preset)
+{
+    for (size_t i = 0; i < LENGTH(preset_options); i++) {
+        const struct toml_node *node = found[preset_options[i].key];
+        if (node && preset_options[i].preset != preset)
+            problem_at_key(r, node, "%s goes with preset = \"%s\"", node->key,
+                           filter_preset_names[preset_options[i].preset]);
+    }
+}
+
+static void read_tolerance(const struct reading *r, const struct toml_node *node, struct space_filter *f)
+{
+    f->tolerance = node->kind == NODE_INT ? (double)node->integer : node->real;
+    if (!(f->tolerance >= 0 && f->tolerance < 1))
+        problem_at_value(r, node, "tolerance must be at least 0 and less than 1");
+}
+
+static void read_mixer(const struct reading *r, const struct toml_node *node, const struct model_space_table *m,
+                       struct space_filter *f)
+{
+    size_t count = 0;
+    const char **known = NULL;
+    bool good = false;
+    for (size_t k = 0; k < m->key_count; k++)
+        for (size_t i = 0; i < m->keys[k].kinds.count; i++) {
+            known = array_grow(known, count, sizeof *known);
+            known[count++] = m->keys[k].kinds.items[i];
+            good |= strcmp(node->text, m->keys[k].kinds.items[i]) == 0;
+        }
+    const char *near = good ? NULL : suggest_nearest(node->text, known, count);
+    if (near)
+        problem_at_value(r, node, "the model space has no mixer \"%s\"; did you mean \"%s\"?", node->text, near);
+    else if (!good)
+        problem_at_value(r, node, "the model space has no mixer \"%s\"", node->text);
+    free(known);
+    f->mixer = xstrdup(node->text);
+}
+
+static void check_preset(const struct reading *r, const struct toml_node *table, const struct toml_node *const *found,
+                         const struct model_space_table *m, enum filter_preset preset)
+{
+    if (preset == PRESET_FIXED_LAYERS && !toml_child(table, "layers"))
+        problem_at_value(r, table, "fixed-layers lacks \"layers\"");
+    if (preset == PRESET_SIMILAR_PARAMETERS && !m->dhen)
+        problem_at_value(r, found[FILTER_PRESET],
+                         "similar-parameters: the parameters of these models are not known (of DHEN models they are: "
+                         "see mixers)");
+    else if (preset == PRESET_SIMILAR_PARAMETERS && m->base_count == 0)
+        problem_at_value(r, found[FILTER_PRESET],
+                         "similar-parameters compares with [model_space.base], which is missing");
+}
+
+static void read_preset(const struct reading *r, const struct toml_node *table, const struct toml_node *const *found,
+                        const struct model_space_table *m, struct space_filter *f)
+{
+    int preset = check_choice(r, found[FILTER_PRESET], filter_preset_names + 1, 3);
+    if (preset < 0)
+        return;
+    f->preset = (enum filter_preset)(preset + 1);
+    check_preset_options(r, found, f->preset);
+    check_preset(r, table, found, m, f->preset);
+    f->tolerance = DEFAULT_TOLERANCE;
+    if (found[FILTER_LAYERS] && check_range(r, found[FILTER_LAYERS], 1, INT32_MAX))
+        f->layers = found[FILTER_LAYERS]->integer;
+    if (found[FILTER_TOLERANCE])
+        read_tolerance(r, found[FILTER_TOLERANCE], f);
+    if (found[FILTER_MIXER])
+        read_mixer(r, found[FILTER_MIXER], m, f);
+}
+
+static void read_filter(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
+{
+    const struct toml_node *found[FILTER_COUNT];
+    schema_match(&schema_filter, r, table, found);
+    const struct toml_node *where = found[FILTER_WHERE], *preset = found[FILTER_PRESET];
+    if (toml_child(table, "where") && toml_child(table, "preset")) {
+        problem_at_value(r, table, "a filter has where or preset, not both");
+        return;
+    }
+    if (!toml_child(table, "where") && !toml_child(table, "preset"))
+        problem_at_value(r, table, "a filter has where or preset");
+    struct space_filter *f = add_filter(m);
+    *f = (struct space_filter){.at = reading_at_value(r, where ? where : preset ? preset : table)};
+    if (preset)
+        read_preset(r, table, found, m, f);
+    if (where && check_not_blank(r, where, "where"))
+        f->where = xstrdup(where->text);
+    if (where)
+        check_preset_options(r, found, PRESET_NONE);
+    const struct toml_node *name = found[FILTER_NAME];
+    if (name && check_not_blank(r, name, "name"))
+        f->name = xstrdup(name->text);
+    else
+        f->name = xstrdup(f->where ? f->where : filter_preset_names[f->preset]);
+}
+
+static void read_filters(const struct reading *r, const struct toml_node *const *found, struct model_space_table *m)
+{
+    const struct toml_node *where = found[SPACE_WHERE], *list = found[SPACE_FILTER];
+    if (where && check_not_blank(r, where, "where"))
+        *add_filter(m) = (struct space_filter){.name = xstrdup(where->text),
+                                               .where = xstrdup(where->text),
+                                               .at = reading_at_value(r, where)};
+    if (list && check_entry_count(r, list, m->filter_count, "filters"))
+        for (size_t i = 0; i < list->child_count; i++)
+            read_filter(r, &list->children[i], m);
+}
+
+/* --- samples --- */
+
+static bool has_single_values(const struct space_key *key)
+{
+    return key->kind == SPACE_KEY_VALUES || key->kind == SPACE_KEY_RANGE;
+}
+
+/* A sample goes by keys that have one plain value in a model. */
+static void check_each(const struct reading *r, const struct toml_node *node, const char *name,
+                       const struct model_space_table *m)
+{
+    const char **known = xcalloc(2 * m->key_count + 1, sizeof *known);
+    size_t count = 0;
+    bool good = false;
+    known[count++] = LAYER_COUNT_NAME;
+    for (size_t k = 0; k < m->key_count; k++) {
+        if (has_single_values(&m->keys[k]))
+            known[count++] = m->keys[k].name;
+        if (m->keys[k].layers_key)
+            known[count++] = m->keys[k].layers_key;
+    }
+    for (size_t i = 0; i < count; i++)
+        good |= strcmp(known[i], name) == 0;
+    const char *near = good ? NULL : suggest_nearest(name, known, count);
+    if (near)
+        problem_at_value(r, node, "the model space has no key \"%s\" to sample by; did you mean \"%s\"?", name, near);
+    else if (!good)
+        problem_at_value(r, node, "the model space has no key \"%s\" to sample by", name);
+    free(known);
+}
+
+static void read_each_values(const struct toml_node *node, struct space_sample *s)
+{
+    const bool list = node->kind == NODE_LIST;
+    const struct toml_node *first = list ? node->children : node;
+    const size_t count = list ? node->child_count : 1;
+    for (size_t i = 0; i < count; i++)
+        string_list_add(&s->literals, literal_of(&first[i]));
+}
+
+static void read_each(const struct reading *r, const struct toml_node *node, const struct model_space_table *m,
+                      struct space_sample *s)
+{
+    if (node->kind == NODE_STRING) {
+        check_each(r, node, node->text, m);
+        s->each = xstrdup(node->text);
+        return;
+    }
+    if (node->child_count != 1) {
+        problem_at_value(r, node, "each takes one key, with its values: { %s = [1, 2] }", LAYER_COUNT_NAME);
+        return;
+    }
+    const struct toml_node *values = &node->children[0];
+    check_each(r, values, values->key, m);
+    s->each = xstrdup(values->key);
+    read_each_values(values, s);
+    if (s->literals.count == 0)
+        problem_at_value(r, values, "%s is an empty list", values->key);
+    for (size_t i = 1; i < s->literals.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(s->literals.items[i], s->literals.items[k]) == 0)
+                problem_at_value(r, &values->children[i], "%s: %s is listed twice", values->key, s->literals.items[i]);
+}
+
+static void read_sample(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
+{
+    const struct toml_node *found[SAMPLE_COUNT];
+    schema_match(&schema_sample, r, table, found);
+    m->samples = array_grow(m->samples, m->sample_count, sizeof *m->samples);
+    struct space_sample *s = &m->samples[m->sample_count++];
+    *s = (struct space_sample){.at = reading_at_value(r, table)};
+    if (found[SAMPLE_TAKE] && check_range(r, found[SAMPLE_TAKE], 1, MOST_TAKEN))
+        s->take = found[SAMPLE_TAKE]->integer;
+    if (found[SAMPLE_EACH])
+        read_each(r, found[SAMPLE_EACH], m, s);
+    if (found[SAMPLE_WHERE] && check_not_blank(r, found[SAMPLE_WHERE], "where"))
+        s->where = xstrdup(found[SAMPLE_WHERE]->text);
+}
+
+static void read_samples(const struct reading *r, const struct toml_node *list, struct model_space_table *m)
+{
+    if (!check_entry_count(r, list, 0, "samples"))
+        return;
+    for (size_t i = 0; i < list->child_count; i++)
+        read_sample(r, &list->children[i], m);
+}
+
+/* --- the table --- */
+
+static struct model_space_table *table_slot(const struct reading *r, const struct toml_node *table)
+{
+    struct model_space_table *old = r->sweep->model_space;
+    if (old && !reading_replaces(r, &old->at)) {
+        problem_twice(r, table, "model_space", &old->at);
+        return NULL;
+    }
+    model_space_table_free(old);
+    r->sweep->model_space = xcalloc(1, sizeof *old);
+    return r->sweep->model_space;
+}
+
+void read_model_space(const struct reading *r, const struct toml_node *table)
+{
+    const struct toml_node *found[SPACE_COUNT];
+    struct model_space_table *m = table_slot(r, table);
+    if (!m)
+        return;
+    schema_match(&schema_model_space, r, table, found);
+    m->at = reading_at_value(r, table);
+    m->seed_given = found[SPACE_SEED] != NULL;
+    m->seed = m->seed_given ? found[SPACE_SEED]->integer : 0;
+    m->shared_weights = !found[SPACE_SHARED_WEIGHTS] || found[SPACE_SHARED_WEIGHTS]->integer;
+    m->include_base = found[SPACE_INCLUDE_BASE] && found[SPACE_INCLUDE_BASE]->integer;
+    if (found[SPACE_MIXERS])
+        read_dhen(r, table, found, m);
+    else if (!toml_child(table, "mixers"))
+        refuse_dhen_keys(r, found);
+    if (found[SPACE_KEYS])
+        read_keys(r, found[SPACE_KEYS], m);
+    if (m->key_count == 0 && !toml_child(table, "mixers") && !toml_child(table, "keys"))
+        problem_at_value(r, table, "[model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]");
+    check_keys_once(r, m);
+    if (found[SPACE_BASE])
+        read_base(r, found[SPACE_BASE], m);
+    else if (m->include_base)
+        problem_at_key(r, found[SPACE_INCLUDE_BASE], "include_base: there is no [model_space.base]");
+    read_filters(r, found, m);
+    if (found[SPACE_SAMPLE])
+        read_samples(r, found[SPACE_SAMPLE], m);
+}
+
+/* --- releasing --- */
+
+static void key_free(struct space_key *key)
+{
+    for (size_t i = 0; key->values && i < key->value_count; i++) {
+        value_free(&key->values[i]);
+        free(key->literals[i]);
+    }
+    free(key->name);
+    free(key->values);
+    free(key->literals);
+    free(key->integers);
+    string_list_free(&key->kinds);
+    free(key->layers.values);
+    free(key->sizes.values);
+    free(key->totals.values);
+    free(key->layers_key);
+}
+
+static void base_key_free(struct base_key *base)
+{
+    for (size_t i = 0; i < base->layer_count; i++)
+        string_list_free(&base->layers[i]);
+    free(base->layers);
+    free(base->name);
+    free(base->literal);
+    value_free(&base->value);
+}
+
+void model_space_table_free(struct model_space_table *m)
+{
+    if (!m)
+        return;
+    for (size_t k = 0; k < m->key_count; k++)
+        key_free(&m->keys[k]);
+    for (size_t i = 0; i < m->filter_count; i++) {
+        free(m->filters[i].name);
+        free(m->filters[i].where);
+        free(m->filters[i].mixer);
+    }
+    for (size_t i = 0; i < m->sample_count; i++) {
+        free(m->samples[i].each);
+        free(m->samples[i].where);
+        string_list_free(&m->samples[i].literals);
+    }
+    for (size_t i = 0; i < m->base_count; i++)
+        base_key_free(&m->base[i]);
+    free(m->keys);
+    free(m->filters);
+    free(m->samples);
+    free(m->base);
+    free(m);
+}

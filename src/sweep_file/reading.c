@@ -1,0 +1,275 @@
+#include "sweep_file/reading.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/template.h"
+#include "pattern/line_pattern.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define KEY_FORM "letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"
+#define LONGEST_PATTERN 4096
+#define MOST_COPIES 100000
+
+void words_add(struct words *w, const char *text, struct position at)
+{
+    w->items = array_grow(w->items, w->count, sizeof *w->items);
+    w->items[w->count++] = (struct word){.text = text, .at = at};
+}
+
+void words_free(struct words *w)
+{
+    free(w->items);
+    *w = (struct words){NULL, 0};
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    const struct word *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    if (order == 0)
+        order = (x->at.line > y->at.line) - (x->at.line < y->at.line);
+    return order ? order : (x->at.column > y->at.column) - (x->at.column < y->at.column);
+}
+
+void words_sort(struct words *w)
+{
+    if (w->count > 0)
+        qsort(w->items, w->count, sizeof *w->items, compare_words);
+}
+
+struct position reading_at_key(const struct reading *r, const struct toml_node *node)
+{
+    if (!node->key)
+        return reading_at_value(r, node);
+    return (struct position){.file = r->file, .line = node->key_line, .column = node->key_column};
+}
+
+struct position reading_at_value(const struct reading *r, const struct toml_node *node)
+{
+    return (struct position){.file = r->file, .line = node->line, .column = node->column};
+}
+
+static char *format_text(const char *format, va_list arguments)
+{
+    char *text = NULL;
+    return vasprintf(&text, format, arguments) < 0 ? xstrdup(format) : text;
+}
+
+void problem_at_key(const struct reading *r, const struct toml_node *node, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = format_text(format, arguments);
+    va_end(arguments);
+    problems_add(r->problems, reading_at_key(r, node), "%s", text);
+    free(text);
+}
+
+void problem_at_value(const struct reading *r, const struct toml_node *node, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = format_text(format, arguments);
+    va_end(arguments);
+    problems_add(r->problems, reading_at_value(r, node), "%s", text);
+    free(text);
+}
+
+/* "(pp, tp)" has two names. */
+static void excuse_names(struct problems *p, const char *prefix, const char *key)
+{
+    while (*key) {
+        size_t length = template_name_length(key);
+        if (length > 0) {
+            char *name = xasprintf("%s%s%.*s", prefix, *prefix ? "." : "", (int)length, key);
+            problems_excuse(p, name);
+            free(name);
+        }
+        key += length ? length : 1;
+    }
+}
+
+static void excuse_below(struct problems *p, const struct toml_node *node, const char *prefix)
+{
+    for (size_t i = 0; i < node->child_count && !p->all_excused; i++) {
+        const struct toml_node *child = &node->children[i];
+        if (!child->key) {
+            excuse_below(p, child, prefix);
+            continue;
+        }
+        char *whole = xasprintf("%s%s%s", prefix, *prefix ? "." : "", child->key);
+        excuse_names(p, prefix, child->key);
+        if (child->kind == NODE_TABLE)
+            excuse_below(p, child, whole);
+        free(whole);
+    }
+}
+
+void reading_excuse(const struct reading *r, const struct toml_node *node)
+{
+    if (node->key)
+        excuse_names(r->problems, "", node->key);
+    excuse_below(r->problems, node, "");
+}
+
+void problem_twice(const struct reading *r, const struct toml_node *node, const char *name,
+                   const struct position *first)
+{
+    if (first->file == r->file)
+        problem_at_value(r, node, "\"%s\" is given twice (first in line %d)", name, first->line);
+    else
+        problem_at_value(r, node, "\"%s\" is given twice (first in %s:%d)", name, first->file, first->line);
+}
+
+bool reading_replaces(const struct reading *r, const struct position *first)
+{
+    return first->file != r->file && sweep_in_profile(r->sweep, first);
+}
+
+bool check_not_blank(const struct reading *r, const struct toml_node *string, const char *what)
+{
+    if (string->text[strspn(string->text, " \t\r\n")])
+        return true;
+    problem_at_value(r, string, "%s is empty", what);
+    return false;
+}
+
+/* Placeholders that the program fills itself. */
+static const char *const own_placeholders[] = {"job_dir",    "job_key",   "attempt",
+                                               "config_dir", "ds_config", "ds_config_base64"};
+
+bool check_key_name(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    size_t length = template_name_length(name);
+    if (length == 0 || name[length]) {
+        problem_at_key(r, node, "\"%s\" cannot be a key: " KEY_FORM, name);
+        problems_excuse(r->problems, name);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof own_placeholders / sizeof *own_placeholders; i++) {
+        if (strcmp(name, own_placeholders[i]) == 0) {
+            problem_at_key(r, node, "\"%s\" cannot be a key: {%s} has a meaning of its own", name, name);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool check_entry_name(const struct reading *r, struct position at, const char *name, const char *what)
+{
+    const char *p = name;
+    size_t length;
+    while ((length = template_name_length(p)) > 0 && p[length] == '/')
+        p += length + 1;
+    if (length > 0 && !p[length])
+        return true;
+    problems_add(r->problems, at,
+                 "\"%s\" cannot be the name of a %s: letters, digits, \"_\", \"-\", inner dots and slashes", name,
+                 what);
+    return false;
+}
+
+/* POSIX knows no "\d", and the C library reads it as a plain "d", as this program does: a pattern that never matches,
+ * without a word. */
+static const char *missing_class(const char *pattern)
+{
+    static const char *const classes[][2] = {{"d", "[0-9]"}, {"D", "[^0-9]"}};
+    for (const char *p = pattern; *p; p++) {
+        if (*p != '\\')
+            continue;
+        p++;
+        for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+            if (*p == classes[i][0][0])
+                return classes[i][1];
+        if (!*p)
+            break;
+    }
+    return NULL;
+}
+
+/* The engine copies what is repeated: "((a{999}){999}){999}" would take all memory. */
+static bool too_many_repeats(const char *pattern)
+{
+    double copies = 1;
+    for (const char *p = strchr(pattern, '{'); p; p = strchr(p + 1, '{')) {
+        const char *last = strchr(p, '}') ? memchr(p, ',', (size_t)(strchr(p, '}') - p)) : NULL;
+        double times = strtod(last ? last + 1 : p + 1, NULL);
+        copies *= times > 1 ? times : 1;
+    }
+    return strlen(pattern) > LONGEST_PATTERN || copies > MOST_COPIES;
+}
+
+bool check_regex(const struct reading *r, const struct toml_node *string, size_t groups)
+{
+    if (too_many_repeats(string->text)) {
+        problem_at_value(r, string, "bad regular expression: too long or too many repeats");
+        return false;
+    }
+    const char *instead = missing_class(string->text);
+    struct line_pattern pattern;
+    char reason[256];
+    if (line_pattern_compile(&pattern, string->text, reason) != 0) {
+        problem_at_value(r, string, "bad regular expression: %s", reason);
+        return false;
+    }
+    size_t have = pattern.group_count;
+    line_pattern_free(&pattern);
+    if (instead)
+        problem_at_value(r, string, "bad regular expression: POSIX has no \\d or \\D; write %s", instead);
+    else if (!*string->text)
+        problem_at_value(r, string, "bad regular expression: it is empty");
+    else if (have < groups)
+        problem_at_value(r, string, "bad regular expression: no (group) says where the number is");
+    else
+        return true;
+    return false;
+}
+
+bool check_template(const struct reading *r, const struct toml_node *string)
+{
+    char *half = template_misspelt(string->text);
+    if (!half)
+        return true;
+    problem_at_value(r, string, "%s is no placeholder: half of its name is missing", half);
+    free(half);
+    return false;
+}
+
+int check_choice(const struct reading *r, const struct toml_node *string, const char *const *choices, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(string->text, choices[i]) == 0)
+            return (int)i;
+    struct buffer list = BUFFER_INIT;
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&list, "%s\"%s\"", i == 0 ? "" : i + 1 == count ? " or " : ", ", choices[i]);
+    const char *near = suggest_nearest(string->text, choices, count);
+    problem_at_value(r, string, "%s must be %s%s%s%s", string->key, buffer_text(&list), near ? "; did you mean \"" : "",
+                     near ? near : "", near ? "\"?" : "");
+    buffer_free(&list);
+    return -1;
+}
+
+bool check_entry_count(const struct reading *r, const struct toml_node *node, size_t have, const char *what)
+{
+    if (have + node->child_count <= MOST_ENTRIES)
+        return true;
+    problem_at_key(r, node, "more than %d %s", MOST_ENTRIES, what);
+    problems_excuse_all(r->problems);
+    return false;
+}
+
+bool check_range(const struct reading *r, const struct toml_node *integer, int64_t least, int64_t most)
+{
+    if (integer->integer >= least && integer->integer <= most)
+        return true;
+    problem_at_value(r, integer, "%s must be from %" PRId64 " to %" PRId64 ", not %" PRId64, integer->key, least, most,
+                     integer->integer);
+    return false;
+}

@@ -1,0 +1,99 @@
+/* What every check of a sweep file is given: where it reads and where it complains. */
+#ifndef MESHSWEEP_SWEEP_FILE_READING_H
+#define MESHSWEEP_SWEEP_FILE_READING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/problems.h"
+#include "config/sweep.h"
+#include "toml/tree.h"
+
+/* What a file is to the sweep, as bits: which keys it may hold depends on it. */
+enum file_role { FILE_SWEEP = 1, FILE_INCLUDE = 2, FILE_PROFILE = 4 };
+
+/* A word of the file and where it stands. Borrowed from the tree. */
+struct word {
+    const char *text;
+    struct position at;
+};
+
+struct words {
+    struct word *items;
+    size_t count;
+};
+
+/* What is gathered from all files before it can be used. */
+struct gathered {
+    struct words objectives, notes;
+    struct words list_values; /* sorted by words_sort when the sections are read */
+};
+
+struct reading {
+    struct sweep *sweep; /* being filled */
+    struct problems *problems;
+    struct gathered *gathered;
+    const char *file;   /* as in positions; borrowed from the sweep */
+    const char *source; /* for rules that name none: "sweep file", "profile zhen" */
+    enum file_role role;
+    bool is_carried; /* a profile that the program carries with it */
+};
+
+/* How many derived keys, rules, metrics, settings, … one sweep may have: they are searched one by one. */
+#define MOST_ENTRIES 10000
+
+void words_add(struct words *w, const char *text, struct position at);
+void words_free(struct words *w);
+
+/* By text, then by position. */
+void words_sort(struct words *w);
+
+struct position reading_at_key(const struct reading *r, const struct toml_node *node);
+struct position reading_at_value(const struct reading *r, const struct toml_node *node);
+
+/* problems_add at the key, at the value. */
+void problem_at_key(const struct reading *r, const struct toml_node *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void problem_at_value(const struct reading *r, const struct toml_node *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* What a node that could not be read would have named is excused (problems_excuse): names in its key, and, of a table
+ * or a list of tables, the keys below it. */
+void reading_excuse(const struct reading *r, const struct toml_node *node);
+
+/* Complains at the value that `name` was given before. */
+void problem_twice(const struct reading *r, const struct toml_node *node, const char *name,
+                   const struct position *first);
+
+/* Whether a second entry of one name replaces the first, given where that one was written: so it is when a profile
+ * wrote the first and something else writes the second. */
+bool reading_replaces(const struct reading *r, const struct position *first);
+
+/* --- checks of single values; each complains at the value and returns false --- */
+
+/* Has at least one character that is no blank. `what` as in "[job] command". */
+bool check_not_blank(const struct reading *r, const struct toml_node *string, const char *what);
+
+/* `name` has the form of keys (template.h) and is no placeholder's own name ("job_dir", …); `node` is where it
+ * stands. Complains at the node's key. */
+bool check_key_name(const struct reading *r, const struct toml_node *node, const char *name);
+
+/* Names of rules and metrics: the form of keys, with "/" allowed. `at` is where it stands. */
+bool check_entry_name(const struct reading *r, struct position at, const char *name, const char *what);
+
+/* A POSIX extended regular expression, with at least `groups` groups. */
+bool check_regex(const struct reading *r, const struct toml_node *string, size_t groups);
+
+/* No placeholder that lacks half of its name. */
+bool check_template(const struct reading *r, const struct toml_node *string);
+
+/* Index of the choice that `string` is, or -1. */
+int check_choice(const struct reading *r, const struct toml_node *string, const char *const *choices, size_t count);
+
+/* The children of `node` and the `have` entries read before are at most MOST_ENTRIES. */
+bool check_entry_count(const struct reading *r, const struct toml_node *node, size_t have, const char *what);
+
+/* An integer from `least` to `most`. */
+bool check_range(const struct reading *r, const struct toml_node *integer, int64_t least, int64_t most);
+
+#endif

@@ -1,0 +1,174 @@
+/* What reading a sweep file made, released. */
+#include <stdlib.h>
+
+#include "config/model_space.h"
+#include "sweep_file/reader.h"
+#include "sweep_file/sections.h"
+#include "util/memory.h"
+
+void derived_free(struct derived *d)
+{
+    free(d->name);
+    free(d->expression);
+}
+
+void rule_free(struct rule *rule)
+{
+    free(rule->name);
+    free(rule->require);
+    free(rule->when);
+    free(rule->why);
+    free(rule->source);
+}
+
+void synonym_free(struct synonym *s)
+{
+    free(s->name);
+    strings_free(s->keys);
+}
+
+void inert_free(struct inert *i)
+{
+    free(i->key);
+    free(i->condition);
+}
+
+void metric_free(struct metric *m)
+{
+    free(m->name);
+    free(m->expression);
+    free(m->pattern);
+    free(m->path);
+    free(m->file);
+    free(m->unit);
+    free(m->numerator);
+    free(m->rank);
+    if (m->fallback)
+        metric_free(m->fallback);
+    free(m->fallback);
+}
+
+static void free_settings(struct setting *settings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(settings[i].name);
+        free(settings[i].value);
+    }
+    free(settings);
+}
+
+static void free_job(struct job_config *job)
+{
+    strings_free(job->command);
+    strings_free(job->pass_environment);
+    strings_free(job->secrets);
+    free(job->directory);
+    free(job->timeout);
+    free(job->idle_timeout);
+    free(job->startup_timeout);
+    free_settings(job->environment, job->environment_count);
+    free_settings(job->versions, job->version_count);
+    for (size_t i = 0; i < job->metric_count; i++)
+        metric_free(&job->metrics[i]);
+    free(job->metrics);
+}
+
+static void free_failures(struct sweep *s)
+{
+    for (size_t i = 0; i < s->failure_count; i++) {
+        free(s->failures[i].class_name);
+        free(s->failures[i].pattern);
+        free(s->failures[i].source);
+    }
+    free(s->failures);
+    for (size_t i = 0; i < s->retry_count; i++)
+        free(s->retries[i].class_name);
+    free(s->retries);
+}
+
+static void free_space(struct sweep *s)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        section_clear(&s->sections[kind]);
+    for (size_t i = 0; i < s->derived_count; i++)
+        derived_free(&s->derived[i]);
+    free(s->derived);
+    for (size_t i = 0; i < s->synonym_count; i++)
+        synonym_free(&s->synonyms[i]);
+    free(s->synonyms);
+    for (size_t i = 0; i < s->inert_count; i++)
+        inert_free(&s->inert[i]);
+    free(s->inert);
+    for (size_t i = 0; i < s->rule_count; i++)
+        rule_free(&s->rules[i]);
+    free(s->rules);
+}
+
+static void free_deepspeed(struct deepspeed_settings *d)
+{
+    free(d->config);
+    strings_free(d->sections);
+    free_settings(d->arguments, d->argument_count);
+}
+
+static void free_model_info(struct model_info_config *m)
+{
+    strings_free(m->command);
+    strings_free(m->without);
+    for (size_t i = 0; i < m->key_count; i++) {
+        free(m->keys[i].name);
+        value_free(&m->keys[i].value);
+    }
+    free(m->timeout);
+    free(m->keys);
+}
+
+void word_list_clear(struct word_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].text);
+    free(list->items);
+    *list = (struct word_list){0};
+}
+
+void constraints_clear(struct sweep *s)
+{
+    for (size_t i = 0; i < s->constraint_count; i++)
+        free(s->constraints[i].text);
+    free(s->constraints);
+    s->constraints = NULL;
+    s->constraint_count = 0;
+}
+
+void sweep_free(struct sweep *s)
+{
+    if (!s)
+        return;
+    free(s->path);
+    free(s->text);
+    strings_free(s->files);
+    strings_free(s->profile_names);
+    free(s->profile_text);
+    free(s->name);
+    free(s->description);
+    for (size_t i = 0; i < s->objective_count; i++)
+        free(s->objectives[i].metric);
+    free(s->objectives);
+    constraints_clear(s);
+    strings_free(s->labels);
+    word_list_clear(&s->replicates);
+    word_list_clear(&s->groups);
+    word_list_clear(&s->disabled_rules);
+    word_list_clear(&s->rule_sets);
+    free_space(s);
+    free_failures(s);
+    free_job(&s->job);
+    free_deepspeed(&s->deepspeed);
+    free_model_info(&s->model_info);
+    model_space_table_free(s->model_space);
+    predict_free(&s->predict);
+    import_free(&s->import);
+    slurm_config_free(&s->slurm);
+    local_config_free(&s->local);
+    free(s);
+}

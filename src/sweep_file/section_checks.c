@@ -1,0 +1,314 @@
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sweep_file/sections.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+/* Pairs of words that are compared for a hint: more take long, and nobody writes them by hand. */
+#define MOST_HINT_PAIRS 100000
+
+/* SQLite compares column names without regard to case: words are sorted so too, then exactly, then as written. */
+static int compare_columns(const void *a, const void *b)
+{
+    const struct word *x = a, *y = b;
+    int order = strcasecmp(x->text, y->text);
+    if (order == 0)
+        order = strcmp(x->text, y->text);
+    if (order == 0)
+        order = (x->at.line > y->at.line) - (x->at.line < y->at.line);
+    return order;
+}
+
+static int compare_column(const void *text, const void *word)
+{
+    return strcasecmp(text, ((const struct word *)word)->text);
+}
+
+/* The keys of a section, and those that a table gives it, each spelling once. */
+static struct words section_keys(const struct sweep *s, enum section_kind kind)
+{
+    const struct section *section = &s->sections[kind];
+    struct words all = {NULL, 0};
+    for (size_t i = 0; i < s->import.column_count; i++)
+        if (!s->import.columns[i].is_metric && s->import.columns[i].section == kind)
+            words_add(&all, s->import.columns[i].name, s->import.columns[i].at);
+    for (size_t b = 0; b < section->block_count; b++)
+        for (size_t a = 0; a < section->blocks[b].axis_count; a++)
+            for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
+                words_add(&all, section->blocks[b].axes[a].keys[k], section->blocks[b].axes[a].at);
+    if (all.count > 0)
+        qsort(all.items, all.count, sizeof *all.items, compare_columns);
+    size_t kept = 0;
+    for (size_t i = 0; i < all.count; i++)
+        if (kept == 0 || strcmp(all.items[i].text, all.items[kept - 1].text) != 0)
+            all.items[kept++] = all.items[i];
+    all.count = kept;
+    return all;
+}
+
+static void check_case(const struct reading *r, const struct words *keys)
+{
+    for (size_t i = 1; i < keys->count; i++)
+        if (strcasecmp(keys->items[i].text, keys->items[i - 1].text) == 0)
+            problems_add(r->problems, keys->items[i].at, "\"%s\" differs from \"%s\" (line %d) in case only",
+                         keys->items[i].text, keys->items[i - 1].text, keys->items[i - 1].at.line);
+}
+
+static const struct axis *constant_name(const struct block *block)
+{
+    for (size_t a = 0; a < block->axis_count; a++) {
+        const struct axis *axis = &block->axes[a];
+        if (axis->key_count == 1 && axis->value_count == 1 && strcmp(axis->keys[0], "name") == 0)
+            return axis;
+    }
+    return NULL;
+}
+
+static void check_names(const struct reading *r, const struct section *section)
+{
+    struct words names = {NULL, 0};
+    for (size_t b = 0; sweep_is_label(r->sweep, "name") && b < section->block_count; b++) {
+        const struct axis *axis = constant_name(&section->blocks[b]);
+        if (axis && axis->values[0].kind == VALUE_STRING)
+            words_add(&names, axis->values[0].text, axis->at);
+    }
+    words_sort(&names);
+    for (size_t i = 1; i < names.count; i++)
+        if (strcmp(names.items[i].text, names.items[i - 1].text) == 0)
+            problems_add(r->problems, names.items[i].at, "the name \"%s\" is given twice (first in %s:%d)",
+                         names.items[i].text, names.items[i - 1].at.file, names.items[i - 1].at.line);
+    words_free(&names);
+}
+
+static const struct word *find_column(const struct words *keys, const char *name)
+{
+    return keys->count ? bsearch(name, keys->items, keys->count, sizeof *keys->items, compare_column) : NULL;
+}
+
+/* Whether a derived key stays: one of a profile gives way to a key that the file sets itself. */
+static bool check_derived(const struct reading *r, const struct words *keys, const struct derived *d)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++) {
+        const struct word *key = find_column(&keys[kind], d->name);
+        if (key && sweep_in_profile(r->sweep, &d->at))
+            return false;
+        if (key)
+            problems_add(r->problems, d->at, "\"%s\" is derived, but it is a key of %s too (line %d)", d->name,
+                         section_names[kind], key->at.line);
+    }
+    return true;
+}
+
+static void check_all_derived(const struct reading *r, const struct words *keys)
+{
+    struct sweep *s = r->sweep;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->derived_count; i++) {
+        if (check_derived(r, keys, &s->derived[i]))
+            s->derived[kept++] = s->derived[i];
+        else
+            derived_free(&s->derived[i]);
+    }
+    s->derived_count = kept;
+}
+
+/* A word of note or list_values that is no key does no harm where the block that had it is commented out; one that is
+ * nearly a key is a slip that would change what counts as the same job. */
+static void check_word(const struct reading *r, const struct word *word, const char *const *known, size_t count)
+{
+    const char *dot = strchr(word->text, '.');
+    if (sweep_in_profile(r->sweep, &word->at) || problems_excused(r->problems, word->text))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(known[i], word->text) == 0 || (dot && strcmp(known[i], dot + 1) == 0))
+            return;
+    const char *near = suggest_nearest(word->text, known, count);
+    if (near)
+        problems_add(r->problems, word->at, "no section has a key \"%s\"; did you mean \"%s\"?", word->text, near);
+}
+
+static void check_words(const struct reading *r, const struct words *keys)
+{
+    const struct words *lists[] = {&r->gathered->notes, &r->gathered->list_values};
+    size_t count = 0;
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        count += keys[kind].count;
+    if (count * (lists[0]->count + lists[1]->count) > MOST_HINT_PAIRS)
+        return;
+    const char **known = xreallocarray(NULL, count, sizeof *known);
+    count = 0;
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t i = 0; i < keys[kind].count; i++)
+            known[count++] = keys[kind].items[i].text;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (size_t i = 0; i < lists[l]->count; i++)
+            check_word(r, &lists[l]->items[i], known, count);
+    free(known);
+}
+
+/* --- replicates and groups --- */
+
+/* How many sections have the key ("seed" or "training_spec.seed"); `*kind` is one of them, `*key` its bare name. */
+static size_t sections_with(const struct words *keys, const char *name, int *kind, const char **key)
+{
+    const char *dot = strchr(name, '.');
+    size_t found = 0;
+    for (int k = 0; k < SECTION_COUNT; k++) {
+        bool qualified =
+            dot && strncmp(section_names[k], name, (size_t)(dot - name)) == 0 && !section_names[k][dot - name];
+        const char *bare = qualified ? dot + 1 : name;
+        const struct word *word = find_column(&keys[k], bare);
+        if (!word || strcmp(word->text, bare) != 0)
+            continue;
+        *kind = k;
+        *key = bare;
+        found++;
+    }
+    return found;
+}
+
+static bool is_derived(const struct sweep *s, const char *name)
+{
+    for (size_t i = 0; i < s->derived_count; i++)
+        if (strcmp(s->derived[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void unknown_listed(const struct reading *r, const struct words *keys, const char *list,
+                           const struct listed_word *word)
+{
+    const char *near = NULL;
+    for (int k = 0; k < SECTION_COUNT && !near; k++) {
+        const char **known = xreallocarray(NULL, keys[k].count + 1, sizeof *known);
+        for (size_t i = 0; i < keys[k].count; i++)
+            known[i] = keys[k].items[i].text;
+        near = suggest_nearest(word->text, known, keys[k].count);
+        free(known);
+    }
+    if (!problems_excused(r->problems, word->text))
+        problems_add(r->problems, word->at, "%s: no section has a key \"%s\"%s%s%s", list, word->text,
+                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static bool is_replicate(const struct sweep *s, enum section_kind kind, const char *key)
+{
+    char *qualified = xasprintf("%s.%s", section_names[kind], key);
+    bool is = word_list_has(&s->replicates, key) || word_list_has(&s->replicates, qualified);
+    free(qualified);
+    return is;
+}
+
+static bool has_key(const struct axis *axis, const char *key)
+{
+    for (size_t k = 0; k < axis->key_count; k++)
+        if (strcmp(axis->keys[k], key) == 0)
+            return true;
+    return false;
+}
+
+/* A replicate key that moves together with another one has no replicates: where it differs, so does the other. */
+static void check_untied(const struct reading *r, enum section_kind kind, const char *key)
+{
+    const struct section *section = &r->sweep->sections[kind];
+    for (size_t b = 0; b < section->block_count; b++)
+        for (size_t a = 0; a < section->blocks[b].axis_count; a++) {
+            const struct axis *axis = &section->blocks[b].axes[a];
+            for (size_t k = 0; has_key(axis, key) && k < axis->key_count; k++)
+                if (!is_replicate(r->sweep, kind, axis->keys[k]))
+                    problems_add(r->problems, axis->at,
+                                 "\"%s\" is a replicate key, but moves together with \"%s\": jobs that differ in it "
+                                 "differ in that, too, and are no replicates",
+                                 key, axis->keys[k]);
+        }
+}
+
+static void check_replicate(const struct reading *r, const struct words *keys, struct listed_word *word)
+{
+    int kind = 0;
+    const char *key = NULL;
+    size_t sections = sections_with(keys, word->text, &kind, &key);
+    if (sections == 0 && is_derived(r->sweep, word->text)) {
+        problems_add(r->problems, word->at, "replicate: \"%s\" is derived; name the key that it comes from",
+                     word->text);
+    } else if (sections == 0) {
+        unknown_listed(r, keys, "replicate", word);
+    } else if (sections > 1) {
+        problems_add(r->problems, word->at, "replicate: several sections have a key \"%s\"; write \"%s.%s\"",
+                     word->text, section_names[kind], word->text);
+    } else if (sweep_is_label(r->sweep, key)) {
+        problems_add(r->problems, word->at,
+                     "replicate: \"%s\" does not count towards identity ([sweep] note): jobs that differ in it alone "
+                     "are "
+                     "one job, which runs once",
+                     word->text);
+    } else {
+        check_untied(r, (enum section_kind)kind, key);
+        char *qualified = xasprintf("%s.%s", section_names[kind], key);
+        free(word->text);
+        word->text = qualified;
+    }
+}
+
+static void check_group_key(const struct reading *r, const struct words *keys, struct listed_word *word)
+{
+    int kind = 0;
+    const char *key = NULL;
+    size_t sections = sections_with(keys, word->text, &kind, &key);
+    char *qualified = sections ? xasprintf("%s.%s", section_names[kind], key) : NULL;
+    if (sections > 1)
+        problems_add(r->problems, word->at, "group_by: several sections have a key \"%s\"; write \"%s\"", word->text,
+                     qualified);
+    else if (sections == 0 && !is_derived(r->sweep, word->text))
+        unknown_listed(r, keys, "group_by", word);
+    else if (qualified && word_list_has(&r->sweep->replicates, qualified))
+        problems_add(r->problems, word->at,
+                     "group_by: \"%s\" is a replicate key: its jobs are one configuration, in one group", word->text);
+    else if (qualified) {
+        free(word->text);
+        word->text = xstrdup(qualified);
+    }
+    free(qualified);
+}
+
+/* Those of a sweep that is imported may come from the table. */
+static void check_replicates(const struct reading *r, const struct words *keys)
+{
+    struct sweep *s = r->sweep;
+    for (size_t i = 0; i < s->replicates.count; i++)
+        check_replicate(r, keys, &s->replicates.items[i]);
+    for (size_t i = 0; i < s->groups.count; i++)
+        check_group_key(r, keys, &s->groups.items[i]);
+}
+
+/* Names are compared one by one, and SQLite takes 2,000 columns: a section with more keys is reported and left out. */
+static void check_key_count(const struct reading *r, enum section_kind kind, struct words *keys)
+{
+    struct section *section = &r->sweep->sections[kind];
+    if (keys->count <= SECTION_MOST_KEYS)
+        return;
+    problems_add(r->problems, section->blocks[0].at, "%s has %zu keys, more than %d", section_names[kind], keys->count,
+                 SECTION_MOST_KEYS);
+    problems_excuse_all(r->problems);
+    section_clear(section);
+    keys->count = 0;
+}
+
+void check_sections(const struct reading *r)
+{
+    struct words keys[SECTION_COUNT];
+    for (int kind = 0; kind < SECTION_COUNT; kind++) {
+        keys[kind] = section_keys(r->sweep, (enum section_kind)kind);
+        check_key_count(r, (enum section_kind)kind, &keys[kind]);
+        check_case(r, &keys[kind]);
+        check_names(r, &r->sweep->sections[kind]);
+    }
+    check_all_derived(r, keys);
+    check_words(r, keys);
+    check_replicates(r, keys);
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        words_free(&keys[kind]);
+}

@@ -1,0 +1,98 @@
+/* The tables of a sweep file, each read into its part of `struct sweep`. All of these report to the reading's problems
+ * and go on; a second entry of one name replaces that of a profile and is a problem otherwise. */
+#ifndef MESHSWEEP_SWEEP_FILE_SECTIONS_H
+#define MESHSWEEP_SWEEP_FILE_SECTIONS_H
+
+#include "sweep_file/reading.h"
+#include "toml/tree.h"
+
+/* [sweep]. A list given before is replaced (objective) or added to (note, list_values, disable_rules,
+ * rule_sets). */
+void read_sweep_table(const struct reading *r, const struct toml_node *table);
+
+/* When all files are read: objectives, with the direction of those that were given by a name alone, and labels. */
+void finish_objectives(const struct reading *r);
+void finish_labels(const struct reading *r);
+
+/* [job], and its tables [job.metrics.NAME]. Of a metric that a profile has too, a table that does not say how it is
+ * read changes only what it names. */
+void read_job(const struct reading *r, const struct toml_node *table);
+void read_metrics(const struct reading *r, const struct toml_node *table);
+
+/* [metrics.NAME]: metrics that are SQL over others. */
+void read_derived_metrics(const struct reading *r, const struct toml_node *table);
+
+/* A command and a time limit ([job] command, timeout) in place of what `*out` holds. */
+void read_command(const struct reading *r, const struct toml_node *node, char ***out, bool *is_line,
+                  struct position *at);
+void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at);
+
+/* When all files are read: whether jobs need a directory of their own. */
+void finish_job(struct job_config *job);
+
+/* [derive], [[rule]], [[failure]], [retry]. */
+void read_derive(const struct reading *r, const struct toml_node *table);
+void read_rules(const struct reading *r, const struct toml_node *list);
+void read_failures(const struct reading *r, const struct toml_node *list);
+void read_retry(const struct reading *r, const struct toml_node *table);
+
+/* [deepspeed] and [deepspeed.arg_mappings]; the latter is merged key by key. */
+void read_deepspeed(const struct reading *r, const struct toml_node *table);
+
+/* Calls `take` for every value below `table` with its dotted name: keys with dots come as nested tables where they are
+ * not quoted. */
+void walk_dotted(const struct reading *r, const struct toml_node *table,
+                 void (*take)(const struct reading *r, const struct toml_node *node, const char *name));
+
+/* [model_info]; first of all its defaults, and when all files are read: whether it can speak for all models. */
+void read_model_info(const struct reading *r, const struct toml_node *table);
+void model_info_set_defaults(struct sweep *s);
+void check_model_info(const struct reading *r);
+
+/* [synonym], [inert]. */
+void read_synonyms(const struct reading *r, const struct toml_node *table);
+void read_inert(const struct reading *r, const struct toml_node *table);
+
+/* [predict] with [predict.keys], [predict.memory] and [predict.time]. */
+void read_predict(const struct reading *r, const struct toml_node *table);
+
+/* [import] with [import.SECTION], [import.metrics], [import.states] and [[import.refuse]]. */
+void read_import(const struct reading *r, const struct toml_node *table);
+
+/* [slurm], [local]; first of all their defaults. */
+void read_slurm(const struct reading *r, const struct toml_node *table);
+void read_local(const struct reading *r, const struct toml_node *table);
+void executors_set_defaults(struct sweep *s);
+
+/* [predict.order]. */
+void read_order(const struct reading *r, const struct toml_node *table);
+void order_entry_free(struct order_entry *o);
+
+/* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
+void read_search(const struct reading *r, const struct toml_node *table);
+
+/* A section: one table or a list of them; its blocks are appended. */
+void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node);
+
+/* When all files are read: keys that differ only in case, constant names used twice, derived keys that are keys too
+ * (those of profiles give way), labels and list values that look misspelt. */
+void check_sections(const struct reading *r);
+
+/* [model_space]. Where several files have one, that of the sweep file stands in place of a profile's. */
+void read_model_space(const struct reading *r, const struct toml_node *table);
+
+/* Release what an entry or a table owns, so that another may take its place. */
+void word_list_clear(struct word_list *list);
+void constraints_clear(struct sweep *s);
+void derived_free(struct derived *d);
+void rule_free(struct rule *rule);
+void metric_free(struct metric *m);
+void synonym_free(struct synonym *s);
+void inert_free(struct inert *i);
+void predict_free(struct predict_config *p);
+void import_free(struct import_config *c);
+void slurm_config_free(struct slurm_config *c);
+void local_config_free(struct local_config *c);
+void model_space_table_free(struct model_space_table *m); /* NULL is fine */
+
+#endif

@@ -1,0 +1,406 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep_file/hf_keys.h"
+#include "sweep_file/range.h"
+#include "sweep_file/schema.h"
+#include "sweep_file/sections.h"
+#include "sweep_file/toml_value.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+const char *const section_names[SECTION_COUNT] = {
+    [SECTION_CLUSTER] = "cluster_spec",
+    [SECTION_MODEL] = "model",
+    [SECTION_TRAINING] = "training_spec",
+    [SECTION_PARALLEL] = "parallel_spec",
+};
+
+/* One [[section]] table on its way to a block. */
+struct block_reading {
+    const struct reading *r;
+    enum section_kind kind;
+    struct block *block;
+};
+
+/* --- names --- */
+
+static char *join_key(const char *prefix, const char *key)
+{
+    return prefix ? xasprintf("%s.%s", prefix, key) : xstrdup(key);
+}
+
+static int compare_text(const void *text, const void *word)
+{
+    return strcmp(text, ((const struct word *)word)->text);
+}
+
+static bool list_values_have(const struct reading *r, const char *key)
+{
+    const struct words *w = &r->gathered->list_values;
+    return w->count > 0 && bsearch(key, w->items, w->count, sizeof *w->items, compare_text);
+}
+
+/* Whether a list is one value of this key: it is named bare or with its section. */
+static bool takes_lists(const struct block_reading *b, const char *key)
+{
+    if (list_values_have(b->r, key))
+        return true;
+    char *qualified = join_key(section_names[b->kind], key);
+    bool found = list_values_have(b->r, qualified);
+    free(qualified);
+    return found;
+}
+
+/* --- values --- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), width = strlen(end);
+    return length >= width && strcmp(text + length - width, end) == 0;
+}
+
+/* Sizes that expressions compare: device_memory, host_memory, … */
+static bool is_size(const struct block_reading *b, const char *key)
+{
+    return b->kind == SECTION_CLUSTER && (ends_with(key, "_memory") || ends_with(key, "_bytes"));
+}
+
+static struct value size_value(const struct reading *r, const char *key, const struct toml_node *node)
+{
+    struct value v = {.kind = VALUE_INT, .integer = node->integer};
+    if (node->kind == NODE_FLOAT)
+        v = (struct value){.kind = VALUE_FLOAT, .real = node->real};
+    else if (node->kind == NODE_STRING && !parse_size_bytes(node->text, &v.integer))
+        problem_at_value(r, node, "%s: \"%s\" is no size (\"80GiB\", \"24 MiB\", bytes as a number)", key, node->text);
+    else
+        schema_expect(r, node, key, TYPE_STRING | TYPE_NUMBER);
+    return v;
+}
+
+/* Keys that say how many devices a job takes: an expression would make 0 of a text, and nobody has half a host. */
+static void check_count(const struct block_reading *b, const char *key, const struct toml_node *node)
+{
+    static const struct {
+        const char *key;
+        int64_t least;
+    } counts[] = {{"num_hosts", 1}, {"num_devices_per_host", 0}};
+    enum { MOST = 1000000 }; /* of either; what they multiply to is far from overflowing */
+    for (size_t i = 0; b->kind == SECTION_CLUSTER && i < sizeof counts / sizeof *counts; i++)
+        if (strcmp(key, counts[i].key) != 0)
+            continue;
+        else if (node->kind != NODE_INT || node->integer < counts[i].least)
+            problem_at_value(b->r, node, "%s must be an integer of at least %d", key, (int)counts[i].least);
+        else if (node->integer > MOST)
+            problem_at_value(b->r, node, "%s must be at most %d, not %" PRId64, key, MOST, node->integer);
+}
+
+static struct value read_value(const struct block_reading *b, const char *key, const struct toml_node *node)
+{
+    const struct toml_node *bad = find_not_finite(node);
+    if (bad)
+        problem_at_value(b->r, bad, "%s: NaN and infinities cannot be swept over", key);
+    if (range_is_meant(node) && !takes_lists(b, key))
+        problem_at_value(b->r, node, "%s: a range is no value in a list (list_values has keys whose tables are values)",
+                         key);
+    check_count(b, key, node);
+    struct value v = is_size(b, key) ? size_value(b->r, key, node) : plain_value(node);
+    if (v.text && strlen(v.text) > SPEC_LONGEST)
+        problem_at_value(b->r, node,
+                         "%s: a value of %zu KiB, more than %d KiB; put it into a file and sweep over its name", key,
+                         strlen(v.text) >> 10, SPEC_LONGEST >> 10);
+    return v;
+}
+
+/* --- axes --- */
+
+/* A single value that is not there: the key is known, so that what uses it can be checked. */
+static void leave_empty(struct axis *axis)
+{
+    axis->value_count = 1;
+    axis->values = xcalloc(axis->key_count, sizeof *axis->values);
+}
+
+static struct axis *add_axis(const struct block_reading *b, const struct toml_node *node, char **keys, size_t count)
+{
+    struct block *block = b->block;
+    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
+    struct axis *axis = &block->axes[block->axis_count++];
+    *axis = (struct axis){.keys = keys, .key_count = count, .at = reading_at_key(b->r, node)};
+    return axis;
+}
+
+/* What one row of an axis is, as JSON: equal text, equal values. */
+struct axis_row {
+    char *text;
+    size_t index;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct axis_row *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static char *row_text(const struct axis *axis, size_t row)
+{
+    struct buffer text = BUFFER_INIT;
+    for (size_t k = 0; k < axis->key_count; k++) {
+        buffer_add_text(&text, axis->key_count == 1 ? "" : k == 0 ? "[" : ", ");
+        value_add_json(&axis->values[row * axis->key_count + k], &text);
+    }
+    if (axis->key_count > 1)
+        buffer_add_char(&text, ']');
+    return buffer_take(&text);
+}
+
+static void check_distinct(const struct reading *r, const struct axis *axis, const struct toml_node *list)
+{
+    struct axis_row *rows = xreallocarray(NULL, axis->value_count, sizeof *rows);
+    for (size_t i = 0; i < axis->value_count; i++)
+        rows[i] = (struct axis_row){.text = row_text(axis, i), .index = i};
+    qsort(rows, axis->value_count, sizeof *rows, compare_rows);
+    for (size_t i = 1; i < axis->value_count; i++)
+        if (strcmp(rows[i].text, rows[i - 1].text) == 0)
+            problem_at_value(r, &list->children[rows[i].index], "%s: %s is listed twice", list->key, rows[i].text);
+    for (size_t i = 0; i < axis->value_count; i++)
+        free(rows[i].text);
+    free(rows);
+}
+
+static void read_list_axis(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
+{
+    if (node->child_count == 0) {
+        problem_at_value(b->r, node, "%s: an axis needs a value (a list that is a value goes into list_values)",
+                         node->key);
+        leave_empty(axis);
+        return;
+    }
+    axis->values = xcalloc(node->child_count, sizeof *axis->values);
+    axis->value_count = node->child_count;
+    for (size_t i = 0; i < node->child_count; i++)
+        axis->values[i] = read_value(b, axis->keys[0], &node->children[i]);
+    check_distinct(b->r, axis, node);
+}
+
+/* A value of a range may be wrong for its key as one that is written out is: the ends tell. */
+static void check_range_value(const struct block_reading *b, const char *key, const struct toml_node *range,
+                              const struct value *value)
+{
+    struct toml_node end = *range;
+    end.kind = value->kind == VALUE_INT ? NODE_INT : NODE_FLOAT;
+    end.integer = value->integer;
+    end.real = value->real;
+    check_count(b, key, &end);
+}
+
+static void read_range_axis(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
+{
+    if (!range_read_values(b->r, node, &axis->values, &axis->value_count)) {
+        leave_empty(axis);
+        return;
+    }
+    check_range_value(b, axis->keys[0], node, &axis->values[0]);
+    if (axis->value_count > 1)
+        check_range_value(b, axis->keys[0], node, &axis->values[axis->value_count - 1]);
+}
+
+static void read_axis(const struct block_reading *b, const struct toml_node *node, const char *prefix)
+{
+    char *key = join_key(prefix, node->key);
+    if (!check_key_name(b->r, node, key)) {
+        free(key);
+        return;
+    }
+    char **keys = xcalloc(1, sizeof *keys);
+    keys[0] = key;
+    struct axis *axis = add_axis(b, node, keys, 1);
+    if (node->kind == NODE_LIST && !takes_lists(b, key)) {
+        read_list_axis(b, node, axis);
+        return;
+    }
+    if (range_is_meant(node) && !takes_lists(b, key)) {
+        read_range_axis(b, node, axis);
+        return;
+    }
+    axis->values = xcalloc(1, sizeof *axis->values);
+    axis->values[0] = read_value(b, key, node);
+    axis->value_count = 1;
+}
+
+static size_t count_lists(const struct toml_node *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->child_count; i++)
+        n += list->children[i].kind == NODE_LIST;
+    return n;
+}
+
+static void read_tuple(const struct block_reading *b, const struct toml_node *tuple, const struct axis *axis,
+                       struct value *out)
+{
+    for (size_t k = 0; k < axis->key_count; k++)
+        out[k] = read_value(b, axis->keys[k], &tuple->children[k]);
+}
+
+/* Every tuple has as many elements as the group has keys. */
+static bool check_tuples(const struct reading *r, const struct toml_node *node, size_t key_count)
+{
+    bool good = true;
+    for (size_t i = 0; i < node->child_count; i++) {
+        const struct toml_node *tuple = &node->children[i];
+        if (tuple->child_count != key_count)
+            problem_at_value(r, tuple, "%s ties %zu keys, but this has %zu values", node->key, key_count,
+                             tuple->child_count);
+        good &= tuple->child_count == key_count;
+    }
+    return good;
+}
+
+/* A list whose elements are all lists holds tuples; any other list is one tuple. */
+static void read_group_values(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
+{
+    bool one = count_lists(node) < node->child_count;
+    if (one && node->child_count != axis->key_count) {
+        problem_at_value(b->r, node, "%s ties %zu keys: it takes a list of lists of %zu values each", node->key,
+                         axis->key_count, axis->key_count);
+        leave_empty(axis);
+        return;
+    }
+    if (!one && !check_tuples(b->r, node, axis->key_count)) {
+        leave_empty(axis);
+        return;
+    }
+    axis->value_count = one ? 1 : node->child_count;
+    axis->values = xcalloc(axis->value_count * axis->key_count, sizeof *axis->values);
+    for (size_t i = 0; i < axis->value_count; i++)
+        read_tuple(b, one ? node : &node->children[i], axis, axis->values + i * axis->key_count);
+    if (!one)
+        check_distinct(b->r, axis, node);
+}
+
+static bool check_group(const struct block_reading *b, const struct toml_node *node, char **keys, size_t count)
+{
+    if (count < 2) {
+        problem_at_key(b->r, node, "%s: a tied group has two keys or more", node->key);
+        return false;
+    }
+    for (size_t k = 0; k < count; k++)
+        if (!check_key_name(b->r, node, keys[k]))
+            return false;
+    if (node->kind != NODE_LIST || node->child_count == 0) {
+        problem_at_value(b->r, node, "%s takes a list of lists of %zu values each", node->key, count);
+        return false;
+    }
+    return true;
+}
+
+static void read_group(const struct block_reading *b, const struct toml_node *node, const char *prefix)
+{
+    char **keys;
+    size_t count;
+    if (!group_parse(node->key, &keys, &count)) {
+        problem_at_key(b->r, node, "\"%s\" is no tied group: it is written \"(a, b)\"", node->key);
+        reading_excuse(b->r, node);
+        return;
+    }
+    for (size_t k = 0; prefix && k < count; k++) {
+        char *whole = join_key(prefix, keys[k]);
+        free(keys[k]);
+        keys[k] = whole;
+    }
+    if (check_group(b, node, keys, count)) {
+        read_group_values(b, node, add_axis(b, node, keys, count));
+        return;
+    }
+    for (size_t k = 0; k < count; k++) {
+        problems_excuse(b->r->problems, keys[k]);
+        free(keys[k]);
+    }
+    free(keys);
+}
+
+/* --- blocks --- */
+
+/* Tables written as [section.key] or with dotted keys are part of the block, but for ranges; { … } is a value. */
+static void read_axes(const struct block_reading *b, const struct toml_node *table, const char *prefix)
+{
+    for (size_t i = 0; i < table->child_count; i++) {
+        const struct toml_node *node = &table->children[i];
+        if (node->key[0] == '(') {
+            read_group(b, node, prefix);
+        } else if (node->kind == NODE_TABLE && !node->is_inline && !range_is_meant(node)) {
+            char *deeper = join_key(prefix, node->key);
+            read_axes(b, node, deeper);
+            free(deeper);
+        } else {
+            read_axis(b, node, prefix);
+        }
+    }
+}
+
+static void check_keys_once(const struct reading *r, const struct block *block)
+{
+    struct words keys = {NULL, 0};
+    for (size_t a = 0; a < block->axis_count; a++)
+        for (size_t k = 0; k < block->axes[a].key_count; k++)
+            words_add(&keys, block->axes[a].keys[k], block->axes[a].at);
+    words_sort(&keys);
+    for (size_t i = 1; i < keys.count; i++)
+        if (strcmp(keys.items[i].text, keys.items[i - 1].text) == 0)
+            problems_add(r->problems, keys.items[i].at, "\"%s\" is given twice in one block (first in line %d)",
+                         keys.items[i].text, keys.items[i - 1].at.line);
+    words_free(&keys);
+}
+
+static void read_block(const struct reading *r, enum section_kind kind, const struct toml_node *table)
+{
+    struct section *section = &r->sweep->sections[kind];
+    section->blocks = array_grow(section->blocks, section->block_count, sizeof *section->blocks);
+    struct block *block = &section->blocks[section->block_count++];
+    *block = (struct block){.at = reading_at_value(r, table)};
+    struct block_reading b = {.r = r, .kind = kind, .block = block};
+    read_axes(&b, table, NULL);
+    check_keys_once(r, block);
+    const struct toml_node *config = toml_child(table, HF_CONFIG_KEY);
+    if (!config)
+        return;
+    if (kind != SECTION_MODEL)
+        problem_at_key(r, config, "%s goes into [[model]]", HF_CONFIG_KEY);
+    else if (config->kind != NODE_STRING)
+        problem_at_value(r, config, "%s is the name of a config.json, or a list of them", HF_CONFIG_KEY);
+    else
+        hf_keys_add(r, config, block);
+}
+
+/* Files have keys that others lack: each has a block of its own. */
+static void read_blocks(const struct reading *r, enum section_kind kind, const struct toml_node *table)
+{
+    const struct toml_node *files = toml_child(table, HF_CONFIG_KEY);
+    if (!files || files->kind != NODE_LIST || files->child_count == 0) {
+        read_block(r, kind, table);
+        return;
+    }
+    struct toml_node one = *table;
+    one.children = xcalloc(table->child_count, sizeof *one.children);
+    memcpy(one.children, table->children, table->child_count * sizeof *one.children);
+    struct toml_node *file = &one.children[files - table->children];
+    for (size_t i = 0; i < files->child_count; i++) {
+        *file = files->children[i];
+        file->key = files->key;
+        file->key_line = files->key_line;
+        file->key_column = files->key_column;
+        read_block(r, kind, &one);
+    }
+    free(one.children);
+}
+
+void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node)
+{
+    if (node->kind == NODE_TABLE)
+        read_blocks(r, kind, node);
+    for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
+        read_blocks(r, kind, &node->children[i]);
+}

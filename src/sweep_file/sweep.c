@@ -1,0 +1,306 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/own_metrics.h"
+#include "config/template.h"
+#include "sweep_file/reader.h"
+#include "sweep_file/schema.h"
+#include "sweep_file/sections.h"
+#include "util/buffer.h"
+#include "util/hash.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define NAME_LONGEST 200
+
+static size_t list_length(char *const *list)
+{
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+static bool list_has(char *const *list, const char *text)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        if (strcmp(list[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* Adds what is not there yet. */
+static void list_add(char ***list, const char *text)
+{
+    if (list_has(*list, text))
+        return;
+    size_t count = list_length(*list);
+    *list = xreallocarray(*list, count + 2, sizeof **list);
+    (*list)[count] = xstrdup(text);
+    (*list)[count + 1] = NULL;
+}
+
+static void gather_objectives(const struct reading *r, const struct toml_node *node)
+{
+    struct words *objectives = &r->gathered->objectives;
+    words_free(objectives);
+    if (node->kind == NODE_STRING)
+        words_add(objectives, node->text, reading_at_value(r, node));
+    for (size_t i = 0; i < node->child_count; i++)
+        words_add(objectives, node->children[i].text, reading_at_value(r, &node->children[i]));
+}
+
+#define MOST_CONSTRAINTS 100
+
+static void add_constraint(const struct reading *r, const struct toml_node *node)
+{
+    struct sweep *s = r->sweep;
+    if (!check_not_blank(r, node, "subject_to"))
+        return;
+    s->constraints = array_grow(s->constraints, s->constraint_count, sizeof *s->constraints);
+    s->constraints[s->constraint_count++] = (struct sweep_constraint){xstrdup(node->text), reading_at_value(r, node)};
+}
+
+/* The file's take the place of a profile's. */
+static void read_constraints(const struct reading *r, const struct toml_node *node)
+{
+    constraints_clear(r->sweep);
+    if (node->child_count > MOST_CONSTRAINTS) {
+        problem_at_value(r, node, "more than %d constraints", MOST_CONSTRAINTS);
+        return;
+    }
+    if (node->kind == NODE_STRING)
+        add_constraint(r, node);
+    for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
+        add_constraint(r, &node->children[i]);
+}
+
+static void gather_keys(const struct reading *r, const struct toml_node *list, struct words *out)
+{
+    if (!check_entry_count(r, list, out->count, "keys"))
+        return;
+    for (size_t i = 0; i < list->child_count; i++) {
+        const struct toml_node *key = &list->children[i];
+        size_t length = template_name_length(key->text);
+        if (length == 0 || key->text[length])
+            problem_at_value(r, key, "\"%s\" is no key", key->text);
+        else
+            words_add(out, key->text, reading_at_value(r, key));
+    }
+}
+
+static void read_names(const struct reading *r, const struct toml_node *list, const char *what, struct word_list *out)
+{
+    if (!check_entry_count(r, list, out->count, "names"))
+        return;
+    for (size_t i = 0; i < list->child_count; i++) {
+        const char *text = list->children[i].text;
+        const struct position at = reading_at_value(r, &list->children[i]);
+        if (!check_entry_name(r, at, text, what) || word_list_has(out, text))
+            continue;
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct listed_word){.text = xstrdup(text), .at = at};
+    }
+}
+
+/* The file's take the place of a profile's. */
+static void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out)
+{
+    struct words keys = {NULL, 0};
+    gather_keys(r, list, &keys);
+    word_list_clear(out);
+    for (size_t i = 0; i < keys.count; i++) {
+        if (word_list_has(out, keys.items[i].text))
+            continue;
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct listed_word){.text = xstrdup(keys.items[i].text), .at = keys.items[i].at};
+    }
+    words_free(&keys);
+}
+
+static void replace_text(char **text, const struct toml_node *string)
+{
+    free(*text);
+    *text = xstrdup(string->text);
+}
+
+/* It stands on lines for people and in names of files. */
+static bool check_name_length(const struct reading *r, const struct toml_node *name)
+{
+    if (strlen(name->text) <= NAME_LONGEST)
+        return true;
+    problem_at_value(r, name, "name is longer than %d bytes; description takes what is longer", NAME_LONGEST);
+    return false;
+}
+
+void read_sweep_table(const struct reading *r, const struct toml_node *table)
+{
+    struct sweep *s = r->sweep;
+    const struct toml_node *found[SWEEP_COUNT];
+    schema_match(&schema_sweep, r, table, found);
+    if (found[SWEEP_NAME] && check_not_blank(r, found[SWEEP_NAME], "name") && check_name_length(r, found[SWEEP_NAME]))
+        replace_text(&s->name, found[SWEEP_NAME]);
+    if (found[SWEEP_DESCRIPTION])
+        replace_text(&s->description, found[SWEEP_DESCRIPTION]);
+    if (found[SWEEP_SEED])
+        s->seed = found[SWEEP_SEED]->integer;
+    if (found[SWEEP_SHARE])
+        s->share = found[SWEEP_SHARE]->integer;
+    if (found[SWEEP_CHECKSUMS])
+        s->checksums = found[SWEEP_CHECKSUMS]->integer;
+    if (found[SWEEP_OBJECTIVE])
+        gather_objectives(r, found[SWEEP_OBJECTIVE]);
+    if (found[SWEEP_SUBJECT_TO])
+        read_constraints(r, found[SWEEP_SUBJECT_TO]);
+    if (found[SWEEP_NOTE])
+        gather_keys(r, found[SWEEP_NOTE], &r->gathered->notes);
+    if (found[SWEEP_REPLICATE])
+        read_key_names(r, found[SWEEP_REPLICATE], &s->replicates);
+    if (found[SWEEP_GROUP_BY])
+        read_key_names(r, found[SWEEP_GROUP_BY], &s->groups);
+    if (found[SWEEP_LIST_VALUES])
+        gather_keys(r, found[SWEEP_LIST_VALUES], &r->gathered->list_values);
+    if (found[SWEEP_DISABLE_RULES])
+        read_names(r, found[SWEEP_DISABLE_RULES], "rule", &s->disabled_rules);
+    if (found[SWEEP_RULE_SETS])
+        read_names(r, found[SWEEP_RULE_SETS], "rule set", &s->rule_sets);
+}
+
+/* --- what needs all files --- */
+
+static const char *nearest_metric(const struct job_config *job, const char *name)
+{
+    const char **names = xreallocarray(NULL, job->metric_count, sizeof *names);
+    for (size_t i = 0; i < job->metric_count; i++)
+        names[i] = job->metrics[i].name;
+    const char *near = suggest_nearest(name, names, job->metric_count);
+    free(names);
+    return near;
+}
+
+/* A metric may come from $MESHSWEEP_METRICS without a word in the file: then only the objective can say which way is
+ * better. */
+static bool own_direction(const struct reading *r, const struct word *word, bool *maximise)
+{
+    const struct job_config *job = &r->sweep->job;
+    const struct metric *metric = job_find_metric(job, word->text);
+    if (metric) {
+        *maximise = metric->maximise;
+        return true;
+    }
+    if (problems_excused(r->problems, word->text))
+        return false;
+    const char *near = nearest_metric(job, word->text);
+    if (near)
+        problems_add(r->problems, word->at, "objective: there is no metric \"%s\"; did you mean \"%s\"?", word->text,
+                     near);
+    else
+        problems_add(r->problems, word->at,
+                     "objective: nothing says which way \"%s\" is better; write \"max:%s\" or \"min:%s\"", word->text,
+                     word->text, word->text);
+    return false;
+}
+
+/* What a table says of a metric's direction holds: a latency is never made longer by a slip of the objective. */
+static bool direction_agrees(const struct reading *r, const struct word *word, const char *name, bool maximise)
+{
+    const struct metric *m = job_find_metric(&r->sweep->job, name);
+    if (!m || !m->better_given || m->maximise == maximise)
+        return true;
+    problems_add(r->problems, word->at, "objective: \"%s\", but better = \"%s\" is said of \"%s\" (%s:%d)", word->text,
+                 m->maximise ? "max" : "min", name, m->at.file, m->at.line);
+    return false;
+}
+
+/* What every attempt has needs no table, but has a unit. */
+static void declare_own_metric(const struct reading *r, const struct word *word, const char *name)
+{
+    struct job_config *job = &r->sweep->job;
+    const enum own_metric own = own_metric_by_name(name);
+    if (!own || job_find_metric(job, name))
+        return;
+    job->metrics = array_grow(job->metrics, job->metric_count, sizeof *job->metrics);
+    job->metrics[job->metric_count++] = (struct metric){.name = xstrdup(name),
+                                                        .reader = READER_FILE,
+                                                        .unit = xstrdup(own_metrics[own].unit),
+                                                        .take = TAKE_MEDIAN,
+                                                        .at = word->at};
+}
+
+static void finish_objective(const struct reading *r, const struct word *word)
+{
+    struct sweep *s = r->sweep;
+    const char *colon = strchr(word->text, ':');
+    const char *name = colon ? colon + 1 : word->text;
+    bool maximise = strncmp(word->text, "max:", 4) == 0;
+    if (colon && !maximise && strncmp(word->text, "min:", 4) != 0) {
+        problems_add(r->problems, word->at, "objective: \"%s\" must begin with \"max:\" or \"min:\"", word->text);
+        return;
+    }
+    declare_own_metric(r, word, name);
+    if (!check_entry_name(r, word->at, name, "metric") || (!colon && !own_direction(r, word, &maximise)))
+        return;
+    if (!direction_agrees(r, word, name, maximise))
+        return;
+    for (size_t i = 0; i < s->objective_count; i++) {
+        if (strcmp(s->objectives[i].metric, name) == 0) {
+            problems_add(r->problems, word->at, "objective: \"%s\" is listed twice", name);
+            return;
+        }
+    }
+    s->objectives = array_grow(s->objectives, s->objective_count, sizeof *s->objectives);
+    s->objectives[s->objective_count++] = (struct objective){.metric = xstrdup(name), .maximise = maximise};
+}
+
+#define MOST_OBJECTIVES 100
+
+void finish_objectives(const struct reading *r)
+{
+    const struct words *objectives = &r->gathered->objectives;
+    if (objectives->count > MOST_OBJECTIVES) {
+        problems_add(r->problems, objectives->items[0].at, "more than %d objectives", MOST_OBJECTIVES);
+        return;
+    }
+    for (size_t i = 0; i < objectives->count; i++)
+        finish_objective(r, &objectives->items[i]);
+}
+
+/* dsat's names of what the profile "deepspeed" calls otherwise, where the sweep does not know them. */
+static const char *usual_name(const struct sweep *s, const char *text)
+{
+    static const char *const names[][2] = {{"FLOPS_per_gpu", "flops_per_gpu"}, {"forward", "fwd"}, {"backward", "bwd"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i][0]) == 0 && !job_find_metric(&s->job, text) && job_find_metric(&s->job, names[i][1]))
+            return names[i][1];
+    return text;
+}
+
+int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
+{
+    text = usual_name(s, text);
+    struct problems problems = PROBLEMS_INIT;
+    const struct reading r = {.sweep = s, .problems = &problems, .file = s->path};
+    const struct word word = {text, {NULL, 0, 0}};
+    struct buffer identity = BUFFER_INIT;
+    for (size_t i = 0; i < s->objective_count; i++)
+        free(s->objectives[i].metric);
+    s->objective_count = 0;
+    finish_objective(&r, &word);
+    buffer_add(&identity, s->hash.bytes, sizeof s->hash.bytes);
+    buffer_add_text(&identity, text);
+    s->hash = hash_bytes(identity.data, identity.length);
+    buffer_free(&identity);
+    int rc = problems_report(&problems, s->files, e);
+    problems_free(&problems);
+    return rc;
+}
+
+void finish_labels(const struct reading *r)
+{
+    /* Of what a table has and nothing runs, the name may be all that tells two models apart. */
+    if (!(r->sweep->import.given && !r->sweep->job.command))
+        list_add(&r->sweep->labels, "name");
+    list_add(&r->sweep->labels, "description");
+    for (size_t i = 0; i < r->gathered->notes.count; i++)
+        list_add(&r->sweep->labels, r->gathered->notes.items[i].text);
+}

@@ -1,0 +1,66 @@
+#include "sweep_file/values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/failure.h"
+#include "sweep_file/schema.h"
+#include "sweep_file/toml_value.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/suggest.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+char *constant_text(const struct toml_node *node)
+{
+    struct buffer text = BUFFER_INIT;
+    if (node->kind == NODE_STRING)
+        buffer_add_text(&text, node->text);
+    else
+        toml_add_json(node, &text);
+    return buffer_take(&text);
+}
+
+bool check_finite(const struct reading *r, const struct toml_node *node)
+{
+    if (!find_not_finite(node))
+        return true;
+    problem_at_value(r, node, "%s must be finite", node->key);
+    return false;
+}
+
+void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms)
+{
+    if (!check_finite(r, node))
+        return;
+    char *text = constant_text(node);
+    if (!parse_duration_ms(text, ms))
+        problem_at_value(r, node, "%s: \"%s\" is no duration (\"5s\", \"500ms\", at most 10 years)", node->key, text);
+    free(text);
+}
+
+char *read_expression(const struct reading *r, const struct toml_node *node)
+{
+    if (!schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL))
+        return NULL;
+    if (node->kind == NODE_STRING && !check_not_blank(r, node, node->key))
+        return NULL;
+    return check_finite(r, node) ? constant_text(node) : NULL;
+}
+
+bool check_failure_class(const struct reading *r, const struct toml_node *string)
+{
+    return check_choice(r, string, failure_declarable_names, FAILURE_DECLARABLE_COUNT) >= 0;
+}
+
+bool check_outcome(const struct reading *r, const struct toml_node *string)
+{
+    return strcmp(string->text, "ok") == 0 || check_failure_class(r, string);
+}
+
+const char *suggest_failure_class(const char *name)
+{
+    return suggest_nearest(name, failure_declarable_names, FAILURE_DECLARABLE_COUNT);
+}

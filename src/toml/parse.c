@@ -1,0 +1,179 @@
+#include "toml/parse.h"
+
+#include <string.h>
+
+#include "toml/reader.h"
+#include "util/memory.h"
+#include "util/utf8.h"
+
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
+/* Where a scan of the text is. Text that toml++ will refuse may be misread from there on: it stops there too. */
+struct scan {
+    const char *p, *end;
+    const char *line_start;
+    int line;
+    size_t values, nesting, key_parts;
+};
+
+/* Columns count characters, as toml++ does. */
+static int column_of(const char *line_start, const char *p)
+{
+    int column = 1;
+    for (const char *q = line_start; q < p; q++)
+        column += ((unsigned char)*q & 0xC0) != 0x80;
+    return column;
+}
+
+static int refuse(const struct scan *s, struct toml_fault *fault, char *message)
+{
+    fault->line = s->line;
+    fault->column = column_of(s->line_start, s->p);
+    fault->message = message;
+    return -1;
+}
+
+static void skip_line(struct scan *s)
+{
+    const char *newline = memchr(s->p, '\n', (size_t)(s->end - s->p));
+    s->p = newline ? newline : s->end;
+}
+
+static void end_line(struct scan *s)
+{
+    s->line++;
+    s->line_start = s->p + 1;
+    s->key_parts = 0;
+}
+
+static size_t run_of_quotes(const struct scan *s, char quote)
+{
+    size_t n = 0;
+    while (n < 6 && s->p + n < s->end && s->p[n] == quote)
+        n++;
+    return n;
+}
+
+/* Leaves `p` on the string's last byte. A string of one line that lacks its end stops before the newline. */
+static void skip_string(struct scan *s)
+{
+    char quote = *s->p;
+    size_t opening = run_of_quotes(s, quote);
+    if (opening == 2 || opening == 6) {
+        s->p += opening - 1;
+        return;
+    }
+    size_t width = opening >= 3 ? 3 : 1;
+    for (s->p += width; s->p < s->end; s->p++) {
+        if (*s->p == '\n' && width == 1) {
+            s->p--;
+            return;
+        }
+        if (*s->p == '\n')
+            end_line(s);
+        if (*s->p == '\\' && quote == '"' && s->p + 1 < s->end && s->p[1] != '\n') {
+            s->p++;
+        } else if (*s->p == quote && run_of_quotes(s, quote) >= width) {
+            /* Up to two quotes may stand right before the closing three. */
+            s->p += (width == 1 ? 1 : run_of_quotes(s, quote)) - 1;
+            return;
+        }
+    }
+}
+
+/* TOML has these in strings and comments only; toml++ 3.3 takes a path it declares unreachable for some of them. */
+static bool is_beyond_ascii(const struct scan *s)
+{
+    return (unsigned char)*s->p >= 0x80;
+}
+
+/* A bare word, which may be part of a dotted key. */
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == ' ' || c == '\t';
+}
+
+static void step(struct scan *s)
+{
+    char c = *s->p;
+    if (c == '#') {
+        skip_line(s);
+        return;
+    }
+    if (c == '"' || c == '\'')
+        skip_string(s);
+    else if (c == '.')
+        s->key_parts++;
+    else if (!is_word(c))
+        s->key_parts = 0;
+    if (c == '[' || c == '{')
+        s->nesting++;
+    else if ((c == ']' || c == '}') && s->nesting > 0)
+        s->nesting--;
+    s->values += c == '[' || c == ',' || c == '=';
+    if (c == '\n')
+        end_line(s);
+    s->p += s->p < s->end;
+}
+
+/* Checks the limits without parsing, because toml++ recurses once per key part and once per nesting. */
+static int check_limits(const char *text, size_t length, struct toml_fault *fault)
+{
+    struct scan s = {.p = text, .end = text + length, .line_start = text, .line = 1};
+    if (length >= 3 && memcmp(text, BYTE_ORDER_MARK, 3) == 0)
+        s.line_start = s.p += 3;
+    while (s.p < s.end) {
+        if (s.key_parts >= TOML_MOST_KEY_PARTS)
+            return refuse(&s, fault, xasprintf("a key of more than %d parts", TOML_MOST_KEY_PARTS));
+        if (s.nesting > TOML_MOST_NESTING)
+            return refuse(&s, fault, xasprintf("nested deeper than %d lists or tables", TOML_MOST_NESTING));
+        if (s.values > TOML_MOST_VALUES)
+            return refuse(&s, fault, xasprintf("more than %d values in one file", TOML_MOST_VALUES));
+        if (is_beyond_ascii(&s))
+            return refuse(&s, fault, xstrdup("only strings and comments may hold characters beyond ASCII"));
+        step(&s);
+    }
+    return 0;
+}
+
+/* --- bytes --- */
+
+/* Line and column of a byte, in a text that is valid up to there. */
+static void locate(const char *text, size_t offset, struct toml_fault *fault)
+{
+    fault->line = fault->column = 1;
+    for (size_t i = 0; i < offset; i++) {
+        fault->column += ((unsigned char)text[i] & 0xC0) != 0x80;
+        if (text[i] == '\n') {
+            fault->line++;
+            fault->column = 1;
+        }
+    }
+}
+
+/* A file written by another encoding is told apart from one with a stray byte by the NUL bytes of UTF-16. */
+static int check_bytes(const char *text, size_t length, struct toml_fault *fault)
+{
+    size_t bad = utf8_first_invalid(text, length);
+    const char *nul = memchr(text, '\0', length);
+    if (bad == length && !nul)
+        return 0;
+    size_t at = nul && (size_t)(nul - text) < bad ? (size_t)(nul - text) : bad;
+    locate(text, at, fault);
+    fault->message = nul ? xstrdup("not a text file: it holds NUL bytes (UTF-8 is expected)")
+                         : xasprintf("not UTF-8: byte 0x%02X", (unsigned char)text[at]);
+    return -1;
+}
+
+int toml_parse(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault)
+{
+    *fault = (struct toml_fault){0};
+    if (length == 0)
+        fault->message = xstrdup("the file is empty");
+    else if (length > TOML_MOST_BYTES)
+        fault->message = xasprintf("larger than %zu MiB", TOML_MOST_BYTES >> 20);
+    if (fault->message || check_bytes(text, length, fault) < 0 || check_limits(text, length, fault) < 0)
+        return -1;
+    return toml_read(text, length, out, fault);
+}

@@ -1,0 +1,157 @@
+#include "toml/tree.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+static const char *const kind_names[] = {
+    [NODE_TABLE] = "a table",  [NODE_LIST] = "a list",   [NODE_STRING] = "a string",
+    [NODE_INT] = "an integer", [NODE_FLOAT] = "a float", [NODE_BOOL] = "a boolean",
+};
+
+const char *toml_kind_name(enum node_kind kind)
+{
+    return kind_names[kind];
+}
+
+static void free_node(struct toml_node *node)
+{
+    for (size_t i = 0; i < node->child_count; i++)
+        free_node(&node->children[i]);
+    free(node->children);
+    free(node->key);
+    free(node->text);
+}
+
+void toml_free(struct toml_node *root)
+{
+    if (!root)
+        return;
+    free_node(root);
+    free(root);
+}
+
+const struct toml_node *toml_child(const struct toml_node *table, const char *key)
+{
+    if (table->kind != NODE_TABLE)
+        return NULL;
+    for (size_t i = 0; i < table->child_count; i++)
+        if (strcmp(table->children[i].key, key) == 0)
+            return &table->children[i];
+    return NULL;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct toml_node *const *x = a, *const *y = b;
+    return strcmp((*x)->key, (*y)->key);
+}
+
+static void add_json_table(const struct toml_node *table, struct buffer *out)
+{
+    const struct toml_node **sorted = xreallocarray(NULL, table->child_count, sizeof *sorted);
+    for (size_t i = 0; i < table->child_count; i++)
+        sorted[i] = &table->children[i];
+    qsort(sorted, table->child_count, sizeof *sorted, by_key);
+    buffer_add_char(out, '{');
+    for (size_t i = 0; i < table->child_count; i++) {
+        if (i > 0)
+            buffer_add_char(out, ',');
+        buffer_add_json_string(out, sorted[i]->key, strlen(sorted[i]->key));
+        buffer_add_char(out, ':');
+        toml_add_json(sorted[i], out);
+    }
+    buffer_add_char(out, '}');
+    free(sorted);
+}
+
+static void add_json_list(const struct toml_node *list, struct buffer *out)
+{
+    buffer_add_char(out, '[');
+    for (size_t i = 0; i < list->child_count; i++) {
+        if (i > 0)
+            buffer_add_char(out, ',');
+        toml_add_json(&list->children[i], out);
+    }
+    buffer_add_char(out, ']');
+}
+
+static void add_json_real(double real, struct buffer *out)
+{
+    const char *quote = isfinite(real) ? "" : "\"";
+    buffer_add_text(out, quote);
+    buffer_add_double(out, real == 0 ? 0.0 : real);
+    buffer_add_text(out, quote);
+}
+
+void toml_add_json(const struct toml_node *node, struct buffer *out)
+{
+    switch (node->kind) {
+    case NODE_TABLE:
+        add_json_table(node, out);
+        break;
+    case NODE_LIST:
+        add_json_list(node, out);
+        break;
+    case NODE_STRING:
+        buffer_add_json_string(out, node->text, strlen(node->text));
+        break;
+    case NODE_INT:
+        buffer_printf(out, "%" PRId64, node->integer);
+        break;
+    case NODE_FLOAT:
+        add_json_real(node->real, out);
+        break;
+    case NODE_BOOL:
+        buffer_add_text(out, node->integer ? "true" : "false");
+        break;
+    }
+}
+
+void toml_add_key(const char *key, struct buffer *out)
+{
+    size_t i = 0;
+    while (isalnum((unsigned char)key[i]) || key[i] == '_' || key[i] == '-')
+        i++;
+    if (i > 0 && key[i] == '\0')
+        buffer_add_text(out, key);
+    else
+        buffer_add_json_string(out, key, strlen(key));
+}
+
+static void add_literal_real(double real, struct buffer *out)
+{
+    if (isfinite(real))
+        buffer_add_double(out, real);
+    else
+        buffer_add_text(out, isnan(real) ? "nan" : real > 0 ? "inf" : "-inf");
+}
+
+static void add_literal_children(const struct toml_node *node, struct buffer *out)
+{
+    bool table = node->kind == NODE_TABLE;
+    buffer_add_text(out, table ? "{" : "[");
+    for (size_t i = 0; i < node->child_count; i++) {
+        buffer_add_text(out, i > 0 ? ", " : table ? " " : "");
+        if (table) {
+            toml_add_key(node->children[i].key, out);
+            buffer_add_text(out, " = ");
+        }
+        toml_add_literal(&node->children[i], out);
+    }
+    buffer_add_text(out, !table ? "]" : node->child_count > 0 ? " }" : "}");
+}
+
+void toml_add_literal(const struct toml_node *node, struct buffer *out)
+{
+    if (node->kind == NODE_TABLE || node->kind == NODE_LIST)
+        add_literal_children(node, out);
+    else if (node->kind == NODE_FLOAT)
+        add_literal_real(node->real, out);
+    else
+        toml_add_json(node, out);
+}

@@ -1,0 +1,34 @@
+/* Numbers by 128-bit hashes, as far as there is room: a memory of what can be worked out again. */
+#ifndef MESHSWEEP_UTIL_HASH_MAP_H
+#define MESHSWEEP_UTIL_HASH_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/hash.h"
+
+/* Beyond so many, a number takes the place of another one. 24 MiB. */
+#define HASH_MAP_MOST (1U << 19)
+
+struct hash_map_entry {
+    struct hash128 hash; /* all zero: free */
+    int64_t number;
+};
+
+struct hash_map {
+    struct hash_map_entry *entries;
+    size_t room; /* a power of two, or 0 */
+    size_t count;
+};
+
+#define HASH_MAP_INIT                                                                                                  \
+    {                                                                                                                  \
+        NULL, 0, 0                                                                                                     \
+    }
+
+bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t *number);
+void hash_map_put(struct hash_map *m, const struct hash128 *hash, int64_t number);
+void hash_map_free(struct hash_map *m);
+
+#endif

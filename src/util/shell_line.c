@@ -1,0 +1,238 @@
+#include "util/shell_line.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "util/shell_words.h"
+
+/* --- reading --- */
+
+static char innermost(const struct shell_line *l)
+{
+    return l->depth ? l->open[l->depth - 1] : '\0';
+}
+
+static void open_one(struct shell_line *l, char what)
+{
+    if (l->depth < SHELL_DEPTH_MOST)
+        l->open[l->depth++] = what;
+}
+
+/* Opens it, or closes it where it is open. */
+static void turn(struct shell_line *l, char what)
+{
+    if (innermost(l) == what)
+        l->depth--;
+    else
+        open_one(l, what);
+}
+
+/* "<<END", "<<-'END'": bytes of it, 0 where `text` is none. A digit is a number's: "$((1<<2))". */
+static size_t read_document_start(struct shell_line *l, const char *text)
+{
+    size_t at = strncmp(text, "<<", 2) == 0 && text[2] != '<' ? 2 : 0, length = 0;
+    if (!at || l->document)
+        return 0;
+    l->indented_document = text[at] == '-';
+    at += l->indented_document;
+    at += strspn(text + at, " \t");
+    if (isdigit((unsigned char)text[at]))
+        return 0;
+    l->raw_document = false;
+    for (; text[at] && !strchr(" \t\n;&|<>()", text[at]) && length < SHELL_END_BYTES - 1; at++) {
+        bool quote = strchr("'\"\\", text[at]) != NULL;
+        l->raw_document |= quote;
+        if (!quote)
+            l->end[length++] = text[at];
+    }
+    l->end[length] = '\0';
+    return at;
+}
+
+/* A line that is the document's end ends it. */
+static void read_in_document(struct shell_line *l, char c)
+{
+    bool is_indent = l->indented_document && c == '\t' && l->document_line_length == 0;
+    if (c != '\n') {
+        if (!is_indent && l->document_line_length < SHELL_END_BYTES)
+            l->document_line[l->document_line_length++] = c;
+        return;
+    }
+    size_t length = strlen(l->end);
+    if (l->document_line_length == length && memcmp(l->document_line, l->end, length) == 0) {
+        l->document = false;
+        l->end[0] = '\0';
+    }
+    l->document_line_length = 0;
+}
+
+static void end_line(struct shell_line *l)
+{
+    l->comment = false;
+    l->document = l->end[0] != '\0';
+    l->document_line_length = 0;
+}
+
+/* Outside quotes. */
+static void read_plain(struct shell_line *l, char c, char before)
+{
+    if (c == '#' && l->between_words)
+        l->comment = true;
+    else if (c == '\n')
+        end_line(l);
+    else if (c == '\'')
+        l->single_quoted = true;
+    else if (c == '(' && (before == '$' || l->depth))
+        open_one(l, '(');
+    else if (c == ')' && innermost(l) == '(')
+        l->depth--;
+    l->between_words = strchr(" \t\n;&|(", c) != NULL;
+}
+
+static void read_one(struct shell_line *l, char c, char before)
+{
+    bool in_double = innermost(l) == '"';
+    if (l->document) {
+        read_in_document(l, c);
+    } else if (l->comment) {
+        if (c == '\n')
+            read_plain(l, c, before);
+    } else if (l->single_quoted) {
+        l->single_quoted = c != '\'';
+    } else if (l->escaped) {
+        l->escaped = false;
+        l->between_words = false;
+    } else if (c == '\\') {
+        l->escaped = true;
+    } else if (c == '"' || c == '`') {
+        turn(l, c);
+        l->between_words = c == '`';
+    } else if (in_double) {
+        if (c == '(' && before == '$')
+            open_one(l, '(');
+        l->between_words = c == '(';
+    } else {
+        read_plain(l, c, before);
+    }
+}
+
+void shell_line_read(struct shell_line *l, const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        bool plain = !l->document && !l->comment && !l->single_quoted && !l->escaped && innermost(l) != '"' &&
+                     (p == text || p[-1] != '<');
+        size_t start = plain ? read_document_start(l, p) : 0;
+        if (start > 0) {
+            p += start - 1;
+            l->between_words = false;
+            continue;
+        }
+        read_one(l, *p, p > text ? p[-1] : '\0');
+    }
+}
+
+struct shell_spot shell_line_put(struct shell_line *l)
+{
+    struct shell_spot spot = {SHELL_WORD, false};
+    for (size_t i = 0; i < l->depth; i++)
+        spot.in_backquotes |= l->open[i] == '`';
+    if (l->document)
+        spot.place = l->raw_document ? SHELL_RAW_DOCUMENT : SHELL_DOCUMENT;
+    else if (l->comment)
+        spot.place = SHELL_COMMENT;
+    else if (l->single_quoted)
+        spot.place = SHELL_SINGLE_QUOTES;
+    else if (innermost(l) == '"')
+        spot.place = SHELL_DOUBLE_QUOTES;
+    l->escaped = l->between_words = false;
+    /* A line with a value in it is not the end of the document, save by intent. */
+    if (l->document && l->document_line_length < SHELL_END_BYTES)
+        l->document_line[l->document_line_length++] = '\0';
+    return spot;
+}
+
+/* --- writing --- */
+
+/* Bytes beyond ASCII mean nothing to a shell. */
+static bool is_plain(const char *value)
+{
+    for (const char *p = value; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("_@%+=:,./-", *p) && !((unsigned char)*p & 0x80))
+            return false;
+    return *value != '\0';
+}
+
+static void add_word(struct buffer *out, const char *value)
+{
+    if (is_plain(value))
+        buffer_add_text(out, value);
+    else
+        shell_add_word(out, value);
+}
+
+static void add_between_single_quotes(struct buffer *out, const char *value)
+{
+    for (; *value; value++)
+        if (*value == '\'')
+            buffer_add_text(out, "'\\''");
+        else
+            buffer_add_char(out, *value);
+}
+
+/* With a backslash before each of `special`, and before such as would be one to what follows it. */
+static void add_escaped(struct buffer *out, const char *value, const char *special)
+{
+    for (; *value; value++) {
+        bool escapes =
+            *value == '\\' && (!value[1] || value[1] == '\\' || value[1] == '\n' || strchr(special, value[1]));
+        if (escapes || strchr(special, *value))
+            buffer_add_char(out, '\\');
+        buffer_add_char(out, *value);
+    }
+}
+
+static void add_in_comment(struct buffer *out, const char *value)
+{
+    for (; *value; value++)
+        buffer_add_char(out, *value == '\n' || *value == '\r' ? ' ' : *value);
+}
+
+static void add_at_place(struct buffer *out, const char *value, enum shell_place place)
+{
+    switch (place) {
+    case SHELL_WORD:
+        add_word(out, value);
+        break;
+    case SHELL_SINGLE_QUOTES:
+        add_between_single_quotes(out, value);
+        break;
+    case SHELL_DOUBLE_QUOTES:
+        add_escaped(out, value, "\"$`");
+        break;
+    case SHELL_DOCUMENT:
+        add_escaped(out, value, "$`");
+        break;
+    case SHELL_RAW_DOCUMENT:
+        buffer_add_text(out, value);
+        break;
+    case SHELL_COMMENT:
+        add_in_comment(out, value);
+        break;
+    }
+}
+
+void shell_add_value(struct buffer *out, const char *value, struct shell_spot spot)
+{
+    struct buffer once = BUFFER_INIT;
+    if (!spot.in_backquotes) {
+        add_at_place(out, value, spot.place);
+        return;
+    }
+    add_at_place(&once, value, spot.place);
+    for (const char *p = buffer_text(&once); *p; p++) {
+        if (strchr("\\$`", *p))
+            buffer_add_char(out, '\\');
+        buffer_add_char(out, *p);
+    }
+    buffer_free(&once);
+}

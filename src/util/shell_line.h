@@ -1,0 +1,52 @@
+/* Values put into a line for a POSIX shell, so that it takes each as it is, wherever in the line it stands. */
+#ifndef MESHSWEEP_UTIL_SHELL_LINE_H
+#define MESHSWEEP_UTIL_SHELL_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/buffer.h"
+
+/* Where in a line something stands, as far as it matters to what is put there. */
+enum shell_place {
+    SHELL_WORD = 1,      /* a word of its own, or part of one */
+    SHELL_SINGLE_QUOTES, /* 'here' */
+    SHELL_DOUBLE_QUOTES, /* "here" */
+    SHELL_DOCUMENT,      /* lines behind <<END */
+    SHELL_RAW_DOCUMENT,  /* lines behind <<'END' */
+    SHELL_COMMENT,
+};
+
+struct shell_spot {
+    enum shell_place place;
+    bool in_backquotes; /* `here`, where a backslash means more */
+};
+
+enum { SHELL_DEPTH_MOST = 32, SHELL_END_BYTES = 64 };
+
+/* A line as far as it has been read. */
+struct shell_line {
+    char open[SHELL_DEPTH_MOST]; /* what is open, the innermost last: '"', '(' or '`' */
+    size_t depth;
+    bool single_quoted, escaped, comment, between_words;
+    char end[SHELL_END_BYTES]; /* of the document that begins on the next line, or that is being read; "": none */
+    bool document, raw_document, indented_document;
+    char document_line[SHELL_END_BYTES];
+    size_t document_line_length;
+};
+
+#define SHELL_LINE_INIT                                                                                                \
+    {                                                                                                                  \
+        .between_words = true                                                                                          \
+    }
+
+/* Goes on behind `text`, the next part of the line as it is written. */
+void shell_line_read(struct shell_line *l, const char *text);
+
+/* Where a value behind what was read would stand; and on behind that value. */
+struct shell_spot shell_line_put(struct shell_line *l);
+
+/* Appends the value, quoted where it needs to be: what is plain is appended as it is. */
+void shell_add_value(struct buffer *out, const char *value, struct shell_spot spot);
+
+#endif

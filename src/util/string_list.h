@@ -1,0 +1,47 @@
+/* Lists of texts, and the NULL-terminated arrays of them that they are handed on as. */
+#ifndef MESHSWEEP_UTIL_STRING_LIST_H
+#define MESHSWEEP_UTIL_STRING_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct string_list {
+    char **items; /* NULL-terminated; NULL while there was none */
+    size_t count;
+};
+
+#define STRING_LIST_INIT                                                                                               \
+    {                                                                                                                  \
+        NULL, 0                                                                                                        \
+    }
+
+/* At the end; `text` becomes the list's. */
+void string_list_add(struct string_list *l, char *text);
+
+/* Its index, or the count when it is not there. */
+size_t string_list_find(const struct string_list *l, const char *text);
+
+/* NULL-terminated, never NULL, the caller's: strings_free. The list is empty afterwards. */
+char **string_list_take(struct string_list *l);
+
+/* As values of a key: numbers in their order, then texts in theirs. */
+void string_list_sort_values(struct string_list *l);
+
+void string_list_free(struct string_list *l);
+
+/* Whether `text` is among the NULL-terminated `strings`. NULL holds none. */
+bool strings_have(char *const *strings, const char *text);
+
+/* NULL-terminated, the caller's: strings_free. */
+char **strings_copy(char *const *strings);
+
+/* Puts `to` in each place where one of the strings (NULL-terminated, each the caller's) has `from`. */
+void strings_replace(char **strings, const char *from, const char *to);
+
+/* Bytes of the name in NAME=value, or of all when there is no "=". */
+size_t setting_name_length(const char *setting);
+
+/* Whether the name of NAME=value (or a name alone) is among the NULL-terminated `names`. NULL holds none. */
+bool setting_is_among(const char *setting, char *const *names);
+
+#endif

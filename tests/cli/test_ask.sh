@@ -1,0 +1,277 @@
+#!/usr/bin/env bash
+# `ask` and `tell`: proposals from outside, and what came of them.
+. "$(dirname "$0")/lib.sh"
+
+a_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:throughput"
+subject_to = "peak_memory <= 70 GiB"
+
+[job]
+command = ["/bin/sh", "-c", "echo throughput: {micro_batch}; echo peak_memory: 1"]
+
+[job.metrics.throughput]
+regex = 'throughput: ([0-9]+)'
+
+[job.metrics.peak_memory]
+regex = 'peak_memory: ([0-9]+)'
+unit = "GiB"
+
+[[rule]]
+name = "small-batches"
+require = "micro_batch * layers <= 16"
+why = "larger ones do not fit"
+
+[model]
+layers = [2, 4]
+
+[parallel_spec]
+micro_batch = [1, 2, 4, 8]
+END
+}
+
+# Standard input: the proposals or results.
+given() # COMMAND [OPTION...]
+{
+    cat >given.json
+    run_meshsweep "$@" given.json
+}
+
+ask__next_ones__trials_in_order_until_none_is_left()
+{
+    a_sweep
+    run_meshsweep ask -n 2 --by me --why first
+    expect_status 0
+    expect_stdout_contains '"open":	2'
+    expect_stdout_contains '"left":	5'
+    expect_no_stderr
+    expect_sql "1|1|me|first|1|
+2|2|me|first|2|" "SELECT t.id, t.job_id, json_extract(s.options, '$.by'), t.reason, t.asked, t.told FROM trial AS t
+        JOIN search AS s ON s.id = t.search_id WHERE s.strategy = 'ask'"
+    run_meshsweep ask -n 100
+    expect_status 0
+    expect_stdout_contains '"left":	0'
+    expect_no_stderr
+    run_meshsweep ask
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: nothing is left to ask for: what has not run has been asked for (7 to be told; '\
+'meshsweep ask --open lists them)'
+    # What is asked for may be run as well: then the trials have what came of that.
+    run_meshsweep run -j 1 --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep ask
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: nothing is left to ask for: every job of the sweep has an outcome'
+    expect_sql "7|7|8.0" "SELECT count(*), sum(outcome = 'ok'), max(objective) FROM trial"
+}
+
+ask__excluded__rule_reason_and_nearest()
+{
+    a_sweep
+    given ask <<'END'
+[{"micro_batch": 8, "layers": 4}, {"keys": {"micro_batch": 3}}, {"micro_bach": 4}, {"micro_batch": 8}]
+END
+    expect_status 3
+    expect_no_stderr
+    cp .stdout answer.json
+    expect_any_stdout
+    refused() { sql "SELECT json_extract(readfile('answer.json'), '\$.refused[$1].$2')"; }
+    expect "[ '$(refused 0 rule)' = small-batches ]"
+    expect "[ '$(refused 0 reason)' = 'larger ones do not fit' ]"
+    expect "[ '$(refused 0 nearest.keys)' = '{\"micro_batch\":8,\"layers\":2}' ]"
+    expect "[ '$(refused 1 reason)' = 'no combination has micro_batch = 3' ]"
+    expect "[ '$(refused 1 nearest.keys)' = '{\"micro_batch\":4}' ]"
+    expect "[ \"\$(refused 2 reason)\" = 'unknown key \`micro_bach\` (did you mean \`micro_batch\`?)' ]"
+    # The last one is the job that is legal with it.
+    expect_sql "8|2" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(m.json, '\$.layers') FROM trial AS t
+        JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id JOIN spec AS m ON m.id = j.model_id"
+}
+
+ask__the_same_again__the_same_trial()
+{
+    a_sweep
+    echo '{"micro_batch": 4, "layers": 2}' >one.json
+    run_meshsweep ask --by first one.json
+    expect_status 0
+    cp .stdout first
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep ask --by second one.json
+    expect_status 0
+    expect_stdout "$(cat first)"
+    expect_no_stderr
+    expect_sql 1 "SELECT count(*) FROM trial"
+}
+
+ask__killed_before_it_prints__open_trials_are_listed()
+{
+    need_fault_points
+    a_sweep
+    run_meshsweep ask
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_killed trial-asked ask
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 1 "SELECT count(*) FROM trial"
+    run_meshsweep ask --open
+    expect_status 0
+    expect_stdout_contains '"trial":	1'
+    expect_stdout_contains '"open":	1'
+    expect_no_stderr
+    echo '{"trial": 1, "metrics": {"throughput": 5, "peak_memory": 1}}' >told.json
+    run_killed trial-told tell told.json
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "1|" "SELECT id, told FROM trial"
+    expect_sql 0 "SELECT count(*) FROM attempt"
+    run_meshsweep tell told.json
+    expect_status 0
+    expect_stdout_contains '"outcome":	"ok"'
+    expect_no_stderr
+    expect_sql "ok|5.0" "SELECT outcome, objective FROM trial"
+}
+
+tell__results__jobs_end_and_the_best_is_feasible()
+{
+    a_sweep
+    run_meshsweep ask -n 3
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    given tell <<'END'
+[{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}, "duration": 2.5},
+ {"job": 2, "metrics": {"throughput": 90, "peak_memory": 71}},
+ {"trial": 3, "failure": "oom", "message": "out of it"}]
+END
+    expect_status 0
+    expect_stdout_contains '"does_not_meet":	"peak_memory <= 70 GiB"'
+    expect_stdout_contains '"open":	0'
+    expect_no_stderr
+    expect_sql "ok||10.0
+failed|infeasible-memory|90.0
+failed|oom|" "SELECT outcome, failure, objective FROM trial ORDER BY id"
+    expect_sql "1" "SELECT job FROM ranking"
+    expect_sql "1|ok||2500
+2|ok||
+3|failed|out of it|" "SELECT job_id, state, message, duration_ms FROM attempt ORDER BY id"
+}
+
+tell_fails() # ERROR, of the result in $2
+{
+    echo "$2" >wrong.json
+    run_meshsweep tell wrong.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "meshsweep: $1"
+    expect_sql 0 "SELECT count(*) FROM attempt"
+}
+
+tell__wrong__clear_errors_and_nothing_recorded()
+{
+    local finite='must be a finite number; a job that ended as none is told with "failure": "diverged"'
+    a_sweep
+    run_meshsweep ask -n 2
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    tell_fails 'job 5 was not asked for; meshsweep ask --open lists what was' '{"job": 5, "failure": "oom"}'
+    tell_fails 'trial 9 was not asked for; meshsweep ask --open lists what was' '{"trial": 9, "failure": "oom"}'
+    tell_fails 'it names no job: "trial": N, "job": N or "key": "…"' '{"failure": "oom"}'
+    tell_fails 'wrong.json: this is no JSON, from byte 39 on (JSON has no NaN)' \
+        '{"trial": 1, "metrics": {"throughput":NaN}}'
+    tell_fails "metric \"throughput\" $finite" '{"trial": 1, "metrics": {"throughput": 1e999}}'
+    tell_fails "metric \"throughput\" $finite" '{"trial": 1, "metrics": {"throughput": "NaN"}}'
+    tell_fails 'it lacks the metric "throughput", which is the objective; a job that failed is told with '\
+'"failure": CLASS' \
+        '{"trial": 1, "metrics": {"peak_memory": 1}}'
+    tell_fails 'there is no failure class "oomm"; did you mean "oom"?' '{"trial": 1, "failure": "oomm"}'
+    tell_fails 'result 2: trial 1, job 1, has its outcome already: failed' \
+        '[{"trial": 1, "failure": "oom"}, {"trial": 1, "failure": "oom"}]'
+}
+
+tell__twice__refused()
+{
+    a_sweep
+    run_meshsweep ask
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    echo '{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}}' >told.json
+    run_meshsweep tell told.json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep tell told.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: trial 1, job 1, has its outcome already: ok'
+}
+
+a_measured_table()
+{
+    printf 'mb,z,rate\n' >table.csv
+    for mb in 1 2 4 8; do
+        for z in 0 1 2 3; do echo "$mb,$z,$((100 * mb - 10 * mb * mb + z))"; done
+    done >>table.csv
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[import.metrics]
+rate = "rate"
+[import.parallel_spec]
+micro_batch = "mb"
+zero_stage = "z"
+END
+    run_meshsweep import -c sweep.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+}
+
+ask__measured_table__outcomes_at_once()
+{
+    a_measured_table
+    echo '{"micro_batch": 4, "zero_stage": 3}' >one.json
+    run_meshsweep ask --by sampler one.json
+    expect_status 0
+    expect_stdout_contains '"outcome":	"ok"'
+    expect_stdout_contains '"objective":	243'
+    expect_no_stderr
+}
+
+# Debian's python3-optuna proposes; the table answers.
+ask__optuna__finds_the_best_of_a_measured_table()
+{
+    /usr/bin/python3 -c 'import optuna' 2>/dev/null || skip "there is no python3-optuna"
+    a_measured_table
+    cat >sample.py <<'END'
+import json, subprocess, sys, optuna
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+def objective(trial):
+    keys = {"micro_batch": trial.suggest_categorical("micro_batch", [1, 2, 4, 8]),
+            "zero_stage": trial.suggest_int("zero_stage", 0, 3)}
+    asked = subprocess.run([sys.argv[1], "ask", "--by", "optuna", "-"], input=json.dumps(keys), text=True,
+                           stdout=subprocess.PIPE, check=True)
+    return json.loads(asked.stdout)["asked"][0]["objective"]
+study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=1))
+study.optimize(objective, n_trials=30)
+print(study.best_value)
+END
+    run_command /usr/bin/python3 sample.py "$meshsweep"
+    expect_status 0
+    expect_stdout "243.0"
+    expect_any_stderr
+    expect_sql "optuna" "SELECT DISTINCT json_extract(options, '\$.by') FROM search"
+}
+
+run_cases "$@"

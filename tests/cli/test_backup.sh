@@ -1,0 +1,210 @@
+#!/usr/bin/env bash
+# The database as a file that people copy: what stands in it when a run has ended and while one writes, and `backup`.
+. "$(dirname "$0")/lib.sh"
+
+# Opens the database in a process of its own, which goes on after each `ask`. Its input is descriptor 9.
+start_reader() # [DATABASE]
+{
+    mkfifo words
+    sqlite3 -batch -noheader "${1:-results.db}" <words >answers &
+    exec 9>words
+}
+
+ask() # SQL
+{
+    : >asked
+    printf '%s;\n.shell echo done >>asked\n' "$1" >&9
+    wait_until "[ -s asked ]" 20
+}
+
+# A sweep whose runs hang on to nothing, with a database of some hundred rows in the log.
+larger_sweep() # JOBS
+{
+    small_sweep sweep.toml
+    sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 $(($1 / 2)))]/" sweep.toml
+}
+
+expect_whole() # JOBS DATABASE
+{
+    expect_sql "ok" "PRAGMA integrity_check" "$2"
+    expect_sql "$1|$1" "SELECT count(*), sum(state = 'ok') FROM job" "$2"
+}
+
+# --- a plain copy ---
+
+copy__after_a_run_beside_an_open_reader__has_everything()
+{
+    larger_sweep 40
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    start_reader
+    ask 'SELECT count(*) FROM job'
+    run_meshsweep run --progress none -j 2
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    cp results.db copy.db
+    exec 9>&-
+    expect_whole 40 copy.db
+}
+
+# What it reads must stay: the file cannot be brought up to date, and that is said.
+copy__after_a_run_beside_a_reader_in_a_transaction__said_to_lack_something()
+{
+    larger_sweep 4
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    start_reader
+    ask 'BEGIN; SELECT count(*) FROM job'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr "meshsweep: another program has been reading results.db all along: part of what is recorded stands \
+in results.db-wal alone; copy both, or use meshsweep backup"
+    run_meshsweep backup copy.db
+    expect_status 0
+    expect_stdout 'copy.db: 4 jobs, 4 attempts'
+    expect_no_stderr
+    exec 9>&-
+    expect_whole 4 copy.db
+}
+
+copy__during_a_run__has_all_but_the_last_seconds()
+{
+    larger_sweep 200
+    sed -i '1i sleep 0.3' job.sh
+    start_meshsweep run --progress none
+    wait_until "[ \"\$(sql 'SELECT count(*) > 0 FROM job' 2>/dev/null)\" = 1 ]" 20
+    start_reader
+    ask 'SELECT count(*) FROM job'
+    wait_until "cp results.db copy.db && [ \"\$(sqlite3 -batch copy.db \"SELECT count(*) FROM job WHERE state = \
+'ok'\" 2>/dev/null || echo 0)\" -gt 0 ]" 20
+    exec 9>&-
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_stderr_contains 'stopping the running jobs'
+}
+
+# --- backup ---
+
+backup__during_a_run__consistent_and_alone()
+{
+    local i
+    larger_sweep 2000
+    start_meshsweep run --progress none -j 2
+    wait_until "[ \"\$(sql \"SELECT count(*) > 4 FROM attempt WHERE state = 'ok'\" 2>/dev/null)\" = 1 ]" 20
+    for i in 1 2 3 4 5; do
+        "$meshsweep" backup "copy$i.db" >/dev/null || fail "backup $i: status $?"
+        expect_sql ok 'PRAGMA integrity_check' "copy$i.db"
+        expect_sql 0 "SELECT count(*) FROM job WHERE state = 'ok' AND NOT EXISTS (SELECT 1 FROM attempt
+            WHERE job_id = job.id AND state = 'ok')" "copy$i.db"
+        expect_sql 1 "SELECT count(*) > 4 FROM job WHERE state = 'ok'" "copy$i.db"
+    done
+    expect "[ -z \"\$(find . -name 'copy*' ! -name 'copy?.db')\" ]"
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_stderr_contains 'stopping the running jobs'
+}
+
+backup__of_a_finished_run__goes_on_where_it_stood()
+{
+    larger_sweep 4
+    run_meshsweep run --progress none --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    umask 022
+    run_meshsweep backup -d results.db copy.db
+    expect_status 0
+    expect_stdout 'copy.db: 4 jobs, 2 attempts'
+    expect_no_stderr
+    expect "[ \"\$(stat -c %a copy.db)\" = 600 ]"
+    rm -r results.db*
+    mv copy.db results.db
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 4 "SELECT count(*) FROM attempt WHERE state = 'ok'"
+}
+
+backup__over_an_older_one__in_its_place()
+{
+    larger_sweep 4
+    run_meshsweep run --progress none --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    for attempts in 2 4; do
+        run_meshsweep backup copy.db
+        expect_status 0
+        expect_stdout "copy.db: 4 jobs, $attempts attempts"
+        expect_no_stderr
+        run_meshsweep run --progress none
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+    done
+}
+
+expect_refused() # STATUS SENTENCE ARGS
+{
+    local before
+    before=$(find . -name '*.db*' -type f | sort | xargs md5sum)
+    run_meshsweep backup "${@:3}"
+    expect_status "$1"
+    expect_no_stdout
+    expect_stderr "meshsweep: $2"
+    expect "[ \"\$(find . -name '*.db*' -type f | sort | xargs md5sum)\" = '$before' ]"
+}
+
+backup__over_the_database_or_another_file__refused()
+{
+    local name
+    larger_sweep 4
+    expect_refused 1 'database results.db: there is none yet; `meshsweep run` makes it' copy.db
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    ln results.db hard.db
+    ln -s results.db soft.db
+    mkdir place
+    echo "notes" >notes.db
+    for name in results.db ./results.db hard.db soft.db; do
+        expect_refused 2 "$name is the database itself; name another with backup FILE" "$name"
+    done
+    expect_refused 2 "results.db-wal is the database's write-ahead log; name another with backup FILE" results.db-wal
+    expect_refused 2 "results.db.lock is the database's lock; name another with backup FILE" results.db.lock
+    expect_refused 2 'sweep.toml is a sweep file of the database; name another with backup FILE' sweep.toml
+    for name in notes.db place; do
+        expect_refused 1 "backup: $name is there already and is no database of this version of meshsweep; name \
+another file or remove it" "$name"
+    done
+    expect_refused 1 'backup: cannot create absent/copy.db: No such file or directory' absent/copy.db
+    expect_refused 2 'backup: name the file that gets the copy'
+}
+
+backup__over_a_database_in_use__refused()
+{
+    larger_sweep 4
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    cp results.db other.db
+    start_reader other.db
+    ask "PRAGMA journal_mode = WAL; UPDATE job SET priority = 0"
+    expect_refused 1 'backup: other.db is in use: other.db-wal stands beside it; name another file' other.db
+    exec 9>&-
+}
+
+run_cases "$@"

@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# compare BEFORE.db NOW.db: matched by job key, with a verdict that a script can go by.
+. "$(dirname "$0")/lib.sh"
+
+# before.db and now.db: eight jobs, each three times and a little off each time; now FACTOR times as long.
+two_databases() # FACTOR
+{
+    cat >job.sh <<'END'
+echo "$1 $MESHSWEEP_NUMBER $(cat factor)" | awk '{ print "time", $1 * (1 + ($2 * 7 + $1) % 5 / 1000) * $3 }'
+END
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:time"
+[job]
+command = ["sh", "job.sh", "{x}"]
+repeat = 3
+[job.metrics.time]
+regex = 'time ([0-9.]+)'
+unit = "s"
+[model]
+layers = [1, 2]
+[parallel_spec]
+x = [1, 2, 3, 4]
+END
+    rm -rf before.db* now.db*
+    echo 1 >factor
+    run_meshsweep run -j2 -d before.db --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    echo "$1" >factor
+    run_meshsweep run -j2 -d now.db --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+slower__status_1()
+{
+    two_databases 1.08
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 1
+    expect_no_stderr
+    expect_stdout_contains 'time (lower is better), now.db against before.db: 8 jobs in common'
+    expect_stdout_contains '8 jobs, 3 runs of each on either side'
+    expect_stdout_contains '  ratio 1.08 (above 1 is slower), at least 1.07'
+    expect_stdout_contains '  slower by 8 %, and by more than the limit for certain'
+    # Without the option there are figures and no verdict.
+    run_meshsweep compare before.db now.db
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '  ratio 1.08 (above 1 is slower)'
+    expect "! grep -q 'slower by' .stdout"
+}
+
+as_fast__status_0()
+{
+    two_databases 1.01
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '  not slower by 5 %'
+    run_meshsweep compare before.db before.db --fail-slower 5%
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '  ratio 1 (above 1 is slower)'
+}
+
+too_few_repeats__status_3_and_how_many()
+{
+    two_databases 1.02
+    sqlite3 now.db "UPDATE summary SET value = value * (1 + ((attempt_id % 3) - 1) * 0.3)"
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 3
+    expect_no_stderr
+    expect_stdout_contains '  too few repeats to tell whether it is slower by 5 %: it takes about '
+    # One job, once.
+    sqlite3 now.db "DELETE FROM job WHERE id > 1; DELETE FROM attempt WHERE id <> (SELECT attempt_id FROM job)"
+    sqlite3 before.db "DELETE FROM attempt WHERE id NOT IN (SELECT attempt_id FROM job)"
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 3
+    expect_no_stderr
+    expect_stdout_contains 'with one run on either side nothing says how much runs differ ([job] repeat = 3 does)'
+}
+
+by_a_key__a_verdict_each()
+{
+    two_databases 1
+    sqlite3 now.db "UPDATE summary SET value = value * 1.2 WHERE attempt_id IN (SELECT a.id FROM attempt AS a
+        JOIN results AS r ON r.job = a.job_id WHERE r.x = 3)"
+    run_meshsweep compare before.db now.db --fail-slower 5% --by x
+    expect_status 1
+    expect_no_stderr
+    expect_stdout_contains 'x 2: 2 jobs, 3 runs of each on either side'
+    expect_stdout_contains '  slower by 20 %'
+    expect "[ \"\$(grep -c 'not slower by 5 %' .stdout)\" = 3 ]"
+    run_meshsweep compare before.db now.db --by x --fail-slower 5% --json
+    expect_status 1
+    expect_no_stderr
+    expect_any_stdout
+    mv .stdout c.json
+    ln -s now.db results.db
+    expect_sql 'time|x|3|slower|not slower|8' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.metric',
+        j->>'\$.by', j->>'\$.groups[2].value', j->>'\$.groups[2].verdict', j->>'\$.groups[3].verdict',
+        json_array_length(j, '\$.jobs') FROM c"
+}
+
+a_rate__less_is_slower()
+{
+    two_databases 1.1
+    for db in before now; do
+        sqlite3 "$db.db" "UPDATE sweep SET maximise = 1"
+    done
+    run_meshsweep compare now.db before.db --fail-slower 5%
+    expect_status 1
+    expect_no_stderr
+    expect_stdout_contains 'time (higher is better), before.db against now.db'
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '  not slower by 5 %'
+}
+
+markdown__a_table_for_a_summary()
+{
+    two_databases 1.08
+    sqlite3 now.db "DELETE FROM job WHERE id = 2"
+    run_meshsweep compare before.db now.db --fail-slower 5% --markdown
+    expect_status 1
+    expect_no_stderr
+    expect_stdout_contains '### time (s, lower is better): now.db against before.db'
+    expect_stdout_contains \
+        '| | jobs | runs of each | ratio (above 1 is slower) | at least (99.5 % sure) | at most (95 % sure) | |'
+    expect_stdout_contains '| all | 7 | 3 | 1.08 | 1.07'
+    expect_stdout_contains '| slower by 8 %, and by more than the limit for certain |'
+    expect_stdout_contains '| slowest jobs | time before | now | ratio |'
+    expect_stdout_contains '- in one database only: 1 before, 0 now'
+}
+
+failed_now__said()
+{
+    two_databases 1
+    sqlite3 now.db "UPDATE job SET state = 'pending' WHERE id = 3; UPDATE job SET state = 'running' WHERE id = 3;
+        UPDATE job SET state = 'failed', failure = 'oom' WHERE id = 3"
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'ok before and failed now: 1 (job 3 is one)'
+}
+
+nothing_in_common__said()
+{
+    two_databases 1
+    sed -i 's/^x = .*/x = [7, 8]/' sweep.toml
+    run_meshsweep run -d other.db --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep compare before.db other.db --fail-slower 5%
+    expect_status 4
+    expect_no_stdout
+    expect_stderr "meshsweep: the databases have no job in common: there are 8 in the first and 4 in the second, \
+matched by job key, which is that of the same sweep file's job with the same command"
+    sqlite3 now.db "DELETE FROM summary"
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'no job has a number of time in both databases: of 8 in common'
+}
+
+wrong_use__one_sentence()
+{
+    two_databases 1
+    run_meshsweep compare before.db --fail-slower 5%
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: compare: two databases are wanted: meshsweep compare BEFORE.db NOW.db'
+    for wrong in 5 -5% 0% % x%; do
+        run_meshsweep compare before.db now.db "--fail-slower=$wrong"
+        expect_status 2
+        expect_no_stdout
+        expect_stderr "meshsweep: --fail-slower $wrong: must be a percentage above 0, such as 5%"
+    done
+    run_meshsweep compare before.db now.db --metric speed
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --metric speed: there is no such metric'
+    run_meshsweep compare before.db now.db --by y
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '--by'
+    run_meshsweep compare --by x --fail-slower 5%
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: compare: --fail-slower is of two databases: meshsweep compare BEFORE.db NOW.db'
+    sqlite3 before.db "UPDATE metric_definition SET unit = 'ms'"
+    run_meshsweep compare before.db now.db
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: time: its unit was "ms" and is "s" now: they cannot be compared'
+    run_meshsweep compare before.db absent.db
+    expect_status 1
+    expect_no_stdout
+    expect_any_stderr
+}
+
+run_cases "$@"

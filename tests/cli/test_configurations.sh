@@ -1,0 +1,248 @@
+#!/usr/bin/env bash
+# [sweep] replicate and group_by: configurations are ranked, not lucky seeds, and each with its like.
+. "$(dirname "$0")/lib.sh"
+
+# Of x=1, 2 and 4, of three seeds each: 2 has the luckiest seed, 4 the best mean.
+lucky_sweep() # LINE...
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+LINES
+[job]
+command = ["sh", "job.sh", "{layers}", "{num_hosts}", "{x}", "{seed}"]
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+unit = "samples/s"
+[[model]]
+name = "small"
+layers = 1
+[[model]]
+name = "large"
+layers = 2
+[cluster_spec]
+num_hosts = [1, 2]
+num_devices_per_host = 2
+[training_spec]
+seed = [1, 2, 3]
+[parallel_spec]
+x = [1, 2, 4]
+END
+    cat >job.sh <<'END'
+case $3-$4 in
+1-*) rate=$((50 + $4)) ;;
+2-3) rate=200 ;;
+2-*) rate=$((90 + $4)) ;;
+4-*) rate=$((150 + 2 * $4)) ;;
+esac
+[ "$3-$4" != "${LOSE-}" ] || exit 1
+echo "rate $((rate * $2 / $1))"
+END
+    local lines
+    lines=$(printf '%s\\n' "$@")
+    sed -i "s/^LINES$/${lines%\\\\n}/" sweep.toml
+    rm -rf results.db*
+}
+
+replicates__the_mean_wins_not_the_lucky_seed()
+{
+    lucky_sweep 'replicate = ["seed"]'
+    run_meshsweep run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql '1|154.0|3|154.0|4|2|128.0|3|3|52.0|3' "SELECT a.rank, a.rate, a.replicates, a.replicates_median, a.x,
+        b.rank, round(b.rate), b.replicates, c.rank, c.rate, c.replicates FROM ranking AS a, ranking AS b, ranking AS c
+        WHERE a.rank = 1 AND b.rank = 2 AND c.rank = 3"
+    expect_sql '2.0|149.03|158.97|152.0|156.0' "SELECT replicates_stddev, round(replicates_low, 2),
+        round(replicates_high, 2), replicates_min, replicates_max FROM configurations WHERE rank = 1"
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'highest rate 154 samples/s, job 6 of sweep sweep'
+    expect_stdout_contains 'mean of 3 replicates (median 154, 95 % interval 149.032 to 158.968, from 152 to 156); '
+    # Of x=2 the seeds differ so much that it may be as good.
+    expect_stdout_contains 'cannot be told apart from 1 other (95 %)'
+    run_meshsweep best --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout best.json
+    expect_sql '154|3|0|1' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.value',
+        j->>'\$.replicates.ok', j->>'\$.replicates.failed', j->>'\$.replicates.alike' FROM b"
+    run_meshsweep status
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'best so far: rate 154 samples/s, mean of 3 replicates (median 154, '
+    run_meshsweep report -o report.html
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect "grep -q 'Values are means over replicates' report.html"
+}
+
+replicates__not_all_ended__those_that_have_go_first()
+{
+    lucky_sweep 'replicate = ["seed"]'
+    run_meshsweep run --progress none --limit 8 --only 'layers = 1 AND num_hosts = 1'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    # x=4 has a replicate that has not run: what has all of them goes first.
+    expect_stdout_contains 'highest rate 127.667 samples/s'
+    run_meshsweep run --progress none --only 'layers = 1 AND num_hosts = 1'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'highest rate 154 samples/s'
+}
+
+replicates__one_failed__counted()
+{
+    lucky_sweep 'replicate = ["seed"]'
+    sed -i 's/^\[job\]/[job]\nenv = { LOSE = "4-2" }/' sweep.toml
+    run_meshsweep run --progress none --only 'layers = 1 AND num_hosts = 1'
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains \
+        'mean of 2 replicates (median 154, 95 % interval 128.588 to 179.412, from 152 to 156), 1 failed'
+}
+
+replicates__compared__pairs_of_configurations()
+{
+    lucky_sweep 'replicate = ["seed"]'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep compare --by x=1,4
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '4 against 1: 4 pairs ran on both sides'
+}
+
+# A trial is a configuration: its first replicate, then where that is ok the others; the strategy is told the mean.
+replicates__search__a_trial_each()
+{
+    lucky_sweep 'replicate = ["seed"]'
+    sed -i 's/^\[job\]/[job]\nenv = { LOSE = "1-1" }/' sweep.toml
+    run_meshsweep run --strategy random --max-trials 12 --progress none --only 'layers = 1 AND num_hosts = 1' --limit 4
+    expect_any_stdout
+    expect_any_stderr
+    expect_status 3
+    expect_sql '4' "SELECT count(*) FROM job WHERE state <> 'pending'"
+    # It goes on where it was left: in the middle of a configuration.
+    run_meshsweep run --strategy random --max-trials 12 --progress none --only 'layers = 1 AND num_hosts = 1'
+    expect_any_stdout
+    expect_any_stderr
+    expect_status 3
+    expect_sql '1|failed|
+2|ok|127.667
+4|ok|154.0' "SELECT r.x, t.outcome, round(t.objective, 3) FROM trial AS t
+        JOIN results AS r ON r.job = t.job_id ORDER BY 1"
+    # The one that failed first had no others.
+    expect_sql '6|1' "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
+}
+
+groups__a_winner_each_and_no_headline()
+{
+    lucky_sweep 'replicate = ["seed"]' 'group_by = ["model.name", "num_hosts"]'
+    run_meshsweep run --progress plain
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect "! grep -q 'best rate' .stderr"
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'highest rate of each group; groups are not compared'
+    expect_stdout_contains 'model.name=large, num_hosts=1: 77 samples/s (38.5 per device), job '
+    expect_stdout_contains 'model.name=small, num_hosts=2: 308 samples/s (77 per device), job '
+    expect "! grep -q '^highest rate [0-9]' .stdout"
+    run_meshsweep best --group 'model.name=small, num_hosts=2'
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'highest rate 308 samples/s, job '
+    run_meshsweep best --group 'model.name=small'
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains \
+        '--group model.name=small: there is no such group; there are: model.name=large, num_hosts=1; '
+    run_meshsweep best --out winner
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --out: there are 4 groups, each with a winner; --group says of which'
+    run_meshsweep best --out winner --group 'model.name=small, num_hosts=2'
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "[ -x winner/command.sh ]"
+    run_meshsweep status --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout status.json
+    expect_sql '1|4|77' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->'\$.best' IS 'null',
+        json_array_length(j, '\$.winners'), j->>'\$.winners[0].value' FROM s"
+    expect_sql '4' "SELECT count(*) FROM ranking WHERE rank = 1"
+    run_meshsweep status
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'best rate so far of each group:'
+    run_meshsweep report -o report.html
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect "grep -q 'Groups are not compared with each other' report.html"
+}
+
+groups__without_replicates__jobs_compete()
+{
+    lucky_sweep 'group_by = ["num_hosts"]'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'num_hosts=1: 200 samples/s (100 per device), job '
+    expect "! grep -q replicate .stdout"
+    # Listed no more: one headline.
+    sed -i '/^group_by/d' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep best
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'highest rate 400 samples/s, job '
+    expect_sql '0' "SELECT count(*) FROM sqlite_schema WHERE name = 'configurations'"
+}
+
+wrong_keys__told_with_their_place()
+{
+    lucky_sweep 'replicate = ["sed", "x", "note"]' 'group_by = ["num_host", "x"]' 'note = ["note"]'
+    sed -i 's/^x = .*/"(x, y)" = [[1, 2], [2, 3]]\nnote = ["a", "b"]/' sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:3:14: replicate: no section has a key "sed"; did you mean "seed"?'
+    expect_stderr_contains 'sweep.toml:3:26: replicate: "note" does not count towards identity ([sweep] note)'
+    expect_stderr_contains 'sweep.toml:4:13: group_by: no section has a key "num_host"; did you mean "num_hosts"?'
+    expect_stderr_contains 'sweep.toml:4:25: group_by: "x" is a replicate key'
+    expect_stderr_contains '"x" is a replicate key, but moves together with "y": jobs that differ in it differ in that,'
+}
+
+run_cases "$@"

@@ -1,0 +1,299 @@
+#!/usr/bin/env bash
+# meshsweep deepspeed --launcher: the words that each launcher gets, and what is refused before anything starts.
+. "$(dirname "$0")/lib.sh"
+
+PATH=$source_dir/tests/standin:$PATH
+export PATH
+
+plain() # AUTOTUNING-MEMBERS MEMBERS
+{
+    echo "{ $2, \"autotuning\": { \"enabled\": true${1:+, $1} } }" >ds_config.json
+    : >train.py
+}
+
+tune() # ARGUMENT...
+{
+    run_meshsweep deepspeed --autotuning=tune --progress none "$@"
+}
+
+launchers__their_words__and_one_of_ones_own()
+{
+    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
+    local launcher
+    for launcher in 'torchrun|"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}", '\
+'"--rdzv_backend=c10d", "--rdzv_endpoint=localhost:0", "train.py"' \
+        'accelerate|"accelerate", "launch", "--num_machines={nodes}", "--num_processes={gpus}", '\
+'"--main_process_port={master_port}"' 'srun|"srun", "--nodes={nodes}"' \
+        'deepspeed|"deepspeed", "--num_nodes={nodes}", "--num_gpus={gpus_per_node}", '\
+'"--master_port={master_port}", "train.py"' \
+        'mpirun -np {gpus} python3|"mpirun", "-np", "{gpus}", "python3", "train.py"'; do
+        run_meshsweep deepspeed --print-config --launcher "${launcher%%|*}" train.py --deepspeed ds_config.json
+        expect_status 0
+        expect_stdout_contains "command = [${launcher#*|}"
+        expect_no_stderr
+    done
+}
+
+launchers__several_hosts__one_on_each_or_refused()
+{
+    plain '"num_gpus": 2, "num_nodes": [1, 2]' '"zero_optimization": {"stage": 1}'
+    local launcher
+    for launcher in torchrun accelerate; do
+        tune --launcher "$launcher" train.py --deepspeed ds_config.json
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "--launcher $launcher starts the ranks of this machine alone"
+        expect "! [ -e results.db ]"
+        # One host is no trouble, and a step of Slurm's has a launcher on each.
+        run_meshsweep deepspeed --print-config --num_nodes 1 --launcher "$launcher" train.py --deepspeed ds_config.json
+        expect_status 0
+        expect_stdout_contains "command = [\"$launcher\""
+        expect_no_stderr
+    done
+    mkdir slurm
+    cat >slurm/srun <<'END'
+#!/bin/sh
+while [ "$1" != /bin/sh ]; do shift; done
+SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_STEP_NODELIST=a,b exec "$@"
+END
+    printf '#!/bin/sh\nprintf "a\\nb\\n"\n' >slurm/scontrol
+    printf '#!/bin/sh\necho "$@" >>torchrun.words\n' >slurm/torchrun
+    chmod +x slurm/*
+    run_command env PATH="$PWD/slurm:$PATH" SLURM_JOB_ID=7 "$meshsweep" deepspeed --progress none \
+        --launcher torchrun --master_port 29999 --launcher_args=--max_restarts=0 --module train \
+        --deepspeed "$PWD/ds_config.json"
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect "cat results.db.d/*/*/torchrun.words torchrun.words 2>/dev/null | grep -q -- \
+        '--nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=7.1 --rdzv_endpoint=a:29999 --max_restarts=0'"
+}
+
+launchers__options_of_deepspeeds__handed_on_or_refused()
+{
+    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
+    run_meshsweep deepspeed --print-config --module --no_local_rank --bind_cores_to_rank --master_addr w0 \
+        --launcher_args '-f 8' --config_base64 pack.train --deepspeed=ds_config.json
+    expect_status 0
+    expect_stdout_contains '"--master_port={master_port}", "--master_addr=w0", "--launcher_args=-f 8", '\
+'"--bind_cores_to_rank", "--no_local_rank", "--module", "pack.train", "--deepspeed={ds_config_base64}"]'
+    expect_no_stderr
+    local option
+    for option in --no_local_rank --bind_cores_to_rank; do
+        tune --launcher torchrun "$option" train.py --deepspeed ds_config.json
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "meshsweep: $option: only DeepSpeed's launcher"
+    done
+}
+
+hosts() # HOST...
+{
+    export STANDIN_HOSTS=$PWD/network
+    local host
+    for host; do
+        mkdir -p "$STANDIN_HOSTS/$host"
+        echo "$host slots=4"
+    done >hosts
+}
+
+# What each node was told: host, rank, devices, working directory, words.
+expect_node() # RANK TEXT
+{
+    cat network/meeting.*/"$1" | grep -qF -e "$2" || fail "node $1 was told: $(cat network/meeting.*/"$1")"
+}
+
+hostfile__torchrun_and_accelerate__one_on_each_host_by_ssh()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}'
+    hosts w0 w1
+    local launcher
+    export HF_TOKEN=hf_secretsecret ODD=$'two\nlines "and" $quotes'
+    for launcher in torchrun accelerate; do
+        rm -rf network/meeting* network/*/commands
+        tune -d "$launcher.db" --launcher "$launcher" -H hosts -i 'w0:0,1@w1:2,3' train.py --say "it's 5% of {x}" \
+            --deepspeed ds_config.json
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_contains 'the best configuration is'
+        expect_sql '' "SELECT failure, message, log_tail FROM attempt WHERE state = 'failed'" "$launcher.db"
+        expect_sql 'ok|2|w0:0,1@w1:2,3' 'SELECT state, count(*), include FROM results GROUP BY 1' "$launcher.db"
+        expect_node 0 "w0 0 0,1 $PWD torchrun --nnodes=2 --nproc_per_node=2 --node_rank=0 --master_addr=192.0.2.48 "
+        expect_node 1 "w1 1 2,3 $PWD torchrun --nnodes=2 --nproc_per_node=2 --node_rank=1 --master_addr=192.0.2.48 "
+        expect_node 1 "train.py --say it's 5% of {x} --deepspeed "
+        # Settings go there, and not in a command line that everybody sees.
+        expect "grep -qx HF_TOKEN=hf_secretsecret $launcher.db.d/*/1/environment"
+        expect "grep -qx 'two' <(sed -n 's/^ODD=//p' $launcher.db.d/*/1/environment)"
+        expect "grep -qx HOME=$STANDIN_HOSTS/w0 $launcher.db.d/*/1/environment"
+        expect "grep -q 'exec bash -s' network/w1/commands && ! grep -rq hf_secret network/w?/commands"
+    done
+    # The winner's command needs nothing of ours.
+    run_command sh autotuning_results/cmd_optimal.txt
+    expect_status 0
+    expect_stdout_contains 'training with stage 1, micro-batch 2 on 4 devices'
+    expect_no_stderr
+}
+
+hostfile__a_node_fails_or_is_not_reached__its_status_and_the_others_end()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    hosts w0 w1
+    STANDIN_TORCHRUN=fail run_meshsweep deepspeed --progress none --launcher torchrun -H hosts train.py \
+        --deepspeed ds_config.json
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 'exit status 7: node 1 fails' "SELECT DISTINCT message FROM attempt"
+    local pid
+    cat network/meeting.*/pid.* >pids
+    while read -r pid; do
+        wait_until "! kill -0 $pid 2>/dev/null" 20
+    done <pids
+    rm -r network/w1
+    tune -d none.db --launcher torchrun -H hosts train.py --deepspeed ds_config.json
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '1' "SELECT DISTINCT log_tail LIKE '%Could not resolve hostname w1%' FROM attempt" none.db
+}
+
+# What ssh has started goes on when its client is gone, but for the watch that is kept there.
+hostfile__client_killed__nothing_goes_on_there()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    hosts w0 w1
+    tune --launcher torchrun --master_addr w0 --master_port 29999 -H hosts train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    rm -r network/meeting*
+    export STANDIN_TORCHRUN=hang
+    start_command sh -c "exec $(cat autotuning_results/cmd_optimal.txt)"
+    wait_until '[ -s network/meeting.w0.29999/pid.0 ] && [ -s network/meeting.w0.29999/pid.1 ]' 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    # shellcheck disable=SC2046 # several numbers
+    kill -KILL $(cat network/w?/client)
+    local rank
+    for rank in 0 1; do
+        wait_until "! kill -0 $(cat network/meeting.w0.29999/pid."$rank") 2>/dev/null" 20
+    done
+}
+
+# A host with files of its own: its `stat` says so.
+hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}'
+    hosts w0 w1
+    local launcher option
+    for launcher in torchrun deepspeed; do
+        run_meshsweep deepspeed --print-config --launcher "$launcher" -H hosts train.py --deepspeed ds_config.json
+        expect_status 0
+        expect_stdout_contains '"--deepspeed", "{ds_config}"]'
+        expect_no_stderr
+    done
+    mkdir network/w1/bin
+    printf '#!/bin/sh\necho welcome\nexit 1\n' >network/w1/bin/stat
+    chmod +x network/w1/bin/stat
+    for option in --deepspeed=ds_config.json --deepspeed_config=ds_config.json; do
+        rm -rf results.db* autotuning_*
+        tune --launcher torchrun -H hosts train.py "$option"
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_contains "meshsweep: w1 does not see $PWD/ds_config.json: each job is given its ds_config in its \
+command (--config_base64)"
+        expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
+    done
+    run_command sh autotuning_results/cmd_optimal.txt
+    expect_status 0
+    expect_stdout_contains 'training with stage 1, micro-batch 2 on 4 devices'
+    expect_no_stderr
+}
+
+accelerate_yaml() # LINE...
+{
+    printf '%s\n' 'compute_environment: LOCAL_MACHINE' 'debug: false' 'deepspeed_config:' "$@" \
+        'distributed_type: DEEPSPEED # by accelerate config' 'downcast_bf16: "no"' 'fsdp_config: {}' \
+        "main_training_function: 'main'" 'machine_rank: 0' 'same_network: true' 'tpu_env: []' 'use_cpu: false' \
+        >accelerate.yaml
+}
+
+accelerate__its_configuration__names_devices_and_the_ds_config()
+{
+    plain '' '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}'
+    mv ds_config.json of_accelerate.json
+    accelerate_yaml '  deepspeed_config_file: of_accelerate.json' '  zero3_init_flag: true' 'num_machines: 1' \
+        'num_processes: 2' 'gpu_ids: 4,5' 'main_process_port: 29500'
+    run_command env CUDA_VISIBLE_DEVICES=2,3,4,5 "$meshsweep" deepspeed --progress none --launcher accelerate \
+        --config_file accelerate.yaml train.py
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'the best configuration is'
+    expect_sql 'ok|2|1|2' 'SELECT state, count(*), num_hosts, num_devices_per_host FROM results GROUP BY 1'
+    expect_sql '4,5' 'SELECT DISTINCT devices FROM attempt'
+    expect "grep -qE -- '^accelerate launch --num_machines=1 --num_processes=2 --main_process_port=[0-9]+ '\
+'--config_file=$PWD/accelerate.yaml --gpu_ids=all --deepspeed_config_file=$PWD/autotuning_results/'\
+'ds_config_optimal.json train.py$' autotuning_results/cmd_optimal.txt"
+    # The command line goes over it, and the script's own word over its file.
+    printf '{"num_machines": 1, "num_processes": 2, "distributed_type": "MULTI_GPU"}' >accelerate.json
+    mv of_accelerate.json ds_config.json
+    run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.json --num_gpus 4 train.py \
+        --deepspeed ds_config.json
+    expect_status 0
+    expect_stdout_contains '"num_devices_per_host" = 4'
+    expect_stdout_contains '"--config_file='"$PWD"'/accelerate.json", "--gpu_ids=all", "train.py", "--deepspeed", "{ds'
+    expect_no_stderr
+}
+
+accelerate__its_configuration__several_hosts()
+{
+    plain '' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    hosts w0 w1
+    accelerate_yaml '  deepspeed_config_file: ds_config.json' "  deepspeed_hostfile: $PWD/hosts" \
+        '  deepspeed_inclusion_filter: "w0:2,3@w1:0,1"' '  deepspeed_multinode_launcher: pdsh' 'num_machines: 2' \
+        'num_processes: 4' 'main_process_ip: w0' 'main_process_port: 29999'
+    tune --launcher accelerate --config_file accelerate.yaml train.py
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 'ok|2|2|w0:2,3@w1:0,1' 'SELECT state, num_hosts, num_devices_per_host, include FROM results'
+    expect_node 1 "w1 1 0,1 $PWD torchrun --nnodes=2 --nproc_per_node=2 --node_rank=1 --master_addr=w0 \
+--master_port=29999"
+}
+
+accelerate__a_configuration_that_cannot_be_tuned__one_sentence()
+{
+    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
+    local line message
+    while IFS='|' read -r line message; do
+        accelerate_yaml "${line//;/$'\n'}"
+        run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "meshsweep: $message"
+        expect_no_file results.db
+    done <<'END'
+  zero_stage: 2;  gradient_clipping: 4|accelerate.yaml: deepspeed_config has zero_stage where a ds_config could be tuned
+  x: 1|no ds_config is named: add --deepspeed FILE
+  deepspeed_config_file: other.json|other.json: 
+num_processes: many|accelerate.yaml:4: num_processes must be a whole number
+num_machines: 2;num_processes: 3|accelerate.yaml: 3 processes cannot be shared out evenly among 2 machines
+just a text|accelerate.yaml:4: "KEY: VALUE" should stand here
+END
+    accelerate_yaml
+    sed -i 's/DEEPSPEED/FSDP/' accelerate.yaml
+    run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: accelerate.yaml: training of distributed_type FSDP has no ds_config to be tuned; '\
+'`meshsweep run` tunes it: profiles fsdp and fsdp2'
+    run_meshsweep deepspeed --launcher torchrun --config_file ds_config.json train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --config_file: only --launcher accelerate has one'
+}
+
+run_cases "$@"

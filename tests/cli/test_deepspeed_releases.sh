@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# [deepspeed] version: rules hold for the releases whose sources say so, and the installed package is asked which it is.
+. "$(dirname "$0")/lib.sh"
+
+PATH=$source_dir/tests/standin:$PATH
+export PATH
+
+write() # RELEASE KEYS
+{
+    {
+        printf 'profile = "deepspeed"\n[job]\ncommand = ["true", "{ds_config}"]\n[deepspeed]\n'
+        [ -z "$1" ] || printf 'version = "%s"\n' "$1"
+        printf '[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 2\n'
+        printf '[parallel_spec]\ntrain_micro_batch_size_per_gpu = 1\n%s\n' "${2//;/$'\n'}"
+    } >sweep.toml
+}
+
+matched() # COUNT STATUS
+{
+    run_meshsweep plan -c sweep.toml
+    expect_status "$2"
+    expect_any_stderr
+    expect_stdout_contains " $1 matched"
+}
+
+release__what_it_lacks_or_refuses__excluded_there_alone()
+{
+    local refusing release keys
+    while IFS='|' read -r refusing release keys; do
+        write "$refusing" "$keys"
+        matched 0 4
+        write "$release" "$keys"
+        matched 1 0
+    done <<'END'
+0.9.2|0.14.5|"zero_optimization.stage" = 1;"optimizer.type" = "Lion"
+0.10.1|0.10.2|"zero_optimization.stage" = 0;"optimizer.type" = "MuAdam"
+0.17.5|0.17.6|"zero_optimization.stage" = 1;"optimizer.type" = "Muon"
+0.14|0.18|"zero_optimization.stage" = 2;"optimizer.type" = "Muon"
+0.14|0.19.5|"zero_optimization.stage" = 0;"optimizer.type" = "Muon"
+0.12.2|0.12.3|"scheduler.type" = "WarmupCosineLR"
+0.10.0|0.10.1|"zero_optimization.stage" = 2;"bf16.enabled" = true;"data_types.grad_accum_dtype" = "fp32"
+0.14.5|0.18.3|zero_stage = 3;"fp16.fp16_master_weights_and_grads" = true;fp16 = true;offload_optimizer = "cpu"
+0.17.5|0.17.6|"zero_optimization.stage" = 0;"bf16.enabled" = true;"data_types.grad_accum_dtype" = "bf16"
+0.19|0.17.5|"zero_optimization.stage" = 0;"bf16.enabled" = true;"data_types.grad_accum_dtype" = "fp32"
+0.14.0|0.14.1|communication_data_type = "bf16"
+0.14.1|0.9.5|communication_data_type = "bfp16"
+END
+}
+
+release__key_that_it_does_not_know__an_error_with_its_place()
+{
+    local refusing release key
+    while IFS='|' read -r refusing release key; do
+        write "$refusing" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
+        run_meshsweep plan -c sweep.toml
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "sweep.toml:12:1: \`zero_optimization.${key%%\"*}\`: DeepSpeed knows the key of"
+        write "$release" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
+        matched 1 0
+        write '' "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
+        matched 1 0
+    done <<'END'
+0.9|0.10|zero_hpz_partition_size" = 2
+0.12.2|0.12.3|offload_optimizer.ratio" = 0.5
+0.17.4|0.18|zenflow.topk_ratio" = 0.1
+0.17|0.18|offload_optimizer.super_offload" = true
+0.18.8|0.18.9|save_muon_momentum_buffer_in_memory" = true
+END
+    write 0.14x '"zero_optimization.stage" = 1'
+    run_meshsweep plan -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'version is that of DeepSpeed: "0.14" or "0.14.5"'
+}
+
+# A package of that release for a Python that a launcher is run by.
+install() # RELEASE
+{
+    mkdir -p bin packages/deepspeed-1.dist-info
+    printf 'Metadata-Version: 2.1\nName: deepspeed\nVersion: %s\n' "$1" >packages/deepspeed-1.dist-info/METADATA
+    printf '#!/bin/sh\nPYTHONPATH=%s/packages exec python3 "$@"\n' "$PWD" >bin/python3.99
+    chmod +x bin/python3.99
+}
+
+tuning() # ARGUMENT...
+{
+    echo '{"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}, "bf16": {"enabled": true},
+        "data_types": {"grad_accum_dtype": "fp32"}, "autotuning": {"enabled": true, "num_gpus": 2}}' >ds_config.json
+    : >train.py
+    run_meshsweep deepspeed "$@" train.py --deepspeed ds_config.json
+}
+
+# The launcher's first line, or a word of it, says which Python that is.
+version__not_given__the_package_of_the_launchers_python_is_asked()
+{
+    local launcher
+    install 0.14.5+cu118
+    printf '#!%s/bin/python3.99\n' "$PWD" >bin/torchrun
+    printf "#!/bin/sh\n'''exec' \"%s/bin/python3.99\" \"\$0\" \"\$@\"\n' '''\n" "$PWD" >bin/accelerate
+    chmod +x bin/torchrun bin/accelerate
+    PATH=$PWD/bin:$PATH
+    for launcher in torchrun accelerate "$PWD/bin/python3.99" "mpirun -np {gpus} python3.99"; do
+        tuning --print-config --launcher "$launcher"
+        expect_status 0
+        expect_stdout_matches '^version = "0\.14\.5" # as (/.*/)?python3\.99 says$'
+        expect_no_stderr
+    done
+    # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
+    tuning --dry-run --launcher torchrun
+    expect_status 0
+    expect_stdout_contains ' 2 matched'
+    expect_any_stderr
+    install 0.19.2.dev0
+    tuning --dry-run --launcher torchrun
+    expect_status 0
+    expect_stdout_contains ' 1 matched'
+    expect_stderr_lacks 'has no package'
+    tuning --dry-run --launcher torchrun --ds_version 0.17
+    expect_status 0
+    expect_stdout_contains ' 1 matched'
+    expect_any_stderr
+    tuning --dry-run --ds_version new
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --ds_version new: must be a release such as 0.14 or 0.14.5'
+}
+
+version__no_package__said_and_gone_on_with_the_newest()
+{
+    mkdir bin
+    printf '#!/bin/sh\nexit 1\n' >bin/python3
+    chmod +x bin/python3
+    PATH=$PWD/bin:$PATH
+    tuning --dry-run
+    expect_status 0
+    expect_stdout_contains ' 1 matched'
+    expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so that the rules of its newest release are '\
+'applied; --ds_version says which it is'
+    tuning --print-config
+    expect_status 0
+    expect_stdout_contains '# version: python3 has no package deepspeed'
+    expect_no_stderr
+}
+
+base() # JSON [LINE...]
+{
+    echo "$1" >ds.json
+    printf '%s\n' 'profile = "deepspeed"' '[job]' 'command = ["true", "{ds_config}"]' '[deepspeed]' \
+        'config = "ds.json"' "${@:2}" >sweep.toml
+}
+
+section__unknown__a_warning_with_what_may_be_meant()
+{
+    base '{"train_batch_size": 4,
+ "gradient_cliping": 1.0, "my_own": {}}'
+    local command
+    for command in check plan; do
+        run_meshsweep "$command" -c sweep.toml
+        expect_status 0
+        expect_any_stdout
+        expect_stderr_contains 'ds.json:2:2: warning: DeepSpeed knows no section "gradient_cliping" and ignores it; '\
+'did you mean "gradient_clipping"?'
+        expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed knows no section "my_own" and ignores it$'
+    done
+    base '{"train_batch_size": 4, "my_own": {}}' 'sections = ["my_own"]'
+    run_meshsweep check -c sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+batch__none_at_all__refused_before_anything_starts()
+{
+    local given
+    base '{"gradient_accumulation_steps": 2}'
+    run_meshsweep run -c sweep.toml --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:5:10: no job has a batch: DeepSpeed wants train_batch_size or '\
+'train_micro_batch_size_per_gpu in a ds_config ("auto" where the script fills it in)'
+    expect_no_file results.db
+    for given in '{"train_micro_batch_size_per_gpu": "auto"}' '{"elasticity": {"enabled": true}}'; do
+        base "$given"
+        run_meshsweep check -c sweep.toml
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+    done
+    for given in '[parallel_spec]|micro_batch = 1' '[derive]|train_batch_size = "gpus"'; do
+        base '{}' "${given%|*}" "${given#*|}"
+        run_meshsweep check -c sweep.toml
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+    done
+}
+
+values__that_no_release_takes__excluded_before_anything_starts()
+{
+    local member rule
+    while IFS='|' read -r rule member; do
+        base "{\"train_batch_size\": 4, $member}"
+        run_meshsweep run -c sweep.toml --progress none
+        expect_status 4
+        expect_any_stdout
+        expect_stderr_contains "$rule"
+        expect_sql 0 'SELECT count(*) FROM attempt'
+    done <<'END'
+bucket-sizes|"zero_optimization": {"stage": 1, "reduce_bucket_size": 0}
+bucket-sizes|"zero_optimization": {"stage": 1, "allgather_bucket_size": -2}
+optimizer-known|"optimizer": {"type": "AdamX"}
+scheduler-known|"scheduler": {"type": "Warmup"}
+steps-per-print|"steps_per_print": 0
+END
+}
+
+run_cases "$@"

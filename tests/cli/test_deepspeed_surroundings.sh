@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# meshsweep deepspeed: what jobs are given beside their ds_config (environment, arguments), and results of another
+# time, on the stand-in for DeepSpeed.
+. "$(dirname "$0")/lib.sh"
+
+PATH=$source_dir/tests/standin:$PATH
+export PATH
+
+tuning() # AUTOTUNING-MEMBERS MEMBERS
+{
+    echo "{ \"train_micro_batch_size_per_gpu\": [1, 2], \"zero_optimization\": {\"stage\": 1}${2:+, $2},
+        \"autotuning\": { \"enabled\": true, \"num_gpus\": 2${1:+, $1} } }" >ds_config.json
+    echo 'print("first")' >train.py
+}
+
+tune() # ARGUMENT...
+{
+    run_meshsweep deepspeed --progress none "$@" train.py --deepspeed ds_config.json
+}
+
+# The environment of the attempt that began last, or of the training.
+expect_given() # DIRECTORY SETTING
+{
+    grep -qxF -e "$2" "$1/environment" || fail "not given to the job: $2"
+}
+
+last_attempt()
+{
+    echo "results.db.d/$(sql 'SELECT directory FROM attempt ORDER BY id DESC LIMIT 1')"
+}
+
+environment__of_the_caller__given_to_jobs_and_to_the_training()
+{
+    tuning
+    export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True WANDB_MODE=offline HF_TOKEN=hf_secretsecret MY_OWN=1
+    tune --autotuning=run
+    expect_status 0
+    expect_stdout_contains 'training with stage 1'
+    expect_stderr_lacks 'the environment'
+    for directory in "$(last_attempt)" autotuning_results; do
+        expect_given "$directory" PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+        expect_given "$directory" WANDB_MODE=offline
+        expect_given "$directory" HF_TOKEN=hf_secretsecret
+        expect_given "$directory" MY_OWN=1
+    done
+    expect_sql 'offline|[redacted]|' "SELECT json_extract(provenance, '\$.environment.WANDB_MODE'),
+        json_extract(provenance, '\$.environment.HF_TOKEN'), json_extract(provenance, '\$.environment.PWD')
+        FROM runner ORDER BY id DESC LIMIT 1"
+    ! grep -aq hf_secretsecret results.db || fail 'the secret is in the database'
+}
+
+environment__another_than_before__told_once_per_variable()
+{
+    tuning
+    export WANDB_MODE=offline OMP_NUM_THREADS=4 HF_TOKEN=one
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_lacks 'the environment'
+    export WANDB_MODE=online HF_TOKEN=two NEW=1
+    unset OMP_NUM_THREADS
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: the environment is not that of the run before: NEW was not set, is 1; '\
+'OMP_NUM_THREADS was 4, is not set; WANDB_MODE was offline, is online'
+}
+
+env_clean__asked_for__the_usual_variables_alone()
+{
+    tuning
+    export WANDB_MODE=offline HF_HOME=/hf
+    tune --env-clean
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_given "$(last_attempt)" HF_HOME=/hf
+    ! grep -q WANDB_MODE "$(last_attempt)/environment" || fail 'WANDB_MODE is given'
+}
+
+arg_mappings__partial__go_over_the_trainers_own()
+{
+    tuning '"arg_mappings": {"gradient_clipping": "--clip"}' '"train_batch_size": 16, "gradient_clipping": 0.5'
+    run_meshsweep deepspeed --progress none train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
+    expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 '
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 4'
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --clip 0.5'
+    ! grep -q max_grad_norm autotuning_results/cmd_optimal.txt || fail 'mapped twice'
+}
+
+# The script's own batch is under another name, so that all but one contradict it.
+most_fail_alike__said_before_what_is_best__status_3()
+{
+    tuning '' '"gradient_accumulation_steps": [1, 2]'
+    sed -i 's/\[1, 2\], "zero/[1, 2, 4], "zero/' ds_config.json
+    cp "$source_dir/tests/standin/deepspeed" deepspeed
+    sed -i 's/--per_device_train_batch_size)/--batch)/' deepspeed
+    PATH=$PWD:$PATH run_meshsweep deepspeed --autotuning=run --progress none train.py --batch 2 \
+        --deepspeed ds_config.json
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains "4 of 6 configurations failed alike, so that the others may not have been compared with \
+the best:"
+    expect_stderr_contains 'mismatch TrainingArguments values'
+    expect_stderr_contains 'meshsweep: of what is left the best configuration is autotuning_results/'
+    tail -n 1 .stderr | grep -q 'of what is left the best' || fail 'it is not said first'
+}
+
+arg_mappings__a_key_of_no_ds_config__told_in_the_users_file()
+{
+    tuning '"arg_mappings": {"optimiser.params.lr": "--lr"}'
+    tune
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
+'"optimiser.params.lr"; did you mean "optimizer"?'
+    expect_stderr_lacks sweep.toml
+}
+
+is_hanging()
+{
+    [ -n "$(sqlite3 results.db "SELECT 1 FROM attempt AS a JOIN results AS r ON r.job = a.job_id
+        WHERE a.state = 'running' AND train_micro_batch_size_per_gpu = 2" 2>/dev/null)" ]
+}
+
+interrupted__half_way__the_best_so_far_is_called_so()
+{
+    tuning
+    start_meshsweep deepspeed -j 1 --progress none train.py --deepspeed ds_config.json --mode hang-2
+    wait_until is_hanging 30
+    signal_command INT
+    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    signal_command INT
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_stderr_contains 'interrupted: the best so far is autotuning_results/ds_config_best_so_far.json'
+    expect_file autotuning_results/cmd_best_so_far.txt
+    expect_no_file autotuning_results/ds_config_optimal.json
+    expect_no_file autotuning_results/cmd_optimal.txt
+    expect_file_contains autotuning_results/summary.txt 'Interrupted: not everything was tried'
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file autotuning_results/ds_config_optimal.json
+}
+
+names__several_alike__tell_the_knobs()
+{
+    tuning '' '"fp16": {"enabled": [true, false]}, "optimizer": {"type": "Adam", "params": {"lr": [1e-5, 3e-5]}}'
+    sed -i 's/\[1, 2\], "zero/[1], "zero/' ds_config.json
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    for name in fp16-true_lr-1e-05 fp16-true_lr-3e-05 fp16-false_lr-1e-05 fp16-false_lr-3e-05; do
+        expect_file "autotuning_results/z1_gas1_tmbspg1_$name/exp.json"
+        expect_file "autotuning_exps/z1_gas1_tmbspg1_$name.json"
+    done
+}
+
+files__of_a_job_that_failed__its_own_words_and_the_reason()
+{
+    tuning
+    run_meshsweep deepspeed --progress none train.py --deepspeed ds_config.json --mode fail
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains autotuning_results/z1_gas1_tmbspg1/stderr.log 'Traceback (most recent call last):'
+    expect_file_contains autotuning_results/z1_gas1_tmbspg1/reason.txt 'exit status 1: RuntimeError: mat1 and mat2'
+}
+
+script__edited__said_and_run_again_with_stale()
+{
+    tuning
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_lacks 'results are of another'
+    echo 'print("second")' >train.py
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "meshsweep: 2 of 2 results are of another $PWD/train.py than there is now; \
+--stale runs them again"
+    expect_sql 2 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
+    tune --stale
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains '2 of 2 results are stale and run again'
+    expect_sql 4 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_lacks 'results are of another'
+}
+
+run_cases "$@"

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# What a failed job says: tests/failures/ has outputs of launchers with several ranks, as a file, or as a directory with
+# output.log and the logs that were kept beside it; tests/failures/expected has what is recorded of each.
+. "$(dirname "$0")/lib.sh"
+
+logs=$source_dir/tests/failures
+
+# A sweep of one job for each log.
+logs_sweep()
+{
+    {
+        echo '[job]'
+        # shellcheck disable=SC2016 # for the job
+        echo 'command = ["sh", "./job.sh", "{job_dir}", "{log}", "{exit_status}"]'
+        echo '[[training_spec]]'
+        echo '"(log, exit_status)" = ['
+        sed -n 's/^\([^ |]*\) \([0-9]*\)|.*/    ["\1", \2],/p' "$logs/expected"
+        echo ']'
+    } >sweep.toml
+    cat >job.sh <<END
+if [ -d '$logs'/"\$2" ]; then
+    cp -R '$logs'/"\$2"/ranks "\$1/"
+    cat '$logs'/"\$2"/output.log
+else
+    cat '$logs'/"\$2"
+fi
+exit "\$3"
+END
+}
+
+failed_job__logs_of_ranks_and_launchers__first_cause_and_consequence()
+{
+    logs_sweep
+    run_meshsweep run --progress none -j 4 --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    sql "SELECT json_extract(s.json, '\$.log') || ' ' || a.exit_code, a.failure, a.message, coalesce(a.consequence, '')
+        FROM job AS j JOIN spec AS s ON s.id = j.training_id JOIN attempt AS a ON a.id = j.attempt_id ORDER BY 1" >got
+    LC_ALL=C sort got >sorted
+    diff -u "$logs/expected" sorted >difference || fail "$(cat difference)"
+}
+
+# What differs in ranks, addresses and line numbers only is one cause, in every place that groups.
+same_cause__of_other_ranks__one_group()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["sh", "-c", """
+echo '[rank{rank}]: ValueError: shard {rank} is empty'
+echo 'RuntimeError: Connection closed by peer [127.0.0.1]:{rank}'
+exit 1"""]
+[[training_spec]]
+rank = [1, 23, 4]
+END
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains '  3 x exit, as job 1: exit status 1: [rank1]: ValueError: shard 1 is empty'
+    expect_stdout_lacks 'rank23'
+    expect_any_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_stdout_contains 'RuntimeError: Connection closed by peer [127.0.0.1]:1"'
+    expect_any_stderr
+    run_meshsweep show 2
+    expect_status 0
+    expect_stdout_matches 'consequence +RuntimeError: Connection closed by peer \[127.0.0.1\]:23'
+    expect_any_stderr
+    run_meshsweep report -o report.html
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_file_contains report.html '</b> exit, as <a href="#j1">job 1</a>: <code>exit status 1: '\
+'[rank1]: ValueError: shard 1 is empty</code>; then: <code>RuntimeError: Connection closed by peer [127.0.0.1]:1</code>'
+    expect_sql '1' "SELECT count(*) FROM failures WHERE consequence LIKE 'RuntimeError%:23'"
+}
+
+# They may stand in what others say as much as in the cause.
+secret__in_a_consequence__redacted()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["sh", "-c", "echo \"RuntimeError: Connection closed by peer $TOKEN\"; echo 'ValueError: no'; exit 1"]
+env = { TOKEN = "hush-hush-4711" }
+[training_spec]
+x = 1
+END
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql 'RuntimeError: Connection closed by peer [redacted]' "SELECT consequence FROM attempt"
+}
+
+every_log__expected__named()
+{
+    local file
+    for file in "$logs"/*; do
+        file=${file##*/}
+        [ "$file" = expected ] || grep -qF "$file " "$logs/expected" || fail "$file: nothing is expected of it"
+    done
+}
+
+run_cases "$@"

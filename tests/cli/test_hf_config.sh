@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# cli: models by the config.json of Hugging Face.
+. "$(dirname "$0")/lib.sh"
+
+configs=$tests_source_dir/hf_configs
+
+models_sweep() # KEYS_OF_MODEL
+{
+    cat >sweep.toml <<END
+[sweep]
+name = "models"
+[predict]
+framework = "torchtitan"
+device = "H100"
+prune = "off"
+[job]
+command = ["true"]
+[[model]]
+$1
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 8
+[training_spec]
+seq = 4096
+[parallel_spec]
+micro_batch = 1
+zero_stage = 3
+END
+}
+
+hf_config__one_file__read_beside_the_sweep_file()
+{
+    mkdir sub
+    cp "$configs/Meta-Llama-3-8B.json" sub/config.json
+    models_sweep 'hf_config = "config.json"'
+    mv sweep.toml sub/
+    run_meshsweep plan -c sub/sweep.toml --only "predicted_params = 8030261248 AND layers = 32 AND family = 'llama'"
+    expect_status 0
+    expect_stdout_contains "1 job"
+    expect_no_stderr
+}
+
+hf_config__list_of_files__an_axis()
+{
+    cp "$configs/gpt2.json" "$configs/DeepSeek-V3.json" .
+    models_sweep 'hf_config = ["gpt2.json", "DeepSeek-V3.json"]'
+    run_meshsweep plan -c sweep.toml --only "predicted_params = iif(hf_config = 'gpt2.json', 124439808, 671026404352)"
+    expect_status 0
+    expect_stdout_contains "2 jobs"
+    expect_no_stderr
+}
+
+hf_config__keys_of_the_block__go_before()
+{
+    cp "$configs/gpt2.json" config.json
+    models_sweep 'hf_config = "config.json"
+layers = [1, 2]'
+    run_meshsweep plan -c sweep.toml --only 'predicted_params = 124439808 - (12 - layers) * 7087872'
+    expect_status 0
+    expect_stdout_contains "2 jobs"
+    expect_no_stderr
+}
+
+hf_config__wrong_file__said_at_the_key()
+{
+    models_sweep 'hf_config = "config.json"'
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "sweep.toml:10:13: "
+    expect_stderr_contains "config.json"
+    echo '{"model_type": "mixtral", "num_hidden_layers": 4}' >config.json
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:10:13: config.json lacks "hidden_size", which a mixtral has'
+    models_sweep 'hf_config = 3'
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'hf_config is the name of a config.json, or a list of them'
+    models_sweep 'layers = 2'
+    sed -i 's/^seq = 4096/hf_config = "config.json"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'hf_config goes into [[model]]'
+}
+
+hf_config__changed_file__another_sweep()
+{
+    cp "$configs/gpt2.json" config.json
+    models_sweep 'hf_config = "config.json"'
+    run_meshsweep run -c sweep.toml -d results.db --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    sed -i 's/"n_layer": 12/"n_layer": 6/' config.json
+    run_meshsweep plan -c sweep.toml -d results.db
+    expect_status 0
+    expect_stdout_contains "1 new"
+    expect_no_stderr
+}
+
+run_cases "$@"

@@ -1,0 +1,288 @@
+#!/usr/bin/env bash
+# What the host cannot run is held and tried again; nothing fails for it. What a job is to blame for fails as ever.
+. "$(dirname "$0")/lib.sh"
+
+# Twelve jobs that run bin/sh; the third takes bin away before it ends.
+vanishing_sweep() # LINES FOR [local]
+{
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:score"
+[job]
+command = ["./bin/sh", "{config_dir}/job.sh", "{x}"]
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+[local]
+$1
+[training_spec]
+x = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+END
+    mkdir -p bin
+    ln -sf /bin/sh bin/sh
+    cat >job.sh <<'END'
+[ "$1" != 3 ] || [ -e gone ] || { touch gone; mv bin away; }
+sleep 0.1
+echo "score: $1"
+END
+}
+
+expect_all_ok()
+{
+    expect_sql "ok||12" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2"
+    expect_sql "12|12" "SELECT count(*), sum(state = 'ok') FROM attempt"
+}
+
+program__away_for_a_while__run_pauses_and_goes_on()
+{
+    local slots
+    for slots in 1 4; do
+        rm -rf results.db* bin away gone
+        vanishing_sweep ''
+        start_meshsweep run --progress plain -j "$slots"
+        wait_until "grep -q 'paused: ' .stderr" 20
+        wait_until "[ \"\$(sql \"SELECT count(*) > 0 FROM results WHERE state = 'held'\")\" = 1 ]" 20
+        expect_sql 1 "SELECT count(DISTINCT error) FROM results WHERE state = 'held'"
+        expect_sql 0 "SELECT count(*) FROM job WHERE state = 'failed'"
+        run_status
+        mv away bin
+        wait_command
+        expect_status 0
+        expect_no_stdout
+        expect_stderr_contains 'paused: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
+'file or directory; nothing has failed'
+        expect_stderr_contains 'jobs can be run again, after '
+        expect_all_ok
+    done
+}
+
+# Beside the run at work.
+run_status()
+{
+    "$meshsweep" status >out 2>err
+    expect_file_contains out 'held: wait for their host, until a run can start them'
+    expect_file_contains out 'could not be started (exec ./bin/sh): No such file or directory'
+    "$meshsweep" status --json >out 2>err
+    expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.states.held' > 0 AND s->>'\$.held[0].jobs' > 0 AND \
+s->>'\$.states.failed' = 0
+        FROM (SELECT readfile('out') AS s)\")\" = 1 ]"
+}
+
+program__away_for_good__given_up_with_a_status_of_its_own()
+{
+    vanishing_sweep 'give_up = "1200ms"'
+    run_meshsweep run --progress none
+    expect_status 5
+    expect_no_stdout
+    expect_stderr_contains 'given up: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
+'file or directory; what is left stays pending'
+    expect_sql "3|0|1|9" "SELECT sum(state = 'ok'), sum(state = 'failed'), sum(state = 'held') > 0, sum(state IN \
+('held', 'pending')) FROM results"
+    expect_sql 3 "SELECT count(*) FROM attempt"
+    mv away bin
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_all_ok
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
+}
+
+release__while_it_pauses__tries_at_once()
+{
+    local began
+    vanishing_sweep ''
+    start_meshsweep run --progress plain
+    # Its patience doubles: with two jobs held at first and one more after one and three seconds, the next try is
+# four away.
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM job WHERE held IS NOT NULL\" 2>/dev/null)\" = 4 ]" 20
+    mv away bin
+    began=${EPOCHREALTIME/./}
+    "$meshsweep" run --release >out 2>err || fail "run --release: $(cat err)"
+    expect_file_contains err 'the run at work is asked to try at once'
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'jobs can be run again'
+    [ $((${EPOCHREALTIME/./} - began)) -lt 3500000 ] || fail "it was not tried at once"
+    expect_all_ok
+    expect_no_file results.db.d/release
+}
+
+working_directory__removed_and_made_again__run_goes_on()
+{
+    vanishing_sweep ''
+    mkdir work
+    cp -r bin job.sh sweep.toml work
+    sed -i "s|.*mv bin.*|[ \"\$1\" != 3 ] \|\| rm -r $PWD/work|" work/job.sh
+    start_command sh -c 'cd work && exec "$0" run --progress plain -d ../results.db' "$meshsweep"
+    wait_until "grep -q 'paused: ' .stderr" 20
+    expect_sql 0 "SELECT count(*) FROM job WHERE state = 'failed'"
+    mkdir work
+    cp -r bin job.sh sweep.toml work
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'No such file or directory; nothing has failed'
+    expect_all_ok
+}
+
+given_directory__vanishes__run_pauses_and_goes_on()
+{
+    vanishing_sweep ''
+    sed -i "s|^command.*|command = [\"/bin/sh\", \"$PWD/job.sh\", \"{x}\"]\ncwd = \"$PWD/place\"|" sweep.toml
+    mkdir place
+    sed -i "s|.*mv bin.*|[ \"\$1\" != 3 ] \|\| rmdir $PWD/place|" job.sh
+    start_meshsweep run --progress plain -j 2
+    wait_until "grep -q 'paused: ' .stderr" 20
+    mkdir place
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "could not be started (chdir $PWD/place): No such file or directory"
+    expect_all_ok
+}
+
+# Nothing was ever started: that is the sweep file's fault rather than the host's, and nobody is to wait for an hour.
+program__never_there__said_at_once_and_nothing_failed()
+{
+    vanishing_sweep ''
+    sed -i 's|./bin/sh|./bin/hs|' sweep.toml
+    run_meshsweep run --progress plain -j 4
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:4: no job can be started: the program ./bin/hs: No such file or directory'
+    expect_no_file results.db
+}
+
+# What every job needs is looked for before the first is claimed.
+start__without_program_directory_or_launcher__said_before_anything()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["no-such-program", "{x}"]
+[training_spec]
+x = [1, 2]
+END
+    run_meshsweep run --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml:2: no job can be started: the program no-such-program: No such file or '\
+'directory'
+    sed -i 's/^command.*/command = ["{config_dir}\/it"]\ncwd = "sub"/' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml:2: no job can be started: the working directory sub: No such file or directory'
+    mkdir sub
+    echo 'echo hello' >sub/it
+    sed -i 's/{config_dir}/./' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml:2: no job can be started: the program ./it: Permission denied'
+    expect_no_file results.db
+    sed -i '1i #!/bin/sh' sub/it
+    chmod +x sub/it
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    # Nothing is due: nothing is needed.
+    rm sub/it
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    mkdir bin
+    ln -s "$meshsweep" bin/
+    run_command env PATH="$PWD/bin" meshsweep run -d slurm.db --executor slurm --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: no job can be started: there is no sbatch here: No such file or directory'
+}
+
+# Two jobs beside each other in the file, with others that go well.
+program__missing_for_some_jobs__those_fail()
+{
+    local slots
+    for slots in 1 3; do
+        rm -rf results.db*
+        cat >sweep.toml <<'END'
+[sweep]
+objective = "max:score"
+[job]
+command = ["{program}", "echo score: {x}"]
+[job.metrics.score]
+regex = 'score: ([0-9.]+)'
+[retry]
+backoff = "10ms"
+[[training_spec]]
+x = [1, 2, 3]
+program = "./sh"
+[[training_spec]]
+x = [4, 5]
+program = "./absent"
+[[training_spec]]
+x = [6, 7, 8]
+program = "./sh"
+END
+        printf '#!/bin/sh\n$1\n' >./sh
+        chmod +x sh
+        run_meshsweep run --progress none -j "$slots"
+        expect_status 3
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql "failed|spawn|2
+ok||6" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1"
+    done
+}
+
+interrupted__while_it_pauses__ends_with_the_signal()
+{
+    vanishing_sweep ''
+    start_meshsweep run --progress plain
+    wait_until "grep -q 'paused: ' .stderr" 20
+    signal_command INT
+    wait_command
+    expect_status 130
+    expect_no_stdout
+    expect_stderr_contains 'starting nothing new'
+    expect_sql "3|0" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
+    expect_sql 0 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
+}
+
+killed__while_it_pauses__next_run_goes_on()
+{
+    vanishing_sweep ''
+    start_meshsweep run --progress plain
+    wait_until "grep -q 'paused: ' .stderr" 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr
+    mv away bin
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok||12" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2"
+}
+
+search__program_away_for_a_while__every_trial_made()
+{
+    vanishing_sweep ''
+    start_meshsweep run --progress plain --strategy random --max-trials 12
+    wait_until "grep -q 'paused: ' .stderr" 20
+    mv away bin
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'search: 12 trials, 12 ok'
+    expect_all_ok
+}
+
+run_cases "$@"

@@ -1,0 +1,216 @@
+#!/usr/bin/env bash
+# A database of measured tables is a database: every command works on it, by the keys that stand in it.
+. "$(dirname "$0")/lib.sh"
+
+# A table of six runs, two of which failed alike; models A and B differ in their names alone.
+small_table()
+{
+    cat >table.csv <<'END'
+model,layers,nodes,dp,mbs,status,tok_s,gib,mfu
+A,24,1,8,1,done,100,10,0.31
+A,24,1,8,2,done,150,14,0.40
+A,24,1,8,4,oom,,,
+B,24,1,8,4,oom,,,
+B,24,1,8,1,done,90,9,0.30
+B,24,2,16,1,done,170,9,1.4
+END
+    cat >import.toml <<'END'
+profile = ["megatron"]
+[sweep]
+name = "table"
+objective = "max:throughput"
+[job.metrics.throughput]
+unit = "tokens/s"
+better = "max"
+[job.metrics.peak_memory]
+unit = "GiB"
+better = "min"
+[import]
+state = "status"
+[import.states]
+done = "ok"
+[import.cluster_spec]
+num_hosts = "nodes"
+num_devices_per_host = "8"
+[import.model]
+name = "model"
+layers = "layers"
+hidden = "1024"
+heads = "16"
+vocab = "50257"
+[import.training_spec]
+seq = "2048"
+precision = "iif(nodes = 2, 'fp8', 'bf16')"
+[import.parallel_spec]
+dp = "dp"
+micro_batch = "mbs"
+[import.metrics]
+throughput = "tok_s"
+peak_memory = "gib"
+mfu = "mfu"
+[predict]
+framework = "megatron"
+device = "H100"
+[[rule]]
+name = "few-layers"
+require = "layers < 100 AND dp >= num_hosts"
+END
+}
+
+import_small()
+{
+    small_table
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains '6 rows: 4 ok, 2 failed, 0 refused; 6 jobs (6 new)'
+    expect_no_stderr
+}
+
+# Runs a command; expects the status and says what it printed otherwise.
+works() # STATUS ARGS
+{
+    run_meshsweep "${@:2}"
+    expect_status "$1"
+    expect_any_stdout
+    expect_stderr_lacks 'unknown key'
+}
+
+# Each command on the database in results.db, imported with the file.
+every_command() # FILE
+{
+    works 0 check -c "$1"
+    works 0 check -d results.db
+    works 0 status
+    expect_stdout_lacks ':2:'
+    works 0 status --json
+    works 0 results --limit 3
+    works 0 why 1
+    expect_stdout_contains '1 of '
+    expect_stdout_contains 'attempt 1: ok'
+    expect_stdout_contains ', measured elsewhere ('
+    expect_stdout_lacks '0ms'
+    expect_stdout_lacks 'it runs again'
+    works 0 why
+    works 0 show 1
+    expect_stdout_contains 'measured elsewhere'
+    # The host is that of the import.
+    expect_stdout_lacks '  host  '
+    works 0 tail --once 1
+    works 0 stale
+    works 0 plan -c "$1"
+    expect_stdout_contains ' + 0 new'
+    works 0 best
+    expect_stdout_contains 'measured elsewhere'
+    works 0 best --json
+    expect_stdout_contains '"host":null'
+    works 0 best --out winner
+    expect_no_file winner/command.sh
+    works 0 check -c winner/sweep.toml
+    expect_stdout_contains ' 1 combinations'
+    works 0 export --toml -o subset.toml
+    works 0 check -c subset.toml
+    works 0 plan -c subset.toml
+    # Each of its jobs is known; those that rules exclude are no jobs.
+    expect_stdout_contains ' + 0 new'
+    works 0 export --long -o long.csv
+    works 0 report
+    expect_file_contains report.html 'measured elsewhere'
+    expect "! grep -q '<b>0</b><span>attempts' report.html"
+    if grep -q '^\[predict\]' "$1"; then
+        works 0 predict
+        expect_stdout_contains 'measured '
+    else
+        works 2 predict
+        expect_stderr_contains 'the file has no [predict] table'
+    fi
+    works 0 replay --seeds 1 --strategy random
+    run_meshsweep compare --by num_hosts
+    expect_any_stdout
+    expect_any_stderr
+    expect '[ "$status" = 0 ] || [ "$status" = 4 ]'
+    expect_status "$status"
+    works 2 run -c "$1"
+    expect_stderr_contains 'there is no [job] command, so there is nothing to run'
+    works 0 merge results.db -o merged.db
+    works 0 why -c "$1" -d merged.db 1
+}
+
+small__every_command__works()
+{
+    import_small
+    every_command import.toml
+}
+
+small__keys__come_from_the_database()
+{
+    import_small
+    works 0 why micro_batch=4
+    expect_stdout_contains '2 of 6 combinations have these values; 2 of them matched'
+    expect_stdout_contains 'failed/oom'
+    works 0 why name=A micro_batch=1
+    expect_stdout_contains '1 of 6 combinations'
+    works 0 predict --only 'num_hosts = 2'
+    expect_stdout_contains 'measured 9.0 GiB'
+    # What a table alone knows is not known without it; that is said once.
+    run_meshsweep plan -c import.toml -d none.db
+    expect_status 4
+    expect_any_stdout
+    expect_no_stderr
+    sed -i 's/layers < 100/layerz < 100/' import.toml
+    run_meshsweep check -c import.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'unknown key `layerz`'
+}
+
+small__failures_alike__one_cause()
+{
+    import_small
+    works 0 status
+    expect_stdout_contains '2 x oom, as job 3: the table says oom'
+    expect_sql 'table.csv:4
+table.csv:5' "SELECT log_tail FROM attempt WHERE failure = 'oom'"
+}
+
+small__models_that_differ_in_name_alone__are_two()
+{
+    import_small
+    expect_sql "A|B" "SELECT group_concat(name, '|') FROM (SELECT name FROM spec WHERE kind = 'model' ORDER BY name)"
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains '0 attempts added, 6 already there'
+    expect_no_stderr
+}
+
+small__share_of_the_peak__of_the_precision()
+{
+    small_table
+    sed -i 's/^A,24,1,8,2,done,150,14,0.40/A,24,1,8,2,done,150,14,1.4/' table.csv
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains '6 rows: 3 ok, 2 failed, 1 refused'
+    expect_stderr_contains 'mfu is above 100 %'
+    expect_sql 1.4 "SELECT mfu FROM results WHERE precision = 'fp8'"
+}
+
+# The tables are measured data that the project does not hold.
+shipped_import() # NAME TABLE
+{
+    local data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
+    [ -f "$data/$2.csv" ] || skip "the measured tables are not here: $data"
+    cp "$source_dir/configs/import/$1.toml" import.toml
+    run_meshsweep import -c import.toml "$data/$2.csv"
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    every_command import.toml
+}
+
+alpa__every_command__works() { shipped_import alpa alpa-results; }
+dlperf__every_command__works() { shipped_import dlperf dlperf-gpt-v100; }
+litgpt__every_command__works() { shipped_import litgpt litgpt-finetune; }
+mpt__every_command__works() { shipped_import mpt llm-foundry-mpt; }
+ultrascale__every_command__works() { shipped_import ultrascale ultrascale-1B-8B; }
+vtrain__every_command__works() { shipped_import vtrain vtrain-single-node; }
+
+run_cases "$@"

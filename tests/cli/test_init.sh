@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# A new sweep file: from a command and axes, from a log; what is written passes check. No question in a pipe.
+. "$(dirname "$0")/lib.sh"
+
+nanogpt_log()
+{
+    cat <<'END'
+number of parameters: 0.80M
+step 0: train loss 4.2874, val loss 4.2823
+iter 0: loss 4.2664, time 1412.49ms, mfu -100.00%
+iter 1: loss 4.2604, time 102.49ms, mfu -100.00%
+iter 2: loss 4.2504, time 112.49ms, mfu -100.00%
+iter 3: loss 4.2404, time 112.50ms, mfu 0.01%
+END
+}
+
+# One run of a benchmark prints a summary, and each number once.
+vllm_log()
+{
+    cat <<'END'
+============ Serving Benchmark Result ============
+Successful requests:                     100
+Benchmark duration (s):                  31.34
+Request throughput (req/s):              3.19
+Output token throughput (tok/s):         693.53
+Total Token throughput (tok/s):          1420.91
+---------------Time to First Token----------------
+Mean TTFT (ms):                          123.45
+P99 TTFT (ms):                           456.78
+END
+}
+
+script_of_that_log__written__checks_runs_and_measures()
+{
+    nanogpt_log >train.log
+    printf '#!/bin/sh\ncat train.log\n' >train.sh
+    run_meshsweep init --from-log train.log batch_size=4,8 'dtype=bf16,"a b"' note=true,false rate=1,1e-4 \
+        -- sh train.sh '--bs={batch_size}'
+    expect_status 0
+    expect_no_stdout
+    expect_stderr 'meshsweep: wrote sweep.toml; look at it, then: meshsweep plan'
+    expect_file_contains sweep.toml 'command = ["sh", "train.sh", "--bs={batch_size}", "--dtype={dtype}", "--note={'
+    expect_file_contains sweep.toml 'batch_size = [4, 8]'
+    expect_file_contains sweep.toml 'dtype = ["bf16", "\"a b\""]'
+    expect_file_contains sweep.toml 'note = [true, false]'
+    expect_file_contains sweep.toml 'rate = [1, 1e-4]'
+    expect_file_contains sweep.toml 'objective = "min:step_time"'
+    expect_file_contains sweep.toml '# sure: 4 lines of train.log, from 102.49 to 1412.49'
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_stdout_contains '16 combinations'
+    expect_no_stderr
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    # The first samples are left out; the loss is not the validation's.
+    expect_sql '112.495|4.2404|16' "SELECT step_time, loss, count(*) FROM results WHERE state = 'ok'"
+    run_meshsweep init batch_size=4 -- true
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: init: sweep.toml is there already; -o FILE names another one'
+    run_meshsweep init -o - batch_size=4 -- true
+    expect_status 0
+    expect_stdout_contains 'objective = "min:duration"'
+    expect_no_stderr
+}
+
+# Of every framework whose log is here, its profile.
+log__of_a_framework__its_profile()
+{
+    local log profile
+    while read -r log profile; do
+        run_meshsweep init --from-log "$source_dir/tests/readers/$log.log"
+        expect_status 0
+        expect_stdout_contains '# sure: it reads '
+        expect_stdout_contains "profile = \"$profile\""
+        expect_no_stderr
+    done <<'END'
+deepspeed deepspeed
+deepspeed-flops-profiler deepspeed
+huggingface huggingface
+lightning lightning
+lightning-profiler lightning
+megatron megatron
+megatron-deepspeed megatron
+nanotron nanotron
+torchtitan torchtitan
+torchtitan-old torchtitan
+END
+}
+
+log__of_no_framework__patterns_and_how_sure()
+{
+    vllm_log >bench.log
+    run_meshsweep init --from-log bench.log
+    expect_status 0
+    expect_stdout_contains '# likely, please look: 1 line of bench.log, from 693.53 to 693.53
+[job.metrics.throughput]
+regex = '\''^ *Output *token *throughput *\(tok/s\): *([0-9.eE+-]+)'\''
+unit = "tok/s"
+better = "max"'
+    expect_stdout_contains '[job.metrics.step_time]'
+    expect_no_stderr
+    printf 'hello\n10:00:00 nothing to see, 3 files\n' >empty.log
+    run_meshsweep init --from-log empty.log
+    expect_status 0
+    expect_stdout_contains '# Nothing in empty.log looks like'
+    expect_no_stderr
+    head -c 100000 /dev/urandom >noise.log
+    run_meshsweep init --from-log noise.log
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+nobody_to_ask__what_is_missing__said()
+{
+    run_meshsweep init
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: init: which command is to be run? As in: meshsweep init '
+    run_meshsweep init --script 'python3 train.py'
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'init: which values are to be tried?'
+    run_meshsweep init micro_batch -- true
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: init: micro_batch: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4'
+    run_meshsweep init -o - a=true,2 -- true
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'a boolean in one place'
+    run_meshsweep init 1x=2 -- true
+    expect_status 2
+    expect_no_stdout
+    expect_any_stderr
+    expect '[ ! -e sweep.toml ]'
+    run_meshsweep init --from-log none.log a=1 -- true
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'none.log'
+}
+
+run_cases "$@"

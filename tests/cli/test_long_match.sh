@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# What takes long to match: printed as it is found, told of, and interrupted at once.
+. "$(dirname "$0")/lib.sh"
+
+numbers() # COUNT
+{
+    seq -s ', ' 1 "$1"
+}
+
+# 10^9 jobs whose cost is not the same for all.
+endless_sweep()
+{
+    cat >sweep.toml <<END
+[sweep]
+name = "endless"
+
+[job]
+command = ["/bin/true", "{a}", "{b}", "{c}"]
+timeout = "a * 60"
+
+[[model]]
+a = [$(numbers 1000)]
+
+[[training_spec]]
+b = [$(numbers 1000)]
+
+[[parallel_spec]]
+c = [$(numbers 1000)]
+END
+}
+
+# One in a million of 20^10, and nothing can be told before nearly all keys are bound.
+tangled_sweep()
+{
+    local key section sum='' factor=7919
+    printf '[sweep]\nname = "tangled"\n\n[job]\ncommand = ["/bin/true"]\n' >sweep.toml
+    for key in a b c d e f g h i j; do
+        section=model
+        [[ $key < f ]] || section=parallel_spec
+        case $key in a | f) printf '\n[[%s]]\n' "$section" >>sweep.toml ;; esac
+        echo "$key = [$(numbers 20)]" >>sweep.toml
+        sum+="${sum:+ + }$key * $key * $factor"
+        factor=$((factor * 31 % 999983))
+    done
+    printf '\n[[rule]]\nname = "one-in-a-million"\nrequire = "(%s) %% 1000003 = 0"\nwhy = "rare"\n' "$sum" >>sweep.toml
+}
+
+# Starts the tool up to five times, as the machine may be busy with other things: it must end within 100 ms of SIGINT at
+# least once, and always by it.
+expect_interrupted() # CONDITION ARGS...: once the shell command succeeds
+{
+    local condition=$1 try before after
+    shift
+    for ((try = 0; try < 5; try++)); do
+        rm -rf results.db*
+        start_meshsweep "$@"
+        wait_until "$condition" 30
+        before=${EPOCHREALTIME/./}
+        signal_command INT
+        wait_command
+        after=${EPOCHREALTIME/./}
+        [ "$status" = 130 ] || fail "status $status"
+        [ $((after - before)) -gt 100000 ] || break
+        stated_status=1 stated_stdout=1 stated_stderr=1 # of a try that a busy machine held up
+    done
+    [ "$try" -lt 5 ] || fail "SIGINT took $((after - before)) us"
+    expect_status 130
+}
+
+plan__all_of_many_jobs__printed_as_they_are_found()
+{
+    endless_sweep
+    run_command bash -c "'$meshsweep' plan --all | head -n 3"
+    expect_status 0
+    expect_stdout_matches '^endless: 1000000000 combinations, 1000000000 matched, 0 duplicates'
+    expect_stdout_matches '^\+ [0-9a-f]{16}  a=1 b=1 c=2'
+    expect_no_stderr
+}
+
+plan__all_of_many_jobs__interrupted()
+{
+    endless_sweep
+    expect_interrupted '[ -s .stdout ]' plan --all
+    expect_any_stdout
+    expect_no_stderr
+}
+
+plan__json_of_many_jobs__begun_and_interrupted()
+{
+    endless_sweep
+    expect_interrupted 'grep -q duplicates .stdout' plan --json
+    expect_stdout_matches '^	"matched":	1000000000,'
+    expect_stdout_lacks '"new"'
+    expect_no_stderr
+}
+
+run__many_jobs__interrupted_and_nothing_recorded()
+{
+    endless_sweep
+    # shellcheck disable=SC2016 # evaluated later
+    expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 1000000 ]' run --progress none
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql 0 "SELECT count(*) FROM job"
+}
+
+export__many_jobs__interrupted()
+{
+    small_sweep
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    sql "INSERT INTO job (key, sweep_id, rank, model_id, state, attempt_id)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000)
+         SELECT randomblob(16), sweep_id, 10 + i, model_id, 'ok', attempt_id FROM n, job WHERE job.id = 1;
+         ANALYZE"
+    mv results.db many.db
+    expect_interrupted '[ -s .stdout ]' export -d many.db
+    expect_any_stdout
+    expect_no_stderr
+}
+
+rule__ties_everything_together__told_with_its_name_and_interrupted()
+{
+    tangled_sweep
+    expect_interrupted 'grep -q one-in-a-million .stderr' plan
+    expect_no_stdout
+    # shellcheck disable=SC2016 # a quotation mark
+    expect_stderr_matches '^meshsweep: rule `one-in-a-million` leaves many values of 10 keys \(a, b, c, d, e, f, …\)'
+    expect_stderr_matches 'takes (about [0-9]+[dhm][0-9]+[hms]|more than a year) more; .*\[derive\].* tied group'
+    expect "[ \"\$(wc -l <.stderr)\" = 1 ]"
+}
+
+terminal__a_second_and_more__a_line_with_an_estimate()
+{
+    type -P script >/dev/null || skip "script (util-linux) is not installed"
+    endless_sweep
+    start_command env TERM=xterm script -fqec "'$meshsweep' plan" typescript
+    wait_until "grep -saqE 'looking at jobs: [0-9]+ of 1000000000, .* left' typescript" 30
+    signal_command TERM
+    wait_command
+    expect_status "$status"
+    expect_any_stdout
+    expect_any_stderr
+}
+
+dumb_terminal__a_second_and_more__no_line()
+{
+    type -P script >/dev/null || skip "script (util-linux) is not installed"
+    tangled_sweep
+    start_command env TERM=dumb script -fqec "'$meshsweep' plan" typescript
+    wait_until "grep -saq 'one-in-a-million' typescript" 30
+    signal_command TERM
+    wait_command
+    expect_status "$status"
+    expect_any_stdout
+    expect_any_stderr
+    expect "! grep -aq 'counting:' typescript"
+}
+
+run_cases "$@"

@@ -1,0 +1,334 @@
+#!/usr/bin/env bash
+# Metrics that are SQL over others ([metrics.NAME]), and conditions on what was measured ([sweep] subject_to).
+. "$(dirname "$0")/lib.sh"
+
+# A training script that prints what many print; the first step is slow.
+trainer()
+{
+    cat >train.sh <<'END'
+echo "iter 0: loss 4.0000, time 900.00ms, mfu -100.00%"
+for i in 1 2 3 4; do echo "iter ${i}0: loss 3.$i, time $((20 + 5 * $1)).00ms, mfu 1.2%"; done
+echo "peak memory: $(($1 * 10)).5 GiB"
+echo run >>../runs
+END
+    mkdir -p work
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "tokens_per_second"
+
+[job]
+command = ["/bin/sh", "../train.sh", "{micro_batch}", "{seq}"]
+cwd = "work"
+
+[job.metrics.iter_ms]
+regex = 'time ([0-9.]+)ms'
+unit = "ms"
+warmup = 1
+
+[job.metrics.peak_memory]
+regex = 'peak memory: ([0-9.]+) GiB'
+unit = "GiB"
+
+[metrics.tokens_per_second]
+expression = "1000.0 * micro_batch * seq / iter_ms"
+unit = "tokens/s"
+better = "max"
+
+[training_spec]
+seq = 100
+
+[parallel_spec]
+micro_batch = [1, 2, 4, 8]
+END
+}
+
+# Adds a line behind another of the sweep file.
+add_behind() # LINE TEXT
+{
+    sed -i "s|^$1\$|&\\n$2|" sweep.toml
+}
+
+run_quietly()
+{
+    run_meshsweep run -j 1 --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+derived__of_samples__objective_per_step()
+{
+    trainer
+    run_quietly
+    expect_sql "1|4000.0|4|0.0
+2|6666.66666666667|4|0.0
+3|10000.0|4|0.0
+4|13333.3333333333|4|0.0" "SELECT j.id, s.value, s.count, s.stddev FROM job AS j JOIN summary AS s
+        ON s.attempt_id = j.attempt_id WHERE s.name = 'tokens_per_second' ORDER BY 1"
+    expect_sql 4 "SELECT job FROM ranking LIMIT 1"
+    run_meshsweep best --json
+    expect_status 0
+    expect_stdout_contains '"unit":	"tokens/s"'
+    expect_stdout_matches '"value":	13333\.3'
+    expect_no_stderr
+    run_meshsweep results --columns micro_batch,tokens_per_second --where "job = 4" --format csv
+    expect_status 0
+    expect_stdout_contains "8,13333.333333333334"
+    expect_no_stderr
+}
+
+derived__added_when_all_is_done__no_job_runs()
+{
+    trainer
+    sed -i 's/^objective = .*/objective = "min:iter_ms"/; /^\[metrics/,/^better/d' sweep.toml
+    run_quietly
+    expect_sql 1 "SELECT job FROM ranking LIMIT 1"
+    trainer
+    run_quietly
+    expect "[ \$(wc -l <runs) = 4 ]"
+    expect_sql 4 "SELECT job FROM ranking LIMIT 1"
+    expect_sql 4 "SELECT count(DISTINCT key) FROM job"
+    # Another expression of the same name takes the place of the first; a name that is gone takes its values along.
+    sed -i 's/1000.0 \* micro/2000.0 * micro/' sweep.toml
+    run_quietly
+    expect_sql 8000.0 "SELECT value FROM summary WHERE name = 'tokens_per_second' AND attempt_id = 1"
+    sed -i 's/tokens_per_second/seqs/' sweep.toml
+    run_quietly
+    expect_sql "iter_ms
+peak_memory
+seqs" "SELECT DISTINCT name FROM summary ORDER BY 1"
+    expect_sql 0 "SELECT count(*) FROM metric_definition WHERE name = 'tokens_per_second'"
+    expect "[ \$(wc -l <runs) = 4 ]"
+}
+
+derived__of_what_every_attempt_has__known()
+{
+    trainer
+    cat >>sweep.toml <<'END'
+[metrics.attempts_of_it]
+expression = "attempts * gpus"
+[metrics.rate]
+expression = "tokens_per_second / gpus + 0 * (duration + cpu_time + max_rss)"
+END
+    run_quietly
+    expect_sql "1.0|1.0" "SELECT min(value), max(value) FROM summary WHERE name = 'attempts_of_it'"
+    expect_sql "4000.0|13333.3333333333" "SELECT min(value), max(value) FROM summary WHERE name = 'rate'"
+}
+
+derived__divides_by_zero_or_lacks_an_input__null_with_the_reason()
+{
+    trainer
+    cat >>sweep.toml <<'END'
+[metrics.broken]
+expression = "iter_ms / (micro_batch - 1)"
+[metrics.by_nothing]
+expression = "iter_ms / gone"
+[metrics.by_zero]
+expression = "1 / zero"
+[job.metrics.gone]
+regex = 'nobody prints ([0-9])'
+[job.metrics.zero]
+regex = 'mfu -10(0).00'
+END
+    run_quietly
+    expect_sql "1|broken||it is NULL: a division by zero, or a key that this job lacks
+1|by_nothing||gone was not reported
+1|by_zero||division by zero: zero is 0" \
+        "SELECT attempt_id, name, value, note FROM summary WHERE attempt_id = 1 AND note IS NOT NULL"
+    run_meshsweep show 1
+    expect_status 0
+    expect_stdout_contains '  by_zero  none: division by zero: zero is 0'
+    expect_no_stderr
+}
+
+derived__objective_lacks_an_input__failure_names_it()
+{
+    trainer
+    sed -i "s/time (/tume (/" sweep.toml
+    run_meshsweep run -j 1 --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "no-metric" "SELECT DISTINCT failure FROM attempt"
+    expect_sql "exit status 0, but the objective tokens_per_second (worked out from iter_ms) was not reported;\
+ it reported peak_memory" "SELECT DISTINCT message FROM attempt"
+}
+
+derived__samples_of_different_steps__of_the_summaries_and_said()
+{
+    trainer
+    cat >>sweep.toml <<'END'
+[job.metrics.first]
+regex = 'iter 0: loss ([0-9.]+)'
+[metrics.mixed]
+expression = "iter_ms + first"
+END
+    run_quietly
+    expect_sql "29.0|of the summaries: iter_ms and first are of different steps" \
+        "SELECT value, note FROM summary WHERE name = 'mixed' AND attempt_id = 1"
+}
+
+check_says() # TEXT, of the expression in $2
+{
+    trainer
+    sed -i "s|^expression = .*|expression = \"$2\"|" sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "meshsweep: sweep.toml:18:14: metric \`tokens_per_second\`: $1"
+}
+
+derived__wrong_expression__told_at_check_with_its_place()
+{
+    check_says "unknown metric or key \`iter_mss\` (did you mean \`iter_ms\`?)" "1 / iter_mss"
+    check_says "unknown metric or key \`micro_bach\` (did you mean \`micro_batch\`?)" "micro_bach / iter_ms"
+    check_says "unknown metric or key \`metric.iter_m\` (did you mean \`metric.iter_ms\`?)" "metric.iter_m"
+    check_says "the function load_extension may not be used here" "load_extension('x')"
+    check_says "a subquery may not be used here" "(SELECT 1)"
+    check_says "metric \`tokens_per_second\` is not there yet (an expression uses those that stand above it)" \
+        "tokens_per_second + 1"
+    trainer
+    sed -i 's/^micro_batch = /iter_ms = 2\n&/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "\`iter_ms\` is a key and a metric (write metric.iter_ms for the metric, SECTION.iter_ms"
+    sed -i 's|/ iter_ms|/ metric.iter_ms|' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    trainer
+    echo '[metrics.iter_ms]' >>sweep.toml
+    echo 'expression = "1"' >>sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:27:1: "iter_ms" is given twice (first in line 8)'
+}
+
+derived__imported_table__computed_without_a_run()
+{
+    printf 'mb,ms,gib\n1,25,10\n4,40,42\n8,60,84\n2,0,21\n' >table.csv
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+subject_to = "gib < 80"
+[import.metrics]
+ms = "ms"
+gib = "gib"
+[import.parallel_spec]
+micro_batch = "mb"
+[metrics.rate]
+expression = "1000.0 * micro_batch / ms"
+END
+    run_meshsweep import -c sweep.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql "2|100.0" "SELECT job, rate FROM ranking LIMIT 1"
+    expect_sql "division by zero: ms is 0" "SELECT note FROM summary WHERE note IS NOT NULL"
+    sed -i 's/"gib < 80"/"gib < 90"/' sweep.toml
+    run_meshsweep replay -c sweep.toml --strategy grid --json
+    expect_status 0
+    expect_stdout_matches '"infeasible":	0'
+    expect_any_stderr
+}
+
+condition__keeps_the_fastest_out__cannot_win_and_binds()
+{
+    trainer
+    add_behind 'objective = .*' 'subject_to = ["peak_memory <= 45056 MiB", "iter_ms < 1 s"]'
+    run_quietly
+    expect_sql "4|0|80.5|44.0" "SELECT attempt_id, position, value, bound FROM breach"
+    expect_sql 3 "SELECT job FROM ranking LIMIT 1"
+    expect_sql 4 "SELECT count(*) FROM results WHERE state = 'ok'"
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains 'highest tokens_per_second 10000 tokens/s, job 3 of sweep sweep'
+    expect_stdout_contains 'peak_memory <= 45056 MiB: binds, keeps out 1 better job, the best of them job 4 with 133'
+    expect_stdout_contains ' (80.5 where the bound is 44)'
+    expect_stdout_contains '  iter_ms < 1 s: does not bind, every job meets it'
+    expect_no_stderr
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'bound by peak_memory <= 45056 MiB, which keeps out 1 better job (see meshsweep best)'
+    expect_no_stderr
+    run_meshsweep replay --strategy model --seeds 3 --json
+    expect_status 0
+    expect_stdout_contains '"infeasible":	1'
+    expect_any_stderr
+}
+
+condition__met_by_none__nearest_miss_and_status_3()
+{
+    trainer
+    add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
+    run_quietly
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: no job is best: no job meets all of [sweep] subject_to; the nearest is job 1: '
+    expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5 where the bound is 8)'
+    run_meshsweep status
+    expect_status 3
+    expect_stdout_contains 'no best: no job meets all of [sweep] subject_to; the nearest is job 1'
+    expect_no_stderr
+    # Without it, the jobs that ran may win.
+    sed -i '/^subject_to/d' sweep.toml
+    run_quietly
+    expect_sql 4 "SELECT job FROM ranking LIMIT 1"
+    expect "[ \$(wc -l <runs) = 4 ]"
+}
+
+condition__metric_was_not_reported__cannot_be_told()
+{
+    trainer
+    add_behind 'objective = .*' 'subject_to = "gone < 5"'
+    printf '[job.metrics.gone]\nregex = "nobody prints ([0-9])"\n' >>sweep.toml
+    run_quietly
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'the nearest is job 1: gone < 5 cannot be told: gone was not reported'
+}
+
+condition__search__infeasible_is_a_failed_trial()
+{
+    local strategy
+    for strategy in model random binary; do
+        rm -rf results.db* runs
+        trainer
+        add_behind 'objective = .*' 'subject_to = "peak_memory <= 44 GiB"'
+        run_meshsweep run -j 1 --progress none --strategy "$strategy"
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql "4|failed|infeasible-memory" \
+            "SELECT DISTINCT job_id, outcome, failure FROM trial WHERE outcome <> 'ok'"
+        expect_sql 3 "SELECT job FROM ranking LIMIT 1"
+    done
+}
+
+condition__wrong__told_at_check_with_its_place()
+{
+    local condition
+    for condition in "peak_memory <= 70 Gib" "peak_memory <= 70 s" "micro_batch < 4" "peak_mem < 70"; do
+        trainer
+        add_behind 'objective = .*' "subject_to = [\"iter_ms < 1\", \"$condition\"]"
+        run_meshsweep check sweep.toml
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "sweep.toml:3:30: subject_to \`$condition\`: "
+    done
+}
+
+own_metric__attempts_as_objective__counted()
+{
+    trainer
+    sed -i 's/^objective = .*/objective = "min:attempts"/' sweep.toml
+    run_quietly
+    expect_sql "4|1.0" "SELECT count(*), max(value) FROM summary WHERE name = 'attempts'"
+}
+
+run_cases "$@"

@@ -1,0 +1,503 @@
+/* The published tables that predictions are compared with: which of their columns are which inputs, what they measured
+ * and how. */
+#ifndef MESHSWEEP_TESTS_PUBLISHED_TABLES_H
+#define MESHSWEEP_TESTS_PUBLISHED_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define GIB 1073741824.0
+#define SMI_GB (1000 * 1048576.0) /* nvidia-smi's MiB, in thousands */
+
+/* Where an input is from: a column, or the same for all rows. */
+struct given {
+    const char *input, *column, *constant;
+};
+
+enum counter { COUNTER_RESERVED, COUNTER_ALLOCATED, COUNTER_DEVICE };
+enum whose { WHOSE_MOST, WHOSE_FIRST, WHOSE_LAST };
+
+struct table {
+    const char *name, *file, *framework;
+    const struct given *given; /* up to one without an input */
+    const char *memory;        /* column; NULL: none */
+    double unit;
+    const char *ran, *ran_value; /* a row ran where this column is that; NULL: all did */
+    const char *left_out;        /* column; rows where it is neither empty nor 0 are left out; NULL: none */
+    enum counter counter;
+    enum whose whose;
+    const char *only[6]; /* rows where these columns are that, in pairs; NULL: all */
+    const char *time;    /* column with the seconds of a step; NULL: none */
+    double seconds;      /* in its units */
+    const char *rate;    /* column with the tokens a second of a device; NULL: none */
+    double network;      /* bytes a second of a device, as the source says; 0: not said */
+    double most;         /* the mean error of memory is asserted to be no more; 0: not */
+    const char *failed;  /* value of `ran` where a row ran out of memory; NULL: no row is said to have */
+};
+
+#define COLUMN(name)                                                                                                   \
+    {                                                                                                                  \
+        name, name, NULL                                                                                               \
+    }
+
+static const struct given golden[] = {
+    {"family", "model_family", NULL},
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("kv_heads"),
+    COLUMN("head_dim"),
+    COLUMN("ffn"),
+    COLUMN("gated_mlp"),
+    COLUMN("biases"),
+    COLUMN("qkv_bias"),
+    COLUMN("rms_norm"),
+    COLUMN("qk_norm"),
+    COLUMN("tied_embeddings"),
+    COLUMN("positions"),
+    COLUMN("vocab"),
+    COLUMN("vocab_multiple"),
+    COLUMN("seq"),
+    COLUMN("experts"),
+    {"experts_per_token", "topk", NULL},
+    {"expert_ffn", "moe_ffn", NULL},
+    COLUMN("shared_ffn"),
+    COLUMN("dense_layers"),
+    COLUMN("micro_batch"),
+    {"gradient_accumulation", "micro_batches", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("vpp"),
+    COLUMN("cp"),
+    COLUMN("ep"),
+    COLUMN("etp"),
+    COLUMN("dp"),
+    COLUMN("sequence_parallel"),
+    {"use_distributed_optimizer", "distributed_optimizer", NULL},
+    COLUMN("recompute"),
+    COLUMN("precision"),
+    COLUMN("device"),
+    {"nodes", NULL, "1"},
+    {"devices_per_node", "gpus", NULL},
+    COLUMN("q_lora_rank"),
+    COLUMN("kv_lora_rank"),
+    {"head_dim", "qk_head_dim", NULL},
+    COLUMN("qk_rope_dim"),
+    COLUMN("v_head_dim"),
+    COLUMN("mtp_layers"),
+    COLUMN("account_embedding"),
+    COLUMN("account_loss"),
+    COLUMN("recompute_modules"),
+    {"gradient_bytes", "grad_bytes", NULL},
+    COLUMN("first_stage_layers"),
+    COLUMN("last_stage_layers"),
+    COLUMN("pipeline_layout"),
+    {"flash_attention", "transformer_impl", NULL},
+    {"flash_attention", "attention_backend", NULL},
+    COLUMN("optimizer"),
+    {"loss_kernel", "cross_entropy_impl", NULL},
+    {NULL, NULL, NULL},
+};
+
+static const struct given bridge[] = {
+    COLUMN("family"),
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("kv_heads"),
+    COLUMN("head_dim"),
+    COLUMN("ffn"),
+    COLUMN("gated_mlp"),
+    COLUMN("rms_norm"),
+    COLUMN("tied_embeddings"),
+    COLUMN("vocab"),
+    COLUMN("vocab_multiple"),
+    COLUMN("seq"),
+    COLUMN("experts"),
+    {"experts_per_token", "topk", NULL},
+    {"expert_ffn", "moe_ffn", NULL},
+    COLUMN("shared_ffn"),
+    COLUMN("dense_layers"),
+    COLUMN("micro_batch"),
+    {"gradient_accumulation", "micro_batches", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("vpp"),
+    COLUMN("cp"),
+    COLUMN("ep"),
+    COLUMN("etp"),
+    COLUMN("dp"),
+    COLUMN("zero_stage"),
+    COLUMN("sequence_parallel"),
+    COLUMN("recompute"),
+    COLUMN("precision"),
+    COLUMN("device"),
+    COLUMN("nodes"),
+    COLUMN("devices_per_node"),
+    COLUMN("q_lora_rank"),
+    COLUMN("kv_lora_rank"),
+    {"head_dim", "qk_head_dim", NULL},
+    COLUMN("qk_rope_dim"),
+    COLUMN("v_head_dim"),
+    COLUMN("mtp_layers"),
+    COLUMN("account_embedding"),
+    COLUMN("account_loss"),
+    COLUMN("recompute_modules"),
+    {"gradient_bytes", "grad_bytes", NULL},
+    COLUMN("moment_bytes"),
+    {"offload_layers", "cpu_offload_layers", NULL},
+    {"recompute_layers", "recompute_num_layers", NULL},
+    COLUMN("recompute_method"),
+    {"expert_dispatcher", "dispatcher", NULL},
+    {"link_domain", "nvlink_domain", NULL},
+    {NULL, NULL, NULL},
+};
+
+static const struct given bigscience[] = {
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("vocab"),
+    {"vocab_multiple", NULL, "128"},
+    COLUMN("seq"),
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("dp"),
+    COLUMN("zero_stage"),
+    {"recompute", NULL, "full"},
+    {"flash_attention", NULL, "0"},
+    {"device", NULL, "A100-80GB"},
+    COLUMN("nodes"),
+    {"devices_per_node", NULL, "8"},
+    {NULL, NULL, NULL},
+};
+
+static const struct given internevo[] = {
+    {"family", NULL, "llama"},
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("ffn"),
+    COLUMN("vocab"),
+    COLUMN("seq"),
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("dp"),
+    COLUMN("zero_stage"),
+    COLUMN("recompute"),
+    {"device", NULL, "A100-80GB"},
+    {"devices_per_node", NULL, "8"},
+    {NULL, NULL, NULL},
+};
+
+static const struct given internevo_time[] = {
+    {"family", NULL, "llama"},
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("ffn"),
+    COLUMN("vocab"),
+    COLUMN("seq"),
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("dp"),
+    {"zero_stage", NULL, "1"},
+    COLUMN("shard_ranks"),
+    COLUMN("recompute"),
+    {"device", NULL, "A100-80GB"},
+    {"devices_per_node", NULL, "8"},
+    {NULL, NULL, NULL},
+};
+
+static const struct given torchtitan[] = {
+    {"family", NULL, "llama"},
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("kv_heads"),
+    COLUMN("ffn"),
+    COLUMN("vocab"),
+    COLUMN("seq"),
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("cp"),
+    COLUMN("dp"),
+    {"zero_stage", NULL, "3"},
+    COLUMN("recompute"),
+    {"sequence_parallel", NULL, "1"},
+    COLUMN("fp8"),
+    COLUMN("device"),
+    {"devices_per_node", NULL, "8"},
+    {NULL, NULL, NULL},
+};
+
+static const struct given fms[] = {
+    COLUMN("family"),
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("kv_heads"),
+    COLUMN("ffn"),
+    COLUMN("vocab"),
+    {"tied_embeddings", "tied", NULL},
+    COLUMN("seq"),
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    {"dp", "gpus", NULL},
+    {"zero_stage", NULL, "3"},
+    {"recompute", NULL, "full"},
+    {"device", NULL, "A100-80GB"},
+    {"devices_per_node", "gpus", NULL},
+    {NULL, NULL, NULL},
+};
+
+static const struct given fms_fused[] = {
+    COLUMN("family"),
+    COLUMN("layers"),
+    COLUMN("hidden"),
+    COLUMN("heads"),
+    COLUMN("kv_heads"),
+    COLUMN("ffn"),
+    COLUMN("vocab"),
+    {"tied_embeddings", "tied", NULL},
+    COLUMN("seq"),
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    {"dp", "gpus", NULL},
+    {"zero_stage", NULL, "3"},
+    {"recompute", NULL, "full"},
+    {"loss_kernel", NULL, "fused"},
+    {"device", NULL, "A100-80GB"},
+    {"devices_per_node", "gpus", NULL},
+    {NULL, NULL, NULL},
+};
+
+static const struct given ultrascale[] = {
+    {"family", NULL, "llama"},
+    {"layers", "n_layers", NULL},
+    COLUMN("hidden"),
+    {"heads", "n_heads", NULL},
+    {"kv_heads", "n_kv_heads", NULL},
+    COLUMN("ffn"),
+    COLUMN("vocab"),
+    {"tied_embeddings", "tied_emb", NULL},
+    {"seq", "seq_len", NULL},
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("dp"),
+    {"zero_stage", "zero", NULL},
+    {"split", NULL, "by-cost"},
+    {"sequence_parallel", NULL, "1"},
+    {"device", NULL, "H100"},
+    {"devices_per_node", NULL, "8"},
+    {NULL, NULL, NULL},
+};
+
+static const struct given vtrain[] = {
+    {"layers", "n_layers", NULL},
+    COLUMN("hidden"),
+    {"heads", "n_heads", NULL},
+    {"vocab", NULL, "50257"},
+    {"vocab_multiple", NULL, "128"},
+    {"seq", "seq_len", NULL},
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("dp"),
+    {"recompute", NULL, "full"},
+    {"device", NULL, "A100-80GB"},
+    {"devices_per_node", NULL, "8"},
+    {NULL, NULL, NULL},
+};
+
+static const struct given dlperf[] = {
+    {"layers", "n_layers", NULL},
+    COLUMN("hidden"),
+    {"heads", "n_heads", NULL},
+    {"vocab", NULL, "50257"},
+    {"vocab_multiple", NULL, "128"},
+    {"seq", "seq_len", NULL},
+    {"micro_batch", "mbs", NULL},
+    {"gradient_accumulation", "grad_acc", NULL},
+    COLUMN("tp"),
+    COLUMN("pp"),
+    COLUMN("dp"),
+    {"precision", NULL, "fp16"},
+    {"flash_attention", NULL, "0"},
+    {"device", NULL, "V100-16GB"},
+    {"devices_per_node", NULL, "8"},
+    {NULL, NULL, NULL},
+};
+
+/* Target modules, rank and dropout: fms-acceleration scripts/benchmarks/scenarios.yaml. Its fused kernels take no
+ * dropout. Scales of nf4 are quantised, too. */
+#define FMS_ADAPTERS                                                                                                   \
+    COLUMN("family"), COLUMN("layers"), COLUMN("hidden"), COLUMN("heads"), COLUMN("kv_heads"), COLUMN("ffn"),          \
+        COLUMN("vocab"), {"tied_embeddings", "tied", NULL}, COLUMN("experts"), {"experts_per_token", "topk", NULL},    \
+        COLUMN("seq"), {"micro_batch", "mbs", NULL}, {"gradient_accumulation", "grad_acc", NULL},                      \
+        {"dp", "gpus", NULL}, {"zero_stage", NULL, "3"}, {"recompute", NULL, "full"}, {"device", NULL, "A100-80GB"},   \
+        {"devices_per_node", "gpus", NULL}, COLUMN("peft"), {"lora_rank", "rank", NULL},                               \
+    {                                                                                                                  \
+        "lora_targets", NULL, "q_proj k_proj v_proj o_proj"                                                            \
+    }
+#define FUSED                                                                                                          \
+    {"loss_kernel", NULL, "fused"},                                                                                    \
+    {                                                                                                                  \
+        "norm_kernel", NULL, "fused"                                                                                   \
+    }
+#define DROPOUT                                                                                                        \
+    {                                                                                                                  \
+        "lora_dropout", NULL, "0.1"                                                                                    \
+    }
+#define NF4                                                                                                            \
+    {                                                                                                                  \
+        "quantization", NULL, "nf4-dq"                                                                                 \
+    }
+static const struct given fms_lora[] = {FMS_ADAPTERS, DROPOUT, {NULL, NULL, NULL}};
+static const struct given fms_lora_fused[] = {FMS_ADAPTERS, FUSED, {NULL, NULL, NULL}};
+static const struct given fms_nf4[] = {FMS_ADAPTERS, DROPOUT, NF4, {NULL, NULL, NULL}};
+static const struct given fms_nf4_fused[] = {FMS_ADAPTERS, FUSED, NF4, {NULL, NULL, NULL}};
+static const struct given fms_gptq[] = {FMS_ADAPTERS, DROPOUT, COLUMN("quantization"), {NULL, NULL, NULL}};
+static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, COLUMN("quantization"), {NULL, NULL, NULL}};
+/* Sharded weights of 4 bits are not prepared: trl trainer/sft_trainer.py, is_sharded_qlora. */
+static const struct given fms_prepared[] = {FMS_ADAPTERS,
+                                            DROPOUT,
+                                            NF4,
+                                            {"kbit_preparation", NULL, "1"},
+                                            {NULL, NULL, NULL}};
+
+#define FINE_TUNING(called, values, largest, ...)                                                                      \
+    {                                                                                                                  \
+        .name = called, .file = "fms-acceleration.csv", .framework = "hf-trainer", .given = values,                    \
+        .memory = "peak_bytes", .unit = 1, .ran = "outcome", .ran_value = "ok", .failed = "oom",                       \
+        .counter = COUNTER_ALLOCATED, .rate = "tokens_per_s_gpu", .only = {__VA_ARGS__}, .most = largest               \
+    }
+#define ADAPTERS(called, values, largest, ...) FINE_TUNING(called, values, largest, "peft", "lora", __VA_ARGS__)
+
+static const struct table tables[] = {
+    {.name = "nanotron, ultra-scale",
+     .file = "ultrascale-1B-8B.csv",
+     .framework = "nanotron",
+     .given = ultrascale,
+     .memory = "gpu_mem_gb",
+     .unit = GIB,
+     .ran = "oom_label",
+     .ran_value = "fits",
+     .failed = "likely_oom",
+     .whose = WHOSE_FIRST},
+    /* With a pipeline half of the runs are 2 to 30 times slower for reasons that no configuration shows. */
+    {.name = "nanotron, ultra-scale, no pipeline",
+     .file = "ultrascale-1B-8B.csv",
+     .framework = "nanotron",
+     .given = ultrascale,
+     .ran = "oom_label",
+     .ran_value = "fits",
+     .rate = "tok_s_gpu",
+     .network = 50e9,
+     .only = {"pp", "1"}},
+    {.name = "Megatron-LM tests",
+     .file = "megatron-golden.csv",
+     .framework = "megatron",
+     .given = golden,
+     .memory = "peak_bytes",
+     .unit = 1,
+     .ran = "kind",
+     .ran_value = "train",
+     .counter = COUNTER_ALLOCATED,
+     .whose = WHOSE_LAST},
+    {.name = "Megatron-LM tests, no toys",
+     .file = "megatron-golden.csv",
+     .framework = "megatron",
+     .given = golden,
+     .ran = "kind",
+     .ran_value = "train",
+     .time = "step_s",
+     .seconds = 1,
+     .only = {"toy", "0"}},
+    {.name = "Megatron-Bridge",
+     .file = "megatron-bridge.csv",
+     .framework = "megatron",
+     .given = bridge,
+     .left_out = "suspect",
+     .time = "step_s",
+     .seconds = 1},
+    {.name = "vTrain",
+     .file = "vtrain-single-node.csv",
+     .framework = "megatron",
+     .given = vtrain,
+     .time = "iter_ms",
+     .seconds = 1e-3},
+    {.name = "DLPerf, Megatron-LM on V100",
+     .file = "dlperf-gpt-v100.csv",
+     .framework = "megatron",
+     .given = dlperf,
+     .memory = "mem_mib",
+     .unit = 1048576,
+     .counter = COUNTER_DEVICE,
+     .time = "latency_ms",
+     .seconds = 1e-3,
+     .network = 12.5e9 / 8,
+     .only = {"framework", "Megatron-LM"}},
+    {.name = "BigScience",
+     .file = "bigscience-tr11.csv",
+     .framework = "deepspeed",
+     .given = bigscience,
+     .memory = "mem_gb",
+     .unit = SMI_GB,
+     .ran = "outcome",
+     .ran_value = "ok",
+     .failed = "oom",
+     .left_out = "suspect",
+     .counter = COUNTER_DEVICE,
+     .time = "step_s",
+     .seconds = 1,
+     .network = 6.25e9,
+     .only = {"precision", "fp16"}},
+    {.name = "InternEvo",
+     .file = "internevo-memory.csv",
+     .framework = "internevo",
+     .given = internevo,
+     .memory = "memory_gb",
+     .unit = GIB},
+    {.name = "InternEvo, time",
+     .file = "internevo.csv",
+     .framework = "internevo",
+     .given = internevo_time,
+     .time = "step_s",
+     .seconds = 1},
+    {.name = "torchtitan",
+     .file = "torchtitan.csv",
+     .framework = "torchtitan",
+     .given = torchtitan,
+     .memory = "memory_gib",
+     .unit = GIB,
+     .time = "step_s",
+     .seconds = 1},
+    FINE_TUNING("full fine-tuning", fms, 0.1, "peft", "none", "kernels", "none"),
+    FINE_TUNING("full fine-tuning, fused kernels", fms_fused, 0.08, "peft", "none", "kernels", "foak-fast-kernels"),
+    ADAPTERS("LoRA", fms_lora, 0.08, "kernels", "none"),
+    ADAPTERS("LoRA, fused kernels", fms_lora_fused, 0.08, "kernels", "foak-fast-kernels"),
+    ADAPTERS("QLoRA in nf4, prepared", fms_prepared, 0.08, "kernels", "baseline-peft-bnb", "gpus", "1"),
+    ADAPTERS("QLoRA in nf4, sharded", fms_nf4, 0.08, "kernels", "baseline-peft-bnb", "gpus", "2"),
+    ADAPTERS("QLoRA in nf4, accelerated", fms_nf4, 0.08, "kernels", "accelerated-peft-bnb", "family", "llama"),
+    ADAPTERS("QLoRA in nf4, fused kernels", fms_nf4_fused, 0.08, "kernels", "accelerated-peft-bnb-foak", "family",
+             "llama"),
+    ADAPTERS("QLoRA in nf4, GPT-BigCode", fms_nf4, 0, "kernels", "accelerated-peft-bnb", "family", "gpt"),
+    ADAPTERS("QLoRA in nf4, GPT-BigCode, fused kernels", fms_nf4_fused, 0, "kernels", "accelerated-peft-bnb-foak",
+             "family", "gpt"),
+    ADAPTERS("QLoRA in GPTQ", fms_gptq, 0.08, "kernels", "accelerated-peft-autogptq"),
+    ADAPTERS("QLoRA in GPTQ, fused kernels", fms_gptq_fused, 0.08, "kernels", "accelerated-peft-autogptq-foak"),
+};
+
+#endif

@@ -1,0 +1,230 @@
+/* sweep_file, predict: models by their config.json, counted to the last parameter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/inputs.h"
+#include "sweep_file/hf_config.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+/* Architectures of the published config.json files (tests/hf_configs), and the numbers of elements that the published
+ * checkpoints have; each matrix once where the head is tied. Without the MTP layer of DeepSeek-V3, and the routers'
+ * correction biases of it and of Kimi-K2, which transformers counts as buffers. */
+static const struct {
+    const char *name;
+    double total;
+} models[] = {
+    {"gpt2", 124439808},
+    {"gpt2-xl", 1557611200},
+    {"Llama-2-7b", 6738415616},
+    {"Llama-2-70b", 68976648192},
+    {"Meta-Llama-3-8B", 8030261248},
+    {"Meta-Llama-3-70B", 70553706496},
+    {"Llama-3.1-405B", 405853388800},
+    {"Llama-3.2-1B", 1235814400},
+    {"Mistral-7B-v0.1", 7241732096},
+    {"Mixtral-8x7B-v0.1", 46702792704},
+    {"Qwen2-7B", 7615616512},
+    {"Qwen2.5-0.5B", 494032768},
+    {"Qwen2.5-72B", 72706203648},
+    {"Qwen1.5-MoE-A2.7B", 14315784192},
+    {"Qwen3-8B", 8190735360},
+    {"Qwen3-32B", 32762123264},
+    {"Qwen3-30B-A3B", 30532122624},
+    {"Qwen3-235B-A22B", 235093634560},
+    {"DeepSeek-V2", 235741434880},
+    {"DeepSeek-V2-Lite", 15706484224},
+    {"DeepSeek-V3", 671026404352},
+    {"Kimi-K2", 1026408209408},
+    {"gemma-2b", 2506172416},
+    {"gemma-7b", 8537680896},
+    {"gemma-2-9b", 9241705984},
+    {"gemma-2-27b", 27227128320},
+    {"gemma-3-1b-pt", 999885952},
+    {"phi-2", 2779683840},
+    {"Phi-3-mini-4k-instruct", 3821079552},
+    {"falcon-7b", 6921720704},
+    {"falcon-40b", 41303293952},
+    {"bloom", 176247271424},
+    {"bloom-560m", 559214592},
+    {"opt-125m", 125239296},
+    {"opt-6.7b", 6658473984},
+    {"pythia-6.9b", 6857302016},
+    {"gpt-neox-20b", 20554567680},
+    {"gpt-j-6b", 6050882784},
+    {"gpt-oss-20b", 20914757184},
+    {"gpt-oss-120b", 116829156672},
+    {"OLMo-7B-hf", 6888095744},
+    {"OLMo-2-1124-7B", 7298617344},
+    {"OLMoE-1B-7B", 6919161856},
+    {"starcoder", 15517456384},
+    {"starcoder2-7b", 7173923840},
+    {"stablelm-3b-4e1t", 2795443200},
+    {"c4ai-command-r-v01", 34980831232},
+    {"granite-3.0-8b-base", 8170848256},
+};
+
+static struct hf_keys read_text(const char *name, const char *text)
+{
+    struct hf_keys keys = HF_KEYS_INIT;
+    struct error e = ERROR_INIT;
+    if (hf_config_read(name, text, &keys, &e) < 0)
+        fail_msg("%s", e.text);
+    return keys;
+}
+
+static struct hf_keys read_model(const char *name)
+{
+    const char *source = getenv("srcdir");
+    char *path = xasprintf("%s/tests/hf_configs/%s.json", source ? source : ".", name);
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    if (file_read(path, 1 << 20, &text, &e) < 0)
+        fail_msg("%s", e.text);
+    struct hf_keys keys = read_text(name, buffer_text(&text));
+    buffer_free(&text);
+    free(path);
+    return keys;
+}
+
+/* The keys as a combination of them would be given to the predictor. */
+static struct architecture architecture_of_keys(const struct hf_keys *keys)
+{
+    struct input_value values[INPUT_COUNT];
+    struct subject s;
+    struct error e = ERROR_INIT;
+    memset(values, 0, sizeof values);
+    for (size_t i = 0; i < keys->count; i++) {
+        size_t at = input_find(keys->items[i].name);
+        if (at == INPUT_COUNT)
+            fail_msg("no input %s", keys->items[i].name);
+        const struct value *v = &keys->items[i].value;
+        values[at] = v->kind == VALUE_STRING ? (struct input_value){INPUT_TEXT, 0, v->text}
+                                             : (struct input_value){INPUT_NUMBER, (double)v->integer, NULL};
+    }
+    values[input_find("seq")] = values[input_find("micro_batch")] = (struct input_value){INPUT_NUMBER, 1, NULL};
+    if (inputs_decode(values, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return s.architecture;
+}
+
+static void hf_config_read__published_models__their_totals(void **state)
+{
+    size_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct hf_keys keys = read_model(models[i].name);
+        struct architecture a = architecture_of_keys(&keys);
+        struct architecture_parameters p;
+        struct error e = ERROR_INIT;
+        assert_int_equal(architecture_count(&a, 1, &p, &e), 0);
+        if (p.total != models[i].total)
+            print_error("%s: counted %.0f, published %.0f\n", models[i].name, p.total, models[i].total);
+        wrong += p.total != models[i].total;
+        hf_keys_free(&keys);
+    }
+    assert_int_equal(wrong, 0);
+    print_message("%zu models counted to the last parameter\n", sizeof models / sizeof *models);
+}
+
+static int64_t windows_of(const char *name)
+{
+    struct hf_keys keys = read_model(name);
+    struct architecture a = architecture_of_keys(&keys);
+    hf_keys_free(&keys);
+    return a.window_layers;
+}
+
+static void hf_config_read__windows__layers_that_have_them(void **state)
+{
+    (void)state;
+    assert_int_equal(windows_of("Mistral-7B-v0.1"), 32);
+    assert_int_equal(windows_of("Mixtral-8x7B-v0.1"), 0);
+    assert_int_equal(windows_of("Qwen2-7B"), 0);
+    assert_int_equal(windows_of("gemma-2-9b"), 21);
+    assert_int_equal(windows_of("gemma-3-1b-pt"), 22);
+    assert_int_equal(windows_of("gpt-oss-20b"), 12);
+}
+
+static void hf_config_read__experts_in_some_layers__others_dense(void **state)
+{
+    (void)state;
+    struct hf_keys keys =
+        read_text("c",
+                  "{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 8, \"hidden_size\": 64,"
+                  "\"num_attention_heads\": 4, \"intermediate_size\": 128, \"vocab_size\": 100, \"num_experts\": 4,"
+                  "\"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, \"decoder_sparse_step\": 2,"
+                  "\"mlp_only_layers\": [1, 2]}");
+    assert_int_equal(architecture_of_keys(&keys).dense_layers, 5);
+    hf_keys_free(&keys);
+}
+
+#define SHAPE                                                                                                          \
+    "\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, \"intermediate_size\": 128, "          \
+    "\"vocab_size\": 100"
+
+static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"[1]", "c.json is no JSON object, as a model's config.json is"},
+        {"{\"model_type\": ", "c.json is no JSON object, as a model's config.json is"},
+        {"{" SHAPE "}", "c.json lacks \"model_type\", which says what its other fields mean"},
+        {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2}", "c.json lacks \"hidden_size\", which a llama has"},
+        {"{\"model_type\": \"llama\", " SHAPE ", \"num_key_value_heads\": \"two\"}",
+         "c.json: \"num_key_value_heads\" is \"two\", where a whole number is needed"},
+        {"{\"model_type\": \"llama\", " SHAPE ", \"head_dim\": 2.5}",
+         "c.json: \"head_dim\" is 2.5, where a whole number is needed"},
+        {"{\"model_type\": \"gemma3\", \"vision_config\": {}, " SHAPE "}",
+         "c.json: \"vision_config\" is an encoder tower, which is not counted; text_config as a file of its own would "
+         "be needed"},
+        {"{\"model_type\": \"phi\", \"qk_layernorm\": true, " SHAPE "}",
+         "c.json: \"qk_layernorm\" is 1; a phi is known with 0 alone, so that layers, hidden, heads, ffn and vocab are "
+         "needed as keys in place of hf_config"},
+        {"{\"model_type\": \"opt\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
+         "\"ffn_dim\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, \"word_embed_proj_dim\": 32}",
+         "c.json: \"word_embed_proj_dim\" is 32 and \"hidden_size\" 64: an embedding of another width is not known"},
+        {"{\"model_type\": \"qwen3\", " SHAPE ", \"layer_types\": [\"linear_attention\"]}",
+         "c.json: \"layer_types\" is [\"linear_attention\"], where a list of full_attention and sliding_attention is "
+         "needed"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_keys keys = HF_KEYS_INIT;
+        struct error e = ERROR_INIT;
+        assert_int_equal(hf_config_read("c.json", cases[i].text, &keys, &e), -1);
+        assert_int_equal(e.kind, ERROR_USAGE);
+        assert_string_equal(e.text, cases[i].message);
+    }
+}
+
+static void hf_config_read__unknown_type__what_would_be_needed(void **state)
+{
+    (void)state;
+    struct hf_keys keys = HF_KEYS_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(hf_config_read("c.json", "{\"model_type\": \"lama\"}", &keys, &e), -1);
+    assert_non_null(
+        strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (there are bloom,"));
+    assert_non_null(strstr(e.text, "; layers, hidden, heads, ffn and vocab are needed as keys in place of hf_config"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hf_config_read__published_models__their_totals),
+        cmocka_unit_test(hf_config_read__windows__layers_that_have_them),
+        cmocka_unit_test(hf_config_read__experts_in_some_layers__others_dense),
+        cmocka_unit_test(hf_config_read__bad_file__one_sentence_with_file_and_field),
+        cmocka_unit_test(hf_config_read__unknown_type__what_would_be_needed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

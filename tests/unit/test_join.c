@@ -1,0 +1,426 @@
+/* join: formulas against SQLite, and what is joined against every combination looked at one by one. */
+#include "space_fixture.h"
+
+#include "join/combinations.h"
+#include "random_sweep.h"
+#include "space/formulas.h"
+#include "util/memory.h"
+
+/* --- formulas --- */
+
+static const char *const three_axes = "[[model]]\na = [0, 1, 2, 3, 7, -4]\nb = [1, 2.5, 6, 0, 12]\n"
+                                      "[[model]]\na = [3, 9007199254740993]\nt = [\"x\", \"3\"]\n"
+                                      "[[parallel_spec]]\nc = [1, 2, 4, 8]\n";
+
+/* Bits of enum: what SQLite says of the combination. */
+static unsigned ask_sqlite(struct stmt *s, const struct space *space, int64_t rank)
+{
+    struct error e = ERROR_INIT;
+    space_bind_rank(space, s, 1, rank);
+    if (stmt_next(s, &e) != 1)
+        fail_msg("%s", e.text);
+    unsigned bit = stmt_is_null(s, 0) ? CAN_BE_NULL : stmt_int(s, 0) ? CAN_BE_TRUE : CAN_BE_FALSE;
+    stmt_reset(s);
+    return bit;
+}
+
+static void bind_keys(struct built *b, int64_t rank, struct range *keys)
+{
+    int64_t specs[SECTION_COUNT];
+    combination_split(b->space->counts, rank, specs);
+    for (size_t k = 0; k < b->space->names.key_count; k++) {
+        enum section_kind section = b->space->names.keys[k].section;
+        const struct datum d = specs_datum_of(specs_value(b->space->specs[section], specs[section], k));
+        keys[k] = range_of_datum(&d);
+    }
+}
+
+/* All keys but those in `bound` cover whatever they may be. */
+static void loosen(struct built *b, unsigned bound, const struct range *exact, struct range *keys)
+{
+    struct range *one = xcalloc(b->space->names.key_count, sizeof *one);
+    for (size_t k = 0; k < b->space->names.key_count; k++)
+        keys[k] = exact[k];
+    for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
+        bind_keys(b, rank, one);
+        for (size_t k = 0; k < b->space->names.key_count; k++)
+            if (!(bound & 1U << k))
+                range_cover(&keys[k], &one[k]);
+    }
+    free(one);
+}
+
+static struct stmt *prepare_truth(struct built *b, const char *sql)
+{
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    struct stmt *s = NULL;
+    buffer_printf(&text, "SELECT CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", sql, sql);
+    space_add_combination(b->space, 1, &text);
+    if (db_prepare(b->space->db, buffer_text(&text), &s, &e) < 0)
+        fail_msg("%s: %s", sql, e.text);
+    buffer_free(&text);
+    return s;
+}
+
+static void check_formula(struct built *b, const char *text, uint64_t seed)
+{
+    struct expression x = EXPRESSION_INIT;
+    struct error e = ERROR_INIT;
+    if (expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+    struct formula *f = formula_compile(&b->space->names, x.sql);
+    struct stmt *truth = prepare_truth(b, x.sql);
+    size_t key_count = b->space->names.key_count;
+    struct range *exact = xcalloc(key_count, sizeof *exact), *loose = xcalloc(key_count, sizeof *loose);
+    for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
+        struct scope s = evaluator_scope(b->space->evaluator, exact);
+        unsigned said = ask_sqlite(truth, b->space, rank);
+        bind_keys(b, rank, exact);
+        if (formula_truth(f, &s) != said)
+            fail_msg("%s: rank %d: %u, not %u", text, (int)rank, formula_truth(f, &s), said);
+        if (rank % 7 != (int64_t)(seed % 7))
+            continue;
+        loosen(b, (unsigned)(seed >> 3), exact, loose);
+        s = evaluator_scope(b->space->evaluator, loose);
+        if (!(formula_truth(f, &s) & said))
+            fail_msg("%s: rank %d cannot be %u with keys %x bound", text, (int)rank, said, (unsigned)(seed >> 3) & 31);
+    }
+    free(exact);
+    free(loose);
+    stmt_free(truth);
+    evaluator_forget(f);
+    formula_free(f);
+    expression_free(&x);
+}
+
+static void formula__drawn__as_sqlite_has_it_and_within_its_range(void **state)
+{
+    static const char *const keys[] = {"a", "b", "c", "t"};
+    (void)state;
+    struct built b = build_text(three_axes);
+    for (uint64_t seed = 1; seed <= 1500; seed++) {
+        struct rng d = rng_stream(seed, 0);
+        struct buffer text = BUFFER_INIT;
+        draw_predicate(&d, keys, 4, 0, &text);
+        check_formula(&b, buffer_text(&text), seed);
+        buffer_free(&text);
+    }
+    built_free(&b);
+}
+
+static void formula__awkward__as_sqlite_has_it(void **state)
+{
+    static const char *const texts[] = {"a BETWEEN 1 AND 3 AND b = 1",
+                                        "NOT a = 1 OR b = 2.5",
+                                        "a = b = c",
+                                        "a < b < c",
+                                        "-a - -3 = 0",
+                                        "t",
+                                        "t = 3",
+                                        "t > a",
+                                        "a IS b",
+                                        "a IS NOT NULL AND t IS NULL",
+                                        "a IN () OR b IN (2.5)",
+                                        "CAST(a AS TEXT) = '3'",
+                                        "t COLLATE NOCASE = 'X'",
+                                        "CASE a WHEN 1 THEN b WHEN 3 THEN NULL ELSE c END",
+                                        "a / 0 IS NULL",
+                                        "a % 0.5 IS NULL",
+                                        "9007199254740993 = a",
+                                        "9007199254740992.0 < a",
+                                        "a * 4611686018427387904 > 0",
+                                        "abs(a) = 4",
+                                        "min(b, 1) = 1",
+                                        "t || 'y' = 'xy'",
+                                        "a & 1",
+                                        "iif(a > 1, b, c) < 3",
+                                        "length(t) = 1 AND a = 3",
+                                        "round(b) = 3",
+                                        "a IS TRUE",
+                                        "(a > 1) IS FALSE",
+                                        "NOT t",
+                                        "a NOTNULL",
+                                        "b ISNULL",
+                                        "a > 1 AND NOT (b > 2 OR c IN (1, 4))",
+                                        "0.1 + 0.2 > 0.3",
+                                        "-9223372036854775808 < a",
+                                        "a = 0x7",
+                                        "a == 7 OR a != 7",
+                                        "1e3 > a",
+                                        "+a = a",
+                                        "~a < 0"};
+    (void)state;
+    struct built b = build_text(three_axes);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_formula(&b, texts[i], i);
+    built_free(&b);
+}
+
+/* --- residues --- */
+
+#define AXES 4
+static const char *const four_axes = "[[cluster_spec]]\na = [0, 1, 5, 11, -7]\nb = [3, -4, 8, 13]\n"
+                                     "[[parallel_spec]]\nc = [1, 2, 6, 10]\nd = [2, -5, 2.5, 0]\n";
+
+/* The truths of all combinations under one residue, by what the keys come to that are not bound. */
+struct residue_truths {
+    struct hash128 residue;
+    struct buffer truths;
+};
+
+static struct buffer *truths_of(struct residue_truths *all, size_t *count, const struct buffer *residue)
+{
+    struct hash128 hash = hash_bytes(residue->data, residue->length);
+    for (size_t i = 0; i < *count; i++)
+        if (memcmp(&all[i].residue, &hash, sizeof hash) == 0)
+            return &all[i].truths;
+    all[*count] = (struct residue_truths){hash, BUFFER_INIT};
+    return &all[(*count)++].truths;
+}
+
+/* Ranks that agree in what is not bound have the same number. */
+static int64_t number_of_open(struct built *b, unsigned bound, int64_t rank)
+{
+    int64_t number = 0;
+    struct range exact[AXES];
+    bind_keys(b, rank, exact);
+    for (size_t k = 0; k < AXES; k++)
+        if (!(bound & 1U << k))
+            number = 64 * number + 32 + (int64_t)(2 * exact[k].low);
+    return number;
+}
+
+/* How many residues there are with these keys bound; fails where one leaves two outcomes. */
+static size_t check_residues(struct built *b, const char *text, unsigned bound)
+{
+    struct expression x = EXPRESSION_INIT;
+    struct range exact[AXES], loose[AXES], all[AXES];
+    struct residue_truths seen[1024];
+    struct buffer residue = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    size_t count = 0;
+    assert_int_equal(b->space->names.key_count, AXES);
+    if (expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+    struct formula *f = formula_compile(&b->space->names, x.sql);
+    bind_keys(b, 0, exact);
+    loosen(b, 0, exact, all);
+    for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
+        bind_keys(b, rank, exact);
+        for (size_t k = 0; k < AXES; k++)
+            loose[k] = bound & 1U << k ? exact[k] : all[k];
+        const struct scope open = evaluator_scope(b->space->evaluator, loose);
+        const struct scope whole = evaluator_scope(b->space->evaluator, exact);
+        buffer_clear(&residue);
+        formula_add_residue(f, &open, DEMAND_NOT_FALSE, &residue);
+        buffer_printf(&residue, " %lld", (long long)number_of_open(b, bound, rank));
+        struct buffer *truths = truths_of(seen, &count, &residue);
+        char truth = formula_truth(f, &whole) == CAN_BE_FALSE ? 'f' : 't';
+        if (truths->length > 0 && truths->data[0] != truth)
+            fail_msg("%s: rank %d with keys %x bound", text, (int)rank, bound);
+        buffer_add_char(truths, truth);
+    }
+    assert_false(evaluator_failed(b->space->evaluator, &e));
+    for (size_t i = 0; i < count; i++)
+        buffer_free(&seen[i].truths);
+    buffer_free(&residue);
+    evaluator_forget(f);
+    formula_free(f);
+    expression_free(&x);
+    return count;
+}
+
+static void draw_sum(struct rng *d, int depth, struct buffer *out)
+{
+    static const char *const leaves[] = {"a", "b", "c", "d", "a", "b", "c", "3", "-2", "12"};
+    static const char *const signs[] = {" + ", " - ", " * ", " + ", " % "};
+    if (depth > 2 || rng_below(d, 4) == 0) {
+        buffer_add_text(out, leaves[rng_below(d, 10)]);
+        return;
+    }
+    buffer_add_text(out, rng_below(d, 6) ? "(" : "-(");
+    draw_sum(d, depth + 1, out);
+    buffer_add_text(out, signs[rng_below(d, 5)]);
+    draw_sum(d, depth + 1, out);
+    buffer_add_char(out, ')');
+}
+
+static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
+{
+    static const char *const signs[] = {" < ", " <= ", " = ", " <> ", " >= ", " IS "};
+    (void)state;
+    struct built b = build_text(four_axes);
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        struct rng d = rng_stream(seed, 1);
+        struct buffer text = BUFFER_INIT;
+        draw_sum(&d, 0, &text);
+        if (rng_below(&d, 4) > 0) {
+            buffer_add_text(&text, signs[rng_below(&d, 6)]);
+            draw_sum(&d, 0, &text);
+        }
+        check_residues(&b, buffer_text(&text), (unsigned)rng_below(&d, 16));
+        buffer_free(&text);
+    }
+    built_free(&b);
+}
+
+static void residue__sum__only_its_total_counts(void **state)
+{
+    (void)state;
+    struct built b =
+        build_text("[[cluster_spec]]\na = [1, 2, 3, 4]\nb = [1, 2, 3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = 9\n");
+    /* a and b are bound: what they come to, for each c, as far as it decides nothing. */
+    assert_int_equal(check_residues(&b, "a + c + b = 7", 3), 2 * 3);
+    assert_int_equal(check_residues(&b, "a - c = 1 - b", 3), 2 * 3);
+    assert_int_equal(check_residues(&b, "(a + c + b) % 3 = 1", 3), 2 * 3);
+    assert_int_equal(check_residues(&b, "(c + b * 2) % 2 <> 0", 3), 2 * 1);
+    built_free(&b);
+}
+
+/* --- the join --- */
+
+struct reference {
+    int64_t *ranks; /* that match */
+    int64_t count, *excluded, *alone;
+};
+
+/* Every rule of every combination, by SQLite. */
+static struct reference look_at_all(struct built *b)
+{
+    const struct space *space = b->space;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    struct error e = ERROR_INIT;
+    struct reference r = {NULL, 0, xcalloc(space->rule_count + 1, sizeof *r.excluded),
+                          xcalloc(space->rule_count + 1, sizeof *r.alone)};
+    buffer_add_text(&sql, "SELECT 0");
+    for (size_t i = 0; i < space->rule_count; i++)
+        buffer_printf(&sql, ", %s IS FALSE", space->rules[i].accepts.sql);
+    space_add_combination(space, 1, &sql);
+    if (db_prepare(space->db, buffer_text(&sql), &s, &e) < 0)
+        fail_msg("%s", e.text);
+    for (int64_t rank = 0; rank < space_combinations(space); rank++) {
+        size_t first = space->rule_count;
+        space_bind_rank(space, s, 1, rank);
+        assert_int_equal(stmt_next(s, &e), 1);
+        for (size_t i = 0; i < space->rule_count; i++) {
+            bool is_false = stmt_int(s, (int)i + 1);
+            r.alone[i] += is_false;
+            first = is_false && !space->rules[i].warning && first == space->rule_count ? i : first;
+        }
+        for (size_t i = 0; i < space->rule_count && first == space->rule_count; i++)
+            r.excluded[i] += stmt_int(s, (int)i + 1); /* warnings, of what matches */
+        stmt_reset(s);
+        if (first < space->rule_count) {
+            r.excluded[first]++;
+            continue;
+        }
+        r.ranks = array_grow(r.ranks, (size_t)r.count, sizeof *r.ranks);
+        r.ranks[r.count++] = rank;
+    }
+    stmt_free(s);
+    buffer_free(&sql);
+    return r;
+}
+
+static void check_counts(struct built *b, const struct reference *r, uint64_t seed)
+{
+    struct match_counts counts;
+    struct error e = ERROR_INIT;
+    if (match_count(b->space, NULL, &counts, &e) < 0)
+        fail_msg("seed %d: %s", (int)seed, e.text);
+    assert_int_equal(counts.matched, r->count);
+    for (size_t i = 0; i < b->space->rule_count; i++) {
+        if (counts.rules[i].excluded != r->excluded[i])
+            fail_msg("seed %d: rule %s excludes %d, not %d", (int)seed, b->space->rules[i].name,
+                     (int)counts.rules[i].excluded, (int)r->excluded[i]);
+        assert_int_equal(counts.rules[i].alone, r->alone[i]);
+    }
+    free(counts.rules);
+}
+
+static void check_walk(struct built *b, const struct reference *r, uint64_t seed)
+{
+    struct match_cursor *c = NULL;
+    const struct match *m;
+    struct error e = ERROR_INIT;
+    int64_t at = 0;
+    assert_int_equal(match_open(b->space, NULL, &c, &e), 0);
+    while (match_next(c, &m, &e) > 0)
+        if (at == r->count || m->rank != r->ranks[at++])
+            fail_msg("seed %d: rank %d is the match %d", (int)seed, (int)m->rank, (int)at);
+    assert_int_equal(at, r->count);
+    for (int64_t from = 0; from < space_combinations(b->space); from += 1 + space_combinations(b->space) / 50) {
+        for (at = 0; at < r->count && r->ranks[at] < from;)
+            at++;
+        match_seek_rank(c, from);
+        int rc = match_next(c, &m, &e);
+        if (rc != (at < r->count) || (rc > 0 && m->rank != r->ranks[at]))
+            fail_msg("seed %d: from %d on: %d", (int)seed, (int)from, (int)m->rank);
+    }
+    match_close(c);
+}
+
+static void match__drawn_spaces__as_one_by_one(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 250; seed++) {
+        char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
+        struct built b = build_text(text);
+        if (space_combinations(b.space) <= 40000) {
+            struct reference r = look_at_all(&b);
+            check_counts(&b, &r, seed);
+            check_walk(&b, &r, seed);
+            free(r.ranks);
+            free(r.excluded);
+            free(r.alone);
+        }
+        built_free(&b);
+        free(text);
+    }
+}
+
+/* --- beyond what can be listed --- */
+
+static void match__a_million_millions__counted_by_each_rule(void **state)
+{
+    (void)state;
+    struct buffer text = BUFFER_INIT;
+    static const char *const keys[] = {"[[cluster_spec]]\na", "b", "[[model]]\nc", "d", "[[parallel_spec]]\ne", "f"};
+    for (int i = 0; i < 6; i++) {
+        buffer_printf(&text, "%s = [", keys[i]);
+        for (int v = 1; v <= 100; v++)
+            buffer_printf(&text, "%s%d", v > 1 ? ", " : "", v);
+        buffer_add_text(&text, "]\n");
+    }
+    buffer_add_text(&text,
+                    "[[rule]]\nname = \"r1\"\nrequire = \"e = a\"\n[[rule]]\nname = \"r2\"\nrequire = \"f = b\"\n"
+                    "[[rule]]\nname = \"r3\"\nrequire = \"c + d = a\"\n");
+    struct built b = build_text(buffer_text(&text));
+    struct match_counts counts;
+    struct error e = ERROR_INIT;
+    assert_int_equal(match_count(b.space, NULL, &counts, &e), 0);
+    assert_int_equal(counts.combinations, 1000000000000);
+    assert_int_equal(counts.rules[0].excluded, 990000000000);
+    assert_int_equal(counts.rules[1].excluded, 9900000000);
+    /* c + d comes to each of 2 … 100 in one way less than it is. */
+    assert_int_equal(counts.matched, 4950 * 100);
+    assert_int_equal(counts.rules[2].excluded, 100000000 - 495000);
+    free(counts.rules);
+    built_free(&b);
+    buffer_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formula__drawn__as_sqlite_has_it_and_within_its_range),
+        cmocka_unit_test(formula__awkward__as_sqlite_has_it),
+        cmocka_unit_test(residue__drawn_sums__equal_residue_equal_outcome),
+        cmocka_unit_test(residue__sum__only_its_total_counts),
+        cmocka_unit_test(match__drawn_spaces__as_one_by_one),
+        cmocka_unit_test(match__a_million_millions__counted_by_each_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

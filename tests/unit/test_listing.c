@@ -1,0 +1,139 @@
+/* space: that matches are listed at the ranks and under the keys that they have always had. Jobs are recognised by
+ * them, so a listing that changes makes people's jobs run again. */
+#include "space_fixture.h"
+
+#include "random_sweep.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+#define SWEEPS_PER_HASH 20
+#define COMBINATIONS_MOST 40000
+
+/* Ranks and keys of all matches of drawn sweeps (random_sweep.h), 20 a line, as the program listed them that expanded
+ * every section into a table and joined those. Whoever changes what is drawn lets this test print the lines anew from
+ * a commit before that change. */
+static const char *const recorded[] = {
+    "8ef55d628f982bd10fd2430f1eced916", "ec545e735e85651cdd0a8cdce6673f3e", "4b986a459c30cb56956917e830809bb9",
+    "f734ee845b1570f5ccf9522a1b35a3c1", "3e8f9227c74faff4ab1b009bf5e98b94", "c2cac8e099c9bd17d563f1dbe15bcf6d",
+    "c78e0bb9ba8a8f08a958c8dca9f994bd", "ad658a6e7d80f8ca10e2c04642e83d55", "b411362844524643d344c219f7fc1f51",
+    "3b9535434873014ff3cdeeb4e2462a6b",
+};
+
+#define RECORDED (sizeof recorded / sizeof *recorded)
+
+static void add_listing(struct built *b, struct buffer *out)
+{
+    struct match_cursor *c = NULL;
+    const struct match *m;
+    struct error e = ERROR_INIT;
+    int rc = match_open(b->space, NULL, &c, &e);
+    while (rc >= 0 && (rc = match_next(c, &m, &e)) > 0) {
+        buffer_add(out, &m->rank, sizeof m->rank);
+        buffer_add(out, m->key.bytes, sizeof m->key.bytes);
+    }
+    if (rc < 0)
+        fail_msg("%s", e.text);
+    match_close(c);
+}
+
+static void listing__drawn_sweeps__ranks_and_keys_as_recorded(void **state)
+{
+    (void)state;
+    for (uint64_t line = 0; line < RECORDED; line++) {
+        struct buffer listing = BUFFER_INIT;
+        char hex[HASH_HEX_BYTES];
+        for (uint64_t seed = 1 + line * SWEEPS_PER_HASH; seed <= (line + 1) * SWEEPS_PER_HASH; seed++) {
+            char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 5);
+            struct built b = build_text(text);
+            buffer_add(&listing, &seed, sizeof seed);
+            if (space_combinations(b.space) <= COMBINATIONS_MOST)
+                add_listing(&b, &listing);
+            built_free(&b);
+            free(text);
+        }
+        const struct hash128 hash = hash_bytes(listing.data, listing.length);
+        hash_hex(&hash, hex);
+        if (strcmp(hex, recorded[line]) != 0)
+            fail_msg("sweeps %d to %d are listed as %s, not %s", (int)(line * SWEEPS_PER_HASH + 1),
+                     (int)((line + 1) * SWEEPS_PER_HASH), hex, recorded[line]);
+        buffer_free(&listing);
+    }
+}
+
+/* --- the configurations that come with the program --- */
+
+static struct built build_file(const char *path)
+{
+    struct built b = {NULL, NULL};
+    struct error e = ERROR_INIT;
+    struct problems problems = PROBLEMS_INIT;
+    const struct space_options options = {0};
+    if (sweep_read(path, &b.sweep, &problems, &e) < 0 || space_build(b.sweep, &options, &b.space, &e) < 0)
+        fail_msg("%s: %s", path, e.text);
+    problems_free(&problems);
+    return b;
+}
+
+/* Whether each combination meets all rules, asked of SQLite one by one. */
+static struct stmt *prepare_rules(struct built *b)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    struct error e = ERROR_INIT;
+    buffer_add_text(&sql, "SELECT true");
+    for (size_t i = 0; i < b->space->rule_count; i++)
+        if (!b->space->rules[i].warning)
+            buffer_printf(&sql, " AND %s IS NOT FALSE", b->space->rules[i].accepts.sql);
+    space_add_combination(b->space, 1, &sql);
+    if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0)
+        fail_msg("%s", e.text);
+    buffer_free(&sql);
+    return s;
+}
+
+static void check_file(const char *path)
+{
+    struct built b = build_file(path);
+    struct stmt *rules = prepare_rules(&b);
+    struct match_cursor *c = NULL;
+    const struct match *m;
+    struct error e = ERROR_INIT;
+    assert_int_equal(match_open(b.space, NULL, &c, &e), 0);
+    int found = match_next(c, &m, &e);
+    for (int64_t rank = 0; rank < space_combinations(b.space); rank++) {
+        space_bind_rank(b.space, rules, 1, rank);
+        assert_int_equal(stmt_next(rules, &e), 1);
+        bool listed = found > 0 && m->rank == rank;
+        if (listed != (stmt_int(rules, 0) != 0))
+            fail_msg("%s: rank %d is %slisted", path, (int)rank, listed ? "" : "not ");
+        stmt_reset(rules);
+        if (listed)
+            found = match_next(c, &m, &e);
+    }
+    assert_int_equal(found, 0);
+    match_close(c);
+    stmt_free(rules);
+    built_free(&b);
+}
+
+static void listing__configs__as_one_by_one(void **state)
+{
+    static const char *const names[] = {"alpa",       "deepspeed", "huggingface", "megatron",
+                                        "quickstart", "torch-cpu", "torch-gpu",   "zhen"};
+    const char *source = getenv("srcdir");
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = xasprintf("%s/configs/%s.toml", source ? source : "..", names[i]);
+        check_file(path);
+        free(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listing__drawn_sweeps__ranks_and_keys_as_recorded),
+        cmocka_unit_test(listing__configs__as_one_by_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* config: what a metric measures, by its key, its name or its whole unit, and never by a part of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/meaning.h"
+#include "sweep_file/reader.h"
+
+static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
+                           "[job.metrics.step_time]\nmeans = \"other\"\n"
+                           "[job.metrics.a]\nunit = \"tokens/s\"\n"
+                           "[job.metrics.b]\nunit = \"reward/step\"\n"
+                           "[job.metrics.timeouts]\nunit = \"s\"\n"
+                           "[job.metrics.token_type_errors]\nunit = \"1/s\"\n"
+                           "[job.metrics.peak]\nmeans = \"reserved-memory\"\nrank = 0\n"
+                           "[job.metrics.throughput]\nunit = \"it/s\"\n"
+                           "[[model]]\nlayers = 2\n";
+
+static struct sweep *load(void)
+{
+    struct sweep *s;
+    struct error e = ERROR_INIT;
+    if (sweep_parse("t.toml", text, sizeof text - 1, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static void meaning__key_name_or_whole_unit__nothing_else(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metric;
+        enum metric_quantity quantity;
+        enum metric_work work;
+        bool per_device;
+    } cases[] = {
+        {"tok", QUANTITY_RATE, WORK_TOKENS, true},
+        {"step_time", QUANTITY_NONE, WORK_NONE, false},
+        {"a", QUANTITY_RATE, WORK_TOKENS, false},
+        {"b", QUANTITY_NONE, WORK_NONE, false},
+        {"timeouts", QUANTITY_NONE, WORK_NONE, false},
+        {"token_type_errors", QUANTITY_NONE, WORK_NONE, false},
+        {"throughput", QUANTITY_RATE, WORK_STEPS, false},
+        {"latency", QUANTITY_STEP_TIME, WORK_NONE, false},
+        {"mfu", QUANTITY_RATE, WORK_FLOPS, true},
+        {"mfu_errors", QUANTITY_NONE, WORK_NONE, false},
+        {"device_memory_peak", QUANTITY_MEMORY, WORK_NONE, true},
+    };
+    struct sweep *s = load();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct metric_meaning *m = metric_meaning(s, cases[i].metric);
+        if (m->quantity != cases[i].quantity || m->work != cases[i].work || m->per_device != cases[i].per_device)
+            fail_msg("%s", cases[i].metric);
+    }
+    sweep_free(s);
+}
+
+static void memory_words__counter_and_rank__where_known(void **state)
+{
+    (void)state;
+    struct sweep *s = load();
+    const char *const want[][2] = {{"peak", "reserved, rank 0"}, {"device_memory_peak", "device"}, {"peak_memory", ""}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        char *words = metric_memory_words(s, want[i][0]);
+        assert_string_equal(words, want[i][1]);
+        free(words);
+    }
+    sweep_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(meaning__key_name_or_whole_unit__nothing_else),
+        cmocka_unit_test(memory_words__counter_and_rank__where_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* predict: what plans save in part: recompute of some layers, traffic behind computing, dispatchers of experts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frameworks.h"
+#include "predict/flops.h"
+#include "predict/memory.h"
+#include "predict/step_time.h"
+
+static void assert_close(double actual, double expected)
+{
+    if (!(fabs(actual - expected) <= 1e-9 * fabs(expected)))
+        fail_msg("%.12g is not %.12g", actual, expected);
+}
+
+static struct architecture mixture(int64_t experts)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    a.layers = 8;
+    a.hidden = 1024;
+    a.heads = 8;
+    a.vocab = 32000;
+    a.ffn = 4096;
+    a.experts = experts;
+    a.experts_per_token = experts > 0 ? 4 : 0;
+    return a;
+}
+
+static const struct training_plan usual = {.micro_batch = 2,
+                                           .micro_batches = 4,
+                                           .sequence = 1024,
+                                           .flash_attention = true,
+                                           .recompute = RECOMPUTE_FULL};
+
+static void completed(struct architecture *a, struct training_plan *plan)
+{
+    struct error e = ERROR_INIT;
+    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
+        fail_msg("%s", e.text);
+}
+
+static struct memory_stage memory_of(struct training_plan plan, int64_t experts)
+{
+    struct architecture a = mixture(experts);
+    struct memory_prediction p;
+    struct memory_coefficients c = framework_find("torch-ddp")->memory;
+    struct error e = ERROR_INIT;
+    const struct cluster cluster = {.devices_per_node = 8};
+    c.fragmentation = 1;
+    completed(&a, &plan);
+    if (memory_predict(&a, &plan, &cluster, &c, &p, &e))
+        fail_msg("%s", e.text);
+    return p.first;
+}
+
+static struct step_prediction time_of(struct training_plan plan, int64_t experts, int64_t devices_per_node)
+{
+    struct architecture a = mixture(experts);
+    struct cluster cluster = {.device = device_find("A100-80GB"), .devices_per_node = devices_per_node};
+    struct step_prediction s = {0};
+    struct error e = ERROR_INIT;
+    completed(&a, &plan);
+    if (cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, framework_find("torch-ddp"), &s, &e))
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static double kept_of(enum recompute recompute, int64_t every, int64_t layers, enum recompute_method method)
+{
+    struct training_plan plan = usual;
+    plan.recompute = recompute;
+    plan.recompute_every = every;
+    plan.recompute_layers = layers;
+    plan.recompute_method = method;
+    return memory_of(plan, 0).terms[MEMORY_ACTIVATIONS];
+}
+
+static void memory_predict__some_layers_recompute__the_others_keep(void **state)
+{
+    (void)state;
+    const double none = kept_of(RECOMPUTE_NONE, 0, 0, RECOMPUTE_BLOCK);
+    const double full = kept_of(RECOMPUTE_FULL, 0, 0, RECOMPUTE_BLOCK);
+    const double inputs = 8 * 2 * 1024; /* token ids, whatever is recomputed */
+    assert_close(kept_of(RECOMPUTE_FULL, 2, 0, RECOMPUTE_BLOCK), (none + full) / 2);
+    assert_close(kept_of(RECOMPUTE_FULL, 3, 0, RECOMPUTE_BLOCK), full / 4 + none * 3 / 4);
+    assert_close(kept_of(RECOMPUTE_FULL, 0, 6, RECOMPUTE_BLOCK), full * 3 / 4 + none / 4);
+    assert_close(kept_of(RECOMPUTE_FULL, 0, 9, RECOMPUTE_BLOCK), full);
+    assert_close(kept_of(RECOMPUTE_FULL, 0, 4, RECOMPUTE_UNIFORM) - inputs, (full - inputs) / 4);
+}
+
+static void memory_predict__groups_of_layers_recompute__all_there_at_once(void **state)
+{
+    (void)state;
+    struct training_plan plan = usual;
+    const double hidden = 4 * 2 * 1024 * 1024.0;
+    double one = memory_of(plan, 0).terms[MEMORY_WORKING] - hidden;
+    plan.recompute_layers = 4;
+    plan.recompute_method = RECOMPUTE_UNIFORM;
+    assert_close(memory_of(plan, 0).terms[MEMORY_WORKING] - hidden, 4 * one);
+}
+
+static void flops_per_step__some_layers_recompute__their_share(void **state)
+{
+    (void)state;
+    struct architecture a = mixture(0);
+    struct training_plan plan = usual, some = usual;
+    struct step_flops all, half;
+    some.recompute_every = 2;
+    completed(&a, &plan);
+    completed(&a, &some);
+    flops_per_step(&a, &plan, ATTENTION_FULL, &all);
+    flops_per_step(&a, &some, ATTENTION_FULL, &half);
+    assert_close(half.recompute, all.recompute / 2);
+    assert_true(time_of(some, 0, 8).seconds < time_of(plan, 0, 8).seconds);
+}
+
+/* With adapters between nodes slow enough that nothing hides all of it, what is hidden is the products' time. */
+static void step_predict__overlapped__only_what_is_longer(void **state)
+{
+    (void)state;
+    struct training_plan plan = usual;
+    plan.data = 2;
+    plan.recompute = RECOMPUTE_NONE;
+    plan.zero_stage = 1;
+    const double *weights = framework_find("torch-ddp")->time.nominal;
+    struct step_prediction apart = time_of(plan, 0, 1);
+    plan.overlap_gradients = true;
+    struct step_prediction gradients = time_of(plan, 0, 1);
+    plan.overlap_parameters = true;
+    struct step_prediction both = time_of(plan, 0, 1);
+    double hidden = weights[TIME_DATA_INTER] * (apart.terms[TIME_DATA_INTER] - gradients.terms[TIME_DATA_INTER]);
+    double further = weights[TIME_DATA_INTER] * (gradients.terms[TIME_DATA_INTER] - both.terms[TIME_DATA_INTER]);
+    assert_true(hidden > 0 && gradients.terms[TIME_DATA_INTER] > 0);
+    assert_close(hidden, 2 * further);
+    assert_close(apart.terms[TIME_MATRICES], both.terms[TIME_MATRICES]);
+    plan.sequence = 65536;
+    assert_close(1 + time_of(plan, 0, 8).terms[TIME_DATA_INTRA], 1);
+}
+
+static void step_predict__layer_traffic_overlapped__hidden(void **state)
+{
+    (void)state;
+    struct training_plan plan = usual;
+    plan.tensor = 2;
+    double apart = time_of(plan, 0, 8).terms[TIME_TENSOR];
+    plan.overlap_tensor = true;
+    assert_true(time_of(plan, 0, 8).terms[TIME_TENSOR] < apart);
+    plan = usual;
+    plan.data = plan.expert = 8;
+    apart = time_of(plan, 8, 8).terms[TIME_EXPERT];
+    plan.overlap_expert = true;
+    assert_true(time_of(plan, 8, 8).terms[TIME_EXPERT] < apart);
+}
+
+static double expert_traffic(enum expert_dispatcher dispatcher, int64_t devices_per_node)
+{
+    struct training_plan plan = usual;
+    plan.data = plan.expert = 16;
+    plan.dispatcher = dispatcher;
+    return time_of(plan, 64, devices_per_node).terms[TIME_EXPERT];
+}
+
+static void step_predict__dispatchers__copies_of_a_token(void **state)
+{
+    (void)state;
+    const double each = expert_traffic(DISPATCH_ALL_TO_ALL, 8), within = expert_traffic(DISPATCH_ALL_TO_ALL, 16);
+    assert_close(expert_traffic(DISPATCH_ALL_GATHER, 8) / each, 16.0 / 4);
+    assert_close(expert_traffic(DISPATCH_ONCE, 8) / each, 2 * (1 - 1.0 / 16) / 4);
+    assert_close(expert_traffic(DISPATCH_ONCE, 16) / within, 16 * (1 - pow(15.0 / 16, 4)) / 4);
+}
+
+static void memory_predict__all_gathered_tokens__there_at_once(void **state)
+{
+    (void)state;
+    struct training_plan plan = usual;
+    plan.data = plan.expert = 8;
+    double each = memory_of(plan, 8).terms[MEMORY_WORKING];
+    plan.dispatcher = DISPATCH_ALL_GATHER;
+    assert_close(memory_of(plan, 8).terms[MEMORY_WORKING] - each, 2 * 2048 * 1024.0 * 7);
+}
+
+static void refused(struct training_plan plan, const char *expected)
+{
+    struct architecture a = mixture(0);
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_complete(&a, &e), 0);
+    assert_int_equal(plan_complete(&plan, &a, &e), -1);
+    assert_string_equal(e.text, expected);
+}
+
+static void plan_complete__savings_that_save_nothing__refused(void **state)
+{
+    (void)state;
+    struct training_plan plan = usual;
+    plan.recompute = RECOMPUTE_NONE;
+    plan.recompute_every = 2;
+    refused(plan, "recompute_layers and recompute_every want recompute");
+    plan = usual;
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    plan.recompute_layers = 2;
+    refused(plan, "recompute_layers goes with recompute = full");
+    plan = usual;
+    plan.recompute_layers = plan.recompute_every = 2;
+    refused(plan, "recompute_layers and recompute_every exclude each other");
+    plan = usual;
+    plan.overlap_expert = true;
+    refused(plan, "overlap_ep wants ep above 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_predict__some_layers_recompute__the_others_keep),
+        cmocka_unit_test(memory_predict__groups_of_layers_recompute__all_there_at_once),
+        cmocka_unit_test(flops_per_step__some_layers_recompute__their_share),
+        cmocka_unit_test(step_predict__overlapped__only_what_is_longer),
+        cmocka_unit_test(step_predict__layer_traffic_overlapped__hidden),
+        cmocka_unit_test(step_predict__dispatchers__copies_of_a_token),
+        cmocka_unit_test(memory_predict__all_gathered_tokens__there_at_once),
+        cmocka_unit_test(plan_complete__savings_that_save_nothing__refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* Predictions against every published table that there is, nothing of which was used for them: mean error of memory,
+ * how many of what was measured lie within the 90 % interval, and how much of what ran the default pruning would
+ * exclude. The figures are printed, and scripts/bench.sh accuracy makes docs/predictions.md of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predict/predictor.h"
+#include "published_tables.h"
+#include "shared_data.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/quantile.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* Of one quantity of a table's rows. */
+struct comparison {
+    size_t rows, inside;
+    double error, sum;
+    double *residuals; /* |ln(measured / predicted)| */
+};
+
+struct figures {
+    size_t ran, excluded, refused, failed, avoided;
+    struct comparison memory, large, time;
+};
+
+static bool has_failed(const struct shared_table *t, size_t row, const struct table *spec)
+{
+    return spec->failed && strcmp(shared_text(t, row, spec->ran), spec->failed) == 0;
+}
+
+static bool is_left_out(const struct shared_table *t, size_t row, const struct table *spec)
+{
+    if (spec->ran && strcmp(shared_text(t, row, spec->ran), spec->ran_value) != 0 && !has_failed(t, row, spec))
+        return true;
+    for (size_t i = 0; i < LENGTH(spec->only) && spec->only[i]; i += 2)
+        if (strcmp(shared_text(t, row, spec->only[i]), spec->only[i + 1]) != 0)
+            return true;
+    const char *mark = spec->left_out ? shared_text(t, row, spec->left_out) : "";
+    return mark[0] && strcmp(mark, "0") != 0;
+}
+
+static struct input_value value_of(const struct shared_table *t, size_t row, const struct given *g)
+{
+    struct input_value v = {INPUT_ABSENT, 0, NULL};
+    const char *text = g->column ? shared_text(t, row, g->column) : g->constant;
+    if (!text[0] || strcmp(text, "auto") == 0)
+        return v;
+    v.kind = parse_double(text, &v.number) ? INPUT_NUMBER : INPUT_TEXT;
+    v.text = v.kind == INPUT_TEXT ? text : NULL;
+    return v;
+}
+
+static void read_values(const struct shared_table *t, size_t row, const struct table *spec, struct input_value *values)
+{
+    memset(values, 0, INPUT_COUNT * sizeof *values);
+    for (const struct given *g = spec->given; g->input; g++) {
+        size_t input = input_find(g->input);
+        if (input == INPUT_COUNT)
+            fail_msg("no input %s", g->input);
+        struct input_value v = value_of(t, row, g);
+        if (v.kind)
+            values[input] = v; /* a column that is given goes before one of its name that is listed earlier */
+    }
+}
+
+static double predicted_bytes(const struct prediction *p, const struct table *spec)
+{
+    const struct memory_stage *stages[] =
+        {[WHOSE_MOST] = &p->memory.most, [WHOSE_FIRST] = &p->memory.first, [WHOSE_LAST] = &p->memory.last};
+    const struct memory_stage *s = stages[spec->whose];
+    double outside = spec->counter == COUNTER_DEVICE ? p->memory.reserve_bytes : 0;
+    return spec->counter == COUNTER_ALLOCATED ? s->allocated_bytes : s->bytes + outside;
+}
+
+/* `low` and `high`: of the 90 % interval, over the prediction. */
+static void add(struct comparison *c, double predicted, double measured, double low, double high)
+{
+    double residual = log(measured / predicted);
+    c->residuals = array_grow(c->residuals, c->rows, sizeof *c->residuals);
+    c->residuals[c->rows++] = fabs(residual);
+    c->inside += measured >= predicted * low && measured <= predicted * high;
+    c->error += fabs(predicted / measured - 1);
+    c->sum += residual;
+}
+
+/* A row of the table in docs/predictions.md. */
+static void tell(const char *name, const char *quantity, struct comparison *c, const struct figures *f)
+{
+    double n = (double)c->rows;
+    if (c->rows == 0)
+        return;
+    sort_doubles(c->residuals, c->rows);
+    print_message("| %s | %s | %zu | %.1f %% | %+.1f %% | %.0f %% | %.0f %% | %.0f %% | ", quantity, name, c->rows,
+                  100 * c->error / n, 100 * expm1(-c->sum / n), 100 * (double)c->inside / n,
+                  100 * expm1(quantile(c->residuals, c->rows, 0.9)), 100 * expm1(c->residuals[c->rows - 1]));
+    if (f->failed > 0)
+        print_message("%zu of %zu", f->avoided, f->failed);
+    print_message(" | %zu of %zu |\n", f->excluded, f->ran);
+}
+
+/* Of a file, by what is unusual; a run with two features counts for both. */
+static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
+
+/* As rows of src/predict/evidence_rows.c. */
+static void tell_evidence(const struct table *spec)
+{
+    static const char *const quantities[] = {"MEMORY", "TIME"};
+    static const char *const features[] = {"PLAIN", "FAMILY", "EXPERTS",  "CONTEXT",  "OFFLOAD", "MTP",
+                                           "FP8",   "FP4",    "SCHEDULE", "ADAPTERS", "DEVICE"};
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+        for (int k = 0; k < PLAN_FEATURES; k++) {
+            struct comparison *c = &apart[q][k];
+            if (c->rows == 0)
+                continue;
+            sort_doubles(c->residuals, c->rows);
+            print_message("    {\"%s\", \"%s\", QUANTITY_OF_%s, FEATURE_%s, %zu, %.3f},\n", spec->file, spec->framework,
+                          quantities[q], features[k], c->rows, quantile(c->residuals, c->rows, 0.9));
+            free(c->residuals);
+            *c = (struct comparison){0};
+        }
+}
+
+static void add_apart(enum predicted_quantity q, feature_set features, double predicted, double measured)
+{
+    for (int k = 0; k < PLAN_FEATURES; k++)
+        if (k == FEATURE_PLAIN ? features == 0 : (features & 1U << k) != 0)
+            add(&apart[q][k], predicted, measured, 0, 0);
+}
+
+/* With nothing of the table used: evidence from it is left out. */
+static struct predictor *predictor_of(const struct table *spec)
+{
+    struct predictor *p = NULL;
+    struct error e = ERROR_INIT;
+    const struct predictor_options options = {.framework = spec->framework,
+                                              .network_bandwidth = spec->network,
+                                              .evidence_without = spec->file};
+    if (predictor_create(&options, &p, &e) < 0)
+        fail_msg("%s", e.text);
+    return p;
+}
+
+static bool is_small(double measured)
+{
+    return measured < 8 * GIB;
+}
+
+static double seconds_of(const struct shared_table *t, size_t row, const struct table *spec, const struct prediction *p)
+{
+    double rate = spec->rate ? shared_number(t, row, spec->rate) : 0;
+    if (spec->time)
+        return shared_number(t, row, spec->time) * spec->seconds;
+    return rate > 0 ? p->tokens / (rate * p->devices) : 0;
+}
+
+static void take(struct figures *f, const struct shared_table *t, size_t row, const struct table *spec,
+                 const struct prediction *p)
+{
+    bool failed = has_failed(t, row, spec), excluded = p->verdict == OOM_CERTAIN;
+    f->ran += !failed;
+    f->excluded += !failed && excluded;
+    f->failed += failed;
+    f->avoided += failed && excluded;
+    if (failed)
+        return;
+    double bytes = predicted_bytes(p, spec), low = p->memory.low_bytes / p->memory.most.bytes;
+    double measured = spec->memory ? shared_number(t, row, spec->memory) * spec->unit : 0;
+    if (measured > 0)
+        add(&f->memory, bytes, measured, low, p->memory.high_bytes / p->memory.most.bytes);
+    if (measured > 0 && !is_small(measured))
+        add(&f->large, bytes, measured, low, p->memory.high_bytes / p->memory.most.bytes);
+    double seconds = seconds_of(t, row, spec, p);
+    if (seconds > 0 && p->has_time)
+        add(&f->time, p->seconds, seconds, p->low_s / p->seconds, p->high_s / p->seconds);
+    if (measured > 0)
+        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE), bytes, measured);
+    if (seconds > 0 && p->has_time)
+        add_apart(QUANTITY_OF_TIME, p->features, p->seconds, seconds);
+    if (getenv("MESHSWEEP_EACH_ROW"))
+        print_message("row %zu: %.2f of %.2f GiB, verdict %d, sigma %.2f, usable %.0f; %.3g of %.3g s, sigma %.2f\n",
+                      row + 2, bytes / GIB, measured / GIB, (int)p->verdict, p->memory.sigma, p->usable_bytes / GIB,
+                      p->seconds, seconds, p->step.sigma);
+}
+
+static void compare(const struct table *spec)
+{
+    struct shared_table t;
+    struct figures f = {0};
+    struct error e = ERROR_INIT;
+    if (!shared_table_load(spec->file, &t))
+        return;
+    struct predictor *p = predictor_of(spec);
+    for (size_t row = 0; row < t.row_count; row++) {
+        struct input_value values[INPUT_COUNT];
+        const struct prediction *found;
+        if (is_left_out(&t, row, spec))
+            continue;
+        read_values(&t, row, spec, values);
+        e.text[0] = '\0';
+        if (predictor_predict(p, values, &found, &e) == 0 && found->has_memory) {
+            take(&f, &t, row, spec, found);
+            continue;
+        }
+        f.refused++;
+        if (getenv("MESHSWEEP_EACH_ROW"))
+            print_message("row %zu: %s\n", row + 2, e.text);
+    }
+    if (f.refused > 0)
+        print_message("%s: %zu rows are not predicted\n", spec->name, f.refused);
+    tell(spec->name, "memory", &f.memory, &f);
+    if (f.large.rows < f.memory.rows)
+        tell("of these above 8 GiB", "memory", &f.large, &f);
+    tell(spec->name, "time", &f.time, &f);
+    if (spec->most > 0)
+        assert_true(f.memory.error <= spec->most * (double)f.memory.rows);
+    free(f.memory.residuals);
+    free(f.large.residuals);
+    free(f.time.residuals);
+    predictor_free(p);
+    shared_table_free(&t);
+}
+
+static void predictions__published_tables__figures(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(tables); i++) {
+        compare(&tables[i]);
+        if (i + 1 == LENGTH(tables) || strcmp(tables[i + 1].file, tables[i].file) != 0)
+            tell_evidence(&tables[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(predictions__published_tables__figures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+/* predict: fine-tuning with adapters, of frozen and of quantised weights; parts of layers that keep more or less. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frameworks.h"
+#include "predict/flops.h"
+#include "predict/inputs.h"
+#include "predict/memory.h"
+#include "predict/step_time.h"
+#include "predict/tuning.h"
+
+#define LAYERS 4
+#define HIDDEN 256.0
+#define FFN 512.0
+#define KV 64.0
+#define VOCAB 1000.0
+#define BLOCK (2 * HIDDEN * HIDDEN + 2 * HIDDEN * KV + 3 * HIDDEN * FFN)
+
+static void assert_close(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual - expected) <= tolerance * fabs(expected)))
+        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
+}
+
+static struct architecture llama(void)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    a.layers = LAYERS;
+    a.hidden = (int64_t)HIDDEN;
+    a.heads = 8;
+    a.kv_heads = 2;
+    a.ffn = (int64_t)FFN;
+    a.vocab = (int64_t)VOCAB;
+    return a;
+}
+
+static const struct training_plan lora = {.tuning = TUNING_LORA,
+                                          .lora_rank = 4,
+                                          .lora_targets = TARGETS_OF_ATTENTION,
+                                          .sequence = 32,
+                                          .flash_attention = true,
+                                          .micro_batch = 2};
+
+static void completed(struct architecture *a, struct training_plan *plan)
+{
+    struct error e = ERROR_INIT;
+    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
+        fail_msg("%s", e.text);
+}
+
+static struct memory_prediction predict(struct architecture a, struct training_plan plan, const char *framework)
+{
+    struct memory_prediction p;
+    struct error e = ERROR_INIT;
+    const struct cluster cluster = {.devices_per_node = 8};
+    completed(&a, &plan);
+    if (memory_predict(&a, &plan, &cluster, &framework_find(framework)->memory, &p, &e))
+        fail_msg("%s", e.text);
+    return p;
+}
+
+static void memory_predict__lora__parameters_of_its_targets(void **state)
+{
+    (void)state;
+    struct training_plan plan = lora;
+    const double q_o = 2 * (HIDDEN + HIDDEN), k_v = 2 * (HIDDEN + KV), mlp = 3 * (HIDDEN + FFN);
+    assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * 4 * (q_o + k_v), 0);
+    plan.lora_targets |= TARGETS_OF_MLP;
+    assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * 4 * (q_o + k_v + mlp), 0);
+    plan.lora_targets = TARGET_QKV | TARGET_HEAD;
+    assert_close(predict(llama(), plan, "hf-trainer").trainable,
+                 LAYERS * 4 * (HIDDEN + HIDDEN + 2 * KV) + 4 * (HIDDEN + VOCAB), 0);
+    plan.lora_targets = TARGET_Q | TARGET_V;
+    plan.tuning = TUNING_DORA;
+    assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * (4 * (3 * HIDDEN + KV) + HIDDEN + KV), 0);
+}
+
+static void memory_predict__lora_on_experts__one_of_each(void **state)
+{
+    (void)state;
+    struct architecture a = llama();
+    struct training_plan plan = lora;
+    a.experts = 8;
+    a.experts_per_token = 2;
+    plan.lora_targets = TARGET_UP;
+    assert_close(predict(a, plan, "hf-trainer").trainable, LAYERS * 8 * 4 * (HIDDEN + FFN), 0);
+}
+
+/* Of what is held on every rank: frozen weights alone, and 16 bytes for each parameter of adapters in fp32. */
+static double states_of(struct training_plan plan)
+{
+    const struct memory_prediction p = predict(llama(), plan, "hf-trainer");
+    return p.most.terms[MEMORY_UNSHARDED] + p.most.terms[MEMORY_SHARDED];
+}
+
+static void memory_predict__quantised__bytes_of_states(void **state)
+{
+    (void)state;
+    const double adapters = LAYERS * 4 * (2 * (HIDDEN + HIDDEN) + 2 * (HIDDEN + KV));
+    const double blocks = LAYERS * BLOCK, rest = 2 * VOCAB * HIDDEN + (2 * LAYERS + 1) * HIDDEN;
+    static const double bytes[QUANTIZATION_END] = {[QUANTIZATION_NONE] = 2,
+                                                   [QUANTIZATION_NF4] = 0.5625,
+                                                   [QUANTIZATION_NF4_DOUBLE] = 0.515869140625,
+                                                   [QUANTIZATION_GPTQ] = 0.51953125,
+                                                   [QUANTIZATION_INT8] = 1};
+    struct training_plan plan = lora;
+    for (int q = 0; q < QUANTIZATION_END; q++) {
+        plan.quantization = (enum quantization)q;
+        assert_close(states_of(plan), bytes[q] * blocks + 2 * rest + 16 * adapters, 1e-12);
+    }
+    plan.kbit_preparation = true;
+    assert_close(states_of(plan), blocks + 4 * rest + 16 * adapters, 1e-12);
+    plan = lora;
+    plan.zero_stage = 3;
+    plan.data = 4;
+    assert_close(states_of(plan), (2 * blocks + 2 * rest + 16 * adapters) / 4, 1e-12);
+}
+
+/* tuning.h: with adapters in fp32 each target has a copy of its input; what is frozen keeps none. */
+static void tuning_kept__llama__terms_of_the_header(void **state)
+{
+    (void)state;
+    struct architecture a = llama();
+    struct training_plan plan = lora;
+    struct memory_coefficients c = framework_find("hf-trainer")->memory;
+    const double heads = 4 * (HIDDEN + KV), mlp = 6 * FFN;
+    completed(&a, &plan);
+    assert_close(tuning_kept(&a, &plan, &c), 8 * HIDDEN + 12 * HIDDEN + heads + 4 * HIDDEN + mlp, 1e-12);
+    plan.norms = NORMS_FUSED;
+    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 12 * HIDDEN + heads + 4 * HIDDEN + mlp, 1e-12);
+    plan.quantization = QUANTIZATION_NF4;
+    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 2 * HIDDEN + heads + mlp, 1e-12);
+    plan.lora_dropout = true;
+    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 9 * HIDDEN + heads + 3 * HIDDEN + mlp, 1e-12);
+    assert_close(tuning_passing(&a, &plan), 6 * FFN, 1e-12);
+    assert_close(tuning_dense_matrices(&a, &plan), 2 * HIDDEN * FFN, 1e-12);
+}
+
+static void memory_predict__frozen_layers__no_states_and_nothing_kept(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 32,
+                                 .micro_batch = 2,
+                                 .flash_attention = true,
+                                 .recompute = RECOMPUTE_FULL};
+    struct memory_prediction all = predict(llama(), plan, "megatron");
+    plan.frozen_layers = 3;
+    struct memory_prediction last = predict(llama(), plan, "megatron");
+    const double frozen = 3 * (BLOCK + 2 * HIDDEN) + VOCAB * HIDDEN;
+    assert_close(all.trainable - last.trainable, frozen, 0);
+    assert_close(all.most.terms[MEMORY_UNSHARDED] - last.most.terms[MEMORY_UNSHARDED], frozen * 16, 1e-12);
+    plan.frozen_layers = 5;
+    struct architecture a = llama();
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_complete(&a, &e), 0);
+    assert_int_equal(plan_complete(&plan, &a, &e), -1);
+    assert_string_equal(e.text, "frozen_layers = 5 is more than layers = 4");
+}
+
+static void refused(struct training_plan plan, const char *expected)
+{
+    struct architecture a = llama();
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_complete(&a, &e), 0);
+    assert_int_equal(plan_complete(&plan, &a, &e), -1);
+    if (!strstr(e.text, expected))
+        fail_msg("\"%s\" lacks \"%s\"", e.text, expected);
+}
+
+static void plan_complete__adapters_without_what_they_need__refused(void **state)
+{
+    (void)state;
+    struct training_plan plan = lora;
+    plan.lora_targets = 0;
+    refused(plan, "adapters want lora_targets, the modules that they are put on");
+    plan = lora;
+    plan.lora_rank = 0;
+    refused(plan, "adapters want lora_rank");
+    plan = lora;
+    plan.frozen_layers = 1;
+    refused(plan, "frozen_layers says nothing where adapters freeze all layers");
+    plan = lora;
+    plan.recompute = RECOMPUTE_OPERATIONS;
+    refused(plan, "what adapters keep under recompute by operation or module is not known");
+    plan = (struct training_plan){.sequence = 32, .quantization = QUANTIZATION_NF4};
+    refused(plan, "quantization, kbit_preparation and lora_dropout want peft");
+    plan = (struct training_plan){.sequence = 32, .padding_free = true};
+    refused(plan, "padding_free goes with mean_tokens");
+}
+
+/* Frozen matrices have no gradients of their own; a leading frozen layer has no backward pass at all. */
+static void flops_per_step__frozen__passes_that_are_left(void **state)
+{
+    (void)state;
+    struct architecture a = llama();
+    struct training_plan full = {.sequence = 32}, adapted = lora, frozen = {.sequence = 32, .frozen_layers = 2};
+    struct step_flops all, of_adapters, of_rest;
+    struct token_flops token;
+    adapted.micro_batch = 1;
+    completed(&a, &full);
+    completed(&a, &adapted);
+    completed(&a, &frozen);
+    flops_per_token(&a, &full, ATTENTION_FULL, &token);
+    flops_per_step(&a, &full, ATTENTION_FULL, &all);
+    flops_per_step(&a, &adapted, ATTENTION_FULL, &of_adapters);
+    flops_per_step(&a, &frozen, ATTENTION_FULL, &of_rest);
+    assert_close(all.model - of_adapters.model,
+                 32 * (token.matrices + token.head - 6 * tuning_trainable(&a, &adapted, 0)), 1e-12);
+    assert_close(all.model - of_rest.model, 32 * (token.matrices + token.attention), 1e-12);
+}
+
+static double seconds_of(struct training_plan plan)
+{
+    struct architecture a = llama();
+    struct cluster cluster = {.device = device_find("A100-80GB"), .devices_per_node = 8};
+    struct step_prediction s;
+    struct error e = ERROR_INIT;
+    a.hidden = 4096;
+    a.ffn = 16384;
+    plan.micro_batch = 16;
+    plan.sequence = 2048;
+    completed(&a, &plan);
+    if (cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, framework_find("hf-trainer"), &s, &e))
+        fail_msg("%s", e.text);
+    return s.seconds;
+}
+
+static void step_predict__adapters__between_a_forward_pass_and_all(void **state)
+{
+    (void)state;
+    struct training_plan full = {.flash_attention = true}, frozen = full, quantised = lora;
+    frozen.frozen_layers = LAYERS;
+    quantised.quantization = QUANTIZATION_NF4;
+    assert_true(seconds_of(lora) < seconds_of(full));
+    assert_true(seconds_of(frozen) < seconds_of(lora));
+    assert_true(seconds_of(quantised) > seconds_of(lora));
+}
+
+static int decode(const char *peft, const char *targets, struct subject *s, struct error *e)
+{
+    struct input_value values[INPUT_COUNT];
+    memset(values, 0, sizeof values);
+    static const char *const names[] = {"layers", "hidden", "heads", "vocab", "seq", "micro_batch", "lora_rank"};
+    static const double numbers[] = {2, 64, 4, 100, 32, 1, 8};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        values[input_find(names[i])] = (struct input_value){INPUT_NUMBER, numbers[i], NULL};
+    values[input_find("peft")] = (struct input_value){INPUT_TEXT, 0, peft};
+    if (targets)
+        values[input_find("lora_targets")] = (struct input_value){INPUT_TEXT, 0, targets};
+    return inputs_decode(values, s, e);
+}
+
+static void inputs_decode__adapters__targets_by_their_names(void **state)
+{
+    (void)state;
+    struct subject s;
+    struct error e = ERROR_INIT;
+    assert_int_equal(decode("lora", "[\"q_proj\",\"v_proj\"]", &s, &e), 0);
+    assert_int_equal(s.plan.lora_targets, TARGET_Q | TARGET_V);
+    assert_int_equal(decode("qlora", "all-linear", &s, &e), 0);
+    assert_int_equal(s.plan.lora_targets, TARGETS_OF_ATTENTION | TARGETS_OF_MLP);
+    assert_int_equal(s.plan.quantization, QUANTIZATION_NF4);
+    assert_int_equal(decode("lora", "q_proj z_proj", &s, &e), -1);
+    assert_string_equal(e.text, "lora_targets = 'q_proj z_proj' says nothing to the predictor");
+    e = (struct error)ERROR_INIT;
+    assert_int_equal(decode("lora", NULL, &s, &e), -1);
+    assert_string_equal(e.text, "adapters want lora_targets, the modules that they are put on");
+}
+
+static double kept_of(struct architecture a)
+{
+    struct training_plan plan = {.sequence = 32, .flash_attention = true};
+    completed(&a, &plan);
+    return memory_kept_per_layer(&a, &plan, &framework_find("megatron")->memory) / 32;
+}
+
+static void memory_kept_per_layer__norms_and_parallel_blocks__what_they_read(void **state)
+{
+    (void)state;
+    const double usual = kept_of(llama());
+    struct architecture a = llama();
+    a.norms_per_layer = 4;
+    assert_close(kept_of(a) - usual, 4 * HIDDEN, 1e-9);
+    a = llama();
+    a.parallel_blocks = true;
+    assert_close(usual - kept_of(a), 4 * HIDDEN, 1e-9);
+    a = llama();
+    a.qk_norm = QK_NORM_HEAD;
+    assert_close(kept_of(a) - usual, 2 * (HIDDEN + KV), 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_predict__lora__parameters_of_its_targets),
+        cmocka_unit_test(memory_predict__lora_on_experts__one_of_each),
+        cmocka_unit_test(memory_predict__quantised__bytes_of_states),
+        cmocka_unit_test(tuning_kept__llama__terms_of_the_header),
+        cmocka_unit_test(memory_predict__frozen_layers__no_states_and_nothing_kept),
+        cmocka_unit_test(plan_complete__adapters_without_what_they_need__refused),
+        cmocka_unit_test(flops_per_step__frozen__passes_that_are_left),
+        cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
+        cmocka_unit_test(inputs_decode__adapters__targets_by_their_names),
+        cmocka_unit_test(memory_kept_per_layer__norms_and_parallel_blocks__what_they_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

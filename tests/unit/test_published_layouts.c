@@ -1,0 +1,143 @@
+/* Layouts that were published with what they ran, which every rule must accept, and layouts like them that the
+ * framework refuses, each with the rule that must say so. */
+#include "space_fixture.h"
+
+#include "util/memory.h"
+
+struct layout {
+    const char *profile; /* NULL: none */
+    int hosts, devices_per_host;
+    const char *keys;
+    const char *refused_by; /* NULL: it ran */
+};
+
+#define DEEPSEEK                                                                                                       \
+    "layers = 61\nhidden = 7168\nheads = 128\nqk_head_dim = 128\nexperts = 256\nmtp_layers = 1\nseq = 4096\n"
+#define QWEN_235B "layers = 94\nhidden = 4096\nheads = 64\nkv_heads = 4\nhead_dim = 128\nexperts = 128\nseq = 4096\n"
+#define LLAMA_405B "layers = 126\nhidden = 16384\nheads = 128\nkv_heads = 8\nseq = 8192\n"
+#define LAYOUT_61 "Et*3|(tt|)*29m|L"
+#define BOTH_ENDS "account_embedding = true\naccount_loss = true\n"
+
+static const struct layout layouts[] = {
+    /* Megatron-Bridge, docs/performance-summary.md */
+    {"megatron", 128, 8, DEEPSEEK "tp = 2\npp = 8\nvpp = 4\nep = 64\netp = 1\nsequence_parallel = true\n", NULL},
+    {"megatron", 64, 4, DEEPSEEK "tp = 1\npp = 4\nvpp = 4\nep = 64\nglobal_batch = 2048\nmicro_batch = 1\n", NULL},
+    {NULL, 64, 4, DEEPSEEK "tp = 1\npp = 16\nep = 8\ndp = 16\n", NULL},
+    {"megatron", 64, 4, DEEPSEEK "tp = 1\npp = 16\nvpp = 2\nep = 8\npipeline_layout = \"" LAYOUT_61 "\"\n", NULL},
+    {"megatron", 128, 8, LLAMA_405B "tp = 8\npp = 8\nvpp = 8\ncp = 2\n" BOTH_ENDS, NULL},
+    {NULL, 128, 8, LLAMA_405B "tp = 8\npp = 16\ndp = 8\n", NULL},
+    {"megatron", 32, 8, QWEN_235B "tp = 2\npp = 8\nvpp = 4\nep = 32\netp = 1\nsequence_parallel = true\n" BOTH_ENDS,
+     NULL},
+    {"megatron", 8, 8, "layers = 62\npp = 8\nfirst_stage_layers = 7\nlast_stage_layers = 7\n", NULL},
+    {"megatron", 1, 8, "layers = 6\npp = 4\nvpp = 2\n" BOTH_ENDS, NULL},
+    {"megatron", 1, 8, "layers = 13\npp = 2\nvpp = 4\npipeline_layout = \"Et|(tt|)*6mL\"\n", NULL},
+    {"megatron", 1, 8, "layers = 14\npp = 4\nvpp = 2\nmtp_layers = 1\npipeline_layout = \"Et*2|(tt|)*5t|tmL\"\n", NULL},
+    /* Megatron-LM's functional tests, five micro-batches in a group */
+    {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n", NULL},
+    {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 5\n", NULL},
+    /* gpt-oss and Qwen3: heads x head dimension is not the hidden size */
+    {NULL, 1, 8, "hidden = 2880\nheads = 64\nhead_dim = 64\ntp = 8\n", NULL},
+    {NULL, 1, 8, "hidden = 5120\nheads = 48\nhead_dim = 128\n", NULL},
+    /* BigScience: 70 layers in 12 stages, embedding and head counted */
+    {NULL, 48, 8, "layers = 70\nhidden = 14336\nheads = 112\ntp = 4\npp = 12\ndp = 8\nmicro_batch = 2\n", NULL},
+    /* the ultra-scale playbook: 32 layers and more stages than divide them; the engine needs pp - 1 micro-batches */
+    {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 7\n", NULL},
+    /* torchtitan: hybrid sharding with what is left over, context and expert parallelism */
+    {"torchtitan", 16, 8, "dp_replicate = 2\ndp_shard = -1\ntp = 8\npp = 4\nlayers = 126\n", NULL},
+    {"torchtitan", 1, 8, "dp_shard = 2\ncp = 4\nseq = 131072\nep = 4\nexperts = 16\n", NULL},
+    /* InternEvo: the optimizer within a node */
+    {NULL, 4, 8, "dp = 32\nshard_ranks = 8\nzero_stage = 1\n", NULL},
+    {NULL, 4, 8, "dp = 32\nshard_ranks = -1\nzero_stage = 1\n", NULL},
+
+    {"megatron", 8, 8, "layers = 62\npp = 8\nfirst_stage_layers = 7\nlast_stage_layers = 8\n", "layers-fill-stages"},
+    {"megatron", 1, 2, "layers = 8\npp = 2\nfirst_stage_layers = 3\nlast_stage_layers = 4\n", "layers-fill-stages"},
+    {"megatron", 128, 8, LLAMA_405B "tp = 8\npp = 8\naccount_embedding = true\naccount_loss = false\n",
+     "layers-fill-stages"},
+    {"megatron", 1, 8, "layers = 24\npp = 4\nvpp = 2\nfirst_stage_layers = 3\nlast_stage_layers = 5\n",
+     "end-stages-divide-by-vpp"},
+    {"megatron", 1, 4, "layers = 8\npp = 4\nfirst_stage_layers = 2\nlast_stage_layers = 2\n" BOTH_ENDS,
+     "one-way-to-cut"},
+    {"megatron", 64, 4, DEEPSEEK "pp = 16\nvpp = 2\npipeline_layout = \"Et*2|(tt|)*29m|L\"\n", "layout-adds-up"},
+    {"megatron", 64, 4, DEEPSEEK "pp = 16\nvpp = 4\npipeline_layout = \"" LAYOUT_61 "\"\n", "layout-adds-up"},
+    {"megatron", 1, 4, "layers = 4\npp = 4\npipeline_layout = \"Et|t|t|t\"\n", "layout-adds-up"},
+    {"megatron", 1, 4, "layers = 4\npp = 4\npipeline_layout = \"Et|t|t|(tL\"\n", "layout-adds-up"},
+    {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 8\n", "interleaved-groups"},
+    {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 3\n", "interleaved-groups"},
+    {"megatron", 1, 8, "experts = 8\ntp = 2\nsequence_parallel = false\n", "moe-tp-needs-sequence-parallel"},
+    {"megatron", 1, 8, "experts = 8\ntp = 2\nep = 8\n", "expert-groups-divide-devices"},
+    {"megatron", 1, 8, "tp = 2\noptimizer_instances = 3\n", "optimizer-instances-divide-ranks"},
+    {"megatron", 2, 8, "tp = 2\ncp = 8\nheads = 32\nkv_heads = 8\ncp_comm_type = \"a2a\"\n",
+     "context-all-to-all-heads"},
+    {"megatron", 1, 8, "cp = 2\nsliding_window = 128\ncp_comm_type = \"p2p\"\n", "context-window"},
+    {NULL, 1, 8, "layers = 4\npp = 8\n", "stages-have-layers"},
+    {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
+    {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
+    {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 6\n", "micro-batches-start-pipeline"},
+    {"torchtitan", 1, 8, "dp_replicate = 3\ndp_shard = -1\ntp = 2\n", "world-size"},
+    {"torchtitan", 1, 8, "dp_shard = 4\ncp = 2\nseq = 1022\n", "sequence-divides-by-tp-and-cp"},
+    {"torchtitan", 2, 8, "dp_replicate = 4\ndp_shard = 4\nep = 8\nexperts = 16\n", "experts-borrow-ranks"},
+};
+
+/* Ends the test unless the rule that is the first to exclude it, or none, is the one of the table. */
+static void check_layout(const struct layout *l)
+{
+    char *profile = l->profile ? xasprintf("profile = \"%s\"\n", l->profile) : xstrdup("");
+    char *text = xasprintf("%s[cluster_spec]\nnum_hosts = %d\nnum_devices_per_host = %d\n[parallel_spec]\n%s", profile,
+                           l->hosts, l->devices_per_host, l->keys);
+    struct built b = build_text(text);
+    struct plan p = plan_of(&b);
+    bool found = l->refused_by == NULL;
+    for (size_t i = 0; i < b.space->rule_count; i++) {
+        const char *name = b.space->rules[i].name;
+        bool refuses = !b.space->rules[i].warning && p.match.rules[i].alone > 0;
+        found |= refuses && l->refused_by && strcmp(name, l->refused_by) == 0;
+        if (refuses && !l->refused_by)
+            fail_msg("%s refuses what ran: %s", name, l->keys);
+    }
+    if (!found)
+        fail_msg("%s does not refuse: %s", l->refused_by, l->keys);
+    plan_free(&p);
+    built_free(&b);
+    free(text);
+    free(profile);
+}
+
+static void layouts__published_and_planted__accepted_and_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        check_layout(&layouts[i]);
+}
+
+/* Each rule of these profiles has one that it refuses. */
+static void profiles__every_rule__refuses_a_layout(void **state)
+{
+    static const char *const elsewhere[] = {"vpp-needs-pp", "sequence-parallel-needs-tp", "interleaved-micro-batches"};
+    static const char *const profiles[] = {"megatron", "nanotron", "torchtitan"};
+    (void)state;
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
+        char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
+        struct built b = build_text(text);
+        for (size_t r = 0; r < b.sweep->rule_count; r++) {
+            const char *name = b.sweep->rules[r].name;
+            bool found = false;
+            for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++)
+                found |= layouts[k].refused_by && strcmp(layouts[k].refused_by, name) == 0;
+            for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
+                found |= strcmp(elsewhere[k], name) == 0;
+            if (!found)
+                fail_msg("no layout that %s refuses", name);
+        }
+        built_free(&b);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts__published_and_planted__accepted_and_refused),
+        cmocka_unit_test(profiles__every_rule__refuses_a_layout),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

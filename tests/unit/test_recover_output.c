@@ -1,0 +1,208 @@
+/* run: the output of attempts whose runner died. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "process/slot_owners.h"
+#include "run/recover_output.h"
+#include "util/embedded.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define KEY_DIRECTORY "0a00000000000000"
+
+static char directory[64], scratch[96];
+static struct db *db;
+
+static void must(const char *sql)
+{
+    struct error e = ERROR_INIT;
+    if (db_exec(db, sql, &e) < 0)
+        fail_msg("%s: %s", sql, e.text);
+}
+
+static void put(const char *name, const char *text)
+{
+    char *path = xasprintf("%s/%s", directory, name);
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_write_atomic(path, text, strlen(text), &e), 0);
+    free(path);
+}
+
+/* Attempts 7 and 8 of one job are open; slot 0 is of 8, slot 1 of 5, which has ended. */
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(directory, "/tmp/meshsweep-recover-XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(scratch, sizeof scratch, "%s/slots", directory);
+    struct error e = ERROR_INIT;
+    assert_int_equal(file_make_directories(scratch, &e), 0);
+    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
+    must(embedded_text("migrations/0001_initial.sql"));
+    must("INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
+         " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"
+         "INSERT INTO job (id, key, sweep_id, rank, derived, state) VALUES"
+         " (1, x'0A000000000000000000000000000000', 1, 0, '{}', 'running');"
+         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}');"
+         "INSERT INTO attempt (id, job_id, number, runner_id, state, started) VALUES"
+         " (5, 1, 1, 1, 'ok', 1), (7, 1, 2, 1, 'running', 5000), (8, 1, 3, 1, 'running', 5000);");
+    int fd = slot_owners_open(scratch);
+    slot_owner_set(fd, 0, 7);
+    slot_owner_set(fd, 1, 5);
+    slot_owner_set(fd, 0, 8);
+    return close(fd);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    db_close(db);
+    char *command = xasprintf("rm -rf '%s'", directory);
+    int rc = system(command);
+    free(command);
+    return rc;
+}
+
+static void recover(void)
+{
+    struct error e = ERROR_INIT;
+    if (recover_outputs(db, scratch, directory, &(struct secrets)SECRETS_INIT, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+static void assert_file(const char *name, const char *expected)
+{
+    char *path = xasprintf("%s/%s", directory, name);
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    if (file_read(path, 1000, &text, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_string_equal(buffer_text(&text), expected);
+    buffer_free(&text);
+    free(path);
+}
+
+/* How many attempts the condition holds for. */
+static void assert_attempts(const char *condition, int64_t expected)
+{
+    char *sql = xasprintf("SELECT count(*) FROM attempt WHERE %s", condition);
+    struct error e = ERROR_INIT;
+    int64_t count = -1;
+    assert_int_equal(db_query_int(db, sql, 0, &count, &e), 0);
+    assert_int_equal(count, expected);
+    free(sql);
+}
+
+static void recover_output__open_attempt_had_written__kept_with_it(void **state)
+{
+    (void)state;
+    put("slots/slot-0.log", "one\ntwo\n");
+    put("slots/attempt-8.metrics.jsonl", "{}\n");
+    recover();
+    assert_file(KEY_DIRECTORY "/3/output.log", "one\ntwo\n");
+    assert_file(KEY_DIRECTORY "/3/metrics.jsonl", "{}\n");
+    assert_attempts("id = 8 AND directory = '" KEY_DIRECTORY "/3' AND log_bytes = 8 AND log_tail = 'one\ntwo\n'", 1);
+    assert_attempts("directory IS NULL", 2);
+    recover(); /* again, as after a second crash */
+    assert_attempts("directory IS NOT NULL", 1);
+}
+
+static void recover_output__only_metrics__kept(void **state)
+{
+    (void)state;
+    put("slots/attempt-7.metrics.jsonl", "{}\n");
+    recover();
+    assert_file(KEY_DIRECTORY "/2/metrics.jsonl", "{}\n");
+    assert_attempts("id = 7 AND directory = '" KEY_DIRECTORY "/2' AND log_bytes = 0", 1);
+}
+
+static void recover_output__name_taken__nothing_written_over(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    char *taken = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
+    assert_int_equal(file_make_directories(taken, &e), 0);
+    put(KEY_DIRECTORY "/3/output.log", "older\n");
+    const struct timespec long_ago[2] = {{1, 0}, {1, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, taken, long_ago, 0), 0);
+    put("slots/slot-0.log", "newer\n");
+    recover();
+    assert_file(KEY_DIRECTORY "/3/output.log", "older\n");
+    assert_file(KEY_DIRECTORY "/3-2/output.log", "newer\n");
+    free(taken);
+}
+
+/* The runner died between moving the one file and the other. */
+static void recover_output__keeping_had_begun__completed_in_the_same_place(void **state)
+{
+    (void)state;
+    struct error e = ERROR_INIT;
+    char *begun = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
+    assert_int_equal(file_make_directories(begun, &e), 0);
+    put(KEY_DIRECTORY "/3/output.log", "all\n");
+    put("slots/attempt-8.metrics.jsonl", "{}\n");
+    recover();
+    assert_file(KEY_DIRECTORY "/3/output.log", "all\n");
+    assert_file(KEY_DIRECTORY "/3/metrics.jsonl", "{}\n");
+    assert_attempts("id = 8 AND directory = '" KEY_DIRECTORY "/3' AND log_tail = 'all\n'", 1);
+    free(begun);
+}
+
+static void recover_output__claim_that_had_run__no_longer_a_claim(void **state)
+{
+    (void)state;
+    must("DROP TRIGGER attempt_state; UPDATE attempt SET state = 'claimed', started = NULL WHERE id IN (7, 8)");
+    put("slots/slot-0.log", "one\n");
+    recover();
+    assert_attempts("id = 8 AND state = 'running' AND started = 1 AND log_tail = 'one\n'", 1);
+    assert_attempts("id = 7 AND state = 'claimed' AND directory IS NULL", 1);
+}
+
+static void recover_output__slot_of_another_attempt__left_alone(void **state)
+{
+    (void)state;
+    put("slots/slot-1.log", "of five\n");
+    put("slots/slot-0.log", "");
+    recover();
+    assert_file("slots/slot-1.log", "of five\n");
+    assert_attempts("directory IS NULL", 3);
+}
+
+static void recover_output__no_owners_file__nothing(void **state)
+{
+    (void)state;
+    char *owners = xasprintf("%s/owners", scratch);
+    assert_int_equal(unlink(owners), 0);
+    put("slots/slot-0.log", "whose?\n");
+    recover();
+    assert_file("slots/slot-0.log", "whose?\n");
+    assert_attempts("directory IS NULL", 3);
+    free(owners);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(recover_output__open_attempt_had_written__kept_with_it),
+        TEST(recover_output__only_metrics__kept),
+        TEST(recover_output__name_taken__nothing_written_over),
+        TEST(recover_output__keeping_had_begun__completed_in_the_same_place),
+        TEST(recover_output__claim_that_had_run__no_longer_a_claim),
+        TEST(recover_output__slot_of_another_attempt__left_alone),
+        TEST(recover_output__no_owners_file__nothing),
+    };
+    return cmocka_run_group_tests_name("recover_output", tests, NULL, NULL);
+}

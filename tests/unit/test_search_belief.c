@@ -1,0 +1,101 @@
+/* search/memory_belief and search/time_belief: how far outcomes let predictions be believed. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "search/memory_belief.h"
+#include "search/time_belief.h"
+
+#define USABLE 80.0
+
+static const struct calibration_prior memory = {.terms = 1, .weights = {1}, .noise = 0.12, .spread = 0.1, .sigma = 0.2};
+static const struct calibration as_predicted = {.weights = {1}, .sigma = 0.2};
+
+static struct observation predicted_at(double share, enum observation_kind kind)
+{
+    return (struct observation){.terms = {share * USABLE}, .y = USABLE, .kind = kind};
+}
+
+static void memory_belief__no_outcome__as_predicted(void **state)
+{
+    (void)state;
+    struct memory_belief b;
+    memory_belief_learn(&memory, &as_predicted, NULL, 0, &b);
+    assert_float_equal(b.trust, MEMORY_TRUST, 1e-3);
+    assert_float_equal(memory_belief_chance(&b, 0), 0.5, 1e-3);
+    assert_float_equal(memory_belief_chance(&b, 0.2), 0.841, 5e-3); /* one standard deviation, bias and noise */
+}
+
+static void memory_belief__fitted_beyond_the_limit__all_are_likelier_to_fit(void **state)
+{
+    (void)state;
+    const struct observation near[] = {predicted_at(1.05, OBSERVATION_AT_MOST), predicted_at(1.2, OBSERVATION_AT_MOST)};
+    const struct observation far[] = {predicted_at(0.3, OBSERVATION_AT_MOST), predicted_at(0.4, OBSERVATION_AT_MOST)};
+    struct memory_belief before, after, same;
+    memory_belief_learn(&memory, &as_predicted, NULL, 0, &before);
+    memory_belief_learn(&memory, &as_predicted, near, 2, &after);
+    memory_belief_learn(&memory, &as_predicted, far, 2, &same);
+    assert_true(memory_belief_chance(&after, 0.1) < 0.6 * memory_belief_chance(&before, 0.1));
+    assert_float_equal(memory_belief_chance(&same, 0.1), memory_belief_chance(&before, 0.1), 0.01);
+    assert_true(after.trust > 0.5 && same.trust > MEMORY_TRUST);
+}
+
+static void memory_belief__failed_below_the_limit__all_are_likelier_to_fail(void **state)
+{
+    (void)state;
+    const struct observation failed = predicted_at(0.9, OBSERVATION_AT_LEAST);
+    struct memory_belief before, after;
+    memory_belief_learn(&memory, &as_predicted, NULL, 0, &before);
+    memory_belief_learn(&memory, &as_predicted, &failed, 1, &after);
+    assert_true(memory_belief_chance(&after, -0.1) > 1.4 * memory_belief_chance(&before, -0.1));
+}
+
+static void memory_belief__contradicted__trusted_no_more(void **state)
+{
+    (void)state;
+    const struct observation turned_over[] = {predicted_at(0.1, OBSERVATION_AT_LEAST),
+                                              predicted_at(5, OBSERVATION_AT_MOST),
+                                              predicted_at(0.2, OBSERVATION_AT_LEAST)};
+    struct memory_belief b;
+    memory_belief_learn(&memory, &as_predicted, turned_over, 3, &b);
+    assert_true(b.trust < 0.05);
+}
+
+static void time_belief_trust__runs__by_how_long_they_took(void **state)
+{
+    (void)state;
+    const struct compared_time right[] = {{1, 1.1, 0.2}, {2, 1.9, 0.2}}, fast = {10, 1, 0.2}, broken = {1, 12, 0.2};
+    assert_float_equal(time_belief_trust(NULL, 0), TIME_TRUST, 1e-9);
+    assert_true(time_belief_trust(right, 2) > 0.99);
+    assert_true(time_belief_trust(&fast, 1) < 0.01); /* no run is that much faster by accident */
+    assert_true(time_belief_trust(&broken, 1) > 0.5);
+}
+
+static void time_belief_slope__merits__right_wrong_turned_over(void **state)
+{
+    (void)state;
+    const double predicted[] = {0, 1, 2}, right[] = {5, 6, 7}, flat[] = {5, 5, 5}, over[] = {7, 6, 5};
+    assert_float_equal(time_belief_slope(predicted, right, 0, 1, 0.3).slope, 1, 0);
+    assert_float_equal(time_belief_slope(predicted, right, 3, 0.9, 0.3).slope, 1, 0.02);
+    assert_true(fabs(time_belief_slope(predicted, flat, 3, 0.9, 0.3).slope) < 0.1);
+    struct time_slope s = time_belief_slope(predicted, over, 3, 0.9, 0.3);
+    assert_true(s.slope < -0.8);
+    assert_float_equal(s.middle, 1, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_belief__no_outcome__as_predicted),
+        cmocka_unit_test(memory_belief__fitted_beyond_the_limit__all_are_likelier_to_fit),
+        cmocka_unit_test(memory_belief__failed_below_the_limit__all_are_likelier_to_fail),
+        cmocka_unit_test(memory_belief__contradicted__trusted_no_more),
+        cmocka_unit_test(time_belief_trust__runs__by_how_long_they_took),
+        cmocka_unit_test(time_belief_slope__merits__right_wrong_turned_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
