@@ -71,7 +71,8 @@ END
 # What is predicted of the sweep's largest micro-batch: bytes, seconds.
 predicted() # DATABASE
 {
-    meshsweep predict -c sweep.toml -d "$1" --format csv --columns predicted_memory,predicted_time --where 'micro_batch = 8' |
+    meshsweep predict -c sweep.toml -d "$1" --format csv --columns predicted_memory,predicted_time \
+        --where 'micro_batch = 8' |
         tail -n 1 | tr -d '\r' | tr , ' '
 }
 
