@@ -37,7 +37,7 @@ static const struct setting_place {
 
 enum plugin_kind { PLUGIN_WHOLE = 1, PLUGIN_NUMBER, PLUGIN_TEXT, PLUGIN_FLAG, PLUGIN_PRECISION };
 
-/* What stands for a ds_config, where it belongs in one, and what is there where nothing is said (JSON; NULL: nothing). */
+/* What stands for a ds_config, where it belongs in one, and what is there by default (JSON; NULL: nothing). */
 static const struct plugin_key {
     const char *key, *path;
     enum plugin_kind kind;

@@ -251,13 +251,14 @@ accelerate__its_configuration__names_devices_and_the_ds_config()
 # As Accelerate's own plugin makes it (utils/dataclasses.py), and then without what Accelerate refuses beside one.
 accelerate__keys_of_its_plugin__made_a_ds_config()
 {
-    local expected='{"train_batch_size":"auto","train_micro_batch_size_per_gpu":"auto","zero_optimization":{"stage":2,'\
-'"offload_optimizer":{"device":"cpu"},"offload_param":{"device":"none"},'\
+    local expected='{"train_batch_size":"auto","train_micro_batch_size_per_gpu":"auto",'\
+'"zero_optimization":{"stage":2,"offload_optimizer":{"device":"cpu"},"offload_param":{"device":"none"},'\
 '"stage3_gather_16bit_weights_on_model_save":true},"gradient_accumulation_steps":4,"gradient_clipping":"auto",'\
 '"bf16":{"enabled":true}}'
     : >train.py
-    accelerate_yaml '  gradient_accumulation_steps: 4' '  offload_optimizer_device: cpu' '  offload_param_device: none' \
-        '  zero3_init_flag: false' '  zero3_save_16bit_model: yes' '  offload_optimizer_nvme_path: /nvme' \
+    accelerate_yaml '  gradient_accumulation_steps: 4' '  offload_optimizer_device: cpu' \
+        '  offload_param_device: none' '  zero3_init_flag: false' \
+        '  zero3_save_16bit_model: yes' '  offload_optimizer_nvme_path: /nvme' \
         '  zero_stage: 2' "mixed_precision: 'bf16'" 'num_processes: 2'
     tune --launcher accelerate --config_file accelerate.yaml train.py
     expect_status 0
@@ -265,9 +266,10 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
     expect_any_stderr
     expect_sql "$expected" "SELECT json(cast(readfile('autotuning_exps/ds_config.json') AS TEXT))" :memory:
     expect "grep -q -- '--config_file=$PWD/autotuning_exps/accelerate.yaml ' autotuning_results/cmd_optimal.txt"
-    expect "diff <(grep -vE 'zero_stage|offload_|gradient_|16bit|mixed_' accelerate.yaml) autotuning_exps/accelerate.yaml"
-    expect_sql '2|cpu|1' "SELECT c ->> '$.zero_optimization.stage', c ->> '$.zero_optimization.offload_optimizer.device',
-        c ->> '$.train_micro_batch_size_per_gpu' > 1
+    expect "diff <(grep -vE 'zero_stage|offload_|gradient_|16bit|mixed_' accelerate.yaml) \
+        autotuning_exps/accelerate.yaml"
+    expect_sql '2|cpu|1' "SELECT c ->> '$.zero_optimization.stage',
+        c ->> '$.zero_optimization.offload_optimizer.device', c ->> '$.train_micro_batch_size_per_gpu' > 1
         FROM (SELECT cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT) AS c)" :memory:
     run_command sh autotuning_results/cmd_optimal.txt
     expect_status 0
@@ -290,8 +292,8 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
     expect_status 0
     expect_any_stdout
     expect_no_stderr
-    expect_sql '3|/n|0.5|1' "SELECT c ->> '$.zero_optimization.stage', c ->> '$.zero_optimization.offload_param.nvme_path',
-        c ->> '$.gradient_clipping', c ->> '$.fp16.enabled'
+    expect_sql '3|/n|0.5|1' "SELECT c ->> '$.zero_optimization.stage',
+        c ->> '$.zero_optimization.offload_param.nvme_path', c ->> '$.gradient_clipping', c ->> '$.fp16.enabled'
         FROM (SELECT cast(readfile('autotuning_exps/ds_config.json') AS TEXT) AS c)" :memory:
     expect_sql '{"distributed_type":"DEEPSPEED","num_processes":2,"deepspeed_config":{}}' \
         "SELECT json(cast(readfile('autotuning_exps/accelerate.yaml') AS TEXT))" :memory:
