@@ -6,10 +6,10 @@
 #include "results/views.h"
 #include "space/identity.h"
 #include "space/job_texts.h"
-#include "store/attempts.h"
 #include "store/job_writer.h"
 #include "store/jobs.h"
 #include "store/observations.h"
+#include "store/selection.h"
 #include "util/embedded.h"
 #include "util/fault.h"
 #include "util/hash_map.h"
@@ -335,26 +335,40 @@ int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_d
     return enumerate(space, db, &order, out, e);
 }
 
+/* `*any`: whether any combination satisfies it. */
+static int select_matches(struct match_cursor *cursor, struct selection *selection, bool *any, struct error *e)
+{
+    const struct match *m;
+    int rc;
+    *any = false;
+    while ((rc = match_next(cursor, &m, e)) > 0) {
+        *any = true;
+        if (selection_add_key(selection, &m->key, e) < 0)
+            return -1;
+    }
+    return rc;
+}
+
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e)
 {
     struct match_cursor *cursor = NULL;
-    const struct match *m;
-    if (attempts_select_begin(db, e) < 0 || match_open(space, only, &cursor, e) < 0)
-        return -1;
-    int rc = db_begin(db, e);
-    bool any = false;
-    while (rc == 0 && (rc = match_next(cursor, &m, e)) > 0) {
-        int64_t id = 0;
-        any = true;
-        rc = job_find(db, &m->key, &id, e);
-        if (rc == 0 && id)
-            rc = attempts_select(db, id, e);
+    struct selection *selection = NULL;
+    bool any;
+    int rc = selection_open(db, &selection, e);
+    if (rc == 0)
+        rc = match_open(space, only, &cursor, e);
+    if (rc == 0)
+        rc = db_begin(db, e);
+    if (rc == 0) {
+        rc = select_matches(cursor, selection, &any, e);
+        if (rc == 0 && !any)
+            rc = error_set(e, ERROR_NOTHING, "no job satisfies --only");
+        if (rc == 0)
+            rc = db_commit(db, e);
+        else
+            db_rollback(db);
     }
     match_close(cursor);
-    if (rc == 0 && !any)
-        rc = error_set(e, ERROR_NOTHING, "no job satisfies --only");
-    if (rc == 0)
-        return db_commit(db, e);
-    db_rollback(db);
-    return -1;
+    selection_close(selection);
+    return rc;
 }
