@@ -32,7 +32,8 @@ struct loader {
     struct db *db;
     const struct load_order *order;
     struct job_writer *writer;
-    struct hash_map spec_ids[SECTION_COUNT]; /* in results.db, by the spec's number */
+    struct hash_map spec_ids[SECTION_COUNT]; /* in results.db, by the spec's number, where that comes back */
+    bool comes_back[SECTION_COUNT];          /* after another of its section; in the order of rank the first's do not */
     struct last_spec {
         int64_t spec, id;
     } last[SECTION_COUNT]; /* most combinations have that of the one before */
@@ -76,8 +77,12 @@ struct hash128 space_hash(const struct space *space)
 
 static int loader_open(struct loader *l, struct error *e)
 {
-    for (int i = 0; i < SECTION_COUNT; i++)
+    bool varies = l->out->is_drawn;
+    for (int i = 0; i < SECTION_COUNT; i++) {
         l->last[i].spec = -1;
+        l->comes_back[i] = varies;
+        varies = varies || l->space->counts[i] > 1;
+    }
     return job_writer_create(l->db, l->out->sweep_id, &l->writer, e);
 }
 
@@ -97,14 +102,15 @@ static int put_spec(struct loader *l, enum section_kind kind, int64_t spec, int6
     *id = l->last[kind].id;
     if (l->last[kind].spec == spec)
         return 0;
-    if (!hash_map_get(&l->spec_ids[kind], &number, id)) {
+    if (!l->comes_back[kind] || !hash_map_get(&l->spec_ids[kind], &number, id)) {
         const struct hash128 hash = specs_hash(l->space->specs[kind], spec);
         buffer_clear(&l->json);
         specs_add_json(l->space->specs[kind], spec, false, NULL, &l->json);
         const struct spec_row row = identity_spec_row(l->space, kind, hash.bytes, l->json.data);
         if (job_writer_put_spec(l->writer, kind, &row, id, e) < 0)
             return -1;
-        hash_map_put(&l->spec_ids[kind], &number, *id);
+        if (l->comes_back[kind])
+            hash_map_put(&l->spec_ids[kind], &number, *id);
     }
     l->last[kind] = (struct last_spec){spec, *id};
     return 0;
