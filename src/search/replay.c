@@ -377,7 +377,7 @@ int replay_run(const struct replay_task *task, struct replay_result *out, struct
     struct replay r = {.task = task, .found = NAN};
     struct search_options options = *task->options;
     assert(!isnan(task->group->best) && task->concurrent > 0);
-    options.numbers[SEARCH_RANDOM_SEED] = (double)(task->seed >> 11);
+    options.numbers[SEARCH_RANDOM_SEED] = (double)(rng_at(task->seed, 0) >> 11); /* 53 bits */
     options.numbers[SEARCH_MAX_CONCURRENT_TRIALS] = (double)task->concurrent;
     r.tried = xcalloc(task->group->space.count, sizeof *r.tried);
     r.round = xcalloc(task->concurrent, sizeof *r.round);
