@@ -167,6 +167,16 @@ static int check_start(const struct execution *x, char *const *environment, stru
     return start_check(&check, e);
 }
 
+static int put_unlisted(void *context, struct error *e)
+{
+    return unlisted_put(context, e);
+}
+
+static void stop_unlisted(void *context)
+{
+    unlisted_stop(context);
+}
+
 static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
     char *path;
@@ -175,8 +185,11 @@ static int start_runner(struct execution *x, const char *directory, const char *
     const struct preparation preparation = ds_preparation_of(&own);
     const bool again = x->repeats > 0;
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
+    const struct job_listing unlisted = {unlisted_count(x->enumeration.rest), put_unlisted, stop_unlisted,
+                                         x->enumeration.rest};
     const struct runner_options options = {
         .source = x->driver && !again ? &source : NULL,
+        .unlisted = unlisted.count > 0 ? &unlisted : NULL,
         .preparation = own.config ? &preparation : NULL,
         .space = x->session->space,
         .db = x->db,
@@ -355,13 +368,29 @@ static int run_the_best(struct execution *x, const char *directory, const char *
     return run_again(x, directory, identity, e);
 }
 
+/* Jobs that were not put there while others ran, because so few did. */
+static int list_rest(struct execution *x, struct error *e)
+{
+    if (unlisted_count(x->enumeration.rest) == 0 || x->result.signal)
+        return 0;
+    if (db_begin(x->db, e) < 0)
+        return -1;
+    if (unlisted_put(x->enumeration.rest, e) < 0) {
+        db_rollback(x->db);
+        return -1;
+    }
+    return db_commit(x->db, e);
+}
+
 /* All that is due, or what a search asks for. */
 static int run_due(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
     search_driver_free(x->driver);
     x->driver = NULL;
     int rc = open_search(x, e);
-    return rc < 0 ? rc : start_runner(x, directory, identity, e);
+    if (rc == 0)
+        rc = start_runner(x, directory, identity, e);
+    return rc < 0 ? rc : list_rest(x, e);
 }
 
 static int execute(struct execution *x, struct error *e)
@@ -511,7 +540,9 @@ static int enumerate_jobs(struct execution *x, struct error *e)
     struct enumerate_draw draw;
     if (!x->session->only.sql && search_setup_draw(&x->search, &draw))
         return enumerate_drawn(x->session->space, x->db, &draw, &x->enumeration, e);
-    return enumerate_into(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
+    if (x->session->only.sql || x->search.wanted || x->options->stale || x->session->sweep->model_info.given)
+        return enumerate_into(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
+    return enumerate_first(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
 }
 
 static int run_sweep(struct execution *x, struct error *e)
@@ -544,6 +575,7 @@ static int run_sweep(struct execution *x, struct error *e)
         rc = run_enumerated(x, e);
     search_driver_free(x->driver);
     measures_free(x->measures);
+    unlisted_free(x->enumeration.rest);
     progress_display_close(x->display);
     return rc < 0 ? -1 : status_of(x);
 }

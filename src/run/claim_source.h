@@ -54,7 +54,20 @@ struct claim_source {
     void *context;
 };
 
-/* Pending jobs by priority, then rank. `store` is borrowed as long as the source is used. */
-struct claim_source claim_source_in_order(struct attempt_store *store);
+/* Jobs that are not in the database yet while the first of a sweep run. */
+struct job_listing {
+    int64_t count;
+    int (*put)(void *context, struct error *e); /* puts them there; within a write transaction */
+    void (*stop)(void *context); /* from any thread: `put` puts none of them there, and returns at once */
+    void *context;
+};
+
+/* Pending jobs by priority, then rank; borrowed as long as the source is used. */
+struct store_order {
+    struct attempt_store *store;
+    const struct job_listing *unlisted; /* put there when the first jobs have been claimed; NULL: all are there */
+    bool is_begun;
+};
+struct claim_source claim_source_in_order(struct store_order *order);
 
 #endif

@@ -13,19 +13,32 @@
 
 /* --- the store's order --- */
 
+/* Those that are left out now are asked for as soon as the others have started. */
+static size_t room_at_first(size_t room)
+{
+    return room > CLAIMS_AHEAD / 2 ? room - CLAIMS_AHEAD / 2 : room;
+}
+
 static int choose_in_order(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
                            struct error *e)
 {
-    if (attempts_pending(context, job_ids, room, count, e) < 0)
+    struct store_order *o = context;
+    if (o->unlisted && o->is_begun) {
+        if (o->unlisted->put(o->unlisted->context, e) < 0)
+            return -1;
+        o->unlisted = NULL;
+    }
+    o->is_begun = true;
+    if (attempts_pending(o->store, job_ids, o->unlisted ? room_at_first(room) : room, count, e) < 0)
         return -1;
     /* An end may make its job pending again. */
-    *answer = *count < room ? CLAIM_WAIT : CLAIM_MORE;
+    *answer = *count < room && !o->unlisted ? CLAIM_WAIT : CLAIM_MORE;
     return 0;
 }
 
-struct claim_source claim_source_in_order(struct attempt_store *store)
+struct claim_source claim_source_in_order(struct store_order *order)
 {
-    return (struct claim_source){.ahead = CLAIMS_AHEAD, .choose = choose_in_order, .context = store};
+    return (struct claim_source){.ahead = CLAIMS_AHEAD, .choose = choose_in_order, .context = order};
 }
 
 /* --- the queue --- */

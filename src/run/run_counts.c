@@ -11,11 +11,11 @@ int run_counts_load(struct run_counts *c, const struct runner_options *options, 
         return -1;
     c->ok = counts.ok;
     c->failed = counts.failed;
-    c->pending = counts.pending;
+    c->pending = counts.pending + (options->unlisted ? options->unlisted->count : 0);
     c->running = counts.running;
     c->pruned = counts.pruned;
     c->held = counts.held;
-    c->total = counts.ok + counts.failed + counts.pending + counts.pruned + counts.held + counts.running;
+    c->total = c->ok + c->failed + c->pending + c->pruned + c->held + c->running;
     struct sweep_status status;
     if (status_best_read(options->db, options->sweep_id, &status, e) < 0)
         return -1;

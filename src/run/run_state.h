@@ -26,6 +26,7 @@ struct runner {
     struct db *db;
     struct executor *executor;
     struct attempt_store *store;
+    struct store_order order;
     struct claim_source in_order;
     const struct claim_source *source;
     struct starter starter;

@@ -429,6 +429,8 @@ static void heed_signal(struct runner *r, struct wake wake)
         return;
     r->result.signal = wake.signal;
     r->draining = true;
+    if (r->options->unlisted)
+        r->options->unlisted->stop(r->options->unlisted->context);
     if (wake.bits & WAKE_INTERRUPT)
         r->interrupts++;
     if ((wake.bits & WAKE_TERMINATE) && r->executor->methods->jobs_survive) {

@@ -59,14 +59,15 @@ struct runner_options {
     char *const *environment;              /* the runner's own */
     const struct preparation *preparation; /* NULL: jobs need nothing but their command */
     executor_create *executor;
-    const struct claim_source *source; /* NULL: claim_source_in_order */
-    int64_t job_limit;                 /* attempts to start at most; 0: no limit */
-    int64_t max_fail;                  /* stop starting after this many failed jobs; 0: never */
-    int64_t pause_after;               /* the same after so many that failed alike before any was ok; 0: never */
-    bool only_selected;                /* see store/attempts.h */
-    bool release;                      /* jobs that would run last, for deaths at which they ran, are as all others */
-    bool detach;                       /* leave once all is handed over, where jobs survive their runner */
-    char *const *forced_classes;       /* --retry-failed; see jobs_requeue */
+    const struct claim_source *source;  /* NULL: claim_source_in_order */
+    const struct job_listing *unlisted; /* for that; NULL: all jobs are there */
+    int64_t job_limit;                  /* attempts to start at most; 0: no limit */
+    int64_t max_fail;                   /* stop starting after this many failed jobs; 0: never */
+    int64_t pause_after;                /* the same after so many that failed alike before any was ok; 0: never */
+    bool only_selected;                 /* see store/attempts.h */
+    bool release;                       /* jobs that would run last, for deaths at which they ran, are as all others */
+    bool detach;                        /* leave once all is handed over, where jobs survive their runner */
+    char *const *forced_classes;        /* --retry-failed; see jobs_requeue */
     void (*on_event)(void *context, const struct run_event *event);
     void (*on_counts)(void *context, const struct run_counts *counts); /* a few times a second */
     void (*on_notice)(void *context, const char *text);

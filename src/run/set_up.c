@@ -100,7 +100,8 @@ static int open_store(struct runner *r, struct error *e)
     };
     if (attempt_store_create(r->db, &options, &r->store, e) < 0)
         return -1;
-    r->in_order = claim_source_in_order(r->store);
+    r->order = (struct store_order){.store = r->store, .unlisted = r->options->unlisted};
+    r->in_order = claim_source_in_order(&r->order);
     r->source = r->options->source ? r->options->source : &r->in_order;
     r->claims = (struct claims){.store = r->store,
                                 .source = r->source,

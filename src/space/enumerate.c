@@ -1,5 +1,6 @@
 #include "space/enumerate.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +21,17 @@
 #define PROGRESS_EVERY 50000
 #define DRAWS_PER_JOB 4
 
+/* So many jobs are put there before the first of them run, where that leaves so many that it takes long. */
+#define FIRST_JOBS 4096
+#define LEFT_AT_LEAST 20000
+
 /* What is to be enumerated, and who is told. */
 struct load_order {
     enumerate_progress progress; /* NULL: nobody */
     void *context;
     const struct enumerate_draw *draw; /* NULL: all */
+    bool in_parts;                     /* the first are enough for now, where none needs to know the others */
+    const atomic_bool *is_stopped;     /* NULL: it never is */
 };
 
 struct loader {
@@ -39,6 +46,7 @@ struct loader {
     } last[SECTION_COUNT]; /* most combinations have that of the one before */
     struct buffer json;
     struct buffer derived;
+    int64_t next_rank; /* behind the last match that was put there */
     struct enumeration *out;
 };
 
@@ -142,12 +150,18 @@ static int put_job(struct loader *l, const struct match *m, struct error *e)
     return job_writer_put(l->writer, &row, e);
 }
 
+static bool is_stopped(const struct loader *l)
+{
+    return l->order->is_stopped && atomic_load_explicit(l->order->is_stopped, memory_order_relaxed);
+}
+
 static int load_jobs(struct loader *l, struct match_cursor *cursor, int64_t most, struct error *e)
 {
     const struct match *m;
     int64_t put = 0;
     int rc = 0;
-    while (put < most && (rc = match_next(cursor, &m, e)) > 0) {
+    while (put < most && !is_stopped(l) && (rc = match_next(cursor, &m, e)) > 0) {
+        l->next_rank = m->rank + 1;
         if ((rc = put_job(l, m, e)) < 0)
             break;
         FAULT(JOB_ENUMERATED);
@@ -200,20 +214,27 @@ static int count_to_draw(const struct loader *l, int64_t *count, struct error *e
     return 0;
 }
 
-/* All of them, or those that are drawn. */
-static int load(struct loader *l, bool is_drawn, struct error *e)
+/* The next `most` of them, or those that are drawn. */
+static int load(struct loader *l, int64_t most, struct error *e)
 {
     struct match_cursor *cursor = NULL;
-    int64_t count = INT64_MAX;
+    const bool is_drawn = l->out->is_drawn;
+    int64_t new_jobs;
     if (match_open(l->space, NULL, &cursor, e) < 0)
         return -1;
-    int rc = is_drawn ? count_to_draw(l, &count, e) : 0;
+    match_seek_rank(cursor, l->next_rank);
+    int rc = is_drawn ? count_to_draw(l, &most, e) : 0;
     if (rc == 0 && is_drawn && !l->order->draw->in_order)
-        rc = draw_jobs(l, cursor, count, e);
+        rc = draw_jobs(l, cursor, most, e);
     else if (rc == 0)
-        rc = load_jobs(l, cursor, count < l->out->counts.matched ? count : l->out->counts.matched, e);
+        rc = load_jobs(l, cursor, most < l->out->counts.matched ? most : l->out->counts.matched, e);
     match_close(cursor);
-    return rc < 0 ? -1 : job_writer_finish(l->writer, &l->out->new_jobs, e);
+    if (rc == 0 && is_stopped(l))
+        return 0;
+    if (rc < 0 || job_writer_finish(l->writer, &new_jobs, e) < 0)
+        return -1;
+    l->out->new_jobs += new_jobs;
+    return 0;
 }
 
 struct exclusion_target {
@@ -253,45 +274,80 @@ static int record_rules(struct space *space, struct db *db, int64_t sweep_id, co
     return rc;
 }
 
-/* Into a database without jobs, or over what stands there. */
-static int load_anew(struct loader *l, struct error *e)
+/* Over what stands there. */
+static int load_again(struct loader *l, struct error *e)
 {
-    struct enumeration *out = l->out;
-    bool any;
-    if (jobs_any(l->db, &any, e) < 0 || (any && jobs_set_aside(l->db, out->sweep_id, e) < 0) ||
-        (!any && !out->is_drawn && match_are_distinct(l->space) &&
-         job_writer_expect(l->writer, out->counts.matched, e) < 0) ||
-        load(l, out->is_drawn, e) < 0)
+    if (jobs_set_aside(l->db, l->out->sweep_id, e) < 0 || load(l, INT64_MAX, e) < 0)
         return -1;
-    out->counts.jobs = any ? -1 : out->new_jobs;
-    return any ? jobs_drop_aside(l->db, out->sweep_id, e) : 0;
+    return jobs_drop_aside(l->db, l->out->sweep_id, e);
 }
 
-static int enumerate_all(struct space *space, struct db *db, const struct load_order *order, struct enumeration *out,
-                         struct error *e)
+/* Whether what becomes of the first jobs is all the same to those that are not there yet: no one is pruned for another,
+ * and the order in which they run is that in which they come. */
+static bool may_part(const struct loader *l)
+{
+    return l->order->in_parts && l->out->counts.matched >= FIRST_JOBS + LEFT_AT_LEAST && !l->space->order &&
+           !l->space->prediction.asked;
+}
+
+static int load_distinct(struct loader *l, struct error *e)
+{
+    struct enumeration *out = l->out;
+    int64_t most = may_part(l) ? FIRST_JOBS : out->counts.matched;
+    if (job_writer_expect(l->writer, most, e) < 0 || load(l, most, e) < 0)
+        return -1;
+    out->counts.jobs = out->counts.matched;
+    out->unlisted = out->counts.matched - out->new_jobs;
+    return 0;
+}
+
+/* Into a database without jobs. */
+static int load_first(struct loader *l, struct error *e)
+{
+    if (!l->out->is_drawn && match_are_distinct(l->space))
+        return load_distinct(l, e);
+    if (load(l, INT64_MAX, e) < 0)
+        return -1;
+    l->out->counts.jobs = l->out->new_jobs;
+    return 0;
+}
+
+static int load_all(struct loader *l, struct error *e)
+{
+    bool any;
+    if (jobs_any(l->db, &any, e) < 0)
+        return -1;
+    /* Every job gets the ids that its sweep and specs have just been put under. */
+    db_check_references(l->db, false);
+    int rc = (any ? load_again : load_first)(l, e);
+    db_check_references(l->db, true);
+    return rc;
+}
+
+static int enumerate_all(struct loader *l, struct error *e)
 {
     struct match_counts counts = {0, 0, NULL};
-    struct loader l = {.space = space, .db = db, .order = order, .out = out};
+    struct enumeration *out = l->out;
     FAULT(SWEEP_RECORDED);
-    int rc = match_count(space, NULL, &counts, e);
+    int rc = match_count(l->space, NULL, &counts, e);
     out->counts = (struct sweep_counts){.combinations = counts.combinations, .matched = counts.matched, .jobs = -1};
-    out->is_drawn = rc == 0 && order->draw && counts.matched > order->draw->most;
+    out->is_drawn = rc == 0 && l->order->draw && counts.matched > l->order->draw->most;
     if (rc == 0)
-        rc = record_rules(space, db, out->sweep_id, &counts, e);
-    if (rc == 0)
-        rc = loader_open(&l, e);
-    /* Every job gets the ids that its sweep and specs have just been put under. */
-    db_check_references(db, false);
-    if (rc == 0)
-        rc = load_anew(&l, e);
-    db_check_references(db, true);
-    if (rc == 0 && space->prediction.asked)
-        rc = calibrations_note(db, out->sweep_id, e);
-    if (rc == 0)
-        rc = (out->is_drawn ? sweep_set_drawn : sweep_set_enumerated)(db, out->sweep_id, &out->counts, e);
-    loader_close(&l);
+        rc = record_rules(l->space, l->db, out->sweep_id, &counts, e);
     free(counts.rules);
-    return rc;
+    if (rc == 0)
+        rc = loader_open(l, e);
+    if (rc == 0)
+        rc = load_all(l, e);
+    if (rc == 0 && l->space->prediction.asked)
+        rc = calibrations_note(l->db, out->sweep_id, e);
+    if (rc < 0)
+        return -1;
+    struct sweep_counts there = out->counts;
+    there.jobs -= out->unlisted;
+    if (out->unlisted > 0)
+        return sweep_set_drawn(l->db, out->sweep_id, &there, e);
+    return (out->is_drawn ? sweep_set_drawn : sweep_set_enumerated)(l->db, out->sweep_id, &out->counts, e);
 }
 
 /* Whether every job stands there with what is predicted now. */
@@ -306,39 +362,127 @@ static int is_up_to_date(struct space *space, struct db *db, struct enumeration 
     return 0;
 }
 
-static int enumerate(struct space *space, struct db *db, const struct load_order *order, struct enumeration *out,
-                     struct error *e)
+static int bring_up_to_date(struct loader *l, struct error *e)
 {
-    struct enumeration n = {0};
-    struct hash128 hash = space_hash(space);
-    if (db_begin(db, e) < 0)
+    struct hash128 hash = space_hash(l->space);
+    if (sweep_record(l->db, l->space->sweep, &hash, &l->out->sweep_id, e) < 0 ||
+        is_up_to_date(l->space, l->db, l->out, e) < 0)
         return -1;
-    if (sweep_record(db, space->sweep, &hash, &n.sweep_id, e) < 0 || is_up_to_date(space, db, &n, e) < 0 ||
-        (!n.was_there && enumerate_all(space, db, order, &n, e) < 0) ||
-        (!n.was_there && result_views_refresh(db, e) < 0)) {
-        db_rollback(db);
+    if (l->out->was_there)
+        return 0;
+    return enumerate_all(l, e) < 0 || result_views_refresh(l->db, e) < 0 ? -1 : 0;
+}
+
+static int enumerate(struct loader *l, struct error *e)
+{
+    if (db_begin(l->db, e) < 0)
+        return -1;
+    if (bring_up_to_date(l, e) < 0) {
+        db_rollback(l->db);
         return -1;
     }
     FAULT(ENUMERATED);
-    if (db_commit(db, e) < 0)
+    if (db_commit(l->db, e) < 0)
         return -1;
     FAULT(ENUMERATION_COMMITTED);
-    *out = n;
     return 0;
+}
+
+static int enumerate_at_once(struct space *space, struct db *db, const struct load_order *order,
+                             struct enumeration *out, struct error *e)
+{
+    struct enumeration n = {0};
+    struct loader l = {.space = space, .db = db, .order = order, .out = &n};
+    int rc = enumerate(&l, e);
+    loader_close(&l);
+    if (rc == 0)
+        *out = n;
+    return rc;
 }
 
 int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
                    struct enumeration *out, struct error *e)
 {
     const struct load_order order = {.progress = progress, .context = context};
-    return enumerate(space, db, &order, out, e);
+    return enumerate_at_once(space, db, &order, out, e);
+}
+
+/* --- in two parts --- */
+
+struct unlisted {
+    struct loader loader;
+    struct load_order order;
+    struct enumeration enumeration;
+    atomic_bool is_stopped;
+};
+
+int enumerate_first(struct space *space, struct db *db, enumerate_progress progress, void *context,
+                    struct enumeration *out, struct error *e)
+{
+    struct unlisted *u = xcalloc(1, sizeof *u);
+    u->order = (struct load_order){.progress = progress, .context = context, .in_parts = true};
+    u->loader = (struct loader){.space = space, .db = db, .order = &u->order, .out = &u->enumeration};
+    int rc = enumerate(&u->loader, e);
+    u->order = (struct load_order){.is_stopped = &u->is_stopped};
+    if (rc == 0) {
+        *out = u->enumeration;
+        out->new_jobs += out->unlisted;
+        out->rest = out->unlisted > 0 ? u : NULL;
+    }
+    if (rc < 0 || !out->rest)
+        unlisted_free(u);
+    return rc;
+}
+
+static int list_rest(struct unlisted *u, struct error *e)
+{
+    struct loader *l = &u->loader;
+    db_check_references(l->db, false);
+    int rc = job_writer_expect(l->writer, u->enumeration.unlisted, e);
+    if (rc == 0)
+        rc = load(l, u->enumeration.unlisted, e);
+    db_check_references(l->db, true);
+    if (rc == 0 && !is_stopped(l))
+        rc = sweep_set_enumerated(l->db, u->enumeration.sweep_id, &u->enumeration.counts, e);
+    return rc == 0 && !is_stopped(l) ? result_views_refresh(l->db, e) : rc;
+}
+
+int unlisted_put(struct unlisted *u, struct error *e)
+{
+    if (u->enumeration.unlisted == 0)
+        return 0;
+    if (db_exec(u->loader.db, "SAVEPOINT unlisted", e) < 0 || list_rest(u, e) < 0)
+        return -1;
+    u->enumeration.unlisted = 0;
+    if (is_stopped(&u->loader) && db_exec(u->loader.db, "ROLLBACK TO unlisted", e) < 0)
+        return -1;
+    FAULT(ENUMERATED);
+    return db_exec(u->loader.db, "RELEASE unlisted", e);
+}
+
+void unlisted_stop(struct unlisted *u)
+{
+    atomic_store_explicit(&u->is_stopped, true, memory_order_relaxed);
+}
+
+int64_t unlisted_count(const struct unlisted *u)
+{
+    return u ? u->enumeration.unlisted : 0;
+}
+
+void unlisted_free(struct unlisted *u)
+{
+    if (!u)
+        return;
+    loader_close(&u->loader);
+    free(u);
 }
 
 int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_draw *draw, struct enumeration *out,
                     struct error *e)
 {
     const struct load_order order = {.draw = draw};
-    return enumerate(space, db, &order, out, e);
+    return enumerate_at_once(space, db, &order, out, e);
 }
 
 /* `*any`: whether any combination satisfies it. */

@@ -7,12 +7,16 @@
 
 #define EXCLUSIONS_KEPT 100 /* excluded combinations kept per rule; the rest is counted */
 
+struct unlisted;
+
 struct enumeration {
     int64_t sweep_id;
     struct sweep_counts counts;
     int64_t new_jobs;
-    bool was_there; /* the sweep stood in the database as it is: nothing was enumerated */
-    bool is_drawn;  /* more match than are listed: the jobs are drawn from them */
+    bool was_there;        /* the sweep stood in the database as it is: nothing was enumerated */
+    bool is_drawn;         /* more match than are listed: the jobs are drawn from them */
+    int64_t unlisted;      /* jobs that are still to come; they are among the counted */
+    struct unlisted *rest; /* those, of enumerate_first, the caller's; NULL: all are there */
 };
 
 /* Called now and then during a long enumeration. */
@@ -22,6 +26,22 @@ typedef void (*enumerate_progress)(void *context, int64_t matched_so_far);
  * number of its jobs, and left alone. */
 int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
                    struct enumeration *out, struct error *e);
+
+/* The same, but where a great many jobs come into a database without any, and none depends on how others end, only the
+ * first of them are put there, so that they can run while the others come. Until those are there the sweep does not
+ * count as enumerated: the next run enumerates it again where this one dies. */
+int enumerate_first(struct space *space, struct db *db, enumerate_progress progress, void *context,
+                    struct enumeration *out, struct error *e);
+
+/* Puts them all there, once, inside the caller's write transaction. In the thread that the database belongs to then;
+ * nobody else is to match in the space meanwhile. */
+int unlisted_put(struct unlisted *u, struct error *e);
+
+/* From any thread: unlisted_put puts none of them there, and returns within milliseconds. */
+void unlisted_stop(struct unlisted *u);
+
+int64_t unlisted_count(const struct unlisted *u); /* those to come; NULL: 0 */
+void unlisted_free(struct unlisted *u);
 
 /* Where more combinations match than `most`, only `count` of them are put there, at least those of earlier draws that
  * have run; the sweep then does not count as enumerated, and the next call draws the same jobs again, and more once

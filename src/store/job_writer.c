@@ -206,7 +206,10 @@ int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
 
 static int make_key_index(struct job_writer *w, struct error *e)
 {
-    int rc = w->key_index ? db_exec(w->db, w->key_index, e) : 0;
+    if (!w->key_index)
+        return 0;
+    int rc = db_exec(w->db, w->key_index, e);
+    db_set_cache(w->db, DB_CACHE_KIB);
     free(w->key_index);
     w->key_index = NULL;
     return rc;

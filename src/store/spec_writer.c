@@ -24,7 +24,8 @@ struct spec_writer {
     size_t count;
     struct buffer texts;
     int64_t last_id;
-    char *index; /* what makes it; NULL: it is there */
+    bool is_alone; /* all specs that are there were put by it */
+    char *index;   /* what makes it; NULL: it is there */
 };
 
 /* --- rows that wait, as a table --- */
@@ -75,8 +76,10 @@ static int read_cell(void *context, int64_t row, int column, struct sql_argument
 int spec_writer_create(struct db *db, struct spec_writer **out, struct error *e)
 {
     struct spec_writer *w = xcalloc(1, sizeof *w);
+    int64_t any;
     w->db = db;
-    if (db_prepare(db,
+    if (db_query_int(db, "SELECT 1 FROM spec LIMIT 1", 0, &any, e) < 0 ||
+        db_prepare(db,
                    "INSERT INTO spec (kind, hash, name, json, identity)"
                    " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
                    " DO UPDATE SET name = excluded.name, json = excluded.json RETURNING id",
@@ -84,6 +87,7 @@ int spec_writer_create(struct db *db, struct spec_writer **out, struct error *e)
         spec_writer_free(w);
         return -1;
     }
+    w->is_alone = !any;
     *out = w;
     return 0;
 }
@@ -104,10 +108,7 @@ void spec_writer_free(struct spec_writer *w)
 int spec_writer_expect_distinct(struct spec_writer *w, struct error *e)
 {
     const struct table_source source = {count_waiting, read_cell, w};
-    int64_t any;
-    if (db_query_int(w->db, "SELECT 1 FROM spec LIMIT 1", 0, &any, e) < 0)
-        return -1;
-    if (any)
+    if (!w->is_alone)
         return 0;
     if (schema_take_index(w->db, "spec_hash", &w->index, e) < 0 ||
         db_add_table(w->db, table_name, table_columns, &source, e) < 0)
@@ -153,7 +154,7 @@ int spec_writer_put(struct spec_writer *w, enum section_kind kind, const struct 
     stmt_bind_blob(w->put, 4, row->identity.bytes, sizeof row->identity.bytes);
     int rc = stmt_next(w->put, e);
     if (rc > 0)
-        *id = stmt_int(w->put, 0);
+        *id = w->last_id = stmt_int(w->put, 0);
     stmt_reset(w->put);
     return rc < 0 ? -1 : 0;
 }

@@ -17,8 +17,8 @@ struct spec_writer;
 int spec_writer_create(struct db *db, struct spec_writer **out, struct error *e);
 void spec_writer_free(struct spec_writer *w);
 
-/* From now on each spec is put once. Where there are no specs yet they are put in together with others, and indexed by
- * spec_writer_finish all at once. */
+/* From now on each spec is put once, and none that was put before. Where there are none but this writer's they are put
+ * in together with others, and indexed by spec_writer_finish all at once. */
 int spec_writer_expect_distinct(struct spec_writer *w, struct error *e);
 
 /* The id of that spec; made when it is new, its name and labels brought up to date when not. */

@@ -230,6 +230,88 @@ many_jobs__dying_while_they_are_listed__all_are_there_once()
     done
 }
 
+# So many that the first run while the others are listed. The first job that runs does as it is told.
+sweep_in_parts() # [SHELL-COMMAND]
+{
+    cat >sweep.toml <<END
+[sweep]
+name = "parts"
+[job]
+command = ["/bin/sh", "-c", "[ {x}.{y} != 1.1 ] || ${1-true}"]
+[[${2-training_spec}]]
+x = [$(seq -s ', ' 160)]
+$([ -n "${2-}" ] || echo '[[parallel_spec]]')
+y = [$(seq -s ', ' 160)]
+END
+}
+
+expect_all_parts()
+{
+    expect_sql "25600|25600|0|25600|1
+25600|25600|25600|0|25599
+2
+ok" "SELECT combinations, matched, duplicates, jobs, enumerated FROM sweep;
+     SELECT count(*), count(DISTINCT key), count(DISTINCT rank), min(rank), max(rank) FROM job;
+     SELECT count(*) FROM sqlite_schema WHERE name IN ('job_key', 'spec_hash');
+     PRAGMA foreign_key_check; PRAGMA integrity_check"
+}
+
+first_part__before_the_rest_is_listed__runs()
+{
+    local section
+    need_fault_points
+    for section in '' parallel_spec; do
+        rm -rf results.db*
+        sweep_in_parts true $section
+        run_killed job-enumerated:20000 run --progress none -j 2
+        expect_status 137
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql "4096|0|1" "SELECT jobs, enumerated, (SELECT count(*) > 100 FROM attempt) FROM sweep"
+        run_silently 0 --limit 2
+        expect_all_parts
+    done
+}
+
+second_part__dying_around_it__all_are_there_once()
+{
+    local point
+    need_fault_points
+    for point in enumeration-committed enumerated:2 batch-written:2 batch-committed:2; do
+        rm -rf results.db*
+        sweep_in_parts true
+        run_killed "$point" run --progress none -j 2
+        expect_status 137
+        expect_no_stdout
+        expect_any_stderr
+        run_silently 0 --limit 2
+        expect_all_parts
+        # Of the first part some may have been recorded before.
+        expect_sql "1|1|1" "SELECT sum(state = 'ok') BETWEEN 2 AND 200, sum(state IN ('ok', 'pending')) = 25600,
+            (SELECT max(n) FROM (SELECT count(*) AS n FROM attempt WHERE state = 'ok' GROUP BY job_id)) FROM job"
+    done
+}
+
+second_part__nothing_else_is_claimed__is_listed_at_the_end()
+{
+    sweep_in_parts true
+    run_silently 0 --limit 1
+    expect_all_parts
+    expect_sql "1|25599" "SELECT sum(state = 'ok'), sum(state = 'pending') FROM job"
+}
+
+second_part__interrupted__the_next_run_lists_it()
+{
+    sweep_in_parts 'kill -INT $PPID'
+    run_meshsweep run --progress none -j 1
+    expect_status 130
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "1" "SELECT count(*) >= 4096 AND count(*) = count(DISTINCT key) FROM job"
+    run_silently 0 --limit 1
+    expect_all_parts
+}
+
 unknown_point__named__status_2()
 {
     need_fault_points
