@@ -8,7 +8,7 @@
 #include "util/memory.h"
 
 #define AXES_MOST 10
-#define LINES_MOST 1500
+#define LINES_MOST 1000
 #define GOOD_MOST 100 /* of the best that stand out */
 #define WIDTH 960
 #define HEIGHT 420
