@@ -37,6 +37,9 @@ size_t html_stride(size_t count);
 /* html_winner() where configurations compete, not jobs. */
 html_section html_winning_configurations;
 
+/* What stands below the winner, where there is one (`best`). */
+html_section html_lead;
+
 /* Adds the note that not all are drawn, where that is so. */
 void html_add_stride_note(struct buffer *out, size_t count);
 
