@@ -71,7 +71,7 @@ static void add_cards(struct html_page *p, const struct totals *t)
     if (t->wall_ms >= 0)
         add_card(out, "", "from first to last", format_duration_ms(t->wall_ms, duration, sizeof duration));
     if (!isnan(t->device_hours)) {
-        char *hours = xasprintf("%.3g", t->device_hours);
+        char *hours = t->device_hours < 0.001 ? xstrdup("< 0.001") : xasprintf("%.3g", t->device_hours);
         add_card(out, "", "device-hours", hours);
         free(hours);
     }
