@@ -10,6 +10,7 @@
 #include "database/audit.h"
 #include "database/open.h"
 #include "import/import.h"
+#include "measures/measures.h"
 #include "space/match.h"
 #include "space/recorded_specs.h"
 #include "sweep_file/reader.h"
@@ -70,6 +71,34 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     return rc;
 }
 
+/* Nothing says how it is read, and an attempt has it of itself as little: then the job has to write it. */
+static bool is_left_to_job(const struct sweep *s, const char *metric)
+{
+    return own_metric_by_name(metric) == OWN_NONE && !job_find_metric(&s->job, metric);
+}
+
+/* Metrics that the objectives are, or are worked out from, and that nobody reads. */
+static int note_unread(const char *path, struct space *space, struct error *e)
+{
+    const struct sweep *s = space->sweep;
+    struct measures *measures = NULL;
+    if (space->of_jobs)
+        return 0;
+    if (measures_create(space, &measures, e) < 0)
+        return -1;
+    for (size_t i = 0; i < s->objective_count; i++) {
+        const char *const one[] = {s->objectives[i].metric, NULL};
+        const char *const *read = measures ? measures_inputs(measures, one[0]) : NULL;
+        for (const char *const *metric = read ? read : one; *metric; metric++)
+            if (is_left_to_job(s, *metric))
+                output_message("%s: nothing says how %s is read: every job has to write it to $MESHSWEEP_METRICS, or "
+                               "fails as no-metric; [job.metrics.%s] says otherwise",
+                               path, *metric, *metric);
+    }
+    measures_free(measures);
+    return 0;
+}
+
 static int check_sweep(const char *path, struct error *e)
 {
     struct sweep *sweep = NULL;
@@ -96,6 +125,8 @@ static int check_sweep(const char *path, struct error *e)
         sweep_space_warn(ds_config);
     if (rc == 0 && space->prediction.warning)
         output_message("%s", space->prediction.warning);
+    if (rc == 0)
+        rc = note_unread(path, space, e);
     if (rc == 0)
         rc = print_sweep(path, space, candidates, e);
     space_free(space);
