@@ -99,6 +99,17 @@ static int note_unread(const char *path, struct space *space, struct error *e)
     return 0;
 }
 
+/* What is worked out is known when a job has ended: nothing can be said of one that runs. */
+static void note_racing(const char *path, const struct sweep *s, const struct search_setup *search)
+{
+    struct search_options o = search->options;
+    const struct metric *m = s->objective_count ? job_find_metric(&s->job, s->objectives[0].metric) : NULL;
+    search_options_complete(&o);
+    if (search->wanted && o.racing && m && m->reader == READER_EXPRESSION)
+        output_message("%s: [search] racing ends no job: %s is worked out from other metrics when a job has ended",
+                       path, m->name);
+}
+
 static int check_sweep(const char *path, struct error *e)
 {
     struct sweep *sweep = NULL;
@@ -127,6 +138,8 @@ static int check_sweep(const char *path, struct error *e)
         output_message("%s", space->prediction.warning);
     if (rc == 0)
         rc = note_unread(path, space, e);
+    if (rc == 0)
+        note_racing(path, sweep, &search);
     if (rc == 0)
         rc = print_sweep(path, space, candidates, e);
     space_free(space);

@@ -70,6 +70,18 @@ END
     expect_status 0
     expect_any_stdout
     expect_no_stderr
+    # Of that a search cannot say anything while a job runs.
+    printf '[search]\nstrategy = "random"\n' >>sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: twice is worked out from other metrics when a job '\
+'has ended'
+    printf 'racing = false\n' >>sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
     # A table has what it has.
     cat >sweep.toml <<'END'
 [sweep]
