@@ -61,7 +61,9 @@ replay__measured_table__counts_per_strategy_and_group()
     expect_stdout_matches '^\| grid \| 2\.50 \(2\.00 to 3\.00\) \| 2 \| 3 \| 0\.00 \| 100 % \|'
     expect_stdout_matches '^\| grid, layers=2 \| 3\.00 \| 3 \| 3 \| 0\.00 \|'
     expect_stdout_matches '^\| grid, layers=4 \| 2\.00 \|.* 0\.07 \|$'
-    expect_stdout_lacks 'layers=8'
+    expect_stdout_lacks ', layers=8'
+    expect_stdout_contains '| layers=4 | 16.6667 | 12 |
+| layers=8 | - | - |'
     expect_stdout_matches '^\| random \| [3-7]\.[0-9]+ \('
     expect_no_stderr
 }
