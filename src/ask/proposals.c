@@ -348,7 +348,8 @@ static int refuse_pruned(const struct proposal_place *place, const struct asked_
 
 /* --- accepting --- */
 
-static int open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *asked, struct error *e)
+int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *asked,
+                          struct error *e)
 {
     cJSON *options = cJSON_CreateObject();
     struct stmt *s = NULL;
@@ -383,13 +384,21 @@ static int accept_job(const struct proposal_place *place, const struct asked_for
     /* Asked for again after whoever asked was ended: the same trial. */
     if (known.id)
         return proposals_add_trial(place, known.id, asked, e);
-    if (open_search(place, p->by, &search_id, &sequence, e) < 0)
+    if (proposals_open_search(place, p->by, &search_id, &sequence, e) < 0)
         return -1;
     const struct trial_row row = {.asked = sequence, .resource = NAN, .reason = p->why, .outcome = {.job_id = job->id}};
     if (trial_record(place->db, search_id, &row, &trial_id, e) < 0 ||
         (job->has_ended && proposals_take_outcome(place, trial_id, job->id, e) < 0))
         return -1;
     return proposals_add_trial(place, trial_id, asked, e);
+}
+
+int proposals_accept(const struct proposal_place *place, int64_t job_id, const char *by, const char *why, cJSON *asked,
+                     struct error *e)
+{
+    const struct asked_for p = {.by = by, .why = why};
+    const struct job_found job = {.id = job_id};
+    return accept_job(place, &p, &job, asked, e);
 }
 
 static int ask_one(const struct proposal_place *place, const struct asked_for *p, cJSON *answer, struct error *e)
@@ -464,13 +473,11 @@ static int say_exhausted(const struct proposal_place *place, struct error *e)
     return error_set(e, ERROR_NOTHING, "nothing is left to ask for: every job of the sweep has an outcome");
 }
 
-int proposals_next(const struct proposal_place *place, size_t wanted, cJSON **answer, struct error *e)
+static int next_in_order(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e)
 {
     struct stmt *s = NULL;
     size_t given = 0;
     int rc;
-    const struct asked_for p = {.by = place->by, .why = place->why};
-    *answer = new_answer();
     if (db_prepare(place->db,
                    "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND j.state = 'pending'"
                    " AND j.witness_id IS NULL AND j.held IS NULL AND NOT EXISTS (SELECT 1 FROM trial AS t"
@@ -482,14 +489,20 @@ int proposals_next(const struct proposal_place *place, size_t wanted, cJSON **an
     stmt_bind_int(s, 1, place->sweep_id);
     stmt_bind_int(s, 2, (int64_t)wanted);
     while ((rc = stmt_next(s, e)) > 0) {
-        const struct job_found job = {.id = stmt_int(s, 0)};
         given++;
-        rc = accept_job(place, &p, &job, cJSON_GetObjectItemCaseSensitive(*answer, "asked"), e);
+        rc = proposals_accept(place, stmt_int(s, 0), place->by, place->why, asked, e);
         if (rc < 0)
             break;
     }
     stmt_free(s);
-    if (rc == 0 && given == 0)
-        return say_exhausted(place, e);
+    return rc == 0 && given == 0 ? say_exhausted(place, e) : rc;
+}
+
+int proposals_next(const struct proposal_place *place, size_t wanted, cJSON **answer, struct error *e)
+{
+    *answer = new_answer();
+    cJSON *asked = cJSON_GetObjectItemCaseSensitive(*answer, "asked");
+    int rc = proposals_are_decided(place->space->sweep) ? proposals_decide(place, wanted, asked, e)
+                                                        : next_in_order(place, wanted, asked, e);
     return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);
 }

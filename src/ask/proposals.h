@@ -34,7 +34,8 @@ int proposals_settle(const struct proposal_place *place, struct error *e);
  * for what is no proposal: then nothing of it stands. */
 int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJSON **answer, struct error *e);
 
-/* The next jobs in the order of the sweep that nobody has asked for. ERROR_NOTHING when none is left. */
+/* The next jobs that nobody has asked for: as the strategy of [search] decides where there is one (not grid, no
+ * replicate keys), else in the order of the sweep. ERROR_NOTHING when none is left, or it waits for outcomes. */
 int proposals_next(const struct proposal_place *place, size_t count, cJSON **answer, struct error *e);
 
 /* What was asked for and has no outcome yet: {"asked": […], …}. */
@@ -46,6 +47,20 @@ int proposals_open(const struct proposal_place *place, cJSON **answer, struct er
 int proposals_tell(const struct proposal_place *place, const cJSON *results, cJSON **answer, struct error *e);
 
 /* --- shared by these --- */
+
+/* Whether a strategy decides what is next. */
+bool proposals_are_decided(const struct sweep *s);
+
+/* As it decides, into the list of trials. */
+int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e);
+
+/* The search of what `by` proposes, a new one where there is none, and the next sequence number of it. */
+int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *sequence,
+                          struct error *e);
+
+/* Makes a pending job a trial, where it is none yet. */
+int proposals_accept(const struct proposal_place *place, int64_t job_id, const char *by, const char *why, cJSON *asked,
+                     struct error *e);
 
 /* Writes the outcome that the job has to its trial. */
 int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id, int64_t job_id, struct error *e);

@@ -177,7 +177,7 @@ static void add_pareto(const struct best *b, struct buffer *out)
     for (size_t i = 0; i < p->objective_count; i++)
         buffer_printf(out, "%s %s %s", i ? "," : "", p->objectives[i].maximise ? "highest" : "lowest",
                       p->objectives[i].metric);
-    buffer_add_char(out, '\n');
+    buffer_add_text(out, b->configurations.has_replicates ? "; means of replicates\n" : "\n");
     for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
         add_unbeaten(b, &p->jobs[i], out);
     if (p->count > PARETO_LISTED)

@@ -10,6 +10,7 @@
 #include "database/audit.h"
 #include "database/open.h"
 #include "import/import.h"
+#include "measures/measures.h"
 #include "space/match.h"
 #include "space/recorded_specs.h"
 #include "sweep_file/reader.h"
@@ -70,6 +71,45 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     return rc;
 }
 
+/* Nothing says how it is read, and an attempt has it of itself as little: then the job has to write it. */
+static bool is_left_to_job(const struct sweep *s, const char *metric)
+{
+    return own_metric_by_name(metric) == OWN_NONE && !job_find_metric(&s->job, metric);
+}
+
+/* Metrics that the objectives are, or are worked out from, and that nobody reads. */
+static int note_unread(const char *path, struct space *space, struct error *e)
+{
+    const struct sweep *s = space->sweep;
+    struct measures *measures = NULL;
+    if (space->of_jobs)
+        return 0;
+    if (measures_create(space, &measures, e) < 0)
+        return -1;
+    for (size_t i = 0; i < s->objective_count; i++) {
+        const char *const one[] = {s->objectives[i].metric, NULL};
+        const char *const *read = measures ? measures_inputs(measures, one[0]) : NULL;
+        for (const char *const *metric = read ? read : one; *metric; metric++)
+            if (is_left_to_job(s, *metric))
+                output_message("%s: nothing says how %s is read: every job has to write it to $MESHSWEEP_METRICS, or "
+                               "fails as no-metric; [job.metrics.%s] says otherwise",
+                               path, *metric, *metric);
+    }
+    measures_free(measures);
+    return 0;
+}
+
+/* What is worked out is known when a job has ended: nothing can be said of one that runs. */
+static void note_racing(const char *path, const struct sweep *s, const struct search_setup *search)
+{
+    struct search_options o = search->options;
+    const struct metric *m = s->objective_count ? job_find_metric(&s->job, s->objectives[0].metric) : NULL;
+    search_options_complete(&o);
+    if (search->wanted && o.racing && m && m->reader == READER_EXPRESSION)
+        output_message("%s: [search] racing ends no job: %s is worked out from other metrics when a job has ended",
+                       path, m->name);
+}
+
 static int check_sweep(const char *path, struct error *e)
 {
     struct sweep *sweep = NULL;
@@ -96,6 +136,10 @@ static int check_sweep(const char *path, struct error *e)
         sweep_space_warn(ds_config);
     if (rc == 0 && space->prediction.warning)
         output_message("%s", space->prediction.warning);
+    if (rc == 0)
+        rc = note_unread(path, space, e);
+    if (rc == 0)
+        note_racing(path, sweep, &search);
     if (rc == 0)
         rc = print_sweep(path, space, candidates, e);
     space_free(space);

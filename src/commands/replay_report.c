@@ -191,6 +191,9 @@ static void add_heading(const struct replay_report *r, struct buffer *out)
     buffer_printf(out, "%zu groups, %zu jobs, %.0f %% of them failed; %zu group%s with no runnable job",
                   r->source->group_count, all, 100 * (double)r->failed / (double)all, r->hopeless,
                   r->hopeless == 1 ? "" : "s");
+    if (r->source->replicates > 0)
+        buffer_printf(out, "; %zu more jobs are replicates of these: a trial runs all, and the mean counts",
+                      r->source->replicates);
     if (r->source->infeasible > 0)
         buffer_printf(out, "; %zu jobs ran and do not meet [sweep] subject_to", r->source->infeasible);
     if (r->source->excluded > 0)
@@ -225,8 +228,28 @@ static void add_joint(const struct replay_report *r, const struct strategy_resul
     }
 }
 
+static int64_t winner_of(const struct replay_report *r, size_t group)
+{
+    const struct replay_group *g = &r->groups[group];
+    return r->source->set.job_ids[g->members[g->winner]];
+}
+
+/* What is to be found in each. */
+static void add_winners(const struct replay_report *r, struct buffer *out)
+{
+    buffer_printf(out, "\n| group | best %s | job |\n|---|---|---|\n", r->source->objective);
+    for (size_t g = 0; g < r->source->group_count; g++) {
+        buffer_printf(out, "| %s | ", r->source->group_names[g]);
+        if (r->groups[g].ok > 0)
+            buffer_printf(out, "%.6g | %lld |\n", r->groups[g].best, (long long)winner_of(r, g));
+        else
+            buffer_add_text(out, "- | - |\n");
+    }
+}
+
 void replay_report_text(const struct replay_report *r, bool groups, struct buffer *out)
 {
+    groups |= r->source->has_listed_groups;
     add_heading(r, out);
     for (size_t i = 0; i < r->count; i++) {
         add_row(r, &r->strategies[i], SIZE_MAX, out);
@@ -234,6 +257,8 @@ void replay_report_text(const struct replay_report *r, bool groups, struct buffe
             if (r->groups[g].ok > 0)
                 add_row(r, &r->strategies[i], g, out);
     }
+    if (groups)
+        add_winners(r, out);
     for (size_t i = 0; i < r->count; i++)
         add_joint(r, &r->strategies[i], out);
 }
@@ -293,6 +318,8 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
             continue;
         cJSON *group = cJSON_CreateObject();
         cJSON_AddStringToObject(group, "group", r->source->group_names[g]);
+        cJSON_AddNumberToObject(group, "best", r->groups[g].best);
+        cJSON_AddNumberToObject(group, "best_job", (double)winner_of(r, g));
         add_measures(group, r, s, g);
         cJSON_AddItemToArray(groups, group);
     }
@@ -308,6 +335,7 @@ int replay_report_json(const struct replay_report *r, int (*print)(const struct 
     cJSON_AddNumberToObject(all, "groups_without_runnable_job", (double)r->hopeless);
     cJSON_AddNumberToObject(all, "jobs", (double)(r->ok + r->failed));
     cJSON_AddNumberToObject(all, "failed_jobs", (double)r->failed);
+    cJSON_AddNumberToObject(all, "further_replicates", (double)r->source->replicates);
     cJSON_AddNumberToObject(all, "infeasible", (double)r->source->infeasible);
     cJSON_AddNumberToObject(all, "excluded_by_rules", (double)r->source->excluded);
     cJSON_AddNumberToObject(all, "not_measured", (double)r->source->unmeasured);

@@ -28,7 +28,8 @@ void replay_report_decision(struct replay_report *r, int64_t us);
 /* The strategy begun last is left out. */
 void replay_report_withdraw(struct replay_report *r);
 
-/* With `groups`, a row for each group of each strategy too. */
+/* With `groups`, and where [sweep] group_by lists some, a row for each group of each strategy too, and a table of the
+ * best of each. */
 void replay_report_text(const struct replay_report *r, bool groups, struct buffer *out);
 
 struct cJSON;

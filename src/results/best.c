@@ -236,7 +236,7 @@ static int read_winner(struct db *db, struct best *out, struct error *e)
     return read_documents(db, out, e);
 }
 
-/* Of configurations several objectives have no Pareto set, and groups say themselves what is not compared. */
+/* Groups say themselves what is not compared: several objectives have no Pareto set over them. */
 static int read_competitors(struct db *db, const char *group, struct best *out, struct error *e)
 {
     const struct configurations *c = &out->configurations;
@@ -244,7 +244,9 @@ static int read_competitors(struct db *db, const char *group, struct best *out, 
         return -1;
     if (c->has_replicates || c->has_groups) {
         rank_configurations(group, out);
-        return group && out->count == 0 ? unknown_group(group, c, e) : 0;
+        if (group && out->count == 0)
+            return unknown_group(group, c, e);
+        return c->has_groups || out->count == 0 ? 0 : pareto_read(db, &out->pareto, e);
     }
     if (group)
         return unknown_group(group, c, e);

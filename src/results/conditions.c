@@ -1,7 +1,9 @@
 #include "results/conditions.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "results/measured.h"
 #include "util/memory.h"
@@ -107,6 +109,32 @@ void conditions_free(struct conditions *c)
     *c = (struct conditions){0};
 }
 
+/* 9,800: to two digits, with a comma every three. */
+static void add_times(double times, struct buffer *out)
+{
+    double digit = pow(10, floor(log10(times)) - 1);
+    char text[400];
+    snprintf(text, sizeof text, "%.*f", digit < 1 ? 1 : 0, digit * round(times / digit));
+    const size_t whole = strcspn(text, ".");
+    for (size_t i = 0; text[i]; i++)
+        buffer_printf(out, "%s%c", i > 0 && i < whole && (whole - i) % 3 == 0 ? "," : "", text[i]);
+}
+
+/* By a share where it is missed by less than as much again, else in times. */
+static void add_excess(const struct kept_out *job, struct buffer *out)
+{
+    const bool is_over = job->value > job->bound;
+    if (isnan(job->excess))
+        return;
+    if (job->excess < 1) {
+        buffer_printf(out, job->excess < 0.1 ? " by %.2g %%" : " by %.0f %%", 100 * job->excess);
+        return;
+    }
+    buffer_add_text(out, is_over ? ": " : ": the bound is ");
+    add_times(1 + job->excess, out);
+    buffer_add_text(out, is_over ? " times the bound" : " times as much");
+}
+
 void conditions_add_miss(const struct win_condition *c, const struct kept_out *job, struct buffer *out)
 {
     buffer_add_text(out, c->text);
@@ -115,8 +143,7 @@ void conditions_add_miss(const struct win_condition *c, const struct kept_out *j
         return;
     }
     buffer_add_text(out, " is missed");
-    if (!isnan(job->excess))
-        buffer_printf(out, " by %.2g %%", 100 * job->excess);
+    add_excess(job, out);
     if (!isnan(job->value) && !isnan(job->bound))
         buffer_printf(out, " (%.6g where the bound is %.6g)", job->value, job->bound);
 }

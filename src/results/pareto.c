@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "results/configurations.h"
 #include "results/measured.h"
 #include "util/memory.h"
 
@@ -34,47 +35,59 @@ static int read_objectives(struct db *db, struct pareto *out, struct error *e)
 
 /* --- values --- */
 
-static void drop_last(struct pareto *p)
-{
-    free(p->jobs[--p->count].values);
-}
+/* Jobs that differ in nothing but replicate keys are one, with the mean of each objective over those that have all; it
+ * goes by the one that is in the middle under the first objective. */
+#define SAME_SPEC(spec) "(SELECT same FROM same WHERE id = j." spec "_id)"
+#define VALUES_SQL                                                                                                     \
+    ", complete AS MATERIALIZED (SELECT j.id, j.attempt_id, v.value, min(j.id) OVER w AS first, count(*) OVER w AS"    \
+    " replicates, row_number() OVER (w ORDER BY v.value, j.id) AS place FROM job AS j"                                 \
+    " JOIN summary AS v ON v.attempt_id = j.attempt_id AND v.name = (SELECT metric FROM o WHERE position = 0)" OK_SQL  \
+    " AND (SELECT count(m.value) FROM o JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = o.metric)"       \
+    " = (SELECT count(*) FROM o) WINDOW w AS (PARTITION BY " SAME_SPEC("cluster") ", " SAME_SPEC(                      \
+        "model") ", " SAME_SPEC("training") ", " SAME_SPEC("parallel") "))"                                            \
+                                                                       " SELECT max(iif(c.place = (c.replicates + 1) " \
+                                                                       "/ 2, c.id, NULL)), o.position, avg(m.value)"   \
+                                                                       " FROM complete AS c CROSS JOIN o JOIN "        \
+                                                                       "summary AS m ON m.attempt_id = c.attempt_id "  \
+                                                                       "AND m.name = o.metric"                         \
+                                                                       " GROUP BY c.first, o.position ORDER BY "       \
+                                                                       "c.first, o.position"
 
-/* A job's values come one after the other; one that lacks some is dropped when the next job begins. */
+/* A job's values come one after the other. */
 static int read_values(struct db *db, struct pareto *out, struct error *e)
 {
     struct stmt *s = NULL;
-    size_t found = 0;
-    int rc;
-    if (db_prepare(db,
-                   OBJECTIVES_SQL "SELECT j.id, o.position, m.value FROM job AS j CROSS JOIN o"
-                                  " JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = o.metric"
-                                  " AND m.value IS NOT NULL" OK_SQL " ORDER BY j.id, o.position",
-                   &s, e) < 0)
+    struct buffer sql = BUFFER_INIT;
+    buffer_add_text(&sql, OBJECTIVES_SQL ", ");
+    int rc = configurations_add_same(db, &sql, e);
+    buffer_add_text(&sql, VALUES_SQL);
+    if (rc == 0)
+        rc = db_prepare(db, buffer_text(&sql), &s, e);
+    buffer_free(&sql);
+    if (rc < 0)
         return -1;
     while ((rc = stmt_next(s, e)) > 0) {
         if (out->count == 0 || out->jobs[out->count - 1].job_id != stmt_int(s, 0)) {
-            if (out->count && found < out->objective_count)
-                drop_last(out);
             out->jobs = array_grow(out->jobs, out->count, sizeof *out->jobs);
             out->jobs[out->count++] =
                 (struct pareto_job){.job_id = stmt_int(s, 0),
                                     .values = xcalloc(out->objective_count, sizeof *out->jobs->values)};
-            found = 0;
         }
         out->jobs[out->count - 1].values[stmt_int(s, 1)] = stmt_double(s, 2);
-        found++;
     }
-    if (out->count && found < out->objective_count)
-        drop_last(out);
     stmt_free(s);
     return rc;
 }
 
 static int count_incomplete(struct db *db, struct pareto *out, struct error *e)
 {
-    int64_t all = 0;
-    int rc = db_query_int(db, "SELECT count(*) FROM job AS j" OK_SQL, 0, &all, e);
-    out->incomplete = (size_t)all - out->count;
+    int64_t lacking = 0;
+    int rc = db_query_int(db,
+                          OBJECTIVES_SQL "SELECT count(*) FROM job AS j" OK_SQL
+                                         " AND EXISTS (SELECT 1 FROM o LEFT JOIN summary AS m ON m.attempt_id ="
+                                         " j.attempt_id AND m.name = o.metric WHERE m.value IS NULL)",
+                          0, &lacking, e);
+    out->incomplete = (size_t)lacking;
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* The jobs of the current sweep that no other beats when it has several objectives. One beats another that is nowhere
- * worse and somewhere better. */
+ * worse and somewhere better. Jobs that differ in replicate keys only are one, with the mean of each objective. */
 #ifndef MESHSWEEP_RESULTS_PARETO_H
 #define MESHSWEEP_RESULTS_PARETO_H
 
@@ -11,7 +11,7 @@ struct pareto_objective {
 };
 
 struct pareto_job {
-    int64_t job_id;
+    int64_t job_id; /* of replicates the one in the middle */
     int64_t tie;    /* the first job with the same values; 0: none before this one */
     double *values; /* one per objective */
     struct job_keys keys;

@@ -21,8 +21,9 @@ const char *const replay_predictions_names[] =
 
 /* --- groups --- */
 
-static void note_outcome(struct replay_group *g, const struct replay_outcome *o)
+static void note_outcome(struct replay_group *g, size_t candidate)
 {
+    const struct replay_outcome *o = &g->outcomes[candidate];
     bool is_ok = o->outcome.kind == OUTCOME_OK && !isnan(o->outcome.objective);
     g->ok += is_ok;
     g->failed += !is_ok;
@@ -31,7 +32,7 @@ static void note_outcome(struct replay_group *g, const struct replay_outcome *o)
     double value = o->outcome.objective;
     bool maximise = g->space.maximise;
     if (isnan(g->best) || (maximise ? value > g->best : value < g->best))
-        g->best = value;
+        g->best = value, g->winner = candidate;
     if (isnan(g->worst) || (maximise ? value < g->worst : value > g->worst))
         g->worst = value;
 }
@@ -64,7 +65,7 @@ static void fill_group(struct replay_group *g, const struct search_space *space,
     for (size_t i = 0; i < count; i++) {
         g->candidates[i].group = 0;
         g->outcomes[i] = outcomes[g->members[i]];
-        note_outcome(g, &g->outcomes[i]);
+        note_outcome(g, i);
     }
 }
 

@@ -41,6 +41,7 @@ struct replay_group {
     size_t *members;                 /* its candidates' places in the whole space */
     size_t ok, failed;
     double best, worst; /* of the ok ones; NAN: none is */
+    size_t winner;      /* the first candidate with the best */
 };
 
 /* `group_of` has a number below `group_count` for every candidate of `space`. The caller's: replay_groups_free. */

@@ -245,6 +245,28 @@ static struct measured_job *find_job(const struct replay_loading *l, int64_t id)
     return l->count == 0 ? NULL : bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
 }
 
+/* As run counts them: where the first replicate is ok the others run too, and the mean is what the trial came to. */
+static void add_replicates(const struct replay_loading *l)
+{
+    const struct candidate_set *set = &l->out->set;
+    size_t *ok = xcalloc(set->space.count + 1, sizeof *ok);
+    for (size_t i = 0; i < set->replicate_count; i++) {
+        const struct candidate_replicate *r = &set->replicates[i];
+        const struct replay_outcome *own = &find_job(l, r->job_id)->outcome;
+        struct replay_outcome *all = &l->out->outcomes[r->candidate];
+        if (all->outcome.kind != OUTCOME_OK)
+            continue;
+        all->device_seconds += own->device_seconds;
+        all->outcome.device_seconds = all->device_seconds;
+        if (own->outcome.kind != OUTCOME_OK)
+            continue;
+        const double before = (double)++ok[r->candidate];
+        all->outcome.objective += (own->outcome.objective - all->outcome.objective) / (before + 1);
+    }
+    l->out->replicates = set->replicate_count;
+    free(ok);
+}
+
 /* The space's own database has the jobs with their ranks in it. */
 static int load_candidates(struct replay_loading *l, struct error *e)
 {
@@ -263,6 +285,7 @@ static int load_candidates(struct replay_loading *l, struct error *e)
         job->candidate = i;
         out->outcomes[i] = job->outcome;
     }
+    add_replicates(l);
     if (out->set.space.count == 0)
         return error_set(e, ERROR_NOTHING,
                          "no measured job is left to search among: %zu have not ended, %zu are "
@@ -306,24 +329,61 @@ static void describe_row(const struct stmt *s, struct buffer *out)
                       stmt_is_null(s, c) ? "" : stmt_text(s, c));
 }
 
-static int group_by_columns(struct replay_loading *l, struct error *e)
+/* Rows of a job and what names its group. */
+static int take_groups(struct replay_loading *l, struct stmt *s, struct error *e)
 {
     struct replay_source *out = l->out;
-    struct stmt *s = NULL;
     struct buffer name = BUFFER_INIT;
-    char *columns = xasprintf("job,%s", l->request->group_by);
-    const struct result_query query = {.columns = columns, .columns_option = "--group-by"};
-    int rc = result_query_open(l->request->db, &query, &s, e);
-    while (rc >= 0 && (rc = stmt_next(s, e)) > 0) {
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
         const struct measured_job *job = find_job(l, stmt_int(s, 0));
         if (!job || job->candidate == SIZE_MAX)
             continue;
         describe_row(s, &name);
         out->group_of[job->candidate] = group_named(out, buffer_text(&name));
     }
-    stmt_free(s);
     buffer_free(&name);
+    return rc;
+}
+
+static int group_by_columns(struct replay_loading *l, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *columns = xasprintf("job,%s", l->request->group_by);
+    const struct result_query query = {.columns = columns, .columns_option = "--group-by"};
+    int rc = result_query_open(l->request->db, &query, &s, e);
+    if (rc == 0)
+        rc = take_groups(l, s, e);
+    stmt_free(s);
     free(columns);
+    return rc;
+}
+
+/* As the view configurations does (results/configurations.h): "section.key", or a derived key's name. */
+static int group_as_listed(struct replay_loading *l, struct error *e)
+{
+    const struct word_list *groups = &l->out->sweep->groups;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    buffer_add_text(&sql, "SELECT j.id");
+    for (size_t i = 0; i < groups->count; i++) {
+        const char *name = groups->items[i].text, *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
+        buffer_add_text(&sql, ", json_extract(");
+        if (dot)
+            buffer_printf(&sql, "(SELECT json FROM spec WHERE id = j.%.*s_id)", (int)strcspn(name, "_."), name);
+        else
+            buffer_add_text(&sql, "j.derived");
+        buffer_printf(&sql, ", '$.\"%s\"') AS \"%s\"", key, strcmp(key, "name") == 0 ? name : key);
+    }
+    buffer_add_text(&sql, " FROM job AS j WHERE j.sweep_id = ?1 ORDER BY j.rank, j.id");
+    int rc = db_prepare(l->request->db, buffer_text(&sql), &s, e);
+    buffer_free(&sql);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, l->sweep_id);
+        rc = take_groups(l, s, e);
+    }
+    stmt_free(s);
+    l->out->has_listed_groups = true;
     return rc;
 }
 
@@ -352,6 +412,8 @@ static int load(struct replay_loading *l, struct error *e)
     out->group_of = xcalloc(out->set.space.count + 1, sizeof *out->group_of);
     if (l->request->group_by)
         return group_by_columns(l, e);
+    if (out->sweep->groups.count > 0)
+        return group_as_listed(l, e);
     group_as_the_search_does(out);
     return 0;
 }

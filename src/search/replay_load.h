@@ -9,8 +9,8 @@
 struct replay_request {
     struct db *db;        /* read only */
     const char *config;   /* the sweep file; NULL: as the database has it */
-    const char *group_by; /* columns of the view results, with commas between them; NULL: what the search compares
-                             (search/candidates.h) */
+    const char *group_by; /* columns of the view results, with commas between them; NULL: [sweep]
+                             group_by, else what the search compares (search/candidates.h) */
 };
 
 struct replay_source {
@@ -19,6 +19,8 @@ struct replay_source {
     size_t *group_of;                /* by candidate */
     char **group_names;              /* "layers=16 num_hosts=1", or "" */
     size_t group_count;
+    bool has_listed_groups; /* those of [sweep] group_by */
+    size_t replicates; /* jobs that differ from a candidate in replicate keys only: its outcome is the mean of all */
     size_t infeasible; /* jobs that [sweep] subject_to keeps from winning: candidates that fail */
     size_t excluded;   /* jobs that the rules in force exclude: no candidates */
     size_t unmeasured; /* jobs that have not ended: no candidates */

@@ -227,6 +227,21 @@ static void declare_own_metric(const struct reading *r, const struct word *word,
                                                         .at = word->at};
 }
 
+/* A job that comes from a table has what the table gives, what is worked out from that, and what every attempt has. */
+static bool has_source(const struct reading *r, const struct word *word, const char *name)
+{
+    const struct sweep *s = r->sweep;
+    const struct metric *metric = job_find_metric(&s->job, name);
+    bool has = !sweep_is_imported(s) || own_metric_by_name(name) || (metric && metric->reader == READER_EXPRESSION);
+    for (size_t i = 0; i < s->import.column_count; i++)
+        has |= s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0;
+    if (!has && !problems_excused(r->problems, name))
+        problems_add(r->problems, word->at,
+                     "objective: nothing reports \"%s\": jobs come from a table, and [import.metrics] does not have it",
+                     name);
+    return has;
+}
+
 static void finish_objective(const struct reading *r, const struct word *word)
 {
     struct sweep *s = r->sweep;
@@ -240,7 +255,7 @@ static void finish_objective(const struct reading *r, const struct word *word)
     declare_own_metric(r, word, name);
     if (!check_entry_name(r, word->at, name, "metric") || (!colon && !own_direction(r, word, &maximise)))
         return;
-    if (!direction_agrees(r, word, name, maximise))
+    if (!direction_agrees(r, word, name, maximise) || !has_source(r, word, name))
         return;
     for (size_t i = 0; i < s->objective_count; i++) {
         if (strcmp(s->objectives[i].metric, name) == 0) {

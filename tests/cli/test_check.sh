@@ -39,6 +39,65 @@ z = "xy + 1"' >>sweep.toml
     expect_stderr_matches '^meshsweep: sweep\.toml:[0-9]+:[0-9]+: .*xy'
 }
 
+check_sweep__objective_that_nobody_reads__noted_or_wrong()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:speed"
+[job]
+command = ["true"]
+END
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_stderr 'meshsweep: sweep.toml: nothing says how speed is read: every job has to write it to '\
+'$MESHSWEEP_METRICS, or fails as no-metric; [job.metrics.speed] says otherwise'
+    # What says that the job writes it, what every attempt has, and what is worked out from that.
+    printf '[job.metrics.speed]\n' >>sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:twice"
+[job]
+command = ["true"]
+[metrics.twice]
+expression = "2 * duration"
+END
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    # Of that a search cannot say anything while a job runs.
+    printf '[search]\nstrategy = "random"\n' >>sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: twice is worked out from other metrics when a '\
+'job has ended'
+    printf 'racing = false\n' >>sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    # A table has what it has.
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:speed"
+[import.parallel_spec]
+x = "x"
+[import.metrics]
+rate = "rate"
+END
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: sweep.toml:2:13: objective: nothing reports "speed": jobs come from a table, and '\
+'[import.metrics] does not have it'
+}
+
 check_sweep__absent__said()
 {
     run_meshsweep check -c absent.toml

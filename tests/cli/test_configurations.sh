@@ -132,6 +132,39 @@ replicates__compared__pairs_of_configurations()
 }
 
 # A trial is a configuration: its first replicate, then where that is ok the others; the strategy is told the mean.
+replicates__several_objectives__the_pareto_set_is_of_their_means()
+{
+    lucky_sweep 'replicate = ["seed"]'
+    sed -i 's/^objective.*/objective = ["max:rate", "min:cost"]/' sweep.toml
+    sed -i 's/^unit.*/&\n[job.metrics.cost]\nregex = "cost ([0-9]+)"/' sweep.toml
+    # Seed 3 of x=2 has the highest rate of all, and seed 1 of x=4 costs least.
+    cat >>job.sh <<'END'
+case $3-$4 in
+4-1) echo cost 1 ;;
+4-*) echo cost 100 ;;
+*) echo "cost $3" ;;
+esac
+END
+    run_meshsweep run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep best --json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    mv .stdout best.json
+    # Of each the job in the middle.
+    expect_sql '4|2|154.0|67.0
+2|2|128.0|2.0
+1|2|52.0|1.0' "SELECT x, seed, round(p.value ->> '\$.values.rate'), round(p.value ->> '\$.values.cost')
+        FROM json_each(readfile('best.json'), '\$.pareto') AS p JOIN results ON job = p.value ->> 'job'"
+    run_meshsweep best
+    expect_status 0
+    expect_stdout_contains '(Pareto set): highest rate, lowest cost; means of replicates'
+    expect_no_stderr
+}
+
 replicates__search__a_trial_each()
 {
     lucky_sweep 'replicate = ["seed"]'

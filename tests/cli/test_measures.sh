@@ -274,6 +274,13 @@ condition__met_by_none__nearest_miss_and_status_3()
     expect_status 3
     expect_stdout_contains 'no best: no job meets all of [sweep] subject_to; the nearest is job 1'
     expect_no_stderr
+    # By far: in times, not in a power of ten of per cent.
+    sed -i 's/^subject_to.*/subject_to = "peak_memory <= 1 MiB"/' sweep.toml
+    run_quietly
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains ': peak_memory <= 1 MiB is missed: 11,000 times the bound ('
     # Without it, the jobs that ran may win.
     sed -i '/^subject_to/d' sweep.toml
     run_quietly

@@ -116,6 +116,55 @@ stages__side_by_side__the_same_trials()
     diff -u alone two >difference || fail "$(cat difference)"
 }
 
+# Asked for one by one and told elsewhere: the trials of a run.
+stages__asked_for__the_same_trials()
+{
+    local i
+    staged_sweep
+    run_meshsweep run -j 1 --progress none -d run.db
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    for i in 1 2 3 4 5 6 7 8 9 10 11; do
+        run_meshsweep ask -d asked.db -c sweep.toml
+        expect_status 0
+        expect_stdout_contains '"by":	"stage-by-stage"'
+        expect_no_stderr
+        mv .stdout asked.json
+        sql "SELECT json_array(iif(k ->> 'micro_batch' >= 16,
+                json_object('trial', t, 'failure', 'oom'),
+                json_object('trial', t, 'metrics', json_object('throughput', k ->> 'micro_batch' * 10
+                    + k ->> 'zero_stage' * 3 + iif(k ->> 'zero_stage' = 3, k ->> 'bucket' * 50, 0)))))
+             FROM (SELECT value ->> 'trial' AS t, value -> 'keys' AS k
+                   FROM json_each(readfile('asked.json'), '\$.asked'))" asked.db >told.json
+        run_meshsweep tell -d asked.db -c sweep.toml told.json
+        expect_status 0
+        expect_any_stdout
+        expect_no_stderr
+    done
+    sql "SELECT hex(key), reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" run.db >run
+    sql "SELECT hex(key), reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" asked.db >asked
+    diff -u run asked >difference || fail "$(cat difference)"
+    run_meshsweep ask -d asked.db -c sweep.toml
+    expect_status 4
+    expect_no_stdout
+    expect_stderr 'meshsweep: stage-by-stage has nothing more to ask for: all 2 stages are done'
+}
+
+# What is asked for and not told holds up what follows from it.
+stages__asked_for_and_not_told__waits()
+{
+    staged_sweep
+    run_meshsweep ask -d asked.db -c sweep.toml -n 30
+    expect_status 0
+    expect_stdout_contains '"open":	10'
+    expect_no_stderr
+    run_meshsweep ask -d asked.db -c sweep.toml
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'stage-by-stage waits for what was asked for to be told: stage 1 of 2, memory: '
+}
+
 stages__replay__says_what_they_lose()
 {
     staged_sweep
