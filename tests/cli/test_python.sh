@@ -87,10 +87,12 @@ import meshsweep, pandas
 with meshsweep.open("results.db") as db:
     frame = pandas.DataFrame(db.results())
     curve = pandas.DataFrame(db.metrics(1, "loss"))
-print(len(frame), frame["micro_batch"].sum(), frame[frame.state == "ok"].loss.min(), frame.lr.dtype, frame.started.dtype)
+print(len(frame), frame["micro_batch"].sum(), frame[frame.state == "ok"].loss.min())
+print(frame.lr.dtype, frame.started.dtype)
 print(list(curve.columns), curve.value.sum())
 END
-    expect_stdout "3 7 1.1 float64 datetime64[ns, UTC]
+    expect_stdout "3 7 1.1
+float64 datetime64[ns, UTC]
 ['step', 'value'] 6.300000000000001"
 }
 
@@ -131,6 +133,11 @@ END
 [] None gpt"
 }
 
+one_runs()
+{
+    [ "$(sql "SELECT count(*) FROM attempt WHERE state = 'running'" 2>/dev/null)" = 1 ]
+}
+
 # A run goes on meanwhile, and nothing can be written.
 open__read_only__beside_a_run()
 {
@@ -141,7 +148,7 @@ command = ["/bin/sh", "-c", "until [ -e go ]; do sleep 0.05; done; echo {n}"]
 n = [1, 2]
 END
     start_meshsweep run --progress none -j 1
-    wait_until '[ -e results.db ] && [ "$(sql "SELECT count(*) FROM attempt WHERE state = '"'running'"'" 2>/dev/null)" = 1 ]' 20
+    wait_until one_runs 20
     cat >program.py <<'END'
 import meshsweep, sqlite3
 with meshsweep.open("results.db") as db:
