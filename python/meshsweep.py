@@ -105,6 +105,12 @@ class Database:
         rows = self._rows("SELECT * FROM results WHERE job = ?", number)
         return rows[0] if rows else None
 
+    def key_names(self) -> List[str]:
+        """The columns that are keys of the sweep file, derived ones among them."""
+        if not self._has_results():
+            return []
+        return _key_columns([row[1] for row in self._connection.execute("PRAGMA table_info(results)")])
+
     def command(self, number: int) -> Optional[List[str]]:
         """What was run for the job last; None when it was not started, or was measured elsewhere. Secrets are left out."""
         for row in self._connection.execute(
@@ -155,11 +161,15 @@ class Database:
             warnings.warn(f"{self.path} has schema {schema}, and this is for {SCHEMA}: take the meshsweep.py that came"
                           " with the meshsweep that wrote it", SchemaWarning, stacklevel=4)
 
+    def _has_results(self) -> bool:
+        """Not before the first sweep."""
+        return bool(self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'results'").fetchone())
+
     def _rows(self, sql: str, *parameters: Any) -> List[Row]:
         connection = self._connection
         connection.execute("BEGIN")
         try:
-            if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'results'").fetchone():
+            if not self._has_results():
                 return []
             cursor = connection.execute(sql, parameters)
             titles = [column[0] for column in cursor.description]
@@ -173,8 +183,7 @@ class Database:
         """The view has what SQLite makes of JSON: 1 for true, text for a list."""
         specs = {spec: json.loads(text) for spec, text in self._connection.execute("SELECT id, json FROM spec")}
         keys = self._keys()
-        named = [(title, keys[title]) for title in titles[titles.index("in_sweep") + 1:titles.index("state")]
-                 if title in keys]
+        named = [(title, keys[title]) for title in _key_columns(titles) if title in keys]
         for row in rows:
             found = self._connection.execute("SELECT cluster_id, model_id, training_id, parallel_id, derived FROM job"
                                              " WHERE id = ?", (row["job"],)).fetchone()
@@ -211,6 +220,10 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError:
         pass  # no database: said when it is looked at
     return connection
+
+
+def _key_columns(titles: List[str]) -> List[str]:
+    return titles[titles.index("in_sweep") + 1:titles.index("state")]
 
 
 def _time(text: Optional[str]) -> Optional[datetime.datetime]:
