@@ -44,6 +44,10 @@ full  python3             command python3
 full  python3-torch       module torch
 full  python3-optuna      module optuna
 full  python3-prometheus-client module prometheus_client
+full  python3-protobuf    module google.protobuf
+full  python3-crcmod      module crcmod
+full  python3-pandas      module pandas
+full  mypy                command mypy
 full  llvm                command llvm-cov
 full  time                command time
 full  xz-utils            command xz

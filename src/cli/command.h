@@ -40,6 +40,7 @@ struct command {
     size_t words_most;
     const char *const *words;                  /* what a shell offers for them, NULL-terminated; NULL: files */
     bool takes_program, first_word_is_program; /* as in struct option_rules */
+    bool pages;                                /* what it prints for people may be long: through a pager */
     /* Returns an exit status, or -1 with `e` filled: then the error is printed and its kind says the status. */
     int (*run)(const struct arguments *a, struct error *e);
 };

@@ -84,6 +84,8 @@ void manual_add(struct buffer *out)
         buffer_printf(out, ".TP\n.B %s\n%s\n", s->status, s->meaning);
     buffer_add_text(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nset and not empty: no colours (see no\\-color.org)\n"
                          ".TP\n.B COLUMNS\nwidth of the terminal\n"
+                         ".TP\n.B MESHSWEEP_PAGER\nwhat long output on a terminal goes through; else \\fBPAGER\\fR, "
+                         "else less with\nLESS=FRX; empty or cat: nothing\n"
                          ".SH FILES\n.TP\n.I results.db\nthe database\n.TP\n.I results.db.d\nfiles of the attempts: "
                          "output and "
                          "metrics\n.SH SEE ALSO\n.BR meshsweep (5),\n.BR sqlite3 (1)\n");

@@ -32,6 +32,10 @@ const struct option common_option_table[] = {
      .help = "auto, always or never",
      .choices = colour_words,
      .fallback = "auto"},
+    {.name = "no-pager",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct option_words, no_pager),
+     .help = "long output without one"},
     {.name = NULL},
 };
 

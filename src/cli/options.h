@@ -36,7 +36,7 @@ struct option {
     bool many;           /* OPTION_STRING: the words that follow its value and begin with a digit belong to it too */
 };
 
-/* -h, --help, --version and --color, which every table has. */
+/* -h, --help, --version, --color and --no-pager, which every table has. */
 extern const struct option common_option_table[];
 
 /* How words that are no options are taken. */
@@ -56,6 +56,7 @@ struct option_words {
     bool help;            /* -h or --help: nothing else was looked at */
     bool version;         /* --version: likewise */
     int color;            /* --color: enum colour_choice */
+    bool no_pager;        /* --no-pager */
 };
 
 /* Reads `argv` (NULL-terminated, without the program's and the command's name) into `*target`, which was zeroed and

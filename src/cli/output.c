@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,16 +14,23 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
+#include "process/pager.h"
+#include "process/process.h"
 #include "report/progress_events.h"
 #include "report/text.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
-/* `meshsweep results | head` is no failure of anybody: no message, and nothing more is written at exit. */
+extern char **environ;
+
+/* `meshsweep results | head` is no failure of anybody: no message, and nothing more is written at exit. Nor is it one
+ * when a pager is left early. */
 static int write_failed(struct error *e)
 {
-    if (errno == EPIPE)
+    if (errno == EPIPE) {
+        pager_end();
         _Exit(STATUS_SIGNAL + SIGPIPE);
+    }
     return error_errno(e, errno, "standard output");
 }
 
@@ -41,6 +49,65 @@ void output_set_events(void)
     messages_are_events = true;
 }
 
+/* Between the program and its terminal. */
+static struct {
+    bool wanted;
+    bool errors_too; /* standard error led to the terminal as well, and leads to the pager */
+    int terminal;    /* a descriptor of it once the pager has started; 0: it has not */
+} paging;
+
+void output_set_paging(bool yes)
+{
+    paging.wanted = yes;
+}
+
+/* NULL: none is to be used. Borrowed. */
+static const char *pager_command(void)
+{
+    static const char *const variables[] = {"MESHSWEEP_PAGER", "PAGER"};
+    const char *command = NULL;
+    for (size_t i = 0; !command && i < sizeof variables / sizeof *variables; i++)
+        command = getenv(variables[i]);
+    if (command)
+        return command[0] && strcmp(command, "cat") != 0 ? command : NULL;
+    int error_number;
+    char *less = process_find_program("less", environ, ".", &error_number);
+    free(less);
+    return less ? "less" : NULL;
+}
+
+/* Before the first byte. What cannot be paged is written as it is. */
+static void start_paging(void)
+{
+    struct error ignored = ERROR_INIT;
+    if (!paging.wanted)
+        return;
+    paging.wanted = false;
+    const char *command = output_has_cursor(stdout) ? pager_command() : NULL;
+    int terminal = command ? fcntl(fileno(stdout), F_DUPFD_CLOEXEC, 3) : -1;
+    bool errors_too = output_is_terminal(stderr);
+    if (terminal < 0)
+        return;
+    if (pager_start(command, errors_too, &ignored) < 0) {
+        close(terminal);
+        return;
+    }
+    paging.terminal = terminal;
+    paging.errors_too = errors_too;
+}
+
+void output_end_paging(void)
+{
+    pager_end();
+}
+
+/* Where the stream leads to in the end. */
+static int descriptor_of(FILE *stream)
+{
+    bool paged = paging.terminal && (stream == stdout || (stream == stderr && paging.errors_too));
+    return paged ? paging.terminal : fileno(stream);
+}
+
 static struct text_terminal terminal_behind(FILE *stream)
 {
     return (struct text_terminal){output_is_terminal(stream) && !output_has_utf8(), output_has_colour(stream)};
@@ -48,6 +115,7 @@ static struct text_terminal terminal_behind(FILE *stream)
 
 static int write_bytes(const void *bytes, size_t length, struct error *e)
 {
+    start_paging();
     if (length && fwrite(bytes, 1, length, stdout) != length)
         return write_failed(e);
     return 0;
@@ -113,6 +181,8 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
 {
     struct buffer shown = BUFFER_INIT;
     text_add_terminal(&shown, buffer_text(text), text->length, terminal_behind(stderr));
+    if (paging.terminal)
+        fflush(stdout); /* both lead to one pager: in their order */
     fprintf(stderr, "%s%s%s", before, buffer_text(&shown), after);
     buffer_free(&shown);
 }
@@ -167,7 +237,7 @@ int output_status(const struct error *e)
 
 bool output_is_terminal(FILE *stream)
 {
-    return isatty(fileno(stream));
+    return isatty(descriptor_of(stream));
 }
 
 bool output_question(const char *question, struct buffer *answer)
@@ -225,5 +295,5 @@ size_t output_width(FILE *stream)
     const char *wanted = getenv("COLUMNS");
     if (wanted && parse_int64(wanted, &columns) && columns > 0 && columns < 10000)
         return (size_t)columns;
-    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    return ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }

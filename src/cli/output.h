@@ -20,6 +20,14 @@ void output_set_colour(enum colour_choice choice);
 /* From here on messages and errors are events on standard error (report/progress_events.h): a program reads them. */
 void output_set_events(void);
 
+/* Whether what is written to a terminal goes through a pager, which starts at the first of it: MESHSWEEP_PAGER, else
+ * PAGER, else less where that is installed. None where either is empty or "cat", or TERM is not set or "dumb". To be
+ * said before anything is written. */
+void output_set_paging(bool yes);
+
+/* The pager has all that was written, and has been left. Once, at the end. */
+void output_end_paging(void);
+
 /* Writes text for people to standard output. */
 int output_people(const struct buffer *text, struct error *e);
 

@@ -540,5 +540,6 @@ const struct command best_command = {
     .example = "meshsweep best --out winner && sh winner/command.sh",
     .options = options,
     .options_bytes = sizeof(struct best_options),
+    .pages = true,
     .run = best,
 };

@@ -315,5 +315,6 @@ const struct command compare_command = {
     .options = options,
     .options_bytes = sizeof(struct compare_options),
     .words_most = 2,
+    .pages = true,
     .run = compare,
 };

@@ -61,6 +61,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
     }
     const struct arguments arguments = {options, words.items, words.count, words.program};
     output_set_colour((enum colour_choice)words.color);
+    output_set_paging((c->pages || words.help) && !words.no_pager);
     if (words.help)
         status = print_help(named ? c : NULL, &e);
     else if (words.version)
@@ -138,7 +139,8 @@ int main(int argc, char **argv)
     free(rest);
     if (output_flush_all(&e) < 0) {
         output_error(NULL, &e, NULL);
-        return STATUS_FAILED;
+        status = STATUS_FAILED;
     }
+    output_end_paging();
     return status;
 }

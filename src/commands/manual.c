@@ -82,5 +82,6 @@ const struct command help_command = {
     .options = options,
     .options_bytes = 1,
     .words_most = 1,
+    .pages = true,
     .run = help,
 };

@@ -357,5 +357,6 @@ const struct command plan_command = {
     .options = plan_option_table,
     .options_bytes = sizeof(struct run_options),
     .takes_program = true,
+    .pages = true,
     .run = plan,
 };

@@ -294,5 +294,6 @@ const struct command predict_command = {
                "meshsweep predict -c sweep.toml --frontier micro_batch",
     .options = options,
     .options_bytes = sizeof(struct predict_options),
+    .pages = true,
     .run = run,
 };

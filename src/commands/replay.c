@@ -314,5 +314,6 @@ const struct command replay_command = {
                "meshsweep replay -d measured.db --strategy model,random --memory-error 1.5 --time-error 2.8",
     .options = options,
     .options_bytes = sizeof(struct replay_options),
+    .pages = true,
     .run = replay,
 };

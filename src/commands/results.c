@@ -88,5 +88,6 @@ const struct command results_command = {
                "meshsweep results --columns job,tp,throughput --format csv",
     .options = options,
     .options_bytes = sizeof(struct results_options),
+    .pages = true,
     .run = results,
 };

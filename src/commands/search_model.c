@@ -88,5 +88,6 @@ const struct command search_model_command = {
                "meshsweep search-model -c configs/zhen-search.toml --where 'mixers(1) = 3' --limit 10",
     .options = options,
     .options_bytes = sizeof(struct search_model_options),
+    .pages = true,
     .run = search_model,
 };

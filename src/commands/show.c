@@ -239,5 +239,6 @@ const struct command show_command = {
     .options = options,
     .options_bytes = sizeof(struct show_options),
     .words_most = 1,
+    .pages = true,
     .run = show,
 };

@@ -148,5 +148,6 @@ const struct command stale_command = {
     .example = "meshsweep stale || meshsweep run --stale",
     .options = options,
     .options_bytes = sizeof(struct stale_options),
+    .pages = true,
     .run = stale,
 };

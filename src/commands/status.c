@@ -620,6 +620,8 @@ static int status(const struct arguments *a, struct error *e)
     bool done, hopeless;
     if (watch_interval(o->watch, &interval_ms, e) < 0)
         return -1;
+    if (o->watch)
+        output_set_paging(false);
     while (look(o, &done, &hopeless, e) == 0) {
         if (!o->watch || done)
             return hopeless ? STATUS_JOBS_FAILED : STATUS_OK;
@@ -637,5 +639,6 @@ const struct command status_command = {
     .example = "meshsweep status --watch\nmeshsweep status --json",
     .options = options,
     .options_bytes = sizeof(struct status_options),
+    .pages = true,
     .run = status,
 };

@@ -411,5 +411,6 @@ const struct command why_command = {
     .options = options,
     .options_bytes = sizeof(struct why_options),
     .words_most = 256,
+    .pages = true,
     .run = why,
 };

@@ -37,6 +37,8 @@ build_dir=${abs_top_builddir:-${BUILD:-$source_dir/build}}
 build_dir=$(cd "$build_dir" 2>/dev/null && pwd -P) || build_dir=/nonexistent
 meshsweep=$build_dir/meshsweep
 : "${CASE_SECONDS:=60}"
+# On a terminal of a test nobody leaves a pager.
+export MESHSWEEP_PAGER=cat
 
 # --- stating ---
 

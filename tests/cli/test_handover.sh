@@ -287,8 +287,7 @@ throughput 100.0 1.0"
     run_meshsweep export --format prometheus --failed
     expect_status 2
     expect_no_stdout
-    expect_stderr "meshsweep: export: --format prometheus is of all jobs, without --all, --succeeded, --failed and"\
-" --where"
+    expect_stderr_contains "--format prometheus is of all jobs, without --all, --succeeded, --failed and --where"
 }
 
 # --- Markdown ---

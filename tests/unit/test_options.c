@@ -214,7 +214,8 @@ static void options_add_help__table__aligned_lines(void **state)
                                             "      --how HOW       manner (default plain)\n"
                                             "  -h, --help          this text\n"
                                             "      --version       versions of the tool and its libraries\n"
-                                            "      --color WHEN    auto, always or never (default auto)\n");
+                                            "      --color WHEN    auto, always or never (default auto)\n"
+                                            "      --no-pager      long output without one\n");
     buffer_free(&text);
 }
 

@@ -1,0 +1,232 @@
+"""Results of meshsweep in Python: one file, standard library only, read-only, also while the sweep runs.
+
+    import meshsweep
+    import pandas
+
+    with meshsweep.open("results.db") as db:
+        frame = pandas.DataFrame(db.results())
+        winner = db.best()
+        curve = db.metrics(winner["job"], "loss")
+
+Rows are dictionaries with the columns of the view `results` (docs/database.md). Values of keys are what the sweep file
+says: true is True, a list is a list, a key that a job has not is None. Sizes are bytes, durations milliseconds.
+"""
+
+import datetime
+import json
+import sqlite3
+import urllib.parse
+import warnings
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Type, Union
+
+__all__ = ["open", "Database", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
+
+#: The schema that this file knows.
+SCHEMA = 18
+
+#: sqlite3's "application_id" of a database of meshsweep.
+APPLICATION = 1836279927
+
+Row = Dict[str, Any]
+
+SECTIONS = ("cluster_spec", "model", "training_spec", "parallel_spec")
+
+
+class SchemaError(Exception):
+    """The file is no database of meshsweep, or one of an older version."""
+
+
+class SchemaWarning(UserWarning):
+    """The database is of a newer version: what this file does not know is left out."""
+
+
+class Sample(NamedTuple):
+    """What a job reported: the step is None where it named none, the value where it is no finite number."""
+
+    step: Optional[int]
+    value: Optional[float]
+
+
+class Sweep(NamedTuple):
+    """A sweep file as it was run."""
+
+    name: str
+    path: str
+    text: str
+    objective: Optional[str]
+    maximise: bool
+
+
+def open(path: Union[str, "Path"] = "results.db") -> "Database":
+    """Opens a database for reading. FileNotFoundError, SchemaError."""
+    return Database(path)
+
+
+class Database:
+    """A database that was opened. Every call sees it as it stands at that moment."""
+
+    def __init__(self, path: Union[str, "Path"]) -> None:
+        self.path = Path(path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"{self.path} is not there")
+        self._connection = _connect(self.path)
+        try:
+            self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing can be asked afterwards."""
+        self._connection.close()
+
+    def sweep(self) -> Optional[Sweep]:
+        """The sweep that was run last; None in a database without one."""
+        for row in self._connection.execute("SELECT name, path, text, objective, maximise FROM current_sweep"):
+            return Sweep(row[0], row[1], row[2], row[3], bool(row[4]))
+        return None
+
+    def results(self, every_sweep: bool = False) -> List[Row]:
+        """One row per job, by number: of the sweep that was run last, or of all."""
+        condition = "" if every_sweep else " WHERE in_sweep"
+        return self._rows(f"SELECT * FROM results{condition} ORDER BY job")
+
+    def job(self, number: int) -> Optional[Row]:
+        """The row of one job; None when there is none of that number."""
+        rows = self._rows("SELECT * FROM results WHERE job = ?", number)
+        return rows[0] if rows else None
+
+    def key_names(self) -> List[str]:
+        """The columns that are keys of the sweep file, derived ones among them."""
+        if not self._has_results():
+            return []
+        return _key_columns([row[1] for row in self._connection.execute("PRAGMA table_info(results)")])
+
+    def command(self, number: int) -> Optional[List[str]]:
+        """What was run for the job last; None when it was not started, or was measured elsewhere. Secrets are left out."""
+        for row in self._connection.execute(
+                "SELECT command FROM attempt WHERE job_id = ? AND command IS NOT NULL ORDER BY number DESC LIMIT 1",
+                (number,)):
+            words: List[str] = json.loads(row[0])
+            return words
+        return None
+
+    def metrics(self, number: int, name: str) -> List[Sample]:
+        """The curve of a metric, as it was reported by the attempt that stands for the job. Of a great many samples
+        evenly spaced ones were kept."""
+        return [Sample(*row) for row in self._connection.execute(
+            "SELECT m.step, m.value FROM metric AS m JOIN job AS j ON j.attempt_id = m.attempt_id"
+            " WHERE j.id = ? AND m.name = ? ORDER BY m.sequence", (number, name))]
+
+    def metric_names(self) -> List[str]:
+        """Of all metrics that any job reported or that were worked out."""
+        return [row[0] for row in self._connection.execute("SELECT DISTINCT name FROM summary ORDER BY name")]
+
+    def units(self) -> Dict[str, str]:
+        """Units of metrics, by name; "" for none."""
+        return dict(self._connection.execute("SELECT name, unit FROM metric_definition"))
+
+    def ranking(self, limit: Optional[int] = None) -> List[Row]:
+        """Rows of the jobs that are ok, best first, with `rank`. Empty where the sweep has no objective."""
+        return self._rows("SELECT * FROM ranking LIMIT ?", -1 if limit is None else limit)
+
+    def best(self) -> Optional[Row]:
+        """The first of them; None where there is none."""
+        rows = self.ranking(1)
+        return rows[0] if rows else None
+
+    # --- within ---
+
+    def _check(self) -> None:
+        try:
+            application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+            schema = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            raise SchemaError(f"{self.path} cannot be read: {error}") from error
+        if application != APPLICATION:
+            raise SchemaError(f"{self.path} is no database of meshsweep")
+        if schema < SCHEMA:
+            raise SchemaError(f"{self.path} has schema {schema}, and this is for {SCHEMA}: meshsweep run or"
+                              " meshsweep merge brings it up to date")
+        if schema > SCHEMA:
+            warnings.warn(f"{self.path} has schema {schema}, and this is for {SCHEMA}: take the meshsweep.py that came"
+                          " with the meshsweep that wrote it", SchemaWarning, stacklevel=4)
+
+    def _has_results(self) -> bool:
+        """Not before the first sweep."""
+        return bool(self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'results'").fetchone())
+
+    def _rows(self, sql: str, *parameters: Any) -> List[Row]:
+        connection = self._connection
+        connection.execute("BEGIN")
+        try:
+            if not self._has_results():
+                return []
+            cursor = connection.execute(sql, parameters)
+            titles = [column[0] for column in cursor.description]
+            rows = [dict(zip(titles, row)) for row in cursor]
+            self._give_types(titles, rows)
+            return rows
+        finally:
+            connection.execute("COMMIT")
+
+    def _give_types(self, titles: List[str], rows: List[Row]) -> None:
+        """The view has what SQLite makes of JSON: 1 for true, text for a list."""
+        specs = {spec: json.loads(text) for spec, text in self._connection.execute("SELECT id, json FROM spec")}
+        keys = self._keys()
+        named = [(title, keys[title]) for title in _key_columns(titles) if title in keys]
+        for row in rows:
+            found = self._connection.execute("SELECT cluster_id, model_id, training_id, parallel_id, derived FROM job"
+                                             " WHERE id = ?", (row["job"],)).fetchone()
+            of_job: Dict[str, Dict[str, Any]] = {kind: specs.get(spec, {}) for kind, spec in zip(SECTIONS, found)}
+            of_job["derived"] = json.loads(found[4] or "{}")
+            for title, (section, key) in named:
+                row[title] = of_job[section].get(key)
+            for title in ("in_sweep", "partial"):
+                row[title] = None if row[title] is None else bool(row[title])
+            for title in ("started", "ended"):
+                row[title] = _time(row[title])
+
+    def _keys(self) -> Dict[str, Tuple[str, str]]:
+        """Section and key of each title that a column may have."""
+        pairs: List[Tuple[str, str]] = self._connection.execute(
+            "SELECT DISTINCT s.kind, k.key FROM spec AS s, json_each(s.json) AS k UNION"
+            " SELECT DISTINCT 'derived', k.key FROM job AS j, json_each(j.derived) AS k").fetchall()
+        titles = {key: (section, key) for section, key in pairs}
+        titles.update({f"{section}.{key}": (section, key) for section, key in pairs})
+        return titles
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Where nobody may write, SQLite cannot make the file by which readers and a writer would agree: nor can a writer."""
+    name = "file:" + urllib.parse.quote(str(path.absolute()))
+    connection = sqlite3.connect(name + "?mode=ro", uri=True, isolation_level=None, timeout=10)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.OperationalError:
+        connection.close()
+        if Path(f"{path}-wal").exists():
+            raise
+        connection = sqlite3.connect(name + "?immutable=1", uri=True, isolation_level=None)
+    except sqlite3.DatabaseError:
+        pass  # no database: said when it is looked at
+    return connection
+
+
+def _key_columns(titles: List[str]) -> List[str]:
+    return titles[titles.index("in_sweep") + 1:titles.index("state")]
+
+
+def _time(text: Optional[str]) -> Optional[datetime.datetime]:
+    if text is None:
+        return None
+    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.timezone.utc)

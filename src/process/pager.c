@@ -1,0 +1,111 @@
+#include "process/pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/process.h"
+#include "util/memory.h"
+#include "util/string_list.h"
+
+extern char **environ;
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+/* What the handler of these needs. */
+static volatile pid_t pager_pid;
+
+/* Only what may be called in a handler. */
+static void wait_for_pager(void)
+{
+    close(1);
+    close(2);
+    while (waitpid(pager_pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static void end_after_pager(int number)
+{
+    wait_for_pager();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* The caller's. */
+static char **pager_environment(void)
+{
+    struct string_list list = STRING_LIST_INIT;
+    for (char **variable = environ; *variable; variable++)
+        string_list_add(&list, xstrdup(*variable));
+    if (!environment_value(environ, "LESS"))
+        string_list_add(&list, xstrdup("LESS=FRX"));
+    if (!environment_value(environ, "LV"))
+        string_list_add(&list, xstrdup("LV=-c"));
+    return string_list_take(&list);
+}
+
+/* In the same session and group, which the terminal belongs to, with default signals. 0 or an errno. */
+static int spawn(const char *command, int input)
+{
+    char shell[] = "sh", option[] = "-c", *line = xstrdup(command), **environment = pager_environment();
+    char *const argv[] = {shell, option, line, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t all;
+    pid_t pid;
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, input, 0);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    int error_number = posix_spawn(&pid, "/bin/sh", &files, &attributes, argv, environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    strings_free(environment);
+    free(line);
+    if (error_number == 0)
+        pager_pid = pid;
+    return error_number;
+}
+
+static void heed_signals(void)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction now;
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            signal(signals[i], end_after_pager);
+    }
+}
+
+int pager_start(const char *command, bool with_errors, struct error *e)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return error_errno(e, errno, "pager");
+    int input = descriptor_above_standard(ends[0]), output = descriptor_above_standard(ends[1]);
+    int error_number = spawn(command, input);
+    if (error_number == 0) {
+        heed_signals();
+        dup2(output, 1);
+        if (with_errors)
+            dup2(output, 2);
+    }
+    descriptor_close(&input);
+    descriptor_close(&output);
+    return error_number ? error_errno(e, error_number, "pager %s", command) : 0;
+}
+
+void pager_end(void)
+{
+    if (!pager_pid)
+        return;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    wait_for_pager();
+    pager_pid = 0;
+}

@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# python/meshsweep.py: what it gives is what the sweep file says and the jobs reported.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+python=/usr/bin/python3
+
+# Reads the program from standard input.
+run_python()
+{
+    cat >program.py
+    run_command env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source_dir/python" "$python" -W ignore::DeprecationWarning \
+        program.py "$@"
+    expect_status 0
+    expect_no_stderr
+}
+
+typed_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "typed"
+objective = "min:loss"
+list_values = ["tokens"]
+[job]
+command = ["/bin/sh", "-c", "for i in 3 2 1; do echo loss: $i.{micro_batch}; done; [ {micro_batch} != 4 ]"]
+[job.metrics.loss]
+regex = 'loss: ([0-9.]+)'
+unit = "nats"
+take = "last"
+[[model]]
+lr = 0.30000000000000004
+tokens = [1, 2]
+whole = 2.0
+tag = "é|\n"
+[[parallel_spec]]
+micro_batch = [1, 2]
+state = true
+[[parallel_spec]]
+micro_batch = 4
+[derive]
+double = "2 * micro_batch"
+END
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+}
+
+values__of_keys__typed_as_in_the_sweep_file()
+{
+    typed_sweep
+    run_python <<'END'
+import meshsweep
+with meshsweep.open("results.db") as db:
+    rows = db.results()
+    assert [r["job"] for r in rows] == [1, 2, 3]
+    for row, batch in zip(rows, (1, 2, 4)):
+        assert repr(row["lr"]) == "0.30000000000000004" and repr(row["whole"]) == "2.0", row
+        assert row["tokens"] == [1, 2] and row["tag"] == "é|\n" and row["micro_batch"] == batch
+        assert row["parallel_spec.state"] is (True if batch < 4 else None)
+        assert row["double"] == 2 * batch
+        assert row["in_sweep"] is True and len(row["key"]) == 32
+    assert [r["state"] for r in rows] == ["ok", "ok", "failed"]
+    assert rows[0]["started"] <= rows[0]["ended"] and rows[0]["started"].utcoffset().seconds == 0
+    assert db.job(2) == rows[1] and db.job(99) is None
+    best = db.best()
+    assert (best["rank"], best["job"], best["loss"], best["parallel_spec.state"]) == (1, 1, 1.1, True), best
+    assert [r["job"] for r in db.ranking()] == [1, 2] and len(db.ranking(1)) == 1
+    assert db.metrics(2, "loss") == [(0, 3.2), (1, 2.2), (2, 1.2)]
+    assert db.metrics(2, "absent") == [] and db.metric_names() == ["loss"] and db.units() == {"loss": "nats"}
+    assert db.command(2)[:2] == ["/bin/sh", "-c"]
+    sweep = db.sweep()
+    assert (sweep.name, sweep.objective, sweep.maximise) == ("typed", "loss", False)
+    assert sweep.text == open("sweep.toml").read()
+print("all")
+END
+    expect_stdout all
+}
+
+pandas__frame__has_the_rows()
+{
+    "$python" -c "import pandas" 2>/dev/null || skip "$python has no pandas"
+    typed_sweep
+    run_python <<'END'
+import meshsweep, pandas
+with meshsweep.open("results.db") as db:
+    frame = pandas.DataFrame(db.results())
+    curve = pandas.DataFrame(db.metrics(1, "loss"))
+print(len(frame), frame["micro_batch"].sum(), frame[frame.state == "ok"].loss.min())
+print(frame.lr.dtype, frame.started.dtype)
+print(list(curve.columns), curve.value.sum())
+END
+    expect_stdout "3 7 1.1
+float64 datetime64[ns, UTC]
+['step', 'value'] 6.300000000000001"
+}
+
+databases__imported_failed_and_empty__are_read()
+{
+    cat >table.csv <<'END'
+micro_batch,tok_s
+1,100
+2,150.5
+END
+    cat >import.toml <<'END'
+[sweep]
+name = "table"
+objective = "max:throughput"
+[import.parallel_spec]
+micro_batch = "micro_batch"
+[import.metrics]
+throughput = "tok_s"
+END
+    run_meshsweep import -d imported.db -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    fixture_database "DELETE FROM job WHERE state <> 'failed'"
+    mv results.db failed.db
+    fixture_database "DELETE FROM job"
+    run_python <<'END'
+import meshsweep
+with meshsweep.open("imported.db") as db:
+    print([(r["micro_batch"], r["throughput"], r["started"]) for r in db.results()], db.best()["job"], db.command(1))
+with meshsweep.open("failed.db") as db:
+    print(sorted({r["state"] for r in db.results()}), db.best(), db.ranking())
+with meshsweep.open("results.db") as db:
+    print(db.results(), db.best(), db.sweep().name)
+END
+    expect_stdout "[(1, 100.0, None), (2, 150.5, None)] 2 None
+['failed'] None []
+[] None gpt"
+}
+
+one_runs()
+{
+    [ "$(sql "SELECT count(*) FROM attempt WHERE state = 'running'" 2>/dev/null)" = 1 ]
+}
+
+# A run goes on meanwhile, and nothing can be written.
+open__read_only__beside_a_run()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "until [ -e go ]; do sleep 0.05; done; echo {n}"]
+[[model]]
+n = [1, 2]
+END
+    start_meshsweep run --progress none -j 1
+    wait_until one_runs 20
+    cat >program.py <<'END'
+import meshsweep, sqlite3
+with meshsweep.open("results.db") as db:
+    print([r["state"] for r in db.results()], db.best())
+    try:
+        db._connection.execute("DELETE FROM job")
+    except sqlite3.OperationalError as error:
+        print(error)
+END
+    env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source_dir/python" "$python" program.py >seen
+    touch go
+    wait_command
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect '[ "$(cat seen)" = "['"'running', 'pending'"'] None
+attempt to write a readonly database" ]'
+}
+
+open__other_schema_or_file__told()
+{
+    fixture_database
+    expect '[ "$(sed -n "s/^SCHEMA = //p" "$source_dir/python/meshsweep.py")" = "$(sql "PRAGMA user_version")" ]'
+    cp results.db old.db
+    cp results.db new.db
+    sqlite3 old.db "PRAGMA user_version = 3"
+    sqlite3 new.db "PRAGMA user_version = 999"
+    echo "no database at all, but a file that is long enough" >text.db
+    sqlite3 other.db "CREATE TABLE x (y)"
+    run_python <<'END'
+import meshsweep, warnings
+for name in ("old.db", "text.db", "other.db", "absent.db"):
+    try:
+        meshsweep.open(name)
+    except (meshsweep.SchemaError, FileNotFoundError) as error:
+        print(type(error).__name__, error)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    print(len(meshsweep.open("new.db").results()), told[0].category.__name__)
+END
+    expect_stdout_contains "SchemaError old.db has schema 3, and this is for "
+    expect_stdout_contains "SchemaError text.db cannot be read: file is not a database"
+    expect_stdout_contains "SchemaError other.db is no database of meshsweep"
+    expect_stdout_contains "FileNotFoundError absent.db is not there"
+    expect_stdout_contains "8 SchemaWarning"
+}
+
+types__strict__hold()
+{
+    type -P mypy >/dev/null || skip "there is no mypy"
+    run_command mypy --strict --cache-dir="$PWD/cache" "$source_dir/python/meshsweep.py"
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+run_cases "$@"
