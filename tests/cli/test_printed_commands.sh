@@ -78,7 +78,6 @@ salloc -N 4 meshsweep run --executor slurm --in-allocation|wants Slurm
 salloc -N 4 --gpus-per-node=8 -t 12:00:00 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep best --group "num_hosts=1"|wants a sweep with groups: tests/cli/test_configurations.sh
-meshsweep replay -d ultrascale.db --group-by name,num_hosts|takes a minute with sanitizers: tests/cli/test_replay.sh
 meshsweep run -c sweep.toml --search-model|models
 meshsweep run|status 3
 meshsweep run -j2|status 3
@@ -109,7 +108,7 @@ commands_of_documents() # FILE...
         if (text ~ /^([A-Z_]+=[^ ]+ )*(\.\/)?(run|scripts\/[a-z_]+)\.sh( |$)/ ||
             text ~ /^([A-Z_]+=[^ ]+ )+tests\/cli\// ||
             text ~ /^([A-Z_]+=[^ ]+ )*(meshsweep|meshsweep-trainer|sqlite3|make|autoreconf) ./ ||
-            text ~ /^(bash|gdb|salloc|git|duckdb) ./)
+            text ~ /^(bash|gdb|salloc|git|duckdb) ./ || text ~ /^python3 scripts\//)
             print FILENAME "|" text
     }
     FNR == 1 { fenced = 0 }
@@ -142,6 +141,19 @@ commands_of_help()
     done
 }
 
+# Each file of configs/import has its table, and its database with that in it, from the sample of its form.
+import_samples()
+{
+    local file command
+    for file in configs/import/*.toml; do
+        sed -n '/^[^#]/q; s/^#   //p' "$file" | grep -E '^python3 |^meshsweep import ' >commands
+        while IFS= read -r command; do
+            PATH=$PWD/bin:$PATH bash -c "$command" >/dev/null 2>&1 || fail "$file: $command"
+        done <commands
+    done
+    rm commands
+}
+
 # What the directories have: programs, and results of jobs of every kind of key that the examples name.
 make_template()
 {
@@ -152,8 +164,9 @@ make_template()
     ln -s "$meshsweep" "$build_dir/meshsweep-trainer" bin/
     ln -s "$source_dir/tests/standin/deepspeed" bin/deepspeed
     ln -s "$source_dir"/{configs,sql} .
-    mkdir scripts
-    ln -s "$source_dir"/scripts/plot.gp scripts/
+    mkdir scripts tests
+    ln -s "$source_dir"/scripts/plot.gp "$source_dir"/scripts/tables scripts/
+    ln -s "$source_dir"/tests/data tests/
     cat >bin/torchrun <<'END'
 #!/bin/sh
 # As fast as its arguments say.
@@ -266,18 +279,8 @@ END
     done
     "$meshsweep" export --succeeded --toml -o done.toml
     sqlite3 measured.db "DELETE FROM job WHERE state = 'failed'"
-    if [ -d "${MESHSWEEP_SHARED_DATA-}" ]; then
-        ln -s "$MESHSWEEP_SHARED_DATA"/*.csv .
-        "$meshsweep" import -c configs/import/ultrascale.toml -d ultrascale.db ultrascale-1B-8B.csv >/dev/null 2>&1
-        "$meshsweep" import -c configs/import/vtrain.toml -d vtrain.db vtrain-single-node.csv >/dev/null 2>&1
-    fi
+    import_samples
     cd ..
-}
-
-# Published tables may lie beside the project or not.
-wants_absent_table() # COMMAND
-{
-    [ ! -d "${MESHSWEEP_SHARED_DATA-}" ] && [[ $1 == *.csv || $1 == *ultrascale.db* || $1 == *vtrain.db* ]]
 }
 
 # Nothing: it is run.
@@ -303,7 +306,6 @@ check_command() # FILE COMMAND
     status\ *) want=${instead#status } ;;
     ?*) return ;;
     esac
-    wants_absent_table "$line" && return
     line=${line//a1b2c3d4/$key}
     rm -rf place
     cp -a template place
