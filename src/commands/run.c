@@ -593,6 +593,8 @@ static int run(const struct arguments *a, struct error *e)
             output_message("%s", notice);
         if (s.sweep->share)
             store_share(db);
+        if (s.release_note)
+            output_message("%s", s.release_note);
         if (s.space->prediction.warning)
             output_message("%s", s.space->prediction.warning);
         status = run_sweep(&x, e);
