@@ -171,7 +171,7 @@ static int start_runner(struct execution *x, const char *directory, const char *
 {
     char *path;
     char **environment = with_own_directory(environ, &path);
-    struct ds_preparation own = {x->session->sweep, x->session->ds_config};
+    struct ds_preparation own = {x->session->sweep, x->session->ds_config, x->options->db};
     const struct preparation preparation = ds_preparation_of(&own);
     const bool again = x->repeats > 0;
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
@@ -348,7 +348,7 @@ static int run_the_best(struct execution *x, const char *directory, const char *
     x->repeats++;
     /* It runs to its end. */
     x->session->sweep->job.last_step = 0;
-    x->session->sweep->deepspeed.profile_steps[0] = x->session->sweep->deepspeed.profile_steps[1] = 0;
+    memset(x->session->sweep->deepspeed.profile_steps, 0, sizeof x->session->sweep->deepspeed.profile_steps);
     output_message("launching the winner");
     return run_again(x, directory, identity, e);
 }
