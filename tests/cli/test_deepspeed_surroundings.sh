@@ -175,8 +175,8 @@ files__of_a_job_that_failed__its_own_words_and_the_reason()
     expect_file_contains autotuning_results/z1_gas1_tmbspg1/reason.txt 'exit status 1: RuntimeError: mat1 and mat2'
 }
 
-# As many as are least while nothing is known, then 5 seconds of them, by the longest one of the nearest batch. A job that
-# starts before the one before it is recorded knows nothing of it.
+# As many as are least while nothing is known, then 5 seconds of them, by the longest one of the nearest batch. A job
+# that starts before the one before it is recorded knows nothing of it.
 profiled_steps__where_they_are_short__more_and_the_same_jobs()
 {
     steps() # LAST: how many attempts measured to there
