@@ -12,8 +12,10 @@
 static int64_t last_step(const struct ds_preparation *p, const char *text)
 {
     const int64_t *steps = p->sweep->deepspeed.profile_steps;
-    return profile_steps_last(steps, steps[PROFILE_MOST] ? profile_step_seconds(p->db_path, ds_config_batch(text))
-                                                         : (double)NAN);
+    double seconds = NAN;
+    if (steps[PROFILE_MOST] && p->sweep->objective_count > 0)
+        seconds = profile_step_seconds(p->db_path, p->sweep->objectives[0].metric, ds_config_batch(text));
+    return profile_steps_last(steps, seconds);
 }
 
 static int make(void *context, const char *spec_json, const char *job_dir, char **runtime, struct error *e)

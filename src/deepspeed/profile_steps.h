@@ -16,7 +16,8 @@ int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_
 
 /* Seconds that a step of `batch` samples (0: not known) may take, by the jobs of the current sweep that are ok: the
  * longest of those nearest to it in samples, in proportion where it has more. NAN: none was measured, or the database
- * cannot be read just now. */
-double profile_step_seconds(const char *db_path, int64_t batch);
+ * cannot be read just now; or `objective` was not read step by step: what only metrics.json has is there after the last
+ * step alone, to which a script may not come. */
+double profile_step_seconds(const char *db_path, const char *objective, int64_t batch);
 
 #endif

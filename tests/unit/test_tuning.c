@@ -28,7 +28,7 @@ static void profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(profile_steps_last(cases[i].steps, cases[i].seconds), cases[i].last);
-    assert_true(isnan(profile_step_seconds("/nonexistent/results.db", 8)));
+    assert_true(isnan(profile_step_seconds("/nonexistent/results.db", "throughput", 8)));
 }
 
 /* --- hosts --- */
