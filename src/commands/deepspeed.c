@@ -558,6 +558,8 @@ static int deepspeed(const struct arguments *a, struct error *e)
                             .hosts = HOST_LIST_INIT,
                             .toml = BUFFER_INIT};
     t.o = &t.own;
+    if (t.own.progress == PROGRESS_JSON)
+        output_set_events();
     int status = make_sweep(&t, e);
     if (status == 0)
         status = t.o->print_config ? output_text(buffer_text(&t.toml), e) : tune(&t, e);

@@ -280,11 +280,21 @@ struct import_config {
     size_t refusal_count;
 };
 
+/* [[search.stage]]: in it these keys are free, and all others stay as the best so far has them. */
+struct search_stage {
+    char *name;            /* the keys with commas between them, where none is given */
+    struct word_list free; /* "parallel_spec.tp", and what moves together with it; never empty */
+    const char *strategy;  /* one of search_strategy_names, but not stage-by-stage */
+    int64_t max_trials;    /* at least 1 */
+};
+
 /* [search]. */
 struct search_config {
     bool given;
     struct search_options options; /* nothing given: not set where `given` is false */
     bool run_full_experiment;      /* the winner once more at the end */
+    struct search_stage *stages;   /* what `options` borrows */
+    size_t stage_count;
 };
 
 /* [model_info.with] NAME = value. */

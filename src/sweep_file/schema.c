@@ -134,6 +134,14 @@ static const struct schema_key rule_keys[] = {
 };
 const struct schema schema_rule = {"[[rule]]", rule_keys, LENGTH(rule_keys)};
 
+static const struct schema_key stage_keys[] = {
+    [STAGE_NAME] = {"name", TYPE_STRING, DEFAULTS, false},
+    [STAGE_FREE] = {"free", TYPE_STRINGS, DEFAULTS, true},
+    [STAGE_STRATEGY] = {"strategy", TYPE_STRING, DEFAULTS, true},
+    [STAGE_MAX_TRIALS] = {"max_trials", TYPE_INT, DEFAULTS, true},
+};
+const struct schema schema_stage = {"[[search.stage]]", stage_keys, LENGTH(stage_keys)};
+
 static const struct schema_key failure_keys[] = {
     [PATTERN_CLASS] = {"class", TYPE_STRING, EVERY, true},
     [PATTERN_REGEX] = {"pattern", TYPE_STRING, EVERY, true},
