@@ -42,6 +42,11 @@ full  parallel            command parallel
 full  ninja-build         command ninja
 full  python3             command python3
 full  python3-torch       module torch
+full  python3-packaging   module packaging
+full  python3-psutil      module psutil
+full  python3-pydantic    module pydantic
+full  python3-tqdm        module tqdm
+full  python3-cpuinfo     module cpuinfo
 full  python3-optuna      module optuna
 full  python3-prometheus-client module prometheus_client
 full  python3-protobuf    module google.protobuf

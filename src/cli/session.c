@@ -268,6 +268,8 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
     s->space_options.command_is_line = s->space_options.command == s->shell_line;
     struct problems problems = PROBLEMS_INIT;
     int rc = load(s, o, &problems, e);
+    if (rc == 0)
+        s->release_note = sweep_space_find_release(s->sweep);
     if (rc == 0 && problems.found == 0)
         rc = prepare(s, o, e);
     if (rc == 0)
@@ -295,6 +297,7 @@ int session_open_recorded(struct session *s, const struct run_options *o, const 
 
 void session_close(struct session *s)
 {
+    free(s->release_note);
     expression_free(&s->only);
     device_list_free(&s->devices);
     allocation_free(&s->allocation);

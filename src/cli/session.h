@@ -16,6 +16,7 @@ struct session {
     struct ds_config *ds_config; /* NULL: the sweep has no [deepspeed] */
     struct space *space;
     struct row_space *rows; /* of a sweep whose jobs come from a table: what its space is made from; NULL: of others */
+    char *release_note;     /* of sweep_space_find_release; NULL: none */
     const char *db_path;    /* where these jobs are */
     const char *only_text;  /* --only; NULL: not given */
     struct expression only; /* compiled; sql is NULL when none was given */

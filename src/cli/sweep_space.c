@@ -1,7 +1,52 @@
 #include "cli/sweep_space.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/output.h"
+#include "deepspeed/installed_release.h"
 #include "measures/measures.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+extern char **environ;
+
+static bool is_script(const char *word)
+{
+    const size_t n = strlen(word);
+    return n > 3 && strcmp(word + n - 3, ".py") == 0;
+}
+
+/* The words before the script's: those behind it are its own. */
+static char *launcher_of(const struct job_config *job)
+{
+    struct buffer words = BUFFER_INIT;
+    if (job->command && job->command_is_line)
+        return xstrdup(job->command[2]);
+    for (char **word = job->command; word && *word && !is_script(*word); word++)
+        buffer_printf(&words, "%s%s", words.length ? " " : "", *word);
+    return buffer_take(&words);
+}
+
+char *sweep_space_find_release(struct sweep *sweep)
+{
+    struct deepspeed_settings *d = &sweep->deepspeed;
+    char *python = NULL, *absent = NULL;
+    if (!d->given || d->version)
+        return NULL;
+    char *launcher = launcher_of(&sweep->job), *release = installed_release(launcher, environ, &python);
+    if (release && parse_release(release, true, &d->version))
+        output_message("rules and keys are those of DeepSpeed %s, which %s has; [deepspeed] version names another",
+                       release, python);
+    else
+        absent = xasprintf("%s has no package deepspeed, so that the rules of its newest release are applied; "
+                           "[deepspeed] version (--ds_version) says which it is",
+                           python);
+    free(launcher);
+    free(release);
+    free(python);
+    return absent;
+}
 
 int sweep_space_build(const struct sweep *sweep, struct space_options *options, struct problems *problems,
                       struct ds_config **ds_config, struct space **out, struct error *e)

@@ -125,6 +125,8 @@ static int check_sweep(const char *path, struct error *e)
     if (rc == 0 && problems.found == 0 && sweep->model_space)
         rc = search_model_check(sweep, &candidates, e);
     if (rc == 0)
+        free(sweep_space_find_release(sweep));
+    if (rc == 0)
         rc = problems.found == 0 && sweep_is_imported(sweep)
                  ? recorded_space_build(sweep, NULL, &build, &rows, &space, e)
                  : sweep_space_build(sweep, &build, &problems, &ds_config, &space, e);

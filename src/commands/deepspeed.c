@@ -417,10 +417,6 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
                               .tell_stale = true,
                               .progress = o->progress};
     const struct arguments arguments = {.options = &run};
-    if (!t->release)
-        output_message("%s has no package deepspeed, so that the rules of its newest release are applied; --ds_version "
-                       "says which it is",
-                       t->python);
     if (t->notes.nearest)
         output_message("%s", t->notes.nearest);
     if (!t->notes.equal_batch)

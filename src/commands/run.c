@@ -181,7 +181,7 @@ static int start_runner(struct execution *x, const char *directory, const char *
 {
     char *path;
     char **environment = with_own_directory(environ, &path);
-    struct ds_preparation own = {x->session->sweep, x->session->ds_config};
+    struct ds_preparation own = {x->session->sweep, x->session->ds_config, x->options->db};
     const struct preparation preparation = ds_preparation_of(&own);
     const bool again = x->repeats > 0;
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
@@ -363,7 +363,7 @@ static int run_the_best(struct execution *x, const char *directory, const char *
     x->repeats++;
     /* It runs to its end. */
     x->session->sweep->job.last_step = 0;
-    x->session->sweep->deepspeed.profile_steps[0] = x->session->sweep->deepspeed.profile_steps[1] = 0;
+    memset(x->session->sweep->deepspeed.profile_steps, 0, sizeof x->session->sweep->deepspeed.profile_steps);
     output_message("launching the winner");
     return run_again(x, directory, identity, e);
 }
@@ -629,6 +629,8 @@ static int run(const struct arguments *a, struct error *e)
             output_message("%s", notice);
         if (s.sweep->share)
             store_share(db);
+        if (s.release_note)
+            output_message("%s", s.release_note);
         if (s.space->prediction.warning)
             output_message("%s", s.space->prediction.warning);
         status = run_sweep(&x, e);

@@ -326,8 +326,9 @@ struct deepspeed_settings {
     int64_t version;   /* of DeepSpeed, as parse_release gives it; 0: the newest */
     bool resolve_auto; /* auto = "resolve": no "auto" is left in what a job gets */
     char **sections;   /* sections of the user's own; NULL-terminated */
-    int64_t profile_steps
-        [2]; /* from which to which step DeepSpeed measures for metrics.json; 0 and 0: it is not asked to */
+    /* From which to which step DeepSpeed measures for metrics.json; the third, where it is not 0: up to which it may
+     * where steps are short. 0 and 0: it is not asked to. */
+    int64_t profile_steps[3];
     struct setting *arguments; /* [deepspeed.arg_mappings]: dotted key of the ds_config, flag of the script */
     size_t argument_count;
 };

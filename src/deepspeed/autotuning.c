@@ -23,7 +23,7 @@ enum knob_kind {
 };
 
 /* DeepSpeed's default, 3 to 5, leaves two samples to be compared by: the first is slowed down by being profiled. */
-enum { STEPS_AFTER_START = 5 };
+enum { STEPS_AFTER_START = 5, STEPS_AFTER_START_MOST = 50 };
 
 #define AT(member) offsetof(struct autotuning, member)
 
@@ -275,8 +275,10 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
         problems_add(problems, position_of(&place, section), "autotuning must be an object");
     for (size_t i = 0; section && section->kind == JSON_OBJECT && i < section->count; i++)
         read_member(&(struct knob_source){file, &section->children[i], problems}, &a);
-    if (a.end_step < 0)
+    if (a.end_step < 0) {
         a.end_step = a.start_step + STEPS_AFTER_START;
+        a.most_step = a.start_step + STEPS_AFTER_START_MOST;
+    }
     if (problems->found == before && a.end_step < a.start_step)
         problems_add(problems, position_of(&place, section),
                      "autotuning: profiling ends at step %lld, before it starts at %lld", a.end_step, a.start_step);

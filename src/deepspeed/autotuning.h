@@ -13,6 +13,7 @@ enum tuner { TUNER_GRID = 0, TUNER_RANDOM, TUNER_MODEL, TUNER_COUNT };
 struct autotuning {
     bool fast;                      /* only the ZeRO stage, the micro-batch and lists of the user's own */
     long long start_step, end_step; /* of profiling: 3, and 5 after the first */
+    long long most_step;            /* where steps are short: 50 after the first; 0: the end is given */
     const char *metric;             /* as the profile "deepspeed" names it; static */
     bool maximise;
     enum tuner tuner;

@@ -467,7 +467,7 @@ static void add_instruments(const struct sweep *s, struct json *config)
 }
 
 /* As autotuning/autotuner.py asks the engine for the one and the other. */
-static void ask_for_profile(const struct sweep *s, const char *job_dir, struct json *config)
+static void ask_for_profile(const struct sweep *s, const char *job_dir, int64_t last, struct json *config)
 {
     json_text_set(config, "autotuning.enabled", "true");
     if (s->model_info.is_job) {
@@ -477,7 +477,7 @@ static void ask_for_profile(const struct sweep *s, const char *job_dir, struct j
     }
     add_instruments(s, config);
     set_number(config, "autotuning.start_profile_step", s->deepspeed.profile_steps[0]);
-    set_number(config, "autotuning.end_profile_step", s->deepspeed.profile_steps[1]);
+    set_number(config, "autotuning.end_profile_step", last);
     set_file(config, "autotuning.metric_path", job_dir, "metrics.json");
 }
 
@@ -486,14 +486,29 @@ bool ds_config_is_profiled(const struct ds_config *c)
     return !c->sweep->model_info.is_job && is_profiled(c->sweep);
 }
 
-int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, struct buffer *text, struct error *e)
+int64_t ds_config_batch(const char *text)
+{
+    struct json config = {0};
+    struct error ignored = ERROR_INIT;
+    long long samples = 0;
+    if (json_text_parse("the ds_config", text, &config, &ignored) == 0) {
+        const struct json *j = json_text_find(&config, "train_batch_size");
+        if (!j || !json_text_integer(j, &samples))
+            samples = 0;
+    }
+    json_text_free(&config);
+    return samples;
+}
+
+int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, int64_t last, struct buffer *text,
+                            struct error *e)
 {
     struct json config = {0};
     if (!is_profiled(c->sweep))
         return 0;
     if (json_text_parse("the ds_config", buffer_text(text), &config, e) < 0)
         return -1;
-    ask_for_profile(c->sweep, job_dir, &config);
+    ask_for_profile(c->sweep, job_dir, last, &config);
     buffer_clear(text);
     json_text_add(&config, 2, text);
     buffer_add_char(text, '\n');

@@ -45,11 +45,15 @@ int ds_config_render(const struct ds_config *c, const char *spec_json, struct bu
 /* Whether jobs have profile_steps. What ds_config_render makes of these trains; with the profile it ends early. */
 bool ds_config_is_profiled(const struct ds_config *c);
 
-/* With profile_steps: has DeepSpeed measure these steps, print a line of each, write metrics.json into `job_dir` and
- * end, through a section "autotuning". Of a model-information job (sweep_file/model_info_sweep.h): has it profile the
- * model, write model_info.json there and end. The base file's section, which is a tuner's, is no job's. Of other jobs
- * nothing changes. */
-int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, struct buffer *text, struct error *e);
+/* With profile_steps: has DeepSpeed measure the steps from the first of them to `last`, print a line of each, write
+ * metrics.json into `job_dir` and end, through a section "autotuning". Of a model-information job
+ * (sweep_file/model_info_sweep.h): has it profile the model, write model_info.json there and end. The base file's
+ * section, which is a tuner's, is no job's. Of other jobs nothing changes. */
+int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, int64_t last, struct buffer *text,
+                            struct error *e);
+
+/* Samples of a step by such a text; 0: it does not say. */
+int64_t ds_config_batch(const char *text);
 
 /* Base 64 with "-" and "_", as DeepSpeed takes a configuration on the command line. */
 void ds_config_add_base64(const char *text, struct buffer *out);

@@ -1,11 +1,22 @@
 #include "deepspeed/ds_preparation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "deepspeed/ds_arguments.h"
+#include "deepspeed/profile_steps.h"
 #include "deepspeed/training_command.h"
 #include "util/file.h"
 #include "util/memory.h"
+
+static int64_t last_step(const struct ds_preparation *p, const char *text)
+{
+    const int64_t *steps = p->sweep->deepspeed.profile_steps;
+    double seconds = NAN;
+    if (steps[PROFILE_MOST] && p->sweep->objective_count > 0)
+        seconds = profile_step_seconds(p->db_path, p->sweep->objectives[0].metric, ds_config_batch(text));
+    return profile_steps_last(steps, seconds);
+}
 
 static int make(void *context, const char *spec_json, const char *job_dir, char **runtime, struct error *e)
 {
@@ -17,7 +28,8 @@ static int make(void *context, const char *spec_json, const char *job_dir, char 
     rc = rc < 0 ? rc : file_make_directories(directory, e);
     if (rc == 0 && ds_config_is_profiled(p->config))
         rc = file_write_atomic(to_train, text.data, text.length, e);
-    rc = rc < 0 ? rc : ds_config_add_profiling(p->config, directory, &text, e);
+    if (rc == 0)
+        rc = ds_config_add_profiling(p->config, directory, last_step(p, buffer_text(&text)), &text, e);
     rc = rc < 0 ? rc : file_write_atomic(path, text.data, text.length, e);
     free(directory);
     free(to_train);

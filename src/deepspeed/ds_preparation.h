@@ -8,6 +8,7 @@
 struct ds_preparation {
     const struct sweep *sweep;      /* borrowed */
     const struct ds_config *config; /* borrowed */
+    const char *db_path;            /* borrowed: where the jobs are, by which profile_steps may be more */
 };
 
 /* Writes JOB_DIR/ds_config.json, never a torn file, for {ds_config} and {ds_config_base64}, with profile_steps the one

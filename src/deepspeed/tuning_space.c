@@ -429,7 +429,12 @@ static void add_deepspeed(struct writing *w)
     if (w->r->asked)
         buffer_printf(w->out, w->r->version ? " # as %s says" : "\n# version: %s has no package deepspeed",
                       w->r->asked);
-    buffer_printf(w->out, "\nprofile_steps = [%lld, %lld]\n", w->r->knobs->start_step, w->r->knobs->end_step);
+    const struct autotuning *k = w->r->knobs;
+    buffer_printf(w->out, "\nprofile_steps = [%lld, %lld", k->start_step, k->end_step);
+    if (k->most_step)
+        buffer_printf(w->out, ", %lld] # to the third where steps are short\n", k->most_step);
+    else
+        buffer_add_text(w->out, "]\n");
     for (size_t i = 0; m && i < m->count; i++) {
         const struct json *flag = &m->children[i];
         char *key = xstrndup(flag->name + strspn(flag->name, " "), strcspn(flag->name + strspn(flag->name, " "), " "));

@@ -57,18 +57,23 @@ static void read_argument(const struct reading *r, const struct toml_node *node,
     slot->at = reading_at_key(r, node);
 }
 
-static void read_profile_steps(const struct reading *r, const struct toml_node *list, int64_t out[2])
+static void read_profile_steps(const struct reading *r, const struct toml_node *list, int64_t out[3])
 {
-    bool good = list->child_count == 2;
-    for (size_t i = 0; good && i < 2; i++)
-        good = list->children[i].kind == NODE_INT && list->children[i].integer >= 0 &&
-               list->children[i].integer <= STEPS_MOST;
-    if (!good || list->children[0].integer > list->children[1].integer || list->children[1].integer == 0) {
-        problem_at_value(r, list, "profile_steps is the first and the last step that is measured: [3, 5]");
+    const size_t count = list->child_count;
+    bool good = count == 2 || count == 3;
+    for (size_t i = 0; good && i < count; i++)
+        good = list->children[i].kind == NODE_INT && list->children[i].integer >= (i == 0 ? 0 : 1) &&
+               list->children[i].integer <= STEPS_MOST &&
+               (i == 0 || list->children[i].integer >= list->children[i - 1].integer);
+    if (!good) {
+        problem_at_value(r, list,
+                         "profile_steps is the first and the last step that is measured: [3, 5]; a third says up to "
+                         "which it may be where steps are short: [3, 8, 53]");
         return;
     }
-    out[0] = list->children[0].integer;
-    out[1] = list->children[1].integer;
+    out[2] = 0;
+    for (size_t i = 0; i < count; i++)
+        out[i] = list->children[i].integer;
 }
 
 void read_deepspeed(const struct reading *r, const struct toml_node *table)

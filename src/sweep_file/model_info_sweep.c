@@ -194,7 +194,7 @@ int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e)
     job->predict.given = false;
     job->predict.prune = PRUNE_OFF;
     job->search.given = job->search.run_full_experiment = false;
-    job->deepspeed.profile_steps[0] = job->deepspeed.profile_steps[1] = 0;
+    memset(job->deepspeed.profile_steps, 0, sizeof job->deepspeed.profile_steps);
     replace_text(&job->name, xasprintf("%s: model information", s->name));
     replace_text(&job->text, describe(job));
     replace_text(&job->profile_text, xstrdup(""));

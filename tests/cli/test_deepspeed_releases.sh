@@ -126,17 +126,55 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
     expect_stderr 'meshsweep: --ds_version new: must be a release such as 0.14 or 0.14.5'
 }
 
+# bf16 without ZeRO accumulates in fp32 up to 0.17.5.
+version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked()
+{
+    local command said='meshsweep: rules and keys are those of DeepSpeed 0.14.5, which '
+    install 0.14.5
+    printf '#!%s/bin/python3.99\n' "$PWD" >bin/torchrun
+    chmod +x bin/torchrun
+    PATH=$PWD/bin:$PATH
+    write '' '"zero_optimization.stage" = 0;"bf16.enabled" = true;"data_types.grad_accum_dtype" = "fp32"'
+    echo '{}' >ds_config.json
+    sed -i 's/^\[deepspeed\]$/&\nconfig = "ds_config.json"/' sweep.toml
+    for command in '["torchrun", "train.py", "python3", "{ds_config}"]' '"python3.99 train.py {ds_config}"' \
+        '["srun", "python3.99", "train.py", "{ds_config}"]'; do
+        sed -i "s/^command = .*/command = $command/" sweep.toml
+        run_meshsweep plan -c sweep.toml
+        expect_status 0
+        expect_stdout_contains ' 1 matched'
+        expect_stderr_contains "$said"
+        run_meshsweep check sweep.toml
+        expect_status 0
+        expect_any_stdout
+        expect_stderr_contains "$said"
+    done
+    # What it says itself is not asked, and without a package the newest refuse it.
+    sed -i 's/^\[deepspeed\]$/&\nversion = "0.17.5"/' sweep.toml
+    run_meshsweep plan -c sweep.toml
+    expect_status 0
+    expect_stdout_contains ' 1 matched'
+    expect_stderr_lacks 'rules and keys'
+    sed -i '/^version/d' sweep.toml
+    printf '#!/bin/sh\nexit 1\n' >bin/python3.99
+    run_meshsweep plan -c sweep.toml
+    expect_status 4
+    expect_stdout_contains ' 0 matched'
+    expect_stderr_lacks 'rules and keys'
+}
+
 version__no_package__said_and_gone_on_with_the_newest()
 {
     mkdir bin
     printf '#!/bin/sh\nexit 1\n' >bin/python3
     chmod +x bin/python3
     PATH=$PWD/bin:$PATH
-    tuning --dry-run
+    tuning --progress none
     expect_status 0
-    expect_stdout_contains ' 1 matched'
+    expect_no_stdout
+    expect_sql 1 'SELECT count(*) FROM results'
     expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so that the rules of its newest release are '\
-'applied; --ds_version says which it is'
+'applied; [deepspeed] version (--ds_version) says which it is'
     tuning --print-config
     expect_status 0
     expect_stdout_contains '# version: python3 has no package deepspeed'

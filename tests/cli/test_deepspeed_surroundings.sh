@@ -175,6 +175,57 @@ files__of_a_job_that_failed__its_own_words_and_the_reason()
     expect_file_contains autotuning_results/z1_gas1_tmbspg1/reason.txt 'exit status 1: RuntimeError: mat1 and mat2'
 }
 
+# As many as are least while nothing is known, then 5 seconds of them, by the longest one of the nearest batch. A job
+# that starts before the one before it is recorded knows nothing of it.
+profiled_steps__where_they_are_short__more_and_the_same_jobs()
+{
+    steps() # LAST: how many attempts measured to there
+    {
+        grep -l "\"end_profile_step\": $1," results.db.d/*/*/ds_config.json | wc -l
+    }
+    local before
+    tuning '"model_info": {"num_params": 1000000}'
+    sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
+    tune -j 1
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect "[ $(steps 8) -ge 1 ] && [ $(steps 53) -ge 3 ] && [ $(($(steps 8) + $(steps 53))) = 5 ]"
+    expect_sql '5|50' "SELECT min(count), max(count) FROM summary WHERE name = 'throughput'"
+    # They are the same jobs again, whatever is known now, and side by side.
+    before=$(sql 'SELECT group_concat(lower(hex(key))) FROM job')
+    tune -j 2
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "$before|5" 'SELECT (SELECT group_concat(lower(hex(key))) FROM job), count(*) FROM attempt'
+    # A job that is new here finds the others' steps; what one says oneself holds.
+    sql 'DELETE FROM job WHERE id IN (SELECT min(id) FROM job)'
+    rm -r results.db.d/*/*/ds_config.json
+    tune -j 2
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect "[ $(steps 53) = 1 ]"
+    expect_sql 5 'SELECT count(*) FROM attempt'
+    rm -r results.db*
+    # What is in metrics.json alone is there after the last step, to which a script may not come.
+    tuning '"model_info": {"num_params": 1000000}, "metric": "FLOPS"'
+    sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect "[ $(steps 8) = 5 ]"
+    rm -r results.db*
+    tuning '"model_info": {"num_params": 1000000}, "end_profile_step": 6'
+    tune
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect "[ $(steps 6) = 2 ]"
+}
+
 # A job that writes to both, and more to its standard error than a pipe holds.
 streams__of_each_job__apart_and_in_one_log()
 {

@@ -1,4 +1,5 @@
 /* deepspeed: hosts, the section "autotuning", and the sweep file that is made of them. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,27 @@
 
 #include <cmocka.h>
 
+#include "deepspeed/profile_steps.h"
 #include "deepspeed/tuning_space.h"
 #include "sweep_file/reader.h"
+
+/* --- steps --- */
+
+static void profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go(void **state)
+{
+    static const struct {
+        int64_t steps[PROFILE_STEP_COUNT];
+        double seconds;
+        int64_t last;
+    } cases[] = {
+        {{3, 8, 53}, 0.01, 53}, {{3, 8, 53}, 0.2, 28}, {{3, 8, 53}, 0.24, 23},       {{3, 8, 53}, 1, 8},
+        {{3, 8, 53}, 600, 8},   {{3, 8, 53}, 0, 8},    {{3, 8, 53}, (double)NAN, 8}, {{3, 5, 0}, 0.01, 5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(profile_steps_last(cases[i].steps, cases[i].seconds), cases[i].last);
+    assert_true(isnan(profile_step_seconds("/nonexistent/results.db", "throughput", 8)));
+}
 
 /* --- hosts --- */
 
@@ -59,6 +79,7 @@ static void autotuning__nothing_said__defaults(void **state)
     assert_string_equal(a.metric, "throughput");
     assert_int_equal(a.start_step, 3);
     assert_int_equal(a.end_step, 8);
+    assert_int_equal(a.most_step, 53);
     assert_int_equal(a.max_micro_batch, 1024);
     assert_string_equal(a.results_dir, "autotuning_results");
     autotuning_free(&a);
@@ -85,6 +106,7 @@ static void autotuning__every_knob__known(void **state)
     assert_string_equal(a.metric, "fwd");
     assert_int_equal(a.tuner, TUNER_MODEL);
     assert_int_equal(a.start_step + a.end_step, 10);
+    assert_int_equal(a.most_step, 0);
     assert_int_equal(a.early_stopping + a.num_trials, 27);
     assert_int_equal(a.min_micro_batch + a.max_micro_batch + a.max_train_batch_size, 98);
     assert_int_equal(a.micro_batch_sizes + a.mp_size, 6);
@@ -271,6 +293,7 @@ static void space__what_cannot_be_an_axis__said_with_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go),
         cmocka_unit_test(include__uneven_hosts__as_many_of_each),
         cmocka_unit_test(autotuning__nothing_said__defaults),
         cmocka_unit_test(autotuning__every_knob__known),

@@ -1,0 +1,56 @@
+#include "deepspeed/profile_steps.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "database/open.h"
+#include "util/error.h"
+
+#define MEASURED_SECONDS 5.0 /* little beside the half minute in which a job starts */
+
+int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_seconds)
+{
+    const int64_t least = steps[PROFILE_LEAST], most = steps[PROFILE_MOST], first = steps[PROFILE_FIRST];
+    if (!most || !(step_seconds > 0))
+        return least;
+    const double last = (double)first + floor(MEASURED_SECONDS / step_seconds);
+    return last < (double)least ? least : last > (double)most ? most : (int64_t)last;
+}
+
+/* Samples of a step are throughput x latency. ?1: those of this one, NULL: not known; ?2: the objective. Of jobs with
+ * as many samples as the nearest, give or take a tenth. */
+static const char seconds_sql[] =
+    "WITH measured AS (SELECT l.value AS latency, t.value AS throughput,"
+    "   max(?1 / (l.value * t.value), l.value * t.value / ?1) AS ratio"
+    "  FROM job AS j JOIN summary AS l ON l.attempt_id = j.attempt_id AND l.name = 'latency' AND l.value > 0"
+    "  LEFT JOIN summary AS t ON t.attempt_id = j.attempt_id AND t.name = 'throughput' AND t.value > 0"
+    "  JOIN summary AS o ON o.attempt_id = j.attempt_id AND o.name = ?2 AND o.count > 1"
+    "  WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep))"
+    " SELECT max(max(latency, coalesce(?1 / throughput, latency))) FROM measured"
+    " WHERE ratio IS NULL OR ratio <= (SELECT min(ratio) FROM measured) * 1.1";
+
+static double ask(struct db *db, const char *objective, int64_t batch)
+{
+    struct error ignored = ERROR_INIT;
+    struct stmt *s = NULL;
+    double seconds = NAN;
+    if (db_prepare(db, seconds_sql, &s, &ignored) < 0)
+        return NAN;
+    stmt_bind_double_or_null(s, 1, batch > 0 ? (double)batch : NAN);
+    stmt_bind_text(s, 2, objective);
+    if (stmt_next(s, &ignored) > 0)
+        seconds = stmt_double_or_nan(s, 0);
+    stmt_free(s);
+    return seconds;
+}
+
+double profile_step_seconds(const char *db_path, const char *objective, int64_t batch)
+{
+    struct error ignored = ERROR_INIT;
+    struct db *db = NULL;
+    if (store_open_read_only(db_path, &db, &ignored) < 0)
+        return NAN;
+    const double seconds = ask(db, objective, batch);
+    store_close(db);
+    return seconds;
+}
