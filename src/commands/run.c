@@ -607,6 +607,8 @@ static int run(const struct arguments *a, struct error *e)
     char *notice = NULL;
     bool printed = false;
     struct search_setup search = {0};
+    if (o->progress == PROGRESS_JSON)
+        output_set_events();
     int status = o->search_model && !o->command && !a->program ? search_model_print_alone(o->config, &printed, e) : 0;
     if (status < 0 || printed)
         return status;
