@@ -142,7 +142,7 @@ report__several_objectives__pareto_set()
     expect_no_stderr
     run_meshsweep status --json
     expect_status 0
-    expect_stdout_contains '"pareto":	[1, 2]'
+    expect_stdout_contains '"pareto_jobs":	[1, 2]'
     expect_no_stderr
 }
 
