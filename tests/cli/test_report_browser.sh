@@ -45,8 +45,8 @@ browser__10000_jobs__small_and_quick()
             SELECT i, 'parallel_spec', CAST(printf('%016d', i) AS BLOB), json_object('micro_batch', 1 << i % 5, 'tp',
             1 << i / 5 % 4, 'pp', 1 << i / 20 % 4, 'zero_stage', i / 80 % 4, 'bucket', i / 320) FROM s" \
         "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state, failure,
-            attempt_id) SELECT id, hash, 2, id, 1, 2, id, 8, iif(id % 9, 'ok', 'failed'), iif(id % 9, NULL, 'oom'), id FROM spec
-            WHERE id >= 100" \
+            attempt_id) SELECT id, hash, 2, id, 1, 2, id, 8, iif(id % 9, 'ok', 'failed'), iif(id % 9, NULL,
+            'oom'), id FROM spec WHERE id >= 100" \
         "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, started, ended, duration_ms, command)
             SELECT id, id, 1, 1, state, failure, id * 1000, id * 1000 + 900, 900, '[\"train\"]' FROM job" \
         "INSERT INTO summary (attempt_id, name, value, count) SELECT id, 'throughput', abs(id * 7919 % 10007) / 7.0, 1
