@@ -13,8 +13,8 @@ static const struct {
     const char *id, *title;
     html_section *add;
 } sections[] = {
-    {"overview", "Overview", html_overview},
     {"winner", "Winner", html_winner},
+    {"overview", "Overview", html_overview},
     {"explore", "Any two against each other", html_explore},
     {"curves", "Curves", html_curves},
     {"front", "Speed against memory", html_front},
