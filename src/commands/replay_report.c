@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "results/json.h"
 #include "util/memory.h"
 
 /* A number of a result that is summarised. */
@@ -284,8 +285,8 @@ static void add_measures(cJSON *to, const struct replay_report *r, const struct 
 {
     bool all = group == SIZE_MAX;
     add_statistics(to, "trials", summary(r, s, TRIALS, group), all);
-    add_statistics(to, "failed", summary(r, s, FAILED, group), all);
-    add_statistics(to, "device_hours", summary(r, s, HOURS, group), all);
+    add_statistics(to, "failed_trials", summary(r, s, FAILED, group), all);
+    add_statistics(to, "hours", summary(r, s, HOURS, group), all);
     add_statistics(to, "ends_after_trials", summary(r, s, STOP_TRIALS, group), all);
     add_statistics(to, "ends_at_slowdown", summary(r, s, STOP_SLOWDOWN, group), all);
     cJSON *slowdowns = cJSON_AddObjectToObject(to, "slowdown");
@@ -328,9 +329,9 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
 int replay_report_json(const struct replay_report *r, int (*print)(const struct cJSON *value, struct error *e),
                        struct error *e)
 {
-    cJSON *all = cJSON_CreateObject();
+    cJSON *all = json_document();
     cJSON_AddStringToObject(all, "objective", r->source->objective);
-    cJSON_AddNumberToObject(all, "groups", (double)r->source->group_count);
+    cJSON_AddNumberToObject(all, "group_count", (double)r->source->group_count);
     cJSON_AddNumberToObject(all, "groups_without_runnable_job", (double)r->hopeless);
     cJSON_AddNumberToObject(all, "jobs", (double)(r->ok + r->failed));
     cJSON_AddNumberToObject(all, "failed_jobs", (double)r->failed);

@@ -162,9 +162,10 @@ struct job_config {
     char **pass_environment;  /* names (or "HF_*", "*") taken from the runner's environment beside the usual ones */
     struct setting *versions; /* what is asked once a run: name, line for the shell */
     size_t version_count;
-    char **secrets;    /* names whose values never reach the database; NULL-terminated */
-    char *directory;   /* working directory template; NULL: where the runner was started */
-    bool make_job_dir; /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
+    char **secrets;        /* names whose values never reach the database; NULL-terminated */
+    char *directory;       /* working directory template; NULL: where the runner was started */
+    bool make_job_dir;     /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
+    bool separate_streams; /* stdout and stderr also in a file each, in the attempt's directory */
     /* Durations as written ("10m") or SQL expressions in seconds; NULL when not given. */
     char *timeout, *idle_timeout, *startup_timeout;
     struct position timeout_at, idle_timeout_at, startup_timeout_at;

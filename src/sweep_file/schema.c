@@ -65,6 +65,7 @@ static const struct schema_key job_keys[] = {
     [JOB_SECRETS] = {"secrets", TYPE_STRINGS, DEFAULTS, false},
     [JOB_CWD] = {"cwd", TYPE_STRING, DEFAULTS, false},
     [JOB_JOB_DIR] = {"job_dir", TYPE_BOOL, DEFAULTS, false},
+    [JOB_SEPARATE_STREAMS] = {"separate_streams", TYPE_BOOL, DEFAULTS, false},
     [JOB_TIMEOUT] = {"timeout", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
     [JOB_IDLE_TIMEOUT] = {"idle_timeout", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
     [JOB_STARTUP_TIMEOUT] = {"startup_timeout", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},

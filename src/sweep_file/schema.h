@@ -86,6 +86,7 @@ enum job_table_key {
     JOB_SECRETS,
     JOB_CWD,
     JOB_JOB_DIR,
+    JOB_SEPARATE_STREAMS,
     JOB_TIMEOUT,
     JOB_IDLE_TIMEOUT,
     JOB_STARTUP_TIMEOUT,
