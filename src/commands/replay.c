@@ -287,8 +287,15 @@ static int replay(const struct arguments *a, struct error *e)
     if (rc == 0) {
         c.groups = replay_groups_make(&source.set.space, source.outcomes, source.group_of, source.group_count);
         c.report = replay_report_create(&source, c.groups, (size_t)o->seeds);
-        if (!replay_report_any_runnable(c.report))
-            rc = error_set(e, ERROR_NOTHING, "%s: no measured job is ok: there is nothing to find", o->db);
+        if (!replay_report_any_runnable(c.report) && source.infeasible > 0)
+            rc = error_set(e, ERROR_NOTHING,
+                           "%s: none of the %zu jobs that ran well meets [sweep] subject_to: there is nothing to find "
+                           "(meshsweep best names the nearest)",
+                           o->db, source.infeasible);
+        else if (!replay_report_any_runnable(c.report))
+            rc = error_set(e, ERROR_NOTHING,
+                           "%s: no measured job is ok and has a number of %s: there is nothing to find", o->db,
+                           source.objective);
     }
     if (rc == 0)
         rc = run_strategies(&c, e);

@@ -253,7 +253,7 @@ static void add_best(const struct status_view *v, struct buffer *b)
     if (!s->has_best && s->objective && s->ok + s->failed > 0) {
         buffer_add_text(b, "\nno best: ");
         add_printable(v, s->objective, 30, b);
-        buffer_printf(b, s->ok ? " has no number in any job that is ok\n" : ": no job is ok\n");
+        buffer_printf(b, s->ok ? " has no number in any job that is ok; see meshsweep best\n" : ": no job is ok\n");
         return;
     }
     if (!s->has_best)

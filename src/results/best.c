@@ -258,6 +258,23 @@ static int read_competitors(struct db *db, const char *group, struct best *out, 
     return rc;
 }
 
+/* What most of the ok jobs without a number of it have in common. */
+static int read_no_number(struct db *db, struct best *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT m.note FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1"
+                   " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok' AND m.value IS NULL"
+                   " AND m.note IS NOT NULL GROUP BY m.note ORDER BY count(*) DESC, m.note LIMIT 1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, out->objective);
+    int rc = stmt_next(s, e);
+    out->no_number = rc > 0 ? stmt_copy_text(s, 0) : NULL;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
 static int read_conditions(struct db *db, struct best *out, struct error *e)
 {
     const struct conditions_request request = {out->objective, out->maximise, out->count ? out->jobs[0].value : NAN};
@@ -280,8 +297,8 @@ int best_read_group(struct db *db, const char *group, struct best *out, struct e
         rc = read_competitors(db, group, &best, e);
     if (rc == 0)
         rc = read_conditions(db, &best, e);
-    if (rc == 0 && best.count)
-        rc = read_winner(db, &best, e);
+    if (rc == 0)
+        rc = best.count ? read_winner(db, &best, e) : read_no_number(db, &best, e);
     db_rollback(db);
     if (rc < 0) {
         best_free(&best);
@@ -302,6 +319,7 @@ void best_free(struct best *b)
     configurations_free(&b->configurations);
     conditions_free(&b->conditions);
     pareto_free(&b->pareto);
+    free(b->no_number);
     job_launch_free(&b->launch);
     free(b->directory);
     cJSON_Delete(b->job);

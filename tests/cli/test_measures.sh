@@ -235,6 +235,33 @@ END
     expect_any_stderr
 }
 
+objective__divides_by_zero_in_all_jobs__said_by_best()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:ratio"
+[job]
+command = ["sh", "-c", "echo a 1; echo b 0"]
+[job.metrics.a]
+regex = 'a ([0-9]+)'
+[job.metrics.b]
+regex = 'b ([0-9]+)'
+[metrics.ratio]
+expression = "a / b"
+[parallel_spec]
+x = [1, 2]
+END
+    run_quietly
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr 'meshsweep: no job is best: 2 are ok, but none has a number of ratio: division by zero: b is 0'
+    run_meshsweep replay
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'no measured job is ok and has a number of ratio: there is nothing to find'
+}
+
 condition__keeps_the_fastest_out__cannot_win_and_binds()
 {
     trainer
@@ -274,6 +301,10 @@ condition__met_by_none__nearest_miss_and_status_3()
     expect_status 3
     expect_stdout_contains 'no best: no job meets all of [sweep] subject_to; the nearest is job 1'
     expect_no_stderr
+    run_meshsweep replay
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'meets [sweep] subject_to: there is nothing to find (meshsweep best names the nearest)'
     # By far: in times, not in a power of ten of per cent.
     sed -i 's/^subject_to.*/subject_to = "peak_memory <= 1 MiB"/' sweep.toml
     run_quietly

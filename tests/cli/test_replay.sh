@@ -239,7 +239,7 @@ replay__nothing_to_replay__said()
     run_meshsweep replay -d failed.db
     expect_status 4
     expect_no_stdout
-    expect_stderr "meshsweep: failed.db: no measured job is ok: there is nothing to find"
+    expect_stderr "meshsweep: failed.db: no measured job is ok and has a number of throughput: there is nothing to find"
     # An objective that no job reports.
     sed 's/max:throughput/max:speed/' import.toml >speed.toml
     run_meshsweep replay -c speed.toml

@@ -208,7 +208,7 @@ nothing_to_win__search_ends_and_says_why()
     run_meshsweep replay
     expect_status 4
     expect_no_stdout
-    expect_stderr "meshsweep: results.db: no measured job is ok: there is nothing to find"
+    expect_stderr_contains "results.db: no measured job is ok and has a number of throughput: there is nothing to find"
     printf '[[rule]]\nname = "none"\nrequire = "micro_batch > 100"\nwhy = "too few"\n' >>sweep.toml
     run_meshsweep run --progress none -d empty.db
     expect_status 4
