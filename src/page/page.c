@@ -71,7 +71,14 @@ size_t html_varying(const struct html_data *d, const struct html_column **keys, 
 
 /* --- the page --- */
 
-static void add_head(struct html_page *p)
+static void add_script(struct buffer *out, const char *name)
+{
+    buffer_add_text(out, "<script>\n");
+    buffer_add_text(out, embedded_text(name));
+    buffer_add_text(out, "</script>\n");
+}
+
+static void add_head(struct html_page *p, bool live)
 {
     struct buffer *out = &p->out;
     buffer_add_text(out,
@@ -79,11 +86,16 @@ static void add_head(struct html_page *p)
                     "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=referrer content=no-referrer>\n"
                     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                    "script-src 'unsafe-inline'; img-src data:\">\n<link rel=icon href=\"data:,\">\n<title>");
+                    "script-src 'unsafe-inline'; img-src data:");
+    buffer_add_text(out, live ? "; connect-src 'self'" : "");
+    buffer_add_text(out, "\">\n<link rel=icon href=\"data:,\">\n<title>");
     html_add(out, p->data->sweep, HTML_NAME_MOST);
     buffer_add_text(out, " · meshsweep</title>\n<style>\n");
     buffer_add_text(out, embedded_text("src/page/report.css"));
-    buffer_add_text(out, "</style></head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>");
+    buffer_add_text(out, "</style>\n");
+    if (live)
+        add_script(out, "src/page/live.js");
+    buffer_add_text(out, "</head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>");
     html_add(out, p->data->sweep, HTML_NAME_MOST);
     buffer_add_text(out, "</h1>\n<button type=button id=theme hidden>dark</button>\n<nav aria-label=Sections>");
     for (size_t i = 0; i < SECTION_COUNT; i++)
@@ -99,9 +111,9 @@ static void add_foot(struct html_page *p, int64_t now_ms)
     html_add(&p->out, p->data->file, HTML_TEXT_MOST);
     buffer_add_text(&p->out,
                     ". Plots are readable without scripts; with them tables sort and filter, and points tell what "
-                    "they are.</footer>\n<div id=tip role=status hidden></div>\n<script>\n");
-    buffer_add_text(&p->out, embedded_text("src/page/report.js"));
-    buffer_add_text(&p->out, "</script>\n</body></html>\n");
+                    "they are.</footer>\n<div id=tip role=status hidden></div>\n");
+    add_script(&p->out, "src/page/report.js");
+    buffer_add_text(&p->out, "</body></html>\n");
 }
 
 static int flush(struct html_page *p, const struct report_sink *sink, struct error *e)
@@ -125,19 +137,28 @@ static int add_sections(struct html_page *p, const struct report_sink *sink, str
     return 0;
 }
 
-int html_report(struct db *db, const char *job_files, int64_t now_ms, const struct report_sink *sink, struct error *e)
+static int make_page(struct db *db, const struct html_options *o, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
     if (html_data_read(db, &data, e) < 0)
         return -1;
-    struct html_page p = {BUFFER_INIT, &data, db, job_files};
-    add_head(&p);
+    struct html_page p = {BUFFER_INIT, &data, db, o->job_files};
+    add_head(&p, o->live);
     int rc = add_sections(&p, sink, e);
     if (rc == 0) {
-        add_foot(&p, now_ms);
+        add_foot(&p, o->now_ms);
         rc = flush(&p, sink, e);
     }
     buffer_free(&p.out);
     html_data_free(&data);
+    return rc;
+}
+
+int html_report(struct db *db, const struct html_options *o, const struct report_sink *sink, struct error *e)
+{
+    if (db_read_begin(db, e) < 0)
+        return -1;
+    int rc = make_page(db, o, sink, e);
+    db_read_end(db);
     return rc;
 }
