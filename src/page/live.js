@@ -48,7 +48,8 @@
 
   const run = (script) => {
     const again = document.createElement("script");
-    again.textContent = `(() => {${script.textContent}\n})();`;
+    again.type = "module"; // a scope of its own
+    again.textContent = script.textContent;
     script.replaceWith(again);
   };
 
@@ -60,7 +61,7 @@
     forget();
     document.title = fresh.title;
     document.body.replaceWith(document.adoptNode(fresh.body));
-    for (const script of document.body.querySelectorAll("script:not([type])")) run(script);
+    for (const script of document.body.querySelectorAll("script[type=module]")) run(script);
     const details = document.querySelectorAll("details");
     if (details.length === opened.length) details.forEach((d, i) => (d.open = opened[i]));
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });

@@ -46,7 +46,7 @@ struct slot {
     int64_t until_ms;       /* when the state's time is over */
     int64_t check_ms;       /* next look at its tree */
     int64_t check_delay_ms; /* doubles from check to check */
-    int64_t oom_before, still_before;
+    int64_t oom_before, still_before_us;
     struct capture_activity seen;
     int64_t read_bytes; /* of the log as it was then; all of it where nobody need read it */
     struct capture capture;

@@ -153,7 +153,7 @@ static void give_up(struct supervisor *s, size_t index)
     struct slot *slot = &s->slots[index];
     if (!slot->leader_gone) {
         slot->outcome.ended_wall_ms = clock_wall_ms();
-        slot->outcome.unwatched_ms = clock_still_ms() - slot->still_before;
+        slot->outcome.unwatched_ms = (clock_still_us() - slot->still_before_us) / 1000;
         slot->outcome.duration_ms = clock_monotonic_ms() - slot->progress.started_ms;
     }
     finish(s, index, false);

@@ -86,8 +86,9 @@ static int add_to_buffer(void *context, const void *bytes, size_t length, struct
 static int make_page(struct watched *w, struct buffer *text, struct error *e)
 {
     const struct report_sink sink = {add_to_buffer, text};
-    const struct html_options options = {w->directory, clock_wall_ms(), true};
-    return html_report(w->db, &options, &sink, e);
+    const char *slash = strrchr(w->directory, '/');
+    const struct html_request request = {w->directory, slash ? slash + 1 : w->directory, clock_wall_ms(), true};
+    return html_report(w->db, &request, &sink, e);
 }
 
 /* Makes the page again where something was committed since. */

@@ -343,8 +343,8 @@ int server_start(const struct server_options *o, struct server **out, struct err
     s->job_path = xasprintf("%s/", slash ? slash + 1 : o->job_files);
     init_lock(&s->lock);
     s->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, handle,
-                         s, MHD_OPTION_LISTEN_SOCKET, o->listening, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
+                         handle_request, s, MHD_OPTION_LISTEN_SOCKET, o->listening, MHD_OPTION_CONNECTION_LIMIT,
                          (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     if (!s->daemon) {
         server_free(s);

@@ -31,7 +31,7 @@ struct timespec clock_moment_in(int64_t ms)
 #define STILL_FROM_US 1000000 /* a machine under load is late by less */
 #define READ_AGAIN_MOST 1000  /* in a child that was forked in the middle of a change nobody ends it */
 
-/* Written by the one thread that looks; `change` is odd meanwhile. */
+/* Written by who has the mutex of `watch`; `change` is odd meanwhile. */
 static struct {
     atomic_uint change;
     atomic_bool is_watched;
@@ -44,6 +44,12 @@ static struct {
     pthread_t thread;
     int users;
 } watch = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Longer since the last look than a machine under load is late. */
+static bool has_stood(int64_t now_us)
+{
+    return atomic_load(&stillness.is_watched) && now_us - atomic_load(&stillness.looked_us) >= STILL_FROM_US;
+}
 
 /* How long it has stood still at `now_us`, that before the next look included. */
 static int64_t still_at(int64_t now_us)
@@ -136,9 +142,16 @@ void clock_unwatch_stillness(void)
         pthread_join(watch.thread, NULL);
 }
 
-int64_t clock_still_ms(void)
+/* Whoever notices first that it stood still sets down how long: what starts from here on did not. */
+int64_t clock_still_us(void)
 {
-    return still_at(read_us(CLOCK_MONOTONIC)) / 1000;
+    int64_t now_us = read_us(CLOCK_MONOTONIC);
+    if (has_stood(now_us)) {
+        pthread_mutex_lock(&watch.mutex);
+        look();
+        pthread_mutex_unlock(&watch.mutex);
+    }
+    return still_at(now_us);
 }
 
 int64_t clock_monotonic_us(void)

@@ -21,8 +21,8 @@ struct timespec clock_moment_in(int64_t ms);
 void clock_watch_stillness(void);
 void clock_unwatch_stillness(void);
 
-/* How long it stood still in all. */
-int64_t clock_still_ms(void);
+/* Microseconds that it stood still in all. */
+int64_t clock_still_us(void);
 
 /* Microseconds of processor time that this process has used: what other work on the machine does not stretch. */
 int64_t clock_processor_us(void);

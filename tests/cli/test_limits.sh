@@ -367,7 +367,7 @@ END
     expect_no_stdout
     expect_no_stderr
     expect_sql "ok|1
-ok|0" "SELECT state, unwatched_ms IS NOT NULL FROM attempt ORDER BY job_id"
+ok|0" "SELECT state, coalesce(unwatched_ms, 0) >= 3000 FROM attempt ORDER BY job_id"
 }
 
 run_cases "$@"
