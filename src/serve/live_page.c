@@ -13,7 +13,8 @@ static bool begins(const char *line, size_t length, const char *with)
 static void add_line(struct live_page *p, size_t offset, size_t length)
 {
     const char *line = p->text.data + offset;
-    if (p->part_count == 0 || begins(line, length, "<section") || begins(line, length, "</main>")) {
+    if (p->part_count == 0 || begins(line, length, "<section") || begins(line, length, "</main>") ||
+        begins(line, length, "<script")) {
         p->parts = array_grow(p->parts, p->part_count, sizeof *p->parts);
         p->parts[p->part_count++] = (struct live_part){NULL, 0};
     }

@@ -13,7 +13,7 @@ struct live_line {
     int64_t version;       /* in which it came to be as it is */
 };
 
-/* A run of lines that begins with "<section" or "</main>", or the first one. */
+/* A run of lines that begins with "<section", "</main>" or "<script", or the first one. */
 struct live_part {
     struct live_line *lines;
     size_t count;

@@ -49,10 +49,13 @@ static void watched_close(struct watched *w)
 static int watched_open(struct watched *w, struct error *e)
 {
     struct stat s;
-    if (stat(w->path, &s) < 0)
-        return error_set(e, ERROR_FAILED, "database %s: %s", w->path, strerror(errno));
     if (store_open_read_only(w->path, &w->db, e) < 0)
         return -1;
+    if (stat(w->path, &s) < 0) {
+        error_errno(e, errno, "database %s", w->path);
+        watched_close(w);
+        return -1;
+    }
     w->device = s.st_dev;
     w->inode = s.st_ino;
     if (db_query_int(w->db, "PRAGMA user_version", 0, &w->schema, e) == 0)
