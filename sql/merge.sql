@@ -79,6 +79,10 @@ FROM temp.arrival AS n JOIN source.summary AS s ON s.attempt_id = n.there;
 INSERT INTO main.observation SELECT n.here, o.quantity, o.framework, o.device, o.cluster, o.kind, o.measured, o.predicted,
                                     o.peak, o.terms
 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there;
+-- What they make stale is fitted anew by who predicts next (src/learning/learning.c).
+DELETE FROM main.calibration AS c WHERE EXISTS
+    (SELECT 1 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there
+     WHERE o.framework = c.framework AND o.device = c.device AND o.cluster = c.cluster AND o.quantity = c.quantity);
 INSERT OR IGNORE INTO main.metric_definition SELECT name, unit, better, warmup, take, counter, rank, expression
 FROM source.metric_definition;
 -- What is worked out from summaries is worked out anew by the next run (src/measures/record.c).

@@ -235,7 +235,7 @@ static int answer_report(struct prediction_walk *w, const struct predict_options
                                            .frontier_key = o->frontier,
                                            .memory_words = w->session->space->prediction.memory_words};
     w->report = prediction_report_create(&request);
-    return walk(w, e) < 0 ? -1 : prediction_report_end(w->report, db, out, e);
+    return walk(w, e) < 0 ? -1 : prediction_report_end(w->report, w->session->space, db, out, e);
 }
 
 static int answer(struct session *s, const struct predict_options *o, struct db *db, struct buffer *out,
@@ -245,7 +245,7 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
     if (wants_table(o) && (o->profile || o->accuracy || o->frontier))
         return error_set(e, ERROR_USAGE, "--where, --sort, --columns and --format are of the list of combinations");
     if (o->profile)
-        return db ? prediction_report_profile(db, out, e)
+        return db ? prediction_report_profile(s->space, db, out, e)
                   : error_set(e, ERROR_NOTHING, "there is no database, so nothing was measured");
     if (check_asked(s, e) < 0)
         return -1;

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "learning/learning.h"
 #include "predict/baseline.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -272,30 +273,22 @@ static void add_residuals(struct prediction_report *r, struct buffer *out)
     }
 }
 
-static int add_calibrations(struct db *db, struct buffer *out, struct error *e)
+static int add_calibration(void *context, const struct calibration_row *row, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT framework, device, cluster, quantity, measured, censored, broken, prior, sigma, baseline,"
-                   " model_error, baseline_error FROM calibration ORDER BY 1, 2, 3, 4",
-                   &s, e) < 0)
-        return -1;
-    int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    struct buffer *out = context;
+    (void)e;
+    buffer_printf(out,
+                  "%s of %s on %s%s%s: %s, from %" PRId64 " measured, %" PRId64 " bounds (out of memory, or fitted), "
+                  "%" PRId64 " broken runs left out; off by %.1f %%\n",
+                  row->quantity, row->framework, row->device[0] ? row->device : "its device",
+                  row->cluster[0] ? " of " : "", row->cluster, row->prior ? "prior" : "calibrated", row->measured,
+                  row->censored, row->broken, 100 * row->sigma);
+    if (!isnan(row->baseline))
         buffer_printf(out,
-                      "%s of %s on %s%s%s: %s, from %" PRId64 " measured, %" PRId64 " out of memory, %" PRId64
-                      " broken runs left out; off by %.1f %%\n",
-                      stmt_text(s, 3), stmt_text(s, 0), stmt_text(s, 1)[0] ? stmt_text(s, 1) : "its device",
-                      stmt_text(s, 2)[0] ? " of " : "", stmt_text(s, 2), stmt_int(s, 7) ? "prior" : "calibrated",
-                      stmt_int(s, 4), stmt_int(s, 5), stmt_int(s, 6), 100 * stmt_double(s, 8));
-        if (!stmt_is_null(s, 9))
-            buffer_printf(out,
-                          "  a constant MFU does better over the last runs (off by %.1f %%, the model by %.1f %%):"
-                          " it is used\n",
-                          100 * stmt_double(s, 11), 100 * stmt_double(s, 10));
-    }
-    stmt_free(s);
-    return rc;
+                      "  a constant MFU does better over the last runs (off by %.1f %%, the model by %.1f %%):"
+                      " it is used\n",
+                      100 * row->baseline_error, 100 * row->model_error);
+    return 0;
 }
 
 /* --- accuracy --- */
@@ -497,7 +490,8 @@ void prediction_report_add(struct prediction_report *r, const struct predicted_r
     note_outcome(r, row);
 }
 
-int prediction_report_end(struct prediction_report *r, struct db *db, struct buffer *out, struct error *e)
+int prediction_report_end(struct prediction_report *r, struct space *space, struct db *db, struct buffer *out,
+                          struct error *e)
 {
     if (r->request.kind == REPORT_ACCURACY)
         return add_accuracy(r, db, out, e);
@@ -511,7 +505,7 @@ int prediction_report_end(struct prediction_report *r, struct db *db, struct buf
     if (!db)
         return 0;
     buffer_add_char(out, '\n');
-    return add_calibrations(db, out, e);
+    return learning_calibrations(space, db, add_calibration, out, e);
 }
 
 static void add_weights(struct buffer *out, const char *json, const char *const *names, int count)
@@ -526,38 +520,43 @@ static void add_weights(struct buffer *out, const char *json, const char *const 
     cJSON_Delete(list);
 }
 
-int prediction_report_profile(struct db *db, struct buffer *out, struct error *e)
+struct profile_text {
+    struct buffer *out;
+    char *place; /* the one that was written last */
+};
+
+static int add_to_profile(void *context, const struct calibration_row *row, struct error *e)
 {
-    struct stmt *s = NULL;
-    char *before = xstrdup("");
-    if (db_prepare(db,
-                   "SELECT framework, device, cluster, quantity, weights, sigma, measured FROM calibration WHERE NOT "
-                   "prior"
-                   " ORDER BY 1, 2, 3, 4",
-                   &s, e) < 0)
-        return -1;
-    int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
-        struct buffer words = BUFFER_INIT;
-        static const char *const keys[] = {"framework", "device", "cluster"};
-        for (int i = 0; i < 3; i++)
-            if (stmt_text(s, i)[0])
-                buffer_printf(&words, "%s = \"%s\"\n", keys[i], stmt_text(s, i));
-        char *place = buffer_take(&words);
-        bool is_memory = strcmp(stmt_text(s, 3), "memory") == 0;
-        if (strcmp(place, before) != 0)
-            buffer_printf(out, "%s[predict]\n%s", out->length ? "\n# A profile of its own:\n" : "", place);
-        buffer_printf(out, "\n# From %" PRId64 " measurements.\n[predict.%s]\nsigma = ", stmt_int(s, 6),
-                      stmt_text(s, 3));
-        buffer_add_double(out, stmt_double(s, 5));
-        buffer_add_char(out, '\n');
-        add_weights(out, stmt_text(s, 4), is_memory ? memory_term_names : time_term_names,
-                    is_memory ? (int)MEMORY_TERM_COUNT : (int)TIME_TERM_COUNT);
-        free(before);
-        before = place;
-    }
-    stmt_free(s);
-    free(before);
+    struct profile_text *t = context;
+    struct buffer words = BUFFER_INIT;
+    const struct {
+        const char *key, *value;
+    } keys[] = {{"framework", row->framework}, {"device", row->device}, {"cluster", row->cluster}};
+    (void)e;
+    if (row->prior)
+        return 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].value[0])
+            buffer_printf(&words, "%s = \"%s\"\n", keys[i].key, keys[i].value);
+    char *place = buffer_take(&words);
+    bool is_memory = strcmp(row->quantity, "memory") == 0;
+    if (strcmp(place, t->place) != 0)
+        buffer_printf(t->out, "%s[predict]\n%s", t->out->length ? "\n# A profile of its own:\n" : "", place);
+    free(t->place);
+    t->place = place;
+    buffer_printf(t->out, "\n# From %" PRId64 " measurements.\n[predict.%s]\nsigma = ", row->measured, row->quantity);
+    buffer_add_double(t->out, row->sigma);
+    buffer_add_char(t->out, '\n');
+    add_weights(t->out, row->weights_json, is_memory ? memory_term_names : time_term_names,
+                is_memory ? (int)MEMORY_TERM_COUNT : (int)TIME_TERM_COUNT);
+    return 0;
+}
+
+int prediction_report_profile(struct space *space, struct db *db, struct buffer *out, struct error *e)
+{
+    struct profile_text text = {out, xstrdup("")};
+    int rc = learning_calibrations(space, db, add_to_profile, &text, e);
+    free(text.place);
     if (rc == 0 && out->length == 0)
         return error_set(e, ERROR_NOTHING, "nothing is calibrated yet: it takes three measurements of one place");
     return rc;

@@ -4,6 +4,7 @@
 
 #include "database/db.h"
 #include "predict/predictor.h"
+#include "space/space.h"
 #include "util/buffer.h"
 
 enum report_kind { REPORT_LIST, REPORT_ACCURACY, REPORT_FRONTIER };
@@ -33,9 +34,10 @@ void prediction_report_free(struct prediction_report *r);
 void prediction_report_add(struct prediction_report *r, const struct predicted_row *row);
 
 /* Appends the whole. `db` (NULL: there is none) tells calibrations and observations. */
-int prediction_report_end(struct prediction_report *r, struct db *db, struct buffer *out, struct error *e);
+int prediction_report_end(struct prediction_report *r, struct space *space, struct db *db, struct buffer *out,
+                          struct error *e);
 
 /* Appends a profile per calibrated (framework, device, cluster). ERROR_NOTHING without any. */
-int prediction_report_profile(struct db *db, struct buffer *out, struct error *e);
+int prediction_report_profile(struct space *space, struct db *db, struct buffer *out, struct error *e);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/failure.h"
+#include "learning/learning.h"
 #include "measures/measures.h"
 #include "results/views.h"
 #include "space/enumerate.h"
@@ -241,6 +242,9 @@ static int put_attempt(struct import *m, const struct kept_row *row, const struc
     m->summary.known += id == 0;
     if (rc == 0 && id)
         rc = put_metrics(m, row, id, e);
+    const struct attempt_result result = {id, a.job_id, row->failure};
+    if (rc == 0 && id)
+        rc = learning_note_row(m->space, m->request->db, &result, match->prediction, e);
     free(source);
     return rc;
 }
@@ -305,16 +309,16 @@ static int write_all(struct import *m, struct error *e)
     for (size_t i = 0; i < m->kept_count; i++)
         if (put_row(m, &m->kept[i], e) < 0)
             return -1;
-    if (write_measures(m, sweep_id, e) < 0 || import_store_finish(m->store, e) < 0 ||
-        sweep_set_enumerated(r->db, sweep_id, &counts, e) < 0)
+    if (write_measures(m, sweep_id, e) < 0 || learning_fit(m->space, r->db, e) < 0 ||
+        import_store_finish(m->store, e) < 0 || sweep_set_enumerated(r->db, sweep_id, &counts, e) < 0)
         return -1;
     return result_views_refresh(r->db, e);
 }
 
 static int transact(struct import *m, struct error *e)
 {
-    if (match_open_single(m->space, false, &m->cursor, e) < 0 || prepare_rule_check(m, e) < 0 ||
-        prepare_specs(m, e) < 0 || db_begin(m->request->db, e) < 0)
+    if (learning_load(m->space, m->request->db, e) < 0 || match_open_single(m->space, false, &m->cursor, e) < 0 ||
+        prepare_rule_check(m, e) < 0 || prepare_specs(m, e) < 0 || db_begin(m->request->db, e) < 0)
         return -1;
     /* Nothing new: then nothing is to be seen of it either. */
     if (write_all(m, e) < 0) {

@@ -40,25 +40,7 @@ static void read_numbers(const char *json, double *out, size_t count)
     cJSON_Delete(list);
 }
 
-/* --- loading --- */
-
-static int load_row(void *context, const struct calibration_row *row, struct error *e)
-{
-    struct space *space = context;
-    struct calibration c = {.sigma = row->sigma, .interval = row->interval, .from_prior = row->prior};
-    const struct place_of_measurement where = {row->framework, row->device, row->cluster};
-    bool is_memory = strcmp(row->quantity, "memory") == 0;
-    read_numbers(row->weights_json, c.weights, CALIBRATION_TERMS);
-    if (!predictor_prior(prediction_predictor(&space->prediction), row->framework))
-        return 0;
-    return predictor_calibrate(prediction_predictor(&space->prediction), &where, is_memory ? &c : NULL,
-                               is_memory ? NULL : &c, is_memory || isnan(row->baseline) ? 0 : row->baseline, e);
-}
-
-static int load_calibrations(struct space *space, struct db *db, struct error *e)
-{
-    return calibrations_read(db, load_row, space, e);
-}
+/* --- lines of memory --- */
 
 struct memory_loading {
     struct space *space;
@@ -93,11 +75,6 @@ static int load_lines(struct space *space, struct db *db, struct error *e)
     int rc = measured_memory_read(db, OBSERVATIONS_MOST, load_memory, &r, e);
     match_close(r.cursor);
     return rc;
-}
-
-int learning_load(struct space *space, struct db *db, struct error *e)
-{
-    return load_calibrations(space, db, e) < 0 ? -1 : load_lines(space, db, e);
 }
 
 /* --- fitting --- */
@@ -139,35 +116,129 @@ static void compare_baseline(const struct calibration_data *l, struct calibratio
         row->baseline = baseline_slowness(l->runs, l->run_count);
 }
 
-static int fit(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
+static bool is_of_memory(const char *quantity)
+{
+    return strcmp(quantity, "memory") == 0;
+}
+
+/* 0: measurements that no fit can use say nothing. 1: `*row`, with weights_json the caller's to free. */
+static int fit(struct space *space, struct db *db, const struct observation_row *place, struct calibration_row *row,
+               struct error *e)
 {
     const struct framework *prior = predictor_prior(prediction_predictor(&space->prediction), place->framework);
-    bool is_memory = strcmp(place->quantity, "memory") == 0;
+    bool is_memory = is_of_memory(place->quantity);
     struct calibration_data l = {0};
     struct calibration c;
     struct error unfit = ERROR_INIT;
-    if (observations_read(db, place, OBSERVATIONS_MOST, take_observation, &l, e) < 0) {
-        free(l.observations);
-        free(l.runs);
-        return -1;
-    }
-    const struct calibration_prior start =
-        is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
-    int rc = 0;
-    /* Measurements that no fit can use say nothing: the run goes on. */
-    if (calibrate(&start, l.observations, l.count, NULL, &c, &unfit) == 0) {
-        char *weights = numbers_json(c.weights, start.terms);
-        struct calibration_row row =
-            {place->quantity,     place->framework,    place->device,     place->cluster, weights, c.sigma, c.interval,
-             (int64_t)c.measured, (int64_t)c.censored, (int64_t)c.broken, c.from_prior,   NAN,     NAN,     NAN};
-        if (!is_memory)
-            compare_baseline(&l, &row);
-        rc = calibration_record(db, &row, e);
-        free(weights);
+    int rc = prior ? observations_read(db, place, OBSERVATIONS_MOST, take_observation, &l, e) : 0;
+    if (prior && rc == 0) {
+        const struct calibration_prior start =
+            is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
+        rc = calibrate(&start, l.observations, l.count, NULL, &c, &unfit) == 0;
+        if (rc == 1)
+            *row = (struct calibration_row){place->quantity,
+                                            place->framework,
+                                            place->device,
+                                            place->cluster,
+                                            numbers_json(c.weights, start.terms),
+                                            c.sigma,
+                                            c.interval,
+                                            (int64_t)c.measured,
+                                            (int64_t)c.censored,
+                                            (int64_t)c.broken,
+                                            c.from_prior,
+                                            NAN,
+                                            NAN,
+                                            NAN};
+        if (rc == 1 && !is_memory)
+            compare_baseline(&l, row);
     }
     free(l.observations);
     free(l.runs);
     return rc;
+}
+
+static int fit_and_record(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
+{
+    struct calibration_row row;
+    int rc = fit(space, db, place, &row, e);
+    if (rc <= 0)
+        return rc;
+    rc = calibration_record(db, &row, e);
+    free((char *)row.weights_json);
+    return rc;
+}
+
+/* Places of whose observations there is no calibration: a table was imported, databases were merged. */
+struct unfitted {
+    struct observation_row *items; /* texts are its own */
+    size_t count;
+};
+
+static int take_place(void *context, const struct observation_row *place, struct error *e)
+{
+    struct unfitted *l = context;
+    (void)e;
+    l->items = array_grow(l->items, l->count, sizeof *l->items);
+    l->items[l->count++] = (struct observation_row){.quantity = is_of_memory(place->quantity) ? "memory" : "time",
+                                                    .framework = xstrdup(place->framework),
+                                                    .device = xstrdup(place->device),
+                                                    .cluster = xstrdup(place->cluster)};
+    return 0;
+}
+
+/* Calls `each` with what fits the observations that nothing was fitted to yet. */
+static int for_unfitted(struct space *space, struct db *db, calibration_each each, void *context, struct error *e)
+{
+    struct unfitted l = {NULL, 0};
+    int rc = unfitted_places_read(db, take_place, &l, e);
+    for (size_t i = 0; i < l.count; i++) {
+        struct calibration_row row;
+        int fitted = rc == 0 ? fit(space, db, &l.items[i], &row, e) : 0;
+        rc = fitted > 0 ? each(context, &row, e) : rc < 0 ? rc : fitted;
+        if (fitted > 0)
+            free((char *)row.weights_json);
+        free((char *)l.items[i].framework);
+        free((char *)l.items[i].device);
+        free((char *)l.items[i].cluster);
+    }
+    free(l.items);
+    return rc;
+}
+
+static int record_row(void *context, const struct calibration_row *row, struct error *e)
+{
+    return calibration_record(context, row, e);
+}
+
+int learning_fit(struct space *space, struct db *db, struct error *e)
+{
+    return space->prediction.asked ? for_unfitted(space, db, record_row, db, e) : 0;
+}
+
+int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e)
+{
+    return calibrations_read(db, each, context, e) < 0 ? -1 : for_unfitted(space, db, each, context, e);
+}
+
+/* --- loading --- */
+
+static int load_row(void *context, const struct calibration_row *row, struct error *e)
+{
+    struct space *space = context;
+    struct calibration c = {.sigma = row->sigma, .interval = row->interval, .from_prior = row->prior};
+    const struct place_of_measurement where = {row->framework, row->device, row->cluster};
+    bool is_memory = is_of_memory(row->quantity);
+    read_numbers(row->weights_json, c.weights, CALIBRATION_TERMS);
+    if (!predictor_prior(prediction_predictor(&space->prediction), row->framework))
+        return 0;
+    return predictor_calibrate(prediction_predictor(&space->prediction), &where, is_memory ? &c : NULL,
+                               is_memory ? NULL : &c, is_memory || isnan(row->baseline) ? 0 : row->baseline, e);
+}
+
+int learning_load(struct space *space, struct db *db, struct error *e)
+{
+    return learning_calibrations(space, db, load_row, space, e) < 0 ? -1 : load_lines(space, db, e);
 }
 
 /* --- what was measured --- */
@@ -334,16 +405,23 @@ static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *
     return rc;
 }
 
-static int note_one(struct space *space, struct db *db, struct observation_row *row, const double *terms, size_t count,
+/* Where attempts are noted, and whether weights are fitted at once. */
+struct noting {
+    struct space *space;
+    struct db *db;
+    bool fits;
+};
+
+static int note_one(const struct noting *n, struct observation_row *row, const double *terms, size_t count,
                     struct error *e)
 {
     if (!(row->measured > 0 && isfinite(row->measured)))
         return 0;
     char *json = numbers_json(terms, count);
     row->terms_json = json;
-    int rc = observation_record(db, row, e);
+    int rc = observation_record(n->db, row, e);
     if (rc == 0)
-        rc = fit(space, db, row, e);
+        rc = n->fits ? fit_and_record(n->space, n->db, row, e) : calibration_forget(n->db, row, e);
     free(json);
     return rc;
 }
@@ -359,7 +437,18 @@ static int measure(const struct space *space, struct db *db, int64_t attempt_id,
     return rc;
 }
 
-static int note(struct space *space, struct db *db, const struct attempt_result *result, const struct prediction *found,
+/* What the attempt says of memory: that it took so much, that it took more than there was, or, where nobody read how
+ * much, that it took no more. */
+static void fill_memory(struct observation_row *row, const struct attempt_result *result, const struct prediction *p,
+                        double measured)
+{
+    row->quantity = "memory";
+    row->predicted = p->memory.most.bytes;
+    row->kind = result->failure ? "at-least" : measured > 0 ? "measured" : "at-most";
+    row->measured = !result->failure && measured > 0 ? measured : p->usable_bytes;
+}
+
+static int note(const struct noting *n, const struct attempt_result *result, const struct prediction *found,
                 struct error *e)
 {
     const struct prediction p = *found; /* fitting changes what it points to */
@@ -368,29 +457,36 @@ static int note(struct space *space, struct db *db, const struct attempt_result 
                                   .framework = p.where.framework,
                                   .device = p.where.device,
                                   .cluster = p.where.cluster,
-                                  .kind = "measured",
                                   .peak = NAN};
-    if (result->failure) {
-        row.kind = "at-least";
-        m.bytes = p.usable_bytes;
-    } else if (measure(space, db, result->attempt_id, &p, &m, e) < 0)
+    if (!result->failure && measure(n->space, n->db, result->attempt_id, &p, &m, e) < 0)
         return -1;
-    if (!result->failure)
-        predictor_note_memory(prediction_predictor(&space->prediction), m.bytes);
-    row.quantity = "memory";
-    row.measured = m.bytes;
-    row.predicted = p.memory.most.bytes;
-    if (p.has_memory && note_one(space, db, &row, p.memory.most.terms, MEMORY_TERM_COUNT, e) < 0)
+    if (n->fits && !result->failure)
+        predictor_note_memory(prediction_predictor(&n->space->prediction), m.bytes);
+    fill_memory(&row, result, &p, m.bytes);
+    if (p.has_memory && note_one(n, &row, p.memory.most.terms, MEMORY_TERM_COUNT, e) < 0)
         return -1;
     row.quantity = "time";
+    row.kind = "measured";
     row.measured = m.seconds;
     row.predicted = p.step.seconds;
     row.peak = p.peak_seconds;
     if (!p.has_time || !(m.seconds > 0))
         return 0;
-    if (note_mfu(db, result->attempt_id, &p, m.seconds, e) < 0)
+    if (note_mfu(n->db, result->attempt_id, &p, m.seconds, e) < 0)
         return -1;
-    return note_one(space, db, &row, p.step.terms, TIME_TERM_COUNT, e);
+    return note_one(n, &row, p.step.terms, TIME_TERM_COUNT, e);
+}
+
+static bool is_teaching(const struct space *space, const struct attempt_result *result)
+{
+    return space->prediction.asked && (!result->failure || strcmp(result->failure, "oom") == 0);
+}
+
+int learning_note_row(struct space *space, struct db *db, const struct attempt_result *result,
+                      const struct prediction *p, struct error *e)
+{
+    const struct noting n = {space, db, false};
+    return p && is_teaching(space, result) ? note(&n, result, p, e) : 0;
 }
 
 int learning_note(struct space *space, struct db *db, const struct attempt_result *result, struct error *e)
@@ -398,7 +494,8 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
     struct stmt *s = NULL;
     int64_t rank;
     const char *why;
-    if (!space->prediction.asked || (result->failure && strcmp(result->failure, "oom") != 0))
+    const struct noting n = {space, db, true};
+    if (!is_teaching(space, result))
         return 0;
     if (job_rank(db, result->job_id, &rank, e) < 0)
         return -1;
@@ -408,9 +505,9 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
         return -1;
     int rc = stmt_next(s, e);
     const struct prediction *p = rc > 0 ? prediction_of_row(space, s, 0, &why) : NULL;
-    rc = p ? note(space, db, result, p, e) : rc < 0 ? -1 : 0;
+    rc = p ? note(&n, result, p, e) : rc < 0 ? -1 : 0;
     stmt_free(s);
     if (rc == 0 && p)
-        rc = load_calibrations(space, db, e);
+        rc = calibrations_read(db, load_row, space, e);
     return rc;
 }

@@ -4,10 +4,15 @@
 #define MESHSWEEP_LEARNING_LEARNING_H
 
 #include "space/space.h"
+#include "store/observations.h"
 
-/* Predicts from now on with the calibrations that stand in `db` (results.db), and with the lines of memory through what
- * jobs were measured to take there. */
+/* Predicts from now on with the calibrations that stand in `db` (results.db), with those that its observations make
+ * where none stands (learning_note_row, a merge), and with the lines of memory through what jobs were measured to take
+ * there. Writes nothing. */
 int learning_load(struct space *space, struct db *db, struct error *e);
+
+/* Calls `each` for the same calibrations. */
+int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e);
 
 /* What an attempt that ended shows. */
 struct attempt_result {
@@ -34,5 +39,14 @@ int learning_measure(const struct space *space, struct stmt *summaries, int64_t 
  * device's peak are known, and fits again. Only ok and out-of-memory attempts teach anything. Inside the caller's
  * write transaction. Nothing where no prediction is asked for or possible. */
 int learning_note(struct space *space, struct db *db, const struct attempt_result *result, struct error *e);
+
+/* The same of an attempt that a table brings, with what is predicted for it (NULL: nothing): to be fitted when all of
+ * them are there. */
+int learning_note_row(struct space *space, struct db *db, const struct attempt_result *result,
+                      const struct prediction *p, struct error *e);
+
+/* Fits and records the weights of all places of which there are observations and no calibration. Inside the caller's
+ * write transaction. */
+int learning_fit(struct space *space, struct db *db, struct error *e);
 
 #endif

@@ -51,6 +51,28 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
     return rc;
 }
 
+int unfitted_places_read(struct db *db, observation_each each, void *context, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT DISTINCT quantity, framework, device, cluster FROM observation AS o WHERE NOT EXISTS"
+                   " (SELECT 1 FROM calibration AS c WHERE c.framework = o.framework AND c.device = o.device"
+                   "  AND c.cluster = o.cluster AND c.quantity = o.quantity) ORDER BY 2, 3, 4, 1",
+                   &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct observation_row row = {.quantity = stmt_text(s, 0),
+                                            .framework = stmt_text(s, 1),
+                                            .device = stmt_text(s, 2),
+                                            .cluster = stmt_text(s, 3)};
+        if ((rc = each(context, &row, e)) < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
 int measured_memory_read(struct db *db, int64_t most, measured_memory_each each, void *context, struct error *e)
 {
     struct stmt *s = NULL;
@@ -96,6 +118,21 @@ int calibration_record(struct db *db, const struct calibration_row *row, struct 
     stmt_bind_double_or_null(s, 13, row->model_error);
     stmt_bind_double_or_null(s, 14, row->baseline_error);
     stmt_bind_int(s, 15, clock_wall_ms());
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int calibration_forget(struct db *db, const struct observation_row *row, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "DELETE FROM calibration WHERE framework = ? AND device = ? AND cluster = ? AND quantity = ?",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, row->framework);
+    stmt_bind_text(s, 2, row->device);
+    stmt_bind_text(s, 3, row->cluster);
+    stmt_bind_text(s, 4, row->quantity);
     int rc = stmt_run(s, e);
     stmt_free(s);
     return rc;

@@ -22,6 +22,9 @@ typedef int (*observation_each)(void *context, const struct observation_row *row
 int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
                       void *context, struct error *e);
 
+/* The places and quantities of which there are observations and no calibration; of a row nothing else is filled. */
+int unfitted_places_read(struct db *db, observation_each each, void *context, struct error *e);
+
 /* The memory that jobs were last measured to take, of the newest `most` attempts, oldest first. */
 typedef int (*measured_memory_each)(void *context, const struct job_specs *job, double bytes, struct error *e);
 int measured_memory_read(struct db *db, int64_t most, measured_memory_each each, void *context, struct error *e);
@@ -36,6 +39,9 @@ struct calibration_row {
 };
 
 int calibration_record(struct db *db, const struct calibration_row *row, struct error *e);
+
+/* That of the observation's place and quantity, which it makes stale. */
+int calibration_forget(struct db *db, const struct observation_row *row, struct error *e);
 typedef int (*calibration_each)(void *context, const struct calibration_row *row, struct error *e);
 int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e);
 

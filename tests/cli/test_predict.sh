@@ -387,7 +387,7 @@ END
     run_meshsweep predict
     expect_status 0
     expect_stdout_contains \
-        'time of trainer on cpu: calibrated, from 15 measured, 0 out of memory, 1 broken runs left out'
+        'time of trainer on cpu: calibrated, from 15 measured, 0 bounds (out of memory, or fitted), 1 broken'
     expect_no_stderr
 }
 

@@ -80,6 +80,7 @@ meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep best --group "num_hosts=1"|wants a sweep with groups: tests/cli/test_configurations.sh
 meshsweep replay -d ultrascale.db --group-by name,num_hosts|takes a minute with sanitizers: tests/cli/test_replay.sh
 meshsweep run -c sweep.toml --search-model|models
+meshsweep report --serve*|serves until it is stopped: tests/cli/test_report_serve.sh
 meshsweep run|status 3
 meshsweep run -j2|status 3
 meshsweep run --retry-failed=timeout,lost|status 3

@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# cli: what tables and other databases teach the predictions of the next sweep.
+. "$(dirname "$0")/lib.sh"
+
+the_model='
+[predict]
+framework = "fsdp"
+[model]
+layers = 24
+hidden = 2048
+heads = 16
+vocab = 32000
+[training_spec]
+seq = 2048
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 8
+device = "A100-80GB"
+[[parallel_spec]]
+dp = 8
+zero_stage = 3
+micro_batch = [1, 2, 4, 8]
+'
+
+# The sweep that is to come, and the file of a table of the same model.
+next_sweep()
+{
+    cat >sweep.toml <<END
+[sweep]
+objective = "min:step_time"
+[job]
+command = ["/bin/true"]
+[job.metrics.step_time]
+regex = 'step ([0-9.]+)'
+unit = "s"
+$the_model
+END
+    cat >import.toml <<'END'
+[sweep]
+name = "measured"
+objective = "min:step_time"
+[job.metrics.step_time]
+unit = "s"
+[job.metrics.peak_memory_bytes]
+unit = "B"
+[predict]
+framework = "fsdp"
+[import]
+state = "state"
+[import.model]
+layers = "layers"
+hidden = 2048
+heads = 16
+vocab = 32000
+[import.training_spec]
+seq = 2048
+[import.cluster_spec]
+num_hosts = 1
+num_devices_per_host = 8
+device = "'A100-80GB'"
+[import.parallel_spec]
+dp = 8
+zero_stage = 3
+micro_batch = "mbs"
+[import.metrics]
+step_time = "secs"
+peak_memory_bytes = "bytes"
+END
+}
+
+# What is predicted of the sweep's largest micro-batch: bytes, seconds.
+predicted() # DATABASE
+{
+    meshsweep predict -c sweep.toml -d "$1" --format csv --columns predicted_memory,predicted_time \
+        --where 'micro_batch = 8' |
+        tail -n 1 | tr -d '\r' | tr , ' '
+}
+
+# As predicted for 12 layers, times 1.2 and 1.5.
+measured_rows() # MICRO-BATCH...
+{
+    local mbs
+    sed 's/^layers = 24/layers = 12/' sweep.toml >smaller.toml
+    for mbs; do
+        sed "s/^micro_batch = .*/micro_batch = $mbs/" smaller.toml >one.toml
+        meshsweep predict -c one.toml -d none.db --format csv --columns predicted_memory,predicted_time |
+            awk -F, -v mbs="$mbs" 'NR == 2 { printf "12,%d,ok,%.6f,%.0f\n", mbs, $2 * 1.5, $1 * 1.2 }'
+    done
+}
+
+# RATIO of memory and of time to what no measurement taught, in percent.
+grown() # DATABASE
+{
+    local before after
+    before=$(predicted none.db)
+    after=$(predicted "$1")
+    echo "$before $after" | awk '{ printf "%.0f %.0f\n", 100 * $3 / $1, 100 * $4 / $2 }'
+}
+
+expect_grown() # DATABASE LEAST-MEMORY MOST-MEMORY LEAST-TIME MOST-TIME
+{
+    local ratios
+    ratios=$(grown "$1")
+    # shellcheck disable=SC2086 # two numbers
+    set -- $ratios "$@"
+    if [ "$1" -lt "$4" ] || [ "$1" -gt "$5" ] || [ "$2" -lt "$6" ] || [ "$2" -gt "$7" ]; then
+        fail "$3: memory and time are $ratios % of what they were"
+    fi
+}
+
+import_rows() # DATABASE MICRO-BATCH...
+{
+    local db=$1
+    shift
+    {
+        echo "layers,mbs,state,secs,bytes"
+        measured_rows "$@"
+    } >table.csv
+    run_meshsweep import -c import.toml -d "$db" table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+table__imported__next_sweep_is_calibrated()
+{
+    next_sweep
+    import_rows measured.db 1 2 3 4 6
+    expect_sql 'memory|fsdp|A100-80GB|5|0
+time|fsdp|A100-80GB|5|0' "SELECT quantity, framework, device, measured, prior FROM calibration ORDER BY 1" measured.db
+    expect_grown measured.db 112 122 135 152
+    run_meshsweep predict -d measured.db -c sweep.toml
+    expect_status 0
+    expect_stdout_contains 'memory of fsdp on A100-80GB: calibrated, from 5 measured'
+    expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 5 measured'
+    expect_no_stderr
+    # Of a second table is predicted what the first taught, before its own rows teach anything.
+    import_rows measured.db 5 8
+    expect_sql '2|1' "SELECT count(*), max(abs(ln(predicted / measured))) < 0.06 FROM observation
+        WHERE quantity = 'memory' AND attempt_id > 5" measured.db
+}
+
+databases__merged__calibrated_from_all()
+{
+    next_sweep
+    import_rows a.db 1 2
+    import_rows b.db 3 4
+    expect_sql "2|1" "SELECT measured, prior FROM calibration WHERE quantity = 'memory'" a.db
+    expect_grown a.db 100 100 100 100
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_grown all.db 112 122 130 152
+    run_meshsweep predict -d all.db -c sweep.toml
+    expect_status 0
+    expect_stdout_contains 'memory of fsdp on A100-80GB: calibrated, from 4 measured'
+    expect_no_stderr
+    run_meshsweep predict -d all.db -c sweep.toml --profile
+    expect_status 0
+    expect_stdout_contains '# From 4 measurements.'
+    expect_no_stderr
+}
+
+# A row without a number of memory says that it took no more than there is; one that ran out, that it took more.
+rows__without_memory__bounds()
+{
+    next_sweep
+    printf '%s\n' layers,mbs,state,secs,bytes 12,1,ok,1.5, 12,64,oom,, 12,2,exit,, >table.csv
+    run_meshsweep import -c import.toml -d measured.db table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql '1|at-most|1
+64|at-least|1' "SELECT r.micro_batch, o.kind, o.measured > 70e9 FROM observation AS o
+        JOIN results AS r ON r.job = (SELECT job_id FROM attempt WHERE id = o.attempt_id)
+        WHERE o.quantity = 'memory' ORDER BY 1" measured.db
+}
+
+run_cases "$@"
