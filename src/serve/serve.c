@@ -19,7 +19,7 @@
 
 enum {
     LOOK_MS = 200,   /* between two looks whether anything was committed */
-    REST_MS = 500,   /* between two pages, and at least REST_TIMES as long as the last one took */
+    REST_MS = 1000,  /* between two pages, and at least REST_TIMES as long as the last one took */
     REST_TIMES = 20, /* 5 % of one processor, at the lowest priority */
     BEAT_MS = 15000,
     LOWEST_PRIORITY = 19,
