@@ -18,9 +18,9 @@
 #include "util/memory.h"
 
 enum {
-    LOOK_MS = 200,   /* between two looks whether anything was committed */
-    REST_MS = 1000,  /* between two pages, and at least REST_TIMES as long as the last one took */
-    REST_TIMES = 20, /* 5 % of one processor, at the lowest priority */
+    LOOK_MS = 200,       /* between two looks whether anything was committed */
+    REST_MS = 1000,      /* between two pages, at least */
+    SHARE_OF_TIME = 100, /* one in so many of the processor time that there is, for pages and readers together */
     BEAT_MS = 15000,
     LOWEST_PRIORITY = 19,
 };
@@ -31,9 +31,9 @@ struct watched {
     struct db *db; /* NULL: it could not be opened */
     dev_t device;
     ino_t inode;
-    int64_t schema;    /* its version */
-    int64_t committed; /* SQLite's data_version of what is shown; -1: nothing is */
-    int64_t rest_until_ms;
+    int64_t schema;                 /* its version */
+    int64_t committed;              /* SQLite's data_version of what is shown; -1: nothing is */
+    int64_t rest_until_ms, used_us; /* processor time until the last rest */
 };
 
 /* --- the database --- */
@@ -94,10 +94,20 @@ static int make_page(struct watched *w, struct buffer *text, struct error *e)
     return html_report(w->db, &request, &sink, e);
 }
 
+/* Until what was used since the last rest is a small share of the time. */
+static void rest(struct watched *w)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t used_us = clock_processor_us();
+    int64_t rest_ms = (used_us - w->used_us) * SHARE_OF_TIME / 1000 / (processors > 0 ? processors : 1);
+    w->rest_until_ms = clock_monotonic_ms() + (rest_ms > REST_MS ? rest_ms : REST_MS);
+    w->used_us = used_us;
+}
+
 /* Makes the page again where something was committed since. */
 static int look(struct watched *w, struct server *server, struct error *e)
 {
-    int64_t committed = -1, began_ms = clock_monotonic_ms();
+    int64_t committed = -1;
     if (watched_follow(w, e) < 0 || db_query_int(w->db, "PRAGMA data_version", -1, &committed, e) < 0)
         return -1;
     if (committed == w->committed)
@@ -109,8 +119,7 @@ static int look(struct watched *w, struct server *server, struct error *e)
         server_show(server, &text);
     }
     buffer_free(&text);
-    int64_t now_ms = clock_monotonic_ms(), rest_ms = REST_TIMES * (now_ms - began_ms);
-    w->rest_until_ms = now_ms + (rest_ms > REST_MS ? rest_ms : REST_MS);
+    rest(w);
     return rc;
 }
 
