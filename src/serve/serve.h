@@ -1,7 +1,8 @@
 /* The report over a running sweep: the page is made again as commits land, and served until a signal asks for the end.
- * One reading serves all readers. It only reads, runs at the lowest priority, and rests until pages and readers together
- * took a hundredth of the machine's processor time, so that a run hardly notices. The database may be replaced, deleted and made anew, or belong to a newer
- * program after a while: those who read the page are told, and the page goes on when it can. */
+ * One reading serves all readers. It only reads, runs at the lowest priority, and rests until pages and readers
+ * together took a hundredth of the machine's processor time, so that a run hardly notices. The database may be
+ * replaced, deleted and made anew, or belong to a newer program after a while: those who read the page are told, and
+ * the page goes on when it can. */
 #ifndef MESHSWEEP_SERVE_SERVE_H
 #define MESHSWEEP_SERVE_SERVE_H
 

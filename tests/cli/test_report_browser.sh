@@ -46,7 +46,8 @@ browser__served_report__follows_the_database()
     ) >served 2>served.err </dev/null &
     local server=$!
     wait_until '[ -s served ]' 10
-    run_command timeout 50 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" results.db "$server"
+    run_command timeout 50 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" results.db \
+        "$server"
     expect_status 0
     expect_stdout 'as it should be'
     expect_any_stderr

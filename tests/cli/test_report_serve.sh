@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2034 # conditions are read by expect
 # report --serve: the page over a running sweep, to those who may see it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
