@@ -27,6 +27,7 @@ build libcjson-dev        library libcjson
 build libcsv-dev          header  csv.h
 build libtomlplusplus-dev library tomlplusplus
 build libre2-dev          library re2
+build libmicrohttpd-dev   library libmicrohttpd
 build libxxhash-dev       library libxxhash
 check libcmocka-dev       library cmocka
 check valgrind            command valgrind

@@ -5,13 +5,14 @@
 #include "cli/written_file.h"
 #include "database/open.h"
 #include "page/page.h"
+#include "serve/serve.h"
 #include "util/clock.h"
 #include "util/file.h"
 
 #include <string.h>
 
 struct report_options {
-    const char *db, *file;
+    const char *db, *file, *serve, *token;
 };
 
 static const struct option options[] = {
@@ -29,6 +30,18 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "into this file; - for standard output",
      .fallback = "report.html"},
+    {.name = "serve",
+     .offset = offsetof(struct report_options, serve),
+     .kind = OPTION_STRING,
+     .value = "ADDRESS",
+     .value_optional = true,
+     .help = "serve the page over a running sweep until Ctrl-C, at 127.0.0.1 and a free port or at HOST, PORT or "
+             "HOST:PORT; the address to open is printed"},
+    {.name = "token",
+     .offset = offsetof(struct report_options, token),
+     .kind = OPTION_STRING,
+     .value = "TEXT",
+     .help = "with --serve: what the address has to hold instead of a random token; empty for none"},
     {.name = NULL},
 };
 
@@ -54,7 +67,7 @@ static const char *files_beside(const struct report_options *o, const char *job_
 static int make_page(struct db *db, const struct report_options *o, const struct report_sink *sink, struct error *e)
 {
     char *job_files = store_directory(o->db);
-    const struct html_request request = {job_files, files_beside(o, job_files), clock_wall_ms()};
+    const struct html_request request = {job_files, files_beside(o, job_files), clock_wall_ms(), false};
     int rc = html_report(db, &request, sink, e);
     free(job_files);
     return rc;
@@ -77,10 +90,36 @@ static int report_to_file(struct db *db, const struct report_options *o, struct 
     return rc;
 }
 
+/* --- served --- */
+
+static void print_url(const char *url)
+{
+    struct error e = ERROR_INIT;
+    if (output_text(url, &e) < 0 || output_text("\n", &e) < 0 || output_flush_all(&e) < 0)
+        output_error("report", &e, NULL);
+}
+
+static void tell(void *context, const char *text)
+{
+    (void)context;
+    output_message("%s", text);
+}
+
+static int serve(const struct report_options *o, struct error *e)
+{
+    const struct serve_options how = {o->db, o->serve, o->token, print_url, tell};
+    int signal_number = 0;
+    return serve_report(&how, &signal_number, e) < 0 ? -1 : STATUS_SIGNAL + signal_number;
+}
+
 static int report(const struct arguments *a, struct error *e)
 {
     const struct report_options *o = a->options;
     struct db *db = NULL;
+    if (o->serve)
+        return serve(o, e);
+    if (o->token)
+        return error_set(e, ERROR_USAGE, "--token is for --serve");
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
     int rc = strcmp(o->file, "-") == 0 ? make_page(db, o, &output_sink, e) : report_to_file(db, o, e);
@@ -92,7 +131,7 @@ const struct command report_command = {
     .name = "report",
     .summary = "Write the sweep as one self-contained HTML page with plots",
     .usage = "[OPTIONS]",
-    .example = "meshsweep report -o report.html",
+    .example = "meshsweep report -o report.html\nmeshsweep report --serve\nmeshsweep report --serve=8080",
     .options = options,
     .options_bytes = sizeof(struct report_options),
     .run = report,

@@ -221,10 +221,10 @@ static int show(const struct arguments *a, struct error *e)
     if (store_open_read_only(o->db, &v.db, e) < 0)
         return -1;
     /* One transaction: a runner may be at work. */
-    int rc = db_exec(v.db, "BEGIN", e);
+    int rc = db_read_begin(v.db, e);
     if (rc == 0)
         rc = read_and_print(&v, a, e);
-    db_rollback(v.db);
+    db_read_end(v.db);
     job_keys_free(&v.keys);
     job_launch_free(&v.launch);
     store_close(v.db);

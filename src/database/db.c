@@ -214,6 +214,16 @@ int db_try_commit(struct db *db, bool *done, struct error *e)
     return *done ? committed(db, rc, e) : 0;
 }
 
+int db_read_begin(struct db *db, struct error *e)
+{
+    return db_exec(db, "SAVEPOINT reading", e);
+}
+
+void db_read_end(struct db *db)
+{
+    db_exec(db, "RELEASE reading", NULL);
+}
+
 void db_rollback(struct db *db)
 {
     if (!sqlite3_get_autocommit(db->handle))

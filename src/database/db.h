@@ -33,6 +33,10 @@ int db_exec(struct db *db, const char *sql, struct error *e);
 /* One value of one row, or `absent` when there is no row. */
 int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, struct error *e);
 
+/* What is read in between is as of one moment, whoever writes meanwhile; they nest. */
+int db_read_begin(struct db *db, struct error *e);
+void db_read_end(struct db *db);
+
 /* Write transactions: BEGIN IMMEDIATE, refused where the log was cut (database/log_watch.h). A failed commit has been
  * rolled back. */
 int db_begin(struct db *db, struct error *e);

@@ -77,7 +77,7 @@ size_t html_varying(const struct html_data *d, const struct html_column **keys, 
 
 /* --- the page --- */
 
-static void add_head(struct html_page *p)
+static void add_head(struct html_page *p, bool live)
 {
     struct buffer *out = &p->out;
     buffer_add_text(out,
@@ -85,11 +85,19 @@ static void add_head(struct html_page *p)
                     "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=referrer content=no-referrer>\n"
                     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                    "script-src 'unsafe-inline'; img-src data:\">\n<link rel=icon href=\"data:,\">\n<title>");
+                    "script-src 'unsafe-inline'; img-src data:");
+    buffer_add_text(out, live ? "; connect-src 'self'" : "");
+    buffer_add_text(out, "\">\n<link rel=icon href=\"data:,\">\n<title>");
     html_add(out, p->data->sweep, HTML_NAME_MOST);
     buffer_add_text(out, " · meshsweep</title>\n<style>\n");
     buffer_add_text(out, embedded_text("src/page/report.css"));
-    buffer_add_text(out, "</style></head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>");
+    buffer_add_text(out, "</style>\n");
+    if (live) {
+        buffer_add_text(out, "<script>\n");
+        buffer_add_text(out, embedded_text("src/page/live.js"));
+        buffer_add_text(out, "</script>\n");
+    }
+    buffer_add_text(out, "</head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>");
     html_add(out, p->data->sweep, HTML_NAME_MOST);
     buffer_add_text(out, "</h1>\n<button type=button id=theme hidden>dark</button>\n<nav aria-label=Sections>");
     for (size_t i = 0; i < SECTION_COUNT; i++)
@@ -153,13 +161,13 @@ static int add_sections(struct html_page *p, const struct report_sink *sink, str
     return 0;
 }
 
-int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
+static int make_page(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
     if (html_data_read(db, &data, e) < 0)
         return -1;
     struct html_page p = {BUFFER_INIT, &data, db, request->job_files, request->files_beside};
-    add_head(&p);
+    add_head(&p, request->live);
     int rc = add_sections(&p, sink, e);
     add_foot(&p, request->now_ms);
     add_overlays(&p);
@@ -169,5 +177,14 @@ int html_report(struct db *db, const struct html_request *request, const struct 
     rc = rc == 0 ? flush(&p, sink, e) : rc;
     buffer_free(&p.out);
     html_data_free(&data);
+    return rc;
+}
+
+int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
+{
+    if (db_read_begin(db, e) < 0)
+        return -1;
+    int rc = make_page(db, request, sink, e);
+    db_read_end(db);
     return rc;
 }

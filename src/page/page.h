@@ -6,17 +6,22 @@
 #ifndef MESHSWEEP_PAGE_PAGE_H
 #define MESHSWEEP_PAGE_PAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "database/db.h"
 #include "report/rows.h"
 
-/* Reads as of one moment and hands the page to the sink, section by section. `now_ms` is the time it is made at.
- * ERROR_NOTHING when no sweep has been recorded. */
 struct html_request {
-    const char *job_files, *files_beside;
-    int64_t now_ms;
+    const char *job_files;    /* store_directory() */
+    const char *files_beside; /* the same as links of the page name it; NULL: they cannot */
+    int64_t now_ms;           /* the time the page is made at */
+    bool live;                /* it is served (serve/server.h), and follows what is committed: src/page/live.js */
 };
+
+/* Reads as of one moment and hands the page to the sink, section by section. Each section begins a line with
+ * "<section", and the line that tells the time it was made at begins with "<footer" (serve/live_page.h goes by them).
+ * ERROR_NOTHING when no sweep has been recorded. */
 int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e);
 
 #endif

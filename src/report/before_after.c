@@ -290,14 +290,14 @@ int before_after_read(struct db *before, struct db *now, const struct before_aft
 {
     struct before_after b = {0};
     /* One transaction in each: runners may be at work. */
-    if (db_exec(before, "BEGIN", e) < 0)
+    if (db_read_begin(before, e) < 0)
         return -1;
-    int rc = db_exec(now, "BEGIN", e);
+    int rc = db_read_begin(now, e);
     if (rc == 0) {
         rc = compare(before, now, request, &b, e);
-        db_rollback(now);
+        db_read_end(now);
     }
-    db_rollback(before);
+    db_read_end(before);
     if (rc < 0) {
         before_after_free(&b);
         return -1;

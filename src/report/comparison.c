@@ -570,11 +570,11 @@ int comparison_read(struct db *db, const struct comparison_request *request, str
     struct comparison c = {0};
     struct work w = {.request = request, .out = &c};
     /* One transaction: a runner may be at work. */
-    if (db_exec(db, "BEGIN", e) < 0)
+    if (db_read_begin(db, e) < 0)
         return -1;
     int rc = compare(db, &w, e);
     rc = rc < 0 ? rc : read_batch(db, &c, e);
-    db_rollback(db);
+    db_read_end(db);
     string_list_free(&w.values);
     free(w.sides);
     free(w.ratio_counts);

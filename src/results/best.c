@@ -290,7 +290,7 @@ int best_read_group(struct db *db, const char *group, struct best *out, struct e
 {
     struct best best = {0};
     /* One transaction: a runner may be at work. */
-    if (db_exec(db, "BEGIN", e) < 0)
+    if (db_read_begin(db, e) < 0)
         return -1;
     int rc = read_objective(db, &best, e);
     if (rc == 0)
@@ -299,7 +299,7 @@ int best_read_group(struct db *db, const char *group, struct best *out, struct e
         rc = read_conditions(db, &best, e);
     if (rc == 0)
         rc = best.count ? read_winner(db, &best, e) : read_no_number(db, &best, e);
-    db_rollback(db);
+    db_read_end(db);
     if (rc < 0) {
         best_free(&best);
         return -1;

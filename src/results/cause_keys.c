@@ -329,6 +329,14 @@ static void look_at_axis(struct key_search *s, size_t axis, size_t row_count)
         look_at_bounds(s, axis, levels);
 }
 
+static bool has_key(const struct key_condition *terms, size_t count, size_t axis)
+{
+    for (size_t i = 0; i < count; i++)
+        if (terms[i].axis == axis)
+            return true;
+    return false;
+}
+
 /* Adds the term that tells most among the jobs that meet those before it and that no match has yet. */
 static bool add_term(const struct jobs *j, size_t cause, struct key_condition *terms, size_t *term_count)
 {
@@ -344,7 +352,7 @@ static bool add_term(const struct jobs *j, size_t cause, struct key_condition *t
     if (s.all.jobs < 2 || s.all.jobs == s.all.ended)
         return false;
     for (size_t a = 0; a < j->axis_count; a++)
-        if (!j->axes[a].left_out)
+        if (!j->axes[a].left_out && !has_key(terms, *term_count, a))
             look_at_axis(&s, a, row_count);
     bool exact = s.best_share.jobs == s.best_share.ended && s.best_share.jobs == s.all.jobs;
     if (s.best_log > 0 || (!exact && s.best_log + log((double)s.looked_at) > LIKELY_LOG))

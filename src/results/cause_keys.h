@@ -10,9 +10,9 @@
 #include "database/db.h"
 #include "util/buffer.h"
 
-#define CAUSE_TERMS_MOST 3    /* of one match */
-#define CAUSE_MATCHES_MOST 3  /* of one cause */
-#define CAUSE_JOBS_MOST 20000 /* the newest ones are compared: a fraction of a second */
+#define CAUSE_TERMS_MOST 3     /* of one match */
+#define CAUSE_MATCHES_MOST 3   /* of one cause */
+#define CAUSE_JOBS_MOST 200000 /* the newest ones are compared: a fraction of a second */
 
 enum cause_relation { CAUSE_IS = 1, CAUSE_AT_LEAST, CAUSE_AT_MOST };
 extern const char *const cause_relation_signs[]; /* "=", ">=", "<=" */

@@ -316,7 +316,7 @@ int status_read(struct db *db, struct sweep_status *out, struct error *e)
 {
     struct sweep_status status = {0};
     /* One transaction: a runner may be at work. */
-    if (db_exec(db, "BEGIN", e) < 0)
+    if (db_read_begin(db, e) < 0)
         return -1;
     int rc = read_sweep(db, &status, e);
     for (size_t i = 0; rc == 0 && i < sizeof parts / sizeof *parts; i++)
@@ -325,7 +325,7 @@ int status_read(struct db *db, struct sweep_status *out, struct error *e)
         rc = failure_causes_read(db, status.sweep_id, STATUS_FAILURES_MOST, &status.causes, e);
     if (rc == 0)
         rc = read_durations(db, &status, e);
-    db_rollback(db);
+    db_read_end(db);
     if (rc < 0) {
         status_free(&status);
         return -1;

@@ -40,6 +40,7 @@ version__asked__tool_and_libraries()
     expect_stdout_matches '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$'
     expect_stdout_matches '^SQLite 3\.'
     expect_stdout_matches '^toml\+\+ [0-9]+\.[0-9]+\.[0-9]+$'
+    expect_stdout_matches '^libmicrohttpd [0-9]+\.[0-9]+\.[0-9]+$'
     expect_no_stderr
 }
 

@@ -64,4 +64,23 @@ browser__10000_jobs__small_and_quick()
     expect_any_stderr
 }
 
+# A page that is served changes where it stands, and keeps what a person did with it.
+browser__served_report__follows_the_database()
+{
+    browser >/dev/null || skip "there is no chromium"
+    command -v python3 >/dev/null || skip "there is no python3"
+    fixture_database
+    (
+        trap - INT
+        exec "$meshsweep" report --serve
+    ) >served 2>served.err </dev/null &
+    local server=$!
+    wait_until '[ -s served ]' 10
+    run_command timeout 50 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" results.db \
+        "$server"
+    expect_status 0
+    expect_stdout 'as it should be'
+    expect_any_stderr
+}
+
 run_cases "$@"

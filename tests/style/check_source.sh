@@ -18,10 +18,11 @@
 set -eu
 
 floors="util secrets toml pattern process config sweep_file device provenance database expression join store results \
-metrics predict space measures models learning plan import run slurm search ask deepspeed report handover page \
+metrics predict space measures models learning plan import run slurm search ask deepspeed report handover page serve \
 selftest cli commands"
 function_lines_most=60
 parameters_most=6
+foreign_signatures="handle_request" # a library calls them: libmicrohttpd
 file_lines_most=700
 file_lines_warning=600
 folder_files_most=45
@@ -42,6 +43,7 @@ src/cli/,src/commands/    exit\(|(secure_)?getenv\(|isatty\(
 src/process/              _exit\(
 src/toml/reader.cc        toml::|#include <toml\+\+
 src/pattern/engine.cc     (re2|RE2)::|#include <re2/
+src/serve/                MHD_|#include <microhttpd\.h>|\blisten\(
 src/util/clock.c          (clock_gettime|gettimeofday|time)\(
 END
 }
@@ -192,7 +194,7 @@ check_functions()
     while read -r file line lines parameters name; do
         [ "$lines" -le "$function_lines_most" ] ||
             breach "$file:$line: $name has $lines lines (at most $function_lines_most)"
-        [ "$parameters" -le "$parameters_most" ] ||
+        [ "$parameters" -le "$parameters_most" ] || [[ " $foreign_signatures " = *" $name "* ]] ||
             breach "$file:$line: $name has $parameters parameters (at most $parameters_most)"
     done < <(printf '%s\n' "${sources[@]}" |
         ctags -x --fields=+neS --_xformat='%F	%n	%{end}	%N	%S' --kinds-C=f --kinds-C++=f --languages=C,C++ -L - |

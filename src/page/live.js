@@ -1,0 +1,145 @@
+"use strict";
+// A page that is served (meshsweep report --serve): what was committed since is fetched line by line and put in place.
+// It runs before the page's own script, which it runs again over what is new: the state of the page is in its address.
+(() => {
+  const BUSY_MS = 1500; // somebody is at it: what they point at stays where it is
+  const BUSY_MOST_MS = 15000;
+  const parts = []; // the page's text: lists of lines (serve/live_page.h)
+  let have = 0; // their version; 0: none yet
+  let offered = 0; // the server's
+  let shown; // the version that stands here
+  let problem = null;
+  let lost = false;
+  let fetching = false;
+  let busyUntil = 0;
+  let waitingSince = 0;
+
+  // --- what the page's script listens to beyond its own elements ends with it ---
+  const registered = [];
+  const listen = EventTarget.prototype.addEventListener;
+  for (const target of [window, document]) {
+    target.addEventListener = (type, listener, options) => {
+      registered.push([target, type, listener, options]);
+      listen.call(target, type, listener, options);
+    };
+  }
+  const forget = () => {
+    for (const [target, type, listener, options] of registered.splice(0)) {
+      target.removeEventListener(type, listener, options);
+    }
+  };
+
+  // --- how it stands ---
+  const tell = () => {
+    const header = document.querySelector("header");
+    if (!header) return;
+    const told = document.getElementById("live") || document.createElement("p");
+    told.id = "live";
+    told.setAttribute("role", "status");
+    told.className = lost || problem ? "lost" : "";
+    if (lost) told.textContent = "Not live: the server does not answer. What is shown may be out of date.";
+    else if (problem) told.textContent = `Not live: ${problem}`;
+    else told.textContent = shown < offered ? "Live: new results are on their way" : "Live";
+    if (!told.isConnected) header.append(told);
+  };
+
+  // --- the new page in place of the old ---
+  const openDetails = () => [...document.querySelectorAll("details")].map((d) => d.open);
+
+  const run = (script) => {
+    const again = document.createElement("script");
+    again.type = "module"; // a scope of its own
+    again.textContent = script.textContent;
+    script.replaceWith(again);
+  };
+
+  const replace = () => {
+    const fresh = new DOMParser().parseFromString(parts.map((lines) => lines.join("\n")).join("\n"), "text/html");
+    const at = [scrollX, scrollY];
+    const opened = openDetails();
+    const focus = document.activeElement?.id;
+    forget();
+    document.title = fresh.title;
+    document.body.replaceWith(document.adoptNode(fresh.body));
+    for (const script of document.body.querySelectorAll("script[type=module]")) run(script);
+    const details = document.querySelectorAll("details");
+    if (details.length === opened.length) details.forEach((d, i) => (d.open = opened[i]));
+    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+    scrollTo(...at);
+    shown = have;
+    waitingSince = 0;
+    document.documentElement.dataset.version = shown;
+    tell();
+  };
+
+  const isBusy = () => {
+    const now = performance.now();
+    if (document.hidden) return true;
+    return now < busyUntil && now - waitingSince < BUSY_MOST_MS;
+  };
+
+  const show = () => {
+    if (shown === have) return;
+    waitingSince ||= performance.now();
+    if (isBusy()) setTimeout(show, 300);
+    else replace();
+  };
+
+  for (const type of ["pointermove", "pointerdown", "keydown", "wheel", "input"]) {
+    listen.call(document, type, () => (busyUntil = performance.now() + BUSY_MS), { passive: true, capture: true });
+  }
+
+  // --- what differs ---
+  const take = (answer) => {
+    parts.length = answer.parts;
+    for (const [index, part] of Object.entries(answer.changed)) {
+      const lines = (parts[index] ||= []);
+      lines.length = part.count;
+      for (const [line, text] of Object.entries(part.lines)) lines[line] = text;
+    }
+    have = answer.version;
+  };
+
+  const update = async () => {
+    if (fetching || have >= offered) return;
+    fetching = true;
+    try {
+      take(await (await fetch(`changes?since=${have}`)).json());
+      show();
+    } catch {
+      // The stream of events says whether the server is there.
+      offered = have;
+    }
+    fetching = false;
+    tell();
+    update();
+  };
+
+  // The version that was sent stands in a comment behind the page. It is fetched once more, line by line, when there is
+  // another one.
+  const sentVersion = () => Number([...document.childNodes].find((n) => n.nodeType === Node.COMMENT_NODE)?.data);
+
+  const start = () => {
+    const events = new EventSource("events");
+    events.onopen = () => {
+      lost = false;
+      tell();
+    };
+    events.onmessage = (event) => {
+      const told = JSON.parse(event.data);
+      problem = told.problem;
+      lost = false;
+      offered = told.version;
+      tell();
+      if (offered !== shown) update();
+    };
+    events.onerror = () => {
+      lost = true;
+      tell();
+    };
+    shown = sentVersion();
+    tell();
+  };
+
+  listen.call(window, "DOMContentLoaded", start);
+})();

@@ -1,0 +1,398 @@
+#include "serve/server.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <microhttpd.h>
+
+#include "serve/gate.h"
+#include "serve/job_file.h"
+#include "util/memory.h"
+
+enum {
+    CONNECTIONS_MOST = 1000,
+    IDLE_S = 60,
+    EVENT_BYTES = 2048,  /* of one event */
+    PROBLEM_BYTES = 300, /* each may become six in JSON */
+};
+
+/* Somebody who waits for events. */
+struct listener {
+    struct server *server;
+    struct MHD_Connection *connection;
+    int64_t told; /* the change that it has heard of; -1: none */
+    bool waits;   /* suspended */
+    bool beat;    /* it is to hear that the server is there */
+    struct listener *previous, *next;
+};
+
+struct server {
+    struct MHD_Daemon *daemon;
+    struct server_options options;
+    char *token, *host, *job_files, *job_path; /* job_path: "results.db.d/" */
+    pthread_mutex_t lock;                      /* over all that follows */
+    struct live_page page;
+    char *problem;               /* NULL: none */
+    int64_t change;              /* counts new pages and new problems */
+    struct MHD_Response *whole;  /* the page; NULL: to be made */
+    struct MHD_Response *recent; /* changes since the version before; NULL: to be made */
+    struct listener *listeners;
+    bool ends, told;
+};
+
+/* --- responses --- */
+
+static void add_headers(struct MHD_Response *r, const char *type, const char *policy)
+{
+    const struct {
+        const char *name, *value;
+    } headers[] = {{"Content-Type", type},
+                   {"Content-Security-Policy", policy},
+                   {"Cache-Control", "no-store"},
+                   {"X-Content-Type-Options", "nosniff"},
+                   {"X-Frame-Options", "DENY"},
+                   {"Referrer-Policy", "no-referrer"},
+                   {"Cross-Origin-Resource-Policy", "same-origin"},
+                   {"Cross-Origin-Opener-Policy", "same-origin"}};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (headers[i].value)
+            MHD_add_response_header(r, headers[i].name, headers[i].value);
+}
+
+/* The page brings its own policy; what is not the page may do nothing. */
+#define NOTHING_ALLOWED "default-src 'none'; sandbox"
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, struct MHD_Response *r)
+{
+    enum MHD_Result rc = r ? MHD_queue_response(c, status, r) : MHD_NO;
+    if (r)
+        MHD_destroy_response(r);
+    return rc;
+}
+
+static struct MHD_Response *text_response(const char *text, size_t length, const char *type, const char *policy)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(length, (void *)text, MHD_RESPMEM_MUST_COPY);
+    if (r)
+        add_headers(r, type, policy);
+    return r;
+}
+
+static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned status, const char *text)
+{
+    return answer(c, status, text_response(text, strlen(text), "text/plain; charset=utf-8", NOTHING_ALLOWED));
+}
+
+/* Queues a response that is kept for the next reader. */
+static enum MHD_Result answer_kept(struct MHD_Connection *c, struct MHD_Response *kept)
+{
+    return kept ? MHD_queue_response(c, MHD_HTTP_OK, kept) : MHD_NO;
+}
+
+static void forget(struct MHD_Response **kept)
+{
+    if (*kept)
+        MHD_destroy_response(*kept);
+    *kept = NULL;
+}
+
+/* --- the page and what changed; with the lock --- */
+
+static enum MHD_Result answer_page(struct server *s, struct MHD_Connection *c)
+{
+    if (s->page.version == 0) {
+        const char *problem = s->problem ? s->problem : "the page is being made";
+        struct MHD_Response *r = text_response(problem, strlen(problem), "text/plain; charset=utf-8", NOTHING_ALLOWED);
+        if (r)
+            MHD_add_response_header(r, "Refresh", "2");
+        return answer(c, MHD_HTTP_SERVICE_UNAVAILABLE, r);
+    }
+    if (!s->whole) {
+        struct buffer text = BUFFER_INIT;
+        buffer_add(&text, s->page.text.data, s->page.text.length);
+        buffer_printf(&text, "<!--%lld-->\n", (long long)s->page.version);
+        s->whole = text_response(text.data, text.length, "text/html; charset=utf-8", "frame-ancestors 'none'");
+        buffer_free(&text);
+    }
+    return answer_kept(c, s->whole);
+}
+
+static enum MHD_Result answer_changes(struct server *s, struct MHD_Connection *c)
+{
+    const char *asked = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "since");
+    int64_t since = asked && strspn(asked, "0123456789") == strlen(asked) ? strtoll(asked, NULL, 10) : 0;
+    bool recent = since == s->page.version - 1;
+    if (recent && s->recent)
+        return answer_kept(c, s->recent);
+    struct buffer text = BUFFER_INIT;
+    live_page_add_changes(&s->page, since, &text);
+    struct MHD_Response *r = text_response(text.data, text.length, "application/json", NOTHING_ALLOWED);
+    buffer_free(&text);
+    if (!recent)
+        return answer(c, MHD_HTTP_OK, r);
+    s->recent = r;
+    return answer_kept(c, r);
+}
+
+static enum MHD_Result answer_file(const struct server *s, struct MHD_Connection *c, const char *path)
+{
+    int64_t bytes = 0;
+    int file = job_file_open(s->job_files, path, &bytes);
+    if (file < 0)
+        return answer_text(c, MHD_HTTP_NOT_FOUND, "there is no such file\n");
+    struct MHD_Response *r = MHD_create_response_from_fd64((uint64_t)bytes, file);
+    if (r)
+        add_headers(r, "text/plain; charset=utf-8", NOTHING_ALLOWED);
+    else
+        close(file);
+    return answer(c, MHD_HTTP_OK, r);
+}
+
+/* --- events --- */
+
+/* Writes the state of this moment into `out`, which has EVENT_BYTES. */
+static size_t make_event(const struct server *s, char *out)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_printf(&b, "data: {\"version\":%lld,\"problem\":", (long long)s->page.version);
+    if (s->problem)
+        buffer_add_json_string(&b, s->problem, strnlen(s->problem, PROBLEM_BYTES));
+    else
+        buffer_add_text(&b, "null");
+    buffer_add_text(&b, "}\n\n");
+    size_t length = b.length < EVENT_BYTES ? b.length : EVENT_BYTES;
+    memcpy(out, b.data, length);
+    buffer_free(&b);
+    return length;
+}
+
+static ssize_t next_event(void *context, uint64_t position, char *out, size_t room)
+{
+    struct listener *l = context;
+    struct server *s = l->server;
+    ssize_t length = 0;
+    (void)position;
+    pthread_mutex_lock(&s->lock);
+    if (s->ends) {
+        length = MHD_CONTENT_READER_END_OF_STREAM;
+    } else if (l->told != s->change && room >= EVENT_BYTES) {
+        l->told = s->change;
+        length = (ssize_t)make_event(s, out);
+    } else if (l->beat) {
+        memcpy(out, ":\n\n", 3);
+        length = 3;
+    } else {
+        l->waits = true;
+        MHD_suspend_connection(l->connection);
+    }
+    l->beat = false;
+    pthread_mutex_unlock(&s->lock);
+    return length;
+}
+
+static void listener_free(void *context)
+{
+    struct listener *l = context;
+    struct server *s = l->server;
+    pthread_mutex_lock(&s->lock);
+    if (l->previous)
+        l->previous->next = l->next;
+    else
+        s->listeners = l->next;
+    if (l->next)
+        l->next->previous = l->previous;
+    pthread_mutex_unlock(&s->lock);
+    free(l);
+}
+
+static enum MHD_Result answer_events(struct server *s, struct MHD_Connection *c)
+{
+    struct listener *l = xcalloc(1, sizeof *l);
+    *l = (struct listener){.server = s, .connection = c, .told = -1, .next = s->listeners};
+    if (l->next)
+        l->next->previous = l;
+    s->listeners = l;
+    struct MHD_Response *r =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 2 * EVENT_BYTES, next_event, l, listener_free);
+    if (r)
+        add_headers(r, "text/event-stream", NOTHING_ALLOWED);
+    else
+        listener_free(l);
+    return answer(c, MHD_HTTP_OK, r);
+}
+
+/* With the lock. */
+static void wake_all(struct server *s, bool beat)
+{
+    for (struct listener *l = s->listeners; l; l = l->next) {
+        l->beat |= beat;
+        if (l->waits)
+            MHD_resume_connection(l->connection);
+        l->waits = false;
+    }
+}
+
+/* --- requests --- */
+
+static enum MHD_Result refuse(struct server *s, struct MHD_Connection *c, int status, bool wrong_token)
+{
+    if (wrong_token && !s->told) {
+        s->told = true;
+        s->options.tell(s->options.context, "a request with a wrong token was refused; further ones are not told");
+    }
+    if (status == 405)
+        return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "this page is only read\n");
+    return answer_text(c, MHD_HTTP_FORBIDDEN,
+                       wrong_token ? "the address lacks the token that `meshsweep report --serve` printed\n"
+                                   : "refused: the request comes from another site, or by a name of another one\n");
+}
+
+static enum MHD_Result redirect(const struct server *s, struct MHD_Connection *c)
+{
+    char *there = xasprintf("/%s/", s->token);
+    struct MHD_Response *r = text_response("", 0, "text/plain", NOTHING_ALLOWED);
+    if (r)
+        MHD_add_response_header(r, "Location", there);
+    free(there);
+    return answer(c, MHD_HTTP_MOVED_PERMANENTLY, r);
+}
+
+static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, const char *path)
+{
+    if (path[0] == '\0')
+        return answer_page(s, c);
+    if (strcmp(path, "changes") == 0)
+        return answer_changes(s, c);
+    if (strcmp(path, "events") == 0)
+        return answer_events(s, c);
+    if (strncmp(path, s->job_path, strlen(s->job_path)) == 0)
+        return answer_file(s, c, path + strlen(s->job_path));
+    return answer_text(c, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+}
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result handle_request(void *context, struct MHD_Connection *c, const char *url, const char *method,
+                                      const char *version, const char *data, size_t *data_bytes, void **request)
+{
+    struct server *s = context;
+    const struct gate gate = {s->token, s->host};
+    const struct gate_request r =
+        {method, url, header(c, "Host"), header(c, "Origin"), header(c, "Sec-Fetch-Site"), header(c, "Sec-Fetch-Mode")};
+    const char *rest = "";
+    bool wrong_token;
+    (void)version, (void)data, (void)data_bytes;
+    /* The first call is before the end of the request: an answer then would close the connection. */
+    if (!*request && (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)) {
+        *request = s;
+        return MHD_YES;
+    }
+    int status = gate_check(&gate, &r, &rest, &wrong_token);
+    pthread_mutex_lock(&s->lock);
+    enum MHD_Result rc = status == 200   ? answer_path(s, c, rest)
+                         : status == 301 ? redirect(s, c)
+                                         : refuse(s, c, status, wrong_token);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+/* --- the server --- */
+
+static void server_free(struct server *s)
+{
+    forget(&s->whole);
+    forget(&s->recent);
+    live_page_free(&s->page);
+    pthread_mutex_destroy(&s->lock);
+    free(s->problem);
+    free(s->token);
+    free(s->host);
+    free(s->job_files);
+    free(s->job_path);
+    free(s);
+}
+
+/* A response that cannot be queued is freed at once, and its listener with it: within the lock. */
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
+const char *server_library_version(void)
+{
+    return MHD_get_version();
+}
+
+int server_start(const struct server_options *o, struct server **out, struct error *e)
+{
+    struct server *s = xcalloc(1, sizeof *s);
+    const char *slash = strrchr(o->job_files, '/');
+    s->options = *o;
+    s->token = xstrdup(o->token);
+    s->host = xstrdup(o->host);
+    s->job_files = xstrdup(o->job_files);
+    s->job_path = xasprintf("%s/", slash ? slash + 1 : o->job_files);
+    init_lock(&s->lock);
+    s->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
+                         handle_request, s, MHD_OPTION_LISTEN_SOCKET, o->listening, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    if (!s->daemon) {
+        server_free(s);
+        close(o->listening);
+        return error_set(e, ERROR_FAILED, "--serve: the web server cannot start: libmicrohttpd %s refuses",
+                         MHD_get_version());
+    }
+    *out = s;
+    return 0;
+}
+
+void server_show(struct server *s, struct buffer *text)
+{
+    pthread_mutex_lock(&s->lock);
+    if (live_page_update(&s->page, text)) {
+        forget(&s->whole);
+        forget(&s->recent);
+        s->change++;
+        wake_all(s, false);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+void server_tell(struct server *s, const char *problem)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!s->problem != !problem || (problem && strcmp(s->problem, problem) != 0)) {
+        free(s->problem);
+        s->problem = problem ? xstrdup(problem) : NULL;
+        s->change++;
+        wake_all(s, false);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+void server_beat(struct server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    wake_all(s, true);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void server_stop(struct server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->ends = true;
+    wake_all(s, false);
+    pthread_mutex_unlock(&s->lock);
+    MHD_stop_daemon(s->daemon);
+    server_free(s);
+}

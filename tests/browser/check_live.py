@@ -1,0 +1,85 @@
+"""Looks at a served report while its database changes: check_live.py CHROMIUM URL DATABASE SERVER_PID
+
+Prints one line per thing that is not as it should be; status 1 when there is any. Ends the server."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+
+from check_report import Browser, expect, filter_by, wait, wrong
+
+SHOWN_VERSION = "document.documentElement.dataset.version"
+
+
+def change(database, sql):
+    connection = sqlite3.connect(database, timeout=10)
+    with connection:
+        connection.executescript(sql)
+    connection.close()
+
+
+def wait_for(page, what, expression, wanted, seconds=15):
+    deadline = time.monotonic() + seconds
+    while (got := page.value(expression)) != wanted and time.monotonic() < deadline:
+        time.sleep(0.05)
+    expect(what, got, wanted)
+
+
+def text(page, selector):
+    return "document.querySelector(%r)?.textContent" % selector
+
+
+def watch(page, database, server):
+    live = "document.getElementById('live')?.textContent"
+    wait_for(page, "the page says that it is live", live, "Live")
+    page.value("void (window.stays = true)")
+    filter_by(page, "zero_stage=3")
+    kept = page.value("document.getElementById('shown').textContent")
+    page.value("scrollTo(0, 600)")
+    wait(page)
+    at = page.value("[scrollY, location.hash]")
+    change(database, "UPDATE sweep SET name = 'renamed <b>&amp;</b>'")
+    wait_for(page, "a new name is shown", text(page, "h1"), "renamed <b>&amp;</b>")
+    expect("without loading the page again", page.value("window.stays"), True)
+    expect("where one was, with what one asked for", page.value("[scrollY, location.hash]"), at)
+    expect("the filter stands", page.value("document.getElementById('words').value"), "zero_stage=3")
+    expect("and holds", page.value("document.getElementById('shown').textContent"), kept)
+    change(database, "UPDATE summary SET value = 4711 WHERE name = 'throughput' AND value ="
+                     " (SELECT max(value) FROM summary WHERE name = 'throughput')")
+    wait_for(page, "a new value is in the table", "document.getElementById('table').textContent.includes('4711')", True)
+    again = filter_by(page, "")
+    expect("the table works on", len(again) > 3)
+    page.value("document.getElementById('theme').click()")
+    expect("each listener runs once", page.value("document.documentElement.classList.contains('dark') !=="
+                                                 " document.documentElement.classList.contains('light')"))
+    fetched = [e["params"]["request"]["url"] for e in page.events if e.get("method") == "Network.requestWillBeSent"]
+    expect("nothing was asked of anybody else", {u.split("/")[2] for u in fetched if u.startswith("http")},
+           {sys.argv[2].split("/")[2]})
+    expect("the page was sent once", sum(u == sys.argv[2] for u in fetched), 1)
+    os.kill(server, signal.SIGINT)
+    wait_for(page, "an end is told", live, "Not live: the server does not answer. What is shown may be out of date.")
+
+
+def main():
+    program, url, database, server = sys.argv[1:5]
+    profile = tempfile.mkdtemp(dir="/tmp")
+    page = Browser(program, profile)
+    try:
+        page.open(url)
+        watch(page, database, int(server))
+        for e in page.events:
+            if e.get("method") == "Runtime.exceptionThrown":
+                wrong.append("an exception: %s" % e["params"]["exceptionDetails"].get("exception", {}).get("description"))
+    finally:
+        page.process.kill()
+        page.process.wait()
+        shutil.rmtree(profile, ignore_errors=True)
+    print("\n".join(wrong) or "as it should be")
+    sys.exit(1 if wrong else 0)
+
+
+main()

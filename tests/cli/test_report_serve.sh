@@ -1,0 +1,352 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2034 # conditions are read by expect
+# report --serve: the page over a running sweep, to those who may see it.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+server_pid=
+
+# Starts a server over results.db and waits for its address: $url, "http://127.0.0.1:PORT/TOKEN/".
+serve() # OPTION...
+{
+    command -v python3 >/dev/null || skip "there is no python3"
+    rm -f served
+    (
+        trap - INT
+        exec "$meshsweep" report "$@"
+    ) >served 2>served.err </dev/null &
+    server_pid=$!
+    wait_until '[ -s served ] || ! kill -0 $server_pid' 10
+    url=$(cat served)
+    [ -n "$url" ] || fail "not served: $(cat served.err)"
+}
+
+stop_serving() # SIGNAL
+{
+    kill -s "$1" "$server_pid"
+    server_status=0
+    wait "$server_pid" || server_status=$?
+}
+
+get() # URL [HEADER=VALUE...]
+{
+    python3 "$tests_source_dir/cli/http_get.py" "$@" >got 2>got.err || fail "$* failed: $(cat got.err)"
+    got=$(head -n 1 got)
+}
+
+# The page is made at once, but not before the address is printed.
+page_stands()
+{
+    get "$url"
+    [ "$got" = 200 ]
+}
+
+origin_of_url() { sed -E 's|(http://[^/]*)/.*|\1|' <<<"$url"; }
+
+serve__finished_sweep__the_page_and_its_files()
+{
+    small_sweep
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    serve --serve
+    expect '[[ $url =~ ^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/$ ]]'
+    wait_until page_stands 10
+    expect_file_contains got 'text/html'
+    expect_file_contains got '<section id="overview"'
+    local file
+    file=$(find results.db.d -type f -name '*.log' | head -n 1)
+    get "$url$file"
+    expect '[ "$got" = 200 ]'
+    expect_file_contains got 'Content-Type: text/plain; charset=utf-8'
+    expect 'tail -c "$(stat -c %s "$file")" got | cmp - "$file"'
+    get "$url/nothing"
+    expect '[ "$got" = 404 ]'
+    get "${url%/}"
+    expect '[ "$got" = 301 ]'
+    get --method POST "$url"
+    expect '[ "$got" = 405 ]'
+    get --method HEAD "$url"
+    expect '[ "$got" = 200 ]'
+    stop_serving INT
+    expect '[ "$server_status" = 130 ]'
+    expect '[ ! -s served.err ]'
+    serve --serve
+    stop_serving TERM
+    expect '[ "$server_status" = 143 ]'
+}
+
+# What browsers send where a page of another site, or of a name that was pointed here, asks.
+serve__foreign_requests__refused()
+{
+    fixture_database
+    serve --serve
+    local base
+    base=$(origin_of_url)
+    wait_until page_stands 10
+    expect '! grep -q Access-Control got'
+    get "$url" Host=evil.example
+    expect '[ "$got" = 403 ]'
+    get "$url" Host=evil.example:80
+    expect '[ "$got" = 403 ]'
+    get "$url" Host=localhost:9999
+    expect '[ "$got" = 200 ]'
+    get "$url" "Host=[::1]:9999"
+    expect '[ "$got" = 200 ]'
+    get "${url}changes" Origin=http://evil.example
+    expect '[ "$got" = 403 ]'
+    get "${url}changes" Origin=null
+    expect '[ "$got" = 403 ]'
+    get "${url}changes" "Origin=$base"
+    expect '[ "$got" = 200 ]'
+    get "${url}changes" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=no-cors
+    expect '[ "$got" = 403 ]'
+    get "${url}changes" Sec-Fetch-Site=same-site Sec-Fetch-Mode=cors
+    expect '[ "$got" = 403 ]'
+    get "$url" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=navigate
+    expect '[ "$got" = 200 ]'
+    expect '[ ! -s served.err ]'
+    # A wrong token is told of once.
+    get --each "$base" / /x/ /00000000000000000000000000000000/ /00000000000000000000000000000000/events // /events
+    expect '[ "$(grep -c "^403 .* $" got)" = 6 ]'
+    expect '[ "$(grep -c "wrong token" served.err)" = 1 ]'
+    stop_serving INT
+}
+
+# The directory of job files and nothing else: not by "..", not by links, not what is no file.
+serve__paths_out_of_the_job_files__not_found()
+{
+    fixture_database
+    mkdir -p results.db.d/1
+    echo inside >results.db.d/1/log
+    echo secret >secret
+    ln -s "$PWD/secret" results.db.d/1/link
+    ln -s "$PWD" results.db.d/out
+    mkfifo results.db.d/1/pipe
+    serve --serve
+    wait_until page_stands 10
+    get "${url}results.db.d/1/log"
+    expect '[ "$got" = 200 ] && grep -q inside got'
+    get --each "${url}results.db.d/" ../secret 1/../../secret 1/link out/secret 1/pipe 1 1/ '' . 1/./log 1//log \
+        %2e%2e/secret 1%2f..%2f..%2fsecret %2e%2e%2fsecret 1/none "$PWD/secret" "/$PWD/secret"
+    expect '[ "$(grep -c "^404 .* $" got)" = 17 ]'
+    get --each "$url" results.db secret ../secret results.db-wal results.db.d results.db.d.x/1 nothing
+    expect '[ "$(grep -c "^404 .* $" got)" = 7 ]'
+    stop_serving INT
+}
+
+# Runs, its end, another run: the same page, by events that say what changed.
+serve__while_jobs_run__told_line_by_line()
+{
+    small_sweep
+    echo '[ "$1" = 1 ] || until [ -e go ]; do sleep 0.02; done; echo "score: $(($1 * $2))"' >job.sh
+    start_meshsweep run --progress none -j 1
+    wait_until '[ "$(sql "SELECT count(*) FROM job WHERE state = '"'ok'"'" 2>/dev/null)" = 2 ]' 20
+    serve --serve
+    wait_until page_stands 10
+    expect_file_contains got '<div class="card ok"><b>2</b><span>ok</span></div>'
+    python3 "$tests_source_dir/cli/http_get.py" --events 100 "${url}events" >events 2>/dev/null </dev/null &
+    wait_until '[ -s events ]' 10
+    local before
+    before=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
+    touch go
+    wait_command
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    four_are_ok() { get "$url"; grep -q '<div class="card ok"><b>4</b><span>ok</span></div>' got; }
+    wait_until four_are_ok 20
+    wait_until '[ "$(wc -l <events)" -gt 1 ]' 10
+    get "${url}changes?since=$before"
+    tail -n 1 got >changes
+    python3 - "$before" <<'END' || fail "what changed is not what it should be: $(cut -c 1-2000 changes)"
+import json, sys
+answer = json.load(open("changes"))
+assert answer["version"] > int(sys.argv[1]), answer["version"]
+lines = [line for part in answer["changed"].values() for line in part["lines"].values()]
+assert '<div class="card ok"><b>4</b><span>ok</span></div>' in lines, lines
+assert not any("--- rows" in line or "addEventListener" in line for line in lines), "the script did not change"
+assert not any(line.startswith("<!DOCTYPE") for line in lines)
+END
+    # A new sweep in the same file, after the end of the run.
+    sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    six_are_ok() { get "$url"; grep -q '<div class="card ok"><b>6</b><span>ok</span></div>' got; }
+    wait_until six_are_ok 20
+    stop_serving INT
+    expect '[ ! -s served.err ]'
+}
+
+# The parts that a reader puts together from what changed are the page, whatever happened in between.
+serve__changes_applied__the_page_itself()
+{
+    fixture_database
+    serve --serve
+    wait_until page_stands 10
+    cat >follow.py <<'END'
+import json, subprocess, sys, time, urllib.request
+url = sys.argv[1]
+read = lambda path: urllib.request.urlopen(url + path).read().decode()
+parts, have = [], 0
+for number in range(6):
+    while True:
+        answer = json.loads(read(f"changes?since={have}"))
+        if answer["version"] > have:
+            break
+        time.sleep(0.05)
+    assert not have or len(json.dumps(answer)) < len(read("")) / 2
+    parts += [[] for _ in range(answer["parts"] - len(parts))]
+    del parts[answer["parts"]:]
+    for index, part in answer["changed"].items():
+        lines = parts[int(index)]
+        lines += [None] * (part["count"] - len(lines))
+        del lines[part["count"]:]
+        for line, text in part["lines"].items():
+            lines[int(line)] = text
+    have = answer["version"]
+    page = read("").rsplit("<!--", 1)
+    assert page[1].startswith(f"{have}-->"), page[1]
+    assert "".join(line + "\n" for part in parts for line in part) == page[0]
+    subprocess.run(["sqlite3", "results.db",
+                    f"UPDATE sweep SET name = 'name {number}'; UPDATE summary SET value = value + 1"], check=True)
+END
+    run_command timeout 50 python3 follow.py "$url"
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    stop_serving INT
+}
+
+serve__database_replaced_removed_or_newer__told_and_gone_on()
+{
+    fixture_database
+    serve --serve
+    wait_until page_stands 10
+    problem() { timeout 10 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
+    expect '[[ $(problem) = *\"problem\":null* ]]'
+    mv results.db away.db
+    wait_until '[[ $(problem) = *"database results.db: "* ]]' 10
+    get "$url"
+    expect '[ "$got" = 200 ]'
+    cp away.db new.db
+    sqlite3 new.db "UPDATE sweep SET name = 'another one'"
+    mv new.db results.db
+    named_anew() { get "$url"; grep -q '<h1>another one' got && [[ $(problem) = *'"problem":null'* ]]; }
+    wait_until named_anew 10
+    sqlite3 results.db "PRAGMA user_version = 999"
+    wait_until '[[ $(problem) = *newer* ]]' 10
+    stop_serving INT
+}
+
+serve__no_sweep_yet__waits_for_it()
+{
+    small_sweep
+    fixture_database "DELETE FROM job" "DELETE FROM rule" "DELETE FROM sweep"
+    serve --serve
+    get "$url"
+    expect '[ "$got" = 503 ]'
+    rm -f results.db
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    wait_until page_stands 10
+    stop_serving INT
+}
+
+serve__nothing_to_serve__said()
+{
+    run_meshsweep report --serve
+    expect_status 1
+    expect_no_stdout
+    expect_stderr 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
+    fixture_database "PRAGMA user_version = 999"
+    sqlite3 results.db "PRAGMA user_version = 999"
+    run_meshsweep report --serve
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'newer'
+}
+
+serve__wrong_address__said()
+{
+    fixture_database
+    local wrong
+    for wrong in 127.0.0.1:x :99999 '[::1' '[]:80' a:b:80: 70000; do
+        run_meshsweep report --serve="$wrong"
+        expect '[ "$status" = 2 ] || [ "$status" = 1 ]'
+        expect_status "$status"
+        expect_no_stdout
+        expect_stderr_contains "--serve "
+    done
+    run_meshsweep report --serve=:99999
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --serve :99999: must be HOST, PORT or HOST:PORT, with a port up to 65535; an IPv6'\
+' address in brackets'
+    run_meshsweep report --serve --token 'a/b'
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '--token: '
+    run_meshsweep report --token x
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '--token is for --serve'
+}
+
+serve__port_in_use__said()
+{
+    fixture_database
+    serve --serve
+    local port
+    port=$(sed -E 's|.*:([0-9]+)/.*|\1|' <<<"$url")
+    run_meshsweep report --serve="$port"
+    expect_status 1
+    expect_no_stdout
+    expect_stderr "meshsweep: --serve 127.0.0.1:$port: Address already in use; another program listens there: "\
+'choose another port, or none for a free one'
+    stop_serving INT
+    # It is free again at once.
+    serve --serve="127.0.0.1:$port" --token hand-made_1
+    expect '[ "$url" = "http://127.0.0.1:$port/hand-made_1/" ]'
+    wait_until page_stands 10
+    stop_serving INT
+}
+
+serve__ipv6_and_no_token__served()
+{
+    fixture_database
+    grep -qs 00000000000000000000000000000001 /proc/net/if_inet6 || skip "there is no IPv6"
+    serve --serve='[::1]:0' --token ''
+    expect '[[ $url =~ ^http://\[::1\]:[0-9]+/$ ]]'
+    wait_until page_stands 10
+    stop_serving INT
+}
+
+# Many who wait and some who never read: the page is there for others, and a signal ends it at once.
+serve__many_and_deaf_readers__nobody_is_held_up()
+{
+    fixture_database
+    serve --serve
+    wait_until page_stands 10
+    mkfifo hold
+    python3 "$tests_source_dir/cli/http_get.py" --deaf "$url" <hold >deaf 2>&1 &
+    python3 "$tests_source_dir/cli/http_get.py" --open 100 "${url}events" <hold >open 2>&1 &
+    exec 9>hold
+    wait_until 'grep -q deaf deaf && grep -q open open' 20
+    sqlite3 results.db "UPDATE sweep SET name = 'changed meanwhile'"
+    renamed() { get "$url"; grep -q '<h1>changed meanwhile' got; }
+    wait_until renamed 10
+    expect '[ "$(awk "/VmRSS/ { print \$2 }" /proc/$server_pid/status)" -lt 200000 ]'
+    local began=$SECONDS
+    stop_serving INT
+    expect '[ $((SECONDS - began)) -le 3 ]'
+    expect '[ "$server_status" = 130 ]'
+    exec 9>&-
+}
+
+run_cases "$@"

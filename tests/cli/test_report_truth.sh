@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# report: what the page says is what the tables of the database say, asked in another way than the page does.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
+
+report_tells_the_truth() # DATABASE
+{
+    command -v python3 >/dev/null || skip "there is no python3"
+    run_meshsweep report -d "${1-results.db}" -o report.html
+    expect_status 0
+    expect_no_stdout
+    expect_stderr 'meshsweep: report in report.html'
+    python3 "$tests_source_dir/cli/report_facts.py" report.html >said 2>said.err || fail "$(cat said.err)"
+    facts_of_database "${1-results.db}" >true
+    local kind
+    for kind in 'card' 'cause' 'rule' 'data' 'rows' 'winner'; do
+        grep "^$kind " said | LC_ALL=C sort >said.one || true
+        grep "^$kind " true | LC_ALL=C sort >true.one || true
+        diff -u true.one said.one >difference || fail "$(cat difference)"
+    done
+}
+
+# From the tables, not from the views that the page reads. Causes: here messages differ in nothing or are not compared.
+facts_of_database()
+{
+    sqlite3 -batch -noheader -separator ' ' "$1" "
+        CREATE TEMP TABLE s AS SELECT * FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1;
+        CREATE TEMP TABLE j AS SELECT job.* FROM job JOIN s ON s.id = job.sweep_id;
+        SELECT 'card', combinations, 'combination' FROM s WHERE combinations IS NOT NULL;
+        SELECT 'card', combinations - matched, 'excluded by rules' FROM s WHERE matched IS NOT NULL;
+        SELECT 'card', count(*), 'job' FROM j;
+        SELECT 'card', count(*), state FROM j GROUP BY state;
+        SELECT 'card', count(*), 'attempt' FROM attempt WHERE job_id IN (SELECT id FROM j) AND ended IS NOT NULL
+            HAVING count(*) > 0;
+        SELECT 'data', state, count(*) FROM j GROUP BY state;
+        SELECT 'rows', count(*) FROM j;
+        SELECT 'cause', count(*), j.failure, 'example', min(j.id) FROM j JOIN attempt AS a ON a.id = j.attempt_id
+            WHERE j.state = 'failed' GROUP BY j.failure, a.message;
+        SELECT 'rule', name, excluded FROM rule WHERE sweep_id = (SELECT id FROM s) AND excluded > 0;
+        SELECT 'winner', id, value FROM (SELECT j.id, m.value, row_number() OVER
+            (ORDER BY iif(s.maximise, -m.value, m.value), j.id) AS place FROM j JOIN s
+            JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = s.objective
+            WHERE j.state = 'ok' AND typeof(m.value) IN ('real', 'integer') AND abs(m.value) < 1e300
+            AND NOT EXISTS (SELECT 1 FROM breach AS b WHERE b.attempt_id = j.attempt_id)) WHERE place = 1 ${WINNER-};"
+}
+
+truth__run_in_progress__of_the_current_of_two_sweeps()
+{
+    fixture_database
+    report_tells_the_truth
+}
+
+truth__other_sweep_asked_for_last__that_one()
+{
+    fixture_database "UPDATE sweep SET last_seen = 1800000000000 WHERE id = 1"
+    report_tells_the_truth
+    expect_file_contains report.html '<h1>first</h1>'
+}
+
+truth__nothing_ran__all_pending()
+{
+    fixture_database "UPDATE job SET state = 'pending', failure = NULL, attempt_id = NULL WHERE state <> 'pending'" \
+        "DELETE FROM summary" "DELETE FROM metric" "DELETE FROM attempt"
+    report_tells_the_truth
+    expect 'grep -qx "card 8 pending" said'
+    expect '! grep -q "^winner" said'
+}
+
+truth__all_failed__no_winner()
+{
+    small_sweep
+    echo '[ "$1" = 1 ] && exit 9; echo "ValueError: none"; exit 1' >job.sh
+    run_meshsweep run --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    report_tells_the_truth
+    expect 'grep -qx "card 4 failed" said'
+    expect '[ "$(grep -c "^cause 2 exit" said)" = 2 ]'
+    expect '! grep -q "^winner" said'
+}
+
+truth__all_values_are_none__no_winner()
+{
+    fixture_database "UPDATE summary SET value = NULL, mean = NULL, median = NULL, minimum = NULL, maximum = NULL"
+    report_tells_the_truth
+    expect '! grep -q "^winner" said'
+}
+
+# Jobs that differ in a seed alone are counted as jobs, and configurations compete.
+truth__replicates__jobs_are_jobs()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:loss"
+replicate = ["seed"]
+[job]
+command = ["sh", "-c", "[ {x}{seed} != 32 ] || exit 3; echo loss: $(({x} * 10 + {seed}))"]
+[job.metrics.loss]
+regex = "loss: ([0-9]+)"
+[[training_spec]]
+x = [1, 2, 3]
+seed = [1, 2]
+END
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    report_tells_the_truth_but_for_winner
+}
+
+# Where configurations compete the page names one, and not a job.
+report_tells_the_truth_but_for_winner()
+{
+    WINNER="AND 0" report_tells_the_truth
+}
+
+truth__imported_table__every_row()
+{
+    cat >table.csv <<'END'
+layers,dp,mbs,seed,state,speed
+2,1,1,1,ok,100.5
+2,1,2,1,ok,150.25
+2,1,4,1,oom,
+2,1,8,1,oom,
+4,1,1,1,ok,90
+END
+    cat >import.toml <<'END'
+[sweep]
+name = "table"
+objective = "max:speed"
+[job.metrics.speed]
+unit = "tokens/s"
+[import]
+state = "state"
+[import.model]
+layers = "layers"
+[import.training_spec]
+seed = "seed"
+[import.parallel_spec]
+dp = "dp"
+micro_batch = "mbs"
+[import.metrics]
+speed = "speed"
+END
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    report_tells_the_truth
+    expect 'grep -qx "winner 2 150.25" said'
+    expect 'grep -qx "cause 2 oom example 3" said'
+    # A second table in the same file is a sweep of its own.
+    sed 's/"table"/"other"/; s/max:speed/min:speed/' import.toml >other.toml
+    sed '2d' table.csv >other.csv
+    run_meshsweep import -c other.toml other.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    report_tells_the_truth
+}
+
+# The old page stays whole where a new one cannot be written.
+report__file_cannot_be_written__the_old_one_stays()
+{
+    fixture_database
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    cp report.html before.html
+    run_command sh -c "ulimit -f 8; trap '' XFSZ; exec '$meshsweep' report"
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'report.html'
+    expect 'cmp -s before.html report.html'
+    mkdir directory
+    run_meshsweep report -o directory
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'directory'
+    run_meshsweep report -o nowhere/report.html
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'nowhere/report.html'
+    run_meshsweep report -o results.db
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'results.db'
+    expect '[ "$(ls | grep -c report)" = 1 ]'
+}
+
+# What is written by others stands as text, and as one line, cut where it is long.
+report__hostile_messages__stay_text_and_bounded()
+{
+    fixture_database "UPDATE attempt SET message = '<script>alert(1)</script> \" '' javascript:alert(1) ' || char(8238)
+        || 'desrever' || char(10) || 'second line ' || printf('%.*c', 10240, 'm'),
+        consequence = '<img src=x onerror=alert(1)>' WHERE state = 'failed'" \
+        "UPDATE job SET derived = json_object('dp', 'javascript:alert(1)', 'a\"b<c>', '</script><script>alert(2)')"
+    report_tells_the_truth_but_for_messages
+    expect '! grep -q "<script>alert" report.html'
+    expect '! grep -q "<img" report.html'
+    expect "! grep -qiE 'href=\"?javascript:' report.html"
+    expect '! grep -q "$(printf "\342\200\256")desrever" report.html'
+    expect '[ "$(grep -o "mmmmmmmmmm" report.html | wc -l)" -lt 2000 ]'
+}
+
+report_tells_the_truth_but_for_messages()
+{
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    python3 "$tests_source_dir/cli/report_facts.py" report.html >said || fail "it cannot be read"
+    expect 'grep -qx "card 8 job" said'
+}
+
+run_cases "$@"
