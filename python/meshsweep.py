@@ -24,7 +24,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Type, Union
 __all__ = ["open", "Database", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
 #: The schema that this file knows.
-SCHEMA = 18
+SCHEMA = 19
 
 #: sqlite3's "application_id" of a database of meshsweep.
 APPLICATION = 1836279927

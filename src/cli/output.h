@@ -25,6 +25,9 @@ void output_set_paging(bool yes);
 /* The pager has all that was written, and has been left. Once, at the end. */
 void output_end_paging(void);
 
+/* From here on messages and errors are events on standard error (report/progress_events.h): a program reads them. */
+void output_set_events(void);
+
 /* Writes text for people to standard output. */
 int output_people(const struct buffer *text, struct error *e);
 
