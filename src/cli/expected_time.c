@@ -15,14 +15,15 @@ struct expected_time {
     const char *db_path;
     struct db *db; /* NULL: not open yet */
     int64_t looked_ms;
-    double waiting_ms; /* mean of those that wait; NaN: unknown */
+    bool none_waits;
+    double mean_ms; /* of those that wait, or where none does of those that run; NaN: unknown */
 };
 
 struct expected_time *expected_time_open(const char *db_path)
 {
     struct expected_time *t = xcalloc(1, sizeof *t);
     t->db_path = db_path;
-    t->waiting_ms = NAN;
+    t->mean_ms = NAN;
     t->looked_ms = -LOOK_EVERY_MS;
     return t;
 }
@@ -35,14 +36,32 @@ void expected_time_close(struct expected_time *t)
     free(t);
 }
 
+struct durations_sum {
+    double ms;
+    int64_t count;
+};
+
+static void add_duration(void *context, int64_t job_id, double ms)
+{
+    struct durations_sum *sum = context;
+    (void)job_id;
+    sum->ms += ms;
+    sum->count++;
+}
+
 /* What cannot be read is not known: no reason to disturb a run. */
-static double mean_of_waiting(struct expected_time *t, int64_t waiting)
+static double mean_of(struct expected_time *t, int64_t waiting)
 {
     struct error none = ERROR_INIT;
+    struct durations_sum running = {0, 0};
     int64_t sweep;
     double mean = NAN;
     if (!t->db && store_open_read_only(t->db_path, &t->db, &none) < 0)
         return NAN;
+    if (waiting == 0) {
+        int rc = durations_of_running(t->db, add_duration, &running, &none);
+        return rc == 0 && running.count ? running.ms / (double)running.count : (double)NAN;
+    }
     if (db_query_int(t->db, "SELECT id FROM current_sweep", 0, &sweep, &none) < 0 ||
         durations_of_waiting(t->db, sweep, waiting, &mean, &none) < 0)
         return NAN;
@@ -51,11 +70,12 @@ static double mean_of_waiting(struct expected_time *t, int64_t waiting)
 
 int64_t expected_time_ms(struct expected_time *t, const struct run_counts *c)
 {
-    if (c->elapsed_ms - t->looked_ms >= LOOK_EVERY_MS) {
+    if (c->elapsed_ms - t->looked_ms >= LOOK_EVERY_MS || (c->pending == 0) != t->none_waits) {
         t->looked_ms = c->elapsed_ms;
-        t->waiting_ms = c->pending > 0 ? mean_of_waiting(t, c->pending) : NAN;
+        t->none_waits = c->pending == 0;
+        t->mean_ms = mean_of(t, c->pending);
     }
-    if (!(t->waiting_ms >= SHORT_MS) || c->running <= 0)
+    if (!(t->mean_ms >= SHORT_MS) || c->running <= 0)
         return -1;
-    return countdown_estimate_ms(t->waiting_ms, c->pending, c->running);
+    return countdown_estimate_ms(t->mean_ms, c->pending, c->running);
 }

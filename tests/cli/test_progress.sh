@@ -144,4 +144,22 @@ terminal__a_live_line__and_the_ends_above_it()
     expect "grep -q 'score 10  x=1 y=10' typescript"
 }
 
+# The last job takes as long as its like, not as those before it did on average.
+eta__last_job__of_its_kind()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "sleep {seconds}"]
+[[model]]
+seconds = [0, 3]
+[[training_spec]]
+seed = [1, 2, 3]
+END
+    run_meshsweep run --progress json -j 1
+    expect_status 0
+    expect_no_stdout
+    # Two of three seconds each had ended when five of six jobs were done.
+    expect_stderr_matches '"done": ?5,.*"eta_ms": ?[23][0-9]{3},'
+}
+
 run_cases "$@"
