@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/json.h"
 #include "space/compile.h"
 #include "space/match.h"
 #include "store/jobs.h"
@@ -417,7 +418,7 @@ static int ask_one(const struct proposal_place *place, const struct asked_for *p
 
 static cJSON *new_answer(void)
 {
-    cJSON *answer = cJSON_CreateObject();
+    cJSON *answer = json_document();
     cJSON_AddArrayToObject(answer, "asked");
     cJSON_AddArrayToObject(answer, "refused");
     return answer;

@@ -6,6 +6,7 @@
 #include "config/failure.h"
 #include "learning/learning.h"
 #include "results/job_record.h"
+#include "results/json.h"
 #include "results/views.h"
 #include "store/imports.h"
 #include "util/memory.h"
@@ -205,7 +206,7 @@ int proposals_tell(const struct proposal_place *place, const cJSON *results, cJS
     const bool is_list = cJSON_IsArray(results);
     int64_t runner_id;
     int number = 0;
-    *answer = cJSON_CreateObject();
+    *answer = json_document();
     cJSON *list = cJSON_AddArrayToObject(*answer, "told");
     int rc = runner_record(place->db, &place->runner, &runner_id, e);
     if (rc == 0)

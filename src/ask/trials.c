@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ask/proposals.h"
+#include "results/json.h"
 #include "store/trials.h"
 #include "util/memory.h"
 
@@ -73,11 +74,11 @@ static void add_trial_columns(cJSON *trial, const struct stmt *s)
         enum trial_column column;
     } columns[] = {{"by", TRIAL_BY},
                    {"why", TRIAL_WHY},
-                   {"predicted_memory", TRIAL_MEMORY},
-                   {"predicted_time", TRIAL_TIME},
+                   {"predicted_memory_bytes", TRIAL_MEMORY},
+                   {"predicted_step_time_s", TRIAL_TIME},
                    {"outcome", TRIAL_OUTCOME},
                    {"failure", TRIAL_FAILURE},
-                   {"objective", TRIAL_OBJECTIVE},
+                   {"objective_value", TRIAL_OBJECTIVE},
                    {"does_not_meet", TRIAL_BROKEN}};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         add_column(trial, columns[i].name, s, columns[i].column);
@@ -147,7 +148,7 @@ int proposals_open(const struct proposal_place *place, cJSON **answer, struct er
     int rc;
     if (db_prepare(place->db, "SELECT t.id" OPEN_TRIALS " ORDER BY t.id", &s, e) < 0)
         return -1;
-    cJSON *all = cJSON_CreateObject(), *asked = cJSON_AddArrayToObject(all, "asked");
+    cJSON *all = json_document(), *asked = cJSON_AddArrayToObject(all, "asked");
     stmt_bind_int(s, 1, place->sweep_id);
     while ((rc = stmt_next(s, e)) > 0)
         if (proposals_add_trial(place, stmt_int(s, 0), asked, e) < 0) {

@@ -13,6 +13,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"
+#include "report/progress_events.h"
 #include "report/text.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -31,6 +32,13 @@ static enum colour_choice colour_wanted;
 void output_set_colour(enum colour_choice choice)
 {
     colour_wanted = choice;
+}
+
+static bool messages_are_events;
+
+void output_set_events(void)
+{
+    messages_are_events = true;
 }
 
 static struct text_terminal terminal_behind(FILE *stream)
@@ -111,20 +119,30 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
 
 void output_message(const char *format, ...)
 {
-    struct buffer line = BUFFER_INIT;
+    struct buffer line = BUFFER_INIT, text = BUFFER_INIT;
     va_list arguments;
     va_start(arguments, format);
-    buffer_add_text(&line, "meshsweep: ");
-    buffer_vprintf(&line, format, arguments);
+    buffer_vprintf(&text, format, arguments);
     va_end(arguments);
+    if (messages_are_events)
+        progress_event_add_text(EVENT_NOTICE, buffer_text(&text), &line);
+    else
+        buffer_printf(&line, "meshsweep: %s", buffer_text(&text));
     output_to_stderr("", &line, "\n");
     buffer_free(&line);
+    buffer_free(&text);
 }
 
 void output_error(const char *command, const struct error *e, const char *hint)
 {
     const char *line = e->text;
     struct buffer text = BUFFER_INIT;
+    if (messages_are_events) {
+        progress_event_add_text(EVENT_ERROR, line, &text);
+        output_to_stderr("", &text, "\n");
+        buffer_free(&text);
+        return;
+    }
     do {
         size_t length = strcspn(line, "\n");
         const char *next = line[length] ? line + length + 1 : NULL;

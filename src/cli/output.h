@@ -17,6 +17,9 @@
 enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 void output_set_colour(enum colour_choice choice);
 
+/* From here on messages and errors are events on standard error (report/progress_events.h): a program reads them. */
+void output_set_events(void);
+
 /* Writes text for people to standard output. */
 int output_people(const struct buffer *text, struct error *e);
 

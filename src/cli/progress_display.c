@@ -100,9 +100,7 @@ void progress_display_notice(struct progress_display *d, const char *text)
     }
     buffer_clear(&d->line);
     if (d->how == PROGRESS_JSON) {
-        buffer_add_text(&d->line, "{\"event\":\"notice\",\"text\":");
-        buffer_add_json_string(&d->line, text, strlen(text));
-        buffer_add_char(&d->line, '}');
+        progress_event_add_text(EVENT_NOTICE, text, &d->line);
     } else {
         buffer_printf(&d->line, "meshsweep: %s", text);
     }
@@ -121,9 +119,10 @@ void progress_display_enumerating(struct progress_display *d, int64_t matched)
 
 static void add_enumeration_json(struct progress_display *d, const struct enumeration *n)
 {
+    progress_event_begin(EVENT_ENUMERATED, &d->line);
     buffer_printf(&d->line,
-                  "{\"event\":\"enumerated\",\"combinations\":%" PRId64 ",\"matched\":%" PRId64 ",\"jobs\":%" PRId64
-                  ",\"duplicates\":%" PRId64 ",\"new\":%" PRId64 "}",
+                  ",\"combinations\":%" PRId64 ",\"matched\":%" PRId64 ",\"jobs\":%" PRId64 ",\"duplicates\":%" PRId64
+                  ",\"new\":%" PRId64 "}",
                   n->counts.combinations, n->counts.matched, n->counts.jobs, n->counts.duplicates, n->new_jobs);
 }
 
@@ -152,17 +151,16 @@ void progress_display_enumerated(struct progress_display *d, const struct enumer
 static void add_event_json(struct progress_display *d, const struct run_event *event)
 {
     struct buffer *b = &d->line;
-    buffer_printf(b,
-                  "{\"event\":\"attempt\",\"job\":%" PRId64 ",\"key\":\"%s\",\"attempt\":%" PRId64
-                  ",\"state\":\"%s\",\"failure\":",
+    progress_event_begin(EVENT_ATTEMPT, b);
+    buffer_printf(b, ",\"job\":%" PRId64 ",\"key\":\"%s\",\"attempt\":%" PRId64 ",\"state\":\"%s\",\"failure\":",
                   event->job_id, event->key_hex, event->attempt_number, event->failure ? "failed" : "ok");
     buffer_printf(b, event->failure ? "\"%s\"" : "null", event->failure);
-    buffer_printf(b, ",\"duration_ms\":%" PRId64 ",\"objective\":", event->duration_ms);
+    buffer_printf(b, ",\"duration_ms\":%" PRId64 ",\"objective_value\":", event->duration_ms);
     if (event->has_objective && isfinite(event->objective))
         buffer_add_double(b, event->objective);
     else
         buffer_add_text(b, "null");
-    buffer_printf(b, ",\"spec\":%s,\"message\":", event->spec_json);
+    buffer_printf(b, ",\"keys\":%s,\"message\":", event->spec_json);
     if (event->message)
         buffer_add_json_string(b, event->message, strlen(event->message));
     else
@@ -291,6 +289,8 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .best_value = c->best,
         .best_unit = d->objective ? d->objective->unit : NULL,
         .best_label = out->label,
+        .best_job = c->best_job_id,
+        .objective = d->sweep->objective_count ? d->sweep->objectives[0].metric : NULL,
         .failures = out->failures,
     };
     p->skipped = c->total - p->ok - p->failed - c->running - c->ended - c->pending - c->pruned - c->held;
@@ -317,7 +317,7 @@ void progress_display_counts(struct progress_display *d, const struct run_counts
         return;
     }
     if (d->how == PROGRESS_JSON)
-        progress_add_json(&now.progress, &d->line);
+        progress_add_json(EVENT_PROGRESS, &now.progress, &d->line);
     else
         progress_add_plain(&now.progress, &d->line);
     put_line(d);
@@ -361,7 +361,7 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
     clear_line(d);
     describe(d, &result->counts, &now);
     if (d->how == PROGRESS_JSON) {
-        progress_add_json(&now.progress, &d->line);
+        progress_add_json(EVENT_END, &now.progress, &d->line);
         put_line(d);
         return;
     }

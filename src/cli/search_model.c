@@ -7,6 +7,7 @@
 
 #include "cli/output.h"
 #include "models/section.h"
+#include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/clock.h"
 
@@ -244,11 +245,11 @@ static void add_json(const struct counts *c, struct buffer *out)
 {
     const struct model_search *s = c->search;
     const size_t stack = model_space_main_stack(&s->space);
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = json_document();
     add_number(o, "candidates", s->index->count);
     if (c->filtered)
         add_number(o, "kept", c->counted.kept);
-    cJSON *by_layers = stack != MODEL_NO_KEY ? cJSON_AddArrayToObject(o, "layers") : NULL;
+    cJSON *by_layers = stack != MODEL_NO_KEY ? cJSON_AddArrayToObject(o, "by_layers") : NULL;
     for (size_t i = 0; by_layers && i < s->index->keys[stack].stack.layers_count; i++) {
         const unsigned layers = s->index->keys[stack].stack.layers[i];
         cJSON *row = cJSON_CreateObject();

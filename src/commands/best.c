@@ -19,6 +19,8 @@
 #include "report/job_command.h"
 #include "report/text.h"
 #include "results/best.h"
+#include "results/job_record.h"
+#include "results/json.h"
 #include "results/status.h"
 #include "results/subset.h"
 #include "util/file.h"
@@ -234,7 +236,7 @@ static void json_add_differences(cJSON *item, const struct best *b, const struct
         if (!is_difference(&b->jobs[0], &keys->items[i]))
             continue;
         char *title = xasprintf("%s.%s", keys->items[i].section, keys->items[i].name);
-        cJSON_AddStringToObject(differs, title, keys->items[i].text);
+        json_add_raw(differs, title, keys->items[i].json);
         free(title);
     }
 }
@@ -243,60 +245,52 @@ static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
 {
     cJSON *item = cJSON_CreateObject();
     cJSON_AddNumberToObject(item, "job", (double)job->job_id);
-    cJSON_AddNumberToObject(item, "value", job->value);
+    json_add_real(item, "value", job->value);
     json_add_differences(item, b, &job->keys);
     return item;
 }
 
-/* Of several objectives: "pareto": [{"job": …, "tie": …, "values": {…}, "differs": {…}}, …]. */
+/* Of several objectives: "pareto": [{"job": …, "tie": …, "values": {…}, "differs": {…}}, …]; of one nothing. */
 static void json_add_pareto(cJSON *root, const struct best *b)
 {
     const struct pareto *p = &b->pareto;
-    if (p->objective_count < 2)
-        return;
     cJSON *set = cJSON_AddArrayToObject(root, "pareto");
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; p->objective_count > 1 && i < p->count; i++) {
         cJSON *item = cJSON_CreateObject(), *values;
         cJSON_AddItemToArray(set, item);
         cJSON_AddNumberToObject(item, "job", (double)p->jobs[i].job_id);
-        if (p->jobs[i].tie)
-            cJSON_AddNumberToObject(item, "tie", (double)p->jobs[i].tie);
-        else
-            cJSON_AddNullToObject(item, "tie");
+        json_add_count(item, "tie", p->jobs[i].tie ? p->jobs[i].tie : -1);
         values = cJSON_AddObjectToObject(item, "values");
         for (size_t k = 0; k < p->objective_count; k++)
-            cJSON_AddNumberToObject(values, p->objectives[k].metric, p->jobs[i].values[k]);
+            json_add_real(values, p->objectives[k].metric, p->jobs[i].values[k]);
         json_add_differences(item, b, &p->jobs[i].keys);
     }
 }
 
-static int print_json(const struct best *b, const char *db, struct error *e)
+static void json_add_objective(cJSON *root, const struct best *b)
 {
-    cJSON *root = cJSON_CreateObject();
-    char *line = command_of(b), *files = files_of(b, db), *redacted = job_command_redacted(&b->launch);
     cJSON_AddStringToObject(root, "objective", b->objective);
     cJSON_AddStringToObject(root, "better", b->maximise ? "max" : "min");
-    cJSON_AddNumberToObject(root, "value", b->jobs[0].value);
-    cJSON_AddStringToObject(root, "unit", b->unit);
-    cJSON_AddRawToObject(root, "job", b->job_json);
-    cJSON_AddRawToObject(root, "metrics", b->metrics_json);
-    if (line)
-        cJSON_AddStringToObject(root, "shell", line);
-    else
-        cJSON_AddNullToObject(root, "shell");
-    cJSON_AddStringToObject(root, "secrets_left_out", redacted);
-    if (files)
-        cJSON_AddStringToObject(root, "files", files);
-    else
-        cJSON_AddNullToObject(root, "files");
-    if (b->jobs[0].configuration)
-        configuration_add_json(b->jobs[0].configuration, b->alike, root);
+    json_add_text(root, "unit", b->unit);
+}
+
+static int print_json(const struct best *b, const char *db, struct error *e)
+{
+    cJSON *root = json_document();
+    char *line = command_of(b), *files = files_of(b, db), *redacted = job_command_redacted(&b->launch);
+    json_add_objective(root, b);
+    json_add_real(root, "value", b->jobs[0].value);
+    for (cJSON *item = b->job->child->next; item; item = item->next)
+        cJSON_AddItemReferenceToObject(root, item->string, item);
+    json_add_text(root, "shell", line);
+    json_add_text(root, "secrets_left_out", redacted);
+    json_add_text(root, "files", files);
+    configuration_add_json(b->jobs[0].configuration, b->alike, root);
     cJSON *close = cJSON_AddArrayToObject(root, "close");
     for (size_t i = 1; i < b->count; i++)
         cJSON_AddItemToArray(close, runner_up_json(b, &b->jobs[i]));
     json_add_pareto(root, b);
-    if (b->conditions.count > 0)
-        cJSON_AddItemToObject(root, "subject_to", conditions_json(&b->conditions));
+    cJSON_AddItemToObject(root, "subject_to", conditions_json(&b->conditions));
     int rc = output_json(root, e);
     cJSON_Delete(root);
     free(redacted);
@@ -388,9 +382,17 @@ static int write_sweep(struct db *db, const struct best *b, const char *director
     return rc;
 }
 
+static void add_json_line(const cJSON *value, struct buffer *out)
+{
+    char *text = cJSON_PrintUnformatted(value);
+    buffer_printf(out, "%s\n", text);
+    cJSON_free(text);
+}
+
 static int write_files(const struct best *b, const char *db, const char *directory, struct error *e)
 {
     struct buffer script = BUFFER_INIT, job = BUFFER_INIT, metrics = BUFFER_INIT;
+    const cJSON *measured = cJSON_GetObjectItemCaseSensitive(b->job, job_part_names[JOB_PART_METRICS]);
     if (file_make_directories(directory, e) < 0)
         return -1;
     const bool has_command = b->launch.command[0] != NULL;
@@ -398,8 +400,8 @@ static int write_files(const struct best *b, const char *db, const char *directo
     if (has_command)
         add_script(b, files, directory, &script);
     free(files);
-    buffer_printf(&job, "%s\n", b->job_json);
-    buffer_printf(&metrics, "%s\n", b->metrics_json);
+    add_json_line(b->job, &job);
+    add_json_line(measured, &metrics);
     int rc = 0;
     /* Each buffer is released by its write. */
     if (has_command)
@@ -489,10 +491,8 @@ static int print_groups(struct db *db, const struct best *b, const struct best_o
         return error_set(e, ERROR_USAGE, "--out: there are %zu groups, each with a winner; --group says of which",
                          best_group_count(b));
     if (o->json) {
-        cJSON *root = cJSON_CreateObject();
-        cJSON_AddStringToObject(root, "objective", b->objective);
-        cJSON_AddStringToObject(root, "better", b->maximise ? "max" : "min");
-        cJSON_AddStringToObject(root, "unit", b->unit);
+        cJSON *root = json_document();
+        json_add_objective(root, b);
         cJSON_AddItemToObject(root, "groups", group_winners_json(b));
         rc = output_json(root, e);
         cJSON_Delete(root);

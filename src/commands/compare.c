@@ -10,6 +10,7 @@
 #include "database/open.h"
 #include "report/comparison.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "util/memory.h"
 
 struct compare_options {
@@ -181,14 +182,6 @@ static int print_text(const struct comparison *c, struct error *e)
 
 /* --- as JSON --- */
 
-static void add_real(cJSON *o, const char *name, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(o, name, value);
-    else
-        cJSON_AddNullToObject(o, name);
-}
-
 static cJSON *pair_json(const struct comparison_pair *p)
 {
     cJSON *o = cJSON_CreateObject(), *ratios = cJSON_CreateArray();
@@ -196,13 +189,13 @@ static cJSON *pair_json(const struct comparison_pair *p)
     cJSON_AddStringToObject(o, "a", p->a);
     cJSON_AddStringToObject(o, "b", p->b);
     cJSON_AddNumberToObject(o, "pairs", (double)s->count);
-    add_real(o, "median", s->median);
-    add_real(o, "low", s->low);
-    add_real(o, "high", s->high);
-    add_real(o, "minimum", s->minimum);
-    add_real(o, "quarter", s->quarter);
-    add_real(o, "three_quarters", s->three_quarters);
-    add_real(o, "maximum", s->maximum);
+    json_add_real(o, "median", s->median);
+    json_add_real(o, "low", s->low);
+    json_add_real(o, "high", s->high);
+    json_add_real(o, "minimum", s->minimum);
+    json_add_real(o, "quarter", s->quarter);
+    json_add_real(o, "three_quarters", s->three_quarters);
+    json_add_real(o, "maximum", s->maximum);
     cJSON_AddStringToObject(o, "verdict", verdict_names[s->verdict]);
     cJSON_AddBoolToObject(o, "told_apart", s->verdict == RATIO_HIGHER || s->verdict == RATIO_LOWER);
     cJSON_AddNumberToObject(o, "only_a", (double)p->only_a);
@@ -218,13 +211,10 @@ static cJSON *pair_json(const struct comparison_pair *p)
 
 static int print_json(const struct comparison *c, struct error *e)
 {
-    cJSON *root = cJSON_CreateObject();
+    cJSON *root = json_document();
     cJSON_AddStringToObject(root, "metric", c->metric);
-    cJSON_AddStringToObject(root, "unit", c->unit);
-    if (c->is_objective)
-        cJSON_AddStringToObject(root, "better", c->maximise ? "max" : "min");
-    else
-        cJSON_AddNullToObject(root, "better");
+    json_add_text(root, "unit", c->unit);
+    json_add_text(root, "better", !c->is_objective ? NULL : c->maximise ? "max" : "min");
     cJSON_AddStringToObject(root, "section", c->section);
     cJSON_AddStringToObject(root, "by", c->key ? c->key : c->section);
     cJSON *free = cJSON_AddArrayToObject(root, "free");

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "database/open.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -214,35 +215,18 @@ static void add_markdown(const struct compare_databases_request *r, const struct
 
 /* --- as JSON --- */
 
-static void add_real(cJSON *o, const char *name, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(o, name, value);
-    else
-        cJSON_AddNullToObject(o, name);
-}
-
 static cJSON *group_json(const struct compare_databases_request *r, const struct before_after_group *g)
 {
     const struct slowdown *s = &g->slowdown;
     cJSON *o = cJSON_CreateObject();
-    if (g->value)
-        cJSON_AddStringToObject(o, "value", g->value);
-    else
-        cJSON_AddNullToObject(o, "value");
+    json_add_text(o, "group", g->value);
     cJSON_AddNumberToObject(o, "jobs", (double)s->jobs);
-    add_real(o, "repeats", s->repeats);
-    add_real(o, "ratio", s->ratio);
-    add_real(o, "least", s->least);
-    add_real(o, "most", s->most);
-    if (r->fail_slower)
-        cJSON_AddStringToObject(o, "verdict", verdict_names[s->verdict]);
-    else
-        cJSON_AddNullToObject(o, "verdict");
-    if (s->repeats_wanted)
-        cJSON_AddNumberToObject(o, "repeats_wanted", (double)s->repeats_wanted);
-    else
-        cJSON_AddNullToObject(o, "repeats_wanted");
+    json_add_real(o, "repeats", s->repeats);
+    json_add_real(o, "ratio", s->ratio);
+    json_add_real(o, "least", s->least);
+    json_add_real(o, "most", s->most);
+    json_add_text(o, "verdict", r->fail_slower ? verdict_names[s->verdict] : NULL);
+    json_add_count(o, "repeats_wanted", s->repeats_wanted ? (int64_t)s->repeats_wanted : -1);
     return o;
 }
 
@@ -255,9 +239,9 @@ static cJSON *jobs_json(const struct before_after *b)
         cJSON_AddItemToArray(all, o);
         cJSON_AddNumberToObject(o, "job_before", (double)j->before_id);
         cJSON_AddNumberToObject(o, "job", (double)j->now_id);
-        cJSON_AddNumberToObject(o, "before", value_of(b, &j->runs.before));
-        cJSON_AddNumberToObject(o, "now", value_of(b, &j->runs.now));
-        cJSON_AddNumberToObject(o, "ratio", ratio_of(j));
+        json_add_real(o, "before", value_of(b, &j->runs.before));
+        json_add_real(o, "now", value_of(b, &j->runs.now));
+        json_add_real(o, "ratio", ratio_of(j));
     }
     return all;
 }
@@ -265,19 +249,16 @@ static cJSON *jobs_json(const struct before_after *b)
 static int print_json(const struct compare_databases_request *r, const struct before_after *b, double limit,
                       struct error *e)
 {
-    cJSON *root = cJSON_CreateObject();
+    cJSON *root = json_document();
     cJSON_AddStringToObject(root, "metric", b->metric);
-    cJSON_AddStringToObject(root, "unit", b->unit);
+    json_add_text(root, "unit", b->unit);
     cJSON_AddStringToObject(root, "better", b->maximise ? "max" : "min");
-    if (r->by)
-        cJSON_AddStringToObject(root, "by", r->by);
-    else
-        cJSON_AddNullToObject(root, "by");
-    add_real(root, "limit", r->fail_slower ? limit : NAN);
+    json_add_text(root, "by", r->by);
+    json_add_real(root, "limit", r->fail_slower ? limit : NAN);
     cJSON *groups = cJSON_AddArrayToObject(root, "groups");
     for (size_t i = 0; i < b->group_count; i++)
         cJSON_AddItemToArray(groups, group_json(r, &b->groups[i]));
-    cJSON_AddItemToObject(root, "jobs", jobs_json(b));
+    cJSON_AddItemToObject(root, "job_ratios", jobs_json(b));
     cJSON_AddNumberToObject(root, "failed_now", (double)b->failed_now);
     cJSON_AddNumberToObject(root, "failed_before", (double)b->failed_before);
     cJSON_AddNumberToObject(root, "not_measured", (double)b->not_measured);

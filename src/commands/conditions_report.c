@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/text.h"
+#include "results/json.h"
 
 static void add_first(const struct win_condition *c, struct buffer *out)
 {
@@ -58,17 +59,13 @@ void conditions_add_nearest(const struct conditions *c, struct buffer *out)
     conditions_add_miss(&c->items[c->missed], &c->nearest, out);
 }
 
-static void add_number(cJSON *object, const char *name, double value)
-{
-    cJSON_AddItemToObject(object, name, isnan(value) ? cJSON_CreateNull() : cJSON_CreateNumber(value));
-}
-
+/* `job` NULL: none. */
 static void add_job(cJSON *item, const struct kept_out *job)
 {
-    cJSON_AddNumberToObject(item, "job", (double)job->job_id);
-    add_number(item, "objective", job->objective);
-    add_number(item, "value", job->value);
-    add_number(item, "bound", job->bound);
+    json_add_count(item, "job", job ? job->job_id : -1);
+    json_add_real(item, "objective_value", job ? job->objective : NAN);
+    json_add_real(item, "value", job ? job->value : NAN);
+    json_add_real(item, "bound", job ? job->bound : NAN);
 }
 
 cJSON *conditions_json(const struct conditions *c)
@@ -80,11 +77,9 @@ cJSON *conditions_json(const struct conditions *c)
         cJSON_AddStringToObject(item, "condition", condition->text);
         cJSON_AddBoolToObject(item, "binds", condition->better > 0);
         cJSON_AddNumberToObject(item, "broken", (double)condition->broken);
-        cJSON_AddNumberToObject(item, "better", (double)condition->better);
-        if (condition->better > 0)
-            add_job(item, &condition->first);
-        else if (c->none_meets && c->missed == i)
-            add_job(item, &c->nearest);
+        cJSON_AddNumberToObject(item, "better_jobs", (double)condition->better);
+        const bool is_nearest = c->none_meets && c->missed == i;
+        add_job(item, condition->better > 0 ? &condition->first : is_nearest ? &c->nearest : NULL);
         cJSON_AddItemToArray(list, item);
     }
     return list;

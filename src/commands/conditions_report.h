@@ -15,7 +15,7 @@ void conditions_add_binding(const struct conditions *c, struct buffer *out);
 /* Where none meets all: "no job meets all of [sweep] subject_to; the nearest is job 4: …". */
 void conditions_add_nearest(const struct conditions *c, struct buffer *out);
 
-/* [{"condition": …, "binds": …, "broken": …, "better": …, "job": …, "value": …, "bound": …}, …]. */
+/* [{"condition": …, "binds": …, "broken": …, "better_jobs": …, "job": …, "value": …, "bound": …}, …]. */
 cJSON *conditions_json(const struct conditions *c);
 
 #endif

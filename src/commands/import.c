@@ -10,6 +10,7 @@
 #include "cli/table_file.h"
 #include "database/open.h"
 #include "import/import.h"
+#include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -123,7 +124,7 @@ static int print_json(const struct table_file *in, const struct import_summary *
 {
     size_t count;
     const struct refusal_count *refusals = import_table_refusals(in->table, &count);
-    cJSON *all = cJSON_CreateObject();
+    cJSON *all = json_document();
     cJSON_AddNumberToObject(all, "rows", (double)in->rows);
     cJSON_AddNumberToObject(all, "ok", (double)s->ok);
     cJSON_AddNumberToObject(all, "failed", (double)s->failed);

@@ -18,6 +18,7 @@
 #include "learning/learning.h"
 #include "plan/plan.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "space/describe.h"
 #include "util/parse.h"
 
@@ -178,17 +179,19 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
 
 static void add_predicted_json(const struct space *space, const struct plan *plan, cJSON *o)
 {
-    if (!space->prediction.asked && !space->prediction.note[0])
+    if (!space->prediction.asked && !space->prediction.note[0]) {
+        cJSON_AddNullToObject(o, "predicted");
         return;
+    }
     cJSON *p = cJSON_AddObjectToObject(o, "predicted");
     cJSON_AddNumberToObject(p, "memory", (double)plan->predicted_memory);
     cJSON_AddNumberToObject(p, "time", (double)plan->predicted_time);
-    cJSON_AddNumberToObject(p, "device_hours", plan->device_hours);
-    cJSON_AddNumberToObject(p, "step_device_seconds", plan->step_device_seconds);
+    json_add_real(p, "device_hours", plan->device_hours);
+    json_add_real(p, "step_device_seconds", plan->step_device_seconds);
     cJSON_AddNumberToObject(p, "may_not_fit", (double)plan->risks[OOM_RISK]);
     cJSON_AddNumberToObject(p, "does_not_fit", (double)plan->risks[OOM_CERTAIN]);
     cJSON_AddNumberToObject(p, "audits", (double)plan->audits);
-    cJSON_AddStringToObject(p, "note", space->prediction.note);
+    json_add_text(p, "note", space->prediction.note);
 }
 
 static void add_reasons_json(const struct plan *plan, cJSON *o)
@@ -206,13 +209,14 @@ static void add_reasons_json(const struct plan *plan, cJSON *o)
 
 static cJSON *head_as_json(const struct space *space, const struct plan *plan)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = json_document();
     cJSON_AddStringToObject(o, "sweep", space->sweep->name);
     cJSON_AddNumberToObject(o, "combinations", (double)plan->match.combinations);
+    cJSON_AddNumberToObject(o, "excluded", (double)(plan->match.combinations - plan->match.matched));
     cJSON_AddNumberToObject(o, "matched", (double)plan->match.matched);
     cJSON_AddNumberToObject(o, "jobs", (double)plan->jobs);
     cJSON_AddNumberToObject(o, "duplicates", (double)plan->duplicates);
-    cJSON *excluded = cJSON_AddObjectToObject(o, "excluded"), *warned = cJSON_AddObjectToObject(o, "warned");
+    cJSON *excluded = cJSON_AddObjectToObject(o, "excluded_by"), *warned = cJSON_AddObjectToObject(o, "warned_by");
     for (size_t i = 0; i < space->rule_count; i++)
         cJSON_AddNumberToObject(space->rules[i].warning ? warned : excluded, space->rules[i].name,
                                 (double)plan->match.rules[i].excluded);
@@ -226,10 +230,7 @@ static cJSON *end_as_json(const struct space *space, const struct plan *plan)
         cJSON_AddNumberToObject(o, mark_names[i], (double)plan->marks[i]);
     cJSON_AddNumberToObject(o, "gone", (double)plan->gone);
     add_reasons_json(plan, o);
-    if (isnan(plan->device_hours_max))
-        cJSON_AddNullToObject(o, "device_hours_max");
-    else
-        cJSON_AddNumberToObject(o, "device_hours_max", plan->device_hours_max);
+    json_add_real(o, "device_hours_max", plan->device_hours_max);
     add_predicted_json(space, plan, o);
     return o;
 }

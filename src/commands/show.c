@@ -9,6 +9,7 @@
 #include "report/job_command.h"
 #include "report/text.h"
 #include "results/job_record.h"
+#include "results/json.h"
 #include "util/memory.h"
 
 struct show_options {
@@ -32,7 +33,9 @@ static const struct option options[] = {
 
 static void add_value(const struct stmt *s, int column, struct buffer *out)
 {
-    if (stmt_type(s, column) == COLUMN_FLOAT)
+    if (strcmp(stmt_column_name(s, column), "in_current_sweep") == 0)
+        buffer_add_text(out, stmt_int(s, column) ? "yes" : "no");
+    else if (stmt_type(s, column) == COLUMN_FLOAT)
         text_add_rounded(out, stmt_double(s, column));
     else
         text_add_printable(out, stmt_text(s, column), stmt_bytes(s, column), 0, false);
@@ -61,7 +64,15 @@ static void add_lines(const struct stmt *s, struct buffer *out)
     }
 }
 
-enum metric_column { METRIC_NAME, METRIC_VALUE, METRIC_UNIT, METRIC_SAMPLES, METRIC_NOT_FINITE };
+enum metric_column {
+    METRIC_NAME,
+    METRIC_VALUE,
+    METRIC_UNIT,
+    METRIC_COUNTER,
+    METRIC_RANK,
+    METRIC_SAMPLES,
+    METRIC_NOT_FINITE
+};
 
 /* "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; of one sample there is no more to say. */
 static void add_metric(const struct stmt *s, struct buffer *out)
@@ -76,7 +87,7 @@ static void add_metric(const struct stmt *s, struct buffer *out)
         if (stmt_is_null(s, i))
             continue;
         if (i < METRIC_SAMPLES)
-            buffer_add_text(out, i == METRIC_UNIT ? " " : "  ");
+            buffer_add_text(out, i == METRIC_RANK ? ", rank " : i >= METRIC_UNIT ? " " : "  ");
         else
             buffer_printf(out, ", %s ", stmt_column_name(s, i));
         add_value(s, i, out);
@@ -147,57 +158,10 @@ static void add_command(const struct job_launch *l, struct buffer *out)
 
 /* --- as JSON --- */
 
-static void add_json_value(cJSON *o, const struct stmt *s, int i)
-{
-    const char *name = stmt_column_name(s, i);
-    double value = stmt_double(s, i);
-    if (stmt_is_null(s, i))
-        cJSON_AddNullToObject(o, name);
-    else if ((stmt_type(s, i) == COLUMN_INT || stmt_type(s, i) == COLUMN_FLOAT) && value - value == 0)
-        cJSON_AddNumberToObject(o, name, value);
-    else if (stmt_type(s, i) == COLUMN_FLOAT)
-        cJSON_AddStringToObject(o, name, value > 0 ? "Infinity" : "-Infinity");
-    else
-        cJSON_AddStringToObject(o, name, stmt_text(s, i));
-}
-
-static int add_json_part(struct db *db, enum job_part part, int64_t job, cJSON *root, struct error *e)
-{
-    struct stmt *s = NULL;
-    int rc;
-    if (job_part_open(db, part, job, &s, e) < 0)
-        return -1;
-    cJSON *list = part == JOB_PART_JOB ? NULL : cJSON_AddArrayToObject(root, job_part_names[part]);
-    while ((rc = stmt_next(s, e)) > 0) {
-        cJSON *row = list ? cJSON_CreateObject() : root;
-        for (int i = 0; i < stmt_column_count(s); i++)
-            add_json_value(row, s, i);
-        if (list)
-            cJSON_AddItemToArray(list, row);
-    }
-    stmt_free(s);
-    return rc;
-}
-
-static void add_json_keys(const struct job_keys *keys, cJSON *root)
-{
-    cJSON *all = cJSON_AddObjectToObject(root, "keys");
-    for (size_t i = 0; i < keys->count; i++) {
-        const struct job_key *k = &keys->items[i];
-        cJSON *section = cJSON_GetObjectItemCaseSensitive(all, k->section);
-        if (!section)
-            section = cJSON_AddObjectToObject(all, k->section);
-        cJSON_AddStringToObject(section, k->name, k->text);
-    }
-}
-
 static void add_json_command(const struct job_launch *l, cJSON *root)
 {
     char *line = l->command[0] ? job_command_line(l) : NULL;
-    if (line)
-        cJSON_AddStringToObject(root, "shell", line);
-    else
-        cJSON_AddNullToObject(root, "shell");
+    json_add_text(root, "shell", line);
     free(line);
 }
 
@@ -212,11 +176,12 @@ struct job_view {
 
 static int print_json(const struct job_view *v, struct error *e)
 {
-    cJSON *root = cJSON_CreateObject();
-    int rc = add_json_part(v->db, JOB_PART_JOB, v->job, root, e);
-    add_json_keys(&v->keys, root);
+    cJSON *root = json_document();
+    int rc = job_part_add_json(root, v->db, JOB_PART_JOB, v->job, e);
+    if (rc == 0)
+        rc = json_add_keys(root, v->db, v->job, e);
     for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
-        rc = add_json_part(v->db, p, v->job, root, e);
+        rc = job_part_add_json(root, v->db, p, v->job, e);
     add_json_command(&v->launch, root);
     if (rc == 0)
         rc = output_json(root, e);

@@ -9,6 +9,7 @@
 #include "cli/stale_results.h"
 #include "database/open.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/memory.h"
 
@@ -90,7 +91,7 @@ static int print_text(const struct stale_list *l, struct error *e)
 
 static int print_json(const struct stale_list *l, struct error *e)
 {
-    cJSON *root = cJSON_CreateObject(), *list = NULL;
+    cJSON *root = json_document(), *list = NULL;
     cJSON_AddNumberToObject(root, "results", (double)l->ended);
     cJSON_AddNumberToObject(root, "stale", (double)l->jobs);
     list = cJSON_AddArrayToObject(root, "differences");
@@ -98,8 +99,8 @@ static int print_json(const struct stale_list *l, struct error *e)
         cJSON *item = cJSON_CreateObject();
         cJSON_AddNumberToObject(item, "job", (double)l->items[i].job_id);
         cJSON_AddStringToObject(item, "what", l->items[i].what);
-        cJSON_AddStringToObject(item, "was", l->items[i].was);
-        cJSON_AddStringToObject(item, "is", l->items[i].is);
+        json_add_text(item, "was", l->items[i].was);
+        json_add_text(item, "is", l->items[i].is);
         cJSON_AddItemToArray(list, item);
     }
     int rc = output_json(root, e);

@@ -15,6 +15,7 @@
 #include "report/group_winners.h"
 #include "report/progress.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "results/pareto.h"
 #include "results/status.h"
 #include "sweep_file/model_info_sweep.h"
@@ -418,22 +419,6 @@ static int print_text(const struct status_view *v, struct error *e)
 
 /* --- as JSON --- */
 
-static void add_number_or_null(cJSON *object, const char *name, int64_t value)
-{
-    if (value < 0)
-        cJSON_AddNullToObject(object, name);
-    else
-        cJSON_AddNumberToObject(object, name, (double)value);
-}
-
-static void add_real_or_null(cJSON *object, const char *name, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(object, name, value);
-    else
-        cJSON_AddNullToObject(object, name);
-}
-
 static cJSON *counts_json(const struct sweep_status *s)
 {
     cJSON *counts = cJSON_CreateObject();
@@ -475,8 +460,8 @@ static cJSON *running_json(const struct status_view *v)
         cJSON *item = cJSON_CreateObject();
         cJSON_AddNumberToObject(item, "job", (double)a->job_id);
         cJSON_AddNumberToObject(item, "attempt", (double)a->number);
-        add_number_or_null(item, "slot", a->slot);
-        cJSON_AddStringToObject(item, "keys", a->keys);
+        json_add_count(item, "slot", a->slot);
+        json_add_raw(item, "keys", a->keys_json);
         cJSON_AddNumberToObject(item, "elapsed_ms", (double)elapsed_ms(v, a));
         cJSON_AddItemToArray(list, item);
     }
@@ -505,8 +490,8 @@ static cJSON *best_json(const struct status_view *v)
     cJSON *best = cJSON_CreateObject();
     cJSON_AddNumberToObject(best, "job", (double)s->best_job);
     cJSON_AddStringToObject(best, "objective", s->objective);
-    cJSON_AddNumberToObject(best, "value", s->best);
-    cJSON_AddStringToObject(best, "unit", s->unit);
+    json_add_real(best, "value", s->best);
+    json_add_text(best, "unit", s->unit);
     return best;
 }
 
@@ -516,7 +501,7 @@ static cJSON *slow_nodes_json(const struct sweep_status *s)
     for (size_t i = 0; i < s->slow_node_count; i++) {
         cJSON *node = cJSON_CreateObject();
         cJSON_AddStringToObject(node, "host", s->slow_nodes[i].host);
-        cJSON_AddNumberToObject(node, "ratio", s->slow_nodes[i].ratio);
+        json_add_real(node, "ratio", s->slow_nodes[i].ratio);
         cJSON_AddNumberToObject(node, "pairs", (double)s->slow_nodes[i].compared);
         cJSON_AddItemToArray(list, node);
     }
@@ -541,7 +526,7 @@ static cJSON *rules_json(const struct sweep_status *s)
     for (size_t i = 0; i < s->rule_count; i++) {
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "rule", s->rules[i].name);
-        cJSON_AddStringToObject(item, "reason", s->rules[i].reason);
+        json_add_text(item, "reason", s->rules[i].reason);
         cJSON_AddStringToObject(item, "level", s->rules[i].warning ? "warn" : "exclude");
         cJSON_AddNumberToObject(item, "combinations", (double)s->rules[i].combinations);
         cJSON_AddItemToArray(list, item);
@@ -561,36 +546,38 @@ static cJSON *pareto_json(const struct pareto *p)
 static int print_json(const struct status_view *v, struct error *e)
 {
     const struct sweep_status *s = &v->status;
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "sweep", s->name);
-    cJSON_AddStringToObject(root, "path", s->path);
-    add_number_or_null(root, "combinations", s->combinations);
-    add_number_or_null(root, "excluded", s->excluded);
-    add_number_or_null(root, "duplicates", s->duplicates);
+    cJSON *root = json_document();
+    json_add_text(root, "sweep", s->name);
+    json_add_text(root, "path", s->path);
+    json_add_count(root, "combinations", s->combinations);
+    json_add_count(root, "excluded", s->excluded);
+    json_add_count(root, "duplicates", s->duplicates);
     cJSON_AddNumberToObject(root, "jobs", (double)job_count(s));
     cJSON_AddItemToObject(root, "states", counts_json(s));
     cJSON_AddItemToObject(root, "failure_classes", classes_json(s));
     cJSON_AddBoolToObject(root, "runner_alive", v->runner_alive);
-    cJSON_AddItemToObject(root, "running", running_json(v));
+    cJSON_AddItemToObject(root, "running_attempts", running_json(v));
     cJSON_AddNumberToObject(root, "retries_waiting", (double)s->retry_total);
     cJSON_AddItemToObject(root, "retries", retries_json(v));
-    add_number_or_null(root, "mean_duration_ms", s->mean_ms);
-    add_number_or_null(root, "waiting_duration_ms", s->waiting_ms);
-    add_real_or_null(root, "jobs_per_second", s->rate);
-    add_real_or_null(root, "device_hours", s->device_hours);
-    add_real_or_null(root, "device_hours_left", s->device_hours_left);
+    json_add_count(root, "mean_duration_ms", s->mean_ms);
+    json_add_count(root, "waiting_duration_ms", s->waiting_ms);
+    json_add_real(root, "jobs_per_second", s->rate);
+    json_add_real(root, "device_hours", s->device_hours);
+    json_add_real(root, "device_hours_left", s->device_hours_left);
     cJSON_AddItemToObject(root, "slow_nodes", slow_nodes_json(s));
-    add_number_or_null(root, "eta_ms", v->eta_ms);
+    json_add_count(root, "eta_ms", v->eta_ms);
     cJSON *info = s->model_info ? cJSON_Parse(s->model_info) : NULL;
     cJSON_AddItemToObject(root, "model_info", info ? info : cJSON_CreateNull());
     cJSON_AddItemToObject(root, "best", best_json(v));
     if (v->winners_json)
         cJSON_AddItemReferenceToObject(root, "winners", v->winners_json);
+    else
+        cJSON_AddArrayToObject(root, "winners");
     cJSON_AddItemToObject(root, "subject_to", conditions_json(&v->conditions));
-    cJSON_AddItemToObject(root, "pareto", pareto_json(&v->pareto));
+    cJSON_AddItemToObject(root, "pareto_jobs", pareto_json(&v->pareto));
     cJSON_AddItemToObject(root, "failures", failure_list_json(&s->causes));
-    cJSON_AddItemToObject(root, "pruned", witnesses_json(s));
-    cJSON_AddItemToObject(root, "held", holds_json(s));
+    cJSON_AddItemToObject(root, "witnesses", witnesses_json(s));
+    cJSON_AddItemToObject(root, "holds", holds_json(s));
     cJSON_AddNumberToObject(root, "run_last", (double)s->aside);
     cJSON_AddItemToObject(root, "rules", rules_json(s));
     int rc = output_json(root, e);

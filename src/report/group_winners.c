@@ -1,12 +1,12 @@
 #include "report/group_winners.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
 #include "report/text.h"
+#include "results/json.h"
 #include "util/memory.h"
 
 /* --- a configuration --- */
@@ -23,26 +23,22 @@ void configuration_add_text(const struct configuration *c, struct buffer *out)
         buffer_printf(out, ", %lld not ended", (long long)c->open);
 }
 
-static void add_real(cJSON *o, const char *name, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(o, name, value);
-    else
-        cJSON_AddNullToObject(o, name);
-}
-
 void configuration_add_json(const struct configuration *c, size_t alike, cJSON *o)
 {
+    if (!c) {
+        cJSON_AddNullToObject(o, "replicates");
+        return;
+    }
     cJSON *r = cJSON_AddObjectToObject(o, "replicates");
     cJSON_AddNumberToObject(r, "ok", (double)c->replicates);
     cJSON_AddNumberToObject(r, "failed", (double)c->failed);
     cJSON_AddNumberToObject(r, "open", (double)c->open);
-    add_real(r, "median", c->median);
-    add_real(r, "low", c->low);
-    add_real(r, "high", c->high);
-    add_real(r, "stddev", c->stddev);
-    add_real(r, "minimum", c->least);
-    add_real(r, "maximum", c->most);
+    json_add_real(r, "median", c->median);
+    json_add_real(r, "low", c->low);
+    json_add_real(r, "high", c->high);
+    json_add_real(r, "stddev", c->stddev);
+    json_add_real(r, "minimum", c->least);
+    json_add_real(r, "maximum", c->most);
     cJSON_AddNumberToObject(r, "alike", (double)alike);
 }
 
@@ -158,10 +154,10 @@ cJSON *group_winners_json(const struct best *b)
         const struct configuration *c = all.items[i].configuration;
         cJSON *o = cJSON_CreateObject();
         cJSON_AddItemToArray(list, o);
-        cJSON_AddStringToObject(o, "group", c->group);
+        json_add_text(o, "group", c->group);
         cJSON_AddNumberToObject(o, "job", (double)c->job);
-        cJSON_AddNumberToObject(o, "value", c->value);
-        add_real(o, "per_device", c->per_device);
+        json_add_real(o, "value", c->value);
+        json_add_real(o, "per_device", c->per_device);
         cJSON_AddNumberToObject(o, "configurations", (double)all.items[i].competitors);
         configuration_add_json(c, all.items[i].alike, o);
     }

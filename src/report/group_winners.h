@@ -9,7 +9,8 @@ struct cJSON;
 /* Appends "mean of 3 replicates (median 7, 95 % interval 6 to 8, from 6.5 to 7.5), 1 failed, 2 not ended". */
 void configuration_add_text(const struct configuration *c, struct buffer *out);
 
-/* Adds "replicates": {"ok": …, "failed": …, "open": …, "median": …, "low": …, …, "alike": …} to `o`. */
+/* Adds "replicates": {"ok": …, "failed": …, "open": …, "median": …, "low": …, …, "alike": …} to `o`; null
+ * where `c` is NULL. */
 void configuration_add_json(const struct configuration *c, size_t alike, struct cJSON *o);
 
 /* Appends for each group its winner, with the keys in which the winners differ, each on lines of its own that begin

@@ -203,13 +203,13 @@ static void add_json_text(struct buffer *out, const char *text)
         buffer_add_text(out, "null");
 }
 
-/* JSON has no NaN or infinities: strings, as in the other JSON output. */
+/* JSON has no NaN or infinities. */
 static void add_json_double(struct buffer *out, double value)
 {
-    const char *quote = isfinite(value) ? "" : "\"";
-    buffer_add_text(out, quote);
-    buffer_add_double(out, value);
-    buffer_add_text(out, quote);
+    if (isfinite(value))
+        buffer_add_double(out, value);
+    else
+        buffer_add_text(out, "null");
 }
 
 static void add_json_best(const struct sweep_progress *p, struct buffer *out)
@@ -219,19 +219,20 @@ static void add_json_best(const struct sweep_progress *p, struct buffer *out)
         buffer_add_text(out, "null");
         return;
     }
-    buffer_add_text(out, "{\"value\":");
+    buffer_printf(out, "{\"job\":%" PRId64 ",\"objective\":", p->best_job);
+    add_json_text(out, p->objective);
+    buffer_add_text(out, ",\"value\":");
     add_json_double(out, p->best_value);
     buffer_add_text(out, ",\"unit\":");
     add_json_text(out, p->best_unit);
-    buffer_add_text(out, ",\"label\":");
-    add_json_text(out, p->best_label);
     buffer_add_char(out, '}');
 }
 
-void progress_add_json(const struct sweep_progress *p, struct buffer *out)
+void progress_add_json(enum progress_event event, const struct sweep_progress *p, struct buffer *out)
 {
+    progress_event_begin(event, out);
     buffer_printf(out,
-                  "{\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
+                  ",\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
                   ",\"skipped\":%" PRId64 ",\"pruned\":%" PRId64 ",\"held\":%" PRId64 ",\"running\":%" PRId64
                   ",\"ended\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
                   p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->held, p->running, p->ended,
@@ -247,7 +248,7 @@ void progress_add_json(const struct sweep_progress *p, struct buffer *out)
     else
         buffer_add_text(out, "null");
     add_json_best(p, out);
-    buffer_add_text(out, ",\"failures\":{");
+    buffer_add_text(out, ",\"failure_classes\":{");
     for (size_t i = 0; i < p->failure_count; i++) {
         buffer_add_text(out, i > 0 ? "," : "");
         buffer_add_json_string(out, p->failures[i].name, strlen(p->failures[i].name));

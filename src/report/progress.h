@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/progress_events.h"
 #include "util/buffer.h"
 
 struct failure_count {
@@ -30,6 +31,8 @@ struct sweep_progress {
     int64_t eta_ms;         /* until all is done; -1: unknown */
     bool has_best;
     double best_value;
+    int64_t best_job;
+    const char *objective;  /* the metric; NULL: none */
     const char *best_unit;  /* NULL or "": none */
     const char *best_label; /* which job it is; NULL or "": not said */
     const struct failure_count *failures;
@@ -50,9 +53,9 @@ void progress_add_line(const struct sweep_progress *p, size_t columns, bool asci
  * 12.3 jobs/s, eta 3m20s; best 45.2 samples/s (tiny)". */
 void progress_add_plain(const struct sweep_progress *p, struct buffer *out);
 
-/* Appends one JSON object without a line end: the fields of the struct by name, and "done"; null for what is unknown,
- * "best" as an object or null, "failures" as an object of counts. */
-void progress_add_json(const struct sweep_progress *p, struct buffer *out);
+/* Appends one JSON object without a line end: EVENT_PROGRESS or EVENT_END with the fields of the struct by name, and
+ * "done"; null for what is unknown, "best" as an object or null, "failure_classes" as an object of counts. */
+void progress_add_json(enum progress_event event, const struct sweep_progress *p, struct buffer *out);
 
 /* Appends counts by state, with failure classes under `failed` and the share of the total; states without jobs are
  * left out. Several lines, each with its end. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/job_record.h"
+#include "results/json.h"
 #include "results/measured.h"
 #include "store/imports.h"
 #include "util/buffer.h"
@@ -200,23 +202,14 @@ static int read_batches(struct db *db, struct best *out, struct error *e)
 static int read_documents(struct db *db, struct best *out, struct error *e)
 {
     static const char sql[] =
-        "SELECT a.directory,"
-        " json_object('job', j.id, 'key', lower(hex(j.key)), 'sweep', w.name, 'keys',"
-        " json_object('cluster_spec', json(c.json), 'model', json(m.json), 'training_spec', json(t.json),"
-        " 'parallel_spec', json(p.json), 'derived', json(j.derived)), 'devices', j.devices, 'attempt', a.number,"
-        " 'command', json(a.command), 'environment', json(a.environment),"
-        " 'host', iif(a.executor = '" IMPORT_EXECUTOR "', NULL, coalesce(a.host, r.host)),"
-        " 'started', strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch'), 'duration_ms', a.duration_ms,"
-        " 'max_rss', a.max_rss),"
-        " (SELECT json_group_object(s.name, json_object('value', s.value, 'unit', d.unit, 'count', s.count, 'mean', "
-        "s.mean,"
-        "   'median', s.median, 'minimum', s.minimum, 'maximum', s.maximum, 'stddev', s.stddev, 'p90', s.p90,"
-        "   'not_finite', s.not_finite))"
-        "  FROM summary AS s LEFT JOIN metric_definition AS d ON d.name = s.name WHERE s.attempt_id = a.id)"
+        "SELECT a.directory, j.id AS job, lower(hex(j.key)) AS key, w.name AS sweep, " JSON_KEYS_SQL " AS keys,"
+        " j.devices, a.number AS attempt, coalesce(a.command, '[]') AS command,"
+        " coalesce(a.environment, '{}') AS environment,"
+        " iif(a.executor = '" IMPORT_EXECUTOR "', NULL, coalesce(a.host, r.host)) AS host,"
+        " strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch') AS started, a.duration_ms,"
+        " a.max_rss AS max_rss_bytes"
         " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN sweep AS w ON w.id = j.sweep_id"
-        " LEFT JOIN runner AS r ON r.id = a.runner_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
-        " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
-        " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE j.id = ?1";
+        " LEFT JOIN runner AS r ON r.id = a.runner_id WHERE j.id = ?1";
     struct stmt *s = NULL;
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
@@ -224,11 +217,13 @@ static int read_documents(struct db *db, struct best *out, struct error *e)
     int rc = stmt_next(s, e);
     if (rc > 0) {
         out->directory = stmt_copy_text(s, 0);
-        out->job_json = stmt_copy_text(s, 1);
-        out->metrics_json = stmt_copy_text(s, 2);
+        out->job = json_document();
+        json_add_columns(out->job, s, 1);
     }
     stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    if (rc <= 0)
+        return rc;
+    return job_part_add_json(out->job, db, JOB_PART_METRICS, out->jobs[0].job_id, e);
 }
 
 static int read_winner(struct db *db, struct best *out, struct error *e)
@@ -307,7 +302,6 @@ void best_free(struct best *b)
     pareto_free(&b->pareto);
     job_launch_free(&b->launch);
     free(b->directory);
-    free(b->job_json);
-    free(b->metrics_json);
+    cJSON_Delete(b->job);
     *b = (struct best){0};
 }

@@ -7,6 +7,8 @@
 #include "results/job_keys.h"
 #include "results/pareto.h"
 
+struct cJSON;
+
 #define BEST_TOLERANCE 0.02 /* close behind: within 2 % of the winner's value */
 #define BEST_LISTED 6       /* the winner and at most five others */
 
@@ -37,8 +39,7 @@ struct best {
     struct batch_spread batches;
     struct job_launch launch; /* of the winner's attempt */
     char *directory;          /* of its files, relative to store_directory(); NULL: none were kept */
-    char *job_json;           /* {"job":…,"key":…,"sweep":…,"keys":{"model":{…},…},"command":[…],…} */
-    char *metrics_json;       /* {"throughput":{"value":…,"unit":…,"count":…,"mean":…,…},…} */
+    struct cJSON *job; /* the winner as a document: {…, "job": …, "key": …, "keys": {…}, "metrics": {…}} */
 };
 
 /* ERROR_USAGE when the sweep declares no objective, with what to add; ERROR_NOTHING when no sweep has been recorded.

@@ -5,16 +5,25 @@
 
 #include "util/memory.h"
 
+static char *text_or_null(const struct stmt *s, int column)
+{
+    return stmt_is_null(s, column) ? xstrdup("null") : stmt_copy_text(s, column);
+}
+
+#define TEXT_SQL "CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END"
+#define JSON_SQL                                                                                                       \
+    "CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'text' THEN json_quote(k.value) ELSE k.value " \
+    "END"
+
 int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct error *e)
 {
     static const char sql[] =
-        "SELECT s.kind, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
+        "SELECT s.kind, k.key, " TEXT_SQL ", " JSON_SQL ","
         " CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END AS place,"
         " k.id AS position"
         " FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id),"
         " json_each(s.json) AS k WHERE j.id = ?1"
-        " UNION ALL SELECT 'derived', k.key,"
-        " CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END, 4, k.id"
+        " UNION ALL SELECT 'derived', k.key, " TEXT_SQL ", " JSON_SQL ", 4, k.id"
         " FROM job AS j, json_each(j.derived) AS k WHERE j.id = ?1 ORDER BY place, position";
     struct stmt *s = NULL;
     int rc;
@@ -24,7 +33,7 @@ int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct er
     while ((rc = stmt_next(s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] = (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
-                                                    xstrdup(stmt_is_null(s, 2) ? "null" : stmt_text(s, 2))};
+                                                    text_or_null(s, 2), text_or_null(s, 3)};
     }
     stmt_free(s);
     return rc;
@@ -36,6 +45,7 @@ void job_keys_free(struct job_keys *k)
         free(k->items[i].section);
         free(k->items[i].name);
         free(k->items[i].text);
+        free(k->items[i].json);
     }
     free(k->items);
     *k = (struct job_keys){NULL, 0};

@@ -8,6 +8,7 @@ struct job_key {
     char *section; /* "model", …, "derived" */
     char *name;
     char *text; /* the value as text; lists as JSON */
+    char *json; /* the value as in the sweep file: 1, 0.5, "text", true, [1, 2] */
 };
 
 struct job_keys {

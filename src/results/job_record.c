@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/json.h"
 #include "store/imports.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -87,16 +88,15 @@ const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts"
 static const char *const part_sql[JOB_PART_COUNT] = {
     [JOB_PART_JOB] =
         "SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep, s.path AS sweep_file,"
-        " iif(j.sweep_id = (SELECT id FROM current_sweep), 'yes', 'no') AS in_current_sweep,"
-        " j.state, j.failure, j.held, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms,"
+        " j.sweep_id = (SELECT id FROM current_sweep) AS in_current_sweep,"
+        " j.state, j.failure, j.held AS why_held, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms,"
         " j.predicted_memory AS predicted_memory_bytes, j.predicted_memory_of,"
         " CASE j.risk WHEN 1 THEN 'fits' WHEN 2 THEN 'may not fit' WHEN 3 THEN 'does not fit' END AS predicted_to,"
         " j.predicted_time AS predicted_step_time_s, iif(j.audit, 'runs as an audit of pruning', NULL) AS reason,"
         " (SELECT group_concat(s.condition, '; ') FROM breach AS b JOIN subject_to AS s ON s.position = b.position"
         "  WHERE b.attempt_id = j.attempt_id) AS does_not_meet"
         " FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1",
-    [JOB_PART_METRICS] = "SELECT m.name, m.value, nullif(coalesce(d.unit, '') || coalesce(' ' || d.counter, '') || "
-                         "coalesce(', rank ' || d.rank, ''), '') AS unit, m.count AS samples,"
+    [JOB_PART_METRICS] = "SELECT m.name, m.value, nullif(d.unit, '') AS unit, d.counter, d.rank, m.count AS samples,"
                          " nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, "
                          "m.minimum, m.maximum,"
                          " m.stddev, m.p90, m.note FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
@@ -129,6 +129,27 @@ int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt
         return -1;
     stmt_bind_int(*out, 1, job_id);
     return 0;
+}
+
+int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (job_part_open(db, part, job_id, &s, e) < 0)
+        return -1;
+    cJSON *all = part == JOB_PART_METRICS    ? cJSON_AddObjectToObject(root, job_part_names[part])
+                 : part == JOB_PART_ATTEMPTS ? cJSON_AddArrayToObject(root, job_part_names[part])
+                                             : root;
+    while ((rc = stmt_next(s, e)) > 0) {
+        cJSON *row = part == JOB_PART_JOB ? root : cJSON_CreateObject();
+        json_add_columns(row, s, part == JOB_PART_METRICS);
+        if (part == JOB_PART_METRICS)
+            cJSON_AddItemToObject(all, stmt_text(s, 0), row);
+        else if (part == JOB_PART_ATTEMPTS)
+            cJSON_AddItemToArray(all, row);
+    }
+    stmt_free(s);
+    return rc;
 }
 
 /* --- its output --- */

@@ -4,6 +4,8 @@
 
 #include "database/db.h"
 
+struct cJSON;
+
 /* The job that `word` names: its number, or the beginning of its key (8 hexadecimal digits or more). A number that is
  * both is the job of that number. ERROR_USAGE for another word and for a beginning that several keys have;
  * ERROR_NOTHING when there is no such job. */
@@ -20,6 +22,9 @@ extern const char *const job_part_names[JOB_PART_COUNT];
 
 /* Columns whose values are absent are NULL. */
 int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e);
+
+/* The part as JSON: what is said of the job stands in `root`, metrics in an object by name, attempts in a list. */
+int job_part_add_json(struct cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e);
 
 /* Where an attempt's output is, for those who follow it. */
 struct job_log {

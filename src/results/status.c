@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/durations.h"
+#include "results/json.h"
 #include "results/measured.h"
 #include "store/imports.h"
 #include "util/memory.h"
@@ -84,7 +85,8 @@ static void read_attempt(const struct stmt *s, struct sweep_status *out)
                                                                   .started_ms = stmt_int(s, 2),
                                                                   .slot = int_or(s, 3, -1),
                                                                   .expected_ms = -1,
-                                                                  .keys = text_or(s, 4, "")};
+                                                                  .keys = text_or(s, 4, ""),
+                                                                  .keys_json = text_or(s, 5, "{}")};
 }
 
 static void read_retry(const struct stmt *s, struct sweep_status *out)
@@ -181,7 +183,7 @@ static const struct status_part parts[] = {
      " SELECT a.job_id, a.number, a.started, a.slot,"
      "  (SELECT group_concat(k.key || '=' || k.value, ' ') FROM spec AS s, json_each(s.json) AS k"
      "   WHERE s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id) AND k.type <> 'null'"
-     "   AND NOT EXISTS (SELECT 1 FROM same WHERE same.kind = s.kind AND same.key = k.key))"
+     "   AND NOT EXISTS (SELECT 1 FROM same WHERE same.kind = s.kind AND same.key = k.key)), " JSON_KEYS_SQL
      " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
      " WHERE a.state IN ('claimed', 'running') AND a.state = 'running' AND ?1 ORDER BY a.started, a.id",
      read_attempt},
@@ -339,8 +341,10 @@ void status_free(struct sweep_status *s)
     for (size_t i = 0; i < s->class_count; i++)
         free(s->classes[i].name);
     failure_causes_free(&s->causes);
-    for (size_t i = 0; i < s->attempt_count; i++)
+    for (size_t i = 0; i < s->attempt_count; i++) {
         free(s->attempts[i].keys);
+        free(s->attempts[i].keys_json);
+    }
     for (size_t i = 0; i < s->rule_count; i++) {
         free(s->rules[i].name);
         free(s->rules[i].reason);

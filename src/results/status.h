@@ -27,6 +27,7 @@ struct status_attempt {
     int64_t slot;        /* -1: none */
     int64_t expected_ms; /* from beginning to end (results/durations.h); -1: unknown */
     char *keys;          /* "zero_stage=3 micro_batch=4": those that are not the same in all specs */
+    char *keys_json;     /* all of them (results/json.h) */
 };
 
 /* A job that failed and waits for its next attempt ([retry] backoff). */

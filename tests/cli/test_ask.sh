@@ -245,7 +245,7 @@ ask__measured_table__outcomes_at_once()
     run_meshsweep ask --by sampler one.json
     expect_status 0
     expect_stdout_contains '"outcome":	"ok"'
-    expect_stdout_contains '"objective":	243'
+    expect_stdout_contains '"objective_value":	243'
     expect_no_stderr
 }
 
@@ -262,7 +262,7 @@ def objective(trial):
             "zero_stage": trial.suggest_int("zero_stage", 0, 3)}
     asked = subprocess.run([sys.argv[1], "ask", "--by", "optuna", "-"], input=json.dumps(keys), text=True,
                            stdout=subprocess.PIPE, check=True)
-    return json.loads(asked.stdout)["asked"][0]["objective"]
+    return json.loads(asked.stdout)["asked"][0]["objective_value"]
 study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=1))
 study.optimize(objective, n_trials=30)
 print(study.best_value)

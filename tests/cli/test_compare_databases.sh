@@ -101,8 +101,8 @@ by_a_key__a_verdict_each()
     mv .stdout c.json
     ln -s now.db results.db
     expect_sql 'time|x|3|slower|not slower|8' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.metric',
-        j->>'\$.by', j->>'\$.groups[2].value', j->>'\$.groups[2].verdict', j->>'\$.groups[3].verdict',
-        json_array_length(j, '\$.jobs') FROM c"
+        j->>'\$.by', j->>'\$.groups[2].group', j->>'\$.groups[2].verdict', j->>'\$.groups[3].verdict',
+        json_array_length(j, '\$.job_ratios') FROM c"
 }
 
 a_rate__less_is_slower()

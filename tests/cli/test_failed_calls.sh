@@ -32,7 +32,7 @@ judge_failed_run() # STATUS
 {
     case $1 in
     0) [ "$(what_is_there)" = "$all_there" ] || echo "status 0, but: $(what_is_there)" ;;
-    1 | 2 | 5) grep -q '^meshsweep: ..' failed.stderr || echo "status $1 without a word" ;;
+    1 | 2 | 5) grep -qE '^meshsweep: ..|^{"event":"error"' failed.stderr || echo "status $1 without a word" ;;
     *) echo "status $1" ;;
     esac
     # RE2 says where it was left.
@@ -44,7 +44,7 @@ judge_announced()
 {
     local job attempt
     grep -q '^{"event":"attempt"' failed.stderr || return 0
-    sed -n 's/^{"event":"attempt","job":\([0-9]*\),.*"attempt":\([0-9]*\),"state":"ok".*/\1 \2/p' failed.stderr |
+    sed -n 's/^{"event":"attempt",[^{]*"job":\([0-9]*\),.*"attempt":\([0-9]*\),"state":"ok".*/\1 \2/p' failed.stderr |
         while read -r job attempt; do
             [ "$(sqlite3 results.db "SELECT state FROM attempt WHERE job_id = $job AND number = $attempt")" = ok ] ||
                 echo "job $job was announced and is lost"

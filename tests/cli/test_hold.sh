@@ -62,7 +62,7 @@ run_status()
     expect_file_contains out 'held: wait for their host, until a run can start them'
     expect_file_contains out 'could not be started (exec ./bin/sh): No such file or directory'
     "$meshsweep" status --json >out 2>err
-    expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.states.held' > 0 AND s->>'\$.held[0].jobs' > 0 AND \
+    expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.states.held' > 0 AND s->>'\$.holds[0].jobs' > 0 AND \
 s->>'\$.states.failed' = 0
         FROM (SELECT readfile('out') AS s)\")\" = 1 ]"
 }

@@ -102,7 +102,7 @@ every_command() # FILE
     works 0 best
     expect_stdout_contains 'measured elsewhere'
     works 0 best --json
-    expect_stdout_contains '"host":null'
+    expect_stdout_contains '"host":	null'
     works 0 best --out winner
     expect_no_file winner/command.sh
     works 0 check -c winner/sweep.toml

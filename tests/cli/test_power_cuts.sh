@@ -35,7 +35,7 @@ record_sweep() # FILE-SYSTEM-TYPE (may be "")
 # Prints what was announced by then and is not there.
 judge_announced() # ANNOUNCED
 {
-    sed -n 's/^{"event":"attempt","job":\([0-9]*\),"key":"\([0-9a-f]*\)","attempt":\([0-9]*\),"state":"ok".*/\2 \3/p' \
+    sed -n 's/^{"event":"attempt".*"job":\([0-9]*\),"key":"\([0-9a-f]*\)","attempt":\([0-9]*\),"state":"ok".*/\2 \3/p' \
         "$1" | sort >announced.txt
     sqlite3 -separator ' ' results.db "SELECT lower(hex(j.key)), a.number FROM attempt AS a JOIN job AS j
         ON j.id = a.job_id WHERE a.state = 'ok'" | sort >recorded.txt

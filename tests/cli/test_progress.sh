@@ -122,14 +122,14 @@ json__every_line__an_object_that_a_program_reads()
     run_meshsweep run --progress json -j 1
     expect_status 3
     expect_no_stdout
-    expect_stderr_matches '^\{"event":"enumerated","combinations":4,"matched":4,"jobs":4,'
+    expect_stderr_matches '^\{"event":"enumerated","schema_version":1,"combinations":4,"matched":4,"jobs":4,'
     expect "[ \"\$(grep -c '\"event\":\"attempt\"' .stderr)\" = 4 ]"
     while IFS= read -r line; do
         [ "$(sql "SELECT json_valid('${line//\'/\'\'}')" :memory:)" = 1 ] || fail "no JSON: $line"
     done <.stderr
     line=$(grep '"state":"failed"' .stderr)
-    expect_sql 'exit|2|20||0' "SELECT j ->> 'failure', j ->> '\$.spec.training_spec.x', j ->> '\$.spec.parallel_spec.y',
-        j ->> 'objective', j ->> 'will_retry' FROM (SELECT '${line//\'/\'\'}' AS j)" :memory:
+    expect_sql 'exit|2|20||0' "SELECT j ->> 'failure', j ->> '\$.keys.training_spec.x', j ->> '\$.keys.parallel_spec.y',
+        j ->> 'objective_value', j ->> 'will_retry' FROM (SELECT '${line//\'/\'\'}' AS j)" :memory:
 }
 
 terminal__a_live_line__and_the_ends_above_it()

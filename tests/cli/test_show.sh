@@ -49,8 +49,8 @@ show__json__the_same_for_programs()
     mv .stdout show.json
     expect_sql '2|ok||2|99.0|||1|1|train --tp=1 --micro=2' "WITH s (j) AS (SELECT readfile('show.json')) SELECT
         j->>'\$.job', j->>'\$.state', j->>'\$.failure', j->>'\$.keys.parallel_spec.micro_batch',
-        j->>'\$.metrics[1].value' + 0.0, j->>'\$.metrics[0].value', j->>'\$.metrics[1].not_finite',
-        j->>'\$.metrics[0].not_finite', json_array_length(j, '\$.attempts'), j->>'\$.shell'
+        j->>'\$.metrics.throughput.value' + 0.0, j->>'\$.metrics.loss.value', j->>'\$.metrics.throughput.not_finite',
+        j->>'\$.metrics.loss.not_finite', json_array_length(j, '\$.attempts'), j->>'\$.shell'
         FROM s"
 }
 

@@ -62,7 +62,7 @@ END
     expect "grep -qE '^  slot [01]: job [24], attempt 1, for [0-9.]+m?s  x=[12] y=20\$' status.txt"
     expect_file_contains status.txt 'best so far: score 20'
     expect_sql '1|2|2|2' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.runner_alive',
-        j->>'\$.states.ok', j->>'\$.states.running', json_array_length(j, '\$.running') FROM s"
+        j->>'\$.states.ok', j->>'\$.states.running', json_array_length(j, '\$.running_attempts') FROM s"
     expect "[ \"\$(cat check.txt)\" = 'results.db: all well' ]"
 }
 
@@ -76,7 +76,7 @@ status__json__the_same_for_programs()
     mv .stdout status.json
     expect_sql 'gpt|8|3|2|0|7|1|100.0|2|6' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.sweep',
         j->>'\$.jobs', j->>'\$.states.failed', j->>'\$.failure_classes.exit', j->>'\$.runner_alive',
-        j->>'\$.running[0].job', j->>'\$.best.job', j->>'\$.best.value' + 0.0, j->>'\$.failures[0].jobs',
+        j->>'\$.running_attempts[0].job', j->>'\$.best.job', j->>'\$.best.value' + 0.0, j->>'\$.failures[0].jobs',
         j->>'\$.rules[0].combinations' FROM s"
     expect_sql '' "SELECT readfile('status.json')->>'\$.eta_ms'"
 }
@@ -200,7 +200,7 @@ best__out__files_that_run()
     expect_no_stderr
     expect_sql '1|8|tiny' "SELECT readfile('a/winner/job.json')->>'\$.job',
         readfile('a/winner/job.json')->>'\$.keys.derived.dp', readfile('a/winner/job.json')->>'\$.keys.model.name'"
-    expect_sql '100.0|samples/s' "SELECT readfile('a/winner/metrics.json')->>'\$.throughput.value',
+    expect_sql '100|samples/s' "SELECT readfile('a/winner/metrics.json')->>'\$.throughput.value',
         readfile('a/winner/metrics.json')->>'\$.throughput.unit'"
 }
 
@@ -213,7 +213,7 @@ best__json__for_programs()
     expect_no_stderr
     mv .stdout best.json
     expect_sql 'throughput|max|1|train|2|2' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.objective',
-        j->>'\$.better', j->>'\$.job.job', j->>'\$.job.command[0]', j->>'\$.close[0].job',
+        j->>'\$.better', j->>'\$.job', j->>'\$.command[0]', j->>'\$.close[0].job',
         j->>'\$.close[0].differs.\"parallel_spec.micro_batch\"' FROM b"
 }
 

@@ -30,6 +30,8 @@ static const struct sweep_progress half = {
     .best_value = 45.25,
     .best_unit = "samples/s",
     .best_label = "tiny zero_stage=1",
+    .best_job = 7,
+    .objective = "throughput",
     .failures = failures,
     .failure_count = 3,
 };
@@ -156,10 +158,12 @@ static void plain__hostile_label__one_line(void **state)
                     "best NaN (a\\nb\\x1b[2J)");
 }
 
+#define BEGIN "{\"event\":\"progress\",\"schema_version\":1,"
+
 static void check_json(const struct sweep_progress *p, const char *expected)
 {
     struct buffer out = BUFFER_INIT;
-    progress_add_json(p, &out);
+    progress_add_json(EVENT_PROGRESS, p, &out);
     assert_string_equal(buffer_text(&out), expected);
     cJSON *parsed = cJSON_Parse(buffer_text(&out));
     assert_non_null(parsed);
@@ -170,29 +174,31 @@ static void check_json(const struct sweep_progress *p, const char *expected)
 static void json__all_and_little__one_object(void **state)
 {
     (void)state;
-    check_json(&half, "{\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"pruned\":0,\"held\":0,"
-                      "\"running\":4,\"ended\":0,"
-                      "\"pending\":329,"
-                      "\"elapsed_ms\":90000,\"jobs_per_second\":12.34,\"eta_ms\":200000,"
-                      "\"best\":{\"value\":45.25,\"unit\":\"samples/s\",\"label\":\"tiny zero_stage=1\"},"
-                      "\"failures\":{\"oom\":2,\"signal\":0,\"timeout\":1}}");
-    check_json(&begun, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,"
-                       "\"running\":0,\"ended\":0,\"pending\":8,"
-                       "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,\"best\":null,\"failures\":{}}");
+    check_json(&half, BEGIN "\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"pruned\":0,\"held\":0,"
+                            "\"running\":4,\"ended\":0,"
+                            "\"pending\":329,"
+                            "\"elapsed_ms\":90000,\"jobs_per_second\":12.34,\"eta_ms\":200000,"
+                            "\"best\":{\"job\":7,\"objective\":\"throughput\",\"value\":45.25,\"unit\":\"samples/s\"},"
+                            "\"failure_classes\":{\"oom\":2,\"signal\":0,\"timeout\":1}}");
+    check_json(&begun,
+               BEGIN "\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,"
+                     "\"running\":0,\"ended\":0,\"pending\":8,"
+                     "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,\"best\":null,\"failure_classes\":{}}");
 }
 
-static void json__best_not_finite_and_unnamed__string_and_nulls(void **state)
+static void json__best_not_finite_and_unnamed__nulls(void **state)
 {
     (void)state;
     struct sweep_progress p = begun;
     p.has_best = true;
     p.best_value = -INFINITY;
     p.best_unit = "";
-    check_json(&p, "{\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,\"running\":0,"
-                   "\"ended\":0,"
-                   "\"pending\":8,"
-                   "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,"
-                   "\"best\":{\"value\":\"-Infinity\",\"unit\":null,\"label\":null},\"failures\":{}}");
+    check_json(&p,
+               BEGIN "\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,\"running\":0,"
+                     "\"ended\":0,"
+                     "\"pending\":8,"
+                     "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,"
+                     "\"best\":{\"job\":0,\"objective\":null,\"value\":null,\"unit\":null},\"failure_classes\":{}}");
 }
 
 static void check_summary(const struct sweep_progress *p, const char *expected)
@@ -263,7 +269,7 @@ int main(void)
         cmocka_unit_test(plain__all_and_little__complete_line),
         cmocka_unit_test(plain__hostile_label__one_line),
         cmocka_unit_test(json__all_and_little__one_object),
-        cmocka_unit_test(json__best_not_finite_and_unnamed__string_and_nulls),
+        cmocka_unit_test(json__best_not_finite_and_unnamed__nulls),
         cmocka_unit_test(summary__states_and_classes__aligned_with_shares),
         cmocka_unit_test(eta__magnitudes__rounded_up),
     };

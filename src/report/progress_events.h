@@ -1,0 +1,26 @@
+/* The lines of `run --progress json`: one object each, which begins {"event": NAME, "schema_version": …}. */
+#ifndef MESHSWEEP_REPORT_PROGRESS_EVENTS_H
+#define MESHSWEEP_REPORT_PROGRESS_EVENTS_H
+
+#include "util/buffer.h"
+
+enum progress_event {
+    EVENT_ENUMERATED,
+    EVENT_ATTEMPT,
+    EVENT_PROGRESS,
+    EVENT_NOTICE,
+    EVENT_ERROR,
+    EVENT_END,
+    EVENT_COUNT
+};
+
+/* docs/json.md and docs/schemas/run.json have these names and no others. */
+extern const char *const progress_event_names[EVENT_COUNT];
+
+/* Appends the beginning of a line, without its closing brace. */
+void progress_event_begin(enum progress_event event, struct buffer *out);
+
+/* Appends a line that has nothing but a text, without a line end: of a notice or an error. */
+void progress_event_add_text(enum progress_event event, const char *text, struct buffer *out);
+
+#endif

@@ -1,0 +1,49 @@
+/* The JSON that commands print: one contract (docs/json.md, docs/schemas/). In all documents a name has one type and
+ * one meaning; what is unknown, does not apply or is no finite number is null, never "" or -1. */
+#ifndef MESHSWEEP_RESULTS_JSON_H
+#define MESHSWEEP_RESULTS_JSON_H
+
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "database/db.h"
+
+/* Of the contract as a whole. It rises when a name goes, or changes its type or meaning; not when one is added. */
+#define JSON_SCHEMA_VERSION 1
+
+/* {"schema_version": …}: how every document begins. The caller's. */
+cJSON *json_document(void);
+
+/* A whole number that is never negative: below 0 it is unknown. */
+void json_add_count(cJSON *object, const char *name, int64_t value);
+
+/* NAN and infinities become null. */
+void json_add_real(cJSON *object, const char *name, double value);
+
+/* NULL and "" become null. */
+void json_add_text(cJSON *object, const char *name, const char *text);
+
+/* JSON as it stands, so that numbers keep their digits; NULL becomes null. */
+void json_add_raw(cJSON *object, const char *name, const char *json);
+
+/* An array of texts, NULL-terminated; NULL: of none. */
+void json_add_texts(cJSON *object, const char *name, char *const *texts);
+
+/* The value of a column under the column's name, which also says what is JSON ("keys", "scripts", …) or a truth value
+ * ("in_current_sweep") although SQLite has no type for it; and all columns from `first` on. */
+void json_add_column(cJSON *object, const struct stmt *s, int column);
+void json_add_columns(cJSON *object, const struct stmt *s, int first);
+
+/* Adds "keys" of the job: {"model": {…}, …} by section (null: it has none of that section), each value as in the sweep
+ * file. */
+int json_add_keys(cJSON *object, struct db *db, int64_t job_id, struct error *e);
+
+/* The same as SQL: the keys of the job `j` as JSON. */
+#define JSON_KEYS_SQL                                                                                                  \
+    "json_object('cluster_spec', json((SELECT json FROM spec WHERE id = j.cluster_id)),"                               \
+    " 'model', json((SELECT json FROM spec WHERE id = j.model_id)),"                                                   \
+    " 'training_spec', json((SELECT json FROM spec WHERE id = j.training_id)),"                                        \
+    " 'parallel_spec', json((SELECT json FROM spec WHERE id = j.parallel_id)), 'derived', json(j.derived))"
+
+#endif
