@@ -5,7 +5,7 @@
 #               source, shellcheck, clang-format, unit tests under valgrind
 #   --full      and a build by clang, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
 #               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, ten seconds of each
-#               fuzz target and `make distcheck`; a part whose tool is missing then counts as failed, else as skipped
+#               fuzz target, a static program in an empty root and `make distcheck`; a part whose tool is missing then counts as failed, else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -237,6 +237,7 @@ full_parts()
     if have clang "fuzzing"; then
         step "fuzzing" scripts/fuzz.sh 10
     fi
+    step "static program in an empty root" scripts/static.sh --try
     step "make distcheck" make -s -C build-check -j "$jobs" distcheck
 }
 

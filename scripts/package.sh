@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
-# Builds the Debian package: scripts/package.sh [--try] [DIRECTORY]
+# Builds the Debian package: scripts/package.sh [--try] [--twice] [DIRECTORY]
 #
 #   DIRECTORY  where meshsweep-VERSION.tar.xz, the source package and the .deb are left (build-package)
 #   --try      and installs the package in a fresh root made by debootstrap, sweeps with it there, upgrades it to a
 #              later version, purges it, and compares the files before and after; as root
+#   --twice    and builds package and static program (scripts/static.sh) again from the tarball, in another directory, time
+#              zone and umask: they must be the same bytes
 #
 # Wants debhelper, and debootstrap for --try; looks at the result with lintian where that is installed, and ends with
 # status 1 when it finds an error or a warning.
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
-try='' out=
+try='' twice='' out=
 for argument; do
     case $argument in
     --try) try=1 ;;
+    --twice) twice=1 ;;
     -*) echo "package.sh: unknown option $argument" >&2; exit 2 ;;
     *) out=$argument ;;
     esac
@@ -106,6 +109,26 @@ try_in_fresh_root() # DEB
     echo "installed, swept, upgraded and purged in a fresh root"
 }
 
+# Once more from the tarball, which has no git beside it: in another directory, time zone and with another umask.
+build_again()
+{
+    local again=$out/again
+    rm -rf "$again"
+    mkdir -p "$again"
+    "$root/scripts/static.sh" "$out/static" >/dev/null
+    (
+        umask 077
+        export TZ=Asia/Tokyo
+        tar -C "$again" -xf "$out/meshsweep-$version.tar.xz"
+        "$again/meshsweep-$version/scripts/static.sh" "$again/static" >/dev/null
+        DEB_BUILD_OPTIONS=nocheck build_package "$again/deb"
+    )
+    for pair in "static/meshsweep-$version-linux-$(uname -m) again/static" "${deb##*/} again/deb"; do
+        cmp "$out/${pair% *}" "$out/${pair#* }/$(basename "${pair% *}")" || die "two builds are not the same bytes"
+    done
+    echo "package and static program: two builds, the same bytes"
+}
+
 need dh debhelper
 make_tarball
 build_package "$out/deb"
@@ -116,4 +139,5 @@ if type -P lintian >/dev/null; then
     lintian --fail-on error,warning --allow-root "$out"/meshsweep_*.changes
 fi
 [ -z "$try" ] || try_in_fresh_root "$deb"
+[ -z "$twice" ] || build_again
 ls -l "$deb"

@@ -34,6 +34,7 @@ check valgrind            command valgrind
 check shellcheck          command shellcheck
 check clang-format        command clang-format
 check universal-ctags     command ctags
+check python3             command python3
 full  clang               command clang
 full  clang-tidy          command clang-tidy
 full  libclang-rt-dev     sanitizer clang
@@ -41,7 +42,6 @@ full  chromium            command chromium
 full  gnuplot-nox         command gnuplot
 full  parallel            command parallel
 full  ninja-build         command ninja
-full  python3             command python3
 full  python3-torch       module torch
 full  python3-packaging   module packaging
 full  python3-psutil      module psutil

@@ -43,6 +43,14 @@ scripts/export_succeeded.sh|wants a build of ./run.sh: tests/cli/test_export.sh
 scripts/check.sh --full|runs every test
 scripts/check.sh --sanitize|runs every test
 scripts/setup.sh check|sets up the machine: tests/cli/test_setup_sh.sh
+scripts/setup.sh build|sets up the machine: tests/cli/test_setup_sh.sh
+scripts/package.sh|runs for minutes
+scripts/package.sh --twice|runs for minutes
+scripts/package.sh --try|runs for minutes
+scripts/static.sh|runs for minutes
+scripts/static.sh --try|runs for minutes
+scripts/container.sh|runs for minutes
+make dist|in the source tree
 scripts/build.sh build-check --enable-faults*|what is tested was built so
 scripts/build.sh build-sanitize --enable-sanitizers CFLAGS='-g -O1'|what is tested was built like that
 scripts/fuzz.sh 20|runs for minutes
@@ -78,6 +86,7 @@ salloc -N 4 meshsweep run --executor slurm --in-allocation|wants Slurm
 salloc -N 4 --gpus-per-node=8 -t 12:00:00 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep best --group "num_hosts=1"|wants a sweep with groups: tests/cli/test_configurations.sh
+meshsweep replay -d vtrain.db -c in-stages.toml --strategy stage-by-stage|wants a file with stages
 meshsweep run -c sweep.toml --search-model|models
 meshsweep report --serve*|serves until it is stopped: tests/cli/test_report_serve.sh
 meshsweep run|status 3

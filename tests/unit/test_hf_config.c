@@ -15,8 +15,9 @@
 #include "util/memory.h"
 
 /* Architectures of the published config.json files (tests/hf_configs), and the numbers of elements that the published
- * checkpoints have; each matrix once where the head is tied. Without the MTP layer of DeepSeek-V3, and the routers'
- * correction biases of it and of Kimi-K2, which transformers counts as buffers. */
+ * checkpoints have; the README.md there says where each is published. Each matrix once where the head is tied. Without
+ * the MTP layer of DeepSeek-V3, and the routers' correction biases of it and of Kimi-K2, which transformers counts as
+ * buffers. */
 static const struct {
     const char *name;
     double total;

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""What a program of meshsweep's is made of, as SPDX 2.3 in JSON on standard output.
+
+    scripts/sbom.py PROGRAM
+    scripts/sbom.py PROGRAM --map LINKER-MAP [--header-only PACKAGE] [--compiled NAME=PACKAGE]
+
+Libraries are those that the program is really linked to: of ldd, or of the linker's map for a static one; each is the
+Debian package that its file belongs to, with version and with the licence of /usr/share/doc/PACKAGE/copyright. One that
+was compiled from its source (--compiled), or is all headers (--header-only), is named by the package that has its
+copyright. Texts that the program carries are files, with their checksums.
+
+The same program gives the same document: its time is SOURCE_DATE_EPOCH, else 1970. A licence that cannot be told is
+NOASSERTION; nothing is guessed.
+"""
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+# Debian's names, where SPDX has another. Those of no list are given with their text (LicenseRef-).
+SPDX_NAMES = {"Expat": "MIT", "MIT": "MIT", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
+              "BSD-3-google": "BSD-3-Clause", "GPL-2+": "GPL-2.0-or-later", "LGPL-2.1+": "LGPL-2.1-or-later"}
+# Copyright files that are no table: what they say, and the licence that it is.
+PROSE = {"libc6": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
+         "libc6-dev": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
+         "libcsv3": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
+         "libstdc++6": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+         "libstdc++-12-dev": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+         "libgcc-s1": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+         "libgcc-12-dev": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1")}
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          env={**os.environ, "LC_ALL": "C"}).stdout
+
+
+def package_of(path):
+    """Libraries lie below /lib or /usr/lib, which are one directory; packages name one of them."""
+    real = os.path.realpath(path)
+    for name in (path, real, "/usr" + path, real.removeprefix("/usr")):
+        try:
+            return run("dpkg-query", "-S", name).split(":")[0]
+        except subprocess.CalledProcessError:
+            pass
+    sys.exit(f"sbom.py: {path} belongs to no package")
+
+
+def linked(program, linker_map):
+    """Paths of the libraries."""
+    if not linker_map:
+        return sorted(set(re.findall(r"(/\S+) \(0x", run("ldd", program))))
+    with open(linker_map, encoding="utf-8", errors="replace") as file:
+        members = re.findall(r"^(/\S+\.a)\(", file.read(), re.MULTILINE)
+    return sorted({os.path.realpath(path) for path in members if path.startswith("/usr/")})
+
+
+def licence_of(package, texts):
+    """The SPDX expression; what has no name in SPDX is added to texts."""
+    path = f"/usr/share/doc/{package}/copyright"
+    if not os.path.exists(path):
+        return "NOASSERTION"
+    with open(path, encoding="utf-8", errors="replace") as file:
+        said = file.read()
+    found = re.search(r"^Files: *\*.*?^License: *(\S[^\n]*)\n((?: [^\n]*\n)*)", said, re.MULTILINE | re.DOTALL)
+    if not found:
+        phrase, expression = PROSE.get(package, ("", ""))
+        return expression if phrase and phrase in said else "NOASSERTION"
+    name = found[1].strip()
+    if name in SPDX_NAMES:
+        return SPDX_NAMES[name]
+    reference = "LicenseRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", f"{package}-{name}")
+    paragraph = re.search(rf"^License: *{re.escape(name)}\n((?: [^\n]*\n)+)", said, re.MULTILINE)
+    texts[reference] = ((paragraph and paragraph[1]) or found[2] or name).strip()
+    return reference
+
+
+def identifier(*words):
+    return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", "-".join(words))
+
+
+def library(package, texts, name=None):
+    version, machine = run("dpkg-query", "-W", "-f", "${Version} ${Architecture}", package).split()
+    licence = licence_of(package, texts)
+    return {"SPDXID": identifier("Package", name or package), "name": name or package, "versionInfo": version,
+            "supplier": "Organization: Debian", "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
+            "licenseConcluded": licence, "licenseDeclared": licence, "copyrightText": "NOASSERTION",
+            "primaryPackagePurpose": "LIBRARY",
+            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                              "referenceLocator": f"pkg:deb/debian/{package}@{version}?arch={machine}"}]}
+
+
+def digest(path, algorithm):
+    with open(path, "rb") as file:
+        return hashlib.new(algorithm, file.read()).hexdigest()
+
+
+def embedded():
+    """The texts that Makefile.am has the program carry."""
+    with open(os.path.join(ROOT, "Makefile.am"), encoding="utf-8") as file:
+        names = re.search(r"^embedded_texts = \\\n((?:.*\\\n)*.*)", file.read(), re.MULTILINE)[1]
+    for name in names.replace("\\", " ").split():
+        path = os.path.join(ROOT, name)
+        yield {"SPDXID": identifier("File", name), "fileName": "./" + name, "fileTypes": ["TEXT"],
+               "checksums": [{"algorithm": a.upper(), "checksumValue": digest(path, a)} for a in ("sha1", "sha256")],
+               "licenseConcluded": "MIT", "licenseInfoInFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION"}
+
+
+def document(options):
+    with open(os.path.join(ROOT, "configure.ac"), encoding="utf-8") as file:
+        version = re.search(r"AC_INIT\(\[meshsweep\], \[(.*)\]\)", file.read())[1]
+    with open(os.path.join(ROOT, "LICENSE"), encoding="utf-8") as file:
+        holder = re.search(r"^Copyright .*", file.read(), re.MULTILINE)[0]
+    checksum = digest(options.program, "sha256")
+    program = {"SPDXID": identifier("Package", "meshsweep"), "name": "meshsweep", "versionInfo": version,
+               "packageFileName": os.path.basename(options.program), "downloadLocation": "NOASSERTION",
+               "filesAnalyzed": False, "checksums": [{"algorithm": "SHA256", "checksumValue": checksum}],
+               "licenseConcluded": "MIT", "licenseDeclared": "MIT", "copyrightText": holder,
+               "primaryPackagePurpose": "APPLICATION"}
+    texts = {}
+    packages = sorted({package_of(path) for path in linked(options.program, options.map)} | set(options.header_only))
+    libraries = [library(package, texts) for package in packages]
+    libraries += [library(package, texts, name) for name, package in (pair.split("=") for pair in options.compiled)]
+    files = list(embedded())
+    time = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), datetime.timezone.utc)
+    relation = "STATIC_LINK" if options.map else "DYNAMIC_LINK"
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
+            "name": f"meshsweep-{version}", "documentNamespace": f"urn:meshsweep:sbom:{version}:{checksum}",
+            "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: meshsweep-sbom"]},
+            "packages": [program, *libraries], "files": files,
+            "hasExtractedLicensingInfos": [{"licenseId": name, "extractedText": text} for name, text in texts.items()],
+            "relationships": [
+                {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
+                 "relatedSpdxElement": program["SPDXID"]},
+                *({"spdxElementId": program["SPDXID"], "relationshipType": kind, "relatedSpdxElement": each["SPDXID"]}
+                  for kind, all_of in ((relation, libraries), ("CONTAINS", files)) for each in all_of)]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("program")
+    parser.add_argument("--map", help="the linker's map of a static program")
+    parser.add_argument("--header-only", action="append", default=[], metavar="PACKAGE")
+    parser.add_argument("--compiled", action="append", default=[], metavar="NAME=PACKAGE")
+    json.dump(document(parser.parse_args()), sys.stdout, indent=1)
+    print()
+
+
+main()
