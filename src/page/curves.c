@@ -7,8 +7,8 @@
 #include "page/text.h"
 #include "util/memory.h"
 
-#define CURVES_BYTES 700000   /* of all of them */
-#define FAILED_BYTES 200000   /* of these, kept for jobs without an objective */
+#define CURVES_BYTES 500000   /* of all of them */
+#define FAILED_BYTES 150000   /* of these, kept for jobs without an objective */
 #define SAMPLES_MOST 10000000 /* read: beyond, the page would take longer than the rest of it */
 #define NAMES_MOST 16
 #define BUCKETS_MOST 240 /* pixel columns; of each the lowest and the highest sample */

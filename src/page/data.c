@@ -8,6 +8,7 @@
 #include "results/query.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 const char *const html_state_names[HTML_STATE_COUNT] =
     {[HTML_PENDING] = "pending", [HTML_RUNNING] = "running", [HTML_OK] = "ok", [HTML_FAILED] = "failed"};
@@ -435,4 +436,24 @@ void html_data_free(struct html_data *d)
 bool html_any_ended(const struct html_data *d)
 {
     return d->counts[HTML_OK] + d->counts[HTML_FAILED] > 0;
+}
+
+const struct html_column *html_column_named(const struct html_data *d, const char *title)
+{
+    for (size_t i = 0; i < d->column_count; i++)
+        if (strcmp(d->columns[i].title, title) == 0)
+            return &d->columns[i];
+    return NULL;
+}
+
+double html_memory_bytes(const struct html_data *d, size_t row)
+{
+    int64_t one = 1;
+    if (!d->memory || d->memory->role != HTML_METRIC)
+        return NAN;
+    char *text = xasprintf("1%s", d->memory->unit);
+    if (!parse_size_bytes(text, &one) || one < 1)
+        one = 1;
+    free(text);
+    return d->memory->values[row].number * (double)one;
 }

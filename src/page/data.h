@@ -76,6 +76,12 @@ bool html_column_stands(const struct html_column *c);
 /* Whether `a` is a better objective than `b`. NaN is never better, and worse than anything. */
 bool html_is_better(const struct html_data *d, double a, double b);
 
+/* What the job was measured to take, in bytes; NAN where no metric says it. */
+double html_memory_bytes(const struct html_data *d, size_t row);
+
+/* The column of that title; NULL: there is none. */
+const struct html_column *html_column_named(const struct html_data *d, const char *title);
+
 /* Whether any job is ok or has failed. */
 bool html_any_ended(const struct html_data *d);
 

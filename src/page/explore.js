@@ -42,33 +42,49 @@ const axisOf = (column, log) => {
   return { column, scale: makeScale(low, high, log, column.unit), of };
 };
 
-// A colour per row: failures have their own, a column of few texts a palette, numbers a scale.
-const colouring = (column) => {
-  if (column === stateColumn) {
-    const names = stateColumn.levels.flatMap((s) => (s === "failed" ? failureColumn.levels : [s]));
-    const nameOf = (i) => (hasFailed(i) ? failureColumn.text(i) : stateColumn.text(i));
-    return {
-      of: (i) => ink("x-" + nameOf(i)),
-      legend: names.map((n) => ({ colour: ink("x-" + n), label: n, click: () => restrict([stateCondition(n)]) })),
-    };
-  }
-  if (column.levels && (!column.numeric || column.levels.length <= PALETTE)) {
-    const of = (code) => (code < 0 || code >= PALETTE ? ink("--dim") : ink("--c" + code));
-    const shown = column.levels.slice(0, PALETTE);
-    const legend = shown.map((text, code) => ({
-      colour: of(code), label: text, click: () => restrict([{ column, values: [text] }]),
-    }));
-    const others = column.levels.length - PALETTE;
-    if (others > 0) legend.push({ colour: of(-1), label: `${others} others` });
-    return { of: (i) => of(column.codes[i]), legend };
-  }
-  const [low, high] = rangeOf(column, false);
-  const share = (v) => (high > low ? (v - low) / (high - low) : 0.5);
+// A colour per row, as a place among `inks`: failures have their own, a column of few texts a palette, numbers a scale.
+const SHADES = 48;
+
+const byState = () => {
+  const names = stateColumn.levels.flatMap((s) => (s === "failed" ? failureColumn.levels : [s]));
+  const ofState = stateColumn.levels.map((s) => names.indexOf(s));
+  const ofFailure = failureColumn ? failureColumn.levels.map((s) => names.indexOf(s)) : [];
+  const inks = names.map((n) => ink("x-" + n));
   return {
-    of: (i) => (isFinite(column.number(i)) ? shade(share(column.number(i))) : ink("--dim")),
-    legend: !(low <= high) ? [] : [0, 0.25, 0.5, 0.75, 1].map((s) => (
-      { colour: shade(s), label: short(low + s * (high - low), column.unit) })),
+    inks,
+    code: (i) => (hasFailed(i) ? ofFailure[failureColumn.codes[i]] ?? 0 : ofState[stateColumn.codes[i]]),
+    legend: names.map((n, at) => ({ colour: inks[at], label: n, click: () => restrict([stateCondition(n)]) })),
   };
+};
+
+const byPalette = (column) => {
+  const inks = [...column.levels.slice(0, PALETTE).map((_, at) => ink("--c" + at)), ink("--dim")];
+  const legend = column.levels.slice(0, PALETTE).map((text, at) => ({
+    colour: inks[at], label: text || "(empty)", click: () => restrict([{ column, values: [text] }]),
+  }));
+  const rest = inks.length - 1;
+  if (column.levels.length > PALETTE) {
+    legend.push({ colour: inks[rest], label: `${column.levels.length - PALETTE} others` });
+  }
+  return { inks, legend, code: (i) => (column.codes[i] < 0 ? rest : Math.min(column.codes[i], rest)) };
+};
+
+const byScale = (column) => {
+  const [low, high] = rangeOf(column, false);
+  const inks = [...Array(SHADES).keys()].map((at) => shade(at / (SHADES - 1)));
+  const code = (i) => {
+    const v = column.number(i);
+    if (!isFinite(v)) return SHADES;
+    return high > low ? Math.round(((v - low) / (high - low)) * (SHADES - 1)) : SHADES >> 1;
+  };
+  const marks = low <= high ? [0, 0.25, 0.5, 0.75, 1] : [];
+  const legend = marks.map((s) => ({ colour: shade(s), label: short(low + s * (high - low), column.unit) }));
+  return { inks: [...inks, ink("--dim")], code, legend };
+};
+
+const colouring = (column) => {
+  if (column === stateColumn) return byState();
+  return column.levels && (!column.numeric || column.levels.length <= PALETTE) ? byPalette(column) : byScale(column);
 };
 
 const stateCondition = (name) =>
@@ -157,41 +173,57 @@ const drawJoined = (context, frame, x, y, groups, facet, level) => {
   context.globalAlpha = 1;
 };
 
-// --- points: where several fall on one pixel of one colour, one is drawn ---
-const drawPoints = (context, frame, x, y, colours, keep) => {
-  const points = { row: [], px: [], py: [] };
-  const taken = new Map();
-  const dense = passingCount > 5000;
-  context.lineWidth = 1.4;
+// --- points: where several fall on one place of one colour, one is drawn ---
+const DENSE = 5000; // points from which on they are small squares
+
+const drawMark = (context, px, py, failed, dense) => {
+  if (failed) {
+    drawCross(context, px, py, 3);
+  } else if (dense) {
+    context.fillRect(px - 1.25, py - 1.25, 2.5, 2.5);
+  } else {
+    context.beginPath();
+    context.arc(px, py, 3.5, 0, 7);
+    context.fill();
+  }
+};
+
+const placePoints = (frame, x, y, keep) => {
+  const points = { row: new Int32Array(passingCount) };
+  points.px = new Float32Array(passingCount);
+  points.py = new Float32Array(passingCount);
+  let n = 0;
   for (let i = 0; i < count; i++) {
     if (!passing[i] || !keep(i)) continue;
     const vx = x.of(i);
     const vy = y.of(i);
-    const failed = hasFailed(i) || !isFinite(vy);
-    if (isNaN(vx) || !isFinite(vx) || (!isFinite(vy) && !hasFailed(i))) continue;
-    const px = frame.px(vx);
-    const py = isFinite(vy) ? frame.py(vy) : frame.bottom - 5;
-    points.row.push(i);
-    points.px.push(px);
-    points.py.push(py);
-    const colour = colours.of(i);
-    const place = Math.round(px) * 4096 + Math.round(py);
-    if (taken.get(place) === colour) continue;
-    taken.set(place, colour);
-    context.fillStyle = context.strokeStyle = colour;
-    if (failed) {
-      drawCross(context, px, py, 3);
-    } else if (dense) {
-      context.fillRect(px - 1.25, py - 1.25, 2.5, 2.5);
-    } else {
-      context.globalAlpha = 0.75;
-      context.beginPath();
-      context.arc(px, py, 3.5, 0, 7);
-      context.fill();
-      context.globalAlpha = 1;
-    }
+    if (!isFinite(vx) || (!isFinite(vy) && !hasFailed(i))) continue;
+    points.row[n] = i;
+    points.px[n] = frame.px(vx);
+    points.py[n++] = isFinite(vy) ? frame.py(vy) : frame.bottom - 5;
   }
+  for (const name of ["row", "px", "py"]) points[name] = points[name].subarray(0, n);
   return points;
+};
+
+const drawPoints = (context, frame, points, y, colours) => {
+  const grain = passingCount > DENSE ? 2 : 1;
+  const width = Math.ceil(frame.right / grain) + 2;
+  const taken = new Uint8Array(width * (Math.ceil(frame.bottom / grain) + 2));
+  let last = -1;
+  context.lineWidth = 1.4;
+  context.globalAlpha = grain > 1 ? 1 : 0.75;
+  for (let at = 0; at < points.row.length; at++) {
+    const i = points.row[at];
+    const code = colours.code(i);
+    const spot = Math.round(points.py[at] / grain) * width + Math.round(points.px[at] / grain);
+    if (taken[spot] === code + 1) continue;
+    taken[spot] = code + 1;
+    if (code !== last) context.fillStyle = context.strokeStyle = colours.inks[code];
+    last = code;
+    drawMark(context, points.px[at], points.py[at], hasFailed(i) || !isFinite(y.of(i)), grain > 1);
+  }
+  context.globalAlpha = 1;
 };
 
 // The winner and what is pinned stand out.
@@ -199,12 +231,12 @@ const drawRings = (context, points) => {
   const wanted = new Set([winner, ...state.pins.map((id) => rowOf.get(id))]);
   context.strokeStyle = ink("--front");
   context.lineWidth = 2.5;
-  points.row.forEach((i, at) => {
-    if (!wanted.has(i)) return;
+  for (let at = 0; at < points.row.length; at++) {
+    if (!wanted.has(points.row[at])) continue;
     context.beginPath();
     context.arc(points.px[at], points.py[at], 7, 0, 7);
     context.stroke();
-  });
+  }
 };
 
 const nearest = (points, px, py, reach) => {
@@ -290,7 +322,7 @@ const watchKeys = (plot) => {
   plot.canvas.addEventListener("keydown", (event) => {
     const { points } = plot;
     const byPlace = (a, b) => points.px[a] - points.px[b] || points.py[a] - points.py[b];
-    const order = (plot.order ||= points.row.map((_, at) => at).sort(byPlace));
+    const order = (plot.order ||= Array.from(points.row.keys()).sort(byPlace));
     const here = order.indexOf(plot.at);
     const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 25, PageUp: -25 };
     const ends = { Home: 0, End: order.length - 1 };
@@ -349,7 +381,8 @@ const drawFacet = (plot, { text, level }, { facet, colours, groups, titles }) =>
   drawAxes(plot.context, plot.frame, titles);
   drawJoined(plot.context, plot.frame, plot.x, plot.y, groups, facet, level);
   const keep = facet ? (i) => facet.codes[i] === level : () => true;
-  plot.points = drawPoints(plot.context, plot.frame, plot.x, plot.y, colours, keep);
+  plot.points = placePoints(plot.frame, plot.x, plot.y, keep);
+  drawPoints(plot.context, plot.frame, plot.points, plot.y, colours);
   drawLimits(plot.context, plot.frame, plot.x, plot.y);
   drawRings(plot.context, plot.points);
   if (text) plot.figure.prepend(Object.assign(document.createElement("figcaption"), { textContent: text }));

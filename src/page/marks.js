@@ -47,10 +47,14 @@ document.addEventListener("pointerover", (event) => {
 });
 
 // Marks come and go with the states and the filter.
+let marks = null;
 const dim = () => {
-  for (const mark of document.querySelectorAll("svg .m")) {
-    const i = rowOf.get(Number(mark.dataset.j));
-    mark.style.display = i === undefined || passing[i] ? "" : "none";
+  marks ||= [...document.querySelectorAll("svg .m")].map((mark) => ({ mark, i: rowOf.get(Number(mark.dataset.j)) }));
+  for (const one of marks) {
+    const hidden = one.i !== undefined && !passing[one.i];
+    if (hidden === Boolean(one.hidden)) continue;
+    one.mark.style.display = hidden ? "none" : "";
+    one.hidden = hidden;
   }
 };
 
@@ -59,12 +63,12 @@ const watchMarks = (svg) => {
   let here = null;
   svg.tabIndex = 0;
   svg.addEventListener("keydown", (event) => {
-    const marks = [...svg.querySelectorAll("[data-j]")].filter((m) => m.style.display !== "none");
+    const own = [...svg.querySelectorAll("[data-j]")].filter((m) => m.style.display !== "none");
     const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
-    if (event.key in steps && marks.length) {
-      const at = marks.indexOf(here) + steps[event.key];
+    if (event.key in steps && own.length) {
+      const at = own.indexOf(here) + steps[event.key];
       here?.classList.remove("lit");
-      here = marks[(at + marks.length) % marks.length];
+      here = own[(at + own.length) % own.length];
       here.classList.add("lit");
       const box = here.getBoundingClientRect();
       tell(Number(here.dataset.j), box.right, box.bottom);

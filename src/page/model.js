@@ -38,7 +38,8 @@ for (let i = 0; i < count; i++) rowOf.set(jobColumn.number(i), i);
 const jobAt = (i) => jobColumn.number(i);
 const winner = rowOf.get(data.best);
 const keys = columns.filter((c) => c.role === "key");
-const hasFailed = (i) => stateColumn.text(i) === "failed";
+const failedCode = stateColumn?.levels.indexOf("failed");
+const hasFailed = (i) => failedCode >= 0 && stateColumn.codes[i] === failedCode;
 
 // --- numbers as people read them; whole ones are in tables and on hover ---
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -71,7 +71,7 @@ static void add_cards(struct html_page *p, const struct totals *t)
     if (t->wall_ms >= 0)
         add_card(out, "", "from first to last", format_duration_ms(t->wall_ms, duration, sizeof duration));
     if (!isnan(t->device_hours)) {
-        char *hours = xasprintf("%.3g", t->device_hours);
+        char *hours = t->device_hours < 0.001 ? xstrdup("< 0.001") : xasprintf("%.3g", t->device_hours);
         add_card(out, "", "device-hours", hours);
         free(hours);
     }
@@ -358,6 +358,10 @@ int html_winner(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, "</b> ");
     html_add(&p->out, d->objective, HTML_NAME_MOST);
     buffer_printf(&p->out, ", <a href=\"#j%lld\">job %lld</a></p>\n", (long long)best->id, (long long)best->id);
+    if (html_lead(p, e) < 0) {
+        job_launch_free(&launch);
+        return -1;
+    }
     add_winner_keys(p);
     job_command_train(&launch, p->job_files);
     add_command(p, &launch);

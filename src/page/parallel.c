@@ -8,7 +8,7 @@
 #include "util/memory.h"
 
 #define AXES_MOST 10
-#define LINES_MOST 1500
+#define LINES_MOST 1000
 #define GOOD_MOST 100 /* of the best that stand out */
 #define WIDTH 960
 #define HEIGHT 420
@@ -63,7 +63,7 @@ static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t
     add_axis_line(out, x, k->title);
     if (lies_by_number(k))
         buffer_printf(out, " data-low=%.9g data-high=%.9g", k->level_numbers[0], k->level_numbers[k->level_count - 1]);
-    buffer_add_text(out, "/>");
+    buffer_add_text(out, " />");
     svg_text(out, axis ? x : 2, axis % 2 ? TOP - 28 : TOP - 14, axis ? " class=name text-anchor=middle" : " class=name",
              k->title, 24);
     for (size_t i = 0; i < k->level_count; i += step)
@@ -78,7 +78,7 @@ static void add_objective_axis(struct buffer *out, const struct coordinates *c)
     char *title = xasprintf("%s%s%s%s", c->data->objective, c->data->unit[0] ? " (" : "", c->data->unit,
                             c->data->unit[0] ? ")" : "");
     add_axis_line(out, x, c->data->sought->title);
-    buffer_printf(out, " data-low=%.9g data-high=%.9g/>", c->low, c->high);
+    buffer_printf(out, " data-low=%.9g data-high=%.9g />", c->low, c->high);
     svg_text(out, WIDTH - 4, c->key_count % 2 ? TOP - 28 : TOP - 14, " class=name text-anchor=end", title, 40);
     for (size_t i = 0; i < count; i++) {
         buffer_printf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 6, svg_at(&a, ticks[i]) + 4);

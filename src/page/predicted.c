@@ -6,7 +6,6 @@
 #include "page/sections.h"
 #include "page/svg.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 struct prediction_point {
     double measured, predicted;
@@ -40,36 +39,16 @@ static int read_predictions(struct html_page *p, const char *quantity, struct pr
 
 /* --- jobs whose prediction no attempt of ours was compared with: they come from a table --- */
 
-static double bytes_measured(const struct html_data *d, size_t row)
-{
-    int64_t one = 1;
-    if (!d->memory || d->memory->role != HTML_METRIC)
-        return NAN;
-    char *text = xasprintf("1%s", d->memory->unit);
-    if (!parse_size_bytes(text, &one) || one < 1)
-        one = 1;
-    free(text);
-    return d->memory->values[row].number * (double)one;
-}
-
-static const struct html_column *find_numbers(const struct html_data *d, const char *title)
-{
-    for (size_t i = 0; i < d->column_count; i++)
-        if (strcmp(d->columns[i].title, title) == 0)
-            return &d->columns[i];
-    return NULL;
-}
-
 static double value_at(const struct html_data *d, const char *title, size_t row)
 {
-    const struct html_column *c = find_numbers(d, title);
+    const struct html_column *c = html_column_named(d, title);
     return c ? c->values[row].number : NAN;
 }
 
 /* Of a step: the global batch over the rate of the whole job. */
 static double seconds_measured(const struct html_data *d, size_t row)
 {
-    const struct html_column *step = find_numbers(d, "step_time");
+    const struct html_column *step = html_column_named(d, "step_time");
     if (step && strcmp(step->unit, "s") == 0)
         return step->values[row].number;
     if (!d->sought)
@@ -84,7 +63,7 @@ static void add_from_table(struct html_page *p, size_t quantity, struct predicti
 {
     const struct html_data *d = p->data;
     for (size_t i = 0; i < d->job_count; i++) {
-        double measured = quantity ? seconds_measured(d, i) : bytes_measured(d, i);
+        double measured = quantity ? seconds_measured(d, i) : html_memory_bytes(d, i);
         double predicted = value_at(d, quantity ? "predicted_time" : "predicted_memory", i);
         if (d->jobs[i].state != HTML_OK || !isfinite(measured) || !isfinite(predicted) || measured <= 0 ||
             predicted <= 0)

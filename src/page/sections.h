@@ -23,7 +23,7 @@ html_section html_overview, html_winner, html_front, html_jobs, html_parallel, h
 html_section html_embed_jobs, html_embed_curves, html_embed_details;
 
 /* Points that one plot draws; of more jobs every so-manieth is drawn, and the plot says so. */
-#define HTML_POINTS_MOST 3000
+#define HTML_POINTS_MOST 1500
 
 /* "<p class=none>" with one sentence. */
 void html_add_none(struct buffer *out, const char *sentence);
@@ -36,6 +36,9 @@ size_t html_stride(size_t count);
 
 /* html_winner() where configurations compete, not jobs. */
 html_section html_winning_configurations;
+
+/* What stands below the winner, where there is one (`best`). */
+html_section html_lead;
 
 /* Adds the note that not all are drawn, where that is so. */
 void html_add_stride_note(struct buffer *out, size_t count);

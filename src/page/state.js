@@ -17,8 +17,9 @@ const state = {
 
 const listeners = { filter: [], sort: [], pins: [], job: [], plot: [] };
 const on = (what, listener) => listeners[what].push(listener);
+// Each listener once, in the order in which they came.
 const changed = (...what) => {
-  for (const name of what) for (const listener of listeners[name]) listener();
+  for (const listener of new Set(what.flatMap((name) => listeners[name]))) listener();
 };
 
 const isUsualSort = () => {

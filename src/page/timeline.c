@@ -9,7 +9,7 @@
 #include "util/parse.h"
 #include "util/string_list.h"
 
-#define ATTEMPTS_MOST 5000
+#define ATTEMPTS_MOST 2500
 #define LANES_MOST 64
 #define WIDTH 960
 #define LEFT 150

@@ -102,3 +102,38 @@ int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
+
+static void note_second(const struct contender *winner, const struct contender *c, struct lead *out)
+{
+    double half_width = hypot(winner->half_width, c->half_width), size = fabs(c->value);
+    double distance = fabs(winner->value - c->value);
+    out->second = c->job_id;
+    out->ahead = distance / size;
+    out->low = (distance - half_width) / size;
+    out->high = (distance + half_width) / size;
+}
+
+int lead_read(struct db *db, const struct best *b, struct lead *out, struct error *e)
+{
+    struct contender winner;
+    struct stmt *s = NULL;
+    int rc;
+    *out = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
+    if (find_winner(db, b, &winner, e) < 0 || open_contenders(db, b, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct contender c = read_contender(s);
+        if (c.job_id == winner.job_id)
+            continue;
+        if (out->second == 0)
+            note_second(&winner, &c, out);
+        if (fabs(winner.value - c.value) > hypot(winner.half_width, c.half_width) ||
+            isnan(c.half_width + winner.half_width))
+            continue;
+        if (out->alike_count < BEST_LISTED)
+            out->alike[out->alike_count] = c.job_id;
+        out->alike_count++;
+    }
+    stmt_free(s);
+    return rc;
+}

@@ -10,4 +10,17 @@
  * mean). Where either has none, a job contends within BEST_TOLERANCE. None when `b` has no winner. */
 int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED], size_t *count, struct error *e);
 
+/* How far the winner is ahead of the job after it. */
+struct lead {
+    int64_t second;             /* 0: no other job has a value; then nothing below */
+    double ahead;               /* as a share of the second's value: 0.03 */
+    double low, high;           /* its 95 % interval; NAN: one of the two has none */
+    int64_t alike[BEST_LISTED]; /* the first of those that cannot be told apart: the interval of their difference, the
+                                   root of the sum of the squares of both, holds 0 */
+    int64_t alike_count;        /* how many they are in all */
+};
+
+/* Of the winner of `b`, of which only objective, maximise and jobs[0] are looked at. */
+int lead_read(struct db *db, const struct best *b, struct lead *out, struct error *e);
+
 #endif

@@ -210,6 +210,25 @@ END
     expect_file_contains report.html '23 runs; predictions made before each were off by'
 }
 
+# The half width is 2.093 * 2 / sqrt(20) * sqrt(pi / 2) each, sqrt(2) times that for the difference: 1.659.
+report__winner__how_far_ahead_and_what_limits_it()
+{
+    fixture_database "UPDATE summary SET count = 20, stddev = 2.0 WHERE name = 'throughput'" \
+        "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'MiB')" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 12.0, 1)" \
+        "UPDATE spec SET json = json_set(json, '\$.device_memory', 16777216) WHERE id = 1"
+    write_report
+    expect_file_contains report.html '<p>1 % ahead of <a href="#j2">job 2</a>, 95 % interval -0.67 to 2.7 %.</p>'
+    expect_file_contains report.html '<p>It cannot be told apart from 1 other (95 %): <a href="#j2">job 2</a>.'
+    expect_file_contains report.html ' One more run of each takes 20.0s, one after the other, and 0.044 device-hours.'
+    expect_file_contains report.html "<p>It takes 12.0 MiB of a device's 16.0 MiB (75 %).</p>"
+    expect_file_contains report.html '<p>Of the 2 jobs that differ from it in one key, 1 failed: 1 exit.</p>'
+    fixture_database
+    write_report
+    expect_file_contains report.html '; one of the two was measured once, so how sure that is cannot be told.'
+    expect "! grep -q 'cannot be told apart' report.html"
+}
+
 # What SQL says of a part of the page that its script reads: PART EXPRESSION
 embedded()
 {

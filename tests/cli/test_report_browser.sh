@@ -53,4 +53,34 @@ browser__served_report__follows_the_database()
     expect_any_stderr
 }
 
+# 10,000 jobs in 3 MB, and each change of view in a tenth of a second.
+browser__10000_jobs__small_and_quick()
+{
+    browser >/dev/null || skip "there is no chromium"
+    command -v python3 >/dev/null || skip "there is no python3"
+    fixture_database "DELETE FROM metric" "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" \
+        "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
+        "WITH s(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM s WHERE i < 10099) INSERT INTO spec (id, kind, hash, json)
+            SELECT i, 'parallel_spec', CAST(printf('%016d', i) AS BLOB), json_object('micro_batch', 1 << i % 5, 'tp',
+            1 << i / 5 % 4, 'pp', 1 << i / 20 % 4, 'zero_stage', i / 80 % 4, 'bucket', i / 320) FROM s" \
+        "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state, failure,
+            attempt_id) SELECT id, hash, 2, id, 1, 2, id, 8, iif(id % 9, 'ok', 'failed'), iif(id % 9, NULL,
+            'oom'), id FROM spec WHERE id >= 100" \
+        "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, started, ended, duration_ms, command)
+            SELECT id, id, 1, 1, state, failure, id * 1000, id * 1000 + 900, 900, '[\"train\"]' FROM job" \
+        "INSERT INTO summary (attempt_id, name, value, count) SELECT id, 'throughput', abs(id * 7919 % 10007) / 7.0, 1
+            FROM job WHERE state = 'ok'" \
+        "INSERT INTO summary (attempt_id, name, value, count) SELECT id, 'peak_memory', id * 104729.0 % 80000000000, 1
+            FROM job WHERE state = 'ok'"
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect "[ \"\$(wc -c <report.html)\" -lt 3000000 ]"
+    run_command timeout 50 python3 "$tests_source_dir/browser/check_report.py" "$(browser)" report.html --speed
+    expect_status 0
+    expect_stdout 'as it should be'
+    expect_any_stderr
+}
+
 run_cases "$@"

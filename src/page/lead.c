@@ -1,0 +1,143 @@
+/* What stands beside the winner: how far it is ahead and how sure that is, what limits it, what more would cost. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/failure.h"
+#include "page/sections.h"
+#include "page/text.h"
+#include "results/contenders.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define KEYS_MOST 32
+
+static void add_job_link(struct buffer *out, int64_t job)
+{
+    buffer_printf(out, "<a href=\"#j%lld\">job %lld</a>", (long long)job, (long long)job);
+}
+
+/* "3 % ahead of job 12, interval 1 to 5 %" */
+static void add_ahead(struct buffer *out, const struct html_data *d, const struct lead *l)
+{
+    if (l->ahead < 0.0001)
+        buffer_add_text(out, "<p>Less than 0.01 % from ");
+    else
+        buffer_printf(out, "<p>%.2g %% %s ", l->ahead * 100, d->maximise ? "ahead of" : "below");
+    add_job_link(out, l->second);
+    if (isnan(l->low))
+        buffer_add_text(out, "; one of the two was measured once, so how sure that is cannot be told");
+    else
+        buffer_printf(out, ", 95 %% interval %.2g to %.2g %%", l->low * 100, l->high * 100);
+    buffer_add_text(out, ".</p>\n");
+}
+
+/* What one more run of the winner and these takes, by what the last one took. */
+static int add_cost(struct html_page *p, const struct lead *l, struct error *e)
+{
+    static const char sql[] = "SELECT a.duration_ms, 1.0 * a.duration_ms * j.devices / 3600000 FROM job AS j"
+                              " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = ?1 AND a.duration_ms IS NOT NULL";
+    const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
+    int64_t jobs[BEST_LISTED + 1] = {p->data->jobs[p->data->best].id}, total_ms = 0;
+    double device_hours = 0;
+    struct stmt *s = NULL;
+    int rc = db_prepare(p->db, sql, &s, e);
+    memcpy(jobs + 1, l->alike, listed * sizeof *jobs);
+    for (size_t i = 0; rc >= 0 && i < listed + 1; i++) {
+        stmt_reset(s);
+        stmt_bind_int(s, 1, jobs[i]);
+        rc = stmt_next(s, e);
+        total_ms += rc > 0 ? stmt_int(s, 0) : 0;
+        device_hours += rc > 0 ? stmt_double(s, 1) : 0;
+    }
+    stmt_free(s);
+    char duration[32];
+    if (rc >= 0 && total_ms > 0)
+        buffer_printf(&p->out, " One more run of each takes %s, one after the other, and %.2g device-hours.",
+                      format_duration_ms(total_ms, duration, sizeof duration), device_hours);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_alike(struct html_page *p, const struct lead *l, struct error *e)
+{
+    struct buffer *out = &p->out;
+    const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
+    buffer_printf(out, "<p>It cannot be told apart from %lld other%s (95 %%): ", (long long)l->alike_count,
+                  l->alike_count == 1 ? "" : "s");
+    for (size_t i = 0; i < listed; i++) {
+        buffer_add_text(out, i ? ", " : "");
+        add_job_link(out, l->alike[i]);
+    }
+    buffer_add_text(out, l->alike_count > (int64_t)listed ? ", …." : ".");
+    int rc = add_cost(p, l, e);
+    buffer_add_text(out, "</p>\n");
+    return rc;
+}
+
+/* --- what limits it --- */
+
+static void add_memory(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    const struct html_column *key = html_column_named(d, "device_memory");
+    const double taken = html_memory_bytes(d, (size_t)d->best);
+    int64_t capacity = 0;
+    char one[32], all[32];
+    if (!key || isnan(taken) || !key->values[d->best].text || !parse_size_bytes(key->values[d->best].text, &capacity) ||
+        capacity <= 0)
+        return;
+    buffer_printf(&p->out, "<p>It takes %s of a device's %s (%.0f %%).</p>\n",
+                  format_size_bytes((int64_t)taken, one, sizeof one), format_size_bytes(capacity, all, sizeof all),
+                  100 * taken / (double)capacity);
+}
+
+/* Whether a job has other values than the winner of exactly one of the keys. */
+static bool is_next(const struct html_data *d, const struct html_column *const *keys, size_t count, size_t row)
+{
+    size_t different = 0;
+    for (size_t k = 0; k < count && different < 2; k++)
+        different += keys[k]->levels[row] != keys[k]->levels[d->best];
+    return different == 1;
+}
+
+static void add_neighbours(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    const struct html_column *all[KEYS_MOST], *keys[KEYS_MOST];
+    size_t varying = html_varying(d, all, KEYS_MOST), count = 0, next = 0, failed = 0, of[FAILURE_COUNT] = {0};
+    for (size_t i = 0; i < varying; i++)
+        if (!all[i]->derived)
+            keys[count++] = all[i];
+    for (size_t row = 0; row < d->job_count; row++) {
+        if (!is_next(d, keys, count, row))
+            continue;
+        next++;
+        failed += d->jobs[row].state == HTML_FAILED;
+        for (size_t c = 1; d->jobs[row].state == HTML_FAILED && c < FAILURE_COUNT; c++)
+            of[c] += strcmp(failure_names[c], d->jobs[row].failure) == 0;
+    }
+    if (next == 0)
+        return;
+    buffer_printf(&p->out, "<p>Of the %zu jobs that differ from it in one key, %zu failed", next, failed);
+    for (size_t c = 1, named = 0; c < FAILURE_COUNT; c++)
+        if (of[c])
+            buffer_printf(&p->out, "%s%zu %s", named++ ? ", " : ": ", of[c], failure_names[c]);
+    buffer_add_text(&p->out, ".</p>\n");
+}
+
+int html_lead(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    struct best_job winner = {.job_id = d->jobs[d->best].id, .value = d->jobs[d->best].objective};
+    const struct best b = {.objective = d->objective, .maximise = d->maximise, .jobs = &winner, .count = 1};
+    struct lead lead;
+    if (lead_read(p->db, &b, &lead, e) < 0)
+        return -1;
+    if (lead.second)
+        add_ahead(&p->out, d, &lead);
+    if (lead.alike_count && add_alike(p, &lead, e) < 0)
+        return -1;
+    add_memory(p);
+    add_neighbours(p);
+    return 0;
+}
