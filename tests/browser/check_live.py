@@ -50,7 +50,7 @@ def watch(page, database, server):
     expect("and holds", page.value("document.getElementById('shown').textContent"), kept)
     change(database, "UPDATE summary SET value = 4711 WHERE name = 'throughput' AND value ="
                      " (SELECT max(value) FROM summary WHERE name = 'throughput')")
-    wait_for(page, "a new value is in the table", "document.getElementById('table').textContent.includes('4711')", True)
+    wait_for(page, "a new value has come", "document.getElementById('data').textContent.includes('4711')", True)
     again = filter_by(page, "")
     expect("the table works on", len(again) > 3)
     page.value("document.getElementById('theme').click()")
