@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the JSON Schemas of what commands print, and the tables of docs/json.md: scripts/schemas.py [--check]
 
-docs/schemas/contract.toml says what a document is made of; what is made from it is docs/schemas/COMMAND.json and, in
+schemas/contract.toml says what a document is made of; what is made from it is schemas/COMMAND.json and, in
 docs/json.md, what stands between `<!-- made by scripts/schemas.py: NAME -->` and `<!-- made until here -->`. With
 --check nothing is written: what is not as it would be made is named, and the status is 1.
 """
@@ -12,7 +12,7 @@ import sys
 import tomllib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SCHEMAS = os.path.join(ROOT, "docs", "schemas")
+SCHEMAS = os.path.join(ROOT, "schemas")
 PAGE = os.path.join(ROOT, "docs", "json.md")
 TYPES = {"integer", "number", "string", "boolean", "object", "list", "map", "any"}
 CLOSING = {"{": "}", "[": "]", "<": ">"}

@@ -33,6 +33,8 @@ check valgrind            command valgrind
 check shellcheck          command shellcheck
 check clang-format        command clang-format
 check universal-ctags     command ctags
+check python3             command python3
+check python3-jsonschema  module jsonschema
 full  clang               command clang
 full  clang-tidy          command clang-tidy
 full  libclang-rt-dev     sanitizer clang
@@ -40,7 +42,6 @@ full  chromium            command chromium
 full  gnuplot-nox         command gnuplot
 full  parallel            command parallel
 full  ninja-build         command ninja
-full  python3             command python3
 full  python3-torch       module torch
 full  llvm                command llvm-cov
 full  time                command time

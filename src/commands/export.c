@@ -3,6 +3,7 @@
 #include "cli/result_output.h"
 #include "cli/written_file.h"
 #include "database/open.h"
+#include "results/json.h"
 #include "results/subset.h"
 #include "util/file.h"
 
@@ -10,7 +11,7 @@
 
 struct export_options {
     const char *db, *file, *format, *where;
-    bool all, succeeded, failed, long_rows, toml;
+    bool all, succeeded, failed, long_rows, toml, json;
 };
 
 #define AT(member) offsetof(struct export_options, member)
@@ -52,6 +53,7 @@ static const struct option options[] = {
      .help = "csv, tsv, json, jsonl, markdown or table",
      .choices = result_format_names,
      .fallback = "csv"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "with -o: say as JSON what was written"},
     {.name = NULL},
 };
 
@@ -86,17 +88,32 @@ static int write_toml(struct db *db, const struct result_query *q, const struct 
     return rc;
 }
 
-static int write_export(struct db *db, const struct export_options *o, const struct report_sink *sink, struct error *e)
+/* `*rows` stays what it is where a sweep file is written. */
+static int write_export(struct db *db, const struct export_options *o, const struct report_sink *sink, int64_t *rows,
+                        struct error *e)
 {
     const struct report_format *format;
     struct result_query q;
-    uint64_t count;
+    uint64_t count = 0;
     if (query_of(o, &q, e) < 0 || report_format_find(o->format, &format, e) < 0)
         return -1;
     if (o->toml)
         return write_toml(db, &q, sink, e);
-    return o->long_rows ? result_output_long(db, &q, format, sink, &count, e)
-                        : result_output(db, &q, format, sink, &count, e);
+    int rc = o->long_rows ? result_output_long(db, &q, format, sink, &count, e)
+                          : result_output(db, &q, format, sink, &count, e);
+    *rows = (int64_t)count;
+    return rc;
+}
+
+static int print_json(const struct export_options *o, int64_t rows, struct error *e)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "path", o->file);
+    json_add_text(root, "format", o->toml ? "toml" : o->format);
+    json_add_count(root, "rows", rows);
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
 }
 
 static int export_to_file(struct db *db, const struct export_options *o, struct error *e)
@@ -106,9 +123,12 @@ static int export_to_file(struct db *db, const struct export_options *o, struct 
     if (written_file_check(o->file, &kept, e) < 0 || atomic_file_open(o->file, &file, e) < 0)
         return -1;
     const struct report_sink sink = {write_to_file, &file};
-    int rc = write_export(db, o, &sink, e);
+    int64_t rows = -1;
+    int rc = write_export(db, o, &sink, &rows, e);
     if (rc == 0)
         rc = atomic_file_commit(&file, e);
+    if (rc == 0 && o->json)
+        rc = print_json(o, rows, e);
     atomic_file_close(&file);
     return rc;
 }
@@ -119,10 +139,14 @@ static int export(const struct arguments *a, struct error *e)
     const struct report_format *format;
     struct result_query q;
     struct db *db = NULL;
+    int64_t rows = -1;
+    const bool to_file = o->file && strcmp(o->file, "-") != 0;
+    if (o->json && !to_file)
+        return error_set(e, ERROR_USAGE, "export: --json goes with -o FILE; --format json gives the rows as JSON");
     if (query_of(o, &q, e) < 0 || report_format_find(o->format, &format, e) < 0 ||
         store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    int rc = o->file && strcmp(o->file, "-") != 0 ? export_to_file(db, o, e) : write_export(db, o, &output_sink, e);
+    int rc = to_file ? export_to_file(db, o, e) : write_export(db, o, &output_sink, &rows, e);
     store_close(db);
     return rc;
 }
