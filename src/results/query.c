@@ -429,8 +429,8 @@ void result_units_free(char **units, const struct stmt *s)
 
 /* --- types --- */
 
-/* Keys whose values are of one of these types in every spec that has them, and the view's own truth value. A bare column is called otherwise where
- * another has the name. */
+/* Keys whose values are of one of these types in every spec that has them, and the view's own truth value. A bare
+ * column is called otherwise where another has the name. */
 static const char key_types_sql[] =
     "WITH typed AS (SELECT s.kind || '.' || k.key AS title, k.key AS name,"
     "  iif(min(k.type IN ('true', 'false')), 1, iif(min(k.type IN ('array', 'object')), 2, 0)) AS type"
