@@ -43,6 +43,8 @@ full  gnuplot-nox         command gnuplot
 full  parallel            command parallel
 full  ninja-build         command ninja
 full  python3-torch       module torch
+full  python3-optuna      module optuna
+full  python3-prometheus-client module prometheus_client
 full  llvm                command llvm-cov
 full  time                command time
 full  xz-utils            command xz

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
-#include "cli/statement_rows.h"
+#include "report/statement_rows.h"
 #include "util/memory.h"
 
 const char *const result_format_names[] = {"csv", "tsv", "json", "jsonl", "markdown", "table", NULL};

@@ -236,20 +236,50 @@ static int check_config(struct tuning_call *t, const char *named, struct error *
     return rc;
 }
 
-/* A script that goes by Accelerate alone has no argument for it. */
-static int find_config(struct tuning_call *t, struct error *e)
+/* What Accelerate would make of its configuration, and that without what the ds_config now says; beside the
+ * experiments, since jobs and the training go by both. */
+static int write_plugin(struct tuning_call *t, char **ds_config, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    struct autotuning usual;
+    struct problems none = PROBLEMS_INIT;
+    autotuning_read(t->o->config_file, NULL, &usual, &none);
+    char *directory = path_beside(t->o->db, usual.exps_dir);
+    *ds_config = xasprintf("%s/ds_config.json", directory);
+    char *launch = xasprintf("%s/accelerate.yaml", directory);
+    accelerate_config_add_plugin(&t->accelerate, &text);
+    int rc = file_make_directories(directory, e);
+    rc = rc < 0 ? rc : file_write_atomic(*ds_config, text.data, text.length, e);
+    rc = rc < 0 ? rc : file_write_atomic(launch, t->accelerate.launch.data, t->accelerate.launch.length, e);
+    free(t->config_file);
+    t->config_file = path_absolute(launch);
+    buffer_free(&text);
+    autotuning_free(&usual);
+    problems_free(&none);
+    free(directory);
+    free(launch);
+    return rc;
+}
+
+/* The file of the ds_config, the caller's. A script that goes by Accelerate alone has no argument for it. */
+static int find_config(struct tuning_call *t, char **named, struct error *e)
 {
     struct error none = ERROR_INIT;
-    if (tuning_find_config(t->program, &t->config_at, &none) == 0)
+    if (tuning_find_config(t->program, &t->config_at, &none) == 0) {
+        *named = tuning_config_path(t->program[t->config_at]);
         return 0;
+    }
     t->config_at = NOT_IN_PROGRAM;
-    if (t->accelerate.instead)
+    if (t->accelerate.ds_config && t->accelerate.instead)
         return error_set(e, ERROR_USAGE,
-                         "%s: deepspeed_config has %s where a ds_config could be tuned: write what it says into one, "
-                         "and name that as deepspeed_config_file",
+                         "%s: Accelerate refuses %s beside deepspeed_config_file: it belongs into that file",
                          t->o->config_file, t->accelerate.instead);
-    if (t->accelerate.ds_config)
+    if (t->accelerate.ds_config) {
+        *named = xstrdup(t->accelerate.ds_config);
         return 0;
+    }
+    if (accelerate_config_is_plugin(&t->accelerate))
+        return write_plugin(t, named, e);
     *e = none;
     return -1;
 }
@@ -257,10 +287,11 @@ static int find_config(struct tuning_call *t, struct error *e)
 static int read_config(struct tuning_call *t, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    if (find_config(t, e) < 0)
+    char *named = NULL;
+    if (find_config(t, &named, e) < 0) {
+        free(named);
         return -1;
-    char *named = t->config_at == NOT_IN_PROGRAM ? xstrdup(t->accelerate.ds_config)
-                                                 : tuning_config_path(t->program[t->config_at]);
+    }
     t->ds_file = path_absolute(named);
     int rc = file_read(named, LARGEST_CONFIG, &text, e);
     if (rc < 0)

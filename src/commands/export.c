@@ -3,18 +3,26 @@
 #include "cli/result_output.h"
 #include "cli/written_file.h"
 #include "database/open.h"
+#include "handover/optuna.h"
+#include "handover/prometheus.h"
+#include "handover/summary.h"
 #include "results/json.h"
 #include "results/subset.h"
+#include "util/clock.h"
 #include "util/file.h"
 
 #include <string.h>
 
 struct export_options {
-    const char *db, *file, *format, *where;
+    const char *db, *file, *where;
+    int format; /* index into format_names */
     bool all, succeeded, failed, long_rows, toml, json;
 };
 
 #define AT(member) offsetof(struct export_options, member)
+
+static const char *const format_names[] = {"csv",   "tsv",    "json",       "jsonl",   "markdown",
+                                           "table", "optuna", "prometheus", "summary", NULL};
 
 static const struct option options[] = {
     {.name = "db",
@@ -47,11 +55,12 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "into this file, whole or not at all; default: standard output"},
     {.name = "format",
-     .kind = OPTION_STRING,
+     .kind = OPTION_CHOICE,
      .offset = AT(format),
      .value = "NAME",
-     .help = "csv, tsv, json, jsonl, markdown or table",
-     .choices = result_format_names,
+     .help = "csv, tsv, json, jsonl, markdown or table; summary: a page of Markdown;"
+             " prometheus: how the sweep stands; optuna: a storage of Optuna",
+     .choices = format_names,
      .fallback = "csv"},
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "with -o: say as JSON what was written"},
     {.name = NULL},
@@ -78,24 +87,45 @@ static int write_to_file(void *context, const void *bytes, size_t length, struct
     return atomic_file_write(context, bytes, length, e);
 }
 
-static int write_toml(struct db *db, const struct result_query *q, const struct report_sink *sink, struct error *e)
+static int write_text(struct buffer *text, int rc, const struct report_sink *sink, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
-    int rc = subset_add_toml(db, q, &text, e);
     if (rc == 0)
-        rc = sink->write(sink->context, text.data, text.length, e);
-    buffer_free(&text);
+        rc = sink->write(sink->context, text->data, text->length, e);
+    buffer_free(text);
     return rc;
 }
 
+static int write_toml(struct db *db, const struct result_query *q, const struct report_sink *sink, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    return write_text(&text, subset_add_toml(db, q, &text, e), sink, e);
+}
+
+static int write_summary(struct db *db, const struct report_sink *sink, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    return write_text(&text, summary_add(db, &text, e), sink, e);
+}
+
+static int write_prometheus(struct db *db, const struct report_sink *sink, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    struct sweep_status status;
+    if (status_read(db, &status, e) < 0)
+        return -1;
+    prometheus_add(&status, clock_wall_ms(), &text);
+    status_free(&status);
+    return write_text(&text, 0, sink, e);
+}
+
 /* `*rows` stays what it is where a sweep file is written. */
-static int write_export(struct db *db, const struct export_options *o, const struct report_sink *sink, int64_t *rows,
-                        struct error *e)
+static int write_rows(struct db *db, const struct export_options *o, const struct report_sink *sink, int64_t *rows,
+                      struct error *e)
 {
     const struct report_format *format;
     struct result_query q;
     uint64_t count = 0;
-    if (query_of(o, &q, e) < 0 || report_format_find(o->format, &format, e) < 0)
+    if (query_of(o, &q, e) < 0 || report_format_find(format_names[o->format], &format, e) < 0)
         return -1;
     if (o->toml)
         return write_toml(db, &q, sink, e);
@@ -105,59 +135,117 @@ static int write_export(struct db *db, const struct export_options *o, const str
     return rc;
 }
 
-static int print_json(const struct export_options *o, int64_t rows, struct error *e)
+/* Formats besides those of rows. */
+static const struct whole_format {
+    const char *name;
+    int (*write)(struct db *db, const struct report_sink *sink, struct error *e); /* NULL: a database */
+} whole_formats[] = {{"optuna", NULL}, {"prometheus", write_prometheus}, {"summary", write_summary}};
+
+/* NULL for one of rows. */
+static const struct whole_format *whole_format_of(const struct export_options *o)
 {
-    cJSON *root = json_document();
-    json_add_text(root, "path", o->file);
-    json_add_text(root, "format", o->toml ? "toml" : o->format);
-    json_add_count(root, "rows", rows);
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    for (size_t i = 0; i < sizeof whole_formats / sizeof *whole_formats; i++)
+        if (strcmp(format_names[o->format], whole_formats[i].name) == 0)
+            return &whole_formats[i];
+    return NULL;
 }
 
-static int export_to_file(struct db *db, const struct export_options *o, struct error *e)
+static int check(const struct export_options *o, struct error *e)
+{
+    const struct whole_format *whole = whole_format_of(o);
+    struct result_query q;
+    if (query_of(o, &q, e) < 0)
+        return -1;
+    if (whole && (o->long_rows || o->toml))
+        return error_set(e, ERROR_USAGE, "export: --format %s stands for itself, without --long and --toml",
+                         whole->name);
+    if (whole && whole->write && (o->all || o->succeeded || o->failed || o->where))
+        return error_set(e, ERROR_USAGE,
+                         "export: --format %s is of all jobs, without --all, --succeeded, --failed and --where",
+                         whole->name);
+    if (whole && !whole->write && (!o->file || strcmp(o->file, "-") == 0))
+        return error_set(e, ERROR_USAGE, "export: --format %s makes a database: name its file with -o", whole->name);
+    return 0;
+}
+
+static int write_export(struct db *db, const struct export_options *o, const struct report_sink *sink, int64_t *rows,
+                        struct error *e)
+{
+    const struct whole_format *whole = whole_format_of(o);
+    return whole ? whole->write(db, sink, e) : write_rows(db, o, sink, rows, e);
+}
+
+static int export_to_file(struct db *db, const struct export_options *o, int64_t *rows, struct error *e)
 {
     struct atomic_file file = ATOMIC_FILE_INIT;
     const struct kept_files kept = {.option = "-o", .db_path = o->db, .db = db};
     if (written_file_check(o->file, &kept, e) < 0 || atomic_file_open(o->file, &file, e) < 0)
         return -1;
     const struct report_sink sink = {write_to_file, &file};
-    int64_t rows = -1;
-    int rc = write_export(db, o, &sink, &rows, e);
+    int rc = write_export(db, o, &sink, rows, e);
     if (rc == 0)
         rc = atomic_file_commit(&file, e);
-    if (rc == 0 && o->json)
-        rc = print_json(o, rows, e);
     atomic_file_close(&file);
     return rc;
+}
+
+static int export_to_database(struct db *db, const struct export_options *o, struct error *e)
+{
+    const struct kept_files kept = {.option = "-o", .db_path = o->db, .db = db};
+    struct result_query q;
+    if (query_of(o, &q, e) < 0 || written_file_check(o->file, &kept, e) < 0)
+        return -1;
+    return optuna_write(db, &q, o->file, e);
+}
+
+static int print_json(const struct export_options *o, int64_t rows, struct error *e)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "path", o->file);
+    json_add_text(root, "format", o->toml ? "toml" : format_names[o->format]);
+    json_add_count(root, "rows", rows);
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
+
+static bool is_to_file(const struct export_options *o)
+{
+    return o->file && strcmp(o->file, "-") != 0;
+}
+
+static int export_into(struct db *db, const struct export_options *o, int64_t *rows, struct error *e)
+{
+    const struct whole_format *whole = whole_format_of(o);
+    if (whole && !whole->write)
+        return export_to_database(db, o, e);
+    return is_to_file(o) ? export_to_file(db, o, rows, e) : write_export(db, o, &output_sink, rows, e);
 }
 
 static int export(const struct arguments *a, struct error *e)
 {
     const struct export_options *o = a->options;
-    const struct report_format *format;
-    struct result_query q;
     struct db *db = NULL;
     int64_t rows = -1;
-    const bool to_file = o->file && strcmp(o->file, "-") != 0;
-    if (o->json && !to_file)
+    if (o->json && !is_to_file(o))
         return error_set(e, ERROR_USAGE, "export: --json goes with -o FILE; --format json gives the rows as JSON");
-    if (query_of(o, &q, e) < 0 || report_format_find(o->format, &format, e) < 0 ||
-        store_open_read_only(o->db, &db, e) < 0)
+    if (check(o, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    int rc = to_file ? export_to_file(db, o, e) : write_export(db, o, &output_sink, &rows, e);
+    int rc = export_into(db, o, &rows, e);
+    if (rc == 0 && o->json)
+        rc = print_json(o, rows, e);
     store_close(db);
     return rc;
 }
 
 const struct command export_command = {
     .name = "export",
-    .summary = "Write the results as a table for other programs",
+    .summary = "Write the results for other programs",
     .usage = "[OPTIONS]",
     .example = "meshsweep export --succeeded -o results_succeeded.csv\n"
                "meshsweep export --long --format jsonl --where \"zero_stage = 3\"\n"
-               "meshsweep export --toml --failed -o failed.toml",
+               "meshsweep export --toml --failed -o failed.toml\n"
+               "meshsweep export --format optuna -o study.db",
     .options = options,
     .options_bytes = sizeof(struct export_options),
     .run = export,

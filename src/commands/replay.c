@@ -152,45 +152,72 @@ static void trace_decision(void *context, const struct decision *d, const struct
     buffer_printf(&t->text, "; %s\n", d->reason);
 }
 
-static int run_one(struct contest *c, size_t group, uint64_t seed, struct replay_result *out, struct error *e)
+static int run_one(struct contest *c, const struct search_options *search, struct trace *trace, uint64_t seed,
+                   struct replay_result *out, struct error *e)
+{
+    const struct replay_options *o = c->options;
+    const struct replay_task task = {.group = trace->group,
+                                     .options = search,
+                                     .concurrent = (size_t)o->jobs,
+                                     .target_gap = o->target_gap,
+                                     .seed = seed,
+                                     .order_seed = seed,
+                                     .watch = trace_decision,
+                                     .context = trace};
+    return replay_run(&task, out, e);
+}
+
+/* Stages against a search of all keys at once, by the strategy of each stage and with as many trials. */
+static int run_joint(struct contest *c, struct trace *trace, size_t seed, const struct replay_result *staged,
+                     struct error *e)
+{
+    const struct search_config *s = &c->source->sweep->search;
+    struct search_options joint = search_options_none();
+    struct replay_result result;
+    joint.numbers[SEARCH_MAX_TRIALS] = (double)staged->stop_trials;
+    for (size_t i = 0; i < s->stage_count; i++) {
+        joint.strategy = s->stages[i].strategy;
+        if (run_one(c, &joint, trace, seed, &result, e) < 0)
+            return -1;
+        replay_report_add_joint(c->report, joint.strategy, (size_t)(trace->group - c->groups), seed,
+                                staged->stop_slowdown / result.stop_slowdown - 1);
+    }
+    return 0;
+}
+
+static int run_seed(struct contest *c, size_t group, size_t seed, struct error *e)
 {
     const struct replay_options *o = c->options;
     const struct replay_error wrong = {o->memory_error, o->time_error, seed, group, c->predictions};
-    struct search_options search = search_options_none();
     struct trace trace = {.contest = c, .group = &c->groups[group], .is_wanted = o->trace && seed == 0};
-    struct replay_task task = {.group = &c->groups[group],
-                               .options = &search,
-                               .concurrent = (size_t)o->jobs,
-                               .target_gap = o->target_gap,
-                               .seed = seed,
-                               .order_seed = seed,
-                               .watch = trace_decision,
-                               .context = &trace};
+    struct search_options search = search_options_none();
+    struct replay_result result;
+    const bool in_stages = strcmp(c->strategy, SEARCH_STAGE_BY_STAGE) == 0;
     search.strategy = c->strategy;
     search.numbers[SEARCH_MAX_TRIALS] = (double)o->max_trials;
+    search.stages = in_stages ? c->source->sweep->search.stages : NULL;
+    search.stage_count = in_stages ? c->source->sweep->search.stage_count : 0;
     if (o->memory_error > 1 || o->time_error > 1 || c->predictions != REPLAY_GIVEN)
         replay_disturb(&c->groups[group], &c->source->set.space, &wrong);
     if (trace.is_wanted)
         buffer_printf(&trace.text, "%s %s\n", c->strategy, c->source->group_names[group]);
-    int rc = replay_run(&task, out, e);
+    int rc = run_one(c, &search, &trace, seed, &result, e);
     if (rc == 0 && trace.text.length > 0)
         rc = output_text(buffer_text(&trace.text), e);
     buffer_free(&trace.text);
-    return rc;
+    if (rc < 0)
+        return -1;
+    replay_report_add(c->report, group, seed, &result);
+    trace.is_wanted = false;
+    return in_stages ? run_joint(c, &trace, seed, &result, e) : 0;
 }
 
 static int run_strategy(struct contest *c, struct error *e)
 {
-    for (size_t g = 0; g < c->source->group_count; g++) {
-        if (c->groups[g].ok == 0)
-            continue;
-        for (size_t seed = 0; seed < (size_t)c->options->seeds; seed++) {
-            struct replay_result result;
-            if (run_one(c, g, seed, &result, e) < 0)
+    for (size_t g = 0; g < c->source->group_count; g++)
+        for (size_t seed = 0; c->groups[g].ok > 0 && seed < (size_t)c->options->seeds; seed++)
+            if (run_seed(c, g, seed, e) < 0)
                 return -1;
-            replay_report_add(c->report, g, seed, &result);
-        }
-    }
     return 0;
 }
 
@@ -226,7 +253,8 @@ static int run_strategies(struct contest *c, struct error *e)
     size_t done = 0;
     struct error why = ERROR_INIT;
     for (const char *const *name = search_strategy_names; *name; name++) {
-        if (!is_asked_for(list, *name) && !is_asked_for(list, EVERY_STRATEGY))
+        const bool is_there = strcmp(*name, SEARCH_STAGE_BY_STAGE) != 0 || c->source->sweep->search.stage_count > 0;
+        if (!is_asked_for(list, *name) && (!is_there || !is_asked_for(list, EVERY_STRATEGY)))
             continue;
         c->strategy = *name;
         replay_report_begin(c->report, *name);

@@ -19,8 +19,16 @@ enum measure {
     MEASURE_COUNT = FIRST_SLOWDOWN + REPLAY_MARKS
 };
 
+/* Stages against all keys at once. */
+struct joint_results {
+    const char *strategy;
+    double *losses; /* groups × seeds */
+};
+
 struct strategy_results {
     const char *name;
+    struct joint_results *joint;
+    size_t joint_count;
     double *values[MEASURE_COUNT]; /* groups × seeds; NAN: no such search */
     size_t arrived, searches;
     int64_t slowest_us; /* decision */
@@ -52,6 +60,9 @@ struct replay_report *replay_report_create(const struct replay_source *source, c
 
 static void release(struct strategy_results *s)
 {
+    for (size_t i = 0; i < s->joint_count; i++)
+        free(s->joint[i].losses);
+    free(s->joint);
     for (int m = 0; m < MEASURE_COUNT; m++)
         free(s->values[m]);
 }
@@ -71,17 +82,22 @@ bool replay_report_any_runnable(const struct replay_report *r)
     return r->ok > 0;
 }
 
-void replay_report_begin(struct replay_report *r, const char *strategy)
+static double *no_values(const struct replay_report *r)
 {
     size_t searches = r->source->group_count * r->seeds;
+    double *values = xcalloc(searches + 1, sizeof *values);
+    for (size_t i = 0; i < searches; i++)
+        values[i] = NAN;
+    return values;
+}
+
+void replay_report_begin(struct replay_report *r, const char *strategy)
+{
     r->strategies = array_grow(r->strategies, r->count, sizeof *r->strategies);
     struct strategy_results *s = &r->strategies[r->count++];
     *s = (struct strategy_results){.name = strategy};
-    for (int m = 0; m < MEASURE_COUNT; m++) {
-        s->values[m] = xcalloc(searches + 1, sizeof *s->values[m]);
-        for (size_t i = 0; i < searches; i++)
-            s->values[m][i] = NAN;
-    }
+    for (int m = 0; m < MEASURE_COUNT; m++)
+        s->values[m] = no_values(r);
 }
 
 void replay_report_add(struct replay_report *r, size_t group, size_t seed, const struct replay_result *result)
@@ -97,6 +113,24 @@ void replay_report_add(struct replay_report *r, size_t group, size_t seed, const
         s->values[FIRST_SLOWDOWN + m][at] = result->slowdown[m];
     s->arrived += result->arrived;
     s->searches++;
+}
+
+void replay_report_add_joint(struct replay_report *r, const char *strategy, size_t group, size_t seed, double loss)
+{
+    struct strategy_results *s = &r->strategies[r->count - 1];
+    size_t i = 0;
+    while (i < s->joint_count && strcmp(s->joint[i].strategy, strategy) != 0)
+        i++;
+    if (i == s->joint_count) {
+        s->joint = array_grow(s->joint, s->joint_count++, sizeof *s->joint);
+        s->joint[i] = (struct joint_results){strategy, no_values(r)};
+    }
+    s->joint[i].losses[group * r->seeds + seed] = loss;
+}
+
+static struct replay_statistics joint_loss(const struct replay_report *r, const struct joint_results *j)
+{
+    return replay_summarise(j->losses, r->source->group_count, r->seeds);
 }
 
 void replay_report_decision(struct replay_report *r, int64_t us)
@@ -169,6 +203,28 @@ static void add_heading(const struct replay_report *r, struct buffer *out)
                          "ends after | device-hours |\n|---|---|---|---|---|---|---|---|---|\n");
 }
 
+/* "3.1 % worse", "0.5 % better". */
+static void add_loss(struct buffer *out, double loss)
+{
+    buffer_printf(out, "%.1f %% %s", 100 * fabs(loss), loss < 0 ? "better" : "worse");
+}
+
+static void add_joint(const struct replay_report *r, const struct strategy_results *s, struct buffer *out)
+{
+    for (size_t i = 0; i < s->joint_count; i++) {
+        struct replay_statistics loss = joint_loss(r, &s->joint[i]);
+        buffer_printf(out, "\n%s finds ", s->name);
+        add_loss(out, loss.mean);
+        buffer_printf(out, " than %s among all keys at once with as many trials (95 %%: ", s->joint[i].strategy);
+        add_loss(out, loss.low);
+        buffer_add_text(out, " to ");
+        add_loss(out, loss.high);
+        buffer_add_text(out, "; half of the searches: ");
+        add_loss(out, loss.median);
+        buffer_add_text(out, ", or less)\n");
+    }
+}
+
 void replay_report_text(const struct replay_report *r, bool groups, struct buffer *out)
 {
     add_heading(r, out);
@@ -178,6 +234,8 @@ void replay_report_text(const struct replay_report *r, bool groups, struct buffe
             if (r->groups[g].ok > 0)
                 add_row(r, &r->strategies[i], g, out);
     }
+    for (size_t i = 0; i < r->count; i++)
+        add_joint(r, &r->strategies[i], out);
 }
 
 /* --- JSON --- */
@@ -222,6 +280,13 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
     cJSON_AddNumberToObject(o, "arrived", (double)s->arrived);
     cJSON_AddNumberToObject(o, "slowest_decision_ms", (double)s->slowest_us / 1000);
     add_measures(o, r, s, SIZE_MAX);
+    cJSON *joint = cJSON_AddArrayToObject(o, "loss_against_joint");
+    for (size_t i = 0; i < s->joint_count; i++) {
+        cJSON *against = cJSON_CreateObject();
+        cJSON_AddStringToObject(against, "strategy", s->joint[i].strategy);
+        add_statistics(against, "loss", joint_loss(r, &s->joint[i]), true);
+        cJSON_AddItemToArray(joint, against);
+    }
     cJSON *groups = cJSON_AddArrayToObject(o, "groups");
     for (size_t g = 0; g < r->source->group_count; g++) {
         if (r->groups[g].ok == 0)

@@ -18,6 +18,10 @@ bool replay_report_any_runnable(const struct replay_report *r);
 void replay_report_begin(struct replay_report *r, const char *strategy);
 void replay_report_add(struct replay_report *r, size_t group, size_t seed, const struct replay_result *result);
 
+/* The share by which it found worse than `strategy` did among all keys at once with as many trials. A second one of the
+ * same search is no other. */
+void replay_report_add_joint(struct replay_report *r, const char *strategy, size_t group, size_t seed, double loss);
+
 /* Processor time that one decision took, with what had to be learned from the outcome before it. */
 void replay_report_decision(struct replay_report *r, int64_t us);
 

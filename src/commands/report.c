@@ -37,6 +37,29 @@ static int write_to_file(void *context, const void *bytes, size_t length, struct
     return atomic_file_write(context, bytes, length, e);
 }
 
+static size_t directory_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* The files of attempts as a page beside the database links to them; NULL where it lies elsewhere, by its name. */
+static const char *files_beside(const struct report_options *o, const char *job_files)
+{
+    size_t page = directory_length(o->file), database = directory_length(o->db);
+    bool beside = strcmp(o->file, "-") != 0 && page == database && strncmp(o->file, o->db, page) == 0;
+    return beside ? job_files + directory_length(job_files) : NULL;
+}
+
+static int make_page(struct db *db, const struct report_options *o, const struct report_sink *sink, struct error *e)
+{
+    char *job_files = store_directory(o->db);
+    const struct html_request request = {job_files, files_beside(o, job_files), clock_wall_ms()};
+    int rc = html_report(db, &request, sink, e);
+    free(job_files);
+    return rc;
+}
+
 static int report_to_file(struct db *db, const struct report_options *o, struct error *e)
 {
     const char *path = o->file;
@@ -45,9 +68,7 @@ static int report_to_file(struct db *db, const struct report_options *o, struct 
     if (written_file_check(path, &kept, e) < 0 || atomic_file_open(path, &file, e) < 0)
         return -1;
     const struct report_sink sink = {write_to_file, &file};
-    char *directory = store_directory(o->db);
-    int rc = html_report(db, directory, clock_wall_ms(), &sink, e);
-    free(directory);
+    int rc = make_page(db, o, &sink, e);
     if (rc == 0)
         rc = atomic_file_commit(&file, e);
     atomic_file_close(&file);
@@ -62,10 +83,7 @@ static int report(const struct arguments *a, struct error *e)
     struct db *db = NULL;
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    char *directory = store_directory(o->db);
-    int rc = strcmp(o->file, "-") == 0 ? html_report(db, directory, clock_wall_ms(), &output_sink, e)
-                                       : report_to_file(db, o, e);
-    free(directory);
+    int rc = strcmp(o->file, "-") == 0 ? make_page(db, o, &output_sink, e) : report_to_file(db, o, e);
     store_close(db);
     return rc;
 }

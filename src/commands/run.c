@@ -33,7 +33,7 @@
 #include "slurm/executor.h"
 #include "slurm/step_executor.h"
 #include "space/enumerate.h"
-#include "store/attempts.h"
+#include "store/selection.h"
 #include "util/memory.h"
 
 extern char **environ;
@@ -288,6 +288,7 @@ static int reopen_stale(struct execution *x, struct error *e)
 static int select_best(struct execution *x, bool winner_alone, bool *any, struct error *e)
 {
     struct best best = {0};
+    struct selection *selection = NULL;
     int64_t ids[BEST_LISTED];
     size_t count = 0;
     if (best_read(x->db, &best, e) < 0)
@@ -298,9 +299,10 @@ static int select_best(struct execution *x, bool winner_alone, bool *any, struct
     /* Nothing to confirm about one that has no rival. */
     *any = winner_alone ? count > 0 : count > 1;
     if (rc == 0 && *any)
-        rc = attempts_select_begin(x->db, e);
+        rc = selection_open(x->db, &selection, e);
     for (size_t i = 0; rc == 0 && *any && i < count; i++)
-        rc = attempts_select(x->db, ids[i], e);
+        rc = selection_add(selection, ids[i], e);
+    selection_close(selection);
     best_free(&best);
     return rc;
 }

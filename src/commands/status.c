@@ -11,6 +11,7 @@
 #include "commands/conditions_report.h"
 #include "database/lock.h"
 #include "database/open.h"
+#include "report/failure_list.h"
 #include "report/group_winners.h"
 #include "report/progress.h"
 #include "report/text.h"
@@ -333,43 +334,20 @@ static void add_pareto(const struct status_view *v, struct buffer *b)
     add_see_best(v, b);
 }
 
-/* Digits of the largest, so that counts stand under each other. */
-static int digits_of(int64_t largest)
-{
-    int digits = 1;
-    while (largest >= 10) {
-        largest /= 10;
-        digits++;
-    }
-    return digits;
-}
-
 static void add_failures(const struct status_view *v, struct buffer *b)
 {
-    const struct failure_causes *causes = &v->status.causes;
-    /* The first one is the most frequent. */
-    int digits = causes->count ? digits_of(causes->items[0].jobs) : 0;
-    if (causes->count && v->status.failed > STATUS_FAILURES_MOST)
-        buffer_printf(b, "\nfailures, of the newest %d\n", STATUS_FAILURES_MOST);
-    else if (causes->count)
-        buffer_add_text(b, "\nfailures\n");
-    for (size_t i = 0; i < causes->count && i < STATUS_LISTED; i++) {
-        const struct failure_cause *c = &causes->items[i];
-        size_t start = b->length;
-        buffer_printf(b, "  %*lld x ", digits, (long long)c->jobs);
-        text_add_styled(b, STYLE_RED, c->class);
-        buffer_printf(b, ", as job %lld: ", (long long)c->example_job);
-        add_printable(v, c->message, b->length - start, b);
-        buffer_add_char(b, '\n');
-    }
-    if (causes->count > STATUS_LISTED)
-        buffer_printf(b, "  and %zu%s other kinds\n", causes->count - STATUS_LISTED, causes->others ? " and more" : "");
+    const struct failure_list list = {.causes = &v->status.causes,
+                                      .failed = v->status.failed,
+                                      .looked_at = STATUS_FAILURES_MOST,
+                                      .columns = v->columns,
+                                      .ascii = v->columns && !output_has_utf8()};
+    failure_list_add(&list, b);
 }
 
 static void add_pruned(const struct status_view *v, struct buffer *b)
 {
     const struct sweep_status *s = &v->status;
-    int digits = s->witness_count ? digits_of(s->witnesses[0].jobs) : 0;
+    int digits = s->witness_count ? text_digits(s->witnesses[0].jobs) : 0;
     if (s->witness_count)
         buffer_add_text(b, "\npruned: need no less device memory than a job that ran out of it\n");
     for (size_t i = 0; i < s->witness_count; i++)
@@ -382,7 +360,7 @@ static void add_pruned(const struct status_view *v, struct buffer *b)
 static void add_held(const struct status_view *v, struct buffer *b)
 {
     const struct sweep_status *s = &v->status;
-    int digits = s->hold_count ? digits_of(s->holds[0].jobs) : 0;
+    int digits = s->hold_count ? text_digits(s->holds[0].jobs) : 0;
     if (s->hold_count)
         buffer_add_text(b, "\nheld: wait for their host, until a run can start them\n");
     for (size_t i = 0; i < s->hold_count; i++) {
@@ -410,7 +388,7 @@ static void add_rules(const struct status_view *v, struct buffer *b)
     for (size_t i = 0; i < s->rule_count; i++) {
         const struct status_rule *r = &s->rules[i];
         size_t start = b->length;
-        buffer_printf(b, "  %*lld  ", digits_of(largest), (long long)r->combinations);
+        buffer_printf(b, "  %*lld  ", text_digits(largest), (long long)r->combinations);
         add_printable(v, r->name, 10, b);
         buffer_add_text(b, r->warning ? " (only a warning): " : ": ");
         add_printable(v, r->reason, b->length - start, b);
@@ -530,22 +508,6 @@ static cJSON *slow_nodes_json(const struct sweep_status *s)
     return list;
 }
 
-static cJSON *failures_json(const struct failure_causes *causes)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < causes->count && i < STATUS_LISTED; i++) {
-        const struct failure_cause *c = &causes->items[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "class", c->class);
-        json_add_text(item, "message", c->message);
-        json_add_text(item, "consequence", c->consequence);
-        cJSON_AddNumberToObject(item, "jobs", (double)c->jobs);
-        cJSON_AddNumberToObject(item, "example_job", (double)c->example_job);
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
 static cJSON *witnesses_json(const struct sweep_status *s)
 {
     cJSON *list = cJSON_CreateArray();
@@ -613,7 +575,7 @@ static int print_json(const struct status_view *v, struct error *e)
         cJSON_AddArrayToObject(root, "winners");
     cJSON_AddItemToObject(root, "subject_to", conditions_json(&v->conditions));
     cJSON_AddItemToObject(root, "pareto_jobs", pareto_json(&v->pareto));
-    cJSON_AddItemToObject(root, "failures", failures_json(&s->causes));
+    cJSON_AddItemToObject(root, "failures", failure_list_json(&s->causes));
     cJSON_AddItemToObject(root, "witnesses", witnesses_json(s));
     cJSON_AddItemToObject(root, "holds", holds_json(s));
     cJSON_AddNumberToObject(root, "run_last", (double)s->aside);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/sweep.h"
+
 const char *const search_order_names[] = {
     [SEARCH_ORDER_DECLARED] = "declared",
     [SEARCH_ORDER_PREDICTED] = "predicted",
@@ -11,9 +13,19 @@ const char *const search_order_names[] = {
 };
 
 const char *const search_strategy_names[] = {
-    "grid",      "random",         "binary",           "asha",
-    "model",     "staged",         "dsat-random",      "dsat-binary",
-    "dsat-asha", "deepspeed-grid", "deepspeed-random", "deepspeed-model",
+    "grid",
+    "random",
+    "binary",
+    "asha",
+    "model",
+    "staged",
+    "dsat-random",
+    "dsat-binary",
+    "dsat-asha",
+    "deepspeed-grid",
+    "deepspeed-random",
+    "deepspeed-model",
+    SEARCH_STAGE_BY_STAGE,
     NULL,
 };
 
@@ -95,6 +107,10 @@ struct search_options search_options_overlay(const struct search_options *under,
         o.racing = over->racing;
     if (over->equal_batch >= 0)
         o.equal_batch = over->equal_batch;
+    if (over->stages) {
+        o.stages = over->stages;
+        o.stage_count = over->stage_count;
+    }
     return o;
 }
 
@@ -105,6 +121,7 @@ static const struct {
     double value;
 } strategy_defaults[] = {
     {"grid", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED},
+    {SEARCH_STAGE_BY_STAGE, SEARCH_MAX_TRIALS, SEARCH_UNLIMITED}, /* each stage has its own */
     {"staged", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, 1},
     {"dsat-", SEARCH_MAX_TRIALS, 50},
     {"dsat-", SEARCH_START_PROFILE_STEP, 3},
@@ -125,6 +142,19 @@ static void complete_number(struct search_options *o, enum search_number n)
             o->numbers[n] = strategy_defaults[i].value;
 }
 
+/* Whether what runs is ended where it cannot win: not by strategies to which every number counts. */
+static bool races(const struct search_options *o, const char *strategy)
+{
+    static const char *const patient[] = {"grid", "staged", "dsat-", "deepspeed-"};
+    for (size_t i = 0; i < sizeof patient / sizeof *patient; i++)
+        if (strncmp(strategy, patient[i], strlen(patient[i])) == 0)
+            return false;
+    for (size_t i = 0; strcmp(strategy, SEARCH_STAGE_BY_STAGE) == 0 && i < o->stage_count; i++)
+        if (!races(o, o->stages[i].strategy))
+            return false;
+    return true;
+}
+
 void search_options_complete(struct search_options *o)
 {
     static char grid[] = "grid";
@@ -139,8 +169,7 @@ void search_options_complete(struct search_options *o)
     if (o->order < 0)
         o->order = SEARCH_ORDER_DECLARED;
     if (o->racing < 0)
-        o->racing = strcmp(o->strategy, "grid") != 0 && strcmp(o->strategy, "staged") != 0 && !dsat &&
-                    strncmp(o->strategy, "deepspeed-", 10) != 0;
+        o->racing = races(o, o->strategy);
     if (o->equal_batch < 0)
         o->equal_batch = 1;
 }

@@ -43,6 +43,11 @@ extern const char *const search_order_names[]; /* by order, NULL at the end: "de
 
 #define SEARCH_ZERO_STAGES 4
 
+/* The strategy of [[search.stage]]. */
+#define SEARCH_STAGE_BY_STAGE "stage-by-stage"
+
+struct search_stage; /* config/sweep.h */
+
 struct search_options {
     const char *strategy; /* one of search_strategy_names; NULL: grid */
     double numbers[SEARCH_NUMBER_COUNT];
@@ -50,6 +55,8 @@ struct search_options {
     int order;                            /* enum search_order; -1: not given. Of grid */
     int racing;                           /* -1: not given; 0, 1 */
     int equal_batch;                      /* -1: not given; 0, 1: compare only at equal global batch */
+    const struct search_stage *stages;    /* [[search.stage]], borrowed; NULL: none */
+    size_t stage_count;
 };
 
 /* Nothing given. */
@@ -71,7 +78,7 @@ extern const char *const search_strategy_names[];
 /* 0, or -1 (ERROR_USAGE): no such number, too small or large, not whole. */
 int search_number_check(enum search_number which, double value, struct error *e);
 
-/* What `over` gives goes over `under`. */
+/* What `over` gives goes over `under`; both lend their stages. */
 struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over);
 
 /* Fills what is not given with the strategy's defaults: grid has no limit of trials, dsat-* make 50 trials (as its

@@ -162,9 +162,10 @@ struct job_config {
     char **pass_environment;  /* names (or "HF_*", "*") taken from the runner's environment beside the usual ones */
     struct setting *versions; /* what is asked once a run: name, line for the shell */
     size_t version_count;
-    char **secrets;    /* names whose values never reach the database; NULL-terminated */
-    char *directory;   /* working directory template; NULL: where the runner was started */
-    bool make_job_dir; /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
+    char **secrets;        /* names whose values never reach the database; NULL-terminated */
+    char *directory;       /* working directory template; NULL: where the runner was started */
+    bool make_job_dir;     /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
+    bool separate_streams; /* stdout and stderr also in a file each, in the attempt's directory */
     /* Durations as written ("10m") or SQL expressions in seconds; NULL when not given. */
     char *timeout, *idle_timeout, *startup_timeout;
     struct position timeout_at, idle_timeout_at, startup_timeout_at;
@@ -279,11 +280,21 @@ struct import_config {
     size_t refusal_count;
 };
 
+/* [[search.stage]]: in it these keys are free, and all others stay as the best so far has them. */
+struct search_stage {
+    char *name;            /* the keys with commas between them, where none is given */
+    struct word_list free; /* "parallel_spec.tp", and what moves together with it; never empty */
+    const char *strategy;  /* one of search_strategy_names, but not stage-by-stage */
+    int64_t max_trials;    /* at least 1 */
+};
+
 /* [search]. */
 struct search_config {
     bool given;
     struct search_options options; /* nothing given: not set where `given` is false */
     bool run_full_experiment;      /* the winner once more at the end */
+    struct search_stage *stages;   /* what `options` borrows */
+    size_t stage_count;
 };
 
 /* [model_info.with] NAME = value. */

@@ -1,15 +1,11 @@
 #include "database/backup.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "database/lock.h"
 #include "database/open.h"
 #include "database/sqlite.h"
-#include "util/file.h"
+#include "database/whole_file.h"
 #include "util/memory.h"
 
 /* What SQLite puts beside a database that is in use. */
@@ -44,19 +40,6 @@ static int refuse_foreign(const char *path, struct error *e)
     return 0;
 }
 
-static char *make_temporary(const char *path, struct error *e)
-{
-    char *name = xasprintf("%s.XXXXXX", path);
-    int fd = mkostemp(name, O_CLOEXEC);
-    if (fd >= 0) {
-        close(fd);
-        return name;
-    }
-    error_errno(e, errno, "backup: cannot create %s", path);
-    free(name);
-    return NULL;
-}
-
 /* In one step, which is one transaction of a reader: a writer goes on beside it, and what it writes is not in it. */
 static int copy(struct db *source, struct db *target, struct error *e)
 {
@@ -67,49 +50,29 @@ static int copy(struct db *source, struct db *target, struct error *e)
     return sqlite3_backup_finish(b) == SQLITE_OK ? 0 : db_error(target, e);
 }
 
-static int fill(struct db *source, const char *name, struct backup_counts *out, struct error *e)
-{
-    struct db *target = NULL;
-    if (db_open(name, DB_CREATE, &target, e) < 0)
-        return -1;
-    /* It says of itself that it has a log, as the original does. */
-    int rc = copy(source, target, e) < 0 || db_exec(target, "PRAGMA journal_mode = DELETE", e) < 0 ||
-                     db_query_int(target, "SELECT count(*) FROM job", 0, &out->jobs, e) < 0 ||
-                     db_query_int(target, "SELECT count(*) FROM attempt", 0, &out->attempts, e) < 0
-                 ? -1
-                 : 0;
-    db_close(target);
-    return rc;
-}
+struct backup {
+    struct db *source;
+    struct backup_counts counts;
+};
 
-static void sync_directory(const char *path)
+static int fill(struct db *target, void *context, struct error *e)
 {
-    char *directory = path_beside(path, ".");
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-    free(directory);
+    struct backup *b = context;
+    /* It says of itself that it has a log, as the original does. */
+    return copy(b->source, target, e) < 0 || db_exec(target, "PRAGMA journal_mode = DELETE", e) < 0 ||
+                   db_query_int(target, "SELECT count(*) FROM job", 0, &b->counts.jobs, e) < 0 ||
+                   db_query_int(target, "SELECT count(*) FROM attempt", 0, &b->counts.attempts, e) < 0
+               ? -1
+               : 0;
 }
 
 int database_backup(struct db *source, const char *path, struct backup_counts *out, struct error *e)
 {
-    struct backup_counts counts;
+    struct backup b = {.source = source};
     if (refuse_used(path, e) < 0 || refuse_foreign(path, e) < 0)
         return -1;
-    char *name = make_temporary(path, e);
-    if (!name)
-        return -1;
-    int rc = fill(source, name, &counts, e);
-    if (rc == 0 && rename(name, path) < 0)
-        rc = error_errno(e, errno, "backup: cannot make %s", path);
-    if (rc < 0)
-        unlink(name);
-    else
-        sync_directory(path);
-    free(name);
-    if (rc == 0)
-        *out = counts;
-    return rc;
+    if (database_write_whole(path, fill, &b, e) < 0)
+        return error_context(e, "backup");
+    *out = b.counts;
+    return 0;
 }

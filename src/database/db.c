@@ -131,6 +131,12 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
     return 0;
 }
 
+/* What is recorded is not written all the same: no caller asks for that. */
+int db_allow_temporary(struct db *db, struct error *e)
+{
+    return db_exec(db, "PRAGMA query_only = 0", e);
+}
+
 void db_close(struct db *db)
 {
     if (!db)

@@ -63,6 +63,9 @@ bool db_is_keyword(const char *word);
  * time. */
 void db_check_references(struct db *db, bool yes);
 
+/* Lets temporary tables and views be made beside a database that was opened for reading. */
+int db_allow_temporary(struct db *db, struct error *e);
+
 /* How much of the file is kept in memory, and how much is sorted at once. */
 #define DB_CACHE_KIB 32768 /* whatever the number of jobs */
 void db_set_cache(struct db *db, int kib);

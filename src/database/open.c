@@ -23,15 +23,25 @@
 #define APPLICATION_ID 0x6d736877 /* "mshw" in the file's header */
 
 static const struct migration migrations[] = {
-    {1, "migrations/0001_initial.sql"},          {2, "migrations/0002_predictions.sql"},
-    {3, "migrations/0003_retries.sql"},          {4, "migrations/0004_witnesses.sql"},
-    {5, "migrations/0005_search.sql"},           {6, "migrations/0006_ranked_summaries.sql"},
-    {7, "migrations/0007_origins.sql"},          {8, "migrations/0008_objectives.sql"},
-    {9, "migrations/0009_plain_checks.sql"},     {10, "migrations/0010_scripts.sql"},
-    {11, "migrations/0011_model_info.sql"},      {12, "migrations/0012_spec_identity.sql"},
-    {13, "migrations/0013_blame.sql"},           {14, "migrations/0014_diverged.sql"},
-    {15, "migrations/0015_left_out.sql"},        {16, "migrations/0016_memory_of.sql"},
-    {17, "migrations/0017_named_key_index.sql"}, {18, "migrations/0018_measures.sql"},
+    {1, "migrations/0001_initial.sql"},
+    {2, "migrations/0002_predictions.sql"},
+    {3, "migrations/0003_retries.sql"},
+    {4, "migrations/0004_witnesses.sql"},
+    {5, "migrations/0005_search.sql"},
+    {6, "migrations/0006_ranked_summaries.sql"},
+    {7, "migrations/0007_origins.sql"},
+    {8, "migrations/0008_objectives.sql"},
+    {9, "migrations/0009_plain_checks.sql"},
+    {10, "migrations/0010_scripts.sql"},
+    {11, "migrations/0011_model_info.sql"},
+    {12, "migrations/0012_spec_identity.sql"},
+    {13, "migrations/0013_blame.sql"},
+    {14, "migrations/0014_diverged.sql"},
+    {15, "migrations/0015_left_out.sql"},
+    {16, "migrations/0016_memory_of.sql"},
+    {17, "migrations/0017_named_key_index.sql"},
+    {18, "migrations/0018_measures.sql"},
+    {19, "migrations/0019_named_spec_index.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

@@ -1,8 +1,10 @@
 #include "database/schema.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "database/open.h"
+#include "util/memory.h"
 
 static int compare_one(struct stmt *here, struct schema_difference *d, bool *differs, struct error *e)
 {
@@ -41,4 +43,23 @@ int schema_compare(struct db *db, void (*found)(void *context, const struct sche
 bool schema_can_be_made(const char *type)
 {
     return strcmp(type, "table") != 0;
+}
+
+int schema_take_index(struct db *db, const char *name, char **sql, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?", &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, name);
+    int rc = stmt_next(s, e);
+    char *text = rc > 0 ? stmt_copy_text(s, 0) : NULL;
+    stmt_free(s);
+    char *drop = xasprintf("DROP INDEX IF EXISTS \"%s\"", name);
+    rc = rc < 0 ? -1 : db_exec(db, drop, e);
+    free(drop);
+    if (rc == 0)
+        *sql = text;
+    else
+        free(text);
+    return rc;
 }

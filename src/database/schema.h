@@ -20,4 +20,7 @@ int schema_compare(struct db *db, void (*found)(void *context, const struct sche
 /* Whether a missing part of that type can be made without losing anything: a table's rows would be gone. */
 bool schema_can_be_made(const char *type);
 
+/* Drops an index of the schema, so that rows can be put in faster; `*sql` gets what makes it again, the caller's. */
+int schema_take_index(struct db *db, const char *name, char **sql, struct error *e);
+
 #endif

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "deepspeed/json_text.h"
 #include "util/file.h"
@@ -31,10 +32,27 @@ static const struct setting_place {
     {"deepspeed_config.deepspeed_exclusion_filter", AT(exclude), false},
 };
 
-/* Of deepspeed_config: Accelerate makes a ds_config of them, and refuses them beside one. */
-static const char *const instead_of_file[] =
-    {"zero_stage",           "gradient_accumulation_steps", "gradient_clipping",       "offload_optimizer_device",
-     "offload_param_device", "offload_optimizer_nvme_path", "offload_param_nvme_path", "zero3_save_16bit_model"};
+#define SECTION "deepspeed_config"
+#define ZERO "zero_optimization."
+
+enum plugin_kind { PLUGIN_WHOLE = 1, PLUGIN_NUMBER, PLUGIN_TEXT, PLUGIN_FLAG, PLUGIN_PRECISION };
+
+/* What stands for a ds_config, where it belongs in one, and what is there by default (JSON; NULL: nothing). */
+static const struct plugin_key {
+    const char *key, *path;
+    enum plugin_kind kind;
+    const char *fallback;
+} plugin_keys[] = {
+    {SECTION ".zero_stage", ZERO "stage", PLUGIN_WHOLE, "2"},
+    {SECTION ".gradient_accumulation_steps", "gradient_accumulation_steps", PLUGIN_WHOLE, "\"auto\""},
+    {SECTION ".gradient_clipping", "gradient_clipping", PLUGIN_NUMBER, "\"auto\""},
+    {SECTION ".offload_optimizer_device", ZERO "offload_optimizer.device", PLUGIN_TEXT, "\"none\""},
+    {SECTION ".offload_param_device", ZERO "offload_param.device", PLUGIN_TEXT, "\"none\""},
+    {SECTION ".offload_optimizer_nvme_path", ZERO "offload_optimizer.nvme_path", PLUGIN_TEXT, NULL},
+    {SECTION ".offload_param_nvme_path", ZERO "offload_param.nvme_path", PLUGIN_TEXT, NULL},
+    {SECTION ".zero3_save_16bit_model", ZERO "stage3_gather_16bit_weights_on_model_save", PLUGIN_FLAG, "false"},
+    {"mixed_precision", NULL, PLUGIN_PRECISION, NULL},
+};
 
 /* Training that no ds_config is for. */
 static const struct {
@@ -58,16 +76,97 @@ static void set_text(char **text, const char *value)
     *text = xstrdup(value);
 }
 
+static const struct plugin_key *plugin_key(const char *key)
+{
+    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
+        if (strcmp(plugin_keys[i].key, key) == 0)
+            return &plugin_keys[i];
+    return NULL;
+}
+
+static void set_string(struct json *config, const char *path, const char *value)
+{
+    struct buffer quoted = BUFFER_INIT;
+    buffer_add_json_string(&quoted, value, strlen(value));
+    json_text_set(config, path, buffer_text(&quoted));
+    buffer_free(&quoted);
+}
+
+/* utils/dataclasses.py, set_mixed_precision. False: there is none such in a ds_config. */
+static bool set_precision(struct json *config, const char *value)
+{
+    if (strcmp(value, "fp16") == 0) {
+        json_text_set(config, "fp16.enabled", "true");
+        json_text_set(config, "fp16.auto_cast", "true");
+    } else if (strcmp(value, "bf16") == 0) {
+        json_text_set(config, "bf16.enabled", "true");
+    }
+    return strcmp(value, "fp16") == 0 || strcmp(value, "bf16") == 0 || strcmp(value, "no") == 0;
+}
+
+static bool is_true(const char *value)
+{
+    static const char *const words[] = {"true", "yes", "on"};
+    for (size_t i = 0; i < LENGTH(words); i++)
+        if (strcasecmp(words[i], value) == 0)
+            return true;
+    return false;
+}
+
+/* A gradient_clipping of 0 is none to Accelerate. */
+static bool set_plugin_number(struct json *config, const struct plugin_key *k, const char *value)
+{
+    int64_t whole;
+    double number;
+    if (strcmp(value, "auto") == 0)
+        set_string(config, k->path, value);
+    else if (k->kind == PLUGIN_WHOLE ? !parse_int64(value, &whole) || whole < 0
+                                     : !parse_double(value, &number) || number < 0)
+        return false;
+    else if (k->kind == PLUGIN_WHOLE || number > 0)
+        json_text_set(config, k->path, value);
+    else
+        json_text_set(config, k->path, "null");
+    return true;
+}
+
+static int take_plugin(const struct config_source *s, const struct plugin_key *k, const char *value, struct error *e)
+{
+    struct json *config = &s->out->plugin;
+    if (!s->out->instead)
+        set_text(&s->out->instead, strrchr(k->key, '.') ? strrchr(k->key, '.') + 1 : k->key);
+    switch (k->kind) {
+    case PLUGIN_WHOLE:
+    case PLUGIN_NUMBER:
+        if (set_plugin_number(config, k, value))
+            break;
+        return error_set(e, ERROR_USAGE, "%s:%d: %s must be a %snumber, or auto", s->path, s->line, k->key,
+                         k->kind == PLUGIN_WHOLE ? "whole " : "");
+    case PLUGIN_TEXT:
+        set_string(config, k->path, value);
+        break;
+    case PLUGIN_FLAG:
+        json_text_set(config, k->path, is_true(value) ? "true" : "false");
+        break;
+    case PLUGIN_PRECISION:
+        if (set_precision(config, value))
+            break;
+        return error_set(e, ERROR_USAGE,
+                         "%s:%d: mixed_precision %s is Accelerate's own, and cannot stand beside a ds_config that is "
+                         "tuned: no, fp16 or bf16",
+                         s->path, s->line, value);
+    }
+    return 0;
+}
+
 /* `key` with its section before a dot; `value` without quotes. */
 static int take(const struct config_source *s, const char *key, const char *value, struct error *e)
 {
-    static const char section[] = "deepspeed_config.";
     if (!*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0 || strcmp(value, "Null") == 0)
         return 0;
-    for (size_t i = 0; i < LENGTH(instead_of_file); i++)
-        if (strncmp(key, section, strlen(section)) == 0 && strcmp(key + strlen(section), instead_of_file[i]) == 0 &&
-            !s->out->instead)
-            set_text(&s->out->instead, instead_of_file[i]);
+    const struct plugin_key *k = plugin_key(key);
+    if (k)
+        return take_plugin(s, k, value, e);
     for (size_t i = 0; i < LENGTH(places); i++) {
         void *member = (char *)s->out + places[i].offset;
         int64_t number;
@@ -104,7 +203,7 @@ static void cut_end(char *line)
 }
 
 /* What stands after the colon, without its quotes. */
-static const char *plain_value(char *text)
+static char *plain_value(char *text)
 {
     text += strspn(text, " ");
     size_t n = strlen(text);
@@ -112,29 +211,58 @@ static const char *plain_value(char *text)
         text[n - 1] = '\0';
         return text + 1;
     }
-    return strcmp(text, "{}") == 0 || strcmp(text, "[]") == 0 ? "" : text;
+    return strcmp(text, "{}") == 0 || strcmp(text, "[]") == 0 ? text + 2 : text;
+}
+
+static int read_line(struct config_source *s, char *line, char **section, struct error *e);
+
+/* deepspeed_config as "{KEY: VALUE, …}" on the line of its key. */
+static int read_flow(struct config_source *s, char *text, struct error *e)
+{
+    char *rest = NULL;
+    const size_t n = strlen(text);
+    int rc = 0;
+    if (text[n - 1] != '}')
+        return error_set(e, ERROR_USAGE, "%s:%d: write " SECTION " with a line for each key", s->path, s->line);
+    text[n - 1] = '\0';
+    buffer_add_text(&s->out->launch, SECTION ":\n");
+    for (char *item = strtok_r(text + 1, ",", &rest); rc == 0 && item; item = strtok_r(NULL, ",", &rest)) {
+        char *line = xasprintf("  %s", item + strspn(item, " ")), *section = xstrdup(SECTION);
+        rc = read_line(s, line, &section, e);
+        free(section);
+        free(line);
+    }
+    return rc;
 }
 
 /* A line "key: value" of the top or of the section that `*section` names (the caller's); items of lists, and what is
  * deeper, say nothing that is asked here. */
 static int read_line(struct config_source *s, char *line, char **section, struct error *e)
 {
+    char *whole = xstrdup(line), *name = NULL;
+    int rc = 0;
     size_t indent = strspn(line, " ");
     cut_end(line);
-    char *key = line + indent, *colon = strchr(key, ':');
-    if (!*key || strcmp(key, "---") == 0 || strcmp(key, "...") == 0 || key[0] == '-')
-        return 0;
-    if (!colon || (colon[1] && colon[1] != ' ') || strchr("{[&*|>\t\"'", key[0]))
-        return error_set(e, ERROR_USAGE, "%s:%d: \"KEY: VALUE\" should stand here", s->path, s->line);
-    *colon = '\0';
-    const char *value = plain_value(colon + 1);
-    if (value[0] == '{' && strcmp(key, "deepspeed_config") == 0)
-        return error_set(e, ERROR_USAGE, "%s:%d: write deepspeed_config with a line for each key", s->path, s->line);
-    if (indent == 0)
-        set_text(section, key);
-    char *name = indent ? xasprintf("%s.%s", *section ? *section : "", key) : xstrdup(key);
-    int rc = take(s, name, value, e);
+    char *key = line + indent, *colon = strchr(key, ':'), *value = NULL;
+    const bool says_nothing = !*key || strcmp(key, "---") == 0 || strcmp(key, "...") == 0 || key[0] == '-';
+    if (!says_nothing && (!colon || (colon[1] && colon[1] != ' ') || strchr("{[&*|>\t\"'", key[0]))) {
+        rc = error_set(e, ERROR_USAGE, "%s:%d: \"KEY: VALUE\" should stand here", s->path, s->line);
+    } else if (!says_nothing) {
+        *colon = '\0';
+        value = plain_value(colon + 1);
+        if (indent == 0)
+            set_text(section, key);
+        name = indent ? xasprintf("%s.%s", *section ? *section : "", key) : xstrdup(key);
+    }
+    if (name && value[0] == '{' && strcmp(name, SECTION) == 0) {
+        rc = read_flow(s, value, e);
+    } else if (rc == 0) {
+        rc = name ? take(s, name, value, e) : 0;
+        if (!name || !plugin_key(name))
+            buffer_printf(&s->out->launch, "%s\n", whole);
+    }
     free(name);
+    free(whole);
     return rc;
 }
 
@@ -178,6 +306,11 @@ static int read_json(struct config_source *s, const char *text, struct error *e)
     int rc = json_text_parse(s->path, text, &root, e);
     for (size_t i = 0; rc == 0 && root.kind == JSON_OBJECT && i < root.count; i++)
         rc = take_member(s, "", &root.children[i], e);
+    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
+        json_text_remove(&root, plugin_keys[i].key);
+    /* Which is YAML, too. */
+    json_text_add(&root, 2, &s->out->launch);
+    buffer_add_char(&s->out->launch, '\n');
     json_text_free(&root);
     return rc;
 }
@@ -205,7 +338,7 @@ int accelerate_config_read(const char *path, struct accelerate_config *out, stru
     struct buffer text = BUFFER_INIT;
     struct config_source s = {path, 0, out};
     const size_t n = strlen(path);
-    *out = (struct accelerate_config){0};
+    *out = (struct accelerate_config){.plugin = {.kind = JSON_OBJECT}, .launch = BUFFER_INIT};
     int rc = file_read(path, LARGEST, &text, e);
     if (rc < 0)
         e->kind = ERROR_USAGE;
@@ -216,8 +349,43 @@ int accelerate_config_read(const char *path, struct accelerate_config *out, stru
     return rc < 0 ? rc : check(path, out, e);
 }
 
+bool accelerate_config_is_plugin(const struct accelerate_config *a)
+{
+    return !a->ds_config && a->distributed_type && strcmp(a->distributed_type, "DEEPSPEED") == 0;
+}
+
+/* Of a path only where it is used: utils/dataclasses.py, __post_init__. */
+static void drop_unused_path(struct json *config, const char *device_path, const char *nvme_path)
+{
+    const struct json *device = json_text_find(config, device_path);
+    if (!device || !json_text_is(device, "nvme"))
+        json_text_remove(config, nvme_path);
+}
+
+void accelerate_config_add_plugin(const struct accelerate_config *a, struct buffer *out)
+{
+    struct json config = {.kind = JSON_OBJECT};
+    json_text_set(&config, "train_batch_size", "\"auto\"");
+    json_text_set(&config, "train_micro_batch_size_per_gpu", "\"auto\"");
+    for (size_t i = 0; i < LENGTH(plugin_keys); i++)
+        if (plugin_keys[i].fallback)
+            json_text_set(&config, plugin_keys[i].path, plugin_keys[i].fallback);
+    for (size_t i = 0; i < a->plugin.count; i++)
+        json_text_merge(&config, a->plugin.children[i].name, &a->plugin.children[i]);
+    const struct json *clipping = json_text_find(&config, "gradient_clipping");
+    if (clipping && json_text_is_null(clipping))
+        json_text_remove(&config, "gradient_clipping");
+    drop_unused_path(&config, ZERO "offload_optimizer.device", ZERO "offload_optimizer.nvme_path");
+    drop_unused_path(&config, ZERO "offload_param.device", ZERO "offload_param.nvme_path");
+    json_text_add(&config, 2, out);
+    buffer_add_char(out, '\n');
+    json_text_free(&config);
+}
+
 void accelerate_config_free(struct accelerate_config *a)
 {
+    json_text_free(&a->plugin);
+    buffer_free(&a->launch);
     free(a->distributed_type);
     free(a->main_process_ip);
     free(a->gpu_ids);

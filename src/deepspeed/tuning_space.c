@@ -384,7 +384,7 @@ static void add_command(struct writing *w)
     const struct default_space d = default_space_of(w);
     if (!r->knobs->fast)
         default_space_add_arguments(&d, w->out);
-    buffer_printf(w->out, "]\npass_env = [%s]\njob_dir = true\n",
+    buffer_printf(w->out, "]\npass_env = [%s]\nseparate_streams = true\n",
                   r->clean ? "\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"" : "\"*\"");
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);

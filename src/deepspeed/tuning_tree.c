@@ -9,6 +9,7 @@
 
 #include "deepspeed/experiment_names.h"
 #include "deepspeed/training_command.h"
+#include "process/streams.h"
 #include "results/best.h"
 #include "util/buffer.h"
 #include "util/file.h"
@@ -256,6 +257,25 @@ static char *engine_metrics(const char *summaries)
     return buffer_take(&b);
 }
 
+/* An attempt of a sweep without separate_streams has one log. */
+static int write_streams(const struct tuning_results *t, const struct experiment *x, const char *directory,
+                         struct error *e)
+{
+    static const char *const names[STREAM_COUNT] = {STREAMS_OUT_FILE, STREAMS_ERR_FILE};
+    char *texts[STREAM_COUNT] = {NULL}, *both = NULL;
+    int rc = 0;
+    for (int i = 0; i < STREAM_COUNT; i++)
+        texts[i] = left_by_job(t, x, names[i]);
+    if (!texts[0] && !texts[1])
+        both = left_by_job(t, x, "output.log");
+    for (int i = 0; rc == 0 && i < STREAM_COUNT; i++)
+        rc = put(directory, names[i], texts[i] ? texts[i] : both ? both : "", e);
+    for (int i = 0; i < STREAM_COUNT; i++)
+        free(texts[i]);
+    free(both);
+    return rc;
+}
+
 static int write_metrics(const struct tuning_results *t, const struct experiment *x, const char *directory,
                          struct error *e)
 {
@@ -274,7 +294,7 @@ static int write_experiment(const struct tuning_results *t, const struct experim
     char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name),
          *stale = xasprintf("%s/metrics.json", directory);
     char *described = experiment_json(x, NULL), *done = experiment_json(x, directory);
-    char *file = xasprintf("%s.json", x->name), *log = left_by_job(t, x, "output.log");
+    char *file = xasprintf("%s.json", x->name);
     char **words = words_of(x->command);
     char *command = command_text(words),
          *message = xasprintf("%s%s", x->message ? x->message : "", x->message ? "\n" : "");
@@ -284,11 +304,10 @@ static int write_experiment(const struct tuning_results *t, const struct experim
     rc = rc < 0 ? rc : put(directory, "exp.json", done, e);
     rc = rc < 0 ? rc : put(directory, "ds_config.json", x->config ? x->config : "", e);
     rc = rc < 0 ? rc : put(directory, "cmd.txt", command, e);
-    rc = rc < 0 ? rc : put(directory, "stdout.log", log ? log : "", e);
-    rc = rc < 0 ? rc : put(directory, "stderr.log", log ? log : "", e);
+    rc = rc < 0 ? rc : write_streams(t, x, directory, e);
     rc = rc < 0 ? rc : put(directory, "reason.txt", message, e);
     rc = rc < 0 ? rc : write_metrics(t, x, directory, e);
-    char *const all[] = {directory, stale, described, done, file, log, command, message};
+    char *const all[] = {directory, stale, described, done, file, command, message};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     strings_free(words);

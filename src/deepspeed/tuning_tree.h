@@ -2,8 +2,8 @@
  *
  *   EXPS/<name>.json                          {"name", "ds_config", "num_gpus", "num_nodes"}
  *   RESULTS/<name>/cmd.txt, ds_config.json, exp.json, metrics.json (of what was measured: the engine's own, else made
- *                  in its names and units), stdout.log and stderr.log (what it wrote to both, in its order),
- *                  reason.txt (why it failed)
+ *                  in its names and units), stdout.log and stderr.log (of sweeps without separate_streams
+ *                  both have what it wrote to both), reason.txt (why it failed)
  *   RESULTS/profile_model_info/model_info.json (of the model-information job)
  *   RESULTS/summary.txt, ds_config_optimal.json, cmd_optimal.txt
  *

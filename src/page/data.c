@@ -79,6 +79,7 @@ static void add_columns(struct html_data *d, const struct stmt *s, char *const *
     static const struct {
         const char *title, *unit;
     } fixed_units[] = {{"duration_ms", "ms"}, {"max_rss", "B"}, {"predicted_memory", "B"}, {"predicted_time", "s"}};
+    const size_t rows = d->jobs_in_all < HTML_JOBS_MOST ? (size_t)d->jobs_in_all : HTML_JOBS_MOST;
     enum html_role section = HTML_FIXED;
     d->column_count = (size_t)stmt_column_count(s);
     d->columns = xcalloc(d->column_count + 1, sizeof *d->columns);
@@ -91,7 +92,7 @@ static void add_columns(struct html_data *d, const struct stmt *s, char *const *
             if (strcmp(fixed_units[u].title, c->title) == 0)
                 unit = fixed_units[u].unit;
         c->unit = xstrdup(unit);
-        c->values = xcalloc(HTML_JOBS_MOST, sizeof *c->values);
+        c->values = xcalloc(rows + 1, sizeof *c->values);
     }
 }
 
@@ -111,12 +112,12 @@ static struct html_value value_of(const struct stmt *s, int column)
 static int read_rows(struct html_data *d, struct stmt *s, struct error *e)
 {
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = stmt_next(s, e)) > 0 && d->job_count < (size_t)d->jobs_in_all) {
         for (size_t i = 0; i < d->column_count; i++)
             d->columns[i].values[d->job_count] = value_of(s, (int)i);
         d->job_count++;
     }
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 static int read_results(struct db *db, struct html_data *d, struct error *e)
@@ -186,6 +187,16 @@ bool html_column_varies(const struct html_column *c)
 bool html_column_stands(const struct html_column *c)
 {
     return html_column_varies(c) && !c->twin;
+}
+
+/* Fixed columns of few texts each. */
+static bool is_told_by_text(const struct html_column *c)
+{
+    static const char *const titles[] = {"state", "failure", "error", "predicted_memory_of"};
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (c->role == HTML_FIXED && strcmp(c->title, titles[i]) == 0)
+            return true;
+    return false;
 }
 
 static int mark_derived(struct db *db, struct html_data *d, struct error *e)
@@ -287,7 +298,6 @@ static void say_whose_memory(struct html_data *d)
         struct html_column *memory = &d->columns[i], *of = &d->columns[i + 1];
         if (strcmp(of->title, "predicted_memory_of") != 0)
             continue;
-        find_levels(of, d->job_count);
         if (of->level_count != 1)
             continue;
         char *unit = xasprintf("%s %s", memory->unit, of->level_texts[0]);
@@ -381,7 +391,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
     if (rc == 0)
         rc = read_results(db, &d, e);
     for (size_t i = 0; rc == 0 && i < d.column_count; i++)
-        if (d.columns[i].role == HTML_KEY)
+        if (d.columns[i].role == HTML_KEY || is_told_by_text(&d.columns[i]))
             find_levels(&d.columns[i], d.job_count);
     if (rc == 0)
         rc = mark_derived(db, &d, e);

@@ -8,7 +8,7 @@
 #include "database/db.h"
 
 /* Jobs that a page holds; of a larger sweep the page says that it shows so many. */
-#define HTML_JOBS_MOST 20000
+#define HTML_JOBS_MOST 100000
 
 /* A key with more values is no axis of a heat map. */
 #define HTML_LEVELS_MOST 24
@@ -24,11 +24,12 @@ struct html_column {
     char *title, *unit; /* unit "" for none */
     enum html_role role;
     struct html_value *values; /* one per job */
-    int *levels;               /* keys: which of the distinct values, in order; -1: absent */
-    char **level_texts;        /* keys: the distinct values */
-    double *level_numbers;     /* NaN where one is no number */
+    /* Of keys, and of states, failures and messages: */
+    int *levels;           /* which of the distinct values, in order; -1: absent */
+    char **level_texts;    /* the distinct values */
+    double *level_numbers; /* NaN where one is no number */
     size_t level_count;
-    bool numeric;                   /* keys: all values are numbers */
+    bool numeric;                   /* all values are numbers */
     bool derived;                   /* keys: made from others */
     const struct html_column *twin; /* keys: another one that moves with it value for value and stands for both; NULL */
 };

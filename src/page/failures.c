@@ -38,6 +38,20 @@ static int add_log(struct html_page *p, const struct failure_cause *c, struct er
     return rc < 0 ? -1 : 0;
 }
 
+static void add_matches(struct html_page *p, const struct cause_matches *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct buffer said = BUFFER_INIT;
+        cause_match_describe(m, &m->items[i], &said);
+        buffer_add_text(&p->out, i ? "; <b>" : "<p class=where><b>");
+        html_add(&p->out, said.data, HTML_TEXT_MOST);
+        buffer_add_text(&p->out, "</b>");
+        buffer_free(&said);
+    }
+    if (m->count)
+        buffer_add_text(&p->out, "</p>\n");
+}
+
 static int add_cause(struct html_page *p, const struct failure_cause *c, struct error *e)
 {
     buffer_printf(&p->out, "<li><p><b><i class=\"x-%s\"></i> ", c->class);
@@ -52,6 +66,7 @@ static int add_cause(struct html_page *p, const struct failure_cause *c, struct 
         buffer_add_text(&p->out, "</code>");
     }
     buffer_add_text(&p->out, "</p>\n");
+    add_matches(p, &c->matches);
     return add_log(p, c, e);
 }
 
@@ -64,7 +79,9 @@ int html_failures(struct html_page *p, struct error *e)
     if (causes.count == 0)
         html_add_none(&p->out, "No job failed.");
     else
-        buffer_add_text(&p->out, "<p class=note>Failures whose messages differ in numbers only are one cause.</p>\n<ol "
+        buffer_add_text(&p->out, "<p class=note>Failures whose messages differ in numbers, ranks, times, addresses and "
+                                 "the like only are one cause. Named are values of keys with which a cause is more "
+                                 "frequent than chance would have it, among the jobs that ended.</p>\n<ol "
                                  "class=causes>\n");
     for (size_t i = 0; rc == 0 && i < causes.count && i < CAUSES_SHOWN; i++)
         rc = add_cause(p, &causes.items[i], e);

@@ -7,7 +7,10 @@
 #include "page/text.h"
 #include "util/memory.h"
 
-/* Texts in cells are cut: 10,000 rows of long messages are no page. */
+/* Rows that stand in the page itself; the script makes others of the data that it has (embed.c). */
+#define ROWS_MOST 250
+
+/* Texts in cells are cut: long messages are no page. */
 #define CELL_MOST 60
 #define MESSAGE_MOST 120
 
@@ -37,8 +40,7 @@ static bool is_shown(const struct html_data *d, const struct html_column *c)
     return false;
 }
 
-/* In which order columns stand: the job, what is sought, its state, then as in `results`. The caller frees `*out`. */
-static size_t order_columns(const struct html_data *d, const struct html_column ***out)
+size_t html_shown_columns(const struct html_data *d, const struct html_column ***out)
 {
     size_t count = 0;
     const struct html_column **order = xcalloc(d->column_count + 1, sizeof *order);
@@ -98,14 +100,17 @@ static void add_cell(struct html_page *p, const struct html_column *c, size_t ro
 static void add_rows(struct html_page *p, const struct html_column *const *columns, size_t count)
 {
     const struct html_data *d = p->data;
+    size_t *order = html_best_first(d);
     buffer_add_text(&p->out, "<tbody>\n");
-    for (size_t row = 0; row < d->job_count; row++) {
+    for (size_t i = 0; i < d->job_count && i < ROWS_MOST; i++) {
+        const size_t row = order[i];
         const struct html_job *j = &d->jobs[row];
         buffer_printf(&p->out, "<tr id=j%lld class=%s>", (long long)j->id, html_state_names[j->state]);
-        for (size_t i = 0; i < count; i++)
-            add_cell(p, columns[i], row);
+        for (size_t k = 0; k < count; k++)
+            add_cell(p, columns[k], row);
         buffer_add_char(&p->out, '\n');
     }
+    free(order);
 }
 
 int html_jobs(struct html_page *p, struct error *e)
@@ -124,12 +129,17 @@ int html_jobs(struct html_page *p, struct error *e)
         if (d->counts[i])
             buffer_printf(&p->out, "<label><input type=checkbox name=state value=%s checked>%s</label>\n",
                           html_state_names[i], html_state_names[i]);
-    buffer_add_text(&p->out, "</fieldset><output id=shown aria-live=polite></output>"
+    buffer_add_text(&p->out, "</fieldset><button type=button id=clear hidden>clear</button><output id=shown "
+                             "aria-live=polite></output>"
                              "<datalist id=columns></datalist><p id=wrong role=alert hidden></p></form>\n"
-                             "<p class=note>A click on a column's name sorts. A filter is words that a row has, and "
-                             "conditions such as <code>zero_stage=3</code> or <code>throughput&gt;100</code>.</p>\n");
+                             "<p class=note>A click on a column's name sorts. A filter is words that a text of the row "
+                             "has, and conditions such as <code>zero_stage=1|3</code> or "
+                             "<code>throughput&gt;100</code>, with quotes around blanks.</p>\n");
+    if (d->job_count > ROWS_MOST)
+        buffer_printf(&p->out, "<noscript><p class=note>Without scripts: the best %d of %zu.</p></noscript>\n",
+                      ROWS_MOST, d->job_count);
     const struct html_column **columns;
-    size_t count = order_columns(d, &columns);
+    size_t count = html_shown_columns(d, &columns);
     add_table_start(p);
     add_header(p, columns, count);
     add_rows(p, columns, count);

@@ -15,6 +15,8 @@ static const struct {
 } sections[] = {
     {"overview", "Overview", html_overview},
     {"winner", "Winner", html_winner},
+    {"explore", "Any two against each other", html_explore},
+    {"curves", "Curves", html_curves},
     {"front", "Speed against memory", html_front},
     {"effects", "Effect of each key", html_effects},
     {"heat", "Two keys at a time", html_heat},
@@ -27,6 +29,10 @@ static const struct {
     {"jobs", "All jobs", html_jobs},
 };
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
+
+/* One script, in this order. */
+static const char *const scripts[] = {"model",   "state",  "table",  "plot", "marks",
+                                      "explore", "curves", "chosen", "main"};
 
 /* --- pieces that sections share --- */
 
@@ -98,9 +104,31 @@ static void add_foot(struct html_page *p, int64_t now_ms)
                   clock_format_utc(now_ms, time));
     html_add(&p->out, p->data->file, HTML_TEXT_MOST);
     buffer_add_text(&p->out,
-                    ". Plots are readable without scripts; with them tables sort and filter, and points tell what "
-                    "they are.</footer>\n<div id=tip role=status hidden></div>\n<script>\n");
-    buffer_add_text(&p->out, embedded_text("src/page/report.js"));
+                    ". Most plots are readable without scripts; with them the page filters, compares and tells what "
+                    "each point is.</footer>\n");
+}
+
+/* What lies over the page: the place of a job, what the filter leaves, what a point is. */
+static void add_overlays(struct html_page *p)
+{
+    buffer_add_text(&p->out,
+                    "<aside id=chosen aria-labelledby=chosen-title hidden><div class=bar><h2 id=chosen-title "
+                    "tabindex=-1></h2><label><input type=checkbox id=chosen-differ checked>only what differs</label>"
+                    "<button type=button id=chosen-close>close</button></div><div class=scroll id=chosen-table></div>"
+                    "<p class=note id=chosen-note></p><div id=chosen-curves hidden><h3>Curves</h3><div id=chosen-plot "
+                    "class=canvas></div><ul class=legend id=chosen-legend></ul></div></aside>\n"
+                    "<p id=passing role=status hidden><span id=passing-count></span> <button type=button id=clear-all>"
+                    "show all</button></p><div id=tip role=status hidden></div><i id=probe hidden></i>\n");
+}
+
+static void add_scripts(struct html_page *p)
+{
+    buffer_add_text(&p->out, "<script type=module>\n");
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        char *name = xasprintf("src/page/%s.js", scripts[i]);
+        buffer_add_text(&p->out, embedded_text(name));
+        free(name);
+    }
     buffer_add_text(&p->out, "</script>\n</body></html>\n");
 }
 
@@ -125,18 +153,20 @@ static int add_sections(struct html_page *p, const struct report_sink *sink, str
     return 0;
 }
 
-int html_report(struct db *db, const char *job_files, int64_t now_ms, const struct report_sink *sink, struct error *e)
+int html_report(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
     if (html_data_read(db, &data, e) < 0)
         return -1;
-    struct html_page p = {BUFFER_INIT, &data, db, job_files};
+    struct html_page p = {BUFFER_INIT, &data, db, request->job_files, request->files_beside};
     add_head(&p);
     int rc = add_sections(&p, sink, e);
-    if (rc == 0) {
-        add_foot(&p, now_ms);
-        rc = flush(&p, sink, e);
-    }
+    add_foot(&p, request->now_ms);
+    add_overlays(&p);
+    rc = rc == 0 ? html_embed_jobs(&p, e) : rc;
+    rc = rc == 0 ? html_embed_details(&p, e) : rc;
+    add_scripts(&p);
+    rc = rc == 0 ? flush(&p, sink, e) : rc;
     buffer_free(&p.out);
     html_data_free(&data);
     return rc;

@@ -31,15 +31,28 @@ static double axis_x(const struct coordinates *c, size_t axis)
     return last ? LEFT + (RIGHT - LEFT) * (double)axis / (double)last : LEFT;
 }
 
+static bool lies_by_number(const struct html_column *k)
+{
+    return k->numeric && k->level_count > HTML_LEVELS_MOST;
+}
+
 /* Values of a key are spread evenly in their order; many numbers lie where they are. */
 static double key_y(const struct html_column *k, int level)
 {
     double share = (double)level / (double)(k->level_count - 1);
-    if (k->numeric && k->level_count > HTML_LEVELS_MOST) {
+    if (lies_by_number(k)) {
         double low = k->level_numbers[0], high = k->level_numbers[k->level_count - 1];
         share = svg_share(low, high, k->level_numbers[level]);
     }
     return BOTTOM - share * (BOTTOM - TOP);
+}
+
+/* "<path …" to be ended: what the script has to know to filter along it. */
+static void add_axis_line(struct buffer *out, double x, const char *column)
+{
+    buffer_printf(out, "<path d=\"M%.1f %dV%d\" data-at=%.1f data-column=\"", x, TOP, BOTTOM, x);
+    html_add(out, column, HTML_NAME_MOST);
+    buffer_add_char(out, '"');
 }
 
 static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t axis)
@@ -47,7 +60,10 @@ static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t
     const struct html_column *k = c->keys[axis];
     double x = axis_x(c, axis);
     size_t step = (k->level_count + 11) / 12;
-    buffer_printf(out, "<path d=\"M%.1f %dV%d\"/>", x, TOP, BOTTOM);
+    add_axis_line(out, x, k->title);
+    if (lies_by_number(k))
+        buffer_printf(out, " data-low=%.9g data-high=%.9g", k->level_numbers[0], k->level_numbers[k->level_count - 1]);
+    buffer_add_text(out, "/>");
     svg_text(out, axis ? x : 2, axis % 2 ? TOP - 28 : TOP - 14, axis ? " class=name text-anchor=middle" : " class=name",
              k->title, 24);
     for (size_t i = 0; i < k->level_count; i += step)
@@ -61,7 +77,8 @@ static void add_objective_axis(struct buffer *out, const struct coordinates *c)
     size_t count = svg_ticks(&a, ticks);
     char *title = xasprintf("%s%s%s%s", c->data->objective, c->data->unit[0] ? " (" : "", c->data->unit,
                             c->data->unit[0] ? ")" : "");
-    buffer_printf(out, "<path d=\"M%.1f %dV%d\"/>", x, TOP, BOTTOM);
+    add_axis_line(out, x, c->data->sought->title);
+    buffer_printf(out, " data-low=%.9g data-high=%.9g/>", c->low, c->high);
     svg_text(out, WIDTH - 4, c->key_count % 2 ? TOP - 28 : TOP - 14, " class=name text-anchor=end", title, 40);
     for (size_t i = 0; i < count; i++) {
         buffer_printf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 6, svg_at(&a, ticks[i]) + 4);
@@ -171,7 +188,8 @@ int html_parallel(struct html_page *p, struct error *e)
              "A line per job crosses each key's axis at the job's value; the colour is the objective, dashed lines "
              "failed.");
     add_lines(&p->out, &c);
-    buffer_add_text(&p->out, "<g class=\"axis over\">");
+    buffer_add_text(&p->out, "<g class=\"axis over\"");
+    buffer_printf(&p->out, " data-top=%d data-bottom=%d>", TOP, BOTTOM);
     for (size_t i = 0; i < c.key_count; i++)
         add_key_axis(&p->out, &c, i);
     if (c.has_objective)

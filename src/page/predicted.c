@@ -1,10 +1,12 @@
 /* Predicted against measured. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "page/sections.h"
 #include "page/svg.h"
 #include "util/memory.h"
+#include "util/parse.h"
 
 struct prediction_point {
     double measured, predicted;
@@ -34,6 +36,62 @@ static int read_predictions(struct html_page *p, const char *quantity, struct pr
     stmt_free(s);
     *out = items;
     return rc;
+}
+
+/* --- jobs whose prediction no attempt of ours was compared with: they come from a table --- */
+
+static double bytes_measured(const struct html_data *d, size_t row)
+{
+    int64_t one = 1;
+    if (!d->memory || d->memory->role != HTML_METRIC)
+        return NAN;
+    char *text = xasprintf("1%s", d->memory->unit);
+    if (!parse_size_bytes(text, &one) || one < 1)
+        one = 1;
+    free(text);
+    return d->memory->values[row].number * (double)one;
+}
+
+static const struct html_column *find_numbers(const struct html_data *d, const char *title)
+{
+    for (size_t i = 0; i < d->column_count; i++)
+        if (strcmp(d->columns[i].title, title) == 0)
+            return &d->columns[i];
+    return NULL;
+}
+
+static double value_at(const struct html_data *d, const char *title, size_t row)
+{
+    const struct html_column *c = find_numbers(d, title);
+    return c ? c->values[row].number : NAN;
+}
+
+/* Of a step: the global batch over the rate of the whole job. */
+static double seconds_measured(const struct html_data *d, size_t row)
+{
+    const struct html_column *step = find_numbers(d, "step_time");
+    if (step && strcmp(step->unit, "s") == 0)
+        return step->values[row].number;
+    if (!d->sought)
+        return NAN;
+    double samples = value_at(d, "global_batch", row);
+    if (strcmp(d->sought->unit, "tokens/s") == 0)
+        return samples * value_at(d, "seq", row) / d->sought->values[row].number;
+    return strcmp(d->sought->unit, "samples/s") == 0 ? samples / d->sought->values[row].number : NAN;
+}
+
+static void add_from_table(struct html_page *p, size_t quantity, struct prediction_point **items, size_t *count)
+{
+    const struct html_data *d = p->data;
+    for (size_t i = 0; i < d->job_count; i++) {
+        double measured = quantity ? seconds_measured(d, i) : bytes_measured(d, i);
+        double predicted = value_at(d, quantity ? "predicted_time" : "predicted_memory", i);
+        if (d->jobs[i].state != HTML_OK || !isfinite(measured) || !isfinite(predicted) || measured <= 0 ||
+            predicted <= 0)
+            continue;
+        *items = array_grow(*items, *count, sizeof **items);
+        (*items)[(*count)++] = (struct prediction_point){measured, predicted, d->jobs[i].id};
+    }
 }
 
 static void add_prediction_plot(struct html_page *p, const char *quantity, const char *unit,
@@ -72,6 +130,8 @@ int html_predicted(struct html_page *p, struct error *e)
         size_t count = 0;
         if (read_predictions(p, quantities[q][0], &items, &count, e) < 0)
             return -1;
+        if (count == 0)
+            add_from_table(p, q, &items, &count);
         if (count) {
             buffer_printf(&p->out, "<h3>%s</h3>\n", q ? "Step time" : "Memory");
             add_prediction_plot(p, quantities[q][0], quantities[q][1], items, count);

@@ -10,13 +10,17 @@ struct html_page {
     struct buffer out;
     const struct html_data *data;
     struct db *db;
-    const char *job_files; /* store_directory() */
+    const char *job_files;    /* store_directory() */
+    const char *files_beside; /* the same as the page links to it; NULL: the page lies elsewhere */
 };
 
 typedef int html_section(struct html_page *p, struct error *e);
 
 html_section html_overview, html_winner, html_front, html_jobs, html_parallel, html_heat, html_effects, html_predicted,
-    html_learning, html_timeline, html_failures, html_excluded;
+    html_learning, html_timeline, html_failures, html_excluded, html_explore, html_curves;
+
+/* What the page's script reads: the jobs column by column; their curves; the rest of what is known of them. */
+html_section html_embed_jobs, html_embed_curves, html_embed_details;
 
 /* Points that one plot draws; of more jobs every so-manieth is drawn, and the plot says so. */
 #define HTML_POINTS_MOST 3000
@@ -35,6 +39,13 @@ html_section html_winning_configurations;
 
 /* Adds the note that not all are drawn, where that is so. */
 void html_add_stride_note(struct buffer *out, size_t count);
+
+/* The columns of the table of jobs: the job, what is sought, then as in `results`. Their number; the caller frees
+ * `*out`. */
+size_t html_shown_columns(const struct html_data *d, const struct html_column ***out);
+
+/* All jobs, the best first, those without a finite objective last, in their order. The caller frees it. */
+size_t *html_best_first(const struct html_data *d);
 
 /* The keys that tell jobs apart, one of those that move together: at most `most`, those of the plan first, derived ones
  * last. */

@@ -54,6 +54,51 @@ void html_add_lines(struct buffer *out, const char *text, size_t limit)
     }
 }
 
+/* As a JSON string in a script element, which "<" could end. */
+static void add_json(struct buffer *out, const struct buffer *text)
+{
+    struct buffer quoted = BUFFER_INIT;
+    buffer_add_json_string(&quoted, buffer_text(text), text->length);
+    for (size_t i = 0; i < quoted.length; i++)
+        if (quoted.data[i] == '<')
+            buffer_add_text(out, "\\u003c");
+        else
+            buffer_add_char(out, quoted.data[i]);
+    buffer_free(&quoted);
+}
+
+void html_add_json(struct buffer *out, const char *text, size_t limit)
+{
+    struct buffer printable = BUFFER_INIT;
+    if (text)
+        text_add_printable(&printable, text, strlen(text), limit, false);
+    add_json(out, &printable);
+    buffer_free(&printable);
+}
+
+void html_add_json_lines(struct buffer *out, const char *text, size_t limit)
+{
+    struct buffer lines = BUFFER_INIT;
+    while (text && *text) {
+        size_t length = strcspn(text, "\n");
+        text_add_printable(&lines, text, length, limit, false);
+        buffer_add_char(&lines, '\n');
+        text += length + (text[length] == '\n');
+    }
+    add_json(out, &lines);
+    buffer_free(&lines);
+}
+
+void html_add_json_number(struct buffer *out, double value)
+{
+    if (isnan(value))
+        buffer_add_text(out, "null");
+    else if (isinf(value))
+        buffer_add_text(out, value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    else
+        text_add_rounded(out, value);
+}
+
 void html_add_unit(struct buffer *out, const char *unit)
 {
     if (!unit || !unit[0])

@@ -15,6 +15,14 @@ void html_add(struct buffer *out, const char *text, size_t limit);
 /* The same for many lines, such as the end of a log: line ends stay. */
 void html_add_lines(struct buffer *out, const char *text, size_t limit);
 
+/* The same two as JSON strings within a script element; NULL is "". */
+void html_add_json(struct buffer *out, const char *text, size_t limit);
+void html_add_json_lines(struct buffer *out, const char *text, size_t limit);
+
+/* A number of JSON to 6 digits or more (text_add_rounded): NaN is null, infinities are the strings that JavaScript's
+ * Number() reads. */
+void html_add_json_number(struct buffer *out, double value);
+
 /* " (unit)", nothing where there is none. */
 void html_add_unit(struct buffer *out, const char *unit);
 

@@ -76,6 +76,8 @@ static void drop_idle(struct capture *c)
 
 void capture_free(struct capture *c)
 {
+    streams_end(c->streams);
+    c->streams = NULL;
     forget_attempt(c);
     drop_idle(c);
     free(c->scratch_dir);
@@ -123,7 +125,26 @@ static int open_slot(struct capture *c, const char *path)
     return open_new(path, &c->fd);
 }
 
-int capture_begin(struct capture *c, int64_t attempt, const char *own_dir)
+/* Opens the log, and has the child write to it itself or through `c->streams`. */
+static int open_for_child(struct capture *c, const char *own_dir, int child[STREAM_COUNT])
+{
+    int fd = own_dir ? open_new(c->log_path, &c->fd) : open_slot(c, c->log_path);
+    if (fd < 0)
+        return -1;
+    if (own_dir && c->keeps_apart)
+        return streams_begin(fd, own_dir, c->cap_bytes, child, &c->streams);
+    child[0] = child[1] = fd;
+    return 0;
+}
+
+void capture_close_child(int child[STREAM_COUNT])
+{
+    if (child[1] != child[0])
+        close(child[1]);
+    close(child[0]);
+}
+
+int capture_begin(struct capture *c, int64_t attempt, const char *own_dir, int child[STREAM_COUNT])
 {
     struct error ignored = ERROR_INIT;
     c->own_dir = own_dir != NULL;
@@ -135,22 +156,29 @@ int capture_begin(struct capture *c, int64_t attempt, const char *own_dir)
     /* The attempt's number keeps a straggler of the slot's last job from writing into this one's metrics. */
     c->metrics_path = own_dir ? xasprintf("%s/metrics.jsonl", own_dir)
                               : xasprintf("%s/attempt-%" PRId64 ".metrics.jsonl", c->scratch_dir, attempt);
-    int fd = own_dir ? open_new(c->log_path, &c->fd) : open_slot(c, c->log_path);
+    int rc = open_for_child(c, own_dir, child);
     /* Somebody removed the directory: there is nothing in it that could be missed. */
-    if (fd < 0 && errno == ENOENT && !own_dir && file_make_directories(c->scratch_dir, &ignored) == 0)
-        fd = open_slot(c, c->log_path);
-    if (fd < 0) {
+    if (rc < 0 && errno == ENOENT && !own_dir && file_make_directories(c->scratch_dir, &ignored) == 0)
+        rc = open_for_child(c, own_dir, child);
+    if (rc < 0) {
         int error_number = errno;
         forget_attempt(c);
         errno = error_number;
     } else if (!own_dir) {
         slot_owner_set(c->owners_fd, c->slot, attempt);
     }
-    return fd;
+    return rc;
+}
+
+static void end_streams(struct capture *c)
+{
+    streams_end(c->streams);
+    c->streams = NULL;
 }
 
 void capture_abandon(struct capture *c)
 {
+    end_streams(c);
     if (c->own_dir) {
         unlink(c->log_path);
     } else {
@@ -182,6 +210,8 @@ struct capture_activity capture_look(const struct capture *c)
 
 enum capture_hold capture_hold(const struct capture *c)
 {
+    if (c->streams)
+        return streams_ended(c->streams) ? CAPTURE_RELEASED : CAPTURE_HELD;
     /* A read lease is granted only while nobody has the file open for writing. */
     if (fcntl(c->fd, F_SETLEASE, F_RDLCK) < 0)
         return errno == EAGAIN ? CAPTURE_HELD : CAPTURE_UNKNOWN;
@@ -291,6 +321,7 @@ static bool is_disk_full(int fd)
 
 struct captured capture_end(struct capture *c, int64_t attempt, const char *job_dir, bool released)
 {
+    end_streams(c);
     struct captured kept = {.disk_full = is_disk_full(c->fd)};
     struct stat status;
     bool is_known = fstat(c->fd, &status) == 0;

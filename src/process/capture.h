@@ -1,7 +1,8 @@
 /* Where a job's output and metrics go while it runs, and what is kept of them at its end.
  *
  * A slot owns one log file that job after job appends to as long as it stays empty: making a file costs as much as
- * running /bin/true. Attempts with a directory of their own write there from the start. */
+ * running /bin/true. Attempts with a directory of their own write there from the start; where it is asked for their
+ * standard output and standard error are also kept apart, beside the log that has both (process/streams.h). */
 #ifndef MESHSWEEP_PROCESS_CAPTURE_H
 #define MESHSWEEP_PROCESS_CAPTURE_H
 
@@ -9,16 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/streams.h"
+
 struct capture {
     char *scratch_dir; /* absolute */
     size_t slot;
     int64_t cap_bytes;
-    int owners_fd;      /* see process/slot_owners.h; borrowed, -1: none */
-    int idle_fd;        /* the slot's empty log, open for reading; -1: none yet */
-    int fd;             /* the running attempt's log, open for reading; -1: none */
-    char *log_path;     /* of the running attempt */
-    char *metrics_path; /* of the running attempt */
-    bool own_dir;       /* both lie in the attempt's directory already */
+    int owners_fd;           /* see process/slot_owners.h; borrowed, -1: none */
+    int idle_fd;             /* the slot's empty log, open for reading; -1: none yet */
+    int fd;                  /* the running attempt's log, open for reading; -1: none */
+    char *log_path;          /* of the running attempt */
+    char *metrics_path;      /* of the running attempt */
+    bool own_dir;            /* both lie in the attempt's directory already */
+    bool keeps_apart;        /* stdout.log and stderr.log are asked for */
+    struct streams *streams; /* of the running attempt, NULL: it writes into its log itself */
 };
 
 /* Removes what a dead runner left in the directory of slots: what was wanted lies in job directories. */
@@ -28,10 +33,11 @@ void capture_tidy(const char *scratch_dir);
 void capture_init(struct capture *c, const char *scratch_dir, size_t slot, int64_t cap_bytes);
 void capture_free(struct capture *c);
 
-/* Prepares for one attempt. With `own_dir` (absolute) the directory is made and the files lie in it. Returns the
- * descriptor to hand to the child as standard output, the caller's to close after the start; or -1 with errno set,
- * and nothing begun. */
-int capture_begin(struct capture *c, int64_t attempt, const char *own_dir);
+/* Prepares for one attempt. With `own_dir` (absolute) the directory is made and the files lie in it. `child`: the
+ * descriptors to hand to the child as standard output and standard error, which may be one; the caller's, for
+ * capture_close_child after the start. -1 with errno set, and nothing begun. */
+int capture_begin(struct capture *c, int64_t attempt, const char *own_dir, int child[STREAM_COUNT]);
+void capture_close_child(int child[STREAM_COUNT]);
 
 /* Undoes capture_begin for a child that never ran. */
 void capture_abandon(struct capture *c);
@@ -44,7 +50,8 @@ struct capture_activity {
 };
 struct capture_activity capture_look(const struct capture *c);
 
-/* Whether any process still holds the running attempt's log open for writing: the kernel's word, not a guess. */
+/* Whether any process still holds the running attempt's log, or what leads there, open for writing: the kernel's word,
+ * not a guess. */
 enum capture_hold {
     CAPTURE_RELEASED = 1,
     CAPTURE_HELD,

@@ -47,7 +47,7 @@ static void job_environment_free(char **environment)
 }
 
 static pid_t start_process(const struct supervisor *s, const struct launch *launch, const struct capture *capture,
-                           int output_fd, int64_t *start_ticks, struct process_failure *failure)
+                           const int output[STREAM_COUNT], int64_t *start_ticks, struct process_failure *failure)
 {
     pid_t pid = -1;
     char **environment = job_environment(s, launch, capture->metrics_path);
@@ -56,8 +56,8 @@ static pid_t start_process(const struct supervisor *s, const struct launch *laun
                         ? process_find_program(launch->argv[0], environment, launch->directory, &failure->error_number)
                         : NULL;
     const struct process_start start = {program,           launch->argv,        environment,
-                                        launch->directory, s->null_fd,          output_fd,
-                                        output_fd,         &s->changed_signals, s->mark};
+                                        launch->directory, s->null_fd,          output[0],
+                                        output[1],         &s->changed_signals, s->mark};
     if (program)
         pid = process_spawn(&start, start_ticks, failure);
     free(program);
@@ -150,24 +150,25 @@ struct location supervisor_start(struct supervisor *s, const struct launch *laun
     int64_t start_ticks = 0;
     set_starting(s, index, launch, clock_monotonic_ms());
     char *own_dir = launch->make_job_dir ? path_absolute(launch->job_dir) : NULL;
-    int output_fd = capture_begin(&slot->capture, launch->attempt, own_dir);
-    free(own_dir);
-    if (output_fd < 0)
+    int output[STREAM_COUNT];
+    const bool captures = capture_begin(&slot->capture, launch->attempt, own_dir, output) == 0;
+    if (!captures)
         failure.error_number = errno;
     else if (launch->not_prepared)
         failure = (struct process_failure){0, "job files"};
     else if (has_no_directory(launch))
         failure = (struct process_failure){ENOENT, "chdir"};
     else
-        pid = start_process(s, launch, &slot->capture, output_fd, &start_ticks, &failure);
-    if (output_fd >= 0)
-        close(output_fd);
+        pid = start_process(s, launch, &slot->capture, output, &start_ticks, &failure);
+    free(own_dir);
+    if (captures)
+        capture_close_child(output);
     s->table_fresh = false;
     if (pid >= 0) {
         set_running(s, index, launch, pid, start_ticks);
         return (struct location){(int64_t)index, {pid, start_ticks}};
     }
-    if (output_fd >= 0)
+    if (captures)
         capture_abandon(&slot->capture);
     set_not_started(slot, launch, &failure);
     return (struct location){(int64_t)index, {0, 0}};

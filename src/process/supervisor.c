@@ -81,12 +81,13 @@ static void give_back_signals(struct supervisor *s)
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 }
 
-/* Each slot holds a descriptor, and the program needs some of its own: better said now than by jobs that cannot be
+/* Each slot holds descriptors, and the program needs some of its own: better said now than by jobs that cannot be
  * started. */
-static int check_descriptors(size_t slots, struct error *e)
+static int check_descriptors(const struct supervisor_options *o, struct error *e)
 {
     struct rlimit limit;
-    size_t needed = slots + DESCRIPTORS_BESIDE;
+    const size_t slots = o->slots, each = o->separate_streams ? 1 + STREAMS_DESCRIPTORS : 1;
+    const size_t needed = slots * each + DESCRIPTORS_BESIDE;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed)
         return 0;
     return error_set(e, ERROR_FAILED,
@@ -96,7 +97,7 @@ static int check_descriptors(size_t slots, struct error *e)
 
 int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e)
 {
-    if (check_descriptors(options->slots, e) < 0)
+    if (check_descriptors(options, e) < 0)
         return -1;
     if (file_make_directories(options->scratch_dir, e) < 0)
         return error_context(e, "scratch directory");
@@ -125,6 +126,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     for (size_t i = 0; i < s->slot_count; i++) {
         capture_init(&s->slots[i].capture, s->scratch_dir, i, options->log_cap_bytes);
         s->slots[i].capture.owners_fd = s->owners_fd;
+        s->slots[i].capture.keeps_apart = options->separate_streams;
         s->roots[i] = NO_ROOT;
     }
     take_over_signals(s);

@@ -3,7 +3,8 @@
  * Order of calls: supervisor_create; then any number of supervisor_start (at most `slots` running) and
  * supervisor_wait; then supervisor_free, legal at any time: it ends everything still running first.
  *
- * Every child gets a session of its own, standard input from /dev/null, standard output and error in one log file,
+ * Every child gets a session of its own, standard input from /dev/null, standard output and error in one log file (and
+ * where it is asked for each in one of its own, too),
  * an environment made afresh, default signal handling, PR_SET_PDEATHSIG and only descriptors 0 to 2. The runner is a
  * subreaper, so descendants that detach come back to it; the environment token (`MESHSWEEP_ATTEMPT`) says whose they
  * are. A signal is sent only to a process whose pid and start time have been checked (pidfd).
@@ -123,6 +124,7 @@ struct supervisor_options {
     bool (*terminate)(void *context, int64_t attempt);
     void *terminate_context;
     int64_t log_cap_bytes; /* a larger log keeps its head and tail, around a line that states the cut; 0: 64 MiB */
+    bool separate_streams; /* attempts with make_job_dir get stdout.log and stderr.log, too (process/streams.h) */
 };
 
 /* Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP (of the last three those that were not ignored: nohup is heeded), ignores

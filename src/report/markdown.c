@@ -21,34 +21,34 @@ static bool needs_escape(const char *text, size_t length, size_t i)
 }
 
 /* One line: no line ends in `text`. */
-static void add_line(struct writer *w, const char *text, size_t length)
+static void add_line(struct buffer *out, const char *text, size_t length)
 {
-    struct buffer *line = &w->scratch;
-    buffer_clear(line);
-    text_add_printable(line, text, length, 0, false);
-    for (size_t i = 0; i < line->length; i++) {
-        if (needs_escape(line->data, line->length, i))
-            buffer_add_char(&w->text, '\\');
-        buffer_add_char(&w->text, line->data[i]);
+    struct buffer line = BUFFER_INIT;
+    text_add_printable(&line, text, length, 0, false);
+    for (size_t i = 0; i < line.length; i++) {
+        if (needs_escape(line.data, line.length, i))
+            buffer_add_char(out, '\\');
+        buffer_add_char(out, line.data[i]);
     }
+    buffer_free(&line);
 }
 
-static void add_text(struct writer *w, const char *text, size_t length)
+void markdown_add_text(struct buffer *out, const char *text, size_t length)
 {
     const char *end = text + length, *newline;
     while (length && (newline = memchr(text, '\n', (size_t)(end - text)))) {
         size_t n = (size_t)(newline - text);
-        add_line(w, text, n > 0 && text[n - 1] == '\r' ? n - 1 : n);
-        buffer_add_text(&w->text, "<br>");
+        add_line(out, text, n > 0 && text[n - 1] == '\r' ? n - 1 : n);
+        buffer_add_text(out, "<br>");
         text = newline + 1;
     }
-    add_line(w, text, (size_t)(end - text));
+    add_line(out, text, (size_t)(end - text));
 }
 
 static void add_cell(struct writer *w, const struct cell *cell)
 {
     if (cell->kind == CELL_TEXT)
-        add_text(w, cell->text, cell->length);
+        markdown_add_text(&w->text, cell->text, cell->length);
     else if (cell->kind == CELL_FLOAT)
         text_add_rounded(&w->text, cell->real);
     else if (cell->kind == CELL_INT)
@@ -75,7 +75,7 @@ static void markdown_header(struct writer *w, const struct cell *names)
         buffer_clear(&title);
         writer_add_title(&title, w->rows, i);
         buffer_add_char(&w->text, ' ');
-        add_text(w, title.data, title.length);
+        markdown_add_text(&w->text, title.data, title.length);
         buffer_add_text(&w->text, " |");
     }
     buffer_add_text(&w->text, "\n|");

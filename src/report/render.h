@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "report/rows.h"
+#include "util/buffer.h"
 #include "util/error.h"
 
 struct render_options {
@@ -57,6 +58,9 @@ render_function render_document;
 /* A GitHub table. Punctuation that means something to Markdown or HTML is escaped; line ends become <br>; other
  * control characters and direction marks are shown as escapes. NULL is an empty cell. */
 render_function render_markdown;
+
+/* Appends text as a cell of such a table has it, which also stands in a paragraph. */
+void markdown_add_text(struct buffer *out, const char *text, size_t length);
 
 /* Aligned columns for a terminal: widths from the header and the first 1,000 rows; a later cell that is wider pushes
  * its row out and loses nothing. Numbers to the right. Control characters and direction marks are shown as escapes

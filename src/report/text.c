@@ -201,3 +201,13 @@ void text_add_rounded(struct buffer *out, double value)
     else
         buffer_printf(out, "%.6g", value);
 }
+
+int text_digits(int64_t number)
+{
+    int digits = 1;
+    while (number >= 10) {
+        number /= 10;
+        digits++;
+    }
+    return digits;
+}

@@ -47,6 +47,9 @@ void text_add_terminal(struct buffer *out, const char *text, size_t length, stru
 /* Terminal columns of text that holds nothing to escape, such as what text_add_printable made. */
 size_t text_columns(const char *text, size_t length);
 
+/* Digits of a number from 0 on, so that counts stand under each other. */
+int text_digits(int64_t number);
+
 /* Appends a float for people: 6 significant digits, but never less than all digits of the integer part below 10^15.
  * "12.3457", "1234568", "1e-05", "NaN", "-Infinity". */
 void text_add_rounded(struct buffer *out, double value);

@@ -1,17 +1,22 @@
-/* Failed jobs, grouped by cause: messages that differ in numbers only, such as a rank or an address, have one. */
+/* Failed jobs, grouped by cause: messages with one text of their cause (results/cause_text.h) have one. */
 #ifndef MESHSWEEP_RESULTS_FAILURE_CAUSES_H
 #define MESHSWEEP_RESULTS_FAILURE_CAUSES_H
 
 #include "database/db.h"
+#include "results/cause_keys.h"
 
 /* Causes told apart; the jobs of further ones are counted in `others`. */
 #define FAILURE_CAUSES_MOST 400
 
+/* Of the first so many it is found out which keys go with them. */
+#define FAILURE_CAUSES_MATCHED 10
+
 struct failure_cause {
-    char *class, *cause;         /* the message with its numbers as # */
+    char *class, *cause;         /* cause_text() */
     char *message, *consequence; /* of the example: message "" and consequence NULL when none was recorded */
     int64_t jobs;
     int64_t example_job, example_attempt; /* the first one; attempt 0: none */
+    struct cause_matches matches;
 };
 
 struct failure_causes {

@@ -99,6 +99,7 @@ int local_executor_create_proxy(const struct executor_options *options, const st
         .token_prefix = options->token_prefix,
         .first_metric = options->first_metric,
         .read_on = options->read_on,
+        .separate_streams = options->sweep->job.separate_streams,
         .context = options->context,
         .terminate = proxy->terminate,
         .terminate_context = proxy->context,

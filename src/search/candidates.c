@@ -121,10 +121,12 @@ static void choose_keys(struct candidate_loading *l)
     l->key_index = xcalloc(n->key_count + 1, sizeof *l->key_index);
     l->key_role = xcalloc(n->key_count + 1, sizeof *l->key_role);
     l->set->keys = xcalloc(n->key_count + 1, sizeof *l->set->keys);
+    l->set->sections = xcalloc(n->key_count + 1, sizeof *l->set->sections);
     for (size_t i = 0; i < n->key_count; i++) {
         if (n->keys[i].is_label)
             continue;
         l->set->keys[l->key_count] = n->keys[i].name;
+        l->set->sections[l->key_count] = section_names[n->keys[i].section];
         l->key_index[l->key_count++] = i;
     }
     for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
@@ -453,6 +455,20 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct candidate_job *x = a, *y = b;
+    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+static void index_jobs(struct candidate_set *set)
+{
+    set->by_job = xcalloc(set->space.count + 1, sizeof *set->by_job);
+    for (size_t i = 0; i < set->space.count; i++)
+        set->by_job[i] = (struct candidate_job){set->job_ids[i], i};
+    qsort(set->by_job, set->space.count, sizeof *set->by_job, compare_jobs);
+}
+
 static void finish(struct candidate_loading *l)
 {
     struct candidate_set *set = l->set;
@@ -460,6 +476,7 @@ static void finish(struct candidate_loading *l)
     bool timed = false;
     for (size_t i = 0; i < s->count; i++)
         timed |= !isnan(s->candidates[i].seconds);
+    index_jobs(set);
     if (set->replicate_count)
         qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_replicates);
     s->group_count = l->groups.count;
@@ -485,6 +502,7 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
         make_room(&l, count);
         out->space = (struct search_space){
             .keys = out->keys,
+            .sections = out->sections,
             .key_count = l.key_count,
             .saves_memory = out->saves_memory,
             .candidates = out->candidates,
@@ -516,14 +534,24 @@ void candidates_free(struct candidate_set *set)
 {
     free(set->job_ids);
     free(set->replicates);
+    free(set->by_job);
     free(set->groups);
     free(set->candidates);
     free(set->keys);
+    free(set->sections);
     free(set->saves_memory);
     free(set->values);
     free(set->terms);
     free(set->places);
     *set = (struct candidate_set){0};
+}
+
+size_t candidate_set_find(const struct candidate_set *set, int64_t job_id)
+{
+    const struct candidate_job key = {job_id, 0};
+    const struct candidate_job *found =
+        set->by_job ? bsearch(&key, set->by_job, set->space.count, sizeof key, compare_jobs) : NULL;
+    return found ? found->candidate : SIZE_MAX;
 }
 
 static int compare_replicate(const void *job_id, const void *replicate)

@@ -29,11 +29,15 @@ struct candidate_set {
     int64_t *job_ids;                       /* by candidate; of replicates the first */
     struct candidate_replicate *replicates; /* the others, by job id */
     size_t replicate_count;
+    struct candidate_job {
+        int64_t job_id;
+        size_t candidate;
+    } * by_job;          /* of all candidates, by job id */
     uint64_t *groups;    /* by group: a hash of what is equal in it, the same in every run */
     const char *unknown; /* why the search knows no predictions of time; NULL: it does. Static */
     /* What `space` points into. */
     struct candidate *candidates;
-    const char **keys;
+    const char **keys, **sections;
     bool *saves_memory;
     double *values, *terms;
     struct search_place *places;
@@ -51,6 +55,9 @@ struct candidate_request {
 /* In the order of priority, then rank. A sweep without jobs gives an empty space. */
 int candidates_load(const struct candidate_request *request, struct candidate_set *out, struct error *e);
 void candidates_free(struct candidate_set *set);
+
+/* SIZE_MAX: the job is no candidate. */
+size_t candidate_set_find(const struct candidate_set *set, int64_t job_id);
 
 /* NULL: it is none of a candidate's further replicates. Borrowed. */
 struct candidate_replicate *candidate_set_replicate(const struct candidate_set *set, int64_t job_id);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
+#include "search/past.h"
 #include "search/race.h"
 #include "store/trials.h"
 #include "util/clock.h"
@@ -20,19 +23,13 @@ struct candidate_progress {
     bool queued;             /* in `again` */
 };
 
-struct by_job {
-    int64_t job_id;
-    size_t candidate;
-};
-
 struct search_driver {
     struct candidate_request request;
     const char *objective; /* NULL: none */
     char *steps;           /* the metric whose steps count: the first that a derived objective reads; NULL: none */
     struct candidate_set set;
     struct search *search;
-    double last_step;      /* after which a job is ended, where it was asked for; not positive: none */
-    struct by_job *by_job; /* by job id */
+    double last_step; /* after which a job is ended, where it was asked for; not positive: none */
     struct candidate_progress *progress;
     struct candidate_replicate **further; /* replicates that are due, first in first out */
     size_t further_first, further_count;
@@ -45,28 +42,6 @@ struct search_driver {
 };
 
 /* --- making --- */
-
-static int compare_jobs(const void *a, const void *b)
-{
-    const struct by_job *x = a, *y = b;
-    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
-}
-
-static void index_jobs(struct search_driver *d)
-{
-    d->by_job = xcalloc(d->set.space.count + 1, sizeof *d->by_job);
-    for (size_t i = 0; i < d->set.space.count; i++)
-        d->by_job[i] = (struct by_job){d->set.job_ids[i], i};
-    qsort(d->by_job, d->set.space.count, sizeof *d->by_job, compare_jobs);
-}
-
-/* SIZE_MAX: it is no candidate. */
-static size_t candidate_of(const struct search_driver *d, int64_t job_id)
-{
-    const struct by_job key = {job_id, 0};
-    const struct by_job *found = bsearch(&key, d->by_job, d->set.space.count, sizeof key, compare_jobs);
-    return found ? found->candidate : SIZE_MAX;
-}
 
 static char *steps_metric(const struct measures *measures, const char *objective)
 {
@@ -90,7 +65,6 @@ int search_driver_create(const struct search_driver_options *options, struct sea
         return -1;
     }
     d->last_step = search_options(d->search)->numbers[SEARCH_END_PROFILE_STEP];
-    index_jobs(d);
     d->progress = xcalloc(d->set.space.count + 1, sizeof *d->progress);
     *out = d;
     return 0;
@@ -103,7 +77,6 @@ void search_driver_free(struct search_driver *d)
     search_free(d->search);
     candidates_free(&d->set);
     free(d->steps);
-    free(d->by_job);
     free(d->progress);
     free(d->again);
     free(d->further);
@@ -124,24 +97,6 @@ const char *search_driver_reason(const struct search_driver *d, struct search_co
 
 /* --- outcomes --- */
 
-static struct search_outcome outcome_of(const struct job_outcome *o)
-{
-    bool failed = strcmp(o->state, "failed") == 0;
-    return (struct search_outcome){
-        .kind = failed                                           ? OUTCOME_FAILED
-                : o->stopped || strcmp(o->state, "stopped") == 0 ? OUTCOME_STOPPED
-                                                                 : OUTCOME_OK,
-        .failure = failed ? o->failure : NULL,
-        .over_memory = failed && o->failure && strcmp(o->failure, FAILURE_INFEASIBLE_MEMORY) == 0,
-        .pruned = failed && o->attempt_id == 0,
-        .objective = failed ? NAN : o->objective,
-        .steps = o->steps,
-        .seconds = o->seconds,
-        .bytes = o->bytes,
-        .device_seconds = o->device_seconds,
-    };
-}
-
 static const char *const outcome_names[] =
     {[OUTCOME_OK] = "ok", [OUTCOME_STOPPED] = "stopped", [OUTCOME_FAILED] = "failed"};
 
@@ -149,7 +104,7 @@ static const char *const outcome_names[] =
 static int take_outcome(struct search_driver *d, size_t candidate, const struct job_outcome *o, struct error *e)
 {
     struct candidate_progress *progress = &d->progress[candidate];
-    struct search_outcome outcome = outcome_of(o);
+    struct search_outcome outcome = search_outcome_of(o);
     struct job_outcome row = *o;
     row.state = outcome_names[outcome.kind];
     int rc;
@@ -263,7 +218,7 @@ static int reopen_partial(struct search_driver *d, int64_t job_id, bool *partial
 static int take_if_done(void *context, const struct job_outcome *o, struct error *e)
 {
     struct finding *f = context;
-    size_t candidate = candidate_of(f->driver, o->job_id);
+    size_t candidate = candidate_set_find(&f->driver->set, o->job_id);
     struct job_outcome all = *o;
     f->done = strcmp(o->state, "ok") == 0 || strcmp(o->state, "failed") == 0;
     if (!f->done || candidate == SIZE_MAX)
@@ -287,6 +242,25 @@ static int take_job(struct search_driver *d, int64_t job_id, bool *done, bool *w
 
 /* --- the search's own rows --- */
 
+static void add_stages(const struct search_options *o, struct buffer *json)
+{
+    cJSON *stages = cJSON_CreateArray();
+    for (size_t i = 0; i < o->stage_count; i++) {
+        cJSON *stage = cJSON_CreateObject(), *keys = cJSON_CreateArray();
+        cJSON_AddStringToObject(stage, "name", o->stages[i].name);
+        for (size_t k = 0; k < o->stages[i].free.count; k++)
+            cJSON_AddItemToArray(keys, cJSON_CreateString(o->stages[i].free.items[k].text));
+        cJSON_AddItemToObject(stage, "free", keys);
+        cJSON_AddStringToObject(stage, "strategy", o->stages[i].strategy);
+        cJSON_AddNumberToObject(stage, "max_trials", (double)o->stages[i].max_trials);
+        cJSON_AddItemToArray(stages, stage);
+    }
+    char *text = cJSON_PrintUnformatted(stages);
+    buffer_printf(json, ",\"stages\":%s", text);
+    free(text);
+    cJSON_Delete(stages);
+}
+
 static void add_options(const struct search_options *o, struct buffer *json)
 {
     buffer_add_char(json, '{');
@@ -302,106 +276,11 @@ static void add_options(const struct search_options *o, struct buffer *json)
             buffer_printf(json, "%s%d", between, i);
             between = ",";
         }
-    buffer_printf(json, "],\"order\":\"%s\",\"racing\":%s,\"equal_batch\":%s}", search_order_names[o->order],
+    buffer_printf(json, "],\"order\":\"%s\",\"racing\":%s,\"equal_batch\":%s", search_order_names[o->order],
                   o->racing ? "true" : "false", o->equal_batch ? "true" : "false");
-}
-
-/* An event of a search that is repeated. */
-struct event {
-    int64_t sequence;
-    bool asks;
-    size_t row;
-};
-
-struct past_trial {
-    int64_t id, asked, told;
-    size_t candidate;
-    double resource;
-    struct search_outcome outcome;
-    char failure[32];
-};
-
-struct past {
-    struct search_driver *driver;
-    struct past_trial *trials;
-    struct event *events;
-    size_t trial_count, event_count;
-};
-
-static void add_event(struct past *p, int64_t sequence, bool asks)
-{
-    if (!sequence)
-        return;
-    p->events = array_grow(p->events, p->event_count, sizeof *p->events);
-    p->events[p->event_count++] = (struct event){sequence, asks, p->trial_count};
-}
-
-static int keep_trial(void *context, const struct trial_row *row, struct error *e)
-{
-    struct past *p = context;
-    (void)e;
-    struct past_trial t = {row->id,
-                           row->asked,
-                           row->told,
-                           candidate_of(p->driver, row->outcome.job_id),
-                           isnan(row->resource) ? 0 : row->resource,
-                           {0},
-                           ""};
-    if (row->told) {
-        t.outcome = outcome_of(&row->outcome);
-        snprintf(t.failure, sizeof t.failure, "%s", row->outcome.failure ? row->outcome.failure : "");
-        t.outcome.failure = NULL;
-    }
-    if (row->asked > p->driver->sequence)
-        p->driver->sequence = row->asked;
-    if (row->told > p->driver->sequence)
-        p->driver->sequence = row->told;
-    if (t.candidate == SIZE_MAX)
-        return 0; /* not selected this time */
-    add_event(p, row->asked, true);
-    add_event(p, row->told, false);
-    p->trials = array_grow(p->trials, p->trial_count, sizeof *p->trials);
-    p->trials[p->trial_count++] = t;
-    return 0;
-}
-
-static int compare_events(const void *a, const void *b)
-{
-    const struct event *x = a, *y = b;
-    return (x->sequence > y->sequence) - (x->sequence < y->sequence);
-}
-
-/* The strategy decides again as it did; where it would not (rows were deleted, say), what was done counts. */
-static void repeat_decision(struct search_driver *d, const struct past_trial *t)
-{
-    struct decision again;
-    if (search_ask(d->search, &again) == SEARCH_RUN) {
-        if (again.candidate == t->candidate)
-            return;
-        search_forget(d->search, again.candidate);
-    }
-    search_begin(d->search, t->candidate, t->resource);
-}
-
-static void repeat_events(struct past *p)
-{
-    struct search_driver *d = p->driver;
-    if (p->event_count > 0)
-        qsort(p->events, p->event_count, sizeof *p->events, compare_events);
-    for (size_t i = 0; i < p->event_count; i++) {
-        struct past_trial *t = &p->trials[p->events[i].row];
-        struct candidate_progress *progress = &d->progress[t->candidate];
-        if (p->events[i].asks) {
-            repeat_decision(d, t);
-            progress->trial_id = t->id;
-            progress->resource = t->resource;
-            continue;
-        }
-        t->outcome.failure = t->failure[0] ? t->failure : NULL;
-        search_tell(d->search, t->candidate, &t->outcome);
-        progress->trial_id = 0;
-        progress->done = true;
-    }
+    if (strcmp(o->strategy, SEARCH_STAGE_BY_STAGE) == 0)
+        add_stages(o, json);
+    buffer_add_char(json, '}');
 }
 
 static void queue_again(struct search_driver *d, size_t candidate)
@@ -421,7 +300,7 @@ static void queue_again(struct search_driver *d, size_t candidate)
 static int note_done(void *context, const struct job_outcome *o, struct error *e)
 {
     struct search_driver *d = context;
-    size_t candidate = candidate_of(d, o->job_id);
+    size_t candidate = candidate_set_find(&d->set, o->job_id);
     if (candidate == SIZE_MAX)
         return 0;
     struct candidate_progress *progress = &d->progress[candidate];
@@ -465,12 +344,15 @@ static int queue_open(struct search_driver *d, struct error *e)
 
 static int repeat_past(struct search_driver *d, struct error *e)
 {
-    struct past past = {.driver = d};
-    int rc = trials_read(d->request.db, d->search_id, keep_trial, &past, e);
-    if (rc == 0)
-        repeat_events(&past);
-    free(past.trials);
-    free(past.events);
+    struct past_candidate *past = xcalloc(d->set.space.count + 1, sizeof *past);
+    const struct past_request request = {d->request.db, d->search_id, &d->set, d->search};
+    int rc = past_repeat(&request, past, &d->sequence, e);
+    for (size_t i = 0; rc == 0 && i < d->set.space.count; i++) {
+        d->progress[i].trial_id = past[i].trial_id;
+        d->progress[i].resource = past[i].resource;
+        d->progress[i].done = past[i].done;
+    }
+    free(past);
     return rc;
 }
 
@@ -570,7 +452,7 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
 static int claimed(void *context, const struct claim *claim, struct error *e)
 {
     struct search_driver *d = context;
-    size_t candidate = candidate_of(d, claim->job_id);
+    size_t candidate = candidate_set_find(&d->set, claim->job_id);
     if (candidate == SIZE_MAX)
         return 0;
     struct candidate_progress *s = &d->progress[candidate];
@@ -586,13 +468,13 @@ static int released(void *context, const struct claim *claim, struct error *e)
         r->queued = false;
         return 0;
     }
-    return trial_attach(d->request.db, d->progress[candidate_of(d, claim->job_id)].trial_id, 0, e);
+    return trial_attach(d->request.db, d->progress[candidate_set_find(&d->set, claim->job_id)].trial_id, 0, e);
 }
 
 static int ended(void *context, const struct claim_end *end, struct error *e)
 {
     struct search_driver *d = context;
-    size_t candidate = candidate_of(d, end->claim.job_id);
+    size_t candidate = candidate_set_find(&d->set, end->claim.job_id);
     struct candidate_replicate *r = d->search_id ? candidate_set_replicate(&d->set, end->claim.job_id) : NULL;
     bool done, waits;
     if (r) {
@@ -664,7 +546,7 @@ static bool is_lost(struct search_driver *d, size_t candidate, const double *val
 static bool is_beaten(void *context, const struct claim *claim, const struct sample_list *so_far)
 {
     struct search_driver *d = context;
-    size_t candidate = candidate_of(d, claim->job_id), count;
+    size_t candidate = candidate_set_find(&d->set, claim->job_id), count;
     int64_t all, last;
     if (candidate == SIZE_MAX || !d->progress[candidate].trial_id)
         return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predict/oom.h"
+#include "search/subspace.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -19,27 +20,6 @@ const char *const replay_predictions_names[] =
     {[REPLAY_GIVEN] = "given", [REPLAY_INVERTED] = "inverted", [REPLAY_NONE] = "none", NULL};
 
 /* --- groups --- */
-
-/* Old numbers to new ones, in the order in which they come. */
-struct renumbering {
-    size_t *new_of; /* SIZE_MAX: none yet */
-    size_t count;
-};
-
-static struct renumbering renumbering_open(size_t most)
-{
-    struct renumbering r = {xreallocarray(NULL, most + 1, sizeof *r.new_of), 0};
-    for (size_t i = 0; i <= most; i++)
-        r.new_of[i] = SIZE_MAX;
-    return r;
-}
-
-static size_t renumber(struct renumbering *r, size_t old)
-{
-    if (r->new_of[old] == SIZE_MAX)
-        r->new_of[old] = r->count++;
-    return r->new_of[old];
-}
 
 static void note_outcome(struct replay_group *g, const struct replay_outcome *o)
 {
@@ -74,28 +54,18 @@ static int by_values(const void *a, const void *b, void *context)
 
 static void fill_group(struct replay_group *g, const struct search_space *space, const struct replay_outcome *outcomes)
 {
-    struct renumbering configurations = renumbering_open(space->configuration_count);
-    struct renumbering memory_classes = renumbering_open(space->memory_class_count);
+    size_t count = g->space.count;
     g->best = g->worst = NAN;
-    if (g->space.count > 0)
-        qsort_r(g->members, g->space.count, sizeof *g->members, by_values, (struct search_space *)space);
-    g->candidates = xcalloc(g->space.count + 1, sizeof *g->candidates);
-    g->outcomes = xcalloc(g->space.count + 1, sizeof *g->outcomes);
-    for (size_t i = 0; i < g->space.count; i++) {
-        struct candidate *c = &g->candidates[i];
-        *c = space->candidates[g->members[i]];
-        c->group = 0;
-        c->configuration = renumber(&configurations, c->configuration);
-        c->memory_class = renumber(&memory_classes, c->memory_class);
+    if (count > 0)
+        qsort_r(g->members, count, sizeof *g->members, by_values, (struct search_space *)space);
+    subspace_make(space, g->members, count, &g->space, &g->candidates);
+    g->space.group_count = 1;
+    g->outcomes = xcalloc(count + 1, sizeof *g->outcomes);
+    for (size_t i = 0; i < count; i++) {
+        g->candidates[i].group = 0;
         g->outcomes[i] = outcomes[g->members[i]];
         note_outcome(g, &g->outcomes[i]);
     }
-    g->space.candidates = g->candidates;
-    g->space.group_count = 1;
-    g->space.configuration_count = configurations.count;
-    g->space.memory_class_count = memory_classes.count;
-    free(configurations.new_of);
-    free(memory_classes.new_of);
 }
 
 struct replay_group *replay_groups_make(const struct search_space *space, const struct replay_outcome *outcomes,
@@ -377,7 +347,7 @@ int replay_run(const struct replay_task *task, struct replay_result *out, struct
     struct replay r = {.task = task, .found = NAN};
     struct search_options options = *task->options;
     assert(!isnan(task->group->best) && task->concurrent > 0);
-    options.numbers[SEARCH_RANDOM_SEED] = (double)(task->seed >> 11);
+    options.numbers[SEARCH_RANDOM_SEED] = (double)(rng_at(task->seed, 0) >> 11); /* 53 bits */
     options.numbers[SEARCH_MAX_CONCURRENT_TRIALS] = (double)task->concurrent;
     r.tried = xcalloc(task->group->space.count, sizeof *r.tried);
     r.round = xcalloc(task->concurrent, sizeof *r.round);

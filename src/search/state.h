@@ -34,12 +34,13 @@ struct strategy {
 };
 
 extern const struct strategy strategy_grid, strategy_random, strategy_model, strategy_binary, strategy_asha;
-extern const struct strategy strategy_staged;
+extern const struct strategy strategy_staged, strategy_stage_by_stage;
 extern const struct strategy strategy_dsat_random, strategy_dsat_binary, strategy_dsat_asha;
 extern const struct strategy strategy_deepspeed_grid, strategy_deepspeed_random, strategy_deepspeed_model;
 
 struct search {
     const struct search_space *space;
+    struct search_options given;   /* by the caller */
     struct search_options options; /* complete */
     const struct strategy *strategy;
     void *own;
@@ -73,6 +74,9 @@ double search_predicted_log(const struct search_space *space, const struct candi
 
 /* Uniform draw below `bound` for (seed, lineage, index). */
 uint64_t search_draw(const struct search *s, uint64_t lineage, uint64_t index, uint64_t bound);
+
+/* What a trial that has an outcome came to. */
+struct search_outcome search_known(const struct trial *t);
 
 /* One of the option's numbers. */
 double search_number(const struct search *s, enum search_number which);

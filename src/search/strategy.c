@@ -17,9 +17,10 @@
 /* --- the table of strategies --- */
 
 static const struct strategy *const strategies[] = {
-    &strategy_grid,      &strategy_random,         &strategy_binary,           &strategy_asha,
-    &strategy_model,     &strategy_staged,         &strategy_dsat_random,      &strategy_dsat_binary,
-    &strategy_dsat_asha, &strategy_deepspeed_grid, &strategy_deepspeed_random, &strategy_deepspeed_model,
+    &strategy_grid,           &strategy_random,         &strategy_binary,           &strategy_asha,
+    &strategy_model,          &strategy_staged,         &strategy_dsat_random,      &strategy_dsat_binary,
+    &strategy_dsat_asha,      &strategy_deepspeed_grid, &strategy_deepspeed_random, &strategy_deepspeed_model,
+    &strategy_stage_by_stage,
 };
 
 #define STRATEGY_COUNT (sizeof strategies / sizeof *strategies)
@@ -137,7 +138,7 @@ int search_create(const struct search_space *space, const struct search_options 
 {
     struct search *s = xcalloc(1, sizeof *s);
     s->space = space;
-    s->options = *options;
+    s->given = s->options = *options;
     s->trials = xcalloc(space->count + 1, sizeof *s->trials);
     s->best = xcalloc(space->group_count + 1, sizeof *s->best);
     int rc = check_options(options, e);
@@ -206,7 +207,7 @@ static bool is_full(const struct search *s, struct decision *out)
     return true;
 }
 
-static struct search_outcome outcome_of(const struct trial *t)
+struct search_outcome search_known(const struct trial *t)
 {
     return (struct search_outcome){
         .kind = t->state == TRIAL_OK        ? OUTCOME_OK
@@ -268,7 +269,7 @@ enum search_answer search_ask(struct search *s, struct decision *out)
         const struct trial *t = &s->trials[out->candidate];
         if (!is_known(t, out->resource))
             break;
-        const struct search_outcome known = outcome_of(t);
+        const struct search_outcome known = search_known(t);
         s->strategy->tell(s, s->own, out->candidate, &known);
     }
     begin_trial(s, out);

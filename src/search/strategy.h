@@ -69,7 +69,8 @@ enum search_relation {
 };
 
 struct search_space {
-    const char *const *keys; /* names of the candidates' values */
+    const char *const *keys;     /* names of the candidates' values */
+    const char *const *sections; /* of the keys: "parallel_spec"; NULL: not known */
     size_t key_count;
     const bool *saves_memory;           /* by key: whether its values are in the order of memory; NULL: none is */
     const struct candidate *candidates; /* in declared order */

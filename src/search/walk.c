@@ -1,26 +1,57 @@
-#include "search/walk.h"
+/* Grid and random: every candidate once, in one order; drawn without replacement. */
+#include <stdio.h>
 
-#include <stdlib.h>
+#include "search/order.h"
+#include "util/memory.h"
 
-bool walk_next(struct walk *w, const struct search *s, size_t *candidate, size_t *place)
+static int create_grid(struct search *s, void **own, struct error *e)
 {
-    /* What was forgotten lies behind: one more round finds it. */
-    for (size_t seen = 0; seen < s->space->count; seen++) {
-        size_t at = (w->next + seen) % s->space->count;
-        if (!search_is_open(s, w->order[at]))
-            continue;
-        w->next = at + 1;
-        *candidate = w->order[at];
-        *place = at;
-        return true;
+    (void)e;
+    struct walk *w = xcalloc(1, sizeof *w);
+    w->order = search_order(s, (enum search_order)s->options.order);
+    *own = w;
+    return 0;
+}
+
+static enum search_answer ask_grid(struct search *s, void *own, struct decision *out)
+{
+    size_t place;
+    if (!walk_next(own, s, &out->candidate, &place)) {
+        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+        return SEARCH_FINISHED;
     }
-    return false;
+    out->index = place;
+    snprintf(out->reason, sizeof out->reason, "number %zu of %zu in %s order", place + 1, s->space->count,
+             search_order_names[s->options.order]);
+    return SEARCH_RUN;
 }
 
-void walk_free(void *walk)
+const struct strategy strategy_grid = {.name = "grid", .create = create_grid, .free = walk_free, .ask = ask_grid};
+
+static int create_random(struct search *s, void **own, struct error *e)
 {
-    struct walk *w = walk;
-    if (w)
-        free(w->order);
-    free(w);
+    (void)e;
+    struct walk *w = xcalloc(1, sizeof *w);
+    w->order = search_order(s, SEARCH_ORDER_SHUFFLED);
+    *own = w;
+    return 0;
 }
+
+static enum search_answer ask_random(struct search *s, void *own, struct decision *out)
+{
+    size_t place;
+    if (!walk_next(own, s, &out->candidate, &place)) {
+        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+        return SEARCH_FINISHED;
+    }
+    out->lineage = s->space->candidates[out->candidate].identity;
+    out->index = place;
+    snprintf(out->reason, sizeof out->reason, "draw %zu of %zu with seed %.0f", place + 1, s->space->count,
+             search_number(s, SEARCH_RANDOM_SEED));
+    return SEARCH_RUN;
+}
+
+const struct strategy strategy_random = {.name = "random",
+                                         .create = create_random,
+                                         .free = walk_free,
+                                         .ask = ask_random};

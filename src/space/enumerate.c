@@ -6,10 +6,10 @@
 #include "results/views.h"
 #include "space/identity.h"
 #include "space/job_texts.h"
-#include "store/attempts.h"
 #include "store/job_writer.h"
 #include "store/jobs.h"
 #include "store/observations.h"
+#include "store/selection.h"
 #include "util/embedded.h"
 #include "util/fault.h"
 #include "util/hash_map.h"
@@ -32,7 +32,8 @@ struct loader {
     struct db *db;
     const struct load_order *order;
     struct job_writer *writer;
-    struct hash_map spec_ids[SECTION_COUNT]; /* in results.db, by the spec's number */
+    struct hash_map spec_ids[SECTION_COUNT]; /* in results.db, by the spec's number, where that comes back */
+    bool comes_back[SECTION_COUNT];          /* after another of its section; in the order of rank the first's do not */
     struct last_spec {
         int64_t spec, id;
     } last[SECTION_COUNT]; /* most combinations have that of the one before */
@@ -76,8 +77,12 @@ struct hash128 space_hash(const struct space *space)
 
 static int loader_open(struct loader *l, struct error *e)
 {
-    for (int i = 0; i < SECTION_COUNT; i++)
+    bool varies = l->out->is_drawn;
+    for (int i = 0; i < SECTION_COUNT; i++) {
         l->last[i].spec = -1;
+        l->comes_back[i] = varies;
+        varies = varies || l->space->counts[i] > 1;
+    }
     return job_writer_create(l->db, l->out->sweep_id, &l->writer, e);
 }
 
@@ -97,14 +102,15 @@ static int put_spec(struct loader *l, enum section_kind kind, int64_t spec, int6
     *id = l->last[kind].id;
     if (l->last[kind].spec == spec)
         return 0;
-    if (!hash_map_get(&l->spec_ids[kind], &number, id)) {
+    if (!l->comes_back[kind] || !hash_map_get(&l->spec_ids[kind], &number, id)) {
         const struct hash128 hash = specs_hash(l->space->specs[kind], spec);
         buffer_clear(&l->json);
         specs_add_json(l->space->specs[kind], spec, false, NULL, &l->json);
         const struct spec_row row = identity_spec_row(l->space, kind, hash.bytes, l->json.data);
         if (job_writer_put_spec(l->writer, kind, &row, id, e) < 0)
             return -1;
-        hash_map_put(&l->spec_ids[kind], &number, *id);
+        if (l->comes_back[kind])
+            hash_map_put(&l->spec_ids[kind], &number, *id);
     }
     l->last[kind] = (struct last_spec){spec, *id};
     return 0;
@@ -335,26 +341,40 @@ int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_d
     return enumerate(space, db, &order, out, e);
 }
 
+/* `*any`: whether any combination satisfies it. */
+static int select_matches(struct match_cursor *cursor, struct selection *selection, bool *any, struct error *e)
+{
+    const struct match *m;
+    int rc;
+    *any = false;
+    while ((rc = match_next(cursor, &m, e)) > 0) {
+        *any = true;
+        if (selection_add_key(selection, &m->key, e) < 0)
+            return -1;
+    }
+    return rc;
+}
+
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e)
 {
     struct match_cursor *cursor = NULL;
-    const struct match *m;
-    if (attempts_select_begin(db, e) < 0 || match_open(space, only, &cursor, e) < 0)
-        return -1;
-    int rc = db_begin(db, e);
-    bool any = false;
-    while (rc == 0 && (rc = match_next(cursor, &m, e)) > 0) {
-        int64_t id = 0;
-        any = true;
-        rc = job_find(db, &m->key, &id, e);
-        if (rc == 0 && id)
-            rc = attempts_select(db, id, e);
+    struct selection *selection = NULL;
+    bool any;
+    int rc = selection_open(db, &selection, e);
+    if (rc == 0)
+        rc = match_open(space, only, &cursor, e);
+    if (rc == 0)
+        rc = db_begin(db, e);
+    if (rc == 0) {
+        rc = select_matches(cursor, selection, &any, e);
+        if (rc == 0 && !any)
+            rc = error_set(e, ERROR_NOTHING, "no job satisfies --only");
+        if (rc == 0)
+            rc = db_commit(db, e);
+        else
+            db_rollback(db);
     }
     match_close(cursor);
-    if (rc == 0 && !any)
-        rc = error_set(e, ERROR_NOTHING, "no job satisfies --only");
-    if (rc == 0)
-        return db_commit(db, e);
-    db_rollback(db);
-    return -1;
+    selection_close(selection);
+    return rc;
 }

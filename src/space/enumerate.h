@@ -39,7 +39,7 @@ int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_d
  * what the command line changed. */
 struct hash128 space_hash(const struct space *space);
 
-/* Fills the table "selected" (store/attempts.h) with the jobs whose combination satisfies `only`. ERROR_NOTHING when
+/* Fills the table "selected" (store/selection.h) with the jobs whose combination satisfies `only`. ERROR_NOTHING when
  * there is none. */
 int enumerate_select(struct space *space, struct db *db, const struct expression *only, struct error *e);
 

@@ -215,19 +215,28 @@ static void check_lists(const struct space *space, struct problems *problems)
     free(known);
 }
 
+/* Rules of rule sets are most of all, and reading them would take most of the time that a small sweep takes. */
+static int read_builtins(struct space *space, bool with_sets, struct error *e)
+{
+    if (db_exec(space->db, embedded_text("sql/rules.sql"), e) < 0)
+        return -1;
+    return with_sets ? db_exec(space->db, embedded_text("sql/deepspeed_rules.sql"), e) : 0;
+}
+
 int rules_compile(struct space *space, struct problems *problems, struct error *e)
 {
-    if (db_exec(space->db, embedded_text("sql/rules.sql"), e) < 0 ||
-        db_exec(space->db, embedded_text("sql/deepspeed_rules.sql"), e) < 0 ||
-        add_builtins(space, false, problems, e) < 0)
+    const struct sweep *s = space->sweep;
+    const bool names_any = s->rule_sets.count > 0 || s->disabled_rules.count > 0;
+    if (read_builtins(space, names_any, e) < 0 || add_builtins(space, false, problems, e) < 0)
         return -1;
-    for (size_t i = 0; i < space->sweep->rule_count; i++)
-        add_declared(space, &space->sweep->rules[i], problems);
+    for (size_t i = 0; i < s->rule_count; i++)
+        add_declared(space, &s->rules[i], problems);
     for (size_t i = 0; i < space->placeholder_count; i++)
         add_binding(space, &space->placeholders[i]);
     if (add_builtins(space, true, problems, e) < 0)
         return -1;
-    check_lists(space, problems);
+    if (names_any)
+        check_lists(space, problems);
     return 0;
 }
 

@@ -282,23 +282,6 @@ void attempt_store_free(struct attempt_store *s)
     free(s);
 }
 
-int attempts_select_begin(struct db *db, struct error *e)
-{
-    return db_exec(db, "DROP TABLE IF EXISTS temp.selected; CREATE TEMP TABLE selected (job_id INTEGER PRIMARY KEY)",
-                   e);
-}
-
-int attempts_select(struct db *db, int64_t job_id, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT OR IGNORE INTO temp.selected VALUES (?)", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
-}
-
 /* A count of one row; -1 on error. */
 static int64_t count_of(struct stmt *q, struct error *e)
 {

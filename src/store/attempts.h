@@ -44,16 +44,12 @@ struct attempt_store_options {
     const char *objective; /* metric by which the attempt that stands for a job is chosen; NULL: the last */
     bool maximise;         /* more of it is better */
     struct retry_policy policy;
-    bool only_selected;   /* only jobs in the temporary table "selected" are pending (see attempts_select) */
+    bool only_selected;   /* only jobs in the temporary table "selected" are pending (store/selection.h) */
     const char *executor; /* what runs them, as recorded with each attempt */
 };
 int attempt_store_create(struct db *db, const struct attempt_store_options *options, struct attempt_store **out,
                          struct error *e);
 void attempt_store_free(struct attempt_store *s);
-
-/* Narrows what is claimed to jobs added here; makes the temporary table. Outside a transaction. */
-int attempts_select_begin(struct db *db, struct error *e);
-int attempts_select(struct db *db, int64_t job_id, struct error *e);
 
 struct claim {
     int64_t job_id, attempt_id, number;

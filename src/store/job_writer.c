@@ -1,11 +1,11 @@
 #include "store/job_writer.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "database/computed_table.h"
+#include "database/schema.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -29,7 +29,8 @@ struct waiting_row {
 struct job_writer {
     struct db *db;
     int64_t sweep_id;
-    struct stmt *put_spec, *insert, *take_over;
+    struct spec_writer *specs;
+    struct stmt *insert, *take_over;
     struct waiting_row *waiting;
     size_t count, room;
     struct buffer texts;
@@ -151,12 +152,7 @@ static int read_cell(void *context, int64_t row, int column, struct sql_argument
 static int prepare(struct job_writer *w, struct error *e)
 {
     const struct table_source source = {count_waiting, read_cell, w};
-    if (db_prepare(w->db,
-                   "INSERT INTO spec (kind, hash, name, json, identity)"
-                   " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
-                   " DO UPDATE SET name = excluded.name, json = excluded.json RETURNING id",
-                   &w->put_spec, e) < 0 ||
-        db_add_table(w->db, table_name, table_columns, &source, e) < 0)
+    if (spec_writer_create(w->db, &w->specs, e) < 0 || db_add_table(w->db, table_name, table_columns, &source, e) < 0)
         return -1;
     if (db_prepare(w->db,
                    "INSERT INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
@@ -193,29 +189,14 @@ int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, 
     return 0;
 }
 
-static int read_key_index(struct job_writer *w, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(w->db, "SELECT sql FROM sqlite_schema WHERE name = 'job_key'", &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        w->key_index = stmt_copy_text(s, 0);
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
-}
-
 int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
 {
     if (jobs < INDEXED_AT_ONCE)
         return 0;
-    if (read_key_index(w, e) < 0)
-        return -1;
-    assert(w->key_index);
     stmt_free(w->insert);
     w->insert = NULL;
     db_set_cache(w->db, LOADING_CACHE_KIB);
-    if (db_exec(w->db, "DROP INDEX job_key", e) < 0)
+    if (spec_writer_expect_distinct(w->specs, e) < 0 || schema_take_index(w->db, "job_key", &w->key_index, e) < 0)
         return -1;
     return db_prepare(w->db,
                       "INSERT OR ROLLBACK INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
@@ -237,7 +218,7 @@ void job_writer_free(struct job_writer *w)
         return;
     db_set_cache(w->db, DB_CACHE_KIB);
     free(w->key_index);
-    stmt_free(w->put_spec);
+    spec_writer_free(w->specs);
     stmt_free(w->insert);
     stmt_free(w->take_over);
     db_drop_table(w->db, table_name);
@@ -251,15 +232,7 @@ void job_writer_free(struct job_writer *w)
 int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
                         struct error *e)
 {
-    stmt_bind_text(w->put_spec, 1, section_names[kind]);
-    stmt_bind_blob(w->put_spec, 2, row->hash.bytes, sizeof row->hash.bytes);
-    stmt_bind_text(w->put_spec, 3, row->json);
-    stmt_bind_blob(w->put_spec, 4, row->identity.bytes, sizeof row->identity.bytes);
-    int rc = stmt_next(w->put_spec, e);
-    if (rc > 0)
-        *id = stmt_int(w->put_spec, 0);
-    stmt_reset(w->put_spec);
-    return rc < 0 ? -1 : 0;
+    return spec_writer_put(w->specs, kind, row, id, e);
 }
 
 /* The jobs that were made a moment ago are among them: they become what they are. */
@@ -310,7 +283,7 @@ int job_writer_put(struct job_writer *w, const struct job_row *row, struct error
 
 int job_writer_finish(struct job_writer *w, int64_t *new_jobs, struct error *e)
 {
-    if (put_waiting(w, e) < 0 || make_key_index(w, e) < 0)
+    if (put_waiting(w, e) < 0 || make_key_index(w, e) < 0 || spec_writer_finish(w->specs, e) < 0)
         return -1;
     *new_jobs = w->new_jobs;
     w->new_jobs = 0;

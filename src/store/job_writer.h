@@ -2,26 +2,19 @@
 #ifndef MESHSWEEP_STORE_JOB_WRITER_H
 #define MESHSWEEP_STORE_JOB_WRITER_H
 
-#include "config/sweep.h"
-#include "database/db.h"
-#include "util/hash.h"
+#include "store/spec_writer.h"
 
 /* One at a time for a database. */
 struct job_writer;
 int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, struct error *e);
 void job_writer_free(struct job_writer *w);
 
-/* Before the first job of a database that has none: `jobs` are coming, no two of which have one key. Where they are
- * many, job_writer_finish indexes their keys all at once, which takes half of the time. */
+/* Before the first job of a database that has none: `jobs` are coming, no two of which have one key, and each of their
+ * specs is put once. Where they are many, job_writer_finish indexes both all at once, which takes half of the time;
+ * until then references are not to be checked. */
 int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e);
 
-struct spec_row {
-    struct hash128 hash;     /* equal hash, equal spec: of the content, and of labels where a job's texts read one */
-    struct hash128 identity; /* of the content alone: what job keys are made from */
-    const char *json;        /* labels included */
-};
-
-/* The id of that spec; made when it is new, its name and labels brought up to date when not. */
+/* As spec_writer_put. */
 int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
                         struct error *e);
 

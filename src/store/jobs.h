@@ -36,7 +36,7 @@ struct requeue_request {
     char *const
         *forced;    /* classes to retry whatever the policy says, NULL-terminated, "all" for every one; NULL: none */
     int64_t repeat; /* successful attempts wanted per job */
-    bool only_selected; /* only jobs in the table "selected" (see store/attempts.h) */
+    bool only_selected; /* only jobs in the table "selected" (store/selection.h) */
     int64_t most;       /* how many jobs will be started: no more are forced; 0: any number */
     bool in_order; /* they are started by priority, then rank: what is pending before a forced one takes its place */
 };
@@ -57,7 +57,7 @@ struct job_state_counts {
     int64_t held;   /* pending, and not to be started now; not counted as pending */
 };
 
-/* Jobs of the sweep by state; with `only_selected`, of those in the table "selected" (see store/attempts.h). */
+/* Jobs of the sweep by state; with `only_selected`, of those in the table "selected" (store/selection.h). */
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e);
 
 #endif

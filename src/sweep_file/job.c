@@ -194,9 +194,11 @@ static bool names_job_dir(const char *text)
     return strstr(text, "{job_dir}") || strstr(text, "MESHSWEEP_JOB_DIR");
 }
 
-/* A directory that is named must be there; so must one that a metric is read from. */
+/* A directory that is named must be there; so must one that a metric is read from, or that files are put into. */
 static bool needs_job_dir(const struct job_config *job)
 {
+    if (job->separate_streams)
+        return true;
     for (char **word = job->command; word && *word; word++)
         if (names_job_dir(*word))
             return true;
@@ -247,6 +249,8 @@ void read_job(const struct reading *r, const struct toml_node *table)
         read_metrics(r, found[JOB_METRICS]);
     if (found[JOB_JOB_DIR])
         job->make_job_dir = found[JOB_JOB_DIR]->integer;
+    if (found[JOB_SEPARATE_STREAMS])
+        job->separate_streams = found[JOB_SEPARATE_STREAMS]->integer;
 }
 
 void finish_job(struct job_config *job)

@@ -160,6 +160,7 @@ void sweep_free(struct sweep *s)
     word_list_clear(&s->groups);
     word_list_clear(&s->disabled_rules);
     word_list_clear(&s->rule_sets);
+    search_stages_clear(&s->search);
     free_space(s);
     free_failures(s);
     free_job(&s->job);

@@ -65,6 +65,7 @@ static const struct schema_key job_keys[] = {
     [JOB_SECRETS] = {"secrets", TYPE_STRINGS, DEFAULTS, false},
     [JOB_CWD] = {"cwd", TYPE_STRING, DEFAULTS, false},
     [JOB_JOB_DIR] = {"job_dir", TYPE_BOOL, DEFAULTS, false},
+    [JOB_SEPARATE_STREAMS] = {"separate_streams", TYPE_BOOL, DEFAULTS, false},
     [JOB_TIMEOUT] = {"timeout", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
     [JOB_IDLE_TIMEOUT] = {"idle_timeout", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
     [JOB_STARTUP_TIMEOUT] = {"startup_timeout", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
@@ -132,6 +133,14 @@ static const struct schema_key rule_keys[] = {
     [RULE_SOURCE] = {"source", TYPE_STRING, EVERY, false}, [RULE_LEVEL] = {"level", TYPE_STRING, EVERY, false},
 };
 const struct schema schema_rule = {"[[rule]]", rule_keys, LENGTH(rule_keys)};
+
+static const struct schema_key stage_keys[] = {
+    [STAGE_NAME] = {"name", TYPE_STRING, DEFAULTS, false},
+    [STAGE_FREE] = {"free", TYPE_STRINGS, DEFAULTS, true},
+    [STAGE_STRATEGY] = {"strategy", TYPE_STRING, DEFAULTS, true},
+    [STAGE_MAX_TRIALS] = {"max_trials", TYPE_INT, DEFAULTS, true},
+};
+const struct schema schema_stage = {"[[search.stage]]", stage_keys, LENGTH(stage_keys)};
 
 static const struct schema_key failure_keys[] = {
     [PATTERN_CLASS] = {"class", TYPE_STRING, EVERY, true},

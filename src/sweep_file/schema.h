@@ -86,6 +86,7 @@ enum job_table_key {
     JOB_SECRETS,
     JOB_CWD,
     JOB_JOB_DIR,
+    JOB_SEPARATE_STREAMS,
     JOB_TIMEOUT,
     JOB_IDLE_TIMEOUT,
     JOB_STARTUP_TIMEOUT,
@@ -217,6 +218,9 @@ enum local_key {
     LOCAL_COUNT
 };
 
+/* [[search.stage]]. */
+enum stage_key { STAGE_NAME, STAGE_FREE, STAGE_STRATEGY, STAGE_MAX_TRIALS, STAGE_COUNT };
+
 enum pattern_key { PATTERN_CLASS, PATTERN_REGEX, PATTERN_SOURCE, PATTERN_COUNT };
 
 /* An entry of [predict.order] that is a table. */
@@ -266,6 +270,7 @@ extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, 
 extern const struct schema schema_model_space, schema_range, schema_real_range, schema_multiset, schema_filter,
     schema_sample;
 extern const struct schema schema_predict, schema_order, schema_import, schema_refuse, schema_slurm, schema_local;
+extern const struct schema schema_stage;
 
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys (but for one that an unknown key seems to mean) are problems. What they would

@@ -75,7 +75,7 @@ static const struct {
     {"strategy", TYPE_STRING, read_strategy},          {"order", TYPE_STRING, read_walk_order},
     {"zero_stages", TYPE_LIST, read_stages},           {"racing", TYPE_BOOL, read_racing},
     {"equal_batch", TYPE_BOOL, read_equal_batch},      {"metric", TYPE_STRING, read_metric},
-    {"run_full_experiment", TYPE_BOOL, read_run_full},
+    {"run_full_experiment", TYPE_BOOL, read_run_full}, {"stage", TYPE_TABLES, read_search_stages},
 };
 
 static void read_number(const struct reading *r, const struct toml_node *node, enum search_number which)
@@ -128,6 +128,33 @@ static void read_child(const struct reading *r, const struct toml_node *node)
     complain(r, node);
 }
 
+static const struct toml_node *child(const struct toml_node *table, const char *key)
+{
+    for (size_t i = 0; i < table->child_count; i++)
+        if (strcmp(table->children[i].key, key) == 0)
+            return &table->children[i];
+    return NULL;
+}
+
+/* Stages are a strategy of their own. */
+static void choose_stages(const struct reading *r, const struct toml_node *table)
+{
+    struct search_options *o = &r->sweep->search.options;
+    const struct toml_node *strategy = child(table, "strategy");
+    const bool is_asked_for = o->strategy && strcmp(o->strategy, SEARCH_STAGE_BY_STAGE) == 0;
+    if (child(table, "stage") && strategy && o->strategy && !is_asked_for)
+        problem_at_value(r, strategy,
+                         "strategy = \"%s\", and there are stages, each with its own: leave one of them out",
+                         o->strategy);
+    else if (child(table, "stage"))
+        o->strategy = SEARCH_STAGE_BY_STAGE;
+    else if (strategy && is_asked_for && o->stage_count == 0)
+        problem_at_value(r, strategy,
+                         "strategy = \"%s\" needs [[search.stage]]: which keys are free in each, by which "
+                         "strategy, for how many trials",
+                         o->strategy);
+}
+
 void read_search(const struct reading *r, const struct toml_node *table)
 {
     if (!r->sweep->search.given)
@@ -135,4 +162,5 @@ void read_search(const struct reading *r, const struct toml_node *table)
     r->sweep->search.given = true;
     for (size_t i = 0; i < table->child_count; i++)
         read_child(r, &table->children[i]);
+    choose_stages(r, table);
 }

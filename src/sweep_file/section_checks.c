@@ -151,8 +151,7 @@ static void check_words(const struct reading *r, const struct words *keys)
 
 /* --- replicates and groups --- */
 
-/* How many sections have the key ("seed" or "training_spec.seed"); `*kind` is one of them, `*key` its bare name. */
-static size_t sections_with(const struct words *keys, const char *name, int *kind, const char **key)
+size_t sections_with(const struct words *keys, const char *name, int *kind, const char **key)
 {
     const char *dot = strchr(name, '.');
     size_t found = 0;
@@ -178,8 +177,7 @@ static bool is_derived(const struct sweep *s, const char *name)
     return false;
 }
 
-static void unknown_listed(const struct reading *r, const struct words *keys, const char *list,
-                           const struct listed_word *word)
+void unknown_listed(const struct reading *r, const struct words *keys, const char *list, const struct listed_word *word)
 {
     const char *near = NULL;
     for (int k = 0; k < SECTION_COUNT && !near; k++) {
@@ -309,6 +307,7 @@ void check_sections(const struct reading *r)
     check_all_derived(r, keys);
     check_words(r, keys);
     check_replicates(r, keys);
+    check_search_stages(r, keys);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         words_free(&keys[kind]);
 }

@@ -71,6 +71,24 @@ void order_entry_free(struct order_entry *o);
 /* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
 void read_search(const struct reading *r, const struct toml_node *table);
 
+/* [[search.stage]]. They replace those of a profile. */
+void read_search_stages(const struct reading *r, const struct toml_node *list);
+void search_stages_clear(struct search_config *c);
+
+/* When all files are read: their keys are keys of the sweep, and what a file lists several values of is free in one. */
+void check_search_stages(const struct reading *r, const struct words *section_keys);
+
+/* How many of the sections have the key ("seed" or "training_spec.seed") among `section_keys`; `*kind` is one of them,
+ * `*key` its bare name. */
+size_t sections_with(const struct words *section_keys, const char *name, int *kind, const char **key);
+
+/* Complains that no section has a key of `list`, with what may be meant. */
+void unknown_listed(const struct reading *r, const struct words *section_keys, const char *list,
+                    const struct listed_word *word);
+
+/* A list of keys as words, each once; what is no key is a problem. */
+void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out);
+
 /* A section: one table or a list of them; its blocks are appended. */
 void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node);
 

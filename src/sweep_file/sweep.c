@@ -104,7 +104,7 @@ static void read_names(const struct reading *r, const struct toml_node *list, co
 }
 
 /* The file's take the place of a profile's. */
-static void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out)
+void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out)
 {
     struct words keys = {NULL, 0};
     gather_keys(r, list, &keys);

@@ -158,6 +158,33 @@ def use_table(page):
     page.value("new Promise((done) => setTimeout(done, 200))")
 
 
+def wait(page, ms=250):
+    page.value("new Promise((done) => setTimeout(done, %d))" % ms)
+
+
+def drag(page, selector, start, end):
+    """From one place of an element to another, as shares of its size."""
+    page.value("document.querySelector(%s).scrollIntoView({ block: 'center', behavior: 'instant' })" % json.dumps(selector))
+    box = page.value("(() => { const b = document.querySelector(%s).getBoundingClientRect();"
+                     " return [b.x, b.y, b.width, b.height]; })()" % json.dumps(selector))
+    places = [(box[0] + box[2] * x, box[1] + box[3] * y) for x, y in (start, ((start[0] + end[0]) / 2, end[1]), end)]
+    for kind, (x, y) in zip(("mousePressed", "mouseMoved", "mouseMoved", "mouseReleased"), places[:1] + places[1:] + places[-1:]):
+        page.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+    wait(page)
+
+
+def go(page, address):
+    page.value("void (location.hash = %s)" % json.dumps(address))
+    wait(page)
+
+
+def text(page, selector):
+    return page.value("document.querySelector(%s).textContent" % json.dumps(selector))
+
+
+SHOWN = "document.getElementById('shown').textContent"
+
+
 def use_plots(page):
     expect("plots are there", page.value("document.querySelectorAll('svg[role=img]').length") > 5)
     expect("plots have a title", page.value("[...document.querySelectorAll('.plot svg')].every((s) => s.querySelector('title')"
@@ -174,19 +201,70 @@ def use_plots(page):
     expect("and what is sought", page.value("document.getElementById('tip').textContent.includes('throughput')"))
     page.value("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))")
     expect("Escape ends it", page.value("document.getElementById('tip').hidden"))
+
+
+def use_jobs(page):
     page.value("document.querySelector('circle.m').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
-    expect("a click leads to the row", page.value("document.querySelectorAll('tr.lit').length"), 1)
+    expect("a click opens the job", page.value("document.getElementById('chosen').hidden"), False)
+    expect("its row stands out", page.value("document.querySelectorAll('tr.lit').length"), 1)
     expect("and the address is the job's", page.value("/^#job=[0-9]+/.test(location.hash)"))
+    expect("nothing jumped", page.value("scrollY"), 0)
     page.value("history.back()")
-    page.value("new Promise((done) => setTimeout(done, 200))")
-    expect("back leaves it", page.value("/job=/.test(location.hash)"), False)
-    page.value("location.hash = '#q=zero_stage%3D3&sort=job%3Adesc'")
-    page.value("new Promise((done) => setTimeout(done, 200))")
+    wait(page)
+    expect("back leaves it", page.value("[/job=/.test(location.hash), document.getElementById('chosen').hidden]"), [False, True])
+    go(page, "#pin=1,2")
+    side = text(page, "#chosen-table")
+    expect("two jobs stand side by side", text(page, "#chosen-title"), "2 jobs side by side")
+    expect("with what differs", [name in side for name in ("micro_batch", "shell", "99 samples/s, -1 % against job 1")], [True] * 3)
+    expect("and not what is the same", "layers" in side, False)
+    press(page, "#chosen-differ")
+    expect("unless asked for", "layers" in text(page, "#chosen-table"))
+    expect("words of the command are marked", page.value("[...document.querySelectorAll('#chosen mark')].map((m) => m.textContent)"
+                                                         ".includes('--micro=2')"))
+    expect("its curves are there", text(page, "#chosen-legend"), "job 1 (2)")
+    press(page, "#chosen-close")
+    expect("closed, the pins are gone", page.value("location.hash"), "")
+    go(page, "#q=zero_stage%3D3&sort=job%3Adesc")
     kept = page.value(ROWS)
     expect("an address is a view", {r["zero_stage"] for r in kept}, {"3"})
     expect("in its order", [r["job"] for r in kept], sorted((r["job"] for r in kept), key=int, reverse=True))
-    page.value("location.hash = '#q='")
-    page.value("new Promise((done) => setTimeout(done, 200))")
+    go(page, "#q=")
+
+
+def use_brushes(page):
+    """Each plot filters all of them and the table; what it did stands in the filter."""
+    page.ask("Emulation.setDeviceMetricsOverride", width=1200, height=1000, deviceScaleFactor=1, mobile=False)
+    wait(page)
+    total = page.value(SHOWN)
+    drag(page, "#plots canvas", (0.5, 0.02), (0.98, 0.5))
+    words = page.value("document.getElementById('words').value")
+    expect("a rectangle is a condition", [name in words for name in ("peak_memory>=", "throughput>=")], [True, True])
+    expect("that rows meet", page.value(SHOWN) != total and page.value(SHOWN)[0] != "0")
+    expect("what passes is told", page.value("!document.getElementById('passing').hidden"))
+    press(page, "#clear-all")
+    expect("all are back", page.value(SHOWN), total)
+    drag(page, "#front svg", (0.2, 0.05), (0.98, 0.6))
+    expect("marks are brushed", page.value("/^job=[0-9|]+$/.test(document.getElementById('words').value)"))
+    press(page, "#clear-all")
+    x = page.value("Number(document.querySelector('#parallel [data-column=zero_stage]').dataset.at)"
+                   " / document.querySelector('#parallel svg').viewBox.baseVal.width")
+    drag(page, "#parallel svg", (x, 0.05), (x, 0.3))
+    expect("an axis of all keys is brushed", page.value("document.getElementById('words').value"), "zero_stage=3")
+    expect("its lines follow", page.value("[...document.querySelectorAll('#parallel .m')].some((m) => m.style.display === 'none')"))
+    press(page, "#clear-all")
+    page.value("document.querySelector('#plots canvas').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
+    expect("arrows reach points", page.value("document.getElementById('tip').hidden"), False)
+    page.value("document.querySelector('#plots canvas').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))")
+    expect("Enter opens one", page.value("/job=[0-9]/.test(location.hash)"))
+    press(page, "#chosen-close")
+    page.value("document.querySelector('#timeline svg').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
+    expect("arrows reach bars", page.value("document.querySelectorAll('#timeline .m.lit').length"), 1)
+    go(page, "#x=micro_batch&y=throughput&colour=zero_stage&facet=tp&join=micro_batch&logy=1")
+    expect("a link has the axes", page.value("['x', 'y', 'colour', 'facet', 'join'].map((n) => document.getElementById('plot-' + n).value)"),
+           ["micro_batch", "throughput", "zero_stage", "tp", "micro_batch"])
+    expect("a canvas per value", page.value("document.querySelectorAll('#plots canvas').length"), 2)
+    expect("a legend per colour", page.value("document.querySelectorAll('#plot-legend li').length"), 3)
+    go(page, "#q=")
 
 
 def use_theme(page):
@@ -218,6 +296,8 @@ def main():
         page.open(url)
         use_table(page)
         use_plots(page)
+        use_jobs(page)
+        use_brushes(page)
         use_theme(page)
         expect("nothing of the sweep became code", page.value("window.hostile"), None)
         for width in 1200, 420:

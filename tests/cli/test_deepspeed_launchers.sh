@@ -248,6 +248,63 @@ accelerate__its_configuration__names_devices_and_the_ds_config()
     expect_no_stderr
 }
 
+# As Accelerate's own plugin makes it (utils/dataclasses.py), and then without what Accelerate refuses beside one.
+accelerate__keys_of_its_plugin__made_a_ds_config()
+{
+    local expected='{"train_batch_size":"auto","train_micro_batch_size_per_gpu":"auto",'\
+'"zero_optimization":{"stage":2,"offload_optimizer":{"device":"cpu"},"offload_param":{"device":"none"},'\
+'"stage3_gather_16bit_weights_on_model_save":true},"gradient_accumulation_steps":4,"gradient_clipping":"auto",'\
+'"bf16":{"enabled":true}}'
+    : >train.py
+    accelerate_yaml '  gradient_accumulation_steps: 4' '  offload_optimizer_device: cpu' \
+        '  offload_param_device: none' '  zero3_init_flag: false' \
+        '  zero3_save_16bit_model: yes' '  offload_optimizer_nvme_path: /nvme' \
+        '  zero_stage: 2' "mixed_precision: 'bf16'" 'num_processes: 2'
+    tune --launcher accelerate --config_file accelerate.yaml train.py
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "$expected" "SELECT json(cast(readfile('autotuning_exps/ds_config.json') AS TEXT))" :memory:
+    expect "grep -q -- '--config_file=$PWD/autotuning_exps/accelerate.yaml ' autotuning_results/cmd_optimal.txt"
+    expect "diff <(grep -vE 'zero_stage|offload_|gradient_|16bit|mixed_' accelerate.yaml) \
+        autotuning_exps/accelerate.yaml"
+    expect_sql '2|cpu|1' "SELECT c ->> '$.zero_optimization.stage',
+        c ->> '$.zero_optimization.offload_optimizer.device', c ->> '$.train_micro_batch_size_per_gpu' > 1
+        FROM (SELECT cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT) AS c)" :memory:
+    run_command sh autotuning_results/cmd_optimal.txt
+    expect_status 0
+    expect_stdout_contains 'training with stage 2'
+    expect_no_stderr
+    # The same on one line, as JSON, and with nothing but defaults.
+    rm -rf autotuning_exps
+    sed -n '/^[a-z]/p' accelerate.yaml | sed 's/^deepspeed_config:/& {zero_stage: 2, offload_optimizer_device: cpu, '\
+'zero3_save_16bit_model: True, gradient_accumulation_steps: 4, zero3_init_flag: false}/' >flow.yaml
+    run_meshsweep deepspeed --print-config --launcher accelerate --config_file flow.yaml train.py
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql "$expected" "SELECT json(cast(readfile('autotuning_exps/ds_config.json') AS TEXT))" :memory:
+    expect_file_contains autotuning_exps/accelerate.yaml '  zero3_init_flag: false'
+    echo '{"distributed_type": "DEEPSPEED", "num_processes": 2, "mixed_precision": "fp16", "deepspeed_config":
+        {"zero_stage": 3, "gradient_clipping": 0.5, "offload_param_device": "nvme", "offload_param_nvme_path": "/n"}}' \
+        >accelerate.json
+    run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.json train.py
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql '3|/n|0.5|1' "SELECT c ->> '$.zero_optimization.stage',
+        c ->> '$.zero_optimization.offload_param.nvme_path', c ->> '$.gradient_clipping', c ->> '$.fp16.enabled'
+        FROM (SELECT cast(readfile('autotuning_exps/ds_config.json') AS TEXT) AS c)" :memory:
+    expect_sql '{"distributed_type":"DEEPSPEED","num_processes":2,"deepspeed_config":{}}' \
+        "SELECT json(cast(readfile('autotuning_exps/accelerate.yaml') AS TEXT))" :memory:
+    accelerate_yaml 'num_processes: 2'
+    run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.yaml train.py
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_file_contains autotuning_exps/ds_config.json '"stage": 2'
+}
+
 accelerate__its_configuration__several_hosts()
 {
     plain '' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
@@ -276,13 +333,21 @@ accelerate__a_configuration_that_cannot_be_tuned__one_sentence()
         expect_stderr_contains "meshsweep: $message"
         expect_no_file results.db
     done <<'END'
-  zero_stage: 2;  gradient_clipping: 4|accelerate.yaml: deepspeed_config has zero_stage where a ds_config could be tuned
-  x: 1|no ds_config is named: add --deepspeed FILE
+  zero_stage: 2;  deepspeed_config_file: ds_config.json|accelerate.yaml: Accelerate refuses zero_stage beside deepsp
+  zero_stage: two|accelerate.yaml:4: deepspeed_config.zero_stage must be a whole number, or auto
+  gradient_clipping: -1|accelerate.yaml:4: deepspeed_config.gradient_clipping must be a number, or auto
+mixed_precision: fp8|accelerate.yaml:4: mixed_precision fp8 is Accelerate's own
   deepspeed_config_file: other.json|other.json: 
 num_processes: many|accelerate.yaml:4: num_processes must be a whole number
 num_machines: 2;num_processes: 3|accelerate.yaml: 3 processes cannot be shared out evenly among 2 machines
 just a text|accelerate.yaml:4: "KEY: VALUE" should stand here
 END
+    accelerate_yaml 'mixed_precision: fp16'
+    sed -i 's/DEEPSPEED/MULTI_GPU/' accelerate.yaml
+    run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'no ds_config is named: add --deepspeed FILE'
     accelerate_yaml
     sed -i 's/DEEPSPEED/FSDP/' accelerate.yaml
     run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py --deepspeed ds_config.json

@@ -175,6 +175,38 @@ files__of_a_job_that_failed__its_own_words_and_the_reason()
     expect_file_contains autotuning_results/z1_gas1_tmbspg1/reason.txt 'exit status 1: RuntimeError: mat1 and mat2'
 }
 
+# A job that writes to both, and more to its standard error than a pipe holds.
+streams__of_each_job__apart_and_in_one_log()
+{
+    tuning
+    cat >both <<'END'
+#!/bin/bash
+echo "to stdout"
+sleep 0.3
+echo "to stderr" >&2
+sleep 0.3
+"$@"
+yes warning | head -c 200000 >&2
+END
+    chmod +x both
+    tune --launcher "$PWD/both deepspeed --num_gpus 2"
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    for result in autotuning_results/z?_*/; do
+        expect "[ \"\$(head -n 1 $result/stdout.log)\" = 'to stdout' ]"
+        expect "[ \"\$(head -n 1 $result/stderr.log)\" = 'to stderr' ]"
+        expect "[ \$(grep -c CurrSamplesPerSec= $result/stdout.log) -gt 2 ]"
+        expect "[ \$(grep -c warning $result/stderr.log) = 25000 ]"
+        expect "! grep -qE 'to stderr|warning' $result/stdout.log"
+        expect "! grep -qE 'to stdout|CurrSamplesPerSec' $result/stderr.log"
+    done
+    for log in results.db.d/*/*/output.log; do
+        expect "[ \"\$(grep '^to std' $log | paste -sd ,)\" = 'to stdout,to stderr' ]"
+        expect "[ \$(cat ${log%/*}/std*.log | wc -c) = \$(stat -c %s $log) ]"
+    done
+}
+
 script__edited__said_and_run_again_with_stale()
 {
     tuning

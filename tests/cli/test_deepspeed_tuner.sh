@@ -195,6 +195,7 @@ pruned|4' "SELECT iif(witness_id IS NULL, failure, 'pruned'), count(*) FROM job
         WHERE sweep_id = (SELECT id FROM current_sweep) GROUP BY 1"
     expect_file_contains autotuning_results/summary.txt 'none was measured'
     grep -q 'out of memory' autotuning_results/z3_*/stderr.log || fail "the reason is not in stderr.log"
+    ! grep -q 'out of memory' autotuning_results/z3_*/stdout.log || fail "what went to stderr is in stdout.log"
 }
 
 metrics__each_by_old_and_new_name__in_its_direction()

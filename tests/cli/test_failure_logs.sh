@@ -79,6 +79,80 @@ END
     expect_sql '1' "SELECT count(*) FROM failures WHERE consequence LIKE 'RuntimeError%:23'"
 }
 
+# A cause with the values that go with it: counted here by the keys that the jobs have, and not by chance where a value
+# says nothing.
+cause__of_some_values__named_with_their_counts()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["sh", "-c", """
+if [ {shape} = 8 ]; then echo '[rank{mb}]: ValueError: {mb} heads at 0x7f{mb}'; exit 1; fi
+if [ {mb} -ge 16 ] && [ {len} = 4096 ]; then echo 'torch.OutOfMemoryError: Tried to allocate {mb}.00 GiB.'; exit 1; fi
+if [ {len} = 1024 ] && [ {shape} = 2 ] && [ {mb} = 4 ]; then exit 7; fi
+"""]
+[[parallel_spec]]
+shape = [1, 2, 8]
+mb = [1, 4, 16, 32]
+seed = [1, 2]
+[[training_spec]]
+len = [1024, 4096]
+END
+    run_meshsweep run --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    local with without
+    with=$(sql "SELECT count(*) FROM results WHERE shape = 8 AND error LIKE '%ValueError%'")
+    without=$(sql "SELECT count(*) FROM results WHERE shape <> 8")
+    expect '[ "$with $without" = "16 32" ]'
+    expect_sql '8|8|8' "SELECT sum(failure IS 'oom'), count(*), (SELECT count(*) FROM results WHERE failure = 'oom')
+        FROM results WHERE mb >= 16 AND len = 4096 AND shape <= 2"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains "16 x exit, as job"
+    expect_stdout_contains "all $with with shape=8; none of $without without"
+    expect_stdout_matches 'all 8 with .*(mb>=16|len=4096).*; none of 40 without'
+    expect_stdout_matches '2 x exit, as job [0-9]+: exit status 7'
+    expect_any_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    python3 - <<'END' || fail "the JSON says otherwise"
+import json
+first, second, third = json.load(open(".stdout"))["failures"]
+assert first["cause"] == "exit status #: ValueError: # heads at #", first
+assert first["where"] == [{"keys": [{"key": "shape", "relation": "=", "value": 8}], "jobs": 16, "ended": 16}], first
+assert first["compared"] == {"jobs": 16, "ended": 48}, first
+assert second["class"] == "oom" and second["where"][0]["jobs"] == second["where"][0]["ended"] == 8, second
+assert third["where"] == [], third
+END
+    run_meshsweep report -o report.html
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_file_contains report.html '<b>all 16 with shape=8; none of 32 without</b>'
+}
+
+# Where all failed alike, no value is named: it would say nothing.
+cause__of_all_jobs__no_values_named()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["sh", "-c", "echo 'ValueError: {x}'; exit 1"]
+[[training_spec]]
+x = [1, 2, 3, 4]
+END
+    run_meshsweep run --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep status --json
+    expect_status 0
+    expect_stdout_matches '"where":[[:space:]]*\[\]'
+    expect_any_stderr
+}
+
 # They may stand in what others say as much as in the cause.
 secret__in_a_consequence__redacted()
 {

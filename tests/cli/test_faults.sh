@@ -179,17 +179,17 @@ every_point__after_a_runner_that_died__as_undisturbed()
 }
 
 # More jobs than are indexed one by one, all of which are there or none is. With `same`, another 150 of them are jobs of
-# the first list once more.
-many_sweep() # [same]
+# the first list once more; with `one` all keys are of one section, so that each job has a spec of its own.
+many_sweep() # [same|one]
 {
     cat >sweep.toml <<END
 [sweep]
 name = "many"
 [job]
 command = ["/bin/true", "{x}", "{y}"]
-[[training_spec]]
+[[$([ "${1-}" = one ] && echo parallel_spec || echo training_spec)]]
 x = [$(seq -s ', ' 150)]
-[[parallel_spec]]
+$([ "${1-}" = one ] || echo '[[parallel_spec]]')
 y = [$(seq -s ', ' 150)]
 END
     [ "${1-}" != same ] || printf '[[training_spec]]\nx = 150\n' >>sweep.toml
@@ -199,14 +199,16 @@ schema_and_jobs()
 {
     sql "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2;
          SELECT combinations, matched, duplicates, jobs, enumerated FROM sweep;
-         SELECT min(id), max(id), count(DISTINCT key), min(rank), max(rank) FROM job; PRAGMA integrity_check"
+         SELECT min(id), max(id), count(DISTINCT key), min(rank), max(rank) FROM job;
+         SELECT count(*), count(DISTINCT kind || hex(hash)), max(id), count(DISTINCT json) FROM spec;
+         PRAGMA foreign_key_check; PRAGMA integrity_check"
 }
 
 many_jobs__dying_while_they_are_listed__all_are_there_once()
 {
     local point listed
     need_fault_points
-    for listed in "22500 22500 0 " "22650 22500 150 same"; do
+    for listed in "22500 22500 0 " "22500 22500 0 one" "22650 22500 150 same"; do
         read -r matched jobs duplicates same <<<"$listed"
         rm -rf results.db*
         many_sweep "$same"
@@ -214,6 +216,7 @@ many_jobs__dying_while_they_are_listed__all_are_there_once()
         schema_and_jobs >whole
         grep -qx "$matched|$matched|$duplicates|$jobs|1" whole || fail "$(tail -n 3 whole)"
         grep -q "^index|job_key|job|CREATE UNIQUE INDEX" whole || fail "there is no index of keys"
+        grep -q "^index|spec_hash|spec|CREATE UNIQUE INDEX" whole || fail "there is no index of specs"
         for point in job-enumerated:22000 enumerated enumeration-committed; do
             rm -rf results.db*
             run_killed "$point" run --progress none --limit 1

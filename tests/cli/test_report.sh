@@ -16,7 +16,8 @@ write_report()
 sections_stand()
 {
     local id
-    for id in overview winner front effects heat parallel predicted learning timeline failures excluded jobs; do
+    for id in overview winner explore curves front effects heat parallel predicted learning timeline failures excluded \
+        jobs; do
         expect "[ \"\$(grep -c '<section id=\"$id\"' report.html)\" = 1 ]"
     done
     expect "! grep -qiE '(src|href)=\"?(https?:)?//|@import|url\\(' report.html"
@@ -141,7 +142,7 @@ report__several_objectives__pareto_set()
     expect_no_stderr
     run_meshsweep status --json
     expect_status 0
-    expect_stdout_contains '"pareto":	[1, 2]'
+    expect_stdout_contains '"pareto_jobs":	[1, 2]'
     expect_no_stderr
 }
 
@@ -207,6 +208,87 @@ END
     expect_file_contains report.html 'id="predicted-memory-t"'
     expect_file_contains report.html 'id="predicted-time-t"'
     expect_file_contains report.html '23 runs; predictions made before each were off by'
+}
+
+# What SQL says of a part of the page that its script reads: PART EXPRESSION
+embedded()
+{
+    sed -n "s/.*<script type=application\/json id=$1>//; t found; d; :found; :more; /<\/script>/! { N; b more }
+        s/<\/script>.*//; p" report.html >"$1.json"
+    sqlite3 :memory: "SELECT $2 FROM (SELECT readfile('$1.json') AS page)"
+}
+
+# PART PATH VALUE
+expect_embedded()
+{
+    local value
+    value=$(embedded "$1" "json_extract(page, '\$.$2')")
+    expect "[ '$value' = '$3' ]"
+}
+
+report__data_of_the_script__are_those_of_the_database()
+{
+    fixture_database
+    write_report
+    expect "[ \"\$(embedded data \"json_array_length(page, '\$.columns[0].numbers')\")\" = 8 ]"
+    expect_embedded data 'best' '1'
+    expect_embedded data 'columns[1].numbers' '[100,99,50,null,null,null,null,null]'
+    expect_embedded details '5.attempts[1].message' 'exit status 1: no such file'
+    expect_embedded details '1.environment' '["OMP_NUM_THREADS=1","NOTE=two words"]'
+    expect_embedded curve-data '1.throughput.low' '[90,100]'
+    expect_embedded curve-data '1.loss' ''
+}
+
+# 5,000 samples of which one is out of line, and one that is no number.
+report__curve_of_many_samples__keeps_what_stands_out()
+{
+    fixture_database "DELETE FROM metric" "UPDATE metric_definition SET warmup = 100 WHERE name = 'loss'" \
+        "WITH s(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 4999) INSERT INTO metric (attempt_id, name,
+            sequence, step, value) SELECT 1, 'loss', i, i * 10, CASE i WHEN 2500 THEN 77.5 WHEN 2501 THEN -3.25 WHEN 9
+            THEN NULL ELSE 1.0 END FROM s" \
+        "UPDATE summary SET reported = 5000 WHERE attempt_id = 1 AND name = 'loss'"
+    write_report
+    expect_embedded curve-data '1.loss.samples' '5000'
+    expect_embedded curve-data '1.loss.warm' '1000'
+    expect "[ \"\$(embedded curve-data \"json_array_length(page, '\$.1.loss.low')\")\" = 240 ]"
+    expect "[ \"\$(embedded curve-data \"(SELECT max(value) FROM json_each(page, '\$.1.loss.high'))\")\" = 77.5 ]"
+    expect "[ \"\$(embedded curve-data \"(SELECT min(value) FROM json_each(page, '\$.1.loss.low'))\")\" = -3.25 ]"
+    expect "[ \"\$(wc -c <curve-data.json)\" -lt 6000 ]"
+    expect_file_contains report.html \
+        '<td>loss<td class=n>5000<td class=n>1<td class=n>1<td class=n>-3.25<td class=n>77.5'
+}
+
+# More curves than there is room for: the best are there, and the page says how many are not.
+report__curves_of_many_jobs__bounded_and_said()
+{
+    fixture_database "WITH s(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM s WHERE i < 2099) INSERT INTO job (id, key,
+            sweep_id, rank, cluster_id, model_id, parallel_id, devices, state, attempt_id)
+            SELECT i, CAST(printf('%016d', i) AS BLOB), 2, i, 1, 2, 4, 8, 'ok', i FROM s" \
+        "INSERT INTO attempt (id, job_id, number, runner_id, state) SELECT id, id, 1, 1, 'ok' FROM job
+            WHERE id >= 100" \
+        "INSERT INTO summary (attempt_id, name, value, count, reported) SELECT id, 'throughput', id, 60, 60 FROM job
+            WHERE id >= 100" \
+        "WITH s(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 59) INSERT INTO metric (attempt_id, name,
+            sequence, step, value) SELECT j.id, 'throughput', i, i, j.id + i / 7.0 FROM s, job AS j WHERE j.id >= 100"
+    write_report
+    local kept
+    kept=$(embedded curve-data "(SELECT count(*) FROM json_each(page))")
+    expect "[ '$kept' -gt 500 ] && [ '$kept' -lt 2000 ]"
+    expect_file_contains report.html " This page has the curves of $kept of 2001 jobs"
+    expect_embedded curve-data '2099.throughput.samples' '60'
+    expect "[ \"\$(wc -c <curve-data.json)\" -lt 800000 ]"
+    expect "[ \"\$(grep -c '^<tr id=j' report.html)\" = 250 ]"
+    expect "[ \"\$(grep -m 1 -o '^<tr id=j[0-9]*' report.html)\" = '<tr id=j2099' ]"
+}
+
+report__imported_jobs__predicted_beside_measured()
+{
+    fixture_database "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'GiB')" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 2.0, 1),
+            (2, 'peak_memory', 4.0, 1)" \
+        "UPDATE job SET predicted_memory = 3 * 1073741824.0 WHERE id IN (1, 2, 4)"
+    write_report
+    expect_file_contains report.html '2 runs; predictions made before each were off by 37.5 % in the mean.'
 }
 
 run_cases "$@"

@@ -30,6 +30,7 @@ best so far: throughput 100 samples/s, job 1 (see meshsweep best)
 
 failures
   2 x exit, as job 5: exit status 1: no such file
+      all 2 with layers=4; none of 4 without
   1 x oom, as job 4: device out of memory
 
 excluded by rule

@@ -18,8 +18,8 @@
 set -eu
 
 floors="util secrets toml pattern process config sweep_file device provenance database expression join store results \
-metrics predict space measures models learning plan import run slurm search ask deepspeed report page selftest cli \
-commands"
+metrics predict space measures models learning plan import run slurm search ask deepspeed report handover page \
+selftest cli commands"
 function_lines_most=60
 parameters_most=6
 file_lines_most=700

@@ -182,7 +182,7 @@ line__over_120_columns__refused()
 page__over_120_columns__refused()
 {
     local name
-    for name in report.css report.js; do
+    for name in report.css main.js; do
         clean_tree
         mkdir tree/src/page
         printf '%0121d\n' 0 >"tree/src/page/$name"

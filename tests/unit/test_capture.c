@@ -1,6 +1,8 @@
 /* run: slot files, the bound of a log, and when a limit has passed. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,10 +58,19 @@ static ino_t inode_of(const char *path)
     return stat(path, &status) == 0 ? status.st_ino : 0;
 }
 
+/* What a job is given to write to: one file. */
+static int begin(int64_t attempt)
+{
+    int child[STREAM_COUNT];
+    assert_int_equal(capture_begin(&capture, attempt, NULL, child), 0);
+    assert_int_equal(child[0], child[1]);
+    return child[0];
+}
+
 /* Plays a job that writes `text`, with nobody left behind. */
 static struct captured play(int64_t attempt, const char *text)
 {
-    int fd = capture_begin(&capture, attempt, NULL);
+    int fd = begin(attempt);
     assert_true(fd > 2);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
@@ -105,11 +116,11 @@ static void capture__output__moved_and_the_next_begins_empty(void **state)
 static void capture__somebody_holds_the_log__not_used_again(void **state)
 {
     (void)state;
-    int straggler = capture_begin(&capture, 1, NULL);
+    int straggler = begin(1);
     assert_int_equal(capture_hold(&capture), CAPTURE_HELD);
     struct captured c = capture_end(&capture, 1, job_dir, capture_hold(&capture) == CAPTURE_RELEASED);
     assert_null(c.log_path);
-    int fd = capture_begin(&capture, 2, NULL);
+    int fd = begin(2);
     assert_int_equal(write(straggler, "late", 4), 4);
     assert_int_equal(write(fd, "mine", 4), 4);
     close(fd);
@@ -133,7 +144,7 @@ static void capture__slot_file_removed_between_jobs__made_anew(void **state)
 static void capture__slot_file_removed_under_the_job__output_saved(void **state)
 {
     (void)state;
-    int fd = capture_begin(&capture, 1, NULL);
+    int fd = begin(1);
     assert_int_equal(write(fd, "saved", 5), 5);
     assert_int_equal(unlink(slot_log), 0);
     close(fd);
@@ -157,7 +168,7 @@ static void capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones(void 
 static void capture__abandoned__file_kept_for_the_next(void **state)
 {
     (void)state;
-    int fd = capture_begin(&capture, 1, NULL);
+    int fd = begin(1);
     close(fd);
     ino_t inode = inode_of(slot_log);
     capture_abandon(&capture);
@@ -169,7 +180,7 @@ static void capture__abandoned__file_kept_for_the_next(void **state)
 static void capture_look__any_writing__seen(void **state)
 {
     (void)state;
-    int fd = capture_begin(&capture, 1, NULL);
+    int fd = begin(1);
     struct capture_activity before = capture_look(&capture);
     assert_int_equal(before.metrics_changed_ns, 0);
     assert_int_equal(write(fd, "x", 1), 1);
@@ -181,6 +192,118 @@ static void capture_look__any_writing__seen(void **state)
     close(fd);
     struct captured c = capture_end(&capture, 1, job_dir, true);
     captured_free(&c);
+}
+
+/* --- streams apart --- */
+
+static void say(int fd, const char *text)
+{
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+/* Waits until the log has grown to that size. */
+static void await_log(int64_t bytes)
+{
+    for (int i = 0; i < 10000 && capture_look(&capture).log_bytes < bytes; i++)
+        usleep(1000);
+    assert_int_equal(capture_look(&capture).log_bytes, bytes);
+}
+
+static void begin_apart(int64_t attempt, int child[STREAM_COUNT])
+{
+    capture.keeps_apart = true;
+    assert_int_equal(capture_begin(&capture, attempt, job_dir, child), 0);
+    assert_int_not_equal(child[0], child[1]);
+}
+
+static void assert_stream(const char *name, const char *expected)
+{
+    char *path = xasprintf("%s/%s", job_dir, name);
+    if (expected)
+        assert_text(path, expected);
+    else
+        assert_int_not_equal(access(path, F_OK), 0);
+    free(path);
+}
+
+static void capture__kept_apart__each_in_its_file_and_the_log_in_order(void **state)
+{
+    (void)state;
+    int child[STREAM_COUNT];
+    begin_apart(1, child);
+    say(child[0], "one\n");
+    await_log(4);
+    say(child[1], "two\n");
+    await_log(8);
+    say(child[0], "three\n");
+    await_log(14);
+    assert_int_equal(capture_hold(&capture), CAPTURE_HELD);
+    capture_close_child(child);
+    for (int i = 0; i < 10000 && capture_hold(&capture) == CAPTURE_HELD; i++)
+        usleep(1000);
+    assert_int_equal(capture_hold(&capture), CAPTURE_RELEASED);
+    struct captured c = capture_end(&capture, 1, job_dir, true);
+    assert_int_equal(c.log_bytes, 14);
+    assert_text(c.log_path, "one\ntwo\nthree\n");
+    assert_stream("stdout.log", "one\nthree\n");
+    assert_stream("stderr.log", "two\n");
+    captured_free(&c);
+}
+
+/* What was written until then counts, however late it is looked at; what a straggler writes later goes nowhere. */
+static void capture__kept_apart_and_held__all_that_was_written_is_there(void **state)
+{
+    (void)state;
+    int child[STREAM_COUNT];
+    begin_apart(1, child);
+    signal(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < 5000; i++)
+        say(child[1], "warning\n");
+    struct captured c = capture_end(&capture, 1, job_dir, false);
+    assert_int_equal(c.log_bytes, 5000 * 8);
+    assert_int_equal(write(child[1], "late", 4), -1);
+    assert_int_equal(errno, EPIPE);
+    capture_close_child(child);
+    assert_stream("stdout.log", NULL);
+    captured_free(&c);
+}
+
+static void capture__kept_apart_and_large__each_within_its_bound(void **state)
+{
+    (void)state;
+    enum { CAP = 1 << 20, LINES = 500000 };
+    int child[STREAM_COUNT];
+    char *path = xasprintf("%s/stderr.log", job_dir);
+    struct stat status;
+    capture.cap_bytes = CAP;
+    begin_apart(1, child);
+    say(child[1], "first\n");
+    for (int i = 0; i < LINES; i++)
+        say(child[1], "warning\n");
+    say(child[1], "last\n");
+    say(child[0], "short\n");
+    capture_close_child(child);
+    struct captured c = capture_end(&capture, 1, job_dir, true);
+    assert_int_equal(c.log_bytes, LINES * 8 + 17);
+    assert_int_equal(c.cap_bytes, CAP);
+    assert_int_equal(stat(path, &status), 0);
+    assert_true(status.st_size <= CAP + 200);
+    assert_true(log_cap_is_marked(path));
+    assert_stream("stdout.log", "short\n");
+    free(path);
+    captured_free(&c);
+}
+
+static void capture__kept_apart_and_abandoned__nothing_left(void **state)
+{
+    (void)state;
+    int child[STREAM_COUNT];
+    begin_apart(1, child);
+    capture_close_child(child);
+    capture_abandon(&capture);
+    assert_stream("output.log", NULL);
+    assert_stream("stdout.log", NULL);
+    assert_stream("stderr.log", NULL);
 }
 
 /* --- the bound of a log --- */
@@ -322,6 +445,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(capture__abandoned__file_kept_for_the_next, set_up, tear_down),
         cmocka_unit_test_setup_teardown(capture_look__any_writing__seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__kept_apart__each_in_its_file_and_the_log_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__kept_apart_and_held__all_that_was_written_is_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__kept_apart_and_large__each_within_its_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture__kept_apart_and_abandoned__nothing_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down),

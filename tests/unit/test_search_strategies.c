@@ -7,12 +7,23 @@
 
 #include <cmocka.h>
 
+#include "config/sweep.h"
 #include "search_fixture.h"
+
+/* The bucket after the rest; of stage-by-stage alone. */
+static struct listed_word first_keys[] = {{.text = "zero_stage"}, {.text = "micro_batch"}},
+                          last_keys[] = {{.text = "bucket"}};
+static const struct search_stage stages[] = {
+    {.name = "memory", .free = {first_keys, 2}, .strategy = "random", .max_trials = 40},
+    {.name = "bucket", .free = {last_keys, 1}, .strategy = "grid", .max_trials = 2},
+};
 
 static struct search *open_search(struct search_fixture *f, const char *strategy, double seed)
 {
     struct search_options o = search_options_none();
     o.strategy = strategy;
+    o.stages = stages;
+    o.stage_count = 2;
     o.numbers[SEARCH_RANDOM_SEED] = seed;
     for (size_t i = 0; i < SEARCH_ZERO_STAGES; i++)
         o.zero_stages[i] = true;
@@ -310,6 +321,98 @@ static void asha__rungs__the_best_go_on_and_only_they_run_whole(void **state)
     fixture_close(&f);
 }
 
+static void stage_by_stage__each_stage__only_its_keys_move_from_the_best(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_search(&f, SEARCH_STAGE_BY_STAGE, 7);
+    struct decision d;
+    size_t made = 0, best;
+    double objective, held[3] = {0};
+    while (search_ask(s, &d) == SEARCH_RUN) {
+        const double *v = f.values + 3 * d.candidate;
+        if (made < 40) {
+            assert_true(v[1] == 5e7);
+            assert_memory_equal(d.reason, "stage 1 of 2, memory: draw ", 27);
+        } else {
+            assert_true(v[0] == held[0] && v[2] == held[2] && v[1] != 5e7);
+            assert_memory_equal(d.reason, "stage 2 of 2, bucket: number ", 29);
+        }
+        struct search_outcome o = fixture_outcome(&f, &d);
+        search_tell(s, d.candidate, &o);
+        if (++made == 40) {
+            assert_true(search_best(s, SIZE_MAX, &best, &objective));
+            memcpy(held, f.values + 3 * best, sizeof held);
+        }
+    }
+    assert_int_equal(made, 42);
+    assert_string_equal(d.reason, "all 2 stages are done");
+    assert_true(search_best(s, SIZE_MAX, &best, &objective));
+    assert_true(f.values[3 * best + 1] == 1e8); /* the middle one is the fastest */
+    search_free(s);
+    fixture_close(&f);
+}
+
+/* Two groups stay as their own best has them; the first stage begins with what is predicted to fit. */
+static void stage_by_stage__two_groups__each_goes_on_from_its_own_best(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    fixture_predict(&f, 1);
+    for (size_t i = 0; i < f.space.count; i++) {
+        f.candidates[i].group = f.candidates[i].zero_stage >= 2;
+        f.candidates[i].oom_probability = f.values[3 * i + 1] == 5e7;
+    }
+    f.space.group_count = 2;
+    struct listed_word first[] = {{.text = "micro_batch"}}, last[] = {{.text = "bucket"}, {.text = "zero_stage"}};
+    const struct search_stage two[] = {
+        {.name = "batch", .free = {first, 1}, .strategy = "grid", .max_trials = 100},
+        {.name = "rest", .free = {last, 2}, .strategy = "grid", .max_trials = 100},
+    };
+    struct search_options o = search_options_none();
+    o.strategy = SEARCH_STAGE_BY_STAGE;
+    o.stages = two;
+    o.stage_count = 2;
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(search_create(&f.space, &o, &s, &e), 0);
+    struct decision d;
+    size_t made = 0;
+    /* Of the first group micro-batch 3 is the best of stage 0, of the second 6 of stage 2. */
+    for (; search_ask(s, &d) == SEARCH_RUN; made++) {
+        const double *v = f.values + 3 * d.candidate;
+        if (made < 32)
+            assert_true(v[1] == 1e8 && (v[0] == 0 || v[0] == 2));
+        else
+            assert_true(v[2] == (v[0] < 2 ? 3 : 6));
+        struct search_outcome outcome = fixture_outcome(&f, &d);
+        search_tell(s, d.candidate, &outcome);
+    }
+    assert_int_equal(made, 32 + 2 * 5);
+    search_free(s);
+    fixture_close(&f);
+}
+
+static void stage_by_stage__key_that_is_free_nowhere__said(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 4, true);
+    struct search_options o = search_options_none();
+    o.strategy = SEARCH_STAGE_BY_STAGE;
+    struct search *s = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_non_null(strstr(e.text, "has no [[search.stage]]"));
+    o.stages = stages;
+    o.stage_count = 1;
+    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_string_equal(e.text, "[[search.stage]]: `bucket` differs among the jobs and is free in no stage");
+    fixture_close(&f);
+}
+
 static void strategies__no_micro_batch__said_by_those_that_bisect(void **state)
 {
     (void)state;
@@ -342,6 +445,9 @@ int main(void)
         cmocka_unit_test(staged__accumulations__the_best_of_them),
         cmocka_unit_test(staged__memory_key__only_where_memory_is_short),
         cmocka_unit_test(asha__rungs__the_best_go_on_and_only_they_run_whole),
+        cmocka_unit_test(stage_by_stage__each_stage__only_its_keys_move_from_the_best),
+        cmocka_unit_test(stage_by_stage__two_groups__each_goes_on_from_its_own_best),
+        cmocka_unit_test(stage_by_stage__key_that_is_free_nowhere__said),
         cmocka_unit_test(strategies__no_micro_batch__said_by_those_that_bisect),
     };
     return cmocka_run_group_tests_name("search_strategies", tests, NULL, NULL);

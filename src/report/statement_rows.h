@@ -1,6 +1,6 @@
 /* A statement's rows for the renderers of report/. */
-#ifndef MESHSWEEP_CLI_STATEMENT_ROWS_H
-#define MESHSWEEP_CLI_STATEMENT_ROWS_H
+#ifndef MESHSWEEP_REPORT_STATEMENT_ROWS_H
+#define MESHSWEEP_REPORT_STATEMENT_ROWS_H
 
 #include "database/db.h"
 #include "report/rows.h"

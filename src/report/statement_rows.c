@@ -1,4 +1,4 @@
-#include "cli/statement_rows.h"
+#include "report/statement_rows.h"
 
 #include <stdlib.h>
 

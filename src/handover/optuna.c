@@ -1,0 +1,143 @@
+#include "handover/optuna.h"
+
+#include <stdlib.h>
+
+#include "database/whole_file.h"
+#include "results/measured.h"
+#include "util/buffer.h"
+#include "util/embedded.h"
+
+/* In the order in which rows refer to others. */
+static const char *const tables[] = {
+    "studies",      "study_directions",      "study_user_attributes",
+    "trials",       "trial_user_attributes", "trial_system_attributes",
+    "trial_params", "trial_values",          "trial_intermediate_values",
+};
+
+/* The jobs that are wanted, as temp.exported. */
+static int choose_jobs(struct db *db, const struct result_query *q, struct error *e)
+{
+    struct stmt *jobs = NULL, *add = NULL;
+    struct result_query only_job = *q;
+    only_job.columns = "job";
+    int rc = -1;
+    if (db_exec(db, "CREATE TEMP TABLE exported (job INTEGER PRIMARY KEY)", e) < 0 ||
+        db_prepare(db, "INSERT INTO temp.exported VALUES (?)", &add, e) < 0 ||
+        result_query_open(db, &only_job, &jobs, e) < 0)
+        goto out;
+    while ((rc = stmt_next(jobs, e)) > 0) {
+        stmt_bind_int(add, 1, stmt_int(jobs, 0));
+        if (stmt_run(add, e) < 0) {
+            rc = -1;
+            break;
+        }
+    }
+out:
+    stmt_free(jobs);
+    stmt_free(add);
+    return rc;
+}
+
+static int check_any(struct db *db, struct error *e)
+{
+    int64_t studies, trials;
+    if (db_query_int(db, "SELECT count(*) FROM temp.study", 0, &studies, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM temp.optuna_trial", 0, &trials, e) < 0)
+        return -1;
+    if (trials)
+        return 0;
+    int64_t jobs;
+    if (db_query_int(db, "SELECT count(*) FROM temp.exported", 0, &jobs, e) < 0)
+        return -1;
+    if (jobs && !studies)
+        return error_set(e, ERROR_USAGE,
+                         "export: a study of Optuna needs an objective, and the sweep declares none: add "
+                         "[sweep] objective = \"max:METRIC\" and run it again; no job runs anew for that");
+    return error_set(e, ERROR_NOTHING, "export: none of these jobs was tried yet, so there is no trial");
+}
+
+static int prepare(struct db *db, const struct result_query *q, struct error *e)
+{
+    if (choose_jobs(db, q, e) < 0 ||
+        db_exec(db,
+                "CREATE TEMP TABLE to_its_end AS SELECT a.id AS attempt FROM attempt AS a WHERE " MEASURED_TO_ITS_END(
+                    "a"),
+                e) < 0 ||
+        db_exec(db, "CREATE UNIQUE INDEX temp.to_its_end_attempt ON to_its_end (attempt)", e) < 0 ||
+        db_exec(db, embedded_text("sql/optuna_rows.sql"), e) < 0)
+        return -1;
+    return check_any(db, e);
+}
+
+static void bind_column(struct stmt *target, const struct stmt *row, int column)
+{
+    switch (stmt_type(row, column)) {
+    case COLUMN_INT:
+        stmt_bind_int(target, column + 1, stmt_int(row, column));
+        break;
+    case COLUMN_FLOAT:
+        stmt_bind_double(target, column + 1, stmt_double(row, column));
+        break;
+    case COLUMN_TEXT:
+        stmt_bind_text(target, column + 1, stmt_text(row, column));
+        break;
+    default:
+        stmt_bind_null(target, column + 1);
+    }
+}
+
+static int copy_rows(struct stmt *rows, struct stmt *insert, struct error *e)
+{
+    int rc;
+    while ((rc = stmt_next(rows, e)) > 0) {
+        for (int i = 0; i < stmt_column_count(rows); i++)
+            bind_column(insert, rows, i);
+        if (stmt_run(insert, e) < 0)
+            return -1;
+    }
+    return rc;
+}
+
+static int copy_table(struct db *source, struct db *target, const char *table, struct error *e)
+{
+    struct stmt *rows = NULL, *insert = NULL;
+    struct buffer select = BUFFER_INIT, into = BUFFER_INIT;
+    buffer_printf(&select, "SELECT * FROM temp.%s", table);
+    int rc = db_prepare(source, buffer_text(&select), &rows, e);
+    if (rc == 0) {
+        buffer_printf(&into, "INSERT INTO %s VALUES (?", table);
+        for (int i = 1; i < stmt_column_count(rows); i++)
+            buffer_add_text(&into, ", ?");
+        buffer_add_char(&into, ')');
+        rc = db_prepare(target, buffer_text(&into), &insert, e);
+    }
+    if (rc == 0)
+        rc = copy_rows(rows, insert, e);
+    stmt_free(rows);
+    stmt_free(insert);
+    buffer_free(&select);
+    buffer_free(&into);
+    return rc;
+}
+
+static int fill(struct db *target, void *context, struct error *e)
+{
+    struct db *source = context;
+    if (db_begin(target, e) < 0 || db_exec(target, embedded_text("sql/optuna.sql"), e) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (copy_table(source, target, tables[i], e) < 0)
+            return error_context(e, "%s", tables[i]);
+    return db_commit(target, e);
+}
+
+int optuna_write(struct db *db, const struct result_query *q, const char *path, struct error *e)
+{
+    if (db_allow_temporary(db, e) < 0 || db_exec(db, "BEGIN", e) < 0)
+        return -1;
+    int rc = prepare(db, q, e);
+    if (rc == 0)
+        rc = database_write_whole(path, fill, db, e);
+    db_rollback(db);
+    return rc;
+}

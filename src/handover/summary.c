@@ -1,0 +1,219 @@
+#include "handover/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/job_command.h"
+#include "report/render.h"
+#include "report/statement_rows.h"
+#include "report/text.h"
+#include "results/best.h"
+#include "results/query.h"
+#include "results/status.h"
+#include "util/memory.h"
+
+static int add_to_buffer(void *context, const void *bytes, size_t length, struct error *e)
+{
+    (void)e;
+    buffer_add(context, bytes, length);
+    return 0;
+}
+
+static void add(struct buffer *out, const char *text)
+{
+    markdown_add_text(out, text, strlen(text));
+}
+
+/* The rows of a statement as a table. */
+static int add_table(struct db *db, struct stmt *s, struct buffer *out, struct error *e)
+{
+    const struct render_options options = RENDER_OPTIONS_INIT;
+    const struct report_sink sink = {add_to_buffer, out};
+    char **units = NULL;
+    int rc = result_units(db, s, false, &units, e);
+    if (rc == 0) {
+        struct statement_rows rows;
+        statement_rows_init(&rows, s, units);
+        rc = render_markdown(&rows.source, &options, &sink, e);
+        statement_rows_free(&rows);
+    }
+    result_units_free(units, s);
+    return rc;
+}
+
+/* --- the winner --- */
+
+/* A block of code whose fence is longer than any run of backquotes in it. */
+static void add_code(struct buffer *out, const char *text)
+{
+    size_t longest = 2, run = 0;
+    for (const char *c = text; *c; c++) {
+        run = *c == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    char *fence = xasprintf("%.*s", (int)longest + 1, "````````````````````````````````");
+    buffer_printf(out, "\n%ssh\n", fence);
+    text_add_valid(out, text, strlen(text));
+    buffer_printf(out, "\n%s\n", fence);
+    free(fence);
+}
+
+static void add_keys(const struct job_keys *keys, struct buffer *out)
+{
+    buffer_add_text(out, "\n| key | value |\n| --- | --- |\n");
+    for (size_t i = 0; i < keys->count; i++) {
+        char *title = job_key_title(keys, &keys->items[i]);
+        buffer_add_text(out, "| ");
+        add(out, title);
+        buffer_add_text(out, " | ");
+        add(out, keys->items[i].text);
+        buffer_add_text(out, " |\n");
+        free(title);
+    }
+}
+
+static void add_winner(const struct best *b, struct buffer *out)
+{
+    buffer_printf(out, "\n**%s ", b->maximise ? "Highest" : "Lowest");
+    add(out, b->objective);
+    buffer_add_text(out, ": ");
+    text_add_rounded(out, b->jobs[0].value);
+    buffer_add_text(out, b->unit[0] ? " " : "");
+    add(out, b->unit);
+    buffer_printf(out, "**, job %" PRId64 "\n", b->jobs[0].job_id);
+    add_keys(&b->jobs[0].keys, out);
+    if (!b->launch.command[0])
+        return;
+    char *line = job_command_line(&b->launch);
+    add_code(out, line);
+    free(line);
+}
+
+/* Why there is no winner, in a sentence. */
+static void add_no_winner(const struct best *b, struct buffer *out)
+{
+    buffer_add_text(out, "\nNo winner: ");
+    add(out, b->objective);
+    buffer_add_text(out, b->conditions.none_meets ? " is known, but no job meets all conditions.\n"
+                                                  : " has no number in any job that is ok.\n");
+}
+
+static int add_best(struct db *db, struct buffer *out, struct error *e)
+{
+    struct best best = {0};
+    if (best_read(db, &best, e) < 0)
+        return -1;
+    if (best.count)
+        add_winner(&best, out);
+    else
+        add_no_winner(&best, out);
+    best_free(&best);
+    return 0;
+}
+
+/* --- the ranking --- */
+
+static void add_name(struct buffer *out, const char *name)
+{
+    buffer_add_text(out, ", \"");
+    for (; *name; name++) {
+        if (*name == '"')
+            buffer_add_char(out, '"');
+        buffer_add_char(out, *name);
+    }
+    buffer_add_char(out, '"');
+}
+
+/* Appends the keys that vary, which stand between job and state in the brief columns of `results`. */
+static int add_varying_keys(struct db *db, struct buffer *out, struct error *e)
+{
+    const struct result_query brief = {.brief = true, .limit = 1};
+    struct stmt *s = NULL;
+    if (result_query_open(db, &brief, &s, e) < 0)
+        return -1;
+    for (int i = 1; i < stmt_column_count(s) && strcmp(stmt_column_name(s, i), "state") != 0; i++)
+        add_name(out, stmt_column_name(s, i));
+    stmt_free(s);
+    return 0;
+}
+
+static int add_ranking(struct db *db, struct buffer *out, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    int64_t any;
+    int rc = db_query_int(db, "SELECT EXISTS (SELECT 1 FROM ranking)", 0, &any, e);
+    if (rc == 0 && any)
+        rc = db_prepare(db, "SELECT * FROM ranking LIMIT 0", &s, e);
+    if (rc < 0 || !any)
+        return rc;
+    buffer_add_text(&sql, "SELECT rank, job");
+    add_name(&sql, stmt_column_name(s, 1));
+    stmt_free(s);
+    s = NULL;
+    rc = add_varying_keys(db, &sql, e);
+    buffer_add_text(&sql, " FROM ranking LIMIT 10");
+    if (rc == 0)
+        rc = db_prepare(db, buffer_text(&sql), &s, e);
+    if (rc == 0) {
+        buffer_add_text(out, "\n## The ten best\n\n");
+        rc = add_table(db, s, out, e);
+    }
+    stmt_free(s);
+    buffer_free(&sql);
+    return rc;
+}
+
+/* --- states and failures --- */
+
+static int add_states(struct db *db, struct buffer *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    buffer_add_text(out, "\n## Jobs\n\n");
+    if (db_prepare(db, "SELECT state, sum(jobs) AS jobs FROM progress GROUP BY state ORDER BY 2 DESC, state", &s, e) <
+        0)
+        return -1;
+    int rc = add_table(db, s, out, e);
+    stmt_free(s);
+    return rc;
+}
+
+static void add_failures(const struct failure_causes *c, struct buffer *out)
+{
+    if (c->count == 0)
+        return;
+    buffer_add_text(out, "\n## Failures\n\n| failure | jobs | for example | message |\n| --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < c->count; i++) {
+        buffer_add_text(out, "| ");
+        add(out, c->items[i].class);
+        buffer_printf(out, " | %" PRId64 " | job %" PRId64 " | ", c->items[i].jobs, c->items[i].example_job);
+        add(out, c->items[i].message);
+        buffer_add_text(out, " |\n");
+    }
+    if (c->others)
+        buffer_printf(out, "\nand %" PRId64 " of other causes\n", c->others);
+}
+
+static int add_parts(struct db *db, const struct sweep_status *s, struct buffer *out, struct error *e)
+{
+    buffer_add_text(out, "# ");
+    add(out, s->name);
+    buffer_add_char(out, '\n');
+    if (s->objective && add_best(db, out, e) < 0)
+        return -1;
+    if (add_states(db, out, e) < 0 || (s->objective && add_ranking(db, out, e) < 0))
+        return -1;
+    add_failures(&s->causes, out);
+    return 0;
+}
+
+int summary_add(struct db *db, struct buffer *out, struct error *e)
+{
+    struct sweep_status status;
+    if (status_read(db, &status, e) < 0)
+        return -1;
+    int rc = add_parts(db, &status, out, e);
+    status_free(&status);
+    return rc;
+}

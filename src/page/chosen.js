@@ -1,0 +1,242 @@
+// --- the place of a job, and of several side by side: #job=7, #pin=7,12 ---
+const details = JSON.parse($("details")?.textContent || "{}");
+const panel = $("chosen");
+let onlyDifferences = true;
+let cameFrom = null;
+
+// Of what runs recorded of their surroundings; the rest of an attempt is its outcome.
+const SURROUNDINGS = ["host", "executor", "reference", "slot", "meshsweep", "working_directory", "git_commit",
+  "versions", "cpu", "gpus", "scripts"];
+const GROUPS = ["outcome", "configuration", "measured", "predicted", "command", "environment", "where it ran", "files",
+  "output"];
+const OUTCOME = ["does_not_meet", "held", "reason", "devices", "timeout_ms", "idle_timeout_ms", "startup_timeout_ms"];
+
+// The 97.5 % quantile of t with 1, 2, … degrees of freedom; the interval of a mean whose samples are independent.
+const T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+const halfWidth = ({ samples, stddev }) => {
+  if (!(samples > 1) || stddev === undefined) return NaN;
+  return ((T[samples - 2] || 1.96 + 2.4 / (samples - 1)) * stddev) / Math.sqrt(samples);
+};
+
+const withUnit = (value, unit) => {
+  const text = short(value, unit);
+  return unit && unit.split(" ")[0] !== "B" ? `${text} ${unit.split(",")[0]}` : text;
+};
+
+// A cell: what it says, and all of it on hover.
+const cell = (text, full = text) => ({ text: String(text), full: String(full) });
+
+const metricCell = (m) => {
+  if (m.value === undefined) return cell(m.note ? `none: ${m.note}` : "none");
+  const half = halfWidth(m);
+  const interval = isFinite(half) && half > 0
+    ? `, mean ${short(m.mean, m.unit)} (95 %: ${short(m.mean - half, m.unit)} to ${short(m.mean + half, m.unit)})` : "";
+  return cell(withUnit(Number(m.value), m.unit || "") + interval, `${m.value} ${m.unit || ""}, ${m.samples} samples`);
+};
+
+const attemptWords = (a) => [
+  `${a.attempt}: ${a.failure || a.state}`,
+  a.duration_ms !== undefined ? `${short(a.duration_ms / 1000)} s` : "",
+  a.exit_code ? `status ${a.exit_code}` : "",
+  a.signal ? `signal ${a.signal}` : "",
+  a.started || "",
+  a.message || "",
+  a.consequence ? `then: ${a.consequence}` : "",
+  a.left_out || "",
+].filter(Boolean).join(", ");
+
+const linkFiles = (directory) => {
+  const link = document.createElement("a");
+  link.href = [data.files, ...directory.split("/")].map(encodeURIComponent).join("/") + "/output.log";
+  link.textContent = `${data.files}/${directory}/output.log`;
+  return link;
+};
+
+// [group, label] → cell, in the order in which they stand.
+const factsOf = (id) => {
+  const facts = new Map();
+  const i = rowOf.get(id);
+  const known = details[id];
+  const add = (group, label, what) => what !== undefined && what.text !== "" && facts.set(`${group}\n${label}`, what);
+  add("outcome", "state", cell([stateColumn.text(i), failureColumn?.text(i)].filter(Boolean).join(", ")));
+  if (columnOf("error")) add("outcome", "message", cell(columnOf("error").text(i)));
+  for (const name of OUTCOME) if (known?.job[name] !== undefined) add("outcome", name, cell(known.job[name]));
+  for (const c of keys) add("configuration", c.name, cell(c.text(i)));
+  for (const [name, text] of Object.entries(data.constants)) add("configuration", name, cell(text));
+  if (known?.metrics.length) {
+    for (const m of known.metrics) add("measured", m.name, metricCell(m));
+  } else {
+    for (const c of columns) {
+      if (c.role === "metric" && c.text(i)) add("measured", c.name, cell(withUnit(c.number(i), c.unit), c.text(i)));
+    }
+  }
+  for (const name of ["predicted_memory", "predicted_time"]) {
+    const c = columnOf(name);
+    if (c?.text(i)) add("predicted", name, cell(withUnit(c.number(i), c.unit), c.text(i)));
+  }
+  for (const name of ["predicted_memory_of", "predicted_to"]) {
+    if (known?.job[name]) add("predicted", name, cell(known.job[name]));
+  }
+  if (!known) return facts;
+  const last = known.attempts[known.attempts.length - 1] || {};
+  add("outcome", "attempts", cell(known.attempts.map(attemptWords).join("\n")));
+  for (const name of SURROUNDINGS) if (last[name] !== undefined) add("where it ran", name, cell(last[name]));
+  for (const entry of known.environment) {
+    const at = entry.indexOf("=");
+    add("environment", entry.slice(0, at), cell(entry.slice(at + 1)));
+  }
+  if (last.files) {
+    add("files", "output", { ...cell(last.files), element: data.files ? () => linkFiles(last.files) : undefined });
+  }
+  const elsewhere = known.measured_elsewhere ? `none: measured elsewhere (${known.measured_elsewhere})` : "";
+  add("command", "shell", cell(known.shell || elsewhere));
+  add("output", "its end", cell(known.tail || ""));
+  add("outcome", "key", cell(known.job.key));
+  return facts;
+};
+
+// Words that the first job's text lacks are marked.
+const markWords = (element, text, base) => {
+  const known = new Set(base.split(/\s+/));
+  for (const word of text.split(/(\s+)/)) {
+    if (!word.trim() || known.has(word)) element.append(word);
+    else element.append(Object.assign(document.createElement("mark"), { textContent: word }));
+  }
+};
+
+const fillCell = (td, fact, label, base) => {
+  if (!fact) {
+    td.textContent = "–";
+    return;
+  }
+  const long = label === "shell" || label === "its end" || fact.text.includes("\n");
+  const holder = long ? td.appendChild(document.createElement("pre")) : td;
+  if (long) holder.tabIndex = 0;
+  if (fact.element) holder.append(fact.element());
+  else if (label === "shell" && base && base !== fact) markWords(holder, fact.text, base.text);
+  else holder.textContent = fact.text;
+  if (fact.full !== fact.text) td.title = fact.full;
+};
+
+const copyButton = (words, text) => {
+  const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
+  button.addEventListener("click", () => {
+    const done = () => {
+      button.textContent = "copied";
+    };
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => copyBySelecting(text, done));
+    else copyBySelecting(text, done);
+  });
+  return button;
+};
+
+const headOf = (id) => {
+  const th = document.createElement("th");
+  const i = rowOf.get(id);
+  const pinned = state.pins.includes(id);
+  const title = document.createElement("b");
+  const pin = document.createElement("button");
+  pin.type = "button";
+  pin.textContent = pinned ? "unpin" : "pin";
+  title.textContent = `job ${id}${i === winner ? ", the winner" : ""}`;
+  th.scope = "col";
+  pin.addEventListener("click", () => {
+    if (pinned && state.job === id) state.job = null;
+    togglePin(id);
+  });
+  th.append(title, " ", pin, " ", copyButton("copy show", `meshsweep show ${id}`));
+  if (details[id]?.shell) th.append(" ", copyButton("copy command", details[id].shell));
+  return th;
+};
+
+const objectiveCell = (id, base) => {
+  const value = sought.number(rowOf.get(id));
+  const first = sought.number(rowOf.get(base));
+  if (!isFinite(value)) return cell("none");
+  const ratio = value / first - 1;
+  const sign = ratio > 0 ? "+" : "";
+  const against = id !== base && isFinite(ratio) ? `, ${sign}${digits(ratio * 100)} % against job ${base}` : "";
+  return cell(withUnit(value, sought.unit) + against, String(value));
+};
+
+const drawPanel = (ids) => {
+  const facts = ids.map(factsOf);
+  const labels = [...new Set(facts.flatMap((f) => [...f.keys()]))];
+  const side = document.createElement("table");
+  const head = side.createTHead().insertRow();
+  const body = side.createTBody();
+  let hidden = 0;
+  side.className = "plain";
+  head.append(document.createElement("td"), ...ids.map(headOf));
+  if (sought) {
+    const cells = ids.map((id) => objectiveCell(id, ids[0]));
+    if (cells.some((c) => c.text !== "none")) addLine(body, sought.name, cells);
+  }
+  for (const group of GROUPS) {
+    const own = labels.filter((label) => label.startsWith(group + "\n"));
+    const differing = own.filter((label) => new Set(facts.map((f) => f.get(label)?.text)).size > 1);
+    const shown = ids.length > 1 && onlyDifferences ? differing : own;
+    hidden += own.length - shown.length;
+    if (!shown.length) continue;
+    const title = body.insertRow().appendChild(document.createElement("th"));
+    title.colSpan = ids.length + 1;
+    title.textContent = group;
+    title.className = "group";
+    for (const label of shown) addLine(body, label.split("\n")[1], facts.map((f) => f.get(label)));
+  }
+  $("chosen-table").replaceChildren(side);
+  drawChosenCurves(ids);
+  $("chosen-differ").parentNode.hidden = ids.length < 2;
+  $("chosen-note").textContent = [
+    ids.length > 1 && onlyDifferences && hidden ? `${hidden} rows are the same and not shown.` : "",
+    ids.some((id) => !details[id]) ? "The page has no room for the attempts, command and output of "
+      + ids.filter((id) => !details[id]).map((id) => `job ${id}`).join(", ") + "; meshsweep show has them." : "",
+  ].join(" ");
+};
+
+// Its own curves, where the page has them.
+const drawChosenCurves = (ids) => {
+  const has = curveNames.length > 0 && ids.some((id) => curves[id]);
+  $("chosen-curves").hidden = !has;
+  if (has) drawCurvesOf(ids.filter((id) => curves[id]?.[curveMetric()]), $("chosen-plot"), $("chosen-legend"));
+};
+
+const addLine = (body, label, cells) => {
+  const row = body.insertRow();
+  const th = row.appendChild(document.createElement("th"));
+  th.scope = "row";
+  th.textContent = label;
+  for (const fact of cells) fillCell(row.insertCell(), fact, label, cells[0]);
+  if (cells.length > 1 && new Set(cells.map((c) => c?.text)).size > 1) row.className = "differs";
+};
+
+const showChosen = () => {
+  const ids = [...new Set([...state.pins, state.job].filter((id) => id !== null))];
+  const opens = panel.hidden && ids.length > 0;
+  if (opens) cameFrom = document.activeElement;
+  panel.hidden = !ids.length;
+  document.body.classList.toggle("beside", ids.length > 0);
+  if (!ids.length) return;
+  panel.classList.toggle("wide", ids.length > 1);
+  $("chosen-title").textContent = ids.length > 1 ? `${ids.length} jobs side by side` : `Job ${ids[0]}`;
+  drawPanel(ids);
+  if (opens) $("chosen-title").focus({ preventScroll: true });
+};
+
+const closeChosen = () => {
+  if (panel.hidden) return;
+  state.job = null;
+  state.pins = [];
+  step();
+  changed("pins", "job");
+  cameFrom?.focus?.({ preventScroll: true });
+};
+
+const prepareChosen = () => {
+  $("chosen-close").addEventListener("click", closeChosen);
+  $("chosen-differ").addEventListener("change", () => {
+    onlyDifferences = $("chosen-differ").checked;
+    showChosen();
+  });
+  on("job", showChosen);
+};

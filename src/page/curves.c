@@ -1,0 +1,278 @@
+/* The samples of metrics over steps, of as many jobs as the page has room for, thinned to what a screen can show. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "util/memory.h"
+
+#define CURVES_BYTES 700000   /* of all of them */
+#define FAILED_BYTES 200000   /* of these, kept for jobs without an objective */
+#define SAMPLES_MOST 10000000 /* read: beyond, the page would take longer than the rest of it */
+#define NAMES_MOST 16
+#define BUCKETS_MOST 240 /* pixel columns; of each the lowest and the highest sample */
+#define BUCKETS_LEAST 24
+#define POINT_BYTES 14 /* of a bucket, about */
+#define STATED_MOST 40 /* rows of the table */
+
+struct curve {
+    double *x, *y; /* NaN: not finite */
+    size_t count;
+};
+
+struct stated {
+    int64_t job, samples;
+    char *name;
+    double first, last, least, most;
+};
+
+struct curves {
+    struct html_page *page;
+    struct stmt *samples;
+    struct curve curve;
+    size_t buckets;
+    size_t jobs, read, with_samples;
+    struct stated stated[STATED_MOST];
+    size_t stated_count;
+};
+
+/* --- thinning --- */
+
+static void add_value(struct buffer *out, double value)
+{
+    if (isfinite(value))
+        buffer_printf(out, "%.5g", value);
+    else
+        buffer_add_text(out, "null");
+}
+
+static void add_list(struct buffer *out, const char *name, const double *values, size_t count)
+{
+    buffer_printf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_text(out, i ? "," : "");
+        add_value(out, values[i]);
+    }
+    buffer_add_char(out, ']');
+}
+
+/* What lies in a pixel column; NaN where nothing does. */
+static void add_buckets(struct buffer *out, const struct curve *s, size_t buckets)
+{
+    double low[BUCKETS_MOST], high[BUCKETS_MOST];
+    const double from = s->x[0], width = (s->x[s->count - 1] - from) / (double)buckets;
+    for (size_t i = 0; i < buckets; i++)
+        low[i] = high[i] = NAN;
+    for (size_t i = 0; i < s->count; i++) {
+        double at = width > 0 ? (s->x[i] - from) / width : (double)i * (double)buckets / (double)s->count;
+        size_t bucket = !(at > 0) ? 0 : at >= (double)buckets ? buckets - 1 : (size_t)at;
+        low[bucket] = fmin(low[bucket], s->y[i]); /* fmin takes the other where one is NaN */
+        high[bucket] = fmax(high[bucket], s->y[i]);
+    }
+    buffer_printf(out, ",\"from\":%.7g,\"by\":%.7g", from + width / 2, width);
+    add_list(out, "low", low, buckets);
+    add_list(out, "high", high, buckets);
+}
+
+static void add_samples(struct buffer *out, const struct curve *s)
+{
+    const double by = s->count > 1 ? s->x[1] - s->x[0] : 1;
+    bool even = true;
+    for (size_t i = 2; even && i < s->count; i++)
+        even = s->x[i] - s->x[i - 1] == by;
+    if (even)
+        buffer_printf(out, ",\"from\":%.7g,\"by\":%.7g", s->x[0], by);
+    else
+        add_list(out, "x", s->x, s->count);
+    add_list(out, "low", s->y, s->count);
+}
+
+static void add_series(struct curves *c, const char *name, int64_t warmup)
+{
+    const struct curve *s = &c->curve;
+    struct buffer *out = &c->page->out;
+    html_add_json(out, name, HTML_NAME_MOST);
+    buffer_printf(out, ":{\"samples\":%zu", s->count);
+    if (warmup > 0 && (size_t)warmup < s->count)
+        buffer_printf(out, ",\"warm\":%.7g", s->x[warmup]);
+    if (s->count > 2 * c->buckets)
+        add_buckets(out, s, c->buckets);
+    else
+        add_samples(out, s);
+    buffer_add_char(out, '}');
+}
+
+static void note_stated(struct curves *c, int64_t job, const char *name)
+{
+    const struct curve *s = &c->curve;
+    if (c->stated_count == STATED_MOST)
+        return;
+    struct stated *t = &c->stated[c->stated_count++];
+    *t = (struct stated){job, (int64_t)s->count, xstrdup(name), s->y[0], s->y[s->count - 1], NAN, NAN};
+    for (size_t i = 0; i < s->count; i++) {
+        t->least = fmin(t->least, s->y[i]);
+        t->most = fmax(t->most, s->y[i]);
+    }
+}
+
+/* --- reading --- */
+
+/* "7":{"loss":{…},…}, of a job with two samples of anything. */
+static bool end_series(struct curves *c, int64_t job, const char *name, int64_t warmup, size_t *names)
+{
+    bool adds = c->curve.count > 1 && *names < NAMES_MOST;
+    if (adds) {
+        struct buffer *out = &c->page->out;
+        if (*names == 0)
+            buffer_printf(out, "%s\"%lld\":{", c->jobs ? ",\n" : "", (long long)job);
+        else
+            buffer_add_char(out, ',');
+        add_series(c, name, warmup);
+        note_stated(c, job, name);
+        ++*names;
+    }
+    c->curve.count = 0;
+    return adds;
+}
+
+static int add_job(struct curves *c, int64_t job, struct error *e)
+{
+    struct curve *s = &c->curve;
+    char *name = NULL;
+    int64_t warmup = 0;
+    size_t names = 0;
+    int rc;
+    stmt_reset(c->samples);
+    stmt_bind_int(c->samples, 1, job);
+    while ((rc = stmt_next(c->samples, e)) > 0) {
+        if (!name || strcmp(name, stmt_text(c->samples, 0)) != 0) {
+            end_series(c, job, name, warmup, &names);
+            free(name);
+            name = stmt_copy_text(c->samples, 0);
+            warmup = stmt_int(c->samples, 3);
+        }
+        s->x = array_grow(s->x, s->count, sizeof *s->x);
+        s->y = array_grow(s->y, s->count, sizeof *s->y);
+        s->x[s->count] = stmt_double(c->samples, 1);
+        s->y[s->count++] = stmt_double_or_nan(c->samples, 2);
+        c->read++;
+    }
+    end_series(c, job, name, warmup, &names);
+    free(name);
+    if (names) {
+        buffer_add_char(&c->page->out, '}');
+        c->jobs++;
+    }
+    return rc;
+}
+
+/* How many series there are says how finely each can be shown. */
+static int choose_buckets(struct curves *c, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(c->page->db,
+                   "SELECT count(*), count(DISTINCT m.attempt_id) FROM job AS j JOIN summary AS m"
+                   " ON m.attempt_id = j.attempt_id WHERE j.sweep_id = ?1 AND coalesce(m.reported, m.count) > 1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, c->page->data->sweep_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        double room = CURVES_BYTES / (POINT_BYTES * fmax(1, (double)stmt_int(s, 0)));
+        c->buckets = (size_t)fmax(BUCKETS_LEAST, fmin(BUCKETS_MOST, room));
+        c->with_samples = (size_t)stmt_int(s, 1);
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_jobs(struct curves *c, struct error *e)
+{
+    const struct html_data *d = c->page->data;
+    const size_t start = c->page->out.length;
+    size_t *order = html_best_first(d);
+    int rc = 0;
+    for (int failed = 0; rc == 0 && failed < 2; failed++)
+        for (size_t i = 0; rc == 0 && i < d->job_count && c->read < SAMPLES_MOST; i++) {
+            size_t used = c->page->out.length - start;
+            if (used > (failed ? CURVES_BYTES : CURVES_BYTES - FAILED_BYTES))
+                break;
+            if (isfinite(d->jobs[order[i]].objective) != failed && d->jobs[order[i]].state != HTML_PENDING)
+                rc = add_job(c, d->jobs[order[i]].id, e);
+        }
+    free(order);
+    return rc;
+}
+
+/* --- the section --- */
+
+static void add_table(struct curves *c)
+{
+    struct buffer *out = &c->page->out;
+    buffer_add_text(out, "<details><summary>As a table</summary><div class=scroll tabindex=0><table class=plain><thead>"
+                         "<tr><th scope=col>job<th scope=col>metric<th scope=col>samples<th scope=col>first<th "
+                         "scope=col>last<th scope=col>lowest<th scope=col>highest</thead><tbody>\n");
+    for (size_t i = 0; i < c->stated_count; i++) {
+        const struct stated *t = &c->stated[i];
+        buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a><td>", (long long)t->job, (long long)t->job);
+        html_add(out, t->name, HTML_NAME_MOST);
+        buffer_printf(out, "<td class=n>%lld", (long long)t->samples);
+        const double values[] = {t->first, t->last, t->least, t->most};
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+            buffer_add_text(out, "<td class=n>");
+            html_add_number(out, values[k]);
+        }
+        buffer_add_char(out, '\n');
+    }
+    buffer_add_text(out, "</tbody></table></div></details>\n");
+}
+
+static void add_section(struct curves *c)
+{
+    struct buffer *out = &c->page->out;
+    buffer_add_text(out, "<form id=curve-form hidden><label>metric <select id=curve-metric></select></label>"
+                         "<label><input type=checkbox id=curve-log>logarithmic</label><output id=curve-jobs></output>"
+                         "</form>\n<div id=curve-plot class=canvas></div><ul class=legend id=curve-legend></ul>\n"
+                         "<p class=note>Those of the pinned jobs, or else of the best that pass the filter. Of many "
+                         "samples the lowest and the highest are drawn for each place; what is shaded is the warm-up, "
+                         "which summaries leave out.");
+    if (c->with_samples > c->jobs)
+        buffer_printf(out,
+                      " This page has the curves of %zu of %zu jobs, the best and some without an objective; "
+                      "<code>metric</code> in the database has all.",
+                      c->jobs, c->with_samples);
+    buffer_add_text(out, "</p>\n");
+    add_table(c);
+}
+
+static void release(struct curves *c)
+{
+    for (size_t i = 0; i < c->stated_count; i++)
+        free(c->stated[i].name);
+    free(c->curve.x);
+    free(c->curve.y);
+    stmt_free(c->samples);
+}
+
+int html_curves(struct html_page *p, struct error *e)
+{
+    struct curves c = {.page = p};
+    if (db_prepare(p->db,
+                   "SELECT m.name, coalesce(m.step, m.sequence), m.value, coalesce(d.warmup, 0) FROM metric AS m"
+                   " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
+                   " (SELECT coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = j.id)) FROM job AS j"
+                   " WHERE j.id = ?1) ORDER BY m.name, m.sequence",
+                   &c.samples, e) < 0)
+        return -1;
+    int rc = choose_buckets(&c, e);
+    buffer_add_text(&p->out, "<script type=application/json id=curve-data>{");
+    rc = rc == 0 ? add_jobs(&c, e) : rc;
+    buffer_add_text(&p->out, "}</script>\n");
+    if (rc == 0 && c.jobs)
+        add_section(&c);
+    else if (rc == 0)
+        html_add_none(&p->out, "No job has reported a metric more than once, so there is no curve.");
+    release(&c);
+    return rc;
+}

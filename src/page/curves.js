@@ -1,0 +1,127 @@
+// --- curves: samples over steps, of the pinned jobs or the best that pass (curves.c) ---
+const curves = JSON.parse($("curve-data")?.textContent || "{}");
+const curveNames = [...new Set(Object.values(curves).flatMap(Object.keys))];
+const CURVES_SHOWN = 8;
+
+const curveMetric = () => {
+  const wanted = state.plot.curve;
+  if (curveNames.includes(wanted)) return wanted;
+  return curveNames.includes("loss") ? "loss" : curveNames.includes(data.objective) ? data.objective : curveNames[0];
+};
+
+const curveJobs = (metric) => {
+  const has = (id) => curves[id]?.[metric];
+  const asked = [...new Set([...state.pins, state.job].filter((id) => id !== null))];
+  if (asked.length) return asked.filter(has).slice(0, PALETTE);
+  const order = orderBy(sought || jobColumn, bestFirst(sought));
+  const jobs = [];
+  for (const i of order) if (passing[i] && has(jobAt(i)) && jobs.length < CURVES_SHOWN) jobs.push(jobAt(i));
+  return jobs;
+};
+
+const xOf = (series, at) => (series.x ? series.x[at] : series.from + at * series.by);
+
+const curveRange = (list, log) => {
+  const ends = { x: [Infinity, -Infinity], y: [Infinity, -Infinity] };
+  const widen = (end, v) => {
+    end[0] = Math.min(end[0], v);
+    end[1] = Math.max(end[1], v);
+  };
+  for (const s of list) {
+    s.low.forEach((low, at) => {
+      widen(ends.x, xOf(s, at));
+      for (const v of [low, s.high ? s.high[at] : low]) if (v !== null && (!log || v > 0)) widen(ends.y, v);
+    });
+  }
+  return ends;
+};
+
+// Samples that are not finite are gaps.
+const drawCurve = (context, frame, series, colour, log) => {
+  let open = false;
+  const shows = (v) => v !== null && v !== undefined && (!log || v > 0);
+  context.strokeStyle = colour;
+  context.lineWidth = 1.6;
+  context.beginPath();
+  series.low.forEach((low, at) => {
+    if (!shows(low)) {
+      // A pixel column without a sample is none where samples lie farther apart than columns.
+      open = open && series.high !== undefined;
+      return;
+    }
+    const px = frame.px(xOf(series, at));
+    context[open ? "lineTo" : "moveTo"](px, frame.py(low));
+    if (series.high && shows(series.high[at])) context.lineTo(px, frame.py(series.high[at]));
+    else if (!open) context.lineTo(px + 0.1, frame.py(low));
+    open = true;
+  });
+  context.stroke();
+};
+
+const drawWarmup = (context, frame, list) => {
+  const warm = Math.max(...list.map((s) => s.warm ?? -Infinity));
+  if (!isFinite(warm)) return;
+  const at = Math.min(frame.px(warm), frame.right);
+  context.fillStyle = ink("--soft");
+  context.fillRect(frame.left, frame.top, at - frame.left, frame.bottom - frame.top);
+  context.fillStyle = ink("--dim");
+  context.textAlign = "left";
+  if (at - frame.left > 60) context.fillText("warm-up", frame.left + 6, frame.bottom - 6);
+};
+
+const curveLegend = (jobs, metric) => jobs.map((id, at) => ({
+  colour: ink("--c" + at),
+  label: `job ${id} (${curves[id][metric].samples})`,
+  click: () => visit(id),
+}));
+
+const curveUnit = (metric) => (columnOf(metric) || columnOf("metric." + metric))?.unit || "";
+
+const drawCurvesOf = (jobs, place, legend) => {
+  const metric = curveMetric();
+  const log = Boolean(state.plot.logcurve);
+  const list = jobs.map((id) => curves[id][metric]);
+  const ends = curveRange(list, log);
+  place.replaceChildren();
+  drawLegend(legend, curveLegend(jobs, metric));
+  if (!(ends.y[0] <= ends.y[1])) return;
+  const canvas = place.appendChild(document.createElement("canvas"));
+  const width = place.clientWidth;
+  const height = Math.min(360, Math.max(240, width * 0.45));
+  const context = openCanvas(canvas, width, height);
+  const unit = curveUnit(metric);
+  const frame = makeFrame(width, height, makeScale(...ends.x, false), makeScale(...ends.y, log, unit));
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `${metric} over steps of jobs ${jobs.join(", ")}; the table has its figures.`);
+  drawWarmup(context, frame, list);
+  drawAxes(context, frame, ["step", metric + unitOf({ unit })]);
+  list.forEach((series, at) => drawCurve(context, frame, series, ink("--c" + at), log));
+};
+
+const drawCurves = () => {
+  if (!curveNames.length) return;
+  const metric = curveMetric();
+  const jobs = curveJobs(metric);
+  const asked = state.pins.length || state.job !== null;
+  const none = `No ${asked ? "chosen" : "passing"} job has samples of ${metric} in this page.`;
+  $("curve-jobs").textContent = !jobs.length ? none : asked ? "chosen jobs" : `the best ${jobs.length} that pass`;
+  drawCurvesOf(jobs, $("curve-plot"), $("curve-legend"));
+};
+
+const prepareCurves = () => {
+  if (!curveNames.length || !$("curve-form")) return;
+  $("curve-form").hidden = false;
+  $("curve-metric").replaceChildren(...curveNames.map((name) => new Option(name, name)));
+  $("curve-form").addEventListener("submit", (event) => event.preventDefault());
+  $("curve-form").addEventListener("change", () => {
+    state.plot.curve = $("curve-metric").value;
+    state.plot.logcurve = $("curve-log").checked;
+    changed("plot");
+    remember();
+  });
+  on("plot", () => {
+    $("curve-metric").value = curveMetric();
+    $("curve-log").checked = Boolean(state.plot.logcurve);
+  });
+  on("job", drawSoon);
+};

@@ -1,0 +1,137 @@
+/* What is known of each job beyond the table: its attempts, metrics, command, environment and the end of its output, of
+ * as many jobs as the page has room for. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "report/job_command.h"
+#include "results/job_record.h"
+#include "util/memory.h"
+#include "util/utf8.h"
+
+#define DETAILS_BYTES 700000
+#define FAILED_BYTES 250000 /* of these, kept for jobs without an objective */
+#define TAIL_BYTES 2500
+#define VALUE_MOST 600
+
+/* A row as an object, without what is absent. */
+static void add_row(struct buffer *out, const struct stmt *s)
+{
+    bool first = true;
+    buffer_add_char(out, '{');
+    for (int i = 0; i < stmt_column_count(s); i++) {
+        enum column_type type = stmt_type(s, i);
+        if (type == COLUMN_NULL)
+            continue;
+        buffer_add_text(out, first ? "" : ",");
+        first = false;
+        html_add_json(out, stmt_column_name(s, i), HTML_NAME_MOST);
+        buffer_add_char(out, ':');
+        if (type == COLUMN_INT || type == COLUMN_FLOAT)
+            html_add_json_number(out, stmt_double(s, i));
+        else
+            html_add_json(out, stmt_text(s, i), VALUE_MOST);
+    }
+    buffer_add_char(out, '}');
+}
+
+static int add_part(struct html_page *p, enum job_part part, int64_t job, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc, rows = 0;
+    if (job_part_open(p->db, part, job, &s, e) < 0)
+        return -1;
+    buffer_printf(&p->out, "\"%s\":%s", job_part_names[part], part == JOB_PART_JOB ? "" : "[");
+    while ((rc = stmt_next(s, e)) > 0) {
+        buffer_add_text(&p->out, rows++ ? "," : "");
+        add_row(&p->out, s);
+    }
+    if (part == JOB_PART_JOB && rows == 0)
+        buffer_add_text(&p->out, "{}");
+    buffer_add_text(&p->out, part == JOB_PART_JOB ? "," : "],");
+    stmt_free(s);
+    return rc;
+}
+
+static int add_launch(struct html_page *p, int64_t job, struct error *e)
+{
+    struct job_launch launch;
+    if (job_launch_read(p->db, job, &launch, e) < 0)
+        return -1;
+    if (launch.command[0]) {
+        char *line = job_command_line(&launch);
+        buffer_add_text(&p->out, "\"shell\":");
+        html_add_json_lines(&p->out, line, 4000);
+        buffer_add_char(&p->out, ',');
+        free(line);
+    }
+    if (launch.measured_elsewhere) {
+        buffer_add_text(&p->out, "\"measured_elsewhere\":");
+        html_add_json(&p->out, launch.measured_elsewhere, HTML_TEXT_MOST);
+        buffer_add_char(&p->out, ',');
+    }
+    buffer_add_text(&p->out, "\"environment\":[");
+    for (char **item = launch.environment; *item; item++) {
+        buffer_add_text(&p->out, item == launch.environment ? "" : ",");
+        html_add_json(&p->out, *item, VALUE_MOST);
+    }
+    buffer_add_char(&p->out, ']');
+    job_launch_free(&launch);
+    return 0;
+}
+
+static int add_tail(struct html_page *p, int64_t job, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(p->db,
+                   "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
+                   " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1))"
+                   " AND a.log_tail <> ''",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job);
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        const char *text = stmt_text(s, 0);
+        size_t length = strlen(text);
+        buffer_add_text(&p->out, ",\"tail\":");
+        html_add_json_lines(&p->out, text + (length > TAIL_BYTES ? utf8_cut(text, length, length - TAIL_BYTES) : 0),
+                            HTML_TEXT_MOST);
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_job(struct html_page *p, int64_t job, struct error *e)
+{
+    buffer_printf(&p->out, "\"%lld\":{", (long long)job);
+    for (enum job_part part = 0; part < JOB_PART_COUNT; part++)
+        if (add_part(p, part, job, e) < 0)
+            return -1;
+    if (add_launch(p, job, e) < 0 || add_tail(p, job, e) < 0)
+        return -1;
+    buffer_add_char(&p->out, '}');
+    return 0;
+}
+
+int html_embed_details(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    size_t *order = html_best_first(d), start = p->out.length, count = 0;
+    int rc = 0;
+    buffer_add_text(&p->out, "<script type=application/json id=details>{");
+    for (int failed = 0; rc == 0 && failed < 2; failed++)
+        for (size_t i = 0; rc == 0 && i < d->job_count; i++) {
+            if (p->out.length - start > (failed ? DETAILS_BYTES : DETAILS_BYTES - FAILED_BYTES))
+                break;
+            if (isfinite(d->jobs[order[i]].objective) == failed)
+                continue;
+            buffer_add_text(&p->out, count++ ? ",\n" : "");
+            rc = add_job(p, d->jobs[order[i]].id, e);
+        }
+    buffer_add_text(&p->out, "}</script>\n");
+    free(order);
+    return rc;
+}

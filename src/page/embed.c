@@ -1,0 +1,153 @@
+/* The jobs as the page's script has them: a column is numbers, or its distinct texts and which of them each job has. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "results/conditions.h"
+#include "util/memory.h"
+
+#define LEVEL_MOST 120
+
+/* --- the best first --- */
+
+struct ranked_job {
+    double goodness; /* -Infinity: none */
+    size_t row;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ranked_job *x = a, *y = b;
+    if (x->goodness != y->goodness)
+        return x->goodness < y->goodness ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+size_t *html_best_first(const struct html_data *d)
+{
+    struct ranked_job *jobs = xcalloc(d->job_count + 1, sizeof *jobs);
+    size_t *order = xcalloc(d->job_count + 1, sizeof *order);
+    for (size_t i = 0; i < d->job_count; i++) {
+        double value = d->jobs[i].objective;
+        jobs[i] = (struct ranked_job){!isfinite(value) ? -INFINITY : d->maximise ? value : -value, i};
+    }
+    qsort(jobs, d->job_count, sizeof *jobs, by_rank);
+    for (size_t i = 0; i < d->job_count; i++)
+        order[i] = jobs[i].row;
+    free(jobs);
+    return order;
+}
+
+/* --- columns --- */
+
+static const char *const role_names[] = {[HTML_FIXED] = "fixed", [HTML_KEY] = "key", [HTML_METRIC] = "metric"};
+
+static void add_levels(struct buffer *out, const struct html_column *c, size_t rows)
+{
+    buffer_add_text(out, ",\"levels\":[");
+    for (size_t i = 0; i < c->level_count; i++) {
+        buffer_add_text(out, i ? "," : "");
+        html_add_json(out, c->level_texts[i], LEVEL_MOST);
+    }
+    buffer_add_text(out, "],\"codes\":[");
+    for (size_t i = 0; i < rows; i++)
+        buffer_printf(out, i ? ",%d" : "%d", c->levels[i]);
+    buffer_add_char(out, ']');
+}
+
+/* A metric that was reported and is NaN is told from one that was not. */
+static void add_numbers(struct buffer *out, const struct html_column *c, size_t rows)
+{
+    buffer_add_text(out, ",\"numbers\":[");
+    for (size_t i = 0; i < rows; i++) {
+        buffer_add_text(out, i ? "," : "");
+        if (c->values[i].text && isnan(c->values[i].number))
+            html_add_json(out, c->values[i].text, LEVEL_MOST);
+        else
+            html_add_json_number(out, c->values[i].number);
+    }
+    buffer_add_char(out, ']');
+}
+
+static void add_column(struct buffer *out, const struct html_column *c, size_t rows)
+{
+    buffer_add_text(out, "{\"name\":");
+    html_add_json(out, c->title, HTML_NAME_MOST);
+    buffer_add_text(out, ",\"unit\":");
+    html_add_json(out, c->unit, HTML_NAME_MOST);
+    buffer_printf(out, ",\"role\":\"%s\"%s", role_names[c->role], c->derived ? ",\"derived\":true" : "");
+    if (c->twin) {
+        buffer_add_text(out, ",\"twin\":");
+        html_add_json(out, c->twin->title, HTML_NAME_MOST);
+    }
+    if (c->levels)
+        add_levels(out, c, rows);
+    else
+        add_numbers(out, c, rows);
+    buffer_add_char(out, '}');
+}
+
+/* Keys of which all jobs have the same value. */
+static void add_constants(struct buffer *out, const struct html_data *d)
+{
+    bool first = true;
+    buffer_add_text(out, "],\n\"constants\":{");
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        if (c->role != HTML_KEY || c->level_count != 1)
+            continue;
+        buffer_add_text(out, first ? "" : ",");
+        html_add_json(out, c->title, HTML_NAME_MOST);
+        buffer_add_char(out, ':');
+        html_add_json(out, c->level_texts[0], LEVEL_MOST);
+        first = false;
+    }
+    buffer_add_text(out, "},\n\"conditions\":[");
+}
+
+static int add_conditions(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    const struct conditions_request request = {d->objective, d->maximise,
+                                               d->best < 0 ? NAN : d->jobs[d->best].objective};
+    struct conditions all = {0};
+    if (!d->objective)
+        return 0;
+    if (conditions_read(p->db, &request, &all, e) < 0)
+        return -1;
+    for (size_t i = 0; i < all.count; i++) {
+        buffer_add_text(&p->out, i ? "," : "");
+        html_add_json(&p->out, all.items[i].text, HTML_TEXT_MOST);
+    }
+    conditions_free(&all);
+    return 0;
+}
+
+int html_embed_jobs(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    const struct html_column **columns;
+    size_t count = html_shown_columns(d, &columns);
+    struct buffer *out = &p->out;
+    buffer_add_text(out, "<script type=application/json id=data>{\"sweep\":");
+    html_add_json(out, d->sweep, HTML_NAME_MOST);
+    buffer_add_text(out, ",\"objective\":");
+    html_add_json(out, d->sought ? d->sought->title : NULL, HTML_NAME_MOST);
+    buffer_add_text(out, ",\"memory\":");
+    html_add_json(out, d->memory ? d->memory->title : NULL, HTML_NAME_MOST);
+    buffer_add_text(out, ",\"files\":");
+    html_add_json(out, p->files_beside, HTML_TEXT_MOST);
+    buffer_printf(out, ",\"maximise\":%s,\"best\":%lld,\n\"columns\":[", d->maximise ? "true" : "false",
+                  d->best < 0 ? -1LL : (long long)d->jobs[d->best].id);
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_text(out, i ? ",\n" : "");
+        add_column(out, columns[i], d->job_count);
+    }
+    free(columns);
+    add_constants(out, d);
+    int rc = add_conditions(p, e);
+    buffer_add_text(out, "]}</script>\n");
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* Any column against any other: the forms; the script draws. */
+#include "page/sections.h"
+#include "page/text.h"
+
+static void add_choice(struct buffer *out, const char *label, const char *id, bool log)
+{
+    buffer_printf(out, "<label>%s <select id=plot-%s></select></label>\n", label, id);
+    if (log)
+        buffer_printf(out, "<label><input type=checkbox id=plot-log%s>log</label>\n", id);
+}
+
+int html_explore(struct html_page *p, struct error *e)
+{
+    struct buffer *out = &p->out;
+    (void)e;
+    if (p->data->job_count == 0) {
+        html_add_none(out, "There is no job.");
+        return 0;
+    }
+    buffer_add_text(out, "<noscript><p class=none>This plot is drawn by a script.</p></noscript><form id=plot-form "
+                         "hidden>");
+    add_choice(out, "across", "x", true);
+    add_choice(out, "up", "y", true);
+    add_choice(out, "colour", "colour", false);
+    add_choice(out, "facets", "facet", false);
+    add_choice(out, "join by", "join", false);
+    buffer_add_text(out,
+                    "</form>\n<div id=plots class=canvas></div>\n<ul class=legend id=plot-legend></ul>\n<p "
+                    "class=note><span id=plot-note></span> Crosses failed, at the bottom where they have no value; "
+                    "the ring is the winner and what is pinned; dashed lines are conditions and the devices' "
+                    "memory. A rectangle drawn over any plot filters all of them and the <a href=\"#jobs\">table "
+                    "of jobs</a>, which has what is shown here in words.</p>\n");
+    return 0;
+}

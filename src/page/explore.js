@@ -1,0 +1,439 @@
+// --- any column against any other: colour, facets, limits, matched pairs; a rectangle drawn over it filters ---
+const LEVELS_PLACED = 24; // a key with more values lies where its numbers do
+const FACETS_MOST = 16;
+const JOINED_MOST = 20000;
+
+const isPlaced = (c) => c.levels && (!c.numeric || c.levels.length <= LEVELS_PLACED);
+const hasTwo = (c) => (c.levels ? c.levels.length > 1 : true);
+const axes = columns.filter((c) => hasTwo(c) && c !== columnOf("error"));
+const facetKeys = columns.filter((c) => c.levels && c.levels.length > 1 && c.levels.length <= FACETS_MOST);
+
+// What is shown until somebody chooses.
+const usual = {
+  x: () => columnOf(data.memory) || keys.find(hasTwo) || jobColumn,
+  y: () => sought || columns.find((c) => c.role === "metric") || columnOf("duration_ms") || jobColumn,
+  colour: () => stateColumn,
+};
+const chosenColumn = (name) => columnOf(state.plot[name]) || (usual[name] && usual[name]());
+
+// Rows at one place of a key lie side by side, each always at the same side.
+const jitter = (i) => (((i * 2654435761) >>> 0) / 2 ** 32 - 0.5) * 0.5;
+
+const rangeOf = (column, log) => {
+  let low = Infinity;
+  let high = -Infinity;
+  for (let i = 0; i < count; i++) {
+    const v = column.number(i);
+    if (!passing[i] || !isFinite(v) || (log && v <= 0)) continue;
+    if (v < low) low = v;
+    if (v > high) high = v;
+  }
+  return [low, high];
+};
+
+const axisOf = (column, log) => {
+  if (isPlaced(column)) {
+    const of = (i) => (column.codes[i] < 0 ? NaN : column.codes[i] + jitter(i));
+    return { column, scale: levelScale(column.levels), of };
+  }
+  const [low, high] = rangeOf(column, log);
+  if (!(low <= high)) return null;
+  const of = log ? (i) => (column.number(i) > 0 ? column.number(i) : NaN) : column.number;
+  return { column, scale: makeScale(low, high, log, column.unit), of };
+};
+
+// A colour per row: failures have their own, a column of few texts a palette, numbers a scale.
+const colouring = (column) => {
+  if (column === stateColumn) {
+    const names = stateColumn.levels.flatMap((s) => (s === "failed" ? failureColumn.levels : [s]));
+    const nameOf = (i) => (hasFailed(i) ? failureColumn.text(i) : stateColumn.text(i));
+    return {
+      of: (i) => ink("x-" + nameOf(i)),
+      legend: names.map((n) => ({ colour: ink("x-" + n), label: n, click: () => restrict([stateCondition(n)]) })),
+    };
+  }
+  if (column.levels && (!column.numeric || column.levels.length <= PALETTE)) {
+    const of = (code) => (code < 0 || code >= PALETTE ? ink("--dim") : ink("--c" + code));
+    const shown = column.levels.slice(0, PALETTE);
+    const legend = shown.map((text, code) => ({
+      colour: of(code), label: text, click: () => restrict([{ column, values: [text] }]),
+    }));
+    const others = column.levels.length - PALETTE;
+    if (others > 0) legend.push({ colour: of(-1), label: `${others} others` });
+    return { of: (i) => of(column.codes[i]), legend };
+  }
+  const [low, high] = rangeOf(column, false);
+  const share = (v) => (high > low ? (v - low) / (high - low) : 0.5);
+  return {
+    of: (i) => (isFinite(column.number(i)) ? shade(share(column.number(i))) : ink("--dim")),
+    legend: !(low <= high) ? [] : [0, 0.25, 0.5, 0.75, 1].map((s) => (
+      { colour: shade(s), label: short(low + s * (high - low), column.unit) })),
+  };
+};
+
+const stateCondition = (name) =>
+  ({ column: stateColumn.levels.includes(name) ? stateColumn : failureColumn, values: [name] });
+
+// --- lines: what [sweep] subject_to asks for, and the memory that devices have ---
+const SIZES = {
+  b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4,
+};
+
+const inUnitOf = (column, value, unit) => {
+  const from = SIZES[unit.toLowerCase()];
+  const to = SIZES[column.unit.split(" ")[0].toLowerCase()];
+  return from && to ? (value * from) / to : unit && !from ? NaN : value;
+};
+
+const conditionLines = data.conditions.flatMap((text) => {
+  const parts = /^\s*([\w.]+)\s*[<>]=?\s*([\d.eE+-]+)\s*([A-Za-z]*)\s*$/.exec(text);
+  const column = parts && columnOf(parts[1]);
+  const value = column ? inUnitOf(column, Number(parts[2]), parts[3]) : NaN;
+  return isFinite(value) ? [{ column, value, text }] : [];
+});
+
+const isMemory = (c) => /memory|rss/.test(c.key) && SIZES[c.unit.split(" ")[0].toLowerCase()];
+
+const capacityLines = () => {
+  const key = keys.find((c) => /(^|\.)device_memory$/.test(c.key));
+  const bytes = key ? key.levels.map(toNumber) : [toNumber(data.constants.device_memory ?? "")];
+  return columns.filter(isMemory).filter((c) => c.name !== "max_rss").flatMap((column) =>
+    bytes.filter(isFinite).slice(0, 4).map((b) => ({
+      column, value: inUnitOf(column, b, "B"), text: `device memory ${short(b, "B")}`,
+    })));
+};
+const limitLines = [...conditionLines, ...capacityLines()];
+
+const drawLimits = (context, frame, x, y) => {
+  context.strokeStyle = context.fillStyle = ink("--oom");
+  context.lineWidth = 1.5;
+  context.setLineDash([6, 4]);
+  for (const { column, value, text } of limitLines) {
+    context.beginPath();
+    if (column === x.column && frame.px(value) >= frame.left && frame.px(value) <= frame.right) {
+      const at = frame.px(value);
+      context.moveTo(at, frame.top);
+      context.lineTo(at, frame.bottom);
+      context.textAlign = at > (frame.left + frame.right) / 2 ? "right" : "left";
+      context.fillText(text, at + (context.textAlign === "right" ? -5 : 5), frame.top + 24);
+    } else if (column === y.column && frame.py(value) >= frame.top && frame.py(value) <= frame.bottom) {
+      context.moveTo(frame.left, frame.py(value));
+      context.lineTo(frame.right, frame.py(value));
+      context.textAlign = "right";
+      context.fillText(text, frame.right - 4, frame.py(value) - 5);
+    }
+    context.stroke();
+  }
+  context.setLineDash([]);
+};
+
+// --- jobs that differ in one key alone, joined ---
+const joinedBy = (key) => {
+  const others = keys.filter((c) => c !== key && !c.derived && c.twin !== key.name && key.twin !== c.name);
+  const groups = new Map();
+  for (let i = 0; i < count && groups.size < JOINED_MOST; i++) {
+    if (!passing[i] || key.codes[i] < 0) continue;
+    const name = others.map((c) => c.codes[i]).join();
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(i);
+  }
+  return [...groups.values()].filter((g) => g.length > 1).map((g) => g.sort((a, b) => key.codes[a] - key.codes[b]));
+};
+
+const drawJoined = (context, frame, x, y, groups, facet, level) => {
+  context.strokeStyle = ink("--dim");
+  context.globalAlpha = 0.35;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const group of groups) {
+    let first = true;
+    for (const i of group) {
+      if ((facet && facet.codes[i] !== level) || !isFinite(x.of(i)) || !isFinite(y.of(i))) continue;
+      context[first ? "moveTo" : "lineTo"](frame.px(x.of(i)), frame.py(y.of(i)));
+      first = false;
+    }
+  }
+  context.stroke();
+  context.globalAlpha = 1;
+};
+
+// --- points: where several fall on one pixel of one colour, one is drawn ---
+const drawPoints = (context, frame, x, y, colours, keep) => {
+  const points = { row: [], px: [], py: [] };
+  const taken = new Map();
+  const dense = passingCount > 5000;
+  context.lineWidth = 1.4;
+  for (let i = 0; i < count; i++) {
+    if (!passing[i] || !keep(i)) continue;
+    const vx = x.of(i);
+    const vy = y.of(i);
+    const failed = hasFailed(i) || !isFinite(vy);
+    if (isNaN(vx) || !isFinite(vx) || (!isFinite(vy) && !hasFailed(i))) continue;
+    const px = frame.px(vx);
+    const py = isFinite(vy) ? frame.py(vy) : frame.bottom - 5;
+    points.row.push(i);
+    points.px.push(px);
+    points.py.push(py);
+    const colour = colours.of(i);
+    const place = Math.round(px) * 4096 + Math.round(py);
+    if (taken.get(place) === colour) continue;
+    taken.set(place, colour);
+    context.fillStyle = context.strokeStyle = colour;
+    if (failed) {
+      drawCross(context, px, py, 3);
+    } else if (dense) {
+      context.fillRect(px - 1.25, py - 1.25, 2.5, 2.5);
+    } else {
+      context.globalAlpha = 0.75;
+      context.beginPath();
+      context.arc(px, py, 3.5, 0, 7);
+      context.fill();
+      context.globalAlpha = 1;
+    }
+  }
+  return points;
+};
+
+// The winner and what is pinned stand out.
+const drawRings = (context, points) => {
+  const wanted = new Set([winner, ...state.pins.map((id) => rowOf.get(id))]);
+  context.strokeStyle = ink("--front");
+  context.lineWidth = 2.5;
+  points.row.forEach((i, at) => {
+    if (!wanted.has(i)) return;
+    context.beginPath();
+    context.arc(points.px[at], points.py[at], 7, 0, 7);
+    context.stroke();
+  });
+};
+
+const nearest = (points, px, py, reach) => {
+  let best = -1;
+  let least = reach * reach;
+  for (let at = 0; at < points.row.length; at++) {
+    const d = (points.px[at] - px) ** 2 + (points.py[at] - py) ** 2;
+    if (d < least) [least, best] = [d, at];
+  }
+  return best;
+};
+
+// --- pointer and keys on one canvas ---
+const levelsBetween = (column, a, b) => {
+  const [low, high] = [Math.ceil(Math.min(a, b)), Math.floor(Math.max(a, b))];
+  return column.levels.slice(Math.max(low, 0), Math.max(high + 1, 0));
+};
+
+const brushed = (axis, a, b) => {
+  if (!isPlaced(axis.column)) return { column: axis.column, from: Math.min(a, b), to: Math.max(a, b) };
+  return { column: axis.column, values: levelsBetween(axis.column, a, b) };
+};
+
+const watchPointer = (plot) => {
+  const { canvas } = plot;
+  const box = document.createElement("div");
+  let start = null;
+  box.className = "brush";
+  box.hidden = true;
+  canvas.parentNode.append(box);
+  canvas.addEventListener("pointerdown", (event) => {
+    start = [event.offsetX, event.offsetY];
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (start) {
+      const [x, y] = [event.offsetX, event.offsetY];
+      box.hidden = Math.hypot(x - start[0], y - start[1]) < 6;
+      box.style.cssText = `left:${Math.min(x, start[0])}px;top:${Math.min(y, start[1])}px;` +
+        `width:${Math.abs(x - start[0])}px;height:${Math.abs(y - start[1])}px`;
+    } else {
+      point(plot, nearest(plot.points, event.offsetX, event.offsetY, 14), event.clientX, event.clientY);
+    }
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const from = start;
+    start = null;
+    if (!from) return;
+    if (box.hidden) {
+      const at = nearest(plot.points, event.offsetX, event.offsetY, 14);
+      if (at >= 0) visit(jobAt(plot.points.row[at]));
+      return;
+    }
+    box.hidden = true;
+    const { frame, x, y } = plot;
+    const conditions = [brushed(x, frame.vx(from[0]), frame.vx(event.offsetX))];
+    if (y.column !== x.column) conditions.push(brushed(y, frame.vy(from[1]), frame.vy(event.offsetY)));
+    step();
+    restrict(conditions.filter((c) => !c.values || c.values.length));
+  });
+  canvas.addEventListener("pointercancel", () => {
+    start = null;
+    box.hidden = true;
+  });
+  canvas.addEventListener("pointerleave", () => point(plot, -1));
+};
+
+const point = (plot, at, clientX, clientY) => {
+  plot.at = at;
+  plot.ring.hidden = at < 0;
+  if (at < 0) {
+    hideTip();
+    return;
+  }
+  plot.ring.style.left = plot.points.px[at] - 8 + "px";
+  plot.ring.style.top = plot.points.py[at] - 8 + "px";
+  const box = plot.canvas.getBoundingClientRect();
+  tell(jobAt(plot.points.row[at]), clientX ?? box.x + plot.points.px[at], clientY ?? box.y + plot.points.py[at]);
+};
+
+// Arrows go from point to point, left to right; Enter opens the job, p pins it.
+const watchKeys = (plot) => {
+  plot.canvas.addEventListener("keydown", (event) => {
+    const { points } = plot;
+    const byPlace = (a, b) => points.px[a] - points.px[b] || points.py[a] - points.py[b];
+    const order = (plot.order ||= points.row.map((_, at) => at).sort(byPlace));
+    const here = order.indexOf(plot.at);
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 25, PageUp: -25 };
+    const ends = { Home: 0, End: order.length - 1 };
+    if (event.key in steps || event.key in ends) {
+      const to = event.key in ends ? ends[event.key] : here < 0 ? 0 : here + steps[event.key];
+      point(plot, order[Math.min(Math.max(to, 0), order.length - 1)] ?? -1);
+    } else if (event.key === "Enter" && plot.at >= 0) {
+      visit(jobAt(points.row[plot.at]));
+    } else if (event.key === "p" && plot.at >= 0) {
+      togglePin(jobAt(points.row[plot.at]));
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+};
+
+// --- the section ---
+const addFacet = (place, title, width, height) => {
+  const figure = document.createElement("figure");
+  const canvas = document.createElement("canvas");
+  const ring = document.createElement("div");
+  figure.className = "facet";
+  ring.className = "ring";
+  ring.hidden = true;
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-label", `${title}. Arrow keys go from job to job, Enter opens one, p pins it.`);
+  const holder = document.createElement("div");
+  holder.className = "holder";
+  holder.append(canvas, ring);
+  figure.append(holder);
+  place.append(figure);
+  return { canvas, ring, at: -1, context: openCanvas(canvas, width, height), figure };
+};
+
+// Those with a job that passes.
+const facetsOf = (facet) => {
+  if (!facet) return [{}];
+  const used = new Set(facet.codes.filter((_, i) => passing[i]));
+  const all = facet.levels.map((text, level) => ({ text: `${facet.name} = ${text}`, level }));
+  return all.filter((f) => used.has(f.level));
+};
+
+const shownColumn = (name, among) => (among.includes(columnOf(state.plot[name])) ? columnOf(state.plot[name]) : null);
+
+// What stands below: how many are drawn, and why others are not.
+const noteOf = (drawn, x, y, join, groups) => {
+  const rest = passingCount - drawn;
+  const missing = rest ? `; ${rest} without a finite ${x.column.name} or ${y.column.name} are not in it` : "";
+  const sets = join ? ` Lines join jobs that differ in ${join.name} alone: ${groups.length} sets.` : "";
+  return `${drawn} jobs${missing}.${sets}`;
+};
+
+const drawFacet = (plot, { text, level }, { facet, colours, groups, titles }) => {
+  drawAxes(plot.context, plot.frame, titles);
+  drawJoined(plot.context, plot.frame, plot.x, plot.y, groups, facet, level);
+  const keep = facet ? (i) => facet.codes[i] === level : () => true;
+  plot.points = drawPoints(plot.context, plot.frame, plot.x, plot.y, colours, keep);
+  drawLimits(plot.context, plot.frame, plot.x, plot.y);
+  drawRings(plot.context, plot.points);
+  if (text) plot.figure.prepend(Object.assign(document.createElement("figcaption"), { textContent: text }));
+  watchPointer(plot);
+  watchKeys(plot);
+};
+
+const drawExplore = () => {
+  const place = $("plots");
+  const x = axisOf(chosenColumn("x"), state.plot.logx);
+  const y = axisOf(chosenColumn("y"), state.plot.logy);
+  const facet = shownColumn("facet", facetKeys);
+  const join = shownColumn("join", keys);
+  place.replaceChildren();
+  hideTip();
+  if (!x || !y) {
+    const missing = chosenColumn(x ? "y" : "x").name;
+    $("plot-note").textContent = `No job that passes the filter has a finite ${missing}.`;
+    $("plot-legend").replaceChildren();
+    return;
+  }
+  const across = facet ? Math.max(1, Math.min(3, Math.floor(place.clientWidth / 300))) : 1;
+  const width = Math.floor((place.clientWidth - (across - 1) * 12) / across);
+  const height = facet ? 260 : Math.min(440, Math.max(300, width * 0.6));
+  const look = {
+    facet,
+    colours: colouring(chosenColumn("colour")),
+    groups: join ? joinedBy(join) : [],
+    titles: [x.column.name + unitOf(x.column), y.column.name + unitOf(y.column)],
+  };
+  let drawn = 0;
+  for (const one of facetsOf(facet)) {
+    const title = `${look.titles[1]} against ${look.titles[0]}${one.text ? ", " + one.text : ""}`;
+    const plot = addFacet(place, title, width, height);
+    Object.assign(plot, { x, y, frame: makeFrame(width, height, x.scale, y.scale) });
+    drawFacet(plot, one, look);
+    drawn += plot.points.row.length;
+  }
+  drawLegend($("plot-legend"), look.colours.legend);
+  $("plot-note").textContent = noteOf(drawn, x, y, join, look.groups);
+};
+
+const fillSelect = (select, list, first, chosen) => {
+  select.replaceChildren(...(first ? [new Option(first, "")] : []), ...list.map((c) => new Option(c.name, c.name)));
+  select.value = chosen ? chosen.name : "";
+};
+
+const showChoices = () => {
+  fillSelect($("plot-x"), axes, "", chosenColumn("x"));
+  fillSelect($("plot-y"), axes, "", chosenColumn("y"));
+  fillSelect($("plot-colour"), axes, "", chosenColumn("colour"));
+  fillSelect($("plot-facet"), facetKeys, "none", columnOf(state.plot.facet));
+  fillSelect($("plot-join"), keys.filter(hasTwo), "none", columnOf(state.plot.join));
+  for (const name of ["x", "y"]) {
+    $("plot-log" + name).checked = Boolean(state.plot["log" + name]);
+    $("plot-log" + name).disabled = isPlaced(chosenColumn(name));
+  }
+};
+
+const prepareExplore = () => {
+  const form = $("plot-form");
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("change", () => {
+    for (const name of ["x", "y", "colour", "facet", "join"]) {
+      const value = $("plot-" + name).value;
+      const isUsual = usual[name] && usual[name]().name === value;
+      state.plot[name] = value && !isUsual ? value : undefined;
+    }
+    state.plot.logx = $("plot-logx").checked;
+    state.plot.logy = $("plot-logy").checked;
+    changed("plot");
+    remember();
+  });
+  for (const what of ["filter", "plot", "pins"]) on(what, drawSoon);
+  on("plot", showChoices);
+};
+
+// Once per frame, however much changed.
+let waiting = 0;
+const drawSoon = () => {
+  waiting ||= requestAnimationFrame(() => {
+    waiting = 0;
+    drawExplore();
+    drawCurves();
+  });
+};

@@ -1,0 +1,166 @@
+"use strict";
+// --- the jobs: columns of numbers, or of texts with the number of each job's (embed.c) ---
+const $ = (id) => document.getElementById(id);
+const data = JSON.parse($("data")?.textContent || '{"columns":[],"constants":{},"conditions":[]}');
+
+// Number() knows "Infinity" and "-Infinity"; nothing is no number, and not 0.
+const toNumber = (text) => (text === "" || text === null ? NaN : Number(text));
+
+// `text` and `number` are of a row; of texts `numbers` is by level.
+const makeColumn = (c) => {
+  const column = { ...c, key: c.name.toLowerCase() };
+  if (c.levels) {
+    const codes = Int32Array.from(c.codes);
+    const numbers = c.levels.map(toNumber);
+    column.codes = codes;
+    column.text = (i) => (codes[i] < 0 ? "" : c.levels[codes[i]]);
+    column.number = (i) => (codes[i] < 0 ? NaN : numbers[codes[i]]);
+    column.numeric = c.levels.length > 0 && numbers.every(isFinite);
+  } else {
+    const numbers = Float64Array.from(c.numbers, toNumber);
+    column.text = (i) => (c.numbers[i] === null ? "" : String(c.numbers[i]));
+    column.number = (i) => numbers[i];
+    column.numeric = true;
+  }
+  return column;
+};
+
+const columns = data.columns.map(makeColumn);
+const byName = new Map(columns.map((c) => [c.key, c]));
+const columnOf = (name) => byName.get(String(name || "").toLowerCase());
+const count = columns.length ? data.columns[0].numbers.length : 0;
+const jobColumn = columns[0];
+const stateColumn = columnOf("state");
+const failureColumn = columnOf("failure");
+const sought = data.objective ? columnOf(data.objective) : undefined;
+const rowOf = new Map();
+for (let i = 0; i < count; i++) rowOf.set(jobColumn.number(i), i);
+const jobAt = (i) => jobColumn.number(i);
+const winner = rowOf.get(data.best);
+const keys = columns.filter((c) => c.role === "key");
+const hasFailed = (i) => stateColumn.text(i) === "failed";
+
+// --- numbers as people read them; whole ones are in tables and on hover ---
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const DECIMAL = ["", " k", " M", " G", " T", " P"];
+
+const scaled = (value, base, names) => {
+  let step = 0;
+  while (step < names.length - 1 && Math.abs(value) >= base ** (step + 1)) step++;
+  return [value / base ** step, names[step]];
+};
+
+const digits = (value) => String(Number(value.toPrecision(3)));
+
+const short = (value, unit = "") => {
+  if (!isFinite(value)) return isNaN(value) ? "" : String(value);
+  if (unit.split(" ")[0] === "B") {
+    const [v, name] = scaled(value, 1024, BINARY);
+    return `${digits(v)} ${name}`;
+  }
+  const [v, prefix] = Math.abs(value) < 9999.5 ? [value, ""] : scaled(value, 1000, DECIMAL);
+  return digits(v) + prefix;
+};
+
+const unitOf = (column) => (column.unit && column.unit.split(" ")[0] !== "B" ? ` (${column.unit})` : "");
+
+// --- the filter: words that a text of the row has, and conditions: deep zero_stage=1|3 "peak memory">100 ---
+const TOKEN = /(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g;
+const PART = /^((?:"(?:[^"\\]|\\.)*"|[^"=<>!])+?)(!=|>=|<=|=|>|<)(.*)$/s;
+
+const unquote = (text) => text.replace(/"((?:[^"\\]|\\.)*)"/g, (_, inner) => inner.replace(/\\(.)/g, "$1"));
+const quote = (text) => (/[\s"=<>!|]/.test(text) || text === "" ? `"${text.replace(/["\\]/g, "\\$&")}"` : text);
+
+const tokens = (text) => text.match(TOKEN) || [];
+
+// Alternatives stand between "|" outside of quotes.
+const alternatives = (text) => (text.match(/(?:[^|"]|"(?:[^"\\]|\\.)*")+/g) || [""]).map(unquote);
+
+const parse = (token) => {
+  const parts = PART.exec(token);
+  if (!parts) return { word: unquote(token).toLowerCase() };
+  const name = unquote(parts[1]);
+  return { token, name, column: columnOf(name), sign: parts[2], values: alternatives(parts[3]) };
+};
+
+const comparisons = {
+  ">": (x, y) => x > y,
+  "<": (x, y) => x < y,
+  ">=": (x, y) => x >= y,
+  "<=": (x, y) => x <= y,
+};
+
+// Of a column of texts each is asked once, not each row.
+const byLevel = (column, holds, absent) => {
+  const kept = Uint8Array.from(column.levels, (text) => holds(text, toNumber(text)));
+  return (i) => (column.codes[i] < 0 ? absent : kept[column.codes[i]] === 1);
+};
+
+const compile = ({ word, column, sign, values, token }) => {
+  if (!column) return compileWord(word ?? unquote(token).toLowerCase());
+  if (comparisons[sign]) {
+    const bound = toNumber(values[0]);
+    const compare = comparisons[sign];
+    if (column.levels) return byLevel(column, (_, number) => compare(number, bound), false);
+    return (i) => compare(column.number(i), bound);
+  }
+  const wanted = sign === "=";
+  const numbers = values.map(toNumber);
+  const equal = (text, number) => values.includes(text) || numbers.some((n) => n === number);
+  if (column.levels) return byLevel(column, (t, n) => equal(t, n) === wanted, values.includes("") === wanted);
+  return (i) => equal(column.text(i), column.number(i)) === wanted;
+};
+
+const compileWord = (word) => {
+  const texts = columns.filter((c) => c.levels).map((c) => byLevel(c, (t) => t.toLowerCase().includes(word), false));
+  const job = Number(word);
+  return (i) => jobAt(i) === job || texts.some((holds) => holds(i));
+};
+
+// How many letters differ, for a column that was mistyped.
+const distance = (a, b) => {
+  let last = [...Array(b.length + 1).keys()];
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(last[j] + 1, next[j - 1] + 1, last[j - 1] + (a[i - 1] !== b[j - 1]));
+    }
+    last = next;
+  }
+  return last[b.length];
+};
+
+// What is wrong with a condition; "" where nothing is.
+const complaint = ({ token, name, column, sign, values }) => {
+  if (name === undefined) return "";
+  if (column) {
+    const wrong = comparisons[sign] && isNaN(toNumber(values[0]));
+    return wrong ? `${token}: “${values[0]}” is no number` : "";
+  }
+  const wanted = name.toLowerCase();
+  const near = [...columns].sort((a, b) => distance(wanted, a.key) - distance(wanted, b.key))[0];
+  const hint = near && distance(wanted, near.key) <= 3 ? `; did you mean ${near.name}?` : "";
+  return `there is no column ${name}${hint}`;
+};
+
+// --- order: numbers before texts, nothing and NaN last, whichever the direction ---
+const orders = new Map();
+
+const orderBy = (column, descending) => {
+  const name = `${column.name} ${descending}`;
+  if (orders.has(name)) return orders.get(name);
+  const way = descending ? -1 : 1;
+  const number = column.number;
+  const isNone = (i) => {
+    const text = isNaN(number(i)) ? column.text(i) : "1";
+    return text === "" || text === "NaN";
+  };
+  const rows = [[], [], []];
+  for (let i = 0; i < count; i++) rows[!isNaN(number(i)) ? 0 : isNone(i) ? 2 : 1].push(i);
+  // Two infinities differ by NaN: they are equal.
+  rows[0].sort((a, b) => way * (number(a) - number(b) || 0) || a - b);
+  rows[1].sort((a, b) => way * (column.codes ? column.codes[a] - column.codes[b] : 0) || a - b);
+  const order = Int32Array.from([...rows[0], ...rows[1], ...rows[2]]);
+  orders.set(name, order);
+  return order;
+};

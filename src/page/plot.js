@@ -1,0 +1,163 @@
+// --- drawing: scales, ticks and colours that the plots on canvas share ---
+const PALETTE = 8;
+const inks = new Map();
+
+// A colour of the style sheet as it is now; light and dark have their own.
+const ink = (name) => {
+  if (!inks.has(name)) {
+    const probe = $("probe");
+    probe.className = name.startsWith("--") ? "" : name;
+    probe.style.color = name.startsWith("--") ? `var(${name})` : "";
+    inks.set(name, getComputedStyle(probe).color);
+  }
+  return inks.get(name);
+};
+
+// From the low end, dark, to the high one, light: of viridis (Smith and van der Walt, 2015), as in svg.c.
+const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+
+const shade = (share) => {
+  const at = Math.min(Math.max(share, 0), 1) * (SCALE.length - 1);
+  const low = Math.min(Math.floor(at), SCALE.length - 2);
+  return `rgb(${SCALE[low].map((c, k) => Math.round(c + (SCALE[low + 1][k] - c) * (at - low))).join()})`;
+};
+
+const niceStep = (span, most) => {
+  const raw = span / most;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  return power * [1, 2, 5, 10].find((m) => m * power >= raw * 0.999);
+};
+
+const linearTicks = (low, high, most) => {
+  const by = niceStep(high - low, most);
+  const ticks = [];
+  for (let at = Math.ceil(low / by); at * by <= high + by * 1e-9 && ticks.length < 20; at++) ticks.push(at * by);
+  return ticks;
+};
+
+const logTicks = (low, high) => {
+  const ticks = [];
+  const fine = Math.log10(high / low) < 2.5 ? [1, 2, 5] : [1];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+    for (const m of fine) if (m * 10 ** power >= low && m * 10 ** power <= high) ticks.push(m * 10 ** power);
+  }
+  if (ticks.length < 2) return linearTicks(low, high, 5).filter((t) => t > 0);
+  return ticks.filter((_, at) => at % Math.ceil(ticks.length / 10) === 0);
+};
+
+const memoryTicks = (low, high, most) => {
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(Math.abs(low), Math.abs(high))) / 10));
+  return linearTicks(low / unit, high / unit, most).map((t) => t * unit);
+};
+
+// Room around a single value.
+const widened = (value, log) => {
+  const room = (Math.abs(value) || 1) / 20;
+  return log ? [value / 1.1, value * 1.1] : [value - room, value + room];
+};
+
+// Values to 0…1. `log` holds where all are positive; of texts each has its place.
+const makeScale = (low, high, log, unit = "") => {
+  if (!(high > low)) [low, high] = widened(low, log);
+  const forth = log ? Math.log : (v) => v;
+  const back = log ? Math.exp : (v) => v;
+  const pad = (forth(high) - forth(low)) * 0.03;
+  const [from, to] = [forth(low) - pad, forth(high) + pad];
+  const binary = unit.split(" ")[0] === "B";
+  const ends = [back(from), back(to)];
+  return {
+    at: (v) => (forth(v) - from) / (to - from),
+    value: (share) => back(from + share * (to - from)),
+    ticks: (most) => (log ? logTicks(...ends) : binary ? memoryTicks(...ends, most) : linearTicks(...ends, most)),
+    label: (v) => short(v, unit),
+  };
+};
+
+const levelScale = (levels) => {
+  const most = Math.max(levels.length, 1);
+  return {
+    at: (place) => (place + 0.5) / most,
+    value: (share) => share * most - 0.5,
+    ticks: (wanted) => levels.map((_, i) => i).filter((i) => i % Math.ceil(most / Math.max(wanted * 1.6, 1)) === 0),
+    label: (place) => (levels[place].length > 14 ? levels[place].slice(0, 13) + "…" : levels[place]),
+    levels,
+  };
+};
+
+// A canvas as large as its place, with its context in CSS pixels.
+const openCanvas = (canvas, width, height) => {
+  const fine = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * fine);
+  canvas.height = Math.round(height * fine);
+  canvas.style.width = width + "px";
+  canvas.style.height = height + "px";
+  const context = canvas.getContext("2d");
+  context.scale(fine, fine);
+  context.font = "12px system-ui, sans-serif";
+  return context;
+};
+
+// Where a plot lies in its canvas, and its values in it.
+const makeFrame = (width, height, x, y) => {
+  const frame = { left: 62, top: 12, right: width - 14, bottom: height - 40, x, y };
+  frame.px = (v) => frame.left + x.at(v) * (frame.right - frame.left);
+  frame.py = (v) => frame.bottom - y.at(v) * (frame.bottom - frame.top);
+  frame.vx = (px) => x.value((px - frame.left) / (frame.right - frame.left));
+  frame.vy = (py) => y.value((frame.bottom - py) / (frame.bottom - frame.top));
+  return frame;
+};
+
+const drawAxes = (context, frame, titles) => {
+  const { left, top, right, bottom, x, y } = frame;
+  context.strokeStyle = ink("--line");
+  context.fillStyle = ink("--dim");
+  context.lineWidth = 1;
+  context.textAlign = "center";
+  context.beginPath();
+  for (const tick of x.ticks((right - left) / 80)) {
+    const at = Math.round(frame.px(tick)) + 0.5;
+    context.moveTo(at, top);
+    context.lineTo(at, bottom);
+    context.fillText(x.label(tick), at, bottom + 16);
+  }
+  context.textAlign = "right";
+  for (const tick of y.ticks((bottom - top) / 45)) {
+    const at = Math.round(frame.py(tick)) + 0.5;
+    context.moveTo(left, at);
+    context.lineTo(right, at);
+    context.fillText(y.label(tick), left - 6, at + 4);
+  }
+  context.stroke();
+  context.fillStyle = ink("--fg");
+  context.fillText(titles[0], right, bottom + 34);
+  context.textAlign = "left";
+  context.fillText(titles[1], left + 4, top + 10);
+};
+
+const drawCross = (context, x, y, r) => {
+  context.beginPath();
+  context.moveTo(x - r, y - r);
+  context.lineTo(x + r, y + r);
+  context.moveTo(x + r, y - r);
+  context.lineTo(x - r, y + r);
+  context.stroke();
+};
+
+// "● name" for each colour; a click on one is a condition of the filter.
+const drawLegend = (list, entries) => {
+  list.replaceChildren(...entries.map(({ colour, label, click }) => {
+    const item = document.createElement("li");
+    const dot = document.createElement("i");
+    const words = document.createElement(click ? "button" : "span");
+    dot.className = "dot";
+    dot.style.color = colour;
+    words.textContent = label;
+    if (click) {
+      words.type = "button";
+      words.className = "plain";
+      words.addEventListener("click", click);
+    }
+    item.append(dot, words);
+    return item;
+  }));
+};

@@ -1,0 +1,120 @@
+// --- what is shown stands in the address: #q=zero_stage%3D3&sort=throughput:desc&pin=7,12&x=peak_memory&theme=dark ---
+const bestFirst = (column) => column === sought && data.maximise;
+const root = document.documentElement;
+
+const choices = ["x", "y", "colour", "facet", "join", "curve"]; // names of columns and metrics, as forms have them
+const switches = ["logx", "logy", "logcurve"];
+
+const state = {
+  q: "",
+  states: null, // null: all
+  sort: { column: sought || jobColumn, descending: bestFirst(sought) },
+  pins: [],
+  job: null,
+  theme: null,
+  plot: {},
+};
+
+const listeners = { filter: [], sort: [], pins: [], job: [], plot: [] };
+const on = (what, listener) => listeners[what].push(listener);
+const changed = (...what) => {
+  for (const name of what) for (const listener of listeners[name]) listener();
+};
+
+const isUsualSort = () => {
+  const { column, descending } = state.sort;
+  return column === (sought || jobColumn) && descending === bestFirst(column);
+};
+
+const address = () => {
+  const now = new URLSearchParams();
+  if (state.job !== null) now.set("job", state.job);
+  if (state.pins.length) now.set("pin", state.pins.join(","));
+  if (state.q) now.set("q", state.q);
+  if (state.states) now.set("states", [...state.states].join(","));
+  if (!isUsualSort()) now.set("sort", state.sort.column.name + (state.sort.descending ? ":desc" : ":asc"));
+  for (const name of choices) if (state.plot[name]) now.set(name, state.plot[name]);
+  for (const name of switches) if (state.plot[name]) now.set(name, "1");
+  if (state.theme) now.set("theme", state.theme);
+  return "#" + now;
+};
+
+const remember = () => history.replaceState(null, "", address());
+
+// Where one was is a step back.
+const step = () => history.pushState(null, "", address());
+
+const recallSort = (text) => {
+  const [, name, way] = /^(.*?)(?::(asc|desc))?$/s.exec(text || "");
+  const column = columnOf(name) || sought || jobColumn;
+  state.sort = { column, descending: name ? way === "desc" : bestFirst(column) };
+};
+
+// The address of a section is the browser's own.
+const recall = () => {
+  const row = /^#j(\d+)$/.exec(location.hash);
+  if (location.hash && !row && !location.hash.includes("=")) return;
+  const then = new URLSearchParams(row ? "job=" + row[1] : location.hash.slice(1));
+  const known = (text) => (text || "").split(",").filter((id) => id && rowOf.has(Number(id))).map(Number);
+  state.q = then.get("q") || "";
+  state.states = then.has("states") ? new Set(then.get("states").split(",").filter(Boolean)) : null;
+  state.pins = [...new Set(known(then.get("pin")))];
+  state.job = known(then.get("job"))[0] ?? null;
+  for (const name of choices) state.plot[name] = then.get(name) || undefined;
+  for (const name of switches) state.plot[name] = then.get(name) === "1";
+  state.theme = ["dark", "light"].find((name) => name === then.get("theme")) || null;
+  recallSort(then.get("sort"));
+  for (const theme of ["dark", "light"]) root.classList.toggle(theme, state.theme === theme);
+  changed("filter", "sort", "plot", "pins", "job");
+};
+
+// --- which rows pass the filter ---
+let passing = new Uint8Array(count).fill(1);
+let passingCount = count;
+
+const runFilter = () => {
+  const conditions = tokens(state.q).map(parse);
+  const tests = conditions.map(compile);
+  const states = stateColumn && state.states && stateColumn.levels.map((name) => state.states.has(name));
+  passing = new Uint8Array(count);
+  passingCount = 0;
+  for (let i = 0; i < count; i++) {
+    if (states && !states[stateColumn.codes[i]]) continue;
+    if (!tests.every((holds) => holds(i))) continue;
+    passing[i] = 1;
+    passingCount++;
+  }
+  return conditions;
+};
+
+const setFilter = (text) => {
+  state.q = text.trim();
+  changed("filter");
+  remember();
+};
+
+// Puts conditions in the place of those that the filter has on the same columns.
+const restrict = (conditions) => {
+  const names = new Set(conditions.map((c) => c.column.key));
+  const kept = tokens(state.q).filter((token) => !names.has((parse(token).column || {}).key));
+  const added = conditions.flatMap(({ column, from, to, values }) =>
+    values
+      ? [`${quote(column.name)}=${values.map(quote).join("|")}`]
+      : [`${quote(column.name)}>=${digits4(from)}`, `${quote(column.name)}<=${digits4(to)}`]);
+  setFilter([...kept, ...added].join(" "));
+};
+
+const digits4 = (value) => String(Number(value.toPrecision(5)));
+
+// --- pins and the job that is looked at ---
+const togglePin = (id) => {
+  state.pins = state.pins.includes(id) ? state.pins.filter((pin) => pin !== id) : [...state.pins, id];
+  changed("pins", "job");
+  remember();
+};
+
+const visit = (id) => {
+  state.job = id;
+  step();
+  changed("job");
+};

@@ -1,0 +1,122 @@
+// --- the table of all jobs: rows are made for those that are shown ---
+const PAGE = 250;
+const table = $("table");
+let shownRows = PAGE;
+let view = new Int32Array(0); // rows that pass, sorted
+
+const makeRow = (i) => {
+  const row = document.createElement("tr");
+  const id = jobAt(i);
+  row.id = "j" + id;
+  row.className = stateColumn.text(i);
+  for (const column of columns) row.insertCell().textContent = column.text(i);
+  const link = document.createElement("a");
+  link.href = "#job=" + id;
+  link.dataset.job = id;
+  link.append(...row.cells[0].childNodes);
+  row.cells[0].append(link);
+  row.classList.toggle("lit", id === state.job || state.pins.includes(id));
+  return row;
+};
+
+const drawTable = () => {
+  const body = document.createDocumentFragment();
+  for (const i of view.subarray(0, shownRows)) body.append(makeRow(i));
+  table.tBodies[0].replaceChildren(body);
+  $("more").hidden = view.length <= shownRows;
+  const part = view.length > shownRows ? `, the first ${shownRows} shown` : "";
+  $("shown").textContent = `${view.length} of ${count} jobs${part}`;
+};
+
+const sortView = () => {
+  const { column, descending } = state.sort;
+  view = orderBy(column, descending).filter((i) => passing[i]);
+  [...table.tHead.rows[0].cells].forEach((head, at) => {
+    if (columns[at] === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    else head.removeAttribute("aria-sort");
+  });
+  shownRows = PAGE;
+  drawTable();
+};
+
+const complain = (conditions) => {
+  const wrong = conditions.map(complaint).find(Boolean) || "";
+  $("wrong").textContent = wrong;
+  $("wrong").hidden = !wrong;
+  $("words").setAttribute("aria-invalid", wrong ? "true" : "false");
+};
+
+// Columns for the word that is being typed.
+const suggest = () => {
+  const before = /^(.*\s)?(\S*)$/s.exec($("words").value);
+  const typed = before[2].toLowerCase();
+  const fitting = typed ? columns.filter((c) => c.key.startsWith(typed) && c.key !== typed).slice(0, 20) : [];
+  $("columns").replaceChildren(...fitting.map((c) => new Option(c.name, (before[1] || "") + quote(c.name) + "=")));
+};
+
+const boxes = () => [...document.querySelectorAll("input[name=state]")];
+
+const applyFilter = () => {
+  if ($("words").value.trim() !== state.q) $("words").value = state.q;
+  for (const box of boxes()) box.checked = !state.states || state.states.has(box.value);
+  complain(runFilter());
+  $("clear").hidden = !state.q && !state.states;
+  $("passing").hidden = passingCount === count;
+  $("passing-count").textContent = `${passingCount} of ${count} jobs pass the filter ${state.q}`;
+};
+
+const clearFilter = () => {
+  state.states = null;
+  setFilter("");
+};
+
+// What is typed is waited for a moment.
+const prepareFilter = () => {
+  const form = $("filter");
+  let timer;
+  form.hidden = false;
+  form.addEventListener("input", () => {
+    const chosen = boxes().filter((box) => box.checked).map((box) => box.value);
+    suggest();
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      state.states = chosen.length === boxes().length ? null : new Set(chosen);
+      setFilter($("words").value);
+    }, 120);
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  $("clear").addEventListener("click", clearFilter);
+  $("clear-all").addEventListener("click", clearFilter);
+};
+
+const sortBy = (column) => {
+  const again = state.sort.column === column;
+  state.sort = { column, descending: again ? !state.sort.descending : bestFirst(column) };
+  changed("sort");
+  remember();
+};
+
+const prepareTable = () => {
+  [...table.tHead.rows[0].cells].forEach((head, at) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => sortBy(columns[at]));
+  });
+  prepareFilter();
+  $("more").querySelector("button").addEventListener("click", () => {
+    shownRows += 1000;
+    drawTable();
+  });
+  on("filter", applyFilter);
+  on("filter", sortView);
+  on("sort", sortView);
+  on("job", markRows);
+  on("pins", markRows);
+};
+
+const markRows = () => {
+  const wanted = new Set([...state.pins, state.job].filter((id) => id !== null).map((id) => "j" + id));
+  for (const row of table.tBodies[0].rows) row.classList.toggle("lit", wanted.has(row.id));
+};

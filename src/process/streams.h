@@ -1,0 +1,33 @@
+/* Standard output and standard error of one job apart, and both in one log.
+ *
+ * Each is a pipe, which a thread empties into the common log and into a file of its own, in the order in which the
+ * kernel hands them over: that within a stream is always the job's, that between them as far as the thread is awake
+ * when they are written. The job writes into a log of its own no more: it waits when the thread does, and is sent
+ * SIGPIPE when this process has died. */
+#ifndef MESHSWEEP_PROCESS_STREAMS_H
+#define MESHSWEEP_PROCESS_STREAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STREAMS_OUT_FILE "stdout.log"
+#define STREAMS_ERR_FILE "stderr.log"
+
+enum { STREAM_COUNT = 2, STREAMS_DESCRIPTORS = 7 /* that are open while a job runs */ };
+
+struct streams;
+
+/* Empties two new pipes into `log_fd` (taken, whatever comes of it) and into stdout.log and stderr.log in `directory`,
+ * made anew; each of the two keeps its head and tail where it outgrows `cap_bytes` (process/log_cap.h), which the
+ * common log's owner sees to itself. `child`: the ends for standard output and standard error, the caller's.
+ * -1: errno is set, and nothing is begun. */
+int streams_begin(int log_fd, const char *directory, int64_t cap_bytes, int child[STREAM_COUNT], struct streams **out);
+
+/* Whether nobody holds an end to write to any more, and all that was written is in the files. */
+bool streams_ended(const struct streams *s);
+
+/* What has been written by now is in the files; who still holds an end is not heard any more. A file of a stream to
+ * which nothing was written is removed. NULL is none. */
+void streams_end(struct streams *s);
+
+#endif

@@ -1,0 +1,13 @@
+/* The message of a failure without what differs from one job to the next although the cause is the same. */
+#ifndef MESHSWEEP_RESULTS_CAUSE_TEXT_H
+#define MESHSWEEP_RESULTS_CAUSE_TEXT_H
+
+#define CAUSE_BYTES 1000
+
+/* "#" stands for numbers, lists of them, dates, times, durations, amounts of memory, addresses, identifiers (UUIDs and
+ * hashes of eight hexadecimal digits and more) and the names that programs make up below /tmp. The mark that PyTorch
+ * and torchrun put before the lines of a rank ("[rank3]: ", "[default3]:") goes: whether there was more than one rank
+ * makes no other cause. At most CAUSE_BYTES of it are kept. The caller's. */
+char *cause_text(const char *message);
+
+#endif

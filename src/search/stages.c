@@ -1,0 +1,255 @@
+/* Stage by stage ([[search.stage]]): some keys are free, all others stay as the best of the group so far has them;
+ * while nothing is ok, as its first candidate has them that is not predicted to run out of memory. The candidates which
+ * that leaves are a search of their own, by the stage's strategy. What is known of them is told to it first. The next
+ * stage begins when all of it is told. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/sweep.h"
+#include "search/state.h"
+#include "search/subspace.h"
+#include "util/memory.h"
+
+struct stages {
+    size_t at; /* the stage that is on */
+    /* Of that stage. NULL: it has not begun. */
+    struct search *search;
+    struct search_space space;
+    struct candidate *candidates;
+    size_t *members;       /* in the whole space */
+    size_t *place_of;      /* by candidate of the whole; SIZE_MAX: it is not of the stage */
+    struct error left_out; /* of the last stage whose strategy found nothing for it */
+};
+
+/* --- which candidates --- */
+
+static bool is_named(const struct search_space *space, size_t key, const char *word)
+{
+    const char *section = space->sections ? space->sections[key] : NULL, *dot = strchr(word, '.');
+    if (section && dot && strncmp(section, word, (size_t)(dot - word)) == 0 && !section[dot - word])
+        return strcmp(dot + 1, space->keys[key]) == 0;
+    return strcmp(word, space->keys[key]) == 0;
+}
+
+static bool is_free(const struct search_space *space, size_t key, const struct search_stage *stage)
+{
+    for (size_t i = 0; i < stage->free.count; i++)
+        if (is_named(space, key, stage->free.items[i].text))
+            return true;
+    return false;
+}
+
+static bool same_value(const struct search_space *space, size_t key, size_t a, size_t b)
+{
+    double x = space->candidates[a].values[key], y = space->candidates[b].values[key];
+    return x == y || (isnan(x) && isnan(y));
+}
+
+/* By group, what stays of it: the best, else the first that may fit, else the first; SIZE_MAX: nothing is searched. */
+static size_t *incumbents(const struct search *s)
+{
+    size_t *of = xcalloc(s->space->group_count + 1, sizeof *of);
+    double objective;
+    for (size_t g = 0; g < s->space->group_count; g++)
+        if (!search_best(s, g, &of[g], &objective))
+            of[g] = SIZE_MAX;
+    for (int any = 0; any <= 1; any++)
+        for (size_t i = 0; i < s->space->count; i++) {
+            const struct candidate *c = &s->space->candidates[i];
+            bool may_fit = any || !(c->oom_probability >= SEARCH_HOPELESS);
+            if (of[c->group] == SIZE_MAX && s->trials[i].eligible && may_fit)
+                of[c->group] = i;
+        }
+    return of;
+}
+
+static size_t choose_members(const struct search *s, struct stages *own)
+{
+    const struct search_space *space = s->space;
+    const struct search_stage *stage = &s->options.stages[own->at];
+    bool *free_keys = xcalloc(space->key_count + 1, sizeof *free_keys);
+    size_t *of = incumbents(s), count = 0;
+    for (size_t k = 0; k < space->key_count; k++)
+        free_keys[k] = is_free(space, k, stage);
+    for (size_t i = 0; i < space->count; i++) {
+        size_t k = 0, incumbent = of[space->candidates[i].group];
+        own->place_of[i] = SIZE_MAX;
+        if (!s->trials[i].eligible)
+            continue;
+        while (k < space->key_count && (free_keys[k] || same_value(space, k, i, incumbent)))
+            k++;
+        if (k < space->key_count)
+            continue;
+        own->place_of[i] = count;
+        own->members[count++] = i;
+    }
+    free(free_keys);
+    free(of);
+    return count;
+}
+
+/* --- one stage --- */
+
+static struct search_options options_of(const struct search *s, const struct search_stage *stage)
+{
+    struct search_options o = s->given;
+    o.strategy = stage->strategy;
+    o.numbers[SEARCH_MAX_TRIALS] = (double)stage->max_trials;
+    o.stages = NULL;
+    o.stage_count = 0;
+    return o;
+}
+
+static void close_stage(struct stages *own)
+{
+    search_free(own->search);
+    free(own->candidates);
+    own->search = NULL;
+    own->candidates = NULL;
+}
+
+static int open_stage(const struct search *s, struct stages *own)
+{
+    const struct search_options o = options_of(s, &s->options.stages[own->at]);
+    size_t count = choose_members(s, own);
+    subspace_make(s->space, own->members, count, &own->space, &own->candidates);
+    if (search_create(&own->space, &o, &own->search, &own->left_out) < 0) {
+        close_stage(own);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct trial *t = &s->trials[own->members[i]];
+        const struct search_outcome known = search_known(t);
+        if (t->state != TRIAL_NONE && t->state != TRIAL_RUNNING)
+            search_tell(own->search, i, &known);
+    }
+    return 0;
+}
+
+/* What a person had run, and what was given up, the stage's own search has not been told of. */
+static void follow(const struct search *s, struct stages *own)
+{
+    for (size_t i = 0; i < own->space.count; i++) {
+        const struct trial *t = &s->trials[own->members[i]];
+        const bool runs = own->search->trials[i].state == TRIAL_RUNNING;
+        if (t->state == TRIAL_RUNNING && !runs)
+            search_begin(own->search, i, t->resource);
+        else if (t->state == TRIAL_NONE && runs)
+            search_forget(own->search, i);
+    }
+}
+
+/* --- the strategy --- */
+
+/* In front of what the stage's own strategy says. */
+static void add_name(const struct search *s, const struct stages *own, struct decision *d)
+{
+    char said[SEARCH_REASON_BYTES];
+    memcpy(said, d->reason, sizeof said);
+    int length = snprintf(d->reason, sizeof d->reason, "stage %zu of %zu, %.*s: ", own->at + 1, s->options.stage_count,
+                          SEARCH_REASON_BYTES / 3, s->options.stages[own->at].name);
+    snprintf(d->reason + length, sizeof d->reason - (size_t)length, "%s", said);
+}
+
+static enum search_answer ask(struct search *s, void *own_state, struct decision *out)
+{
+    struct stages *own = own_state;
+    for (; own->at < s->options.stage_count; own->at++) {
+        if (!own->search && open_stage(s, own) < 0)
+            continue;
+        follow(s, own);
+        enum search_answer answer = search_ask(own->search, out);
+        if (answer == SEARCH_FINISHED && s->counts.running > 0)
+            answer = SEARCH_WAIT;
+        if (answer != SEARCH_FINISHED) {
+            out->candidate = answer == SEARCH_RUN ? own->members[out->candidate] : 0;
+            add_name(s, own, out);
+            return answer;
+        }
+        close_stage(own);
+    }
+    snprintf(out->reason, sizeof out->reason, "all %zu stages are done%s%.*s", s->options.stage_count,
+             own->left_out.text[0] ? "; one was left out: " : "", SEARCH_REASON_BYTES / 2, own->left_out.text);
+    return SEARCH_FINISHED;
+}
+
+static void tell(struct search *s, void *own_state, size_t candidate, const struct search_outcome *outcome)
+{
+    struct stages *own = own_state;
+    if (!own->search)
+        return;
+    follow(s, own);
+    if (own->place_of[candidate] != SIZE_MAX)
+        search_tell(own->search, own->place_of[candidate], outcome);
+}
+
+static void destroy(void *own_state)
+{
+    struct stages *own = own_state;
+    if (!own)
+        return;
+    close_stage(own);
+    free(own->members);
+    free(own->place_of);
+    free(own);
+}
+
+/* --- what cannot be --- */
+
+static bool is_free_somewhere(const struct search *s, size_t key)
+{
+    for (size_t i = 0; i < s->options.stage_count; i++)
+        if (is_free(s->space, key, &s->options.stages[i]))
+            return true;
+    return false;
+}
+
+/* What differs within a group and is never free would never be looked at. */
+static int check_keys(const struct search *s, struct error *e)
+{
+    const struct search_space *space = s->space;
+    size_t *first = xcalloc(space->group_count + 1, sizeof *first), fixed = SIZE_MAX;
+    for (size_t i = space->count; i-- > 0;)
+        first[space->candidates[i].group] = i;
+    for (size_t k = 0; k < space->key_count && fixed == SIZE_MAX; k++)
+        for (size_t i = 0; i < space->count && fixed == SIZE_MAX && !is_free_somewhere(s, k); i++)
+            if (!same_value(space, k, i, first[space->candidates[i].group]))
+                fixed = k;
+    free(first);
+    if (fixed == SIZE_MAX)
+        return 0;
+    return error_set(e, ERROR_USAGE, "[[search.stage]]: `%s` differs among the jobs and is free in no stage",
+                     space->keys[fixed]);
+}
+
+/* Whether the strategy of the stage is one for such a space. */
+static int check_stage(const struct search *s, const struct search_stage *stage, struct error *e)
+{
+    const struct search_options o = options_of(s, stage);
+    struct search *probe = NULL;
+    int rc = search_create(s->space, &o, &probe, e);
+    search_free(probe);
+    return rc < 0 ? error_context(e, "[[search.stage]] %s", stage->name) : 0;
+}
+
+static int create(struct search *s, void **own_state, struct error *e)
+{
+    struct stages *own = xcalloc(1, sizeof *own);
+    *own_state = own;
+    own->members = xcalloc(s->space->count + 1, sizeof *own->members);
+    own->place_of = xcalloc(s->space->count + 1, sizeof *own->place_of);
+    if (s->options.stage_count == 0)
+        return error_set(e, ERROR_USAGE, "strategy stage-by-stage: the sweep file has no [[search.stage]]");
+    int rc = check_keys(s, e);
+    for (size_t i = 0; rc == 0 && i < s->options.stage_count; i++)
+        rc = check_stage(s, &s->options.stages[i], e);
+    return rc;
+}
+
+const struct strategy strategy_stage_by_stage = {.name = SEARCH_STAGE_BY_STAGE,
+                                                 .has_own_patience = true,
+                                                 .create = create,
+                                                 .free = destroy,
+                                                 .ask = ask,
+                                                 .tell = tell};

@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# cli: searches in stages: what each tries, what it leaves fixed, that a killed one goes on, and what stages lose.
+. "$(dirname "$0")/lib.sh"
+
+# 40 jobs; a larger micro-batch is faster up to 8, from 16 on it does not fit; of stage 3 alone bucket 2 is faster.
+staged_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "stages"
+objective = "max:throughput"
+[job]
+command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}", "{zero_stage}"]
+[job.metrics.throughput]
+regex = 'throughput: ([0-9.]+)'
+unit = "samples/s"
+better = "max"
+[training_spec]
+global_batch = 64
+[[parallel_spec]]
+zero_stage = [0, 1, 2, 3]
+"(bucket, overlap)" = [[1, 0], [2, 1]]
+micro_batch = [1, 2, 4, 8, 16]
+
+[[search.stage]]
+name = "memory"
+free = ["zero_stage", "micro_batch"]
+strategy = "random"
+max_trials = 10
+
+[[search.stage]]
+free = ["bucket"]
+strategy = "grid"
+max_trials = 4
+END
+    cat >job.sh <<'END'
+if [ -e kill-the-runner ]; then
+    rm kill-the-runner
+    kill -KILL "$PPID"
+fi
+if [ "$1" -ge 16 ]; then
+    echo "CUDA out of memory. Tried to allocate 20.00 GiB"
+    exit 1
+fi
+echo "throughput: $(($1 * 10 + $3 * 3 + ($3 == 3 ? $2 * 50 : 0)))"
+END
+}
+
+decisions() # DATABASE
+{
+    sql "SELECT t.asked, t.told, hex(j.key), t.lineage, t.draw, t.reason, t.outcome, t.failure, t.objective
+         FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" "$1"
+}
+
+keys_of_trials="SELECT p.json FROM trial AS t JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id"
+
+stages__run__only_their_keys_differ_and_reasons_name_them()
+{
+    staged_sweep
+    run_meshsweep run -j 1 --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: search: 11 trials, [0-9]+ ok, .* failed; all 2 stages are done$'
+    expect_sql "stage-by-stage" "SELECT strategy FROM search"
+    expect_sql "10|1" "SELECT sum(reason LIKE 'stage 1 of 2, memory: draw %'),
+                              sum(reason LIKE 'stage 2 of 2, bucket: number %') FROM trial"
+    expect_sql "10" "SELECT count(*) FROM ($keys_of_trials WHERE t.id <= 10) WHERE json_extract(json, '$.bucket') = 1"
+    # The last is the best of the ten with the other bucket, and with what moves together with that.
+    expect_sql "1|2|1" "WITH keys AS ($keys_of_trials WHERE t.id = 11),
+        best AS ($keys_of_trials WHERE t.id <= 10 AND t.outcome = 'ok' ORDER BY t.objective DESC LIMIT 1)
+        SELECT json_extract(k.json, '$.micro_batch') = json_extract(b.json, '$.micro_batch')
+               AND json_extract(k.json, '$.zero_stage') = json_extract(b.json, '$.zero_stage'),
+               json_extract(k.json, '$.bucket'), json_extract(k.json, '$.overlap') FROM keys AS k, best AS b"
+}
+
+stages__stopped_and_killed__same_decisions()
+{
+    staged_sweep
+    run_meshsweep run -j 1 --progress none -d whole.db
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep run -j 1 --progress none -d pieces.db --limit 4
+    [ "$status" -eq 0 ] || expect_status 3
+    expect_status "$status"
+    expect_no_stdout
+    expect_any_stderr
+    touch kill-the-runner
+    run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d pieces.db
+    expect_status 137
+    expect_any_stdout
+    expect_any_stderr
+    run_meshsweep run -j 1 --progress none -d pieces.db
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    decisions whole.db >whole
+    decisions pieces.db >pieces
+    diff -u whole pieces >difference || fail "$(cat difference)"
+    expect_sql 1 "SELECT count(*) FROM search" pieces.db
+}
+
+stages__side_by_side__the_same_trials()
+{
+    staged_sweep
+    run_meshsweep run -j 1 --progress none -d alone.db
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep run -j 2 --progress none -d two.db
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    sql "SELECT job_id, reason, objective FROM trial ORDER BY job_id" alone.db >alone
+    sql "SELECT job_id, reason, objective FROM trial ORDER BY job_id" two.db >two
+    diff -u alone two >difference || fail "$(cat difference)"
+}
+
+stages__replay__says_what_they_lose()
+{
+    staged_sweep
+    run_meshsweep run --progress none --strategy grid
+    expect_status 3
+    expect_any_stdout
+    expect_any_stderr
+    run_meshsweep replay --strategy stage-by-stage,random --seeds 30
+    expect_status 0
+    expect_stdout_matches '^\| stage-by-stage \| '
+    local against
+    for against in random grid; do
+        expect_stdout_matches \
+            "^stage-by-stage finds [0-9.]+ % (worse|better) than $against among all keys at once with as many trials "
+    done
+    expect_no_stderr
+    # With a grid of the whole of each stage: micro-batch 8 of stage 3, then the bucket. Nothing is lost.
+    sed -i 's/"random"/"grid"/; s/max_trials = 10/max_trials = 20/' sweep.toml
+    run_meshsweep replay -c sweep.toml --strategy stage-by-stage --seeds 2 --json
+    expect_status 0
+    expect_stdout_contains '"loss_against_joint":	[{'
+    expect_stdout_contains '"strategy":	"grid"'
+    expect_no_stderr
+    run_meshsweep replay -c sweep.toml --strategy stage-by-stage --seeds 2
+    expect_status 0
+    expect_stdout_matches '^\| stage-by-stage \|.* 21\.0 at 1\.00 \|'
+    expect_no_stderr
+}
+
+expect_problem() # SED-SCRIPT MESSAGE
+{
+    sed "$1" sweep.toml >bad.toml
+    run_meshsweep check bad.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr "meshsweep: bad.toml:$2"
+}
+
+stages__mistakes__told_with_their_places()
+{
+    staged_sweep
+    expect_problem 's/"grid"/"gird"/' '25:12: strategy must be "grid", "random", "binary", "asha", "model", "staged", '\
+'"dsat-random", "dsat-binary", "dsat-asha", "deepspeed-grid", "deepspeed-random" or "deepspeed-model"; did you mean '\
+'"grid"?'
+    expect_problem 's/free = \["bucket"\]/free = ["bukcet"]/' \
+        '24:9: free: no section has a key "bukcet"; did you mean "bucket"?'
+    expect_problem 's/free = \["zero_stage", "micro_batch"\]/free = ["micro_batch"]/' \
+        '13:1: "zero_stage" has 4 values and is free in no stage of [search]: only the first would be tried; name it '\
+'in the `free` of a stage'
+    expect_problem 's/max_trials = 10/max_trials = 0/' '21:14: max_trials must be from 1 to 1000000000, not 0'
+    expect_problem '/max_trials = 4/d' '23:1: [[search.stage]] lacks "max_trials"'
+    expect_problem 's/name = "memory"/nmae = "memory"/' \
+        '18:1: unknown key "nmae" in [[search.stage]]; did you mean "name"?'
+    expect_problem '1s/^/[search]\nstrategy = "model"\n/' \
+        '2:12: strategy = "model", and there are stages, each with its own: leave one of them out'
+    expect_problem '/^\[\[search/,$d; 1s/^/[search]\nstrategy = "stage-by-stage"\n/' \
+        '2:12: strategy = "stage-by-stage" needs [[search.stage]]: which keys are free in each, by which strategy, '\
+'for how many trials'
+    expect_problem 's/^name = "stages"/&\nreplicate = ["bucket", "overlap"]/' \
+        '25:9: free: "bucket" is a replicate key: its jobs are one configuration'
+}
+
+run_cases "$@"
