@@ -35,6 +35,7 @@ check shellcheck          command shellcheck
 check clang-format        command clang-format
 check universal-ctags     command ctags
 check python3             command python3
+check python3-jsonschema  module jsonschema
 full  clang               command clang
 full  clang-tidy          command clang-tidy
 full  libclang-rt-dev     sanitizer clang

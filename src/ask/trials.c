@@ -149,6 +149,7 @@ int proposals_open(const struct proposal_place *place, cJSON **answer, struct er
     if (db_prepare(place->db, "SELECT t.id" OPEN_TRIALS " ORDER BY t.id", &s, e) < 0)
         return -1;
     cJSON *all = json_document(), *asked = cJSON_AddArrayToObject(all, "asked");
+    cJSON_AddArrayToObject(all, "refused");
     stmt_bind_int(s, 1, place->sweep_id);
     while ((rc = stmt_next(s, e)) > 0)
         if (proposals_add_trial(place, stmt_int(s, 0), asked, e) < 0) {

@@ -2,7 +2,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "results/json.h"
+#include "util/memory.h"
 #include "util/parse.h"
 
 void match_add_prediction(const struct match *m, struct buffer *out)
@@ -16,4 +19,81 @@ void match_add_prediction(const struct match *m, struct buffer *out)
                       *of ? " " : "", of, words[m->risk] ? words[m->risk] : "", m->is_audit ? " run as an audit" : "");
     if (!isnan(m->predicted_time))
         buffer_printf(out, "%s %.3g s a step", isnan(m->predicted_memory) ? "  predicted" : ",", m->predicted_time);
+}
+
+/* --- as JSON --- */
+
+struct match_json {
+    struct space *space;
+    struct describer *describer;
+    struct stmt *json[SECTION_COUNT]; /* of a section's specs; NULL: the sweep has none */
+};
+
+int match_json_create(struct space *space, struct match_json **out, struct error *e)
+{
+    struct match_json *j = xcalloc(1, sizeof *j);
+    j->space = space;
+    int rc = describer_create(space, &j->describer, e);
+    for (int i = 0; rc == 0 && i < SECTION_COUNT; i++) {
+        if (space->counts[i] == 0)
+            continue;
+        char *sql = xasprintf("SELECT \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
+        rc = db_prepare(space->db, sql, &j->json[i], e);
+        free(sql);
+    }
+    if (rc < 0) {
+        match_json_free(j);
+        return -1;
+    }
+    *out = j;
+    return 0;
+}
+
+void match_json_free(struct match_json *j)
+{
+    if (!j)
+        return;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        stmt_free(j->json[i]);
+    describer_free(j->describer);
+    free(j);
+}
+
+static int add_keys(struct match_json *j, const struct match *m, cJSON *job, struct error *e)
+{
+    cJSON *keys = cJSON_AddObjectToObject(job, "keys");
+    struct buffer derived = BUFFER_INIT;
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        int rc = 0;
+        if (j->json[i]) {
+            stmt_reset(j->json[i]);
+            stmt_bind_int(j->json[i], 1, m->spec[i]);
+            rc = stmt_next(j->json[i], e);
+        }
+        if (rc < 0)
+            return -1;
+        json_add_raw(keys, section_names[i], rc > 0 ? stmt_text(j->json[i], 0) : NULL);
+    }
+    match_add_derived_json(j->space, m, &derived);
+    json_add_raw(keys, "derived", derived.length ? buffer_text(&derived) : NULL);
+    buffer_free(&derived);
+    return 0;
+}
+
+int match_json_add(struct match_json *j, const struct match *m, cJSON *job, struct error *e)
+{
+    static const char *const verdicts[] =
+        {[OOM_FITS] = "fits", [OOM_RISK] = "may not fit", [OOM_CERTAIN] = "does not fit"};
+    struct buffer words = BUFFER_INIT;
+    char hex[HASH_HEX_BYTES];
+    cJSON_AddStringToObject(job, "key", hash_hex(&m->key, hex));
+    int rc = add_keys(j, m, job, e);
+    if (rc == 0)
+        rc = describe_match(j->describer, m, &words, e);
+    json_add_text(job, "description", buffer_text(&words));
+    json_add_real(job, "predicted_memory_bytes", m->predicted_memory);
+    json_add_real(job, "predicted_step_time_s", m->predicted_time);
+    json_add_text(job, "predicted_to", isnan(m->predicted_memory) ? NULL : verdicts[m->risk]);
+    buffer_free(&words);
+    return rc;
 }

@@ -1,11 +1,21 @@
-/* What is predicted of a combination, in words. */
+/* A combination with what is predicted of it, in words and as JSON. */
 #ifndef MESHSWEEP_CLI_MATCH_WORDS_H
 #define MESHSWEEP_CLI_MATCH_WORDS_H
 
+#include <cjson/cJSON.h>
+
+#include "space/describe.h"
 #include "space/match.h"
 #include "util/buffer.h"
 
 /* Appends "  predicted 18.2 MiB reserved, rank 0 (may not fit), 0.12 s a step"; nothing where nothing is predicted. */
 void match_add_prediction(const struct match *m, struct buffer *out);
+
+struct match_json;
+int match_json_create(struct space *space, struct match_json **out, struct error *e);
+void match_json_free(struct match_json *j);
+
+/* Adds to `job`: "key", "keys", "description", and what is predicted. */
+int match_json_add(struct match_json *j, const struct match *m, cJSON *job, struct error *e);
 
 #endif

@@ -30,16 +30,22 @@ struct shown_rows {
 
 static int output_rows(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count, struct error *e)
 {
+    const bool is_document = shown->format == &report_document;
+    enum key_type *types = NULL;
     char **units = NULL;
-    int rc = result_units(db, s, &units, e);
+    int rc = result_units(db, s, is_document, &units, e);
+    if (rc == 0 && is_document)
+        rc = result_key_types(db, s, &types, e);
     if (rc == 0) {
         struct statement_rows rows;
         statement_rows_init(&rows, s, units);
+        rows.types = types;
         rc = shown->format->render(&rows.source, &shown->options, shown->sink, e);
         *count = rows.count;
         statement_rows_free(&rows);
     }
     result_units_free(units, s);
+    free(types);
     return rc;
 }
 

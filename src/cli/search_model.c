@@ -241,22 +241,29 @@ static void add_number(cJSON *object, const char *name, uint64_t number)
     cJSON_AddItemToObject(object, name, cJSON_CreateRaw(digits));
 }
 
+/* Without filters nothing is said: all are kept. */
+static void add_kept(cJSON *object, const struct counts *c, uint64_t kept)
+{
+    if (c->filtered)
+        add_number(object, "kept", kept);
+    else
+        cJSON_AddNullToObject(object, "kept");
+}
+
 static void add_json(const struct counts *c, struct buffer *out)
 {
     const struct model_search *s = c->search;
     const size_t stack = model_space_main_stack(&s->space);
     cJSON *o = json_document();
     add_number(o, "candidates", s->index->count);
-    if (c->filtered)
-        add_number(o, "kept", c->counted.kept);
-    cJSON *by_layers = stack != MODEL_NO_KEY ? cJSON_AddArrayToObject(o, "by_layers") : NULL;
-    for (size_t i = 0; by_layers && i < s->index->keys[stack].stack.layers_count; i++) {
+    add_kept(o, c, c->counted.kept);
+    cJSON *by_layers = cJSON_AddArrayToObject(o, "by_layers");
+    for (size_t i = 0; stack != MODEL_NO_KEY && i < s->index->keys[stack].stack.layers_count; i++) {
         const unsigned layers = s->index->keys[stack].stack.layers[i];
         cJSON *row = cJSON_CreateObject();
         add_number(row, "layers", layers);
         add_number(row, "candidates", model_index_count_layers(s->index, stack, layers));
-        if (c->filtered)
-            add_number(row, "kept", kept_of(c, layers));
+        add_kept(row, c, c->filtered ? kept_of(c, layers) : 0);
         cJSON_AddItemToArray(by_layers, row);
     }
     cJSON *filters = cJSON_AddArrayToObject(o, "filters");

@@ -5,10 +5,12 @@
 #include "cli/written_file.h"
 #include "database/backup.h"
 #include "database/open.h"
+#include "results/json.h"
 #include "util/buffer.h"
 
 struct backup_options {
     const char *db;
+    bool json;
 };
 
 static const struct option option_table[] = {
@@ -19,8 +21,23 @@ static const struct option option_table[] = {
      .value = "FILE",
      .help = "the database",
      .fallback = "results.db"},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct backup_options, json),
+     .help = "the counts as JSON"},
     {.name = NULL},
 };
+
+static int print_json(const char *path, const struct backup_counts *counts, struct error *e)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "path", path);
+    json_add_count(root, "jobs", counts->jobs);
+    json_add_count(root, "attempt_count", counts->attempts);
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
 
 static int run(const struct arguments *a, struct error *e)
 {
@@ -38,6 +55,8 @@ static int run(const struct arguments *a, struct error *e)
     store_close(db);
     if (rc < 0)
         return -1;
+    if (o->json)
+        return print_json(a->words[0], &counts, e);
     struct buffer b = BUFFER_INIT;
     buffer_printf(&b, "%s: %" PRId64 " jobs, %" PRId64 " attempts\n", a->words[0], counts.jobs, counts.attempts);
     rc = output_people(&b, e);

@@ -11,6 +11,7 @@
 #include "database/open.h"
 #include "import/import.h"
 #include "measures/measures.h"
+#include "results/json.h"
 #include "space/match.h"
 #include "space/recorded_specs.h"
 #include "sweep_file/reader.h"
@@ -18,7 +19,7 @@
 
 struct check_options {
     const char *config, *db, *against;
-    bool repair;
+    bool repair, json;
 };
 
 static const struct option options[] = {
@@ -43,10 +44,40 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct check_options, repair),
      .help = "first put right in the database what loses nothing"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct check_options, json), .help = "as JSON"},
     {.name = NULL},
 };
 
+/* The document of --json, to which each part adds what it found; NULL: text is printed. */
+static cJSON *new_answer(const struct check_options *o)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "sweep_file", o->config);
+    json_add_text(root, "database", o->db);
+    cJSON_AddNullToObject(root, "sweep");
+    cJSON_AddNullToObject(root, "combinations");
+    cJSON_AddNullToObject(root, "candidates");
+    cJSON_AddArrayToObject(root, "contradicted");
+    cJSON_AddArrayToObject(root, "repaired");
+    cJSON_AddArrayToObject(root, "findings");
+    return root;
+}
+
+static void set(cJSON *answer, const char *name, cJSON *value)
+{
+    cJSON_ReplaceItemInObjectCaseSensitive(answer, name, value);
+}
+
 /* --- a sweep file --- */
+
+static void answer_sweep(cJSON *answer, const struct space *space, uint64_t candidates)
+{
+    set(answer, "sweep", cJSON_CreateString(space->sweep->name));
+    if (!space->of_jobs)
+        set(answer, "combinations", cJSON_CreateNumber((double)space_combinations(space)));
+    if (candidates)
+        set(answer, "candidates", cJSON_CreateNumber((double)candidates));
+}
 
 /* `candidates` of a [model_space]; the first one stands in where the file has no other models. */
 static int print_sweep(const char *path, const struct space *space, uint64_t candidates, struct error *e)
@@ -110,7 +141,7 @@ static void note_racing(const char *path, const struct sweep *s, const struct se
                        path, m->name);
 }
 
-static int check_sweep(const char *path, struct error *e)
+static int check_sweep(const char *path, cJSON *answer, struct error *e)
 {
     struct sweep *sweep = NULL;
     struct space *space = NULL;
@@ -142,7 +173,9 @@ static int check_sweep(const char *path, struct error *e)
         rc = note_unread(path, space, e);
     if (rc == 0)
         note_racing(path, sweep, &search);
-    if (rc == 0)
+    if (rc == 0 && answer)
+        answer_sweep(answer, space, candidates);
+    else if (rc == 0)
         rc = print_sweep(path, space, candidates, e);
     space_free(space);
     row_space_free(rows);
@@ -175,7 +208,23 @@ static int print_against(const struct table_file *in, const struct import_summar
     return rc < 0 ? -1 : s->broken_count ? STATUS_FAILED : STATUS_OK;
 }
 
-static int check_against(const char *config, const char *table, struct error *e)
+static int answer_against(cJSON *answer, const struct import_summary *s)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(answer, "contradicted");
+    for (size_t i = 0; i < s->broken_count; i++) {
+        const struct broken_rule *b = &s->broken[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "rule", b->name);
+        json_add_text(item, "reason", b->reason);
+        cJSON *lines = cJSON_AddArrayToObject(item, "lines");
+        for (size_t k = 0; k < b->rows; k++)
+            cJSON_AddItemToArray(lines, cJSON_CreateNumber((double)b->lines[k]));
+        cJSON_AddItemToArray(list, item);
+    }
+    return s->broken_count ? STATUS_FAILED : STATUS_OK;
+}
+
+static int check_against(const char *config, const char *table, cJSON *answer, struct error *e)
 {
     struct import_summary summary = {0};
     struct sweep *sweep = NULL;
@@ -190,7 +239,7 @@ static int check_against(const char *config, const char *table, struct error *e)
     if (rc == 0)
         rc = import_table_check(&request, &summary, e);
     if (rc == 0)
-        rc = print_against(&in, &summary, e);
+        rc = answer ? answer_against(answer, &summary) : print_against(&in, &summary, e);
     import_summary_free(&summary);
     table_file_free(&in);
     sweep_free(sweep);
@@ -212,8 +261,19 @@ static void print_repair(void *context, const struct audit_finding *f)
     print_finding(context, f);
 }
 
-static int repair_database(const char *path, struct error *e)
+static void answer_finding(void *context, const struct audit_finding *f)
 {
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "what", f->what);
+    json_add_count(item, "count", f->count);
+    json_add_text(item, "such_as", f->examples);
+    json_add_text(item, "advice", f->advice);
+    cJSON_AddItemToArray(context, item);
+}
+
+static int repair_database(const char *path, cJSON *answer, struct error *e)
+{
+    cJSON *repaired = cJSON_GetObjectItemCaseSensitive(answer, "repaired");
     struct db *db = NULL;
     struct buffer b = BUFFER_INIT;
     char *notice = NULL;
@@ -221,7 +281,7 @@ static int repair_database(const char *path, struct error *e)
         return error_set(e, ERROR_FAILED, "database %s: there is none", path);
     if (store_open(path, &db, &notice, e) < 0)
         return -1;
-    int rc = audit_repair(db, path, print_repair, &b, e);
+    int rc = answer ? audit_repair(db, path, answer_finding, repaired, e) : audit_repair(db, path, print_repair, &b, e);
     store_close(db);
     if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
@@ -230,16 +290,18 @@ static int repair_database(const char *path, struct error *e)
     return rc;
 }
 
-static int check_database(const char *path, struct error *e)
+static int check_database(const char *path, cJSON *answer, struct error *e)
 {
+    cJSON *findings = cJSON_GetObjectItemCaseSensitive(answer, "findings");
     struct db *db = NULL;
     struct buffer b = BUFFER_INIT;
     size_t count = 0;
     if (store_open_read_only(path, &db, e) < 0)
         return -1;
-    int rc = audit_run(db, path, print_finding, &b, &count, e);
+    int rc = answer ? audit_run(db, path, answer_finding, findings, &count, e)
+                    : audit_run(db, path, print_finding, &b, &count, e);
     store_close(db);
-    if (rc == 0 && count == 0)
+    if (rc == 0 && count == 0 && !answer)
         buffer_printf(&b, "%s: all well\n", path);
     if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
@@ -273,20 +335,30 @@ static int choose(const struct arguments *a, struct check_options *out, struct e
     return 0;
 }
 
+static int check_all(const struct check_options *o, cJSON *answer, struct error *e)
+{
+    int against = STATUS_OK;
+    if (o->config && check_sweep(o->config, answer, e) < 0)
+        return -1;
+    if (o->against && (against = check_against(o->config, o->against, answer, e)) < 0)
+        return -1;
+    if (o->repair && repair_database(o->db, answer, e) < 0)
+        return -1;
+    int database = o->db ? check_database(o->db, answer, e) : STATUS_OK;
+    return database < 0 ? -1 : database ? database : against;
+}
+
 static int check(const struct arguments *a, struct error *e)
 {
     struct check_options o;
     if (choose(a, &o, e) < 0)
         return -1;
-    int against = STATUS_OK;
-    if (o.config && check_sweep(o.config, e) < 0)
-        return -1;
-    if (o.against && (against = check_against(o.config, o.against, e)) < 0)
-        return -1;
-    if (o.repair && repair_database(o.db, e) < 0)
-        return -1;
-    int database = o.db ? check_database(o.db, e) : STATUS_OK;
-    return database < 0 ? -1 : database ? database : against;
+    cJSON *answer = o.json ? new_answer(&o) : NULL;
+    int status = check_all(&o, answer, e);
+    if (answer && status >= 0 && output_json(answer, e) < 0)
+        status = -1;
+    cJSON_Delete(answer);
+    return status;
 }
 
 const struct command check_command = {

@@ -6,6 +6,7 @@
 #include "handover/optuna.h"
 #include "handover/prometheus.h"
 #include "handover/summary.h"
+#include "results/json.h"
 #include "results/subset.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -15,7 +16,7 @@
 struct export_options {
     const char *db, *file, *where;
     int format; /* index into format_names */
-    bool all, succeeded, failed, long_rows, toml;
+    bool all, succeeded, failed, long_rows, toml, json;
 };
 
 #define AT(member) offsetof(struct export_options, member)
@@ -61,6 +62,7 @@ static const struct option options[] = {
              " prometheus: how the sweep stands; optuna: a storage of Optuna",
      .choices = format_names,
      .fallback = "csv"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "with -o: say as JSON what was written"},
     {.name = NULL},
 };
 
@@ -116,17 +118,21 @@ static int write_prometheus(struct db *db, const struct report_sink *sink, struc
     return write_text(&text, 0, sink, e);
 }
 
-static int write_rows(struct db *db, const struct export_options *o, const struct report_sink *sink, struct error *e)
+/* `*rows` stays what it is where a sweep file is written. */
+static int write_rows(struct db *db, const struct export_options *o, const struct report_sink *sink, int64_t *rows,
+                      struct error *e)
 {
     const struct report_format *format;
     struct result_query q;
-    uint64_t count;
+    uint64_t count = 0;
     if (query_of(o, &q, e) < 0 || report_format_find(format_names[o->format], &format, e) < 0)
         return -1;
     if (o->toml)
         return write_toml(db, &q, sink, e);
-    return o->long_rows ? result_output_long(db, &q, format, sink, &count, e)
-                        : result_output(db, &q, format, sink, &count, e);
+    int rc = o->long_rows ? result_output_long(db, &q, format, sink, &count, e)
+                          : result_output(db, &q, format, sink, &count, e);
+    *rows = (int64_t)count;
+    return rc;
 }
 
 /* Formats besides those of rows. */
@@ -162,20 +168,21 @@ static int check(const struct export_options *o, struct error *e)
     return 0;
 }
 
-static int write_export(struct db *db, const struct export_options *o, const struct report_sink *sink, struct error *e)
+static int write_export(struct db *db, const struct export_options *o, const struct report_sink *sink, int64_t *rows,
+                        struct error *e)
 {
     const struct whole_format *whole = whole_format_of(o);
-    return whole ? whole->write(db, sink, e) : write_rows(db, o, sink, e);
+    return whole ? whole->write(db, sink, e) : write_rows(db, o, sink, rows, e);
 }
 
-static int export_to_file(struct db *db, const struct export_options *o, struct error *e)
+static int export_to_file(struct db *db, const struct export_options *o, int64_t *rows, struct error *e)
 {
     struct atomic_file file = ATOMIC_FILE_INIT;
     const struct kept_files kept = {.option = "-o", .db_path = o->db, .db = db};
     if (written_file_check(o->file, &kept, e) < 0 || atomic_file_open(o->file, &file, e) < 0)
         return -1;
     const struct report_sink sink = {write_to_file, &file};
-    int rc = write_export(db, o, &sink, e);
+    int rc = write_export(db, o, &sink, rows, e);
     if (rc == 0)
         rc = atomic_file_commit(&file, e);
     atomic_file_close(&file);
@@ -191,21 +198,42 @@ static int export_to_database(struct db *db, const struct export_options *o, str
     return optuna_write(db, &q, o->file, e);
 }
 
-static int export_into(struct db *db, const struct export_options *o, struct error *e)
+static int print_json(const struct export_options *o, int64_t rows, struct error *e)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "path", o->file);
+    json_add_text(root, "format", o->toml ? "toml" : format_names[o->format]);
+    json_add_count(root, "rows", rows);
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
+
+static bool is_to_file(const struct export_options *o)
+{
+    return o->file && strcmp(o->file, "-") != 0;
+}
+
+static int export_into(struct db *db, const struct export_options *o, int64_t *rows, struct error *e)
 {
     const struct whole_format *whole = whole_format_of(o);
     if (whole && !whole->write)
         return export_to_database(db, o, e);
-    return o->file && strcmp(o->file, "-") != 0 ? export_to_file(db, o, e) : write_export(db, o, &output_sink, e);
+    return is_to_file(o) ? export_to_file(db, o, rows, e) : write_export(db, o, &output_sink, rows, e);
 }
 
 static int export(const struct arguments *a, struct error *e)
 {
     const struct export_options *o = a->options;
     struct db *db = NULL;
+    int64_t rows = -1;
+    if (o->json && !is_to_file(o))
+        return error_set(e, ERROR_USAGE, "export: --json goes with -o FILE; --format json gives the rows as JSON");
     if (check(o, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    int rc = export_into(db, o, e);
+    int rc = export_into(db, o, &rows, e);
+    if (rc == 0 && o->json)
+        rc = print_json(o, rows, e);
     store_close(db);
     return rc;
 }

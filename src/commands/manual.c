@@ -1,8 +1,11 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/manual.h"
 #include "cli/output.h"
+#include "util/embedded.h"
+#include "util/memory.h"
 
 static const struct option options[] = {{.name = NULL}};
 
@@ -35,12 +38,39 @@ static int completion(const struct arguments *a, struct error *e)
     return error_set(e, ERROR_USAGE, "completion: for which shell? bash, zsh or fish");
 }
 
+struct help_options {
+    bool schema;
+};
+
+static const struct option help_option_table[] = {
+    {.name = "schema",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct help_options, schema),
+     .help = "the JSON Schema of what the command prints with --json"},
+    {.name = NULL},
+};
+
+static int print_schema(const char *command, struct error *e)
+{
+    char *name = xasprintf("schemas/%s.json", command);
+    const char *schema = embedded_text(name);
+    free(name);
+    if (!schema)
+        return error_set(e, ERROR_USAGE, "%s prints no JSON; docs/json.md lists what does", command);
+    return output_text(schema, e);
+}
+
 static int help(const struct arguments *a, struct error *e)
 {
+    const struct help_options *o = a->options;
     struct buffer out = BUFFER_INIT;
+    if (o->schema && a->word_count == 0)
+        return error_set(e, ERROR_USAGE, "help --schema: of which command?");
     const struct command *c = a->word_count ? command_by_name(a->words[0], e) : NULL;
     if (a->word_count && !c)
         return -1;
+    if (o->schema)
+        return print_schema(c->name, e);
     if (c)
         command_add_help(c, &out);
     else
@@ -77,10 +107,10 @@ const struct command completion_command = {
 const struct command help_command = {
     .name = "help",
     .summary = "Print the help of the tool, or of a command",
-    .usage = "[COMMAND]",
-    .example = "meshsweep help run",
-    .options = options,
-    .options_bytes = 1,
+    .usage = "[--schema] [COMMAND]",
+    .example = "meshsweep help run\nmeshsweep help --schema status",
+    .options = help_option_table,
+    .options_bytes = sizeof(struct help_options),
     .words_most = 1,
     .pages = true,
     .run = help,

@@ -6,12 +6,14 @@
 #include "cli/written_file.h"
 #include "database/merge.h"
 #include "database/open.h"
+#include "results/json.h"
 #include "results/views.h"
 #include "util/buffer.h"
 #include "util/file.h"
 
 struct merge_options {
     const char *output;
+    bool json;
 };
 
 static const struct option option_table[] = {
@@ -21,6 +23,7 @@ static const struct option option_table[] = {
      .offset = offsetof(struct merge_options, output),
      .value = "FILE",
      .help = "the database that gets it all; made when it is not there"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct merge_options, json), .help = "the counts as JSON"},
     {.name = NULL},
 };
 
@@ -47,6 +50,17 @@ static int check_sources(const struct arguments *a, const char *output, struct e
     return 0;
 }
 
+static int print_json(const char *path, const struct merge_counts *counts, struct error *e)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "path", path);
+    json_add_count(root, "new_jobs", counts->jobs);
+    json_add_count(root, "attempts_added", counts->attempts);
+    int rc = output_json(root, e);
+    cJSON_Delete(root);
+    return rc;
+}
+
 static int run(const struct arguments *a, struct error *e)
 {
     const struct merge_options *o = a->options;
@@ -66,6 +80,8 @@ static int run(const struct arguments *a, struct error *e)
     free(notice);
     if (rc < 0)
         return -1;
+    if (o->json)
+        return print_json(o->output, &counts, e);
     struct buffer b = BUFFER_INIT;
     buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
     rc = output_people(&b, e);

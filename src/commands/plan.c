@@ -35,6 +35,7 @@ static const char *const mark_names[PLAN_MARK_COUNT] =
 struct plan_printing {
     struct space *space;
     struct describer *describer;
+    struct match_json *json; /* with --json --all: jobs are printed as they come, before the counts */
     struct match_display progress;
     bool is_json, is_eager;
     bool has_head; /* it is printed */
@@ -68,6 +69,30 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     buffer_free(&words);
     p->shown++;
     return rc == 0 && p->has_head ? print_text(p, e) : rc;
+}
+
+/* The document begins with the first job, and none is held in memory. */
+static void begin_list(struct plan_printing *p)
+{
+    buffer_printf(&p->text, p->shown++ ? ",\n" : "{\n\t\"schema_version\":\t%d,\n\t\"planned\":\t[\n",
+                  JSON_SCHEMA_VERSION);
+}
+
+static int list_job_json(void *context, const struct match *m, enum plan_mark mark, const struct hash128 *witness,
+                         struct error *e)
+{
+    struct plan_printing *p = context;
+    cJSON *job = cJSON_CreateObject();
+    char hex[HASH_HEX_BYTES];
+    cJSON_AddStringToObject(job, "mark", mark_names[mark]);
+    int rc = match_json_add(p->json, m, job, e);
+    json_add_text(job, "witness_key", witness ? hash_hex(witness, hex) : NULL);
+    begin_list(p);
+    char *text = cJSON_PrintUnformatted(job);
+    text_add_valid(&p->text, text, strlen(text));
+    cJSON_free(text);
+    cJSON_Delete(job);
+    return rc == 0 ? print_text(p, e) : rc;
 }
 
 static void add_rules(const struct space *space, const struct plan *plan, struct buffer *out)
@@ -207,9 +232,10 @@ static void add_reasons_json(const struct plan *plan, cJSON *o)
     }
 }
 
-static cJSON *head_as_json(const struct space *space, const struct plan *plan)
+static cJSON *head_as_json(const struct plan_printing *p, const struct plan *plan)
 {
-    cJSON *o = json_document();
+    const struct space *space = p->space;
+    cJSON *o = p->json ? cJSON_CreateObject() : json_document();
     cJSON_AddStringToObject(o, "sweep", space->sweep->name);
     cJSON_AddNumberToObject(o, "combinations", (double)plan->match.combinations);
     cJSON_AddNumberToObject(o, "excluded", (double)(plan->match.combinations - plan->match.matched));
@@ -235,16 +261,12 @@ static cJSON *end_as_json(const struct space *space, const struct plan *plan)
     return o;
 }
 
-/* One object in two pieces: the first without its end, the second without its beginning. */
+/* One object in pieces: none has its end, and those after the first have a comma for a beginning. */
 static void add_json_piece(cJSON *piece, bool is_first, struct buffer *out)
 {
-    static const char end[] = "\n}", begin[] = "{";
     char *text = cJSON_Print(piece);
-    size_t length = strlen(text);
-    if (is_first)
-        buffer_add(out, text, length - (sizeof end - 1));
-    else
-        buffer_printf(out, ",%s\n", text + (sizeof begin - 1));
+    buffer_add_text(out, is_first ? "{" : ",");
+    buffer_add(out, text + strlen("{"), strlen(text) - strlen("{") - strlen("\n}"));
     cJSON_free(text);
     cJSON_Delete(piece);
 }
@@ -252,7 +274,7 @@ static void add_json_piece(cJSON *piece, bool is_first, struct buffer *out)
 static int print_head(struct plan_printing *p, const struct plan *plan, struct error *e)
 {
     if (p->is_json)
-        add_json_piece(head_as_json(p->space, plan), true, &p->text);
+        add_json_piece(head_as_json(p, plan), !p->json, &p->text);
     else
         add_head(p->space, plan, &p->text);
     p->has_head = true;
@@ -262,17 +284,22 @@ static int print_head(struct plan_printing *p, const struct plan *plan, struct e
 static int print_early(void *context, const struct plan *known, bool is_counted, struct error *e)
 {
     struct plan_printing *p = context;
-    if (!p->is_eager || !is_counted)
+    if (!p->is_eager || !is_counted || p->json)
         return 0;
     return print_head(p, known, e) < 0 ? -1 : output_flush_all(e);
 }
 
 static int print_plan(struct plan_printing *p, const struct plan *plan, struct error *e)
 {
+    if (p->json && p->shown == 0)
+        begin_list(p);
+    if (p->json)
+        buffer_add_text(&p->text, "]");
     if (!p->has_head && print_head(p, plan, e) < 0)
         return -1;
     if (p->is_json) {
         add_json_piece(end_as_json(p->space, plan), false, &p->text);
+        buffer_add_text(&p->text, "\n}\n");
     } else {
         buffer_add(&p->text, p->lines.data, p->lines.length);
         add_end(p, plan, &p->text);
@@ -303,12 +330,16 @@ static int make_plan(struct session *s, const struct run_options *o, struct db *
                                          .policy = &policy,
                                          .forced = s->forced,
                                          .runner_alive = writer_lock_is_held(o->db),
-                                         .each = o->json ? NULL : list_job,
+                                         .each = !o->json ? list_job
+                                                 : o->all ? list_job_json
+                                                          : NULL,
                                          .each_most = printing.most,
                                          .counted = print_early,
                                          .looked_at = show_progress,
                                          .context = &printing};
-    int rc = o->json ? 0 : describer_create(s->space, &printing.describer, e);
+    int rc = !o->json ? describer_create(s->space, &printing.describer, e)
+             : o->all ? match_json_create(s->space, &printing.json, e)
+                      : 0;
     match_display_begin(&printing.progress, s->space);
     if (rc == 0)
         rc = plan_make(&request, &plan, e);
@@ -320,6 +351,7 @@ static int make_plan(struct session *s, const struct run_options *o, struct db *
         plan_free(&plan);
     }
     describer_free(printing.describer);
+    match_json_free(printing.json);
     buffer_free(&printing.text);
     buffer_free(&printing.lines);
     return rc < 0 ? -1 : status;

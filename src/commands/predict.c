@@ -21,7 +21,7 @@
 
 struct predict_options {
     struct run_options match;
-    bool accuracy, profile;
+    bool accuracy, profile, json;
     const char *frontier;
     const char *where, *sort, *columns, *format; /* any of them: rows instead of the list */
 };
@@ -76,6 +76,10 @@ static const struct option options[] = {
      .value = "NAME",
      .help = "table, csv, tsv, json, jsonl or markdown",
      .choices = result_format_names},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct predict_options, json),
+     .help = "the table as a JSON document: columns, units, records"},
     {.name = "accuracy",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct predict_options, accuracy),
@@ -200,7 +204,7 @@ static int check_asked(const struct session *s, struct error *e)
 
 static bool wants_table(const struct predict_options *o)
 {
-    return o->where || o->sort || o->columns || o->format;
+    return o->where || o->sort || o->columns || o->format || o->json;
 }
 
 /* Rows as `results` has them. */
@@ -211,6 +215,8 @@ static int answer_table(struct prediction_walk *w, const struct predict_options 
     if (report_format_find(o->format ? o->format : "table", &format, e) < 0 ||
         prediction_table_create(w->session->space, &w->table, e) < 0 || walk(w, e) < 0)
         return -1;
+    if (o->json)
+        format = &report_document;
     bool is_brief = !o->columns && (format->render == render_table || format->render == render_markdown);
     char *brief = is_brief ? prediction_table_brief(w->table) : NULL;
     const struct result_query q = {.where = o->where,
@@ -243,7 +249,8 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
 {
     struct prediction_walk w = {.session = s};
     if (wants_table(o) && (o->profile || o->accuracy || o->frontier))
-        return error_set(e, ERROR_USAGE, "--where, --sort, --columns and --format are of the list of combinations");
+        return error_set(e, ERROR_USAGE,
+                         "--where, --sort, --columns, --format and --json are of the list of combinations");
     if (o->profile)
         return db ? prediction_report_profile(s->space, db, out, e)
                   : error_set(e, ERROR_NOTHING, "there is no database, so nothing was measured");

@@ -100,7 +100,10 @@ static void write_view(const struct space *space, struct buffer *sql)
             add_member(sql, "derived", n->derived[i].name, n->derived[i].name);
     for (int i = FIELD_STATE; i < FIELD_DERIVED; i++)
         buffer_printf(sql, "%s%s", i > FIELD_STATE ? ", " : "", fields[i].name);
-    buffer_add_text(sql, " FROM prediction");
+    buffer_add_text(sql, " FROM prediction; CREATE VIEW spec AS");
+    for (int i = 0; i < SECTION_COUNT; i++)
+        buffer_printf(sql, "%s SELECT '%s' AS kind, %s AS json FROM prediction", i ? " UNION" : "", section_names[i],
+                      section_names[i]);
 }
 
 static int write_tables(struct prediction_table *t, struct error *e)

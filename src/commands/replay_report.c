@@ -305,7 +305,7 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
     cJSON_AddNumberToObject(o, "arrived", (double)s->arrived);
     cJSON_AddNumberToObject(o, "slowest_decision_ms", (double)s->slowest_us / 1000);
     add_measures(o, r, s, SIZE_MAX);
-    cJSON *joint = s->joint_count ? cJSON_AddArrayToObject(o, "loss_against_joint") : NULL;
+    cJSON *joint = cJSON_AddArrayToObject(o, "loss_against_joint");
     for (size_t i = 0; i < s->joint_count; i++) {
         cJSON *against = cJSON_CreateObject();
         cJSON_AddStringToObject(against, "strategy", s->joint[i].strategy);

@@ -8,7 +8,7 @@
 struct results_options {
     const char *db, *where, *sort, *columns, *format;
     int64_t limit;
-    bool all, wide;
+    bool all, wide, json;
 };
 
 #define AT(member) offsetof(struct results_options, member)
@@ -46,6 +46,7 @@ static const struct option options[] = {
      .help = "table, csv, tsv, json, jsonl or markdown",
      .choices = result_format_names,
      .fallback = "table"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as a JSON document: columns, units, records"},
     {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "jobs of earlier sweeps too"},
     {.name = "wide", .kind = OPTION_FLAG, .offset = AT(wide), .help = "all columns, also where a terminal has no room"},
     {.name = NULL},
@@ -72,12 +73,14 @@ static int results(const struct arguments *a, struct error *e)
     uint64_t count = 0;
     if (report_format_find(o->format, &format, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
+    if (o->json)
+        format = &report_document;
     const struct result_query q = query_of(o, format);
     int rc = result_output(db, &q, format, &output_sink, &count, e);
     store_close(db);
-    if (rc == 0 && count == 0)
+    if (rc == 0 && count == 0 && !o->json)
         return error_set(e, ERROR_NOTHING, "no job matches");
-    return rc;
+    return rc == 0 && count == 0 ? STATUS_NOTHING : rc;
 }
 
 const struct command results_command = {

@@ -12,6 +12,7 @@
 #include "learning/learning.h"
 #include "report/text.h"
 #include "results/job_record.h"
+#include "results/json.h"
 #include "results/subset.h"
 #include "space/compile.h"
 #include "space/describe.h"
@@ -24,7 +25,7 @@
 #define VALUES_SHOWN 30
 
 struct why_options {
-    struct run_options match; /* config (NULL: not given) and db; the rest stays at its default */
+    struct run_options match; /* config (NULL: not given), db and json; the rest stays at its default */
 };
 
 #define AT(member) (offsetof(struct why_options, match) + offsetof(struct run_options, member))
@@ -47,6 +48,7 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .offset = AT(search_model),
      .help = "take the models from [model_space]"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
     {.name = NULL},
 };
 
@@ -122,6 +124,7 @@ struct answer {
     const struct expression *filter;
     struct describer *describer;
     struct buffer out;
+    cJSON *json; /* NULL: text is wanted */
 };
 
 /* What would have another answer. Of a pruned one its witness tells; of what was measured elsewhere nothing is said. */
@@ -306,12 +309,10 @@ static int add_rule(struct answer *w, size_t i, const struct match_counts *count
     return r->warning ? 0 : match_excluded(w->session->space, &query, e);
 }
 
-/* "tp is one of 1, 2, 4": the values of a key that no spec has with this value. */
-static int add_values(struct answer *w, const struct key *key, const char *value, struct error *e)
+/* The values of a key, least first, with whether one of them is `value`. */
+static int open_values(struct answer *w, const struct key *key, const char *value, struct stmt **out, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
-    int rc, shown = 0;
     buffer_add_text(&sql, "SELECT DISTINCT CAST(");
     expression_add_column(&sql, key);
     buffer_printf(&sql, " AS TEXT) AS v, max(");
@@ -322,7 +323,41 @@ static int add_values(struct answer *w, const struct key *key, const char *value
     add_quoted(&sql, value);
     buffer_printf(&sql, ")) OVER () FROM \"%s\" WHERE v IS NOT NULL ORDER BY ", section_names[key->section]);
     expression_add_column(&sql, key);
-    rc = db_prepare(w->session->space->db, buffer_text(&sql), &s, e);
+    int rc = db_prepare(w->session->space->db, buffer_text(&sql), out, e);
+    buffer_free(&sql);
+    return rc;
+}
+
+/* {"tp": ["1", "2", "4"]}: as texts, as they are written after "tp=". */
+static int add_values_json(struct answer *w, const struct key *key, const char *value, struct error *e)
+{
+    struct stmt *s = NULL;
+    cJSON *list = cJSON_CreateArray();
+    int rc = open_values(w, key, value, &s, e);
+    bool is_there = false;
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        rc = 0;
+        is_there = stmt_int(s, 1) != 0;
+        if (is_there || cJSON_GetArraySize(list) > VALUES_SHOWN)
+            break;
+        cJSON_AddItemToArray(list, cJSON_CreateString(stmt_text(s, 0)));
+    }
+    stmt_free(s);
+    if (is_there)
+        cJSON_Delete(list);
+    else
+        cJSON_AddItemToObject(cJSON_GetObjectItemCaseSensitive(w->json, "known_values"), key->name, list);
+    return rc;
+}
+
+/* "tp is one of 1, 2, 4": the values of a key that no spec has with this value. */
+static int add_values(struct answer *w, const struct key *key, const char *value, struct error *e)
+{
+    struct stmt *s = NULL;
+    int shown = 0;
+    if (w->json)
+        return add_values_json(w, key, value, e);
+    int rc = open_values(w, key, value, &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         rc = 0;
         if (stmt_int(s, 1) || shown > VALUES_SHOWN)
@@ -335,7 +370,6 @@ static int add_values(struct answer *w, const struct key *key, const char *value
     }
     buffer_add_text(&w->out, shown ? "\n" : "");
     stmt_free(s);
-    buffer_free(&sql);
     return rc;
 }
 
@@ -356,6 +390,128 @@ static int add_missing_values(struct answer *w, const struct arguments *a, struc
     }
     return rc;
 }
+
+/* --- as JSON --- */
+
+/* Adds to `object` the columns of the only row, all of them null where there is none; or with `list` a list of the
+ * rows. */
+static int add_rows(struct answer *w, const char *sql, const struct hash128 *key, cJSON *object, const char *list,
+                    struct error *e)
+{
+    struct stmt *s = NULL;
+    cJSON *rows = list ? cJSON_AddArrayToObject(object, list) : NULL;
+    if (!w->db)
+        return 0;
+    if (db_prepare(w->db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        cJSON *row = rows ? cJSON_CreateObject() : object;
+        json_add_columns(row, s, 0);
+        if (rows)
+            cJSON_AddItemToArray(rows, row);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static const char job_sql[] =
+    "SELECT j.id AS job, CASE WHEN j.witness_id IS NOT NULL THEN 'pruned' WHEN j.held IS NOT NULL THEN 'held' ELSE "
+    "j.state END AS state, j.failure, j.held AS why_held, j.witness_id AS pruned_by FROM job AS j WHERE j.key = ?1";
+static const char attempts_sql[] =
+    "SELECT a.number AS attempt, a.state, a.failure, a.message, a.duration_ms, iif(a.executor = '" IMPORT_EXECUTOR
+    "', a.log_tail, NULL) AS measured_elsewhere FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.key = ?1"
+    " ORDER BY a.number";
+static const char choices_sql[] = "SELECT s.strategy, t.reason FROM trial AS t JOIN search AS s ON s.id = t.search_id "
+                                  "JOIN job AS j ON j.id = t.job_id"
+                                  " WHERE j.key = ?1 AND t.asked IS NOT NULL ORDER BY t.id";
+
+static int add_job_json(struct answer *w, struct match_json *m, const struct match *match, cJSON *list, struct error *e)
+{
+    static const char *const unknown[] = {"job", "state", "failure", "why_held", "pruned_by"};
+    cJSON *job = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, job);
+    if (add_rows(w, job_sql, &match->key, job, NULL, e) < 0)
+        return -1;
+    const bool is_new = !job->child;
+    for (size_t i = 0; is_new && i < sizeof unknown / sizeof *unknown; i++)
+        json_add_text(job, unknown[i], strcmp(unknown[i], "state") == 0 ? "new" : NULL);
+    if (match_json_add(m, match, job, e) < 0 || add_rows(w, attempts_sql, &match->key, job, "attempts", e) < 0)
+        return -1;
+    return add_rows(w, choices_sql, &match->key, job, "choices", e);
+}
+
+static int add_jobs_json(struct answer *w, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    struct match_json *m = NULL;
+    const struct match *match;
+    cJSON *list = cJSON_AddArrayToObject(w->json, "found");
+    int rc = match_json_create(w->session->space, &m, e);
+    if (rc == 0)
+        rc = match_open(w->session->space, w->filter, &cursor, e);
+    for (int shown = 0; rc == 0 && shown < SHOWN && (rc = match_next(cursor, &match, e)) > 0; shown++)
+        rc = add_job_json(w, m, match, list, e);
+    match_close(cursor);
+    match_json_free(m);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_excluded_json(void *context, int64_t rank, const char *values_json, struct error *e)
+{
+    cJSON *example = cJSON_CreateObject();
+    (void)e;
+    cJSON_AddItemToArray(context, example);
+    cJSON_AddNumberToObject(example, "number", (double)rank);
+    json_add_raw(example, "values", values_json);
+    return 0;
+}
+
+static int add_rules_json(struct answer *w, const struct match_counts *counts, struct error *e)
+{
+    cJSON *list = cJSON_AddArrayToObject(w->json, "rules");
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < w->session->space->rule_count; i++) {
+        const struct space_rule *r = &w->session->space->rules[i];
+        if (counts->rules[i].excluded == 0)
+            continue;
+        cJSON *rule = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, rule);
+        cJSON_AddStringToObject(rule, "rule", r->name);
+        json_add_text(rule, "reason", r->reason);
+        cJSON_AddStringToObject(rule, "level", r->warning ? "warn" : "exclude");
+        json_add_count(rule, "combinations", counts->rules[i].excluded);
+        cJSON_AddStringToObject(rule, "require", r->require);
+        json_add_text(rule, "source", r->source);
+        const struct exclusion_query query = {i, w->filter, SHOWN, add_excluded_json,
+                                              cJSON_AddArrayToObject(rule, "examples")};
+        rc = r->warning ? 0 : match_excluded(w->session->space, &query, e);
+    }
+    return rc;
+}
+
+static int answer_json(struct answer *w, const struct arguments *a, struct error *e)
+{
+    struct match_counts counts;
+    if (match_count(w->session->space, w->filter, &counts, e) < 0)
+        return -1;
+    json_add_count(w->json, "combinations", counts.combinations);
+    json_add_count(w->json, "all_combinations", space_combinations(w->session->space));
+    json_add_count(w->json, "matched", counts.matched);
+    int rc = add_jobs_json(w, e);
+    if (rc == 0)
+        rc = add_rules_json(w, &counts, e);
+    cJSON_AddObjectToObject(w->json, "known_values");
+    if (rc == 0 && counts.combinations == 0)
+        rc = add_missing_values(w, a, e);
+    if (rc == 0)
+        rc = output_json(w->json, e);
+    free(counts.rules);
+    return rc < 0 ? -1 : counts.combinations == 0 ? STATUS_NOTHING : STATUS_OK;
+}
+
+/* --- as text --- */
 
 static int answer(struct answer *w, const struct arguments *a, struct error *e)
 {
@@ -380,7 +536,7 @@ static int why(const struct arguments *a, struct error *e)
     const struct why_options *o = a->options;
     struct session s = {0};
     struct expression filter = EXPRESSION_INIT;
-    struct answer w = {.session = &s, .filter = &filter};
+    struct answer w = {.session = &s, .filter = &filter, .json = o->match.json ? json_document() : NULL};
     int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &w.db, e) : 0;
     if (status == 0)
         status = session_open_recorded(&s, &o->match, a, w.db, e);
@@ -390,13 +546,13 @@ static int why(const struct arguments *a, struct error *e)
         status = learning_load(s.space, w.db, e);
     if (status == 0)
         status = compile_filter(&s, a, w.db, &filter, e);
-    if (status == 0) {
-        status = answer(&w, a, e);
-    }
+    if (status == 0)
+        status = w.json ? answer_json(&w, a, e) : answer(&w, a, e);
     if (status >= 0 && output_people(&w.out, e) < 0)
         status = -1;
     describer_free(w.describer);
     buffer_free(&w.out);
+    cJSON_Delete(w.json);
     expression_free(&filter);
     db_close(w.db);
     session_close(&s);

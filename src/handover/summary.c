@@ -31,7 +31,7 @@ static int add_table(struct db *db, struct stmt *s, struct buffer *out, struct e
     const struct render_options options = RENDER_OPTIONS_INIT;
     const struct report_sink sink = {add_to_buffer, out};
     char **units = NULL;
-    int rc = result_units(db, s, &units, e);
+    int rc = result_units(db, s, false, &units, e);
     if (rc == 0) {
         struct statement_rows rows;
         statement_rows_init(&rows, s, units);

@@ -128,7 +128,7 @@ static int read_results(struct db *db, struct html_data *d, struct error *e)
     char **units = NULL;
     if (result_query_open(db, &q, &s, e) < 0)
         return -1;
-    int rc = result_units(db, s, &units, e);
+    int rc = result_units(db, s, false, &units, e);
     if (rc == 0) {
         add_columns(d, s, units);
         rc = read_rows(d, s, e);

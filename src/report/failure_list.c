@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/text.h"
+#include "results/json.h"
 
 static void add_line(const struct failure_list *list, const char *text, size_t taken, struct buffer *out)
 {
@@ -54,9 +55,9 @@ void failure_list_add(const struct failure_list *list, struct buffer *out)
 static cJSON *term_json(const struct cause_term *t)
 {
     cJSON *item = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "key", t->key);
+    cJSON_AddStringToObject(item, "name", t->key);
     cJSON_AddStringToObject(item, "relation", cause_relation_signs[t->relation]);
-    cJSON_AddItemToObject(item, "value",
+    cJSON_AddItemToObject(item, "term_value",
                           isfinite(t->number) ? cJSON_CreateNumber(t->number) : cJSON_CreateString(t->value));
     return item;
 }
@@ -65,11 +66,11 @@ static cJSON *matches_json(const struct cause_matches *m)
 {
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < m->count; i++) {
-        cJSON *item = cJSON_CreateObject(), *keys = cJSON_AddArrayToObject(item, "keys");
+        cJSON *item = cJSON_CreateObject(), *terms = cJSON_AddArrayToObject(item, "terms");
         for (size_t t = 0; t < m->items[i].term_count; t++)
-            cJSON_AddItemToArray(keys, term_json(&m->items[i].terms[t]));
+            cJSON_AddItemToArray(terms, term_json(&m->items[i].terms[t]));
         cJSON_AddNumberToObject(item, "jobs", (double)m->items[i].jobs);
-        cJSON_AddNumberToObject(item, "ended", (double)m->items[i].ended);
+        cJSON_AddNumberToObject(item, "ended_jobs", (double)m->items[i].ended);
         cJSON_AddItemToArray(list, item);
     }
     return list;
@@ -82,17 +83,14 @@ cJSON *failure_list_json(const struct failure_causes *causes)
         const struct failure_cause *c = &causes->items[i];
         cJSON *item = cJSON_CreateObject(), *compared = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "class", c->class);
-        cJSON_AddStringToObject(item, "message", c->message);
-        if (c->consequence)
-            cJSON_AddStringToObject(item, "consequence", c->consequence);
-        else
-            cJSON_AddNullToObject(item, "consequence");
-        cJSON_AddStringToObject(item, "cause", c->cause);
+        json_add_text(item, "message", c->message);
+        json_add_text(item, "consequence", c->consequence);
+        json_add_text(item, "cause", c->cause);
         cJSON_AddNumberToObject(item, "jobs", (double)c->jobs);
         cJSON_AddNumberToObject(item, "example_job", (double)c->example_job);
         cJSON_AddItemToObject(item, "where", matches_json(&c->matches));
         cJSON_AddNumberToObject(compared, "jobs", (double)c->matches.jobs);
-        cJSON_AddNumberToObject(compared, "ended", (double)c->matches.ended);
+        cJSON_AddNumberToObject(compared, "ended_jobs", (double)c->matches.ended);
         cJSON_AddItemToObject(item, "compared", compared);
         cJSON_AddItemToArray(list, item);
     }

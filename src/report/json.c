@@ -3,6 +3,7 @@
 
 #include "report/render.h"
 #include "report/writer.h"
+#include "results/json.h"
 
 static void add_value(struct buffer *out, const struct cell *cell)
 {
@@ -16,7 +17,20 @@ static void add_value(struct buffer *out, const struct cell *cell)
         writer_add_number(out, cell);
 }
 
-static void add_object(struct writer *w, const struct cell *cells)
+/* As the contract has it. */
+static void add_typed(struct buffer *out, const struct cell *cell)
+{
+    if (cell->kind == CELL_TRUTH)
+        buffer_add_text(out, cell->integer ? "true" : "false");
+    else if (cell->kind == CELL_JSON)
+        buffer_add(out, cell->text, cell->length);
+    else if (cell->kind == CELL_FLOAT && !isfinite(cell->real))
+        buffer_add_text(out, "null");
+    else
+        add_value(out, cell);
+}
+
+static void add_object(struct writer *w, const struct cell *cells, void (*add)(struct buffer *, const struct cell *))
 {
     buffer_add_char(&w->text, '{');
     for (size_t i = 0; i < w->rows->column_count; i++) {
@@ -24,7 +38,7 @@ static void add_object(struct writer *w, const struct cell *cells)
             buffer_add_char(&w->text, ',');
         buffer_add_json_string(&w->text, w->rows->names[i], strlen(w->rows->names[i]));
         buffer_add_char(&w->text, ':');
-        add_value(&w->text, &cells[i]);
+        add(&w->text, &cells[i]);
     }
     buffer_add_char(&w->text, '}');
 }
@@ -32,7 +46,7 @@ static void add_object(struct writer *w, const struct cell *cells)
 static void json_row(struct writer *w, const struct cell *cells)
 {
     buffer_add_text(&w->text, w->row_count ? ",\n" : "[\n");
-    add_object(w, cells);
+    add_object(w, cells, add_value);
 }
 
 static void json_end(struct writer *w)
@@ -42,7 +56,7 @@ static void json_end(struct writer *w)
 
 static void jsonl_row(struct writer *w, const struct cell *cells)
 {
-    add_object(w, cells);
+    add_object(w, cells, add_value);
     buffer_add_char(&w->text, '\n');
 }
 
@@ -57,5 +71,43 @@ int render_jsonl(const struct row_source *rows, const struct render_options *opt
                  struct error *e)
 {
     static const struct row_format format = {.row = jsonl_row};
+    return writer_rows(&format, rows, options, sink, e);
+}
+
+/* --- a document --- */
+
+static void document_header(struct writer *w, const struct cell *names)
+{
+    (void)names;
+    buffer_printf(&w->text, "{\n\"schema_version\": %d,\n\"columns\": [", JSON_SCHEMA_VERSION);
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        const char *unit = w->rows->units && w->rows->units[i] ? w->rows->units[i] : "";
+        buffer_add_text(&w->text, i > 0 ? ", {\"name\": " : "{\"name\": ");
+        buffer_add_json_string(&w->text, w->rows->names[i], strlen(w->rows->names[i]));
+        buffer_add_text(&w->text, ", \"unit\": ");
+        if (*unit)
+            buffer_add_json_string(&w->text, unit, strlen(unit));
+        else
+            buffer_add_text(&w->text, "null");
+        buffer_add_char(&w->text, '}');
+    }
+    buffer_add_text(&w->text, "],\n\"records\": [");
+}
+
+static void document_row(struct writer *w, const struct cell *cells)
+{
+    buffer_add_text(&w->text, w->row_count ? ",\n" : "\n");
+    add_object(w, cells, add_typed);
+}
+
+static void document_end(struct writer *w)
+{
+    buffer_add_text(&w->text, "]\n}\n");
+}
+
+int render_document(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
+                    struct error *e)
+{
+    static const struct row_format format = {document_header, document_row, document_end};
     return writer_rows(&format, rows, options, sink, e);
 }

@@ -234,7 +234,7 @@ void progress_add_json(enum progress_event event, const struct sweep_progress *p
     buffer_printf(out,
                   ",\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
                   ",\"skipped\":%" PRId64 ",\"pruned\":%" PRId64 ",\"held\":%" PRId64 ",\"running\":%" PRId64
-                  ",\"ended\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
+                  ",\"being_recorded\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
                   p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->held, p->running, p->ended,
                   p->pending, p->elapsed_ms);
     buffer_add_text(out, ",\"jobs_per_second\":");

@@ -14,7 +14,7 @@ enum progress_event {
     EVENT_COUNT
 };
 
-/* docs/json.md and docs/schemas/run.json have these names and no others. */
+/* docs/json.md and schemas/run.json have these names and no others. */
 extern const char *const progress_event_names[EVENT_COUNT];
 
 /* Appends the beginning of a line, without its closing brace. */

@@ -15,6 +15,8 @@ const struct report_format report_formats[] = {
     {NULL, NULL, NULL},
 };
 
+const struct report_format report_document = {"json", "a document", render_document};
+
 #define FORMAT_COUNT (sizeof report_formats / sizeof *report_formats - 1)
 
 static int unknown_format(const char *name, struct error *e)

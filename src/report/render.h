@@ -51,6 +51,10 @@ render_function render_json;
 /* One object per line, as json. */
 render_function render_jsonl;
 
+/* One document of the contract (results/json.h): {"schema_version": …, "columns": [{"name": …, "unit": …}, …],
+ * "records": [one object per line]}; NaN and infinities are null. */
+render_function render_document;
+
 /* A GitHub table. Punctuation that means something to Markdown or HTML is escaped; line ends become <br>; other
  * control characters and direction marks are shown as escapes. NULL is an empty cell. */
 render_function render_markdown;
@@ -68,6 +72,9 @@ struct report_format {
     const char *summary; /* a few words for a help text */
     render_function *render;
 };
+
+/* What --json gives. */
+extern const struct report_format report_document;
 
 /* In the order of a help text; ends with an entry whose name is NULL. */
 extern const struct report_format report_formats[];

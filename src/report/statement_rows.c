@@ -24,8 +24,13 @@ static int next_row(void *context, struct cell *cells, struct error *e)
 {
     struct statement_rows *r = context;
     int rc = stmt_next(r->statement, e);
-    for (int i = 0; rc > 0 && i < stmt_column_count(r->statement); i++)
+    for (int i = 0; rc > 0 && i < stmt_column_count(r->statement); i++) {
         cells[i] = cell_of(r->statement, i);
+        if (r->types && r->types[i] == KEY_TRUTH && cells[i].kind == CELL_INT)
+            cells[i].kind = CELL_TRUTH;
+        if (r->types && r->types[i] == KEY_JSON && cells[i].kind == CELL_TEXT)
+            cells[i].kind = CELL_JSON;
+    }
     r->count += rc > 0;
     return rc;
 }

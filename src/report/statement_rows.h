@@ -4,12 +4,14 @@
 
 #include "database/db.h"
 #include "report/rows.h"
+#include "results/query.h"
 
 struct statement_rows {
     struct row_source source;
     uint64_t count; /* rows given so far */
     struct stmt *statement;
     char **names;
+    const enum key_type *types; /* one per column; NULL: as SQLite has them. Borrowed */
 };
 
 /* `s` is borrowed, and `units` (may be NULL), one per column; release with statement_rows_free. */

@@ -390,11 +390,12 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
 
 /* --- units --- */
 
-int result_units(struct db *db, const struct stmt *s, char ***out, struct error *e)
+int result_units(struct db *db, const struct stmt *s, bool bare, char ***out, struct error *e)
 {
     struct stmt *q = NULL;
     if (db_prepare(db,
-                   "SELECT unit || coalesce(iif(unit <> '', ' ', '') || counter, '') || coalesce(', rank ' || rank, '')"
+                   "SELECT iif(?2, unit, unit || coalesce(iif(unit <> '', ' ', '') || counter, '') ||"
+                   " coalesce(', rank ' || rank, ''))"
                    " FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
                    " AND (name = ?1 OR 'metric.' || name = ?1)",
                    &q, e) < 0)
@@ -403,6 +404,7 @@ int result_units(struct db *db, const struct stmt *s, char ***out, struct error 
     int rc = 0;
     for (int i = 0; rc == 0 && i < stmt_column_count(s); i++) {
         stmt_bind_text(q, 1, stmt_column_name(s, i));
+        stmt_bind_int(q, 2, bare);
         rc = stmt_next(q, e);
         if (rc > 0)
             units[i] = xstrdup(stmt_text(q, 0));
@@ -423,6 +425,38 @@ void result_units_free(char **units, const struct stmt *s)
     for (int i = 0; units && i < stmt_column_count(s); i++)
         free(units[i]);
     free(units);
+}
+
+/* --- types --- */
+
+/* Keys whose values are of one of these types in every spec that has them, and the view's own truth value. A bare
+ * column is called otherwise where another has the name. */
+static const char key_types_sql[] =
+    "WITH typed AS (SELECT s.kind || '.' || k.key AS title, k.key AS name,"
+    "  iif(min(k.type IN ('true', 'false')), 1, iif(min(k.type IN ('array', 'object')), 2, 0)) AS type"
+    "  FROM spec AS s, json_each(s.json) AS k WHERE k.type <> 'null' GROUP BY 1)"
+    " SELECT coalesce((SELECT c.name FROM pragma_table_info('results') AS c WHERE c.name = title), name), type"
+    " FROM typed WHERE type > 0 UNION ALL SELECT 'in_sweep', 1";
+
+int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e)
+{
+    const int count = stmt_column_count(s);
+    enum key_type *types = xcalloc((size_t)count + 1, sizeof *types);
+    struct stmt *q = NULL;
+    int rc = db_prepare(db, key_types_sql, &q, e);
+    while (rc == 0 && (rc = stmt_next(q, e)) > 0) {
+        rc = 0;
+        for (int i = 0; i < count; i++)
+            if (strcasecmp(stmt_column_name(s, i), stmt_text(q, 0)) == 0)
+                types[i] = (enum key_type)stmt_int(q, 1);
+    }
+    stmt_free(q);
+    if (rc < 0) {
+        free(types);
+        return -1;
+    }
+    *out = types;
+    return 0;
 }
 
 /* The view `ranking` has it as its second column; without an objective that is called so, and is empty. */

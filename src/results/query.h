@@ -31,9 +31,19 @@ char *result_objective(struct db *db);
  * stddev, p90; by job, then metric. `columns`, `sort` and `limit` do not count. */
 int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e);
 
-/* The unit of each column of `s`, NULL where there is none. `*out` and what it holds are the caller's:
- * result_units_free. */
-int result_units(struct db *db, const struct stmt *s, char ***out, struct error *e);
+/* The unit of each column of `s`, NULL where there is none; unless `bare` with the counter and rank of a memory metric.
+ * `*out` and what it holds are the caller's: result_units_free. */
+int result_units(struct db *db, const struct stmt *s, bool bare, char ***out, struct error *e);
 void result_units_free(char **units, const struct stmt *s);
+
+/* What SQLite has no type for. */
+enum key_type {
+    KEY_AS_IT_IS,
+    KEY_TRUTH, /* 1 or 0 */
+    KEY_JSON,  /* text: a list or table */
+};
+
+/* The types of the columns of `s` that show keys, from the specs that the database has; the caller's, free(). */
+int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e);
 
 #endif

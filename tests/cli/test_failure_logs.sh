@@ -122,9 +122,10 @@ END
 import json
 first, second, third = json.load(open(".stdout"))["failures"]
 assert first["cause"] == "exit status #: ValueError: # heads at #", first
-assert first["where"] == [{"keys": [{"key": "shape", "relation": "=", "value": 8}], "jobs": 16, "ended": 16}], first
-assert first["compared"] == {"jobs": 16, "ended": 48}, first
-assert second["class"] == "oom" and second["where"][0]["jobs"] == second["where"][0]["ended"] == 8, second
+terms = [{"name": "shape", "relation": "=", "term_value": 8}]
+assert first["where"] == [{"terms": terms, "jobs": 16, "ended_jobs": 16}], first
+assert first["compared"] == {"jobs": 16, "ended_jobs": 48}, first
+assert second["class"] == "oom" and second["where"][0]["jobs"] == second["where"][0]["ended_jobs"] == 8, second
 assert third["where"] == [], third
 END
     run_meshsweep report -o report.html

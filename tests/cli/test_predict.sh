@@ -160,7 +160,7 @@ table__conditions_order_and_columns__as_results()
     run_meshsweep predict --where 1 --accuracy
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: --where, --sort, --columns and --format are of the list of combinations'
+    expect_stderr 'meshsweep: --where, --sort, --columns, --format and --json are of the list of combinations'
 }
 
 predict__two_micro_batches_measured__line_goes_before_the_model()

@@ -57,7 +57,7 @@ END
     expect_status 0
     expect_no_stdout
     expect_stderr_matches '"total":2000,"done":2000,"ok":2000,"failed":0,"skipped":0,"pruned":0,"held":0,'
-    expect_stderr_matches '"held":0,"running":0,"ended":0,"pending":0,'
+    expect_stderr_matches '"held":0,"running":0,"being_recorded":0,"pending":0,'
     expect "grep -q '\"running\":[12],' .stderr"
     expect "! grep -E '\"running\":([3-9]|[0-9]{2})' .stderr"
     expect "! grep -E '\"skipped\":[1-9]' .stderr"

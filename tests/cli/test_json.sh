@@ -1,0 +1,258 @@
+#!/usr/bin/env bash
+# JSON is a contract: what every command prints with --json is as its schema says, and the same everywhere.
+. "$(dirname "$0")/lib.sh"
+
+schemas=$source_dir/schemas
+predicted=$source_dir/configs/quickstart.toml
+
+# meshsweep with --json into COMMAND.WHICH.json; it may find nothing or something wrong, but prints a document.
+document() # WHICH COMMAND ARGUMENT...
+{
+    local which=$1 command=$2 code=0
+    shift 2
+    "$meshsweep" "$command" "$@" >"$command.$which.json" 2>"$command.$which.err" || code=$?
+    [ -s "$command.$which.json" ] || fail "$command of $which (status $code): $(head -3 "$command.$which.err")"
+}
+
+progress_lines() # WHICH ARGUMENT...
+{
+    local which=$1
+    shift
+    "$meshsweep" run --progress json "$@" 2>"run.$which.jsonl" >/dev/null || true
+}
+
+# Keys of all types; x = 2 fails, and of y the speed comes.
+typed_sweep()
+{
+    cat >typed.toml <<'END'
+[sweep]
+objective = "max:rate"
+list_values = ["sizes"]
+subject_to = ["rate <= 60"]
+[job]
+command = ["/bin/sh", "job.sh", "{x}", "{y}"]
+versions = { shell = "echo 1" }
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+unit = "samples/s"
+[[model]]
+name = "small"
+lr = [0.001, 1.0]
+[training_spec]
+fused = [true, false]
+sizes = [1, 2]
+note = "said \"so\""
+[parallel_spec]
+x = [1, 2]
+y = 3
+[derive]
+both = "x * y"
+[[rule]]
+name = "not-all"
+require = "NOT (x = 2 AND fused AND lr < 0.5)"
+why = "an example"
+END
+    cat >job.sh <<'END'
+[ ! -e slow ] || sleep 1.2
+[ "$1" = 1 ] || { echo "no such thing"; exit 3; }
+echo "rate $((50 * $1))"; echo "rate $((50 * $1 + $$ % 7))"
+END
+}
+
+table()
+{
+    cat >table.toml <<'END'
+[sweep]
+objective = "max:tokens"
+group_by = ["model.layers"]
+[job.metrics.tokens]
+unit = "tokens/s"
+better = "max"
+[import]
+state = "state"
+[import.cluster_spec]
+num_hosts = "hosts"
+num_devices_per_host = 1
+[import.model]
+layers = "layers"
+[import.parallel_spec]
+tp = "tp"
+[import.metrics]
+tokens = "tps"
+[[import.refuse]]
+when = "tps < 0"
+why = "not measured"
+END
+    cat >table.csv <<'END'
+layers,hosts,tp,state,tps
+2,1,1,ok,100
+2,1,2,ok,140
+2,2,1,oom,
+4,1,1,ok,60
+4,1,2,ok,75
+4,2,1,ok,-1
+END
+}
+
+every_document__valid_and_of_one_type_each()
+{
+    python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
+    typed_sweep
+    document new plan --json -c typed.toml -d typed.db
+    document all plan --json --all -c typed.toml -d typed.db
+    document new why --json -c typed.toml -d typed.db x=2 fused=true
+    document new check --json typed.toml
+    document open ask -c typed.toml -d open.db -n 2
+    document open status --json -d open.db
+    document open show --json -d open.db 1
+    document open plan --json -c typed.toml -d open.db
+    document refused ask -c typed.toml -d open.db <(echo '[{"x": 2, "fused": true, "lr": 0.001}, {"x": 7}, {"y": 3}]')
+    document open tell -d open.db <(echo '{"trial": 1, "metrics": {"rate": 5.5}}')
+    progress_lines typed -c typed.toml -d typed.db -j2
+    progress_lines again -c typed.toml -d typed.db
+    progress_lines wrong -c nothing.toml -d typed.db
+    cp typed.db broken.db
+    sqlite3 broken.db "UPDATE attempt SET directory = 'nowhere'"
+    for command in status best stale results; do
+        document typed "$command" --json -d typed.db
+    done
+    document typed why --json -d typed.db 1
+    document typed check --json -d typed.db
+    document broken check --json -d broken.db
+    document all results --json -d typed.db --all
+    document none results --json -d typed.db --where 'x = 99'
+    document typed export --json -d typed.db -o typed.csv
+    document toml export --json -d typed.db --toml -o subset.toml
+    document typed merge --json typed.db open.db -o merged.db
+    document typed backup --json -d typed.db copy.db
+    document typed show --json -d typed.db 1
+    document failed show --json -d typed.db "$(sql "SELECT min(id) FROM job WHERE state = 'failed'" typed.db)"
+    document typed compare --json -d typed.db --by lr
+    document self compare --json typed.db typed.db --by x --fail-slower 5%
+    document done plan --json -c typed.toml -d typed.db
+    document typed replay --json -d typed.db --strategy grid,random --seeds 2
+    "$meshsweep" run -c typed.toml -d failed.db --progress none --only 'x = 2' >/dev/null 2>&1 || true
+    for command in status stale; do
+        document failed "$command" --json -d failed.db
+    done
+    sed 's/^objective.*/objective = ["max:rate", "min:duration"]\nreplicate = ["fused"]/' typed.toml >searched.toml
+    touch slow
+    progress_lines searched -c searched.toml -d searched.db -j4 --strategy random --max-trials 8
+    rm slow
+    for command in status best; do
+        document searched "$command" --json -d searched.db
+    done
+    sed 's/^objective.*/objective = ["max:rate", "min:duration"]/' typed.toml >several.toml
+    "$meshsweep" run -c several.toml -d several.db --progress none --only 'x = 1' >/dev/null 2>&1 || true
+    for command in status best; do
+        document several "$command" --json -d several.db
+    done
+    table
+    document table import --json -c table.toml -d table.db table.csv
+    for command in status best stale results; do
+        document table "$command" --json -d table.db
+    done
+    document table why --json -d table.db tp=2
+    document none why --json -d table.db tp=3
+    document table plan --json --all -c table.toml -d table.db
+    document table check --json -c table.toml --against table.csv
+    document predicted plan --json --all -c "$predicted" -d predicted.db
+    document predicted predict --json -c "$predicted" -d predicted.db --limit 5
+    document predicted why --json -c "$predicted" -d predicted.db zero_stage=1
+    document table show --json -d table.db 1
+    document table compare --json -d table.db --by tp
+    document table replay --json -c table.toml -d table.db --strategy grid --group-by layers
+    document table ask -c table.toml -d table.db <(echo '{"tp": 2, "layers": 4}')
+    document models search-model --json --count -c "$source_dir/configs/zhen-search.toml"
+    python3 "$tests_source_dir/cli/json_check.py" "$schemas" ./*.*.json* >found || fail "$(grep -v '^#' found)"
+    cat found
+}
+
+contract__and_what_is_made_from_it__are_the_same()
+{
+    python3 -c 'import tomllib' 2>/dev/null || skip "Python 3.11 is not installed"
+    run_command python3 "$source_dir/scripts/schemas.py" --check
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# What is printed now gets into the page by `tests/cli/json_examples.py docs/json.md DIRECTORY --update`, with the
+# directory that KEEP=1 keeps.
+examples__of_the_page__are_what_is_printed()
+{
+    python3 -c '' 2>/dev/null || skip "Python is not installed"
+    table
+    document example import --json -c table.toml -d results.db table.csv
+    cp results.db before.db
+    local command
+    for command in status results best stale; do
+        document example "$command" --json
+    done
+    document one best --json --group layers=4
+    document example show --json 1
+    document example why --json tp=2 layers=4
+    document example compare --json --by tp
+    document two compare --json before.db results.db
+    document example check --json -d results.db
+    document example merge --json before.db results.db -o all.db
+    document example backup --json copy.db
+    document example export --json --succeeded -o ok.csv
+    document example replay --json -c table.toml --strategy grid --group-by layers
+    document example search-model --json --count -c "$source_dir/configs/zhen-search.toml"
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["/bin/sh", "job.sh", "{x}"]
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+unit = "samples/s"
+[parallel_spec]
+x = [1, 2]
+fused = true
+END
+    printf '%s\n' 'sleep 1.2' '[ "$1" = 1 ] || { echo "no such device"; exit 3; }' 'echo "rate 100"' >job.sh
+    document example plan --json --all -d new.db
+    document example ask -c sweep.toml -d new.db <(echo '[{"x": 1}, {"x": 3}]')
+    document example tell -c sweep.toml -d new.db <(echo '{"trial": 1, "metrics": {"rate": 98.5}}')
+    progress_lines notice -c sweep.toml -d run.db -j1 --strategy random
+    progress_lines error -c nothing.toml
+    "$meshsweep" run --progress json -d table-run.db -c table.toml 2>>run.error.jsonl || true
+    cat run.notice.jsonl run.error.jsonl >run.example.jsonl
+    run_command python3 "$tests_source_dir/cli/json_examples.py" "$source_dir/docs/json.md" .
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# Every command with --json has a schema, and no other but those that print JSON without being asked.
+commands__with_json__have_a_schema()
+{
+    local command
+    for command in $("$meshsweep" help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
+        if "$meshsweep" help "$command" | grep -qE '^ +--json' || [[ $command = ask || $command = tell ]]; then
+            cmp <("$meshsweep" help --schema "$command") "$schemas/$command.json" || fail "help --schema $command"
+        elif [ "$command" != run ]; then
+            expect "[ ! -e '$schemas/$command.json' ]"
+        fi
+    done
+    run_meshsweep help --schema tail
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: tail prints no JSON; docs/json.md lists what does'
+}
+
+# The table of events in the source, the schema and the page name the same ones.
+events__of_the_source__are_those_of_schema_and_page()
+{
+    sed -n '/progress_event_names/,/};/p' "$source_dir/src/report/progress_events.c" | grep -o '"[a-z]*"' | tr -d '"' |
+        sort >source.txt
+    grep -A1 '"event": {' "$schemas/run.json" | sed -n 's/.*"const": "\(.*\)".*/\1/p' | sort >schema.txt
+    sed -n 's/^| `\([a-z]*\)` | .*event.*/\1/p' "$source_dir/docs/json.md" | sort >page.txt
+    expect "[ -s source.txt ]"
+    expect "diff source.txt schema.txt"
+    expect "diff source.txt page.txt"
+}
+
+run_cases "$@"
