@@ -27,6 +27,8 @@ SPDX_NAMES = {"Expat": "MIT", "MIT": "MIT", "BSD-2-clause": "BSD-2-Clause", "BSD
               "BSD-3-google": "BSD-3-Clause", "GPL-2+": "GPL-2.0-or-later", "LGPL-2.1+": "LGPL-2.1-or-later"}
 # Copyright files that are no table: what they say, and the licence that it is.
 PROSE = {"libc6": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
+         "libgnutls30": ("GNU Lesser", "LGPL-2.1-or-later"),
+         "libtasn1-6": ("GNU Lesser", "LGPL-2.1-or-later"),
          "libc6-dev": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
          "libcsv3": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
          "libstdc++6": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
@@ -103,7 +105,8 @@ def digest(path, algorithm):
 def embedded():
     """The texts that Makefile.am has the program carry."""
     with open(os.path.join(ROOT, "Makefile.am"), encoding="utf-8") as file:
-        names = re.search(r"^embedded_texts = \\\n((?:.*\\\n)*.*)", file.read(), re.MULTILINE)[1]
+        lists = dict(re.findall(r"^(\w+) = ((?:.*\\\n)*.*)", file.read(), re.MULTILINE))
+    names = re.sub(r"\$\((\w+)\)", lambda name: lists[name[1]], lists["embedded_texts"])
     for name in names.replace("\\", " ").split():
         path = os.path.join(ROOT, name)
         yield {"SPDXID": identifier("File", name), "fileName": "./" + name, "fileTypes": ["TEXT"],

@@ -318,7 +318,7 @@ static cJSON *strategy_json(const struct replay_report *r, const struct strategy
             continue;
         cJSON *group = cJSON_CreateObject();
         cJSON_AddStringToObject(group, "group", r->source->group_names[g]);
-        cJSON_AddNumberToObject(group, "best", r->groups[g].best);
+        cJSON_AddNumberToObject(group, "best_value", r->groups[g].best);
         cJSON_AddNumberToObject(group, "best_job", (double)winner_of(r, g));
         add_measures(group, r, s, g);
         cJSON_AddItemToArray(groups, group);

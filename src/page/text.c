@@ -110,7 +110,10 @@ void html_add_unit(struct buffer *out, const char *unit)
 
 void html_add_number(struct buffer *out, double value)
 {
-    text_add_rounded(out, value);
+    if (isnan(value))
+        buffer_add_text(out, "not a number");
+    else
+        text_add_rounded(out, value);
 }
 
 void html_add_short(struct buffer *out, double value)

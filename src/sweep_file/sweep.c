@@ -227,14 +227,19 @@ static void declare_own_metric(const struct reading *r, const struct word *word,
                                                         .at = word->at};
 }
 
-/* A job that comes from a table has what the table gives, what is worked out from that, and what every attempt has. */
+/* A job that comes from a table has what the table gives, what is worked out from that, and what every attempt has.
+ * Where the table gives no metric at all, [import] is told of. */
 static bool has_source(const struct reading *r, const struct word *word, const char *name)
 {
     const struct sweep *s = r->sweep;
     const struct metric *metric = job_find_metric(&s->job, name);
     bool has = !sweep_is_imported(s) || own_metric_by_name(name) || (metric && metric->reader == READER_EXPRESSION);
-    for (size_t i = 0; i < s->import.column_count; i++)
+    size_t given = 0;
+    for (size_t i = 0; i < s->import.column_count; i++) {
+        given += s->import.columns[i].is_metric;
         has |= s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0;
+    }
+    has |= given == 0;
     if (!has && !problems_excused(r->problems, name))
         problems_add(r->problems, word->at,
                      "objective: nothing reports \"%s\": jobs come from a table, and [import.metrics] does not have it",

@@ -94,14 +94,15 @@ plan__json_of_many_jobs__begun_and_interrupted()
     expect_no_stderr
 }
 
-run__many_jobs__interrupted_and_nothing_recorded()
+# The first jobs start while the others are listed.
+run__many_jobs__interrupted_while_they_are_listed()
 {
     endless_sweep
     # shellcheck disable=SC2016 # evaluated later
     expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 1000000 ]' run --progress none
     expect_no_stdout
-    expect_no_stderr
-    expect_sql 0 "SELECT count(*) FROM job"
+    expect_stderr 'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
+    expect_sql '4096|0' "SELECT count(*), sum(state = 'running') FROM job"
 }
 
 export__many_jobs__interrupted()

@@ -279,6 +279,8 @@ name = "words"
 objective = "min:step_time"
 [job]
 command = ["true"]
+[job.metrics.step_time]
+regex = 'step ([0-9.]+)'
 [predict]
 device = "GB300"
 [model]
@@ -296,9 +298,9 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'sweep.toml:16:1: precision = "fp9" says nothing to the predictor; did you mean "fp8"?'
-    expect_stderr_contains 'sweep.toml:17:1: schedule = "zero-bubble" says nothing to the predictor'
-    expect_stderr_contains 'sweep.toml:18:1: recompute = "selectve" says nothing to the predictor; did you mean "sel'
+    expect_stderr_contains 'sweep.toml:18:1: precision = "fp9" says nothing to the predictor; did you mean "fp8"?'
+    expect_stderr_contains 'sweep.toml:19:1: schedule = "zero-bubble" says nothing to the predictor'
+    expect_stderr_contains 'sweep.toml:20:1: recompute = "selectve" says nothing to the predictor; did you mean "sel'
     sed -i 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_status 0

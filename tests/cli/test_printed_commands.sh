@@ -86,7 +86,6 @@ salloc -N 4 meshsweep run --executor slurm --in-allocation|wants Slurm
 salloc -N 4 --gpus-per-node=8 -t 12:00:00 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep run --executor slurm --in-allocation|wants Slurm
 meshsweep best --group "num_hosts=1"|wants a sweep with groups: tests/cli/test_configurations.sh
-meshsweep replay -d vtrain.db -c in-stages.toml --strategy stage-by-stage|wants a file with stages
 meshsweep run -c sweep.toml --search-model|models
 meshsweep report --serve*|serves until it is stopped: tests/cli/test_report_serve.sh
 meshsweep run|status 3

@@ -119,7 +119,7 @@ END
     run_meshsweep replay --strategy grid --seeds 1 --json
     expect_status 0
     expect_stdout_contains '"further_replicates":	4'
-    expect_stdout_contains '"best":	102'
+    expect_stdout_contains '"best_value":	102'
     expect_stdout_contains '"best_job":	7'
     expect_no_stderr
 }
