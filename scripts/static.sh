@@ -5,8 +5,9 @@
 #   --try      and runs it in an empty root that has nothing but /bin/sh, /dev and /proc: a sweep, the winner, a report;
 #              as root
 #
-# Everything is of Debian: the C library and the C++ one, SQLite, RE2, xxHash, libcsv. libcjson-dev has no archive, so that
-# cJSON is compiled from its Debian source (apt-get source, into the build directory; or CJSON_SOURCE=DIRECTORY).
+# Everything is of Debian: the C library and the C++ one, SQLite, RE2, xxHash, libcsv. libcjson-dev has no archive, and that
+# of libmicrohttpd-dev wants GnuTLS, which has none: both are compiled from their Debian sources (apt-get source, into the
+# build directory; or CJSON_SOURCE=DIRECTORY, MICROHTTPD_SOURCE=DIRECTORY), libmicrohttpd without TLS, which is not used.
 #
 # What is lost: libraries are not loaded while it runs, so that GPUs are asked for by nvidia-smi and not through NVML.
 # Nothing else. The trainer of the quickstart is not in it.
@@ -36,32 +37,36 @@ die()
     exit 1
 }
 
-# cJSON's Debian source, without a change to the machine's lists of packages: lists of its own, by the same keys.
-fetch_cjson()
+# A Debian source, without a change to the machine's lists of packages: lists of its own, of the same archive, by the
+# same keys.
+fetch_source() # PACKAGE VARIABLE
 {
-    local lists=$out/cjson/lists
-    mkdir -p "$lists/partial"
-    cat >"$out/cjson/source.sources" <<END
+    local lists=$out/lists to=$out/$1 release archive
+    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    archive=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' | sed -n "s/^$release //p" | sort -u | head -n 1)
+    mkdir -p "$lists/partial" "$to"
+    cat >"$out/source.sources" <<END
 Types: deb-src
-URIs: http://deb.debian.org/debian
-Suites: $(. /etc/os-release && echo "$VERSION_CODENAME")
+URIs: $archive
+Suites: $release
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 END
-    (cd "$out/cjson" &&
-        set -- -qq -o Dir::Etc::sourcelist="$PWD/source.sources" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$lists" \
-            -o APT::Sandbox::User=root &&
-        apt-get "$@" update && apt-get "$@" --download-only source cjson &&
-        tar --strip-components=1 -xzf cjson_*.orig.tar.gz) >"$out/cjson/log" 2>&1 ||
-        { tail -n 3 "$out/cjson/log" >&2; die "no source of cJSON: $out/cjson/log; CJSON_SOURCE=DIRECTORY names one"; }
+    (cd "$to" &&
+        set -- "$1" -qq -o Dir::Etc::sourcelist="$out/source.sources" -o Dir::Etc::sourceparts=- \
+            -o Dir::State::lists="$lists" -o APT::Sandbox::User=root &&
+        package=$1 && shift && apt-get "$@" update && apt-get "$@" --download-only source "$package" &&
+        tar --strip-components=1 -xf "${package}"_*.orig.tar.?z) >"$to/log" 2>&1 ||
+        { tail -n 3 "$to/log" >&2; die "no source of $1: $to/log; $2=DIRECTORY names one"; }
 }
 
-# Archives that there is no package of: cJSON, and a libdl that loads nothing. (That of the C library would want the very
-# C library at run time that the program was built with.)
+# Archives that there is no package of: cJSON, libmicrohttpd without TLS, and a libdl that loads nothing. (That of the C
+# library would want the very C library at run time that the program was built with.)
 make_archives()
 {
-    local cjson=${CJSON_SOURCE:-$out/cjson}
-    [ -f "$cjson/cJSON.c" ] || { mkdir -p "$cjson" && fetch_cjson; }
+    local cjson=${CJSON_SOURCE:-$out/cjson} http=${MICROHTTPD_SOURCE:-$out/libmicrohttpd}
+    [ -f "$cjson/cJSON.c" ] || fetch_source cjson CJSON_SOURCE
+    [ -f "$http/configure" ] || fetch_source libmicrohttpd MICROHTTPD_SOURCE
     cat >"$out/no_libraries.c" <<'END'
 #include <dlfcn.h>
 void *dlopen(const char *file, int mode) { (void)file; (void)mode; return 0; }
@@ -71,6 +76,18 @@ char *dlerror(void) { return "this program loads no libraries"; }
 END
     (cd "$cjson" && gcc "${flags[@]}" -c cJSON.c -o "$out/cJSON.o")
     (cd "$out" && gcc "${flags[@]}" -c no_libraries.c && rm -f libcjson.a && ar Drc libcjson.a cJSON.o)
+    [ -f "$out/libmicrohttpd.a" ] || make_microhttpd "$http"
+}
+
+make_microhttpd() # SOURCE
+{
+    mkdir -p "$out/http"
+    (cd "$out/http" &&
+        "$1/configure" -q --disable-https --disable-shared --disable-doc --disable-examples --disable-curl \
+            CC="${CC:-gcc}" CFLAGS="${flags[*]}" ARFLAGS=Drc &&
+        make -s -j "$(nproc)" -C src/microhttpd libmicrohttpd.la) >"$out/http.log" 2>&1 ||
+        { tail -n 5 "$out/http.log" >&2; die "libmicrohttpd cannot be built: $out/http.log"; }
+    cp "$out/http/src/microhttpd/.libs/libmicrohttpd.a" "$out"
 }
 
 # Paths of the build are in nothing that is compiled.
@@ -82,7 +99,7 @@ build()
     (cd "$build" &&
         { [ -f Makefile ] || "$root/configure" -q CC="${CC:-gcc}" CXX="${CXX:-g++}" \
             CFLAGS="${flags[*]}" CXXFLAGS="${flags[*]}" LDFLAGS="-static -L$out -Wl,--gc-sections -Wl,-Map=$out/map $out/no_libraries.o" \
-            TOMLPLUSPLUS_CFLAGS=-DTOML_HEADER_ONLY=1 TOMLPLUSPLUS_LIBS=" "; } &&
+            MICROHTTPD_CFLAGS=" " MICROHTTPD_LIBS="-lmicrohttpd -lpthread" TOMLPLUSPLUS_CFLAGS=-DTOML_HEADER_ONLY=1 TOMLPLUSPLUS_LIBS=" "; } &&
         make -s -j "$(nproc)" meshsweep) >"$out/build.log" 2>&1 ||
         { tail -n 20 "$out/build.log" >&2; die "it cannot be built: $out/build.log"; }
     strip -o "$program" "$build/meshsweep"
@@ -96,7 +113,7 @@ check()
     size=$(stat -c %s "$program")
     [ "$size" -le "$most_bytes" ] || die "$program has $size bytes, more than $most_bytes"
     "$root/scripts/sbom.py" "$program" --map "$out/map" --header-only libtomlplusplus-dev \
-        --compiled cJSON=libcjson-dev >"$program.spdx.json"
+        --compiled cJSON=libcjson-dev --compiled libmicrohttpd=libmicrohttpd-dev >"$program.spdx.json"
     (cd "$out" && sha256sum "${program##*/}" "${program##*/}.spdx.json" >SHA256SUMS)
     echo "$program: $size bytes, no libraries"
 }
