@@ -124,7 +124,7 @@ try_in_empty_root()
     [ "$(id -u)" = 0 ] || die "--try wants root"
     fresh=$(mktemp -d)
     trap 'umount "$fresh/proc" "$fresh/dev" 2>/dev/null; rm -rf --one-file-system "$fresh"' EXIT
-    mkdir -p "$fresh"/{bin,dev,proc,tmp,work}
+    mkdir -p "$fresh"/{bin,dev,proc,tmp,sweep}
     cp "$program" "$fresh/bin/meshsweep"
     for file in $(ldd /bin/sh | grep -o '/[^ ]*'); do
         mkdir -p "$fresh${file%/*}"
@@ -133,7 +133,7 @@ try_in_empty_root()
     cp -L /bin/sh "$fresh/bin/sh"
     mount -t proc proc "$fresh/proc"
     mount --bind /dev "$fresh/dev"
-    cat >"$fresh/work/sweep.toml" <<'END'
+    cat >"$fresh/sweep/sweep.toml" <<'END'
 [sweep]
 name = "empty-root"
 objective = "max:score"
@@ -145,9 +145,9 @@ regex = 'score: ([0-9]+)'
 a = [1, 2, 3]
 b = [1, 2]
 END
-    cat >"$fresh/work/try" <<'END'
+    cat >"$fresh/sweep/try" <<'END'
 set -eu
-cd /work
+cd /sweep
 meshsweep --version
 meshsweep check -c sweep.toml
 meshsweep run -j 2 --progress none
@@ -157,10 +157,10 @@ meshsweep best --out winner
 sh winner/command.sh
 END
 
-    chroot "$fresh" /bin/sh -c 'PATH=/bin HOME=/work; export PATH HOME; exec sh /work/try' >"$out/try.log" 2>&1 ||
+    chroot "$fresh" /bin/sh -c 'PATH=/bin HOME=/sweep; export PATH HOME; exec sh /sweep/try' >"$out/try.log" 2>&1 ||
         { tail -n 20 "$out/try.log" >&2; die "it does not sweep in an empty root: $out/try.log"; }
     grep -q 'score: 32' "$out/try.log" || die "another winner than 32: $out/try.log"
-    grep -q '</html>' "$fresh/work/report.html" || die "no report"
+    grep -q '</html>' "$fresh/sweep/report.html" || die "no report"
     echo "swept in an empty root"
 }
 

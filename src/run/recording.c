@@ -238,6 +238,30 @@ static void add_own_metrics(struct recording *r, const struct outcome *o, int64_
     }
 }
 
+static struct attempt_end end_of(const struct recording *r, const struct outcome *o)
+{
+    return (struct attempt_end){
+        .failure = r->failure,
+        .message = r->verdict.message,
+        .left_out = describe_left_out(&r->samples),
+        .log_tail = o->log_path ? log_tail(o->log_path, TAIL_BYTES) : NULL,
+        .ended_ms = o->ended_wall_ms,
+        .duration_ms = o->duration_ms,
+        .exit_code = o->exit_code,
+        .signal = o->signal_number,
+        .limit_ms = o->limit_ms,
+        .user_ms = milliseconds(o->usage.ru_utime),
+        .system_ms = milliseconds(o->usage.ru_stime),
+        .max_rss_bytes = (int64_t)o->usage.ru_maxrss * 1024,
+        .leftovers = o->leftover_count,
+        .unwatched_ms = o->unwatched_ms,
+        .log_bytes = o->log_bytes,
+        .reference = o->reference ? xstrdup(o->reference) : NULL,
+        .host = o->host ? xstrdup(o->host) : NULL,
+        .cancelled_elsewhere = o->ending == ENDING_ABORTED,
+    };
+}
+
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
     struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
@@ -259,26 +283,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     explain_missing(&r, context->measures);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
-    r.end = (struct attempt_end){
-        .failure = r.failure,
-        .message = r.verdict.message,
-        .left_out = describe_left_out(&r.samples),
-        .log_tail = o->log_path ? log_tail(o->log_path, TAIL_BYTES) : NULL,
-        .ended_ms = o->ended_wall_ms,
-        .duration_ms = o->duration_ms,
-        .exit_code = o->exit_code,
-        .signal = o->signal_number,
-        .limit_ms = o->limit_ms,
-        .user_ms = milliseconds(o->usage.ru_utime),
-        .system_ms = milliseconds(o->usage.ru_stime),
-        .max_rss_bytes = (int64_t)o->usage.ru_maxrss * 1024,
-        .leftovers = o->leftover_count,
-        .unwatched_ms = o->unwatched_ms,
-        .log_bytes = o->log_bytes,
-        .reference = o->reference ? xstrdup(o->reference) : NULL,
-        .host = o->host ? xstrdup(o->host) : NULL,
-        .cancelled_elsewhere = o->ending == ENDING_ABORTED,
-    };
+    r.end = end_of(&r, o);
     if (o->ending == ENDING_STOPPED && !r.failure && !has_all_steps(&r))
         r.end.stopped_steps = r.counted_steps;
     redact(&r, context->secrets);
