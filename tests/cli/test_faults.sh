@@ -262,7 +262,7 @@ first_part__before_the_rest_is_listed__runs()
     need_fault_points
     for section in '' parallel_spec; do
         rm -rf results.db*
-        sweep_in_parts true $section
+        sweep_in_parts true ${section:+"$section"}
         run_killed job-enumerated:20000 run --progress none -j 2
         expect_status 137
         expect_no_stdout

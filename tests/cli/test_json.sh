@@ -129,7 +129,7 @@ every_document__valid_and_of_one_type_each()
     document failed show --json -d typed.db "$(sql "SELECT min(id) FROM job WHERE state = 'failed'" typed.db)"
     document typed compare --json -d typed.db --by lr
     document self compare --json typed.db typed.db --by x --fail-slower 5%
-    document done plan --json -c typed.toml -d typed.db
+    document 'done' plan --json -c typed.toml -d typed.db
     document typed replay --json -d typed.db --strategy grid,random --seeds 2
     "$meshsweep" run -c typed.toml -d failed.db --progress none --only 'x = 2' >/dev/null 2>&1 || true
     for command in status stale; do
