@@ -130,7 +130,7 @@ static int fit(struct space *space, struct db *db, const struct observation_row 
     struct calibration_data l = {0};
     struct calibration c;
     struct error unfit = ERROR_INIT;
-    int rc = prior ? observations_read(db, place, OBSERVATIONS_MOST, take_observation, &l, e) : 0;
+    int rc = prior && observations_read(db, place, OBSERVATIONS_MOST, take_observation, &l, e) < 0 ? -1 : 0;
     if (prior && rc == 0) {
         const struct calibration_prior start =
             is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
@@ -160,7 +160,7 @@ static int fit(struct space *space, struct db *db, const struct observation_row 
 
 static int fit_and_record(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
 {
-    struct calibration_row row;
+    struct calibration_row row = {0};
     int rc = fit(space, db, place, &row, e);
     if (rc <= 0)
         return rc;
@@ -193,7 +193,7 @@ static int for_unfitted(struct space *space, struct db *db, calibration_each eac
     struct unfitted l = {NULL, 0};
     int rc = unfitted_places_read(db, take_place, &l, e);
     for (size_t i = 0; i < l.count; i++) {
-        struct calibration_row row;
+        struct calibration_row row = {0};
         int fitted = rc == 0 ? fit(space, db, &l.items[i], &row, e) : 0;
         rc = fitted > 0 ? each(context, &row, e) : rc < 0 ? rc : fitted;
         if (fitted > 0)

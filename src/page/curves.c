@@ -62,7 +62,7 @@ static void add_buckets(struct buffer *out, const struct curve *s, size_t bucket
 {
     double low[BUCKETS_MOST], high[BUCKETS_MOST];
     const double from = s->x[0], width = (s->x[s->count - 1] - from) / (double)buckets;
-    for (size_t i = 0; i < buckets; i++)
+    for (size_t i = 0; i < BUCKETS_MOST; i++)
         low[i] = high[i] = NAN;
     for (size_t i = 0; i < s->count; i++) {
         double at = width > 0 ? (s->x[i] - from) / width : (double)i * (double)buckets / (double)s->count;

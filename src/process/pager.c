@@ -14,6 +14,8 @@
 
 extern char **environ;
 
+#define WAITS_MOST 1000
+
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /* What the handler of these needs. */
@@ -24,7 +26,8 @@ static void wait_for_pager(void)
 {
     close(1);
     close(2);
-    while (waitpid(pager_pid, NULL, 0) < 0 && errno == EINTR)
+    /* A signal may interrupt it; errno is not for handlers. */
+    for (int i = 0; i < WAITS_MOST && waitpid(pager_pid, NULL, 0) != pager_pid; i++)
         ;
 }
 

@@ -74,12 +74,14 @@ char *serve_address_text(const struct serve_address *a)
 
 static int port_of(int descriptor)
 {
-    struct sockaddr_storage name;
+    struct sockaddr_storage name = {0};
     socklen_t length = sizeof name;
-    if (getsockname(descriptor, (struct sockaddr *)&name, &length) < 0)
-        return 0;
-    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port
-                                            : ((struct sockaddr_in *)&name)->sin_port);
+    char text[8];
+    int port = 0;
+    bool known = getsockname(descriptor, (struct sockaddr *)&name, &length) == 0 &&
+                 getnameinfo((struct sockaddr *)&name, length, NULL, 0, text, sizeof text, NI_NUMERICSERV) == 0 &&
+                 parse_port(text, &port) == 0;
+    return known ? port : 0;
 }
 
 static int listen_at(const struct addrinfo *a)

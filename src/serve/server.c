@@ -181,8 +181,9 @@ static ssize_t next_event(void *context, uint64_t position, char *out, size_t ro
         l->told = s->change;
         length = (ssize_t)make_event(s, out);
     } else if (l->beat) {
-        memcpy(out, ":\n\n", 3);
-        length = 3;
+        static const char beat[] = {':', '\n', '\n'};
+        memcpy(out, beat, sizeof beat);
+        length = sizeof beat;
     } else {
         l->waits = true;
         MHD_suspend_connection(l->connection);
