@@ -45,8 +45,8 @@ tangled_sweep()
     printf '\n[[rule]]\nname = "one-in-a-million"\nrequire = "(%s) %% 1000003 = 0"\nwhy = "rare"\n' "$sum" >>sweep.toml
 }
 
-# Starts the tool up to five times, as the machine may be busy with other things: it must end within 100 ms (or $most_us)
-# of SIGINT at least once, and always by it.
+# Starts the tool up to five times, as the machine may be busy with other things: it must end within 100 ms of SIGINT
+# (or $most_us) at least once, and always by it.
 expect_interrupted() # CONDITION ARGS...: once the shell command succeeds
 {
     local condition=$1 most_us=${most_us-100000} try before after
@@ -98,8 +98,9 @@ plan__json_of_many_jobs__begun_and_interrupted()
 run__many_jobs__interrupted_while_they_are_listed()
 {
     endless_sweep
+    local most_us=2000000
     # shellcheck disable=SC2016 # evaluated later
-    most_us=2000000 expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 1000000 ]' run --progress none
+    expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 1000000 ]' run --progress none
     expect_no_stdout
     expect_stderr 'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
     expect_sql '4096|0' "SELECT count(*), sum(state = 'running') FROM job"
