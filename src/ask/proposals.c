@@ -89,18 +89,12 @@ static int read_proposal(const struct proposal_place *place, const cJSON *item, 
 
 /* --- finding its job --- */
 
-struct trial_found {
-    int64_t id; /* 0: none */
-    bool is_open;
-};
-
-/* The last trial of the job that somebody outside asked for. */
-static int find_trial(const struct proposal_place *place, int64_t job_id, struct trial_found *out, struct error *e)
+int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e)
 {
     struct stmt *s = NULL;
-    *out = (struct trial_found){0, false};
+    *trial_id = 0;
     if (db_prepare(place->db,
-                   "SELECT t.id, t.told IS NULL FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                   "SELECT t.id FROM trial AS t JOIN search AS s ON s.id = t.search_id"
                    " WHERE t.job_id = ?1 AND s.sweep_id = ?2 AND s.strategy = '" PROPOSALS_STRATEGY
                    "' ORDER BY t.id DESC LIMIT 1",
                    &s, e) < 0)
@@ -109,7 +103,7 @@ static int find_trial(const struct proposal_place *place, int64_t job_id, struct
     stmt_bind_int(s, 2, place->sweep_id);
     int rc = stmt_next(s, e);
     if (rc > 0)
-        *out = (struct trial_found){stmt_int(s, 0), stmt_int(s, 1) != 0};
+        *trial_id = stmt_int(s, 0);
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
@@ -147,16 +141,15 @@ static int find_job(const struct proposal_place *place, const struct expression 
     bool chosen = false;
     for (int looked = 0; rc == 0 && !chosen && looked < LOOKED_AT_MOST; looked++) {
         struct job_found found = {0};
-        struct trial_found trial = {0};
-        int64_t id = 0;
+        int64_t id = 0, trial = 0;
         if ((rc = match_next(cursor, &m, e)) <= 0)
             break;
         rc = job_find(place->db, &m->key, &id, e);
         if (rc == 0 && id)
             rc = look_at_job(place, id, &found, e);
         if (rc == 0 && found.id)
-            rc = find_trial(place, id, &trial, e);
-        chosen = found.id && !found.has_ended && !found.witness && !trial.id;
+            rc = proposals_find_trial(place, id, &trial, e);
+        chosen = found.id && !found.has_ended && !found.witness && !trial;
         if (chosen || !first.id)
             first = found;
     }
@@ -377,13 +370,12 @@ int proposals_open_search(const struct proposal_place *place, const char *by, in
 static int accept_job(const struct proposal_place *place, const struct asked_for *p, const struct job_found *job,
                       cJSON *asked, struct error *e)
 {
-    struct trial_found known;
     int64_t search_id, sequence, trial_id;
-    if (find_trial(place, job->id, &known, e) < 0)
+    if (proposals_find_trial(place, job->id, &trial_id, e) < 0)
         return -1;
     /* Asked for again after whoever asked was ended: the same trial. */
-    if (known.id)
-        return proposals_add_trial(place, known.id, asked, e);
+    if (trial_id)
+        return proposals_add_trial(place, trial_id, asked, e);
     if (proposals_open_search(place, p->by, &search_id, &sequence, e) < 0)
         return -1;
     const struct trial_row row = {.asked = sequence, .resource = NAN, .reason = p->why, .outcome = {.job_id = job->id}};

@@ -34,8 +34,8 @@ int proposals_settle(const struct proposal_place *place, struct error *e);
  * for what is no proposal: then nothing of it stands. */
 int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJSON **answer, struct error *e);
 
-/* The next jobs that nobody has asked for: as the strategy of [search] decides where there is one (not grid, no
- * replicate keys), else in the order of the sweep. ERROR_NOTHING when none is left, or it waits for outcomes. */
+/* The next jobs that nobody has asked for: as the strategy of [search] decides where there is one (not grid), else in
+ * the order of the sweep. ERROR_NOTHING when none is left, or it waits for outcomes. */
 int proposals_next(const struct proposal_place *place, size_t count, cJSON **answer, struct error *e);
 
 /* What was asked for and has no outcome yet: {"asked": […], …}. */
@@ -57,6 +57,9 @@ int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *a
 /* The search of what `by` proposes, a new one where there is none, and the next sequence number of it. */
 int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *sequence,
                           struct error *e);
+
+/* The last trial of the job that somebody outside asked for; 0: none. */
+int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e);
 
 /* Makes a pending job a trial, where it is none yet. */
 int proposals_accept(const struct proposal_place *place, int64_t job_id, const char *by, const char *why, cJSON *asked,
