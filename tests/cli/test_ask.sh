@@ -84,13 +84,74 @@ END
     refused() { sql "SELECT json_extract(readfile('answer.json'), '\$.refused[$1].$2')"; }
     expect "[ '$(refused 0 rule)' = small-batches ]"
     expect "[ '$(refused 0 reason)' = 'larger ones do not fit' ]"
-    expect "[ '$(refused 0 nearest.keys)' = '{\"micro_batch\":8,\"layers\":2}' ]"
+    expect "[ '$(refused 0 proposal)' = '{\"micro_batch\":8,\"layers\":4}' ]"
+    expect "[ '$(refused 0 keys.model)' = '{\"layers\":4}' ]"
+    expect "[ '$(refused 0 nearest.keys.model)' = '{\"layers\":2}' ]"
+    expect "[ '$(refused 0 nearest.keys.parallel_spec)' = '{\"micro_batch\":8}' ]"
     expect "[ '$(refused 1 reason)' = 'no combination has micro_batch = 3' ]"
-    expect "[ '$(refused 1 nearest.keys)' = '{\"micro_batch\":4}' ]"
+    expect "[ '$(refused 1 nearest.keys.parallel_spec)' = '{\"micro_batch\":4}' ]"
+    expect "[ '$(refused 2 proposal)' = '{\"micro_bach\":4}' ]"
+    expect "[ -z '$(refused 2 keys.parallel_spec)' ]"
     expect "[ \"\$(refused 2 reason)\" = 'unknown key \`micro_bach\` (did you mean \`micro_batch\`?)' ]"
     # The last one is the job that is legal with it.
     expect_sql "8|2" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(m.json, '\$.layers') FROM trial AS t
         JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id JOIN spec AS m ON m.id = j.model_id"
+}
+
+# Keys as answers have them, by section: of all kinds, a derived one, and one name in two sections.
+ask__keys_of_an_answer__may_be_proposed_again()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+list_values = ["sizes"]
+[job]
+command = ["echo", "{model.x}"]
+[job.metrics.rate]
+regex = '([0-9]+)'
+[model]
+name = "small"
+lr = [0.001, 0.1]
+x = [1, 2]
+[training_spec]
+fused = [true, false]
+sizes = [1, 2]
+note = ["said \"so\"", "it's"]
+[parallel_spec]
+x = [1, 2]
+[derive]
+third = "model.lr / 3"
+[[rule]]
+name = "one-x"
+require = "model.x <> 2 OR parallel_spec.x <> 2"
+END
+    run_meshsweep ask -n 100
+    expect_status 0
+    cp .stdout asked.json
+    expect_any_stdout
+    expect_no_stderr
+    sql "SELECT json_group_array(json_extract(value, '\$.keys')) FROM json_each(readfile('asked.json'), '\$.asked')" \
+        >again.json
+    run_meshsweep ask -d another.db again.json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    sql "SELECT job_id FROM trial ORDER BY id" >first
+    sql "SELECT job_id FROM trial ORDER BY id" another.db >second
+    expect "[ -s first ]"
+    expect "cmp first second"
+    given ask -d another.db <<'END'
+[{"keys": {"model": {"x": 2}, "parallel_spec": {"x": 2}, "training_spec": null}, "by": "me"}, {"parallel_spec.x": 2}]
+END
+    expect_status 3
+    cp .stdout refused.json
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql 'one-x|{"x":2}||1|1' "SELECT value ->> 'rule', value -> 'keys' -> 'model',
+        value -> 'keys' ->> 'training_spec', value -> 'nearest' -> 'keys' -> 'model' ->> 'x' +
+        (value -> 'nearest' -> 'keys' -> 'parallel_spec' ->> 'x') < 4,
+        json_array_length(readfile('refused.json'), '\$.asked')
+        FROM json_each(readfile('refused.json'), '\$.refused')"
 }
 
 ask__the_same_again__the_same_trial()
