@@ -167,14 +167,19 @@ static int check_start(const struct execution *x, char *const *environment, stru
     return start_check(&check, e);
 }
 
-static int put_unlisted(void *context, struct error *e)
+static int put_unlisted(void *context, bool *done, struct error *e)
 {
-    return unlisted_put(context, e);
+    const struct execution *x = context;
+    db_cut_log(x->db);
+    if (db_try_begin(x->db, done, e) < 0)
+        return -1;
+    return *done ? unlisted_put(x->enumeration.rest, e) : 0;
 }
 
 static void stop_unlisted(void *context)
 {
-    unlisted_stop(context);
+    const struct execution *x = context;
+    unlisted_stop(x->enumeration.rest);
 }
 
 static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
@@ -185,8 +190,7 @@ static int start_runner(struct execution *x, const char *directory, const char *
     const struct preparation preparation = ds_preparation_of(&own);
     const bool again = x->repeats > 0;
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
-    const struct job_listing unlisted = {unlisted_count(x->enumeration.rest), put_unlisted, stop_unlisted,
-                                         x->enumeration.rest};
+    const struct job_listing unlisted = {unlisted_count(x->enumeration.rest), put_unlisted, stop_unlisted, x};
     const struct runner_options options = {
         .source = x->driver && !again ? &source : NULL,
         .unlisted = unlisted.count > 0 ? &unlisted : NULL,
@@ -375,11 +379,7 @@ static int list_rest(struct execution *x, struct error *e)
         return 0;
     if (db_begin(x->db, e) < 0)
         return -1;
-    if (unlisted_put(x->enumeration.rest, e) < 0) {
-        db_rollback(x->db);
-        return -1;
-    }
-    return db_commit(x->db, e);
+    return unlisted_put(x->enumeration.rest, e);
 }
 
 /* All that is due, or what a search asks for. */

@@ -14,6 +14,7 @@
 #include "util/memory.h"
 
 #define BUSY_TIMEOUT_MS 10000
+#define STEPS_BETWEEN_LOOKS 1000 /* of SQLite; some 10 us */
 #define MOMENT_MS 100
 #define COMMIT_TRIES 6 /* of BUSY_TIMEOUT_MS each: what would be lost took longer to make than to wait for */
 
@@ -235,6 +236,26 @@ void db_checkpoint(struct db *db)
     struct error none = ERROR_INIT;
     if (log_watch_check(db, &none) == 0)
         sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
+void db_cut_log(struct db *db)
+{
+    struct error none = ERROR_INIT;
+    if (log_watch_check(db, &none) < 0)
+        return;
+    sqlite3_busy_timeout(db->handle, 0);
+    sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+}
+
+static int is_stopped(void *context)
+{
+    return atomic_load_explicit((const atomic_bool *)context, memory_order_relaxed);
+}
+
+void db_heed_stop(struct db *db, const atomic_bool *stop)
+{
+    sqlite3_progress_handler(db->handle, STEPS_BETWEEN_LOOKS, stop ? is_stopped : NULL, (void *)stop);
 }
 
 const char *db_library_version(void)

@@ -6,6 +6,7 @@
 #ifndef MESHSWEEP_DATABASE_DB_H
 #define MESHSWEEP_DATABASE_DB_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,14 @@ void db_rollback(struct db *db);
 
 /* Copies from the log to the file what no reader keeps there; waits for nobody. */
 void db_checkpoint(struct db *db);
+
+/* The same, and cuts the log to nothing where no reader needs it. Outside of transactions. What a transaction that was
+ * rolled back has left in the log would be written to the disk with the next commit: it goes where the log was cut
+ * before that transaction as well. */
+void db_cut_log(struct db *db);
+
+/* Until it is called with NULL: once `*stop` is true, whatever runs fails within milliseconds, as does what follows. */
+void db_heed_stop(struct db *db, const atomic_bool *stop);
 
 /* "3.40.1": SQLite's, as linked. */
 const char *db_library_version(void);

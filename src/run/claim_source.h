@@ -32,6 +32,10 @@ struct claim_source {
      * whose decisions depend on what has ended. */
     size_t ahead;
 
+    /* Called before a transaction in which `choose` is called. `*ready` false: nothing can be chosen now; ask again in
+     * a moment. NULL: it always can. */
+    int (*prepare)(void *context, bool *ready, struct error *e);
+
     /* Puts at most `room` different pending jobs into `job_ids`, in the order in which they are to be started. One that
      * is not due yet is claimed when it is; the source is not to choose it again. */
     int (*choose)(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
@@ -57,8 +61,10 @@ struct claim_source {
 /* Jobs that are not in the database yet while the first of a sweep run. */
 struct job_listing {
     int64_t count;
-    int (*put)(void *context, struct error *e); /* puts them there; within a write transaction */
-    void (*stop)(void *context); /* from any thread: `put` puts none of them there, and returns at once */
+    /* Puts them there, in a transaction of its own; `*done` false: another program writes just now. */
+    int (*put)(void *context, bool *done, struct error *e);
+    /* From any thread: `put` puts none of them there, and returns within milliseconds. */
+    void (*stop)(void *context);
     void *context;
 };
 

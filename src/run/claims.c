@@ -19,15 +19,22 @@ static size_t room_at_first(size_t room)
     return room > CLAIMS_AHEAD / 2 ? room - CLAIMS_AHEAD / 2 : room;
 }
 
+static int list_others(void *context, bool *ready, struct error *e)
+{
+    struct store_order *o = context;
+    if (!o->unlisted || !o->is_begun)
+        return 0;
+    if (o->unlisted->put(o->unlisted->context, ready, e) < 0)
+        return -1;
+    if (*ready)
+        o->unlisted = NULL;
+    return 0;
+}
+
 static int choose_in_order(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
                            struct error *e)
 {
     struct store_order *o = context;
-    if (o->unlisted && o->is_begun) {
-        if (o->unlisted->put(o->unlisted->context, e) < 0)
-            return -1;
-        o->unlisted = NULL;
-    }
     o->is_begun = true;
     if (attempts_pending(o->store, job_ids, o->unlisted ? room_at_first(room) : room, count, e) < 0)
         return -1;
@@ -38,7 +45,10 @@ static int choose_in_order(void *context, int64_t *job_ids, size_t room, size_t 
 
 struct claim_source claim_source_in_order(struct store_order *order)
 {
-    return (struct claim_source){.ahead = CLAIMS_AHEAD, .choose = choose_in_order, .context = order};
+    return (struct claim_source){.ahead = CLAIMS_AHEAD,
+                                 .prepare = list_others,
+                                 .choose = choose_in_order,
+                                 .context = order};
 }
 
 /* --- the queue --- */
@@ -111,6 +121,12 @@ static int take_up_deferred(const struct claims *c, size_t wanted, struct claim_
         else if (take_up(c, c->deferred[i], out, e) < 0)
             return -1;
     return 0;
+}
+
+int claims_prepare(const struct claims *c, bool *ready, struct error *e)
+{
+    *ready = true;
+    return c->source->prepare ? c->source->prepare(c->source->context, ready, e) : 0;
 }
 
 int claims_fetch(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e)

@@ -35,6 +35,9 @@ struct claim_batch {
 };
 void claim_batch_free(struct claim_batch *b);
 
+/* Before the transaction in which claims_fetch is called. `*ready` false: not now. */
+int claims_prepare(const struct claims *c, bool *ready, struct error *e);
+
 /* Claims up to `wanted` jobs, those first that were deferred and are due now; inside the caller's write transaction.
  * The queue stays as it is, so that another thread may take from it meanwhile. */
 int claims_fetch(const struct claims *c, size_t wanted, struct claim_batch *out, struct error *e);

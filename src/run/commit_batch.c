@@ -60,8 +60,9 @@ static void keep_up_to_date(struct commit_batch *t)
 
 static int write_all(struct commit_batch *t, struct error *e)
 {
-    bool begun;
-    if (db_try_begin(t->place.db, &begun, e) < 0)
+    bool ready = true, begun = false;
+    if ((t->wanted > 0 && claims_prepare(t->place.claims, &ready, e) < 0) ||
+        (ready && db_try_begin(t->place.db, &begun, e) < 0))
         return -1;
     if (!begun)
         return 1;

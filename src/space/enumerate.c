@@ -447,17 +447,30 @@ static int list_rest(struct unlisted *u, struct error *e)
     return rc == 0 && !is_stopped(l) ? result_views_refresh(l->db, e) : rc;
 }
 
+static int finish_listing(struct unlisted *u, int rc, struct error *e)
+{
+    struct db *db = u->loader.db;
+    const bool stopped = is_stopped(&u->loader);
+    if (rc == 0 && !stopped) {
+        FAULT(ENUMERATED);
+        return db_commit(db, e);
+    }
+    db_rollback(db);
+    db_cut_log(db);
+    return stopped ? 0 : -1;
+}
+
 int unlisted_put(struct unlisted *u, struct error *e)
 {
-    if (u->enumeration.unlisted == 0)
-        return 0;
-    if (db_exec(u->loader.db, "SAVEPOINT unlisted", e) < 0 || list_rest(u, e) < 0)
-        return -1;
+    struct error failure = ERROR_INIT;
+    db_heed_stop(u->loader.db, &u->is_stopped);
+    int rc = list_rest(u, &failure);
+    db_heed_stop(u->loader.db, NULL);
+    rc = finish_listing(u, rc, &failure);
     u->enumeration.unlisted = 0;
-    if (is_stopped(&u->loader) && db_exec(u->loader.db, "ROLLBACK TO unlisted", e) < 0)
-        return -1;
-    FAULT(ENUMERATED);
-    return db_exec(u->loader.db, "RELEASE unlisted", e);
+    if (rc < 0)
+        *e = failure;
+    return rc;
 }
 
 void unlisted_stop(struct unlisted *u)

@@ -33,8 +33,9 @@ int enumerate_into(struct space *space, struct db *db, enumerate_progress progre
 int enumerate_first(struct space *space, struct db *db, enumerate_progress progress, void *context,
                     struct enumeration *out, struct error *e);
 
-/* Puts them all there, once, inside the caller's write transaction. In the thread that the database belongs to then;
- * nobody else is to match in the space meanwhile. */
+/* Puts them all there, once, and ends the caller's write transaction, in which there is nothing else: commits it, or
+ * rolls it back where it fails or is stopped. In the thread that the database belongs to then; nobody else is to match
+ * in the space meanwhile. */
 int unlisted_put(struct unlisted *u, struct error *e);
 
 /* From any thread: unlisted_put puts none of them there, and returns within milliseconds. */

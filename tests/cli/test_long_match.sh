@@ -94,13 +94,15 @@ plan__json_of_many_jobs__begun_and_interrupted()
     expect_no_stderr
 }
 
-# The first jobs start while the others are listed: those that run end first, and what came of them is recorded.
+# The first jobs start while the others are listed: those that run end first, and what came of them is recorded. What
+# was listed by then is given up, and not written to the disk before that.
 run__many_jobs__interrupted_while_they_are_listed()
 {
     endless_sweep
-    local most_us=2000000
+    local most_us=100000
+    ! grep -q __asan_init "$meshsweep" || most_us=1000000
     # shellcheck disable=SC2016 # evaluated later
-    expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 1000000 ]' run --progress none
+    expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 8000000 ]' run --progress none
     expect_no_stdout
     expect_stderr 'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
     expect_sql '4096|0' "SELECT count(*), sum(state = 'running') FROM job"
