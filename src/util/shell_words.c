@@ -62,8 +62,8 @@ void shell_add_command(struct buffer *out, char *const *environment, char *const
     }
 }
 
-/* Appends what stands between quotes, or from `c` up to the end of the word; the place behind it, NULL at the end of the
- * line within quotes. Within double quotes a backslash is one unless a shell would take it. */
+/* Appends what stands between quotes, or from `c` to the end of the word; the place behind it, NULL where the line ends
+ * within quotes. Within double quotes a backslash is one unless a shell would take it. */
 static const char *add_part(const char *c, struct buffer *word)
 {
     char quote = *c == '\'' || *c == '"' ? *c++ : '\0';
