@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds the Debian package: scripts/package.sh [--try] [--twice] [DIRECTORY]
+# Builds the Debian packages, meshsweep and python3-meshsweep: scripts/package.sh [--try] [--twice] [DIRECTORY]
 #
-#   DIRECTORY  where meshsweep-VERSION.tar.xz, the source package and the .deb are left (build-package)
-#   --try      and installs the package in a fresh root made by debootstrap, sweeps with it there, upgrades it to a
-#              later version, purges it, and compares the files before and after; as root
-#   --twice    and builds package and static program (scripts/static.sh) again from the tarball, in another directory, time
+#   DIRECTORY  where meshsweep-VERSION.tar.xz, the source package and the .debs are left (build-package)
+#   --try      and installs them in a fresh root made by debootstrap, sweeps there and reads the results in Python,
+#              upgrades them to a later version, purges them, and compares the files before and after; as root
+#   --twice    and builds packages and static program (scripts/static.sh) again from the tarball, in another directory, time
 #              zone and umask: they must be the same bytes
 #
-# Wants debhelper, and debootstrap for --try; looks at the result with lintian where that is installed, and ends with
+# Wants debhelper and dh-python, and debootstrap for --try; looks at the result with lintian where that is installed, and ends with
 # status 1 when it finds an error or a warning.
 set -eu
 
@@ -61,13 +61,13 @@ build_package() # DIRECTORY
         { tail -n 30 "$1/build.log"; die "the package cannot be built: $1/build.log"; }
 }
 
-# The binary package again, of a later version, as an upgrade would find it.
-later_version() # DEB
+# A binary package again, of a later version, as an upgrade would find it.
+later_version() # DEB LATER-DEB
 {
     rm -rf "$out/later"
     dpkg-deb -R "$1" "$out/later"
     sed -i 's/^Version: .*/&+later/' "$out/later/DEBIAN/control"
-    dpkg-deb --root-owner-group -b "$out/later" "$out/later.deb" >/dev/null
+    dpkg-deb --root-owner-group -b "$out/later" "$2" >/dev/null
     rm -rf "$out/later"
 }
 
@@ -82,7 +82,7 @@ files_of_root()
         -path ./var/lib/apt -o -path ./var/lib/dpkg -o -path ./dev \) -prune -o -print | sort)
 }
 
-try_in_fresh_root() # DEB
+try_in_fresh_root()
 {
     [ "$(id -u)" = 0 ] || die "--try wants root"
     need debootstrap debootstrap
@@ -94,19 +94,24 @@ try_in_fresh_root() # DEB
     cp /etc/resolv.conf "$fresh/etc/"
     cp /etc/apt/sources.list "$fresh/etc/apt/" 2>/dev/null || true
     cp -r /etc/apt/sources.list.d /etc/apt/apt.conf.d "$fresh/etc/apt/" 2>/dev/null || true
-    later_version "$1"
-    cp "$1" "$out/later.deb" "$root/debian/tests/sweep" "$fresh/tmp/"
+    cp "$deb" "$fresh/tmp/meshsweep.deb"
+    cp "$python_deb" "$fresh/tmp/python3-meshsweep.deb"
+    later_version "$deb" "$fresh/tmp/later-meshsweep.deb"
+    later_version "$python_deb" "$fresh/tmp/later-python3-meshsweep.deb"
+    cp "$root"/debian/tests/{sweep,python} "$fresh/tmp/"
     in_root apt-get -qq update
     in_root apt-get -qq -y install sqlite3 >/dev/null 2>&1
     files_of_root >"$out/files.before"
-    in_root apt-get -qq -y install "/tmp/$(basename "$1")" >/dev/null 2>&1 || die "it cannot be installed"
+    in_root apt-get -qq -y install /tmp/meshsweep.deb >/dev/null 2>&1 || die "it cannot be installed"
     in_root sh /tmp/sweep || die "the installed package does not sweep"
-    in_root apt-get -qq -y install /tmp/later.deb >/dev/null 2>&1 || die "it cannot be upgraded"
+    in_root apt-get -qq -y install /tmp/python3-meshsweep.deb >/dev/null 2>&1 || die "the module cannot be installed"
+    in_root sh /tmp/python || die "the installed module does not read results"
+    in_root apt-get -qq -y install /tmp/later-meshsweep.deb /tmp/later-python3-meshsweep.deb >/dev/null 2>&1 || die "they cannot be upgraded"
     in_root meshsweep --version >/dev/null || die "it does not run after the upgrade"
-    in_root apt-get -qq -y --purge --autoremove purge meshsweep >/dev/null 2>&1 || die "it cannot be purged"
+    in_root apt-get -qq -y --purge --autoremove purge meshsweep python3-meshsweep >/dev/null 2>&1 || die "they cannot be purged"
     files_of_root >"$out/files.after"
     diff "$out/files.before" "$out/files.after" || die "purging leaves or takes files"
-    echo "installed, swept, upgraded and purged in a fresh root"
+    echo "installed, swept, read in Python, upgraded and purged in a fresh root"
 }
 
 # Once more from the tarball, which has no git beside it: in another directory, time zone and with another umask.
@@ -123,21 +128,24 @@ build_again()
         "$again/meshsweep-$version/scripts/static.sh" "$again/static" >/dev/null
         DEB_BUILD_OPTIONS=nocheck build_package "$again/deb"
     )
-    for pair in "static/meshsweep-$version-linux-$(uname -m) again/static" "${deb##*/} again/deb"; do
+    for pair in "static/meshsweep-$version-linux-$(uname -m) again/static" "${deb##*/} again/deb" "${python_deb##*/} again/deb"; do
         cmp "$out/${pair% *}" "$out/${pair#* }/$(basename "${pair% *}")" || die "two builds are not the same bytes"
     done
-    echo "package and static program: two builds, the same bytes"
+    echo "packages and static program: two builds, the same bytes"
 }
 
 need dh debhelper
+need dh_python3 dh-python
+rm -f "$out"/*.deb
 make_tarball
 build_package "$out/deb"
 find "$out/deb" -maxdepth 1 -type f ! -name build.log -exec cp {} "$out/" \;
 (cd "$out" && sha256sum -- *.deb *.tar.xz >SHA256SUMS)
 deb=$(find "$out" -maxdepth 1 -name "meshsweep_*.deb")
+python_deb=$(find "$out" -maxdepth 1 -name "python3-meshsweep_*.deb")
 if type -P lintian >/dev/null; then
     lintian --fail-on error,warning --allow-root "$out"/meshsweep_*.changes
 fi
-[ -z "$try" ] || try_in_fresh_root "$deb"
+[ -z "$try" ] || try_in_fresh_root
 [ -z "$twice" ] || build_again
-ls -l "$deb"
+ls -l "$deb" "$python_deb"

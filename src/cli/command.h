@@ -39,6 +39,7 @@ struct command {
     size_t options_bytes; /* of the struct that `options` fills */
     size_t words_most;
     const char *const *words;                  /* what a shell offers for them, NULL-terminated; NULL: files */
+    enum offer offer;                          /* likewise, of a database; then `words` is NULL */
     bool takes_program, first_word_is_program; /* as in struct option_rules */
     bool pages;                                /* what it prints for people may be long: through a pager */
     /* Returns an exit status, or -1 with `e` filled: then the error is printed and its kind says the status. */

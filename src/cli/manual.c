@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/offers.h"
 
 /* Text as troff shows it: a backslash, a hyphen that can be copied, and no request at the beginning of a line. */
 static void add_troff(struct buffer *out, const char *text)
@@ -161,7 +162,10 @@ static void add_bash_value(struct buffer *out, const struct command *c, const st
     } else if (takes_file(o)) {
         buffer_add_text(out, "$(compgen -f -- \"$current\")");
     }
-    buffer_add_text(out, "); return ;;\n");
+    buffer_add_text(out, ")");
+    if (o->offer)
+        buffer_printf(out, "; _meshsweep_offer %s", offer_names[o->offer]);
+    buffer_add_text(out, "; return ;;\n");
 }
 
 static void add_bash_values(struct buffer *out, const struct command *c)
@@ -178,7 +182,9 @@ static void add_bash_words(struct buffer *out)
 {
     for (const struct command *const *c = commands; *c; c++) {
         struct buffer words = BUFFER_INIT;
-        if (add_words(&words, *c))
+        if ((*c)->offer)
+            buffer_printf(out, "        %s) _meshsweep_offer %s ;;\n", (*c)->name, offer_names[(*c)->offer]);
+        else if (add_words(&words, *c))
             buffer_printf(out, "        %s) COMPREPLY=($(compgen -W '%s' -- \"$current\")) ;;\n", (*c)->name,
                           buffer_text(&words));
         buffer_free(&words);
@@ -194,7 +200,9 @@ static void add_command_names(struct buffer *out, const char *between)
 void completion_add_bash(struct buffer *out)
 {
     buffer_add_text(out,
-                    "# Made by meshsweep completion bash.\n_meshsweep()\n{\n"
+                    "# Made by meshsweep completion bash.\n_meshsweep_offer()\n{\n"
+                    "    mapfile -t COMPREPLY < <(\"${COMP_WORDS[0]/#\\~/$HOME}\" completion \"$1\" -- "
+                    "\"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n}\n_meshsweep()\n{\n"
                     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word "
                     "several=\n    COMPREPLY=()\n"
                     /* bash takes "=" for a word of its own. */
@@ -259,6 +267,8 @@ static void add_zsh_option(struct buffer *out, const struct option *o)
         buffer_add_char(out, '(');
         add_choices(out, o->choices);
         buffer_add_char(out, ')');
+    } else if (o->offer) {
+        buffer_printf(out, "{_meshsweep_offer %s}", offer_names[o->offer]);
     } else if (takes_file(o)) {
         buffer_add_text(out, "_files");
     }
@@ -267,7 +277,11 @@ static void add_zsh_option(struct buffer *out, const struct option *o)
 
 void completion_add_zsh(struct buffer *out)
 {
-    buffer_add_text(out, "#compdef meshsweep\n# Made by meshsweep completion zsh.\nlocal -a commands\ncommands=(\n");
+    buffer_add_text(out, "#compdef meshsweep\n# Made by meshsweep completion zsh.\n_meshsweep_offer()\n{\n"
+                         "    local -a found\n    found=(\"${(@f)$(${~program} completion $1 -- "
+                         "\"${(@)words[1,CURRENT-1]}\" \"$PREFIX\" 2>/dev/null)}\")\n"
+                         "    [[ -z $found ]] || compadd -a found\n}\n"
+                         "local program=$words[1]\nlocal -a commands\ncommands=(\n");
     for (const struct command *const *c = commands; *c; c++) {
         buffer_printf(out, "    '%s:", (*c)->name);
         add_zsh_text(out, (*c)->summary);
@@ -276,7 +290,8 @@ void completion_add_zsh(struct buffer *out)
     buffer_printf(out,
                   ")\nif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n    _describe command commands\n    "
                   "return\nfi\n"
-                  "local name=$words[2]\n[[ $name != -* ]] || name=%s\ncase $name in\n",
+                  "local name=%s\nif [[ $words[2] != -* ]]; then\n    name=$words[2]\n    shift words\n"
+                  "    (( CURRENT-- ))\nfi\ncase $name in\n",
                   run_command.name);
     for (const struct command *const *c = commands; *c; c++) {
         buffer_printf(out, "%s)\n    _arguments", (*c)->name);
@@ -285,7 +300,9 @@ void completion_add_zsh(struct buffer *out)
         for (const struct option *o = common_option_table; o->name; o++)
             add_zsh_option(out, o);
         struct buffer words = BUFFER_INIT;
-        if (add_words(&words, *c))
+        if ((*c)->offer)
+            buffer_printf(out, " \\\n        '*:word:{_meshsweep_offer %s}'\n    ;;\n", offer_names[(*c)->offer]);
+        else if (add_words(&words, *c))
             buffer_printf(out, " \\\n        '1:word:(%s)'\n    ;;\n", buffer_text(&words));
         else
             buffer_add_text(out, " \\\n        '*:file:_files'\n    ;;\n");
@@ -309,6 +326,8 @@ static void add_fish_option(struct buffer *out, const char *command, const struc
         buffer_add_text(out, " -x -a '");
         add_choices(out, o->choices);
         buffer_add_char(out, '\'');
+    } else if (o->offer) {
+        buffer_printf(out, " -x -a '(__meshsweep_offer %s)'", offer_names[o->offer]);
     } else if (o->kind != OPTION_FLAG && !o->value_optional) {
         buffer_add_text(out, takes_file(o) ? " -r -F" : " -x");
     }
@@ -317,7 +336,9 @@ static void add_fish_option(struct buffer *out, const char *command, const struc
 
 void completion_add_fish(struct buffer *out)
 {
-    buffer_add_text(out, "# Made by meshsweep completion fish.\n");
+    buffer_add_text(out, "# Made by meshsweep completion fish.\nfunction __meshsweep_offer\n"
+                         "    set -l typed (commandline -opc)\n"
+                         "    $typed[1] completion $argv[1] -- $typed[2..-1] (commandline -ct) 2>/dev/null\nend\n");
     for (const struct command *const *next = commands; *next; next++) {
         const struct command *c = *next;
         buffer_printf(out, "complete -c meshsweep -n __fish_use_subcommand -a %s -d '", c->name);
@@ -326,7 +347,9 @@ void completion_add_fish(struct buffer *out)
         for (const struct option *o = c->options; o->name; o++)
             add_fish_option(out, c->name, o);
         struct buffer words = BUFFER_INIT;
-        if (add_words(&words, c))
+        if (c->offer)
+            buffer_printf(&words, "(__meshsweep_offer %s)", offer_names[c->offer]);
+        if (c->offer || add_words(&words, c))
             buffer_printf(out, "complete -c meshsweep -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", c->name,
                           buffer_text(&words));
         buffer_free(&words);

@@ -19,6 +19,17 @@ enum option_kind {
     OPTION_DURATION, /* int64_t in milliseconds; seconds when written without a unit */
 };
 
+/* What a shell offers where the choices are not the program's own but stand in a database or a sweep file
+ * (cli/offers.h). */
+enum offer {
+    OFFER_NOTHING,
+    OFFER_COLUMNS, /* of `results` */
+    OFFER_KEYS,    /* of specs, derived ones too */
+    OFFER_METRICS,
+    OFFER_JOBS, /* their numbers */
+    OFFER_COUNT,
+};
+
 struct option {
     const char *name; /* the long name without dashes; NULL ends the table */
     char letter;      /* the short name; 0: none */
@@ -31,6 +42,7 @@ struct option {
         *choices;        /* OPTION_CHOICE: NULL-terminated; OPTION_STRING: what a shell offers for a value, or for
                                    each of several with commas between them */
     double least, most;  /* OPTION_INT, OPTION_DOUBLE: inclusive; both 0: no bounds */
+    enum offer offer;    /* OPTION_STRING: what a shell offers for a name, for each of a list, or in a condition */
     bool rare;           /* help has its name alone, the manual the rest */
     bool value_optional; /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
     bool many;           /* OPTION_STRING: the words that follow its value and begin with a digit belong to it too */

@@ -32,6 +32,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
          .help = "the database",                                                                                       \
          .fallback = "results.db"},                                                                                    \
         {.name = "only",                                                                                               \
+         .offer = OFFER_KEYS,                                                                                          \
          .kind = OPTION_STRING,                                                                                        \
          .offset = AT(only),                                                                                           \
          .value = "SQL",                                                                                               \
@@ -109,6 +110,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
         RARE_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (16)"),              \
         RARE_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"),                                   \
         {.name = "metric",                                                                                             \
+         .offer = OFFER_METRICS,                                                                                       \
          .kind = OPTION_STRING,                                                                                        \
          .offset = AT(metric),                                                                                         \
          .value = "NAME",                                                                                              \

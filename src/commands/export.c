@@ -36,6 +36,7 @@ static const struct option options[] = {
     {.name = "succeeded", .kind = OPTION_FLAG, .offset = AT(succeeded), .help = "jobs that are ok"},
     {.name = "failed", .kind = OPTION_FLAG, .offset = AT(failed), .help = "jobs that failed"},
     {.name = "where",
+     .offer = OFFER_COLUMNS,
      .kind = OPTION_STRING,
      .offset = AT(where),
      .value = "SQL",

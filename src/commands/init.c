@@ -9,6 +9,7 @@
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/shell_words.h"
 
 struct init_options {
     const char *output, *log, *name, *script;
@@ -38,60 +39,29 @@ static const struct option option_table[] = {
     {.name = NULL},
 };
 
-/* What was given, and what was asked for; owns what it points to. */
+/* What was given, and what was asked for. */
 struct answers {
-    char **command, **axes; /* NULL-terminated */
+    struct string_list command, axes;
     char *log;
 };
 
-static void add_word(char ***words, const char *word, size_t length)
+static void answers_free(struct answers *given)
 {
-    size_t count = 0;
-    while (*words && (*words)[count])
-        count++;
-    *words = xreallocarray(*words, count + 2, sizeof **words);
-    (*words)[count] = xstrndup(word, length);
-    (*words)[count + 1] = NULL;
+    string_list_free(&given->command);
+    string_list_free(&given->axes);
+    free(given->log);
 }
 
-static void add_words(char ***words, const char *line)
+static int take_given(const struct arguments *a, const struct init_options *o, struct answers *out, struct error *e)
 {
-    for (line += strspn(line, " \t"); *line; line += strspn(line, " \t")) {
-        size_t length = strcspn(line, " \t");
-        add_word(words, line, length);
-        line += length;
-    }
-}
-
-static void words_free(char **words)
-{
-    for (char **word = words; word && *word; word++)
-        free(*word);
-    free(words);
-}
-
-static void take_given(const struct arguments *a, const struct init_options *o, struct answers *out)
-{
-    add_words(&out->command, o->script ? o->script : "");
+    if (shell_split(o->script ? o->script : "", &out->command, e) < 0)
+        return -1;
     for (char *const *word = a->program; word && *word; word++)
-        add_word(&out->command, *word, strlen(*word));
+        string_list_add(&out->command, xstrdup(*word));
     for (size_t i = 0; i < a->word_count; i++)
-        add_word(&out->axes, a->words[i], strlen(a->words[i]));
+        string_list_add(&out->axes, xstrdup(a->words[i]));
     out->log = o->log ? xstrdup(o->log) : NULL;
-}
-
-/* Asks for what was not given, where there is somebody to ask. */
-static void ask(struct answers *out)
-{
-    struct buffer answer = BUFFER_INIT;
-    if (!out->command && output_question("Which command trains? (python3 train.py …)", &answer))
-        add_words(&out->command, buffer_text(&answer));
-    if (out->command && !out->axes && output_question("Which values are to be tried? (micro_batch=1,2,4 …)", &answer))
-        add_words(&out->axes, buffer_text(&answer));
-    if (out->command && !out->log && output_question("A log that it printed? (a file, or nothing)", &answer) &&
-        answer.length)
-        out->log = xstrdup(buffer_text(&answer));
-    buffer_free(&answer);
+    return 0;
 }
 
 /* What `check` would refuse is not written. */
@@ -108,30 +78,40 @@ static int check_text(const char *path, const struct buffer *text, struct error 
     return rc;
 }
 
+static int check_absent(const char *path, struct error *e)
+{
+    if (strcmp(path, "-") != 0 && access(path, F_OK) == 0)
+        return error_set(e, ERROR_USAGE, "init: %s is there already; -o FILE names another one", path);
+    return 0;
+}
+
 static int write_text(const char *path, const struct buffer *text, struct error *e)
 {
-    if (check_text(path, text, e) < 0)
-        return -1;
     if (strcmp(path, "-") == 0)
         return output_write(text->data, text->length, e);
-    if (access(path, F_OK) == 0)
-        return error_set(e, ERROR_USAGE, "init: %s is there already; -o FILE names another one", path);
-    if (file_write_atomic(path, text->data, text->length, e) < 0)
+    if (check_absent(path, e) < 0 || file_write_atomic(path, text->data, text->length, e) < 0)
         return -1;
     output_message("wrote %s; look at it, then: meshsweep plan%s%s", path,
                    strcmp(path, "sweep.toml") == 0 ? "" : " -c ", strcmp(path, "sweep.toml") == 0 ? "" : path);
     return 0;
 }
 
+/* `log` may be NULL. */
+static int make_text(const struct init_options *o, const struct answers *given, const struct log_readers *log,
+                     struct buffer *out, struct error *e)
+{
+    const struct new_sweep n = {.name = o->name ? o->name : "sweep",
+                                .command = given->command.items,
+                                .axes = given->axes.items,
+                                .log = log};
+    return new_sweep_add_toml(&n, out, e) < 0 ? -1 : check_text(o->output, out, e);
+}
+
 static int write_sweep(const struct init_options *o, const struct answers *given, const struct log_readers *log,
                        struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    const struct new_sweep n = {.name = o->name ? o->name : "sweep",
-                                .command = given->command,
-                                .axes = given->axes,
-                                .log = given->log ? log : NULL};
-    int rc = new_sweep_add_toml(&n, &text, e);
+    int rc = make_text(o, given, given->log ? log : NULL, &text, e);
     if (rc == 0)
         rc = write_text(o->output, &text, e);
     buffer_free(&text);
@@ -147,26 +127,101 @@ static int print_readers(const struct log_readers *log, struct error *e)
     return rc;
 }
 
-static int init(const struct arguments *a, struct error *e)
+/* --- questions --- */
+
+/* Adds an answer to what is given; says what is wrong with it. */
+typedef int take_answer(const struct init_options *o, const char *answer, struct answers *given, struct error *e);
+
+static int take_command(const struct init_options *o, const char *answer, struct answers *given, struct error *e)
 {
-    const struct init_options *o = a->options;
-    struct answers given = {NULL, NULL, NULL};
+    (void)o;
+    return shell_split(answer, &given->command, e);
+}
+
+static int take_axes(const struct init_options *o, const char *answer, struct answers *given, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    int rc = shell_split(answer, &given->axes, e);
+    if (rc == 0 && given->axes.count)
+        rc = make_text(o, given, NULL, &text, e);
+    buffer_free(&text);
+    return rc;
+}
+
+static int take_log(const struct init_options *o, const char *answer, struct answers *given, struct error *e)
+{
+    struct log_readers found = {0};
+    (void)o;
+    if (!*answer)
+        return 0;
+    int rc = log_readers_find(answer, &found, e);
+    log_readers_free(&found);
+    given->log = rc == 0 ? xstrdup(answer) : NULL;
+    return rc;
+}
+
+/* Asks until the answer will do, and says what is wrong with one that does not. -1 when the answers end before. */
+static int ask(const char *question, take_answer *take, const struct init_options *o, struct string_list *list,
+               struct answers *given, struct error *e)
+{
+    struct buffer answer = BUFFER_INIT;
+    int rc = -1;
+    while (rc < 0 && output_question(question, &answer)) {
+        struct error wrong = ERROR_INIT;
+        rc = take(o, buffer_text(&answer), given, &wrong);
+        if (rc < 0)
+            output_message("%s", wrong.text);
+        if (list && rc < 0)
+            string_list_free(list);
+        else if (list && list->count == 0)
+            rc = -1; /* nothing was answered, and something is needed */
+    }
+    buffer_free(&answer);
+    return rc == 0 ? 0 : error_set(e, ERROR_FAILED, "init: the answers ended; nothing is written");
+}
+
+/* What was not given, where there is somebody to ask. */
+static int ask_for_rest(const struct init_options *o, struct answers *given, struct error *e)
+{
+    bool is_for_log_alone = given->log && !given->command.count && !given->axes.count;
+    if (is_for_log_alone || !output_is_terminal(stdin) || !output_is_terminal(stderr))
+        return 0;
+    if (check_absent(o->output, e) < 0)
+        return -1;
+    if (!given->command.count &&
+        ask("Which command trains? (python3 train.py …)", take_command, o, &given->command, given, e) < 0)
+        return -1;
+    if (!given->axes.count &&
+        ask("Which values are to be tried? (micro_batch=1,2,4 …)", take_axes, o, &given->axes, given, e) < 0)
+        return -1;
+    return given->log ? 0 : ask("A log that it printed? (a file, or nothing)", take_log, o, NULL, given, e);
+}
+
+static int write_or_print(const struct init_options *o, const struct answers *given, struct error *e)
+{
     struct log_readers log = {0};
-    take_given(a, o, &given);
-    if (!given.log || given.command || given.axes)
-        ask(&given);
-    int rc = given.log ? log_readers_find(given.log, &log, e) : 0;
-    if (rc == 0 && given.command && given.axes)
-        rc = write_sweep(o, &given, &log, e);
-    else if (rc == 0 && given.log && !given.command && !given.axes)
+    int rc = given->log ? log_readers_find(given->log, &log, e) : 0;
+    if (rc == 0 && given->command.count && given->axes.count)
+        rc = write_sweep(o, given, &log, e);
+    else if (rc == 0 && given->log && !given->command.count && !given->axes.count)
         rc = print_readers(&log, e);
     else if (rc == 0)
         rc = error_set(e, ERROR_USAGE, "init: %s As in: meshsweep init micro_batch=1,2,4 -- python3 train.py",
-                       given.command ? "which values are to be tried?" : "which command is to be run?");
+                       given->command.count ? "which values are to be tried?" : "which command is to be run?");
     log_readers_free(&log);
-    words_free(given.command);
-    words_free(given.axes);
-    free(given.log);
+    return rc;
+}
+
+static int init(const struct arguments *a, struct error *e)
+{
+    const struct init_options *o = a->options;
+    struct answers given = {STRING_LIST_INIT, STRING_LIST_INIT, NULL};
+    int rc = take_given(a, o, &given, e);
+    if (rc == 0)
+        rc = ask_for_rest(o, &given, e);
+    if (rc == 0)
+        rc = write_or_print(o, &given, e);
+    answers_free(&given);
     return rc < 0 ? -1 : STATUS_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "cli/offers.h"
 #include "cli/output.h"
 #include "util/embedded.h"
 #include "util/memory.h"
@@ -29,12 +30,25 @@ static const struct {
     void (*add)(struct buffer *out);
 } shells[] = {{"bash", completion_add_bash}, {"zsh", completion_add_zsh}, {"fish", completion_add_fish}};
 
+static int print_offers(enum offer offer, char *const *words, struct error *e)
+{
+    static char *const none[] = {NULL};
+    struct buffer out = BUFFER_INIT;
+    offers_add(offer, words ? words : none, &out);
+    int rc = output_write(out.data, out.length, e);
+    buffer_free(&out);
+    return rc;
+}
+
 static int completion(const struct arguments *a, struct error *e)
 {
     const char *shell = a->word_count ? a->words[0] : "";
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(shells[i].name, shell) == 0)
             return print(shells[i].add, e);
+    for (int offer = 1; offer < OFFER_COUNT; offer++)
+        if (strcmp(offer_names[offer], shell) == 0)
+            return print_offers(offer, a->program, e);
     return error_set(e, ERROR_USAGE, "completion: for which shell? bash, zsh or fish");
 }
 
@@ -95,12 +109,13 @@ const struct command manual_command = {
 const struct command completion_command = {
     .name = "completion",
     .summary = "Print what a shell reads to complete command lines",
-    .usage = "bash|zsh|fish",
+    .usage = "bash|zsh|fish|columns|keys|metrics|jobs [-- WORD...]",
     .example = "meshsweep completion bash > meshsweep.bash && source ./meshsweep.bash",
     .options = options,
     .options_bytes = 1,
     .words_most = 1,
     .words = shell_names,
+    .takes_program = true,
     .run = completion,
 };
 

@@ -184,6 +184,8 @@ static int add_axis(struct buffer *out, const char *axis, struct error *e)
     buffer_printf(out, "%.*s = [", (int)key, axis);
     for (const char *value = axis + key + 1;; value++) {
         size_t length = strcspn(value, ",");
+        if (length == 0)
+            return error_set(e, ERROR_USAGE, "init: %s: a value is empty", axis);
         if (is_bare(value, length))
             buffer_add(out, value, length);
         else

@@ -43,6 +43,7 @@ static const struct option options[] = {
      .choices = search_strategy_names,
      .fallback = EVERY_STRATEGY},
     {.name = "group-by",
+     .offer = OFFER_COLUMNS,
      .kind = OPTION_STRING,
      .offset = AT(group_by),
      .value = "KEY,...",

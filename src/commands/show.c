@@ -238,6 +238,7 @@ const struct command show_command = {
     .example = "meshsweep show 24\nmeshsweep show a1b2c3d4 --json",
     .options = options,
     .options_bytes = sizeof(struct show_options),
+    .offer = OFFER_JOBS,
     .words_most = 1,
     .pages = true,
     .run = show,

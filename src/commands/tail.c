@@ -198,6 +198,7 @@ const struct command tail_command = {
     .example = "meshsweep tail 24\nmeshsweep tail a1b2c3d4 --attempt 1 --lines 100",
     .options = options,
     .options_bytes = sizeof(struct tail_options),
+    .offer = OFFER_JOBS,
     .words_most = 1,
     .run = tail,
 };

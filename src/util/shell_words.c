@@ -61,3 +61,33 @@ void shell_add_command(struct buffer *out, char *const *environment, char *const
             shell_add_word(out, *word);
     }
 }
+
+/* Appends what stands between quotes, or from `c` to the end of the word; the place behind it, NULL where the line ends
+ * within quotes. Within double quotes a backslash is one unless a shell would take it. */
+static const char *add_part(const char *c, struct buffer *word)
+{
+    char quote = *c == '\'' || *c == '"' ? *c++ : '\0';
+    for (; quote ? *c != quote : *c && !strchr(" \t\n'\"", *c); c++) {
+        if (*c == '\0')
+            return NULL;
+        if (*c == '\\' && quote != '\'' && c[1] && (!quote || strchr("$`\"\\", c[1])))
+            c++;
+        buffer_add_char(word, *c);
+    }
+    return quote ? c + 1 : c;
+}
+
+int shell_split(const char *line, struct string_list *out, struct error *e)
+{
+    for (const char *c = line + strspn(line, " \t\n"); *c; c += strspn(c, " \t\n")) {
+        struct buffer word = BUFFER_INIT;
+        while (c && *c && !strchr(" \t\n", *c))
+            c = add_part(c, &word);
+        if (!c) {
+            buffer_free(&word);
+            return error_set(e, ERROR_USAGE, "%s: a quote is not closed", line);
+        }
+        string_list_add(out, buffer_take(&word));
+    }
+    return 0;
+}

@@ -3,11 +3,17 @@
 #define MESHSWEEP_UTIL_SHELL_WORDS_H
 
 #include "util/buffer.h"
+#include "util/error.h"
+#include "util/string_list.h"
 
 /* Appends `word` so that a POSIX shell takes it as that one word. */
 void shell_add_word(struct buffer *out, const char *word);
 
 /* Appends a line that runs `command` with the settings `environment` (NAME=value; both NULL-terminated). */
 void shell_add_command(struct buffer *out, char *const *environment, char *const *command);
+
+/* Adds the words of a line to `out` as a POSIX shell splits it: blanks between them, quotes of both kinds, backslashes.
+ * Nothing is expanded, and no character is an operator. ERROR_USAGE for a quote that is not closed. */
+int shell_split(const char *line, struct string_list *out, struct error *e);
 
 #endif

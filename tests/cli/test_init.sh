@@ -177,4 +177,84 @@ nobody_to_ask__what_is_missing__said()
     expect_stderr_contains 'none.log'
 }
 
+# init at a terminal, where somebody types these answers.
+answer() # ANSWER... -- [ARGUMENT...]
+{
+    local answers=()
+    while [ "$1" != -- ]; do
+        answers+=("$1")
+        shift
+    done
+    run_command python3 "$source_dir/tests/cli/at_terminal.py" "${answers[@]}" -- "$meshsweep" init "${@:2}"
+    expect_no_stderr
+}
+
+terminal__answers__written()
+{
+    vllm_log >serve.log
+    answer "sh -c 'echo batch {batch}; echo done'" 'batch=1,2,4 lr=1e-3,1e-4' serve.log --
+    expect_status 0
+    expect_stdout_contains 'Which command trains?'
+    expect_stdout_contains 'Which values are to be tried?'
+    expect_stdout_contains 'wrote sweep.toml; look at it, then: meshsweep plan'
+    expect_file_contains sweep.toml 'command = ["sh", "-c", "echo batch {batch}; echo done", "--lr={lr}"]'
+    expect_file_contains sweep.toml 'serve.log'
+    run_meshsweep plan
+    expect_status 0
+    expect_stdout_contains '6 jobs'
+    expect_any_stderr
+    # What is given is not asked for.
+    answer a=1,2 '' -- -o other.toml -- true
+    expect_status 0
+    expect_stdout_contains 'Which values'
+    expect_stdout_lacks 'Which command'
+    answer '' -- -o second.toml a=1,2 -- true
+    expect_status 0
+    expect_stdout_lacks 'Which'
+    answer -- --from-log serve.log
+    expect_status 0
+    expect_stdout_lacks '?'
+}
+
+terminal__answers_that_will_not_do__asked_again()
+{
+    local rest
+    mkdir directory
+    answer "it's" '' 'python3 train.py' micro_batch micro_batch=1,,2 a=true,2 '1x=2' 'a=1 a=2' \
+        'micro_batch=1,2' none.log directory '' --
+    expect_status 0
+    for rest in "it's: a quote is not closed" 'micro_batch: an axis is KEY=VALUE' 'micro_batch=1,,2: a value is empty' \
+        'a boolean in one place' 'none.log: ' 'directory: '; do
+        expect_stdout_contains "$rest"
+    done
+    expect '[ "$(grep -c "Which command" .stdout)" = 3 ]'
+    expect_file_contains sweep.toml 'micro_batch = [1, 2]'
+    expect '! grep -q "1x\|true" sweep.toml'
+    # A file that stands there is told before anything is asked.
+    cp sweep.toml before.toml
+    answer 'python3 other.py' --
+    expect_status 2
+    expect_stdout 'meshsweep: init: sweep.toml is there already; -o FILE names another one'
+    expect 'cmp -s before.toml sweep.toml'
+}
+
+terminal__ended_or_interrupted__no_file()
+{
+    local before after
+    for before in "" "true" "true a=1,2"; do
+        for after in ^C ^D; do
+            # shellcheck disable=SC2086 # answers
+            answer $before "$after" --
+            if [ "$after" = ^C ]; then
+                expect_status 130
+                expect_any_stdout
+            else
+                expect_status 1
+                expect_stdout_contains 'meshsweep: init: the answers ended; nothing is written'
+            fi
+            expect '[ -z "$(ls)" ]'
+        done
+    done
+}
+
 run_cases "$@"

@@ -185,4 +185,173 @@ completion__which_shell__asked()
     expect_stderr 'meshsweep: completion: for which shell? bash, zsh or fish'
 }
 
+# A sweep of which twelve jobs are recorded, and one key that is in the file alone.
+recorded_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "offers"
+objective = "max:score"
+[job]
+command = ["echo", "score: {micro_batch}"]
+[job.metrics.score]
+regex = 'score: ([0-9]+)'
+[training_spec]
+micro_batch = [1, 2, 3, 4, 5, 6]
+macro = [1, 2]
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    echo "unrun = 1" >>sweep.toml
+}
+
+offer() # WHAT WORD...
+{
+    run_meshsweep completion "$1" -- "${@:2}"
+    expect_status 0
+    expect_no_stderr
+}
+
+offers__database_and_file__names_and_numbers()
+{
+    recorded_sweep
+    offer keys run --only m
+    expect_stdout $'micro_batch\nmacro'
+    offer keys run --only ''
+    expect_stdout $'micro_batch\nmacro\nunrun\nnum_devices_per_host\nnum_hosts'
+    offer columns results --columns mi
+    expect_stdout "micro_batch"
+    offer columns results --columns ''
+    expect_stdout_contains "attempts"
+    expect_stdout_lacks "unrun"
+    offer metrics run --metric s
+    expect_stdout "score"
+    offer jobs show 1
+    expect_stdout $'1\n10\n11\n12'
+    offer jobs show 0
+    expect_no_stdout
+    offer jobs show x
+    expect_no_stdout
+    # Of a list and a condition the last name; however an option is written.
+    offer columns results --columns=state,mic
+    expect_stdout "state,micro_batch"
+    offer columns results --columns = mic
+    expect_stdout "micro_batch"
+    offer columns results --where '"macro = 2 AND (mic'
+    expect_stdout "macro = 2 AND (micro_batch"
+    # What is offered is taken.
+    run_meshsweep results --columns "$("$meshsweep" completion columns -- results --columns '' | paste -sd ,)"
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+offers__elsewhere_or_nowhere__silent()
+{
+    local words
+    recorded_sweep
+    mkdir other empty
+    mv results.db results.db.d other
+    mv sweep.toml other/x.toml
+    for words in "-d other/results.db" "--db other/results.db" "--db=other/results.db" "--db = other/results.db" \
+        "-dother/results.db"; do
+        # shellcheck disable=SC2086 # words
+        offer columns results $words --columns mic
+        expect_stdout "micro_batch"
+    done
+    offer columns results -d '"other/results.db"' --columns mic
+    expect_stdout "micro_batch"
+    offer keys run -c other/x.toml --only un
+    expect_stdout "unrun"
+    cp other/results.db "$PWD/home.db"
+    # shellcheck disable=SC2088 # as it is typed
+    run_command env HOME="$PWD" "$meshsweep" completion jobs -- show -d '~/home.db' 2
+    expect_status 0
+    expect_stdout 2
+    expect_no_stderr
+    # No database, none of ours, a file with mistakes.
+    offer jobs show ''
+    expect_no_stdout
+    echo "no database" >results.db
+    offer columns results --columns ''
+    expect_no_stdout
+    offer keys run -c /nonexistent/sweep.toml --only ''
+    expect_no_stdout
+    printf '[training_spec]\nmicro_batch = [1, 2\n' >sweep.toml
+    offer keys run --only ''
+    expect_no_stdout
+    run_meshsweep completion keys
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}
+
+# A million jobs are not looked through for those that begin with a digit.
+offers__many_jobs__at_once()
+{
+    local columns begun took
+    recorded_sweep
+    columns=$(sqlite3 results.db "SELECT group_concat(name) FROM pragma_table_info('job') WHERE cid > 1")
+    sqlite3 results.db "WITH RECURSIVE n(i) AS (SELECT 13 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
+        INSERT INTO job (id, key, $columns) SELECT i, randomblob(16), $columns FROM n, job WHERE job.id = 1"
+    offer jobs show 2999
+    expect_stdout "$(printf '2999\n'; seq 29990 29999; seq 299900 299988)"
+    begun=$(date +%s%N)
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        "$meshsweep" completion jobs -- show 29 >/dev/null
+    done
+    took=$((($(date +%s%N) - begun) / 10000000))
+    [ "$took" -lt 200 ] || fail "$took ms for one"
+}
+
+# The shells ask for them: through a terminal of zsh's, by fish's own, by bash's function.
+offers__each_shell__asks()
+{
+    recorded_sweep
+    export PATH="$build_dir:$PATH"
+    "$meshsweep" completion bash >completion.bash
+    "$meshsweep" completion fish >completion.fish
+    "$meshsweep" completion zsh >_meshsweep
+    cat >ask.sh <<'END'
+source ./completion.bash
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_meshsweep
+echo "${COMPREPLY[*]}"
+END
+    ask() { bash ask.sh "$@"; }
+    expect '[ "$(ask meshsweep results --columns state,mic)" = state,micro_batch ]'
+    expect '[ "$(ask meshsweep results --columns = mic)" = micro_batch ]'
+    expect '[ "$(ask meshsweep compare --by mac)" = macro ]'
+    expect '[ "$(ask meshsweep show 12)" = 12 ]'
+    expect '[ "$(ask meshsweep --only "'\''macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
+    if command -v fish >/dev/null; then
+        ask() { HOME=$PWD fish -c "source completion.fish; complete -C '$1'" | cut -f 1; }
+        expect '[ "$(ask "meshsweep results --columns state,mic")" = state,micro_batch ]'
+        expect '[ "$(ask "meshsweep results --columns=mic")" = --columns=micro_batch ]'
+        expect '[ "$(ask "meshsweep show 12")" = 12 ]'
+        expect '[ "$(ask "meshsweep run --only \"macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
+    fi
+    command -v zsh >/dev/null || return 0
+    cat >ask.zsh <<'END'
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'PS1=; fpath=($PWD $fpath); autoload -U compinit; compinit -u -d ./dump'
+zpty -w z 'bindkey "^I" complete-word; echo READY'
+while zpty -r z line && [[ $line != *READY* || $line == *echo* ]]; do :; done
+zpty -w -n z "$1"$'\t\C-a'"print -r -- GOT:'"$'\C-e'"'"$'\n'
+while zpty -r z line; do
+    [[ $line == *GOT:* && $line != *print* ]] && { print -r -- ${${line%%$'\r'*}#*GOT:}; break }
+done
+END
+    ask() { timeout 20 zsh -f ask.zsh "$1"; }
+    expect '[ "$(ask "meshsweep results --columns state,mic")" = "meshsweep results --columns state,micro_batch" ]'
+    expect '[ "$(ask "meshsweep results --columns=mic")" = "meshsweep results --columns=micro_batch" ]'
+    expect '[ "$(ask "meshsweep show 12")" = "meshsweep show 12" ]'
+    expect '[ "$(ask "meshsweep --only \"macro = 1 and mic")" = "meshsweep --only \"macro = 1 and micro_batch\"" ]'
+    expect '[ "$(ask "meshsweep help sho")" = "meshsweep help show" ]'
+}
+
 run_cases "$@"

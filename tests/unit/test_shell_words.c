@@ -61,6 +61,44 @@ static void shell_add_command__program_like_a_setting__quoted(void **state)
     check_command(WORDS(), WORDS("A=1", "A=1"), "'A=1' A=1");
 }
 
+static void check_split(const char *line, char *const *expected)
+{
+    struct string_list words = STRING_LIST_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(shell_split(line, &words, &e), 0);
+    for (size_t i = 0; i < words.count; i++) {
+        assert_non_null(expected[i]);
+        assert_string_equal(words.items[i], expected[i]);
+    }
+    assert_null(expected[words.count]);
+    string_list_free(&words);
+}
+
+static void shell_split__quotes_and_backslashes__as_a_shell(void **state)
+{
+    (void)state;
+    check_split("", WORDS());
+    check_split(" \t\n", WORDS());
+    check_split(" python3  train.py\t--a=1\n", WORDS("python3", "train.py", "--a=1"));
+    check_split("sh -c 'echo \"a b\" \\n' x", WORDS("sh", "-c", "echo \"a b\" \\n", "x"));
+    check_split("a\"b c\"'d e'f\\ g", WORDS("ab cd ef g"));
+    check_split("'' \"\"", WORDS("", ""));
+    check_split("\"\\\"\\$x\\n\" \\'", WORDS("\"$x\\n", "'"));
+    check_split("a|b >c $d *", WORDS("a|b", ">c", "$d", "*"));
+}
+
+static void shell_split__quote_left_open__said(void **state)
+{
+    (void)state;
+    struct string_list words = STRING_LIST_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(shell_split("it's", &words, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_string_equal(e.text, "it's: a quote is not closed");
+    assert_int_equal(shell_split("a \"b\\\"", &words, &e), -1);
+    string_list_free(&words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -68,6 +106,8 @@ int main(void)
         cmocka_unit_test(shell_add_command__settings__before_the_command),
         cmocka_unit_test(shell_add_command__names_no_shell_takes__through_env),
         cmocka_unit_test(shell_add_command__program_like_a_setting__quoted),
+        cmocka_unit_test(shell_split__quotes_and_backslashes__as_a_shell),
+        cmocka_unit_test(shell_split__quote_left_open__said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
