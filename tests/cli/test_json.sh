@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # JSON is a contract: what every command prints with --json is as its schema says, and the same everywhere.
 . "$(dirname "$0")/lib.sh"
+CASE_SECONDS=180
 
 schemas=$source_dir/schemas
 predicted=$source_dir/configs/quickstart.toml
@@ -94,9 +95,189 @@ layers,hosts,tp,state,tps
 END
 }
 
+# Jobs that end in every way, with all that is declared of them; two are equal.
+trouble()
+{
+    cat >trouble.toml <<'END'
+[sweep]
+objective = "max:rate"
+subject_to = ["peak <= 3 GiB"]
+[job]
+command = ["/bin/sh", "trouble.sh", "{x}", "--api-key", "a-key"]
+timeout = "2s"
+idle_timeout = "30s"
+startup_timeout = "20s"
+versions = { tool = "cat version" }
+[job.metrics.rate]
+regex = 'rate ([0-9.nan]+)'
+[job.metrics.peak]
+regex = 'peak ([0-9.]+)'
+unit = "GiB"
+means = "allocated-memory"
+rank = 0
+[metrics.slack]
+expression = "rate / (3 - peak)"
+[predict]
+[training_spec]
+x = ["full", "equal", "above", "signal", "late", "peer", "large"]
+END
+    cat >trouble.sh <<'END'
+case $1 in
+full) echo "rate nan"; yes "rate 10" | head -n 250000; echo "peak 3" ;;
+equal) echo "rate 10"; echo "peak 3" ;;
+above) echo "rate 90"; echo "peak 5" ;;
+signal) kill -SEGV $$ ;;
+late) sleep 20 ;;
+peer) echo "RuntimeError: no such layer"; echo "gloo: Connection closed by peer"; exit 1 ;;
+large) { head -c 5000000 /dev/zero | tr '\0' ' '; echo '{"rate": 1}'; } >>"$MESHSWEEP_METRICS"
+    echo "rate 1"; echo "peak 1" ;;
+esac
+END
+    echo 1.0 >version
+    git init -q . && git -c user.name=test -c user.email=test@localhost commit -q --allow-empty -m start
+    document trouble plan --json -c trouble.toml -d trouble.db
+    "$meshsweep" run -c trouble.toml -d trouble.db --progress none --keep-going >/dev/null 2>&1 || true
+    echo 1.1 >version
+    local job command
+    for command in status best stale; do
+        document trouble "$command" --json -d trouble.db
+    done
+    for job in 1 2 3 4 5 6 7; do
+        document "trouble-$job" show --json -d trouble.db "$job"
+    done
+    document told ask -c trouble.toml -d trouble.db <(echo '{"x": "above"}')
+    document above ask -c trouble.toml -d told.db <(echo '{"x": "above"}')
+    document above tell -d told.db <(echo '{"trial": 1, "metrics": {"rate": 90, "peak": 5}}')
+    sed -i 's/^objective.*/objective = ["max:rate", "min:peak"]/; /^subject_to/d' trouble.toml
+    "$meshsweep" run -c trouble.toml -d trouble.db --progress none >/dev/null 2>&1 || true
+    document ties best --json -d trouble.db
+}
+
+# What needs no less device memory than what ran out of it, and what is predicted of a job that has not run.
+memory()
+{
+    cat >memory.toml <<'END'
+[sweep]
+objective = "min:step_time"
+[job]
+command = ["/bin/sh", "-c", "[ {micro_batch} -lt 4 ] || { echo CUDA out of memory; exit 1; }; echo step 1"]
+[job.metrics.step_time]
+regex = 'step ([0-9.]+)'
+[predict.order]
+[parallel_spec]
+micro_batch = [1, 2, 4, 8, 16]
+END
+    "$meshsweep" run -c memory.toml -d memory.db --progress none >/dev/null 2>&1 || true
+    document memory status --json -d memory.db
+    document memory plan --json --all -c memory.toml -d memory.db
+    document memory why --json -d memory.db micro_batch=16
+    document predicted ask -c "$predicted" -d predicted.db
+    document predicted show --json -d predicted.db 1
+    sed 's/^prune = .*/prune = "certain"\naudit = 1/; s/16MiB/2MiB/' "$predicted" >audit.toml
+    document audit ask -c audit.toml -d audit.db
+    document audit show --json -d audit.db "$(sql "SELECT min(id) FROM job WHERE audit" audit.db)"
+    document predicted tell -d predicted.db <(echo '{"trial": 1, "failure": "oom", "message": "out of it"}')
+}
+
+in_background() # ARGUMENT...
+{
+    "$meshsweep" run --progress none "$@" >/dev/null 2>&1 &
+    background=$!
+}
+
+end_background()
+{
+    kill -KILL "$background"
+    wait "$background" 2>/dev/null || true
+}
+
+# What waits: for its host, and for another attempt; and what was lost with its runner.
+waiting()
+{
+    mkdir bin
+    ln -s /bin/sh bin/sh
+    cat >held.toml <<'END'
+[job]
+command = ["./bin/sh", "-c", "[ {x} != 3 ] || mv bin away; echo {x}"]
+[training_spec]
+x = [1, 2, 3, 4, 5, 6, 7, 8]
+END
+    in_background -c held.toml -d held.db -j1
+    wait_until "[ \"\$(sql \"SELECT count(*) > 0 FROM job WHERE held IS NOT NULL\" held.db 2>&1)\" = 1 ]" 20
+    document held status --json -d held.db
+    local held
+    held=$(sql "SELECT max(id) FROM job WHERE held IS NOT NULL" held.db)
+    document held show --json -d held.db "$held"
+    document held why --json -d held.db "x=$held"
+    end_background
+    cat >waiting.toml <<'END'
+[job]
+command = ["/bin/sh", "-c", "[ {x} = 2 ] || exit 1; [ ! -e slow ] || { touch begun; sleep 20; }"]
+[retry]
+exit = 2
+lost = 2
+backoff = "1h"
+[training_spec]
+x = [1, 2]
+END
+    touch slow
+    in_background -c waiting.toml -d waiting.db
+    wait_until "[ -e begun ] && [ \"\$(sql \"SELECT count(*) FROM job WHERE due > 0\" waiting.db 2>&1)\" = 1 ]" 20
+    document waiting status --json -d waiting.db
+    end_background
+    rm slow
+    "$meshsweep" run -c waiting.toml -d waiting.db --progress none --only 'x = 2' >/dev/null 2>&1 || true
+    document lost show --json -d waiting.db 2
+}
+
+# Too few repeats to tell, model information, stages against the joint search, and where a table's row stood.
+comparisons()
+{
+    cat >repeated.toml <<'END'
+[sweep]
+objective = "min:time"
+[job]
+command = ["sh", "-c", "echo time $(( {x} * 100 + MESHSWEEP_NUMBER * {x} * 17 ))"]
+repeat = 2
+[job.metrics.time]
+regex = 'time ([0-9.]+)'
+[parallel_spec]
+x = [1, 2, 3]
+END
+    "$meshsweep" run -c repeated.toml -d before.db --progress none
+    "$meshsweep" run -c repeated.toml -d now.db --progress none
+    document repeated compare --json before.db now.db --fail-slower 5%
+    # As if each second repeat had been on another node.
+    sqlite3 now.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
+    document nodes status --json -d now.db
+    cat >facts.toml <<'END'
+profile = "deepspeed"
+[sweep]
+objective = "max:throughput"
+[job]
+command = ["sh", "-c", '''if [ "${MESHSWEEP_ROLE-}" = model-info ]; then
+    echo "{\"params\": 4e9, \"activation_memory\": 2e9, \"device_memory\": 4e10}" >>"$MESHSWEEP_METRICS"
+    else echo "{\"throughput\": {micro_batch}}" >>"$MESHSWEEP_METRICS"; fi''']
+[job.metrics.throughput]
+[cluster_spec]
+num_devices_per_host = 4
+[parallel_spec]
+zero_stage = 3
+micro_batch = [1, 4]
+[model_info]
+END
+    PATH=$source_dir/tests/standin:$PATH "$meshsweep" run -c facts.toml -d facts.db --progress none >/dev/null
+    document facts status --json -d facts.db
+    { cat table.toml; printf '[[search.stage]]\nfree = ["%s"]\nstrategy = "grid"\nmax_trials = 2\n' tp num_hosts; } \
+        >stages.toml
+    document stages replay --json -c stages.toml -d table.db --strategy stage-by-stage --seeds 2
+    document imported why --json -d table.db 1
+}
+
 every_document__valid_and_of_one_type_each()
 {
     python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
+    command -v git >/dev/null || skip "git is not installed"
     typed_sweep
     document new plan --json -c typed.toml -d typed.db
     document all plan --json --all -c typed.toml -d typed.db
@@ -163,7 +344,17 @@ every_document__valid_and_of_one_type_each()
     document table compare --json -d table.db --by tp
     document table replay --json -c table.toml -d table.db --strategy grid --group-by layers
     document table ask -c table.toml -d table.db <(echo '{"tp": 2, "layers": 4}')
+    document failed why --json -d typed.db x=2 fused=false
+    local chosen
+    chosen=$(sql "SELECT max(job_id) FROM trial" searched.db)
+    document searched show --json -d searched.db "$chosen"
+    document searched why --json -d searched.db "$chosen"
+    document models check --json "$source_dir/configs/zhen-search.toml"
     document models search-model --json --count -c "$source_dir/configs/zhen-search.toml"
+    trouble
+    memory
+    waiting
+    comparisons
     python3 "$tests_source_dir/cli/json_check.py" "$schemas" ./*.*.json* >found || fail "$(grep -v '^#' found)"
     cat found
 }
