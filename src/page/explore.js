@@ -1,7 +1,7 @@
 // --- any column against any other: colour, facets, limits, matched pairs; a rectangle drawn over it filters ---
 const LEVELS_PLACED = 24; // a key with more values lies where its numbers do
 const FACETS_MOST = 16;
-const JOINED_MOST = 20000;
+const JOINED_MOST = 1000;
 
 const isPlaced = (c) => c.levels && (!c.numeric || c.levels.length <= LEVELS_PLACED);
 const hasTwo = (c) => (c.levels ? c.levels.length > 1 : true);
@@ -144,26 +144,52 @@ const drawLimits = (context, frame, x, y) => {
 };
 
 // --- jobs that differ in one key alone, joined ---
-const joinedBy = (key) => {
-  const others = keys.filter((c) => c !== key && !c.derived && c.twin !== key.name && key.twin !== c.name);
-  const groups = new Map();
-  for (let i = 0; i < count && groups.size < JOINED_MOST; i++) {
-    if (!passing[i] || key.codes[i] < 0) continue;
-    const name = others.map((c) => c.codes[i]).join();
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push(i);
+// One number per row and distinct codes of the columns: equal where all of them are.
+const renumbered = (ids) => {
+  const known = new Map();
+  for (let i = 0; i < count; i++) {
+    if (!known.has(ids[i])) known.set(ids[i], known.size);
+    ids[i] = known.get(ids[i]);
   }
-  return [...groups.values()].filter((g) => g.length > 1).map((g) => g.sort((a, b) => key.codes[a] - key.codes[b]));
+  return known.size;
 };
 
-const drawJoined = (context, frame, x, y, groups, facet, level) => {
+const setOf = (others) => {
+  const ids = new Float64Array(count);
+  let size = 1;
+  for (const { codes, levels } of others) {
+    const most = levels.length + 1;
+    if (size * most > Number.MAX_SAFE_INTEGER) size = renumbered(ids);
+    for (let i = 0; i < count; i++) ids[i] = ids[i] * most + codes[i] + 1;
+    size *= most;
+  }
+  return { ids, size: renumbered(ids) };
+};
+
+// How many sets there are, and those that hold the best jobs: more lines than JOINED_MOST would hide each other.
+const joinedBy = (key) => {
+  const others = keys.filter((c) => c !== key && !c.derived && c.twin !== key.name && key.twin !== c.name);
+  const { ids, size } = setOf(others);
+  const sizes = new Int32Array(size);
+  for (let i = 0; i < count; i++) if (passing[i] && key.codes[i] >= 0) sizes[ids[i]]++;
+  const sets = new Map();
+  for (const i of orderBy(sought || jobColumn, bestFirst(sought))) {
+    if (!passing[i] || key.codes[i] < 0 || sizes[ids[i]] < 2) continue;
+    if (!sets.has(ids[i]) && sets.size < JOINED_MOST) sets.set(ids[i], []);
+    sets.get(ids[i])?.push(i);
+  }
+  const drawn = [...sets.values()].map((set) => set.sort((a, b) => key.codes[a] - key.codes[b]));
+  return { drawn, all: sizes.filter((n) => n > 1).length };
+};
+
+const drawJoined = (context, frame, x, y, sets, facet, level) => {
   context.strokeStyle = ink("--dim");
   context.globalAlpha = 0.35;
   context.lineWidth = 1;
   context.beginPath();
-  for (const group of groups) {
+  for (const set of sets) {
     let first = true;
-    for (const i of group) {
+    for (const i of set) {
       if ((facet && facet.codes[i] !== level) || !isFinite(x.of(i)) || !isFinite(y.of(i))) continue;
       context[first ? "moveTo" : "lineTo"](frame.px(x.of(i)), frame.py(y.of(i)));
       first = false;
@@ -173,7 +199,7 @@ const drawJoined = (context, frame, x, y, groups, facet, level) => {
   context.globalAlpha = 1;
 };
 
-// --- points: where several fall on one place of one colour, one is drawn ---
+// --- points: where several fall on one place one is drawn; where there are few, one of each colour ---
 const DENSE = 5000; // points from which on they are small squares
 
 const drawMark = (context, px, py, failed, dense) => {
@@ -206,22 +232,30 @@ const placePoints = (frame, x, y, keep) => {
   return points;
 };
 
+// Colours in turn where there are many, for changing the colour is what takes longest.
 const drawPoints = (context, frame, points, y, colours) => {
-  const grain = passingCount > DENSE ? 2 : 1;
+  const dense = passingCount > DENSE;
+  const grain = dense ? 2 : 1;
   const width = Math.ceil(frame.right / grain) + 2;
   const taken = new Uint8Array(width * (Math.ceil(frame.bottom / grain) + 2));
+  const codes = Uint8Array.from(points.row, colours.code);
+  const runs = dense ? colours.inks.map(() => []) : [[]];
+  for (let at = 0; at < codes.length; at++) {
+    const spot = Math.round(points.py[at] / grain) * width + Math.round(points.px[at] / grain);
+    if (dense ? taken[spot] : taken[spot] === codes[at] + 1) continue;
+    taken[spot] = codes[at] + 1;
+    runs[dense ? codes[at] : 0].push(at);
+  }
   let last = -1;
   context.lineWidth = 1.4;
-  context.globalAlpha = grain > 1 ? 1 : 0.75;
-  for (let at = 0; at < points.row.length; at++) {
-    const i = points.row[at];
-    const code = colours.code(i);
-    const spot = Math.round(points.py[at] / grain) * width + Math.round(points.px[at] / grain);
-    if (taken[spot] === code + 1) continue;
-    taken[spot] = code + 1;
-    if (code !== last) context.fillStyle = context.strokeStyle = colours.inks[code];
-    last = code;
-    drawMark(context, points.px[at], points.py[at], hasFailed(i) || !isFinite(y.of(i)), grain > 1);
+  context.globalAlpha = dense ? 1 : 0.75;
+  for (const run of runs) {
+    for (const at of run) {
+      if (codes[at] !== last) context.fillStyle = context.strokeStyle = colours.inks[codes[at]];
+      last = codes[at];
+      const i = points.row[at];
+      drawMark(context, points.px[at], points.py[at], hasFailed(i) || !isFinite(y.of(i)), dense);
+    }
   }
   context.globalAlpha = 1;
 };
@@ -370,16 +404,17 @@ const facetsOf = (facet) => {
 const shownColumn = (name, among) => (among.includes(columnOf(state.plot[name])) ? columnOf(state.plot[name]) : null);
 
 // What stands below: how many are drawn, and why others are not.
-const noteOf = (drawn, x, y, join, groups) => {
+const noteOf = (drawn, x, y, join, joined) => {
   const rest = passingCount - drawn;
   const missing = rest ? `; ${rest} without a finite ${x.column.name} or ${y.column.name} are not in it` : "";
-  const sets = join ? ` Lines join jobs that differ in ${join.name} alone: ${groups.length} sets.` : "";
+  const best = joined.all > joined.drawn.length ? `, the ${joined.drawn.length} with the best jobs drawn` : "";
+  const sets = join ? ` Lines join jobs that differ in ${join.name} alone: ${joined.all} sets${best}.` : "";
   return `${drawn} jobs${missing}.${sets}`;
 };
 
-const drawFacet = (plot, { text, level }, { facet, colours, groups, titles }) => {
+const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) => {
   drawAxes(plot.context, plot.frame, titles);
-  drawJoined(plot.context, plot.frame, plot.x, plot.y, groups, facet, level);
+  drawJoined(plot.context, plot.frame, plot.x, plot.y, joined.drawn, facet, level);
   const keep = facet ? (i) => facet.codes[i] === level : () => true;
   plot.points = placePoints(plot.frame, plot.x, plot.y, keep);
   drawPoints(plot.context, plot.frame, plot.points, plot.y, colours);
@@ -410,7 +445,7 @@ const drawExplore = () => {
   const look = {
     facet,
     colours: colouring(chosenColumn("colour")),
-    groups: join ? joinedBy(join) : [],
+    joined: join ? joinedBy(join) : { drawn: [], all: 0 },
     titles: [x.column.name + unitOf(x.column), y.column.name + unitOf(y.column)],
   };
   let drawn = 0;
@@ -422,7 +457,7 @@ const drawExplore = () => {
     drawn += plot.points.row.length;
   }
   drawLegend($("plot-legend"), look.colours.legend);
-  $("plot-note").textContent = noteOf(drawn, x, y, join, look.groups);
+  $("plot-note").textContent = noteOf(drawn, x, y, join, look.joined);
 };
 
 const fillSelect = (select, list, first, chosen) => {

@@ -292,7 +292,7 @@ def check_events(page, url):
 
 # Processor time of the page's thread: what else the machine does is none of it.
 CHANGES = ["#q=micro_batch%3D2", "#q=throughput%3E500", "#q=", "#sort=throughput:asc", "#sort=peak_memory:desc", "#colour=tp",
-           "#x=micro_batch&facet=tp", "#job=5000"]
+           "#x=micro_batch&facet=tp", "#join=tp", "#job=5000"]
 CHANGE_MS = 100
 
 
