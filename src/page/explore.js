@@ -199,14 +199,12 @@ const drawJoined = (context, frame, x, y, sets, facet, level) => {
   context.globalAlpha = 1;
 };
 
-// --- points: where several fall on one place one is drawn; where there are few, one of each colour ---
+// --- points: where several of one colour fall on one place, one is drawn ---
 const DENSE = 5000; // points from which on they are small squares
 
-const drawMark = (context, px, py, failed, dense) => {
+const drawMark = (context, px, py, failed) => {
   if (failed) {
     drawCross(context, px, py, 3);
-  } else if (dense) {
-    context.fillRect(px - 1.25, py - 1.25, 2.5, 2.5);
   } else {
     context.beginPath();
     context.arc(px, py, 3.5, 0, 7);
@@ -232,32 +230,52 @@ const placePoints = (frame, x, y, keep) => {
   return points;
 };
 
-// Colours in turn where there are many, for changing the colour is what takes longest.
-const drawPoints = (context, frame, points, y, colours) => {
-  const dense = passingCount > DENSE;
-  const grain = dense ? 2 : 1;
-  const width = Math.ceil(frame.right / grain) + 2;
-  const taken = new Uint8Array(width * (Math.ceil(frame.bottom / grain) + 2));
-  const codes = Uint8Array.from(points.row, colours.code);
-  const runs = dense ? colours.inks.map(() => []) : [[]];
-  for (let at = 0; at < codes.length; at++) {
-    const spot = Math.round(points.py[at] / grain) * width + Math.round(points.px[at] / grain);
-    if (dense ? taken[spot] : taken[spot] === codes[at] + 1) continue;
-    taken[spot] = codes[at] + 1;
-    runs[dense ? codes[at] : 0].push(at);
-  }
-  let last = -1;
+const drawSparse = (context, frame, points, failed, colours) => {
+  const width = Math.ceil(frame.right) + 2;
+  const taken = new Uint8Array(width * (Math.ceil(frame.bottom) + 2));
   context.lineWidth = 1.4;
-  context.globalAlpha = dense ? 1 : 0.75;
-  for (const run of runs) {
-    for (const at of run) {
-      if (codes[at] !== last) context.fillStyle = context.strokeStyle = colours.inks[codes[at]];
-      last = codes[at];
-      const i = points.row[at];
-      drawMark(context, points.px[at], points.py[at], hasFailed(i) || !isFinite(y.of(i)), dense);
-    }
+  context.globalAlpha = 0.75;
+  for (let at = 0; at < points.row.length; at++) {
+    const i = points.row[at];
+    const code = colours.code(i);
+    const spot = Math.round(points.py[at]) * width + Math.round(points.px[at]);
+    if (taken[spot] === code + 1) continue;
+    taken[spot] = code + 1;
+    context.fillStyle = context.strokeStyle = colours.inks[code];
+    drawMark(context, points.px[at], points.py[at], failed(i));
   }
   context.globalAlpha = 1;
+};
+
+// "rgb(26, 127, 90)" as a pixel has it.
+const pixelOf = (colour) => new Uint32Array(Uint8Array.of(...colour.match(/\d+/g).slice(0, 3), 255).buffer)[0];
+
+// Many are written as pixels: to have each drawn takes longer than all else together.
+const drawDense = (context, points, failed, colours) => {
+  const { width, height } = context.canvas;
+  const fine = window.devicePixelRatio || 1;
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const inks = colours.inks.map(pixelOf);
+  const reach = [...Array(2 * Math.round(1.5 * fine) + 1).keys()].map((at) => at - Math.round(1.5 * fine));
+  const inner = reach.slice(1, -1);
+  const dot = inner.flatMap((y) => inner.map((x) => y * width + x));
+  const cross = reach.flatMap((at) => [at * width + at, at * width - at]);
+  for (let at = 0; at < points.row.length; at++) {
+    const i = points.row[at];
+    const spot = Math.round(points.py[at] * fine) * width + Math.round(points.px[at] * fine);
+    const pixel = inks[colours.code(i)];
+    for (const place of failed(i) ? cross : dot) pixels[spot + place] = pixel;
+  }
+  const layer = new OffscreenCanvas(width, height);
+  layer.getContext("2d").putImageData(image, 0, 0);
+  context.drawImage(layer, 0, 0, width / fine, height / fine);
+};
+
+const drawPoints = (context, frame, points, y, colours) => {
+  const failed = (i) => hasFailed(i) || !isFinite(y.of(i));
+  if (passingCount > DENSE) drawDense(context, points, failed, colours);
+  else drawSparse(context, frame, points, failed, colours);
 };
 
 // The winner and what is pinned stand out.
@@ -425,6 +443,19 @@ const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) =>
   watchKeys(plot);
 };
 
+// The best first, as in the table of jobs.
+const figuresOf = (x, y, colour) => {
+  const shown = [...new Set([jobColumn, x.column, y.column, colour])];
+  const isDrawn = (i) => isFinite(x.of(i)) && (isFinite(y.of(i)) || hasFailed(i));
+  const drawn = orderBy(sought || jobColumn, bestFirst(sought)).filter((i) => passing[i] && isDrawn(i));
+  return {
+    head: shown.map((c) => c.name + unitOf(c)),
+    rows: Array.from(drawn.subarray(0, FIGURES_MOST), (i) => shown.map((c) => c.text(i))),
+    all: drawn.length,
+    others: "jobs, the best.",
+  };
+};
+
 const drawExplore = () => {
   const place = $("plots");
   const x = axisOf(chosenColumn("x"), state.plot.logx);
@@ -437,6 +468,7 @@ const drawExplore = () => {
     const missing = chosenColumn(x ? "y" : "x").name;
     $("plot-note").textContent = `No job that passes the filter has a finite ${missing}.`;
     $("plot-legend").replaceChildren();
+    $("plot-figures").hidden = true;
     return;
   }
   const across = facet ? Math.max(1, Math.min(3, Math.floor(place.clientWidth / 300))) : 1;
@@ -458,6 +490,8 @@ const drawExplore = () => {
   }
   drawLegend($("plot-legend"), look.colours.legend);
   $("plot-note").textContent = noteOf(drawn, x, y, join, look.joined);
+  showFigures($("plot-figures"), `${look.titles[1]} against ${look.titles[0]}`,
+    () => figuresOf(x, y, chosenColumn("colour")));
 };
 
 const fillSelect = (select, list, first, chosen) => {
