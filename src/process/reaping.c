@@ -56,6 +56,7 @@ static void record_end(struct supervisor *s, size_t index, int status, const str
     o->ended_wall_ms = clock_wall_ms();
     o->duration_ms = now_ms - slot->progress.started_ms;
     o->unwatched_ms = (clock_still_us() - slot->still_before_us) / 1000;
+    o->has_usage = true;
     o->usage = *usage;
     record_status(o, status);
     o->host_oom = ended_by_oom_killer(s, slot);

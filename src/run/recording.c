@@ -71,9 +71,10 @@ static void find_objective(struct recording *r, const struct measures *measures)
     }
 }
 
+/* Rounded up: what a short job took is little, not nothing. */
 static int64_t milliseconds(struct timeval t)
 {
-    return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
+    return (int64_t)t.tv_sec * 1000 + (t.tv_usec + 999) / 1000;
 }
 
 /* The messages and the end of the output are the only texts of a job's own that are recorded. */
@@ -206,21 +207,27 @@ static bool has_all_steps(const struct recording *r)
     return last > 0 && r->counted_steps > 0 && r->last_step >= last;
 }
 
+static double positive_or_nan(double value)
+{
+    return value > 0 ? value : NAN;
+}
+
+/* NaN: not known. */
 static double own_value(enum own_metric metric, const struct outcome *o, int64_t attempt_number)
 {
     switch (metric) {
     case OWN_DURATION:
         return (double)o->duration_ms / 1000;
     case OWN_CPU_TIME:
-        return (double)(milliseconds(o->usage.ru_utime) + milliseconds(o->usage.ru_stime)) / 1000;
+        return o->has_usage ? (double)(milliseconds(o->usage.ru_utime) + milliseconds(o->usage.ru_stime)) / 1000 : NAN;
     case OWN_MAX_RSS:
-        return (double)o->usage.ru_maxrss * 1024;
+        return positive_or_nan((double)o->usage.ru_maxrss * 1024);
     case OWN_ATTEMPTS:
         return (double)attempt_number;
     case OWN_DEVICE_MEMORY:
-        return (double)o->device_bytes;
+        return positive_or_nan((double)o->device_bytes);
     default:
-        return 0;
+        return NAN;
     }
 }
 
@@ -233,7 +240,7 @@ static void add_own_metrics(struct recording *r, const struct outcome *o, int64_
     for (size_t i = 0; i < r->sweep->objective_count; i++) {
         const char *name = r->sweep->objectives[i].metric;
         double value = own_value(own_metric_by_name(name), o, attempt_number);
-        if (value > 0 && !was_reported(&r->samples, name))
+        if (!isnan(value) && !was_reported(&r->samples, name))
             sample_list_add_seen(&r->samples, name, value);
     }
 }
@@ -250,8 +257,8 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
         .exit_code = o->exit_code,
         .signal = o->signal_number,
         .limit_ms = o->limit_ms,
-        .user_ms = milliseconds(o->usage.ru_utime),
-        .system_ms = milliseconds(o->usage.ru_stime),
+        .user_ms = o->has_usage ? milliseconds(o->usage.ru_utime) : -1,
+        .system_ms = o->has_usage ? milliseconds(o->usage.ru_stime) : -1,
         .max_rss_bytes = (int64_t)o->usage.ru_maxrss * 1024,
         .leftovers = o->leftover_count,
         .unwatched_ms = o->unwatched_ms,
@@ -332,8 +339,8 @@ static struct seen_values seen_of(const struct recording *r, const struct claim 
 {
     struct seen_values seen = {.is_ok = !r->failure};
     seen.values[OWN_DURATION] = (double)r->end.duration_ms / 1000;
-    seen.values[OWN_CPU_TIME] = (double)(r->end.user_ms + r->end.system_ms) / 1000;
-    seen.values[OWN_MAX_RSS] = (double)r->end.max_rss_bytes;
+    seen.values[OWN_CPU_TIME] = r->end.user_ms < 0 ? NAN : (double)(r->end.user_ms + r->end.system_ms) / 1000;
+    seen.values[OWN_MAX_RSS] = positive_or_nan((double)r->end.max_rss_bytes);
     seen.values[OWN_ATTEMPTS] = (double)claim->number;
     seen.values[OWN_DEVICE_MEMORY] = NAN;
     return seen;

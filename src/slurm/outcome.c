@@ -125,10 +125,11 @@ struct outcome slurm_outcome(const struct slurm_member *m, enum slurm_decision d
     if (began && r->ended && r->ended_ms > 0)
         o.ended_wall_ms = r->ended_ms;
     o.duration_ms = began ? between(o.started_wall_ms, o.ended_wall_ms) : 0;
-    if (began && r->user_ms > 0)
+    o.has_usage = began && r->user_ms >= 0 && r->system_ms >= 0;
+    if (o.has_usage) {
         o.usage.ru_utime = (struct timeval){r->user_ms / 1000, r->user_ms % 1000 * 1000};
-    if (began && r->system_ms > 0)
         o.usage.ru_stime = (struct timeval){r->system_ms / 1000, r->system_ms % 1000 * 1000};
+    }
     const char *nodes = began && r->nodes[0] ? r->nodes : m->nodes;
     o.host = nodes && *nodes ? xstrdup(nodes) : NULL;
     o.reference = xstrdup(reference);

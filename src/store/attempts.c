@@ -395,6 +395,14 @@ int attempt_record_reference(struct attempt_store *s, int64_t attempt_id, const 
     return stmt_run(s->statements[RECORD_REFERENCE], e);
 }
 
+static void bind_unless_negative(struct stmt *q, int index, int64_t value)
+{
+    if (value >= 0)
+        stmt_bind_int(q, index, value);
+    else
+        stmt_bind_null(q, index);
+}
+
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)
 {
     struct stmt *q = s->statements[RECORD_END];
@@ -404,15 +412,12 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
     stmt_bind_text(q, 4, end->message);
     stmt_bind_int(q, 5, end->ended_ms);
     stmt_bind_int(q, 6, end->duration_ms);
-    if (end->exit_code >= 0)
-        stmt_bind_int(q, 7, end->exit_code);
-    else
-        stmt_bind_null(q, 7);
+    bind_unless_negative(q, 7, end->exit_code);
     stmt_bind_positive_or_null(q, 8, end->signal);
     stmt_bind_positive_or_null(q, 9, end->limit_ms);
     stmt_bind_positive_or_null(q, 19, end->stopped_steps);
-    stmt_bind_int(q, 10, end->user_ms);
-    stmt_bind_int(q, 11, end->system_ms);
+    bind_unless_negative(q, 10, end->user_ms);
+    bind_unless_negative(q, 11, end->system_ms);
     stmt_bind_positive_or_null(q, 12, end->max_rss_bytes);
     stmt_bind_int(q, 13, end->leftovers);
     stmt_bind_text(q, 14, end->directory);

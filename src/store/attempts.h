@@ -101,11 +101,13 @@ struct attempt_end {
     const char *directory, *host, *reference; /* NULL: as at the start */
     bool cancelled_elsewhere;                 /* by a person, past this program: not tried again by itself */
     int64_t ended_ms, duration_ms;
-    int64_t exit_code;        /* -1: none */
-    int64_t signal, limit_ms; /* 0: none */
-    int64_t stopped_steps;    /* measured steps after which whoever chose it had it ended; 0: it was not */
-    int64_t unwatched_ms;     /* at which its runner stood still; 0: none */
-    int64_t user_ms, system_ms, max_rss_bytes, leftovers, log_bytes;
+    int64_t exit_code;          /* -1: none */
+    int64_t signal, limit_ms;   /* 0: none */
+    int64_t stopped_steps;      /* measured steps after which whoever chose it had it ended; 0: it was not */
+    int64_t unwatched_ms;       /* at which its runner stood still; 0: none */
+    int64_t user_ms, system_ms; /* -1: not known */
+    int64_t max_rss_bytes;      /* 0: not known */
+    int64_t leftovers, log_bytes;
 };
 
 /* Whether the attempt still stands as running: a person may have deleted its row, or its job's, meanwhile. */

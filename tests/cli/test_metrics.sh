@@ -360,7 +360,7 @@ END
     sed -i 's/^objective.*/objective = ["min:cpu_time", "min:max_rss"]/' sweep.toml
     rm -rf results.db*
     run_silently 3
-    expect_sql "3|3|3" "SELECT count(*), sum(cpu_time > 0), sum(\"metric.max_rss\" > 100000) FROM results
+    expect_sql "3|3|3" "SELECT count(*), sum(cpu_time >= 0), sum(\"metric.max_rss\" > 100000) FROM results
         WHERE state = 'ok'"
     sed -i 's/^objective.*/objective = "min:duration"/; s/sleep.*3 \]/exec sh said.sh {x}/' sweep.toml
     echo 'echo "{\"duration\": $1}" >>"$MESHSWEEP_METRICS"' >said.sh

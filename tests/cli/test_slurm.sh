@@ -29,6 +29,26 @@ signal|killed by signal 9 (SIGKILL)|1_4|n4|" \
     expect "[ $(jobs_submitted) = 1 ]"
 }
 
+# A shell may count in ticks of 10 ms: then a short job took none of them, and that is its measurement.
+objective__cpu_time_of_short_jobs__measured()
+{
+    stand_ins
+    slurm_sweep 4 ':' </dev/null
+    sed -i 's/^objective.*/objective = "min:cpu_time"/' sweep.toml
+    run_at_slurm
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "4|4|1" "SELECT count(*), count(cpu_time), min(cpu_time >= 0) FROM results WHERE state = 'ok'"
+    sed -i 's/"min:cpu_time"/"min:max_rss"/' sweep.toml
+    rm -rf results.db*
+    run_at_slurm
+    expect_status 3
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "no-metric|4" "SELECT failure, count(*) FROM results GROUP BY 1"
+}
+
 environment__of_the_runner__does_not_leak()
 {
     stand_ins
