@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/text.h"
 #include "util/memory.h"
@@ -34,7 +35,7 @@ struct curves {
     size_t buckets;
     size_t jobs, read, with_samples;
     struct stated stated[STATED_MOST];
-    size_t stated_count;
+    size_t stated_count, series;
 };
 
 /* --- thinning --- */
@@ -106,6 +107,7 @@ static void add_series(struct curves *c, const char *name, int64_t warmup)
 static void note_stated(struct curves *c, int64_t job, const char *name)
 {
     const struct curve *s = &c->curve;
+    c->series++;
     if (c->stated_count == STATED_MOST)
         return;
     struct stated *t = &c->stated[c->stated_count++];
@@ -209,23 +211,22 @@ static int add_jobs(struct curves *c, struct error *e)
 
 static void add_table(struct curves *c)
 {
+    static const struct figures_column columns[] = {{"job", NULL},    {"metric", NULL}, {"samples", NULL},
+                                                    {"first", NULL},  {"last", NULL},   {"lowest", NULL},
+                                                    {"highest", NULL}};
     struct buffer *out = &c->page->out;
-    buffer_add_text(out, "<details><summary>As a table</summary><div class=scroll tabindex=0><table class=plain><thead>"
-                         "<tr><th scope=col>job<th scope=col>metric<th scope=col>samples<th scope=col>first<th "
-                         "scope=col>last<th scope=col>lowest<th scope=col>highest</thead><tbody>\n");
+    figures_begin(out, "Curves by job and metric", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < c->stated_count; i++) {
         const struct stated *t = &c->stated[i];
-        buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a><td>", (long long)t->job, (long long)t->job);
-        html_add(out, t->name, HTML_NAME_MOST);
-        buffer_printf(out, "<td class=n>%lld", (long long)t->samples);
+        figures_job(out, t->job);
+        figures_text(out, t->name);
+        figures_number(out, (double)t->samples);
         const double values[] = {t->first, t->last, t->least, t->most};
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
-            buffer_add_text(out, "<td class=n>");
-            html_add_number(out, values[k]);
-        }
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+            figures_number(out, values[k]);
         buffer_add_char(out, '\n');
     }
-    buffer_add_text(out, "</tbody></table></div></details>\n");
+    figures_end(out, c->stated_count, c->series, "curves of this page.");
 }
 
 static void add_section(struct curves *c)
@@ -233,10 +234,13 @@ static void add_section(struct curves *c)
     struct buffer *out = &c->page->out;
     buffer_add_text(out, "<form id=curve-form hidden><label>metric <select id=curve-metric></select></label>"
                          "<label><input type=checkbox id=curve-log>logarithmic</label><output id=curve-jobs></output>"
-                         "</form>\n<div id=curve-plot class=canvas></div><ul class=legend id=curve-legend></ul>\n"
-                         "<p class=note>Those of the pinned jobs, or else of the best that pass the filter. Of many "
-                         "samples the lowest and the highest are drawn for each place; what is shaded is the warm-up, "
-                         "which summaries leave out.");
+                         "</form>\n<div id=curve-plot class=canvas></div><ul class=legend "
+                         "id=curve-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
+                             "curve-figures") "<p class=note>Those of the pinned jobs, or else of the best that pass "
+                                              "the filter. Of many "
+                                              "samples the lowest and the highest are drawn for each place; what is "
+                                              "shaded is the warm-up, "
+                                              "which summaries leave out.");
     if (c->with_samples > c->jobs)
         buffer_printf(out,
                       " This page has the curves of %zu of %zu jobs, the best and some without an objective; "

@@ -98,6 +98,27 @@ const drawCurvesOf = (jobs, place, legend) => {
   list.forEach((series, at) => drawCurve(context, frame, series, ink("--c" + at), log));
 };
 
+// A row per step, a column per job.
+const curveFigures = (jobs, metric) => {
+  const steps = new Map();
+  jobs.forEach((id, at) => {
+    const series = curves[id][metric];
+    series.low.forEach((low, k) => {
+      const x = Number(xOf(series, k).toPrecision(7));
+      const high = series.high ? series.high[k] : low;
+      if (!steps.has(x)) steps.set(x, jobs.map(() => ""));
+      if (low !== null) steps.get(x)[at] = high === low ? String(low) : `${low} to ${high}`;
+    });
+  });
+  const rows = [...steps].sort(([a], [b]) => a - b).map(([x, values]) => [x, ...values]);
+  return {
+    head: ["step", ...jobs.map((id) => `job ${id}`)],
+    rows: rows.slice(0, FIGURES_MOST),
+    all: rows.length,
+    others: "steps, the first.",
+  };
+};
+
 const drawCurves = () => {
   if (!curveNames.length) return;
   const metric = curveMetric();
@@ -106,6 +127,7 @@ const drawCurves = () => {
   const none = `No ${asked ? "chosen" : "passing"} job has samples of ${metric} in this page.`;
   $("curve-jobs").textContent = !jobs.length ? none : asked ? "chosen jobs" : `the best ${jobs.length} that pass`;
   drawCurvesOf(jobs, $("curve-plot"), $("curve-legend"));
+  showFigures($("curve-figures"), `${metric} over steps`, () => curveFigures(jobs, metric));
 };
 
 const prepareCurves = () => {

@@ -11,8 +11,8 @@
 #include "util/memory.h"
 #include "util/utf8.h"
 
-#define DETAILS_BYTES 500000
-#define FAILED_BYTES 180000 /* of these, kept for jobs without an objective */
+#define DETAILS_BYTES 420000
+#define FAILED_BYTES 150000 /* of these, kept for jobs without an objective */
 #define TAIL_BYTES 2500
 #define VALUE_MOST 600
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "page/text.h"
@@ -139,6 +140,37 @@ static void add_row(struct buffer *out, const struct comparison *c, const struct
     free(label);
 }
 
+static void add_figures(struct html_page *p, const struct effects *x)
+{
+    static const struct figures_column columns[] = {{"key", NULL},   {"value", NULL},         {"against", NULL},
+                                                    {"pairs", NULL}, {"median", "ratio"},     {"from", "95 %"},
+                                                    {"to", "95 %"},  {"what that says", NULL}};
+    size_t shown = 0;
+    figures_begin(&p->out, "Effect of each key by matched pairs", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < x->count; i++)
+        for (size_t j = 0; j < x->items[i].count && shown < FIGURES_MOST; j++) {
+            const struct comparison *c = &x->items[i];
+            const struct ratio_summary *s = &c->pairs[j].summary;
+            struct buffer words = BUFFER_INIT;
+            if (s->count == 0)
+                continue;
+            add_words(&words, c, s);
+            buffer_add_text(&p->out, "<tr>");
+            figures_text(&p->out, c->key ? c->key : c->section);
+            figures_text(&p->out, c->pairs[j].b);
+            figures_text(&p->out, c->pairs[j].a);
+            figures_number(&p->out, (double)s->count);
+            figures_number(&p->out, s->median);
+            figures_number(&p->out, s->low);
+            figures_number(&p->out, s->high);
+            figures_text(&p->out, buffer_text(&words));
+            buffer_add_char(&p->out, '\n');
+            buffer_free(&words);
+            shown++;
+        }
+    figures_end(&p->out, shown, x->rows, "rows, the first.");
+}
+
 static void draw(struct html_page *p, const struct effects *x)
 {
     size_t rows = x->rows > ROWS_MOST ? ROWS_MOST : x->rows, row = 0;
@@ -170,6 +202,7 @@ static void draw(struct html_page *p, const struct effects *x)
     if (x->rows > rows)
         buffer_printf(&p->out, " The first %zu of %zu are shown.", rows, x->rows);
     buffer_add_text(&p->out, "</p>\n");
+    add_figures(p, x);
     buffer_free(&title);
 }
 

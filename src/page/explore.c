@@ -24,11 +24,15 @@ int html_explore(struct html_page *p, struct error *e)
     add_choice(out, "colour", "colour", false);
     add_choice(out, "facets", "facet", false);
     add_choice(out, "join by", "join", false);
-    buffer_add_text(out,
-                    "</form>\n<div id=plots class=canvas></div>\n<ul class=legend id=plot-legend></ul>\n<p "
-                    "class=note><span id=plot-note></span> Crosses failed, at the bottom where they have no value; "
-                    "the ring is the winner and what is pinned; dashed lines are conditions and the devices' "
-                    "memory. A rectangle drawn over any plot filters all of them and the <a href=\"#jobs\">table "
-                    "of jobs</a>, which has what is shown here in words.</p>\n");
+    buffer_add_text(
+        out,
+        "</form>\n<div id=plots class=canvas></div>\n<ul class=legend id=plot-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
+            "plot-figures") "<p "
+                            "class=note><span id=plot-note></span> Crosses failed, at the bottom where they have no "
+                            "value; "
+                            "the ring is the winner and what is pinned; dashed lines are conditions and the devices' "
+                            "memory. A rectangle drawn over any plot filters all of them and the <a "
+                            "href=\"#jobs\">table "
+                            "of jobs</a>, which has what is shown here in words.</p>\n");
     return 0;
 }

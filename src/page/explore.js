@@ -1,7 +1,7 @@
 // --- any column against any other: colour, facets, limits, matched pairs; a rectangle drawn over it filters ---
 const LEVELS_PLACED = 24; // a key with more values lies where its numbers do
 const FACETS_MOST = 16;
-const JOINED_MOST = 20000;
+const JOINED_MOST = 1000;
 
 const isPlaced = (c) => c.levels && (!c.numeric || c.levels.length <= LEVELS_PLACED);
 const hasTwo = (c) => (c.levels ? c.levels.length > 1 : true);
@@ -144,26 +144,52 @@ const drawLimits = (context, frame, x, y) => {
 };
 
 // --- jobs that differ in one key alone, joined ---
-const joinedBy = (key) => {
-  const others = keys.filter((c) => c !== key && !c.derived && c.twin !== key.name && key.twin !== c.name);
-  const groups = new Map();
-  for (let i = 0; i < count && groups.size < JOINED_MOST; i++) {
-    if (!passing[i] || key.codes[i] < 0) continue;
-    const name = others.map((c) => c.codes[i]).join();
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push(i);
+// One number per row and distinct codes of the columns: equal where all of them are.
+const renumbered = (ids) => {
+  const known = new Map();
+  for (let i = 0; i < count; i++) {
+    if (!known.has(ids[i])) known.set(ids[i], known.size);
+    ids[i] = known.get(ids[i]);
   }
-  return [...groups.values()].filter((g) => g.length > 1).map((g) => g.sort((a, b) => key.codes[a] - key.codes[b]));
+  return known.size;
 };
 
-const drawJoined = (context, frame, x, y, groups, facet, level) => {
+const setOf = (others) => {
+  const ids = new Float64Array(count);
+  let size = 1;
+  for (const { codes, levels } of others) {
+    const most = levels.length + 1;
+    if (size * most > Number.MAX_SAFE_INTEGER) size = renumbered(ids);
+    for (let i = 0; i < count; i++) ids[i] = ids[i] * most + codes[i] + 1;
+    size *= most;
+  }
+  return { ids, size: renumbered(ids) };
+};
+
+// How many sets there are, and those that hold the best jobs: more lines than JOINED_MOST would hide each other.
+const joinedBy = (key) => {
+  const others = keys.filter((c) => c !== key && !c.derived && c.twin !== key.name && key.twin !== c.name);
+  const { ids, size } = setOf(others);
+  const sizes = new Int32Array(size);
+  for (let i = 0; i < count; i++) if (passing[i] && key.codes[i] >= 0) sizes[ids[i]]++;
+  const sets = new Map();
+  for (const i of orderBy(sought || jobColumn, bestFirst(sought))) {
+    if (!passing[i] || key.codes[i] < 0 || sizes[ids[i]] < 2) continue;
+    if (!sets.has(ids[i]) && sets.size < JOINED_MOST) sets.set(ids[i], []);
+    sets.get(ids[i])?.push(i);
+  }
+  const drawn = [...sets.values()].map((set) => set.sort((a, b) => key.codes[a] - key.codes[b]));
+  return { drawn, all: sizes.filter((n) => n > 1).length };
+};
+
+const drawJoined = (context, frame, x, y, sets, facet, level) => {
   context.strokeStyle = ink("--dim");
   context.globalAlpha = 0.35;
   context.lineWidth = 1;
   context.beginPath();
-  for (const group of groups) {
+  for (const set of sets) {
     let first = true;
-    for (const i of group) {
+    for (const i of set) {
       if ((facet && facet.codes[i] !== level) || !isFinite(x.of(i)) || !isFinite(y.of(i))) continue;
       context[first ? "moveTo" : "lineTo"](frame.px(x.of(i)), frame.py(y.of(i)));
       first = false;
@@ -173,14 +199,12 @@ const drawJoined = (context, frame, x, y, groups, facet, level) => {
   context.globalAlpha = 1;
 };
 
-// --- points: where several fall on one place of one colour, one is drawn ---
+// --- points: where several of one colour fall on one place, one is drawn ---
 const DENSE = 5000; // points from which on they are small squares
 
-const drawMark = (context, px, py, failed, dense) => {
+const drawMark = (context, px, py, failed) => {
   if (failed) {
     drawCross(context, px, py, 3);
-  } else if (dense) {
-    context.fillRect(px - 1.25, py - 1.25, 2.5, 2.5);
   } else {
     context.beginPath();
     context.arc(px, py, 3.5, 0, 7);
@@ -206,24 +230,52 @@ const placePoints = (frame, x, y, keep) => {
   return points;
 };
 
-const drawPoints = (context, frame, points, y, colours) => {
-  const grain = passingCount > DENSE ? 2 : 1;
-  const width = Math.ceil(frame.right / grain) + 2;
-  const taken = new Uint8Array(width * (Math.ceil(frame.bottom / grain) + 2));
-  let last = -1;
+const drawSparse = (context, frame, points, failed, colours) => {
+  const width = Math.ceil(frame.right) + 2;
+  const taken = new Uint8Array(width * (Math.ceil(frame.bottom) + 2));
   context.lineWidth = 1.4;
-  context.globalAlpha = grain > 1 ? 1 : 0.75;
+  context.globalAlpha = 0.75;
   for (let at = 0; at < points.row.length; at++) {
     const i = points.row[at];
     const code = colours.code(i);
-    const spot = Math.round(points.py[at] / grain) * width + Math.round(points.px[at] / grain);
+    const spot = Math.round(points.py[at]) * width + Math.round(points.px[at]);
     if (taken[spot] === code + 1) continue;
     taken[spot] = code + 1;
-    if (code !== last) context.fillStyle = context.strokeStyle = colours.inks[code];
-    last = code;
-    drawMark(context, points.px[at], points.py[at], hasFailed(i) || !isFinite(y.of(i)), grain > 1);
+    context.fillStyle = context.strokeStyle = colours.inks[code];
+    drawMark(context, points.px[at], points.py[at], failed(i));
   }
   context.globalAlpha = 1;
+};
+
+// "rgb(26, 127, 90)" as a pixel has it.
+const pixelOf = (colour) => new Uint32Array(Uint8Array.of(...colour.match(/\d+/g).slice(0, 3), 255).buffer)[0];
+
+// Many are written as pixels: to have each drawn takes longer than all else together.
+const drawDense = (context, points, failed, colours) => {
+  const { width, height } = context.canvas;
+  const fine = window.devicePixelRatio || 1;
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const inks = colours.inks.map(pixelOf);
+  const reach = [...Array(2 * Math.round(1.5 * fine) + 1).keys()].map((at) => at - Math.round(1.5 * fine));
+  const inner = reach.slice(1, -1);
+  const dot = inner.flatMap((y) => inner.map((x) => y * width + x));
+  const cross = reach.flatMap((at) => [at * width + at, at * width - at]);
+  for (let at = 0; at < points.row.length; at++) {
+    const i = points.row[at];
+    const spot = Math.round(points.py[at] * fine) * width + Math.round(points.px[at] * fine);
+    const pixel = inks[colours.code(i)];
+    for (const place of failed(i) ? cross : dot) pixels[spot + place] = pixel;
+  }
+  const layer = new OffscreenCanvas(width, height);
+  layer.getContext("2d").putImageData(image, 0, 0);
+  context.drawImage(layer, 0, 0, width / fine, height / fine);
+};
+
+const drawPoints = (context, frame, points, y, colours) => {
+  const failed = (i) => hasFailed(i) || !isFinite(y.of(i));
+  if (passingCount > DENSE) drawDense(context, points, failed, colours);
+  else drawSparse(context, frame, points, failed, colours);
 };
 
 // The winner and what is pinned stand out.
@@ -370,16 +422,17 @@ const facetsOf = (facet) => {
 const shownColumn = (name, among) => (among.includes(columnOf(state.plot[name])) ? columnOf(state.plot[name]) : null);
 
 // What stands below: how many are drawn, and why others are not.
-const noteOf = (drawn, x, y, join, groups) => {
+const noteOf = (drawn, x, y, join, joined) => {
   const rest = passingCount - drawn;
   const missing = rest ? `; ${rest} without a finite ${x.column.name} or ${y.column.name} are not in it` : "";
-  const sets = join ? ` Lines join jobs that differ in ${join.name} alone: ${groups.length} sets.` : "";
+  const best = joined.all > joined.drawn.length ? `, the ${joined.drawn.length} with the best jobs drawn` : "";
+  const sets = join ? ` Lines join jobs that differ in ${join.name} alone: ${joined.all} sets${best}.` : "";
   return `${drawn} jobs${missing}.${sets}`;
 };
 
-const drawFacet = (plot, { text, level }, { facet, colours, groups, titles }) => {
+const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) => {
   drawAxes(plot.context, plot.frame, titles);
-  drawJoined(plot.context, plot.frame, plot.x, plot.y, groups, facet, level);
+  drawJoined(plot.context, plot.frame, plot.x, plot.y, joined.drawn, facet, level);
   const keep = facet ? (i) => facet.codes[i] === level : () => true;
   plot.points = placePoints(plot.frame, plot.x, plot.y, keep);
   drawPoints(plot.context, plot.frame, plot.points, plot.y, colours);
@@ -388,6 +441,19 @@ const drawFacet = (plot, { text, level }, { facet, colours, groups, titles }) =>
   if (text) plot.figure.prepend(Object.assign(document.createElement("figcaption"), { textContent: text }));
   watchPointer(plot);
   watchKeys(plot);
+};
+
+// The best first, as in the table of jobs.
+const figuresOf = (x, y, colour) => {
+  const shown = [...new Set([jobColumn, x.column, y.column, colour])];
+  const isDrawn = (i) => isFinite(x.of(i)) && (isFinite(y.of(i)) || hasFailed(i));
+  const drawn = orderBy(sought || jobColumn, bestFirst(sought)).filter((i) => passing[i] && isDrawn(i));
+  return {
+    head: shown.map((c) => c.name + unitOf(c)),
+    rows: Array.from(drawn.subarray(0, FIGURES_MOST), (i) => shown.map((c) => c.text(i))),
+    all: drawn.length,
+    others: "jobs, the best.",
+  };
 };
 
 const drawExplore = () => {
@@ -402,6 +468,7 @@ const drawExplore = () => {
     const missing = chosenColumn(x ? "y" : "x").name;
     $("plot-note").textContent = `No job that passes the filter has a finite ${missing}.`;
     $("plot-legend").replaceChildren();
+    $("plot-figures").hidden = true;
     return;
   }
   const across = facet ? Math.max(1, Math.min(3, Math.floor(place.clientWidth / 300))) : 1;
@@ -410,7 +477,7 @@ const drawExplore = () => {
   const look = {
     facet,
     colours: colouring(chosenColumn("colour")),
-    groups: join ? joinedBy(join) : [],
+    joined: join ? joinedBy(join) : { drawn: [], all: 0 },
     titles: [x.column.name + unitOf(x.column), y.column.name + unitOf(y.column)],
   };
   let drawn = 0;
@@ -422,7 +489,9 @@ const drawExplore = () => {
     drawn += plot.points.row.length;
   }
   drawLegend($("plot-legend"), look.colours.legend);
-  $("plot-note").textContent = noteOf(drawn, x, y, join, look.groups);
+  $("plot-note").textContent = noteOf(drawn, x, y, join, look.joined);
+  showFigures($("plot-figures"), `${look.titles[1]} against ${look.titles[0]}`,
+    () => figuresOf(x, y, chosenColumn("colour")));
 };
 
 const fillSelect = (select, list, first, chosen) => {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "page/text.h"
@@ -117,6 +118,28 @@ static void add_front_table(struct html_page *p, const struct point *points, con
     buffer_add_text(out, "</tbody></table></div>\n");
 }
 
+/* Best first is the table of jobs; here they are as they lie from left to right. */
+static void add_front_figures(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
+                              const struct svg_axis *memory)
+{
+    const struct html_data *d = p->data;
+    const struct figures_column columns[] = {{"job", NULL},
+                                             {d->memory->title, memory->unit},
+                                             {d->objective, d->unit},
+                                             {"on the front", NULL}};
+    size_t shown = 0;
+    figures_begin(&p->out, "Objective against memory", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count && shown < FIGURES_MOST; i++, shown++) {
+        figures_job(&p->out, d->jobs[points[i].job].id);
+        figures_number(&p->out, points[i].x / memory->scale);
+        figures_number(&p->out, points[i].y);
+        figures_text(&p->out, on_front[i] ? "yes" : NULL);
+        buffer_add_char(&p->out, '\n');
+    }
+    figures_end(&p->out, shown, count,
+                "jobs, those with the least memory; <a href=\"#jobs\">All jobs</a> has both of each.");
+}
+
 static void add_front_plot(struct html_page *p, struct point *points, size_t count)
 {
     const struct html_data *d = p->data;
@@ -138,6 +161,7 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     buffer_printf(&p->out, "<p class=note>The line is the Pareto front: %s</p>\n", desc);
     html_add_stride_note(&p->out, count);
     add_front_table(p, points, on_front, count, &x);
+    add_front_figures(p, points, on_front, count, &x);
     free(desc);
     free(on_front);
 }

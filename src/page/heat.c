@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "page/text.h"
@@ -116,6 +117,43 @@ static void add_labels(struct buffer *out, const struct map *m, double width, do
     buffer_add_text(out, "</g></g>\n");
 }
 
+/* "zero_stage=2" */
+static char *level_name(const struct html_column *key, size_t level)
+{
+    return xasprintf("%s=%s", key->title, key->level_texts[level]);
+}
+
+static void add_figures_cell(struct buffer *out, const struct heat_cell *c)
+{
+    figures_number(out, c->best);
+    if (c->failed)
+        buffer_printf(out, "%s%zu %s", c->ok ? "; " : "", c->failed, c->failure);
+}
+
+static void add_figures(struct buffer *out, const struct map *m, const char *caption)
+{
+    struct figures_column *columns = xcalloc(m->x->level_count + 1, sizeof *columns);
+    char **names = xcalloc(m->x->level_count, sizeof *names);
+    columns[0].title = "";
+    for (size_t i = 0; i < m->x->level_count; i++)
+        columns[i + 1].title = names[i] = level_name(m->x, i);
+    figures_begin(out, caption, columns, m->x->level_count + 1);
+    for (size_t row = 0; row < m->y->level_count; row++) {
+        char *name = level_name(m->y, row);
+        buffer_add_text(out, "<tr><th scope=row>");
+        html_add(out, name, HTML_NAME_MOST);
+        for (size_t i = 0; i < m->x->level_count; i++)
+            add_figures_cell(out, &m->cells[row * m->x->level_count + i]);
+        buffer_add_char(out, '\n');
+        free(name);
+    }
+    figures_end(out, m->y->level_count, m->y->level_count, "");
+    for (size_t i = 0; i < m->x->level_count; i++)
+        free(names[i]);
+    free(names);
+    free(columns);
+}
+
 static void add_map(struct html_page *p, struct map *m, size_t number)
 {
     size_t count = m->x->level_count * m->y->level_count;
@@ -142,6 +180,7 @@ static void add_map(struct html_page *p, struct map *m, size_t number)
             add_cell(&p->out, m, column, row);
     add_labels(&p->out, m, width, height);
     svg_close(&p->out);
+    add_figures(&p->out, m, title);
     buffer_add_text(&p->out, "</div>\n");
     free(id);
     free(title);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "util/memory.h"
@@ -11,6 +12,7 @@ struct trial_point {
     int64_t job;
     char failure[16];
     double value, best; /* NaN: none */
+    bool improves;      /* the best changed with it */
 };
 
 static int read_trials(struct html_page *p, struct trial_point **out, size_t *count, struct error *e)
@@ -31,8 +33,8 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     while ((rc = stmt_next(s, e)) > 0) {
         struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_is_null(s, 2) ? NAN : stmt_double(s, 2)};
         strncpy(t.failure, stmt_text(s, 1), sizeof t.failure - 1);
-        if (!t.failure[0] && isfinite(t.value) && html_is_better(p->data, t.value, best))
-            best = t.value;
+        t.improves = !t.failure[0] && isfinite(t.value) && html_is_better(p->data, t.value, best);
+        best = t.improves ? t.value : best;
         t.best = best;
         trials = array_grow(trials, *count, sizeof *trials);
         trials[(*count)++] = t;
@@ -59,6 +61,33 @@ static void add_best_line(struct buffer *out, const struct trial_point *trials, 
     buffer_add_text(out, "\"/>\n");
 }
 
+/* Of more than a table holds those that say something: where the best changed. */
+static void add_learning_figures(struct html_page *p, const struct trial_point *trials, size_t count)
+{
+    const struct html_data *d = p->data;
+    const struct figures_column columns[] = {{"job", NULL},
+                                             {"attempt", NULL},
+                                             {"outcome", NULL},
+                                             {d->objective, d->unit},
+                                             {"best so far", d->unit}};
+    const bool all = count <= FIGURES_MOST;
+    size_t shown = 0;
+    figures_begin(&p->out, "Best objective so far by attempt", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count && shown < FIGURES_MOST; i++) {
+        const struct trial_point *t = &trials[i];
+        if (!all && !t->improves)
+            continue;
+        figures_job(&p->out, t->job);
+        figures_number(&p->out, (double)i + 1);
+        figures_text(&p->out, t->failure[0] ? t->failure : "ok");
+        figures_number(&p->out, t->value);
+        figures_number(&p->out, t->best);
+        buffer_add_char(&p->out, '\n');
+        shown++;
+    }
+    figures_end(&p->out, shown, count, "attempts: those at which the best changed.");
+}
+
 static void add_learning_plot(struct html_page *p, const struct trial_point *trials, size_t count)
 {
     const struct html_data *d = p->data;
@@ -70,8 +99,7 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
             continue;
         low = fmin(low, trials[i].value);
         high = fmax(high, trials[i].value);
-        if (i == 0 || trials[i].best != trials[i - 1].best)
-            last = i;
+        last = trials[i].improves ? i : last;
     }
     struct svg_axis x = svg_axis_over(1, (double)count, "attempt, in the order in which they ended", "", false);
     struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
@@ -88,6 +116,7 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
     svg_close(&p->out);
     buffer_printf(&p->out, "<p class=note>The line is the best so far; crosses at the bottom failed. %s</p>\n", desc);
     html_add_stride_note(&p->out, count);
+    add_learning_figures(p, trials, count);
     free(desc);
 }
 

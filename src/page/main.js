@@ -111,5 +111,5 @@ if (count) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => changed("plot"));
 }
 recall();
-if (!location.hash.includes("=")) changed("filter", "sort", "plot");
+if (isNew) changed("filter", "sort", "plot");
 addEventListener("popstate", recall);

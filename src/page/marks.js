@@ -61,6 +61,10 @@ const dim = () => {
 // Arrows go from mark to mark in the order in which they are drawn.
 const watchMarks = (svg) => {
   let here = null;
+  // It takes keys of its own, and stands for its frame in the order of those that can be reached.
+  svg.setAttribute("role", "application");
+  svg.querySelector("desc").textContent += " Arrow keys go from mark to mark, Enter opens its job, p pins it.";
+  svg.parentNode.removeAttribute("tabindex");
   svg.tabIndex = 0;
   svg.addEventListener("keydown", (event) => {
     const own = [...svg.querySelectorAll("[data-j]")].filter((m) => m.style.display !== "none");
@@ -75,6 +79,8 @@ const watchMarks = (svg) => {
       event.preventDefault();
     } else if (event.key === "Enter" && here) {
       visit(Number(here.dataset.j));
+    } else if (event.key === "p" && here) {
+      togglePin(Number(here.dataset.j));
     }
   });
   svg.addEventListener("blur", () => {

@@ -137,7 +137,8 @@ static void add_keys(struct html_page *p)
     size_t same = 0;
     buffer_add_text(out,
                     "<div class=scroll tabindex=0><table class=plain><caption>Keys that were swept</caption><thead><tr>"
-                    "<th scope=col>key<th scope=col>values<th scope=col>how many<th scope=col></thead><tbody>\n");
+                    "<th scope=col>key<th scope=col>values<th scope=col>how many<th scope=col>tied "
+                    "to</thead><tbody>\n");
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];
         if (c->role != HTML_KEY || !html_column_varies(c)) {

@@ -186,7 +186,7 @@ int html_parallel(struct html_page *p, struct error *e)
     }
     svg_open(&p->out, "parallel-plot", WIDTH, HEIGHT, "Parallel coordinates of the keys and the objective",
              "A line per job crosses each key's axis at the job's value; the colour is the objective, dashed lines "
-             "failed.");
+             "failed. The table of all jobs has the same numbers.");
     add_lines(&p->out, &c);
     buffer_add_text(&p->out, "<g class=\"axis over\"");
     buffer_printf(&p->out, " data-top=%d data-bottom=%d>", TOP, BOTTOM);
@@ -198,7 +198,7 @@ int html_parallel(struct html_page *p, struct error *e)
     svg_close(&p->out);
     buffer_add_text(&p->out,
                     "<p class=note>A line is a job: the lighter, the better, and the best lie on top; the thick one is "
-                    "the winner; dashed ones failed.");
+                    "the winner; dashed ones failed. The same numbers stand under <a href=\"#jobs\">All jobs</a>.");
     if (p->data->job_count > LINES_MOST)
         buffer_printf(&p->out, " Of %zu jobs one in %zu is drawn, and all of the best.", p->data->job_count,
                       (p->data->job_count + LINES_MOST - 1) / LINES_MOST);

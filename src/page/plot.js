@@ -143,6 +143,35 @@ const drawCross = (context, x, y, r) => {
   context.stroke();
 };
 
+// --- what a plot shows as a table, made when it is opened: { caption, head, rows, all, others } ---
+const FIGURES_MOST = 250;
+
+const fillFigures = (place, { head, rows, all, others }) => {
+  const made = document.createElement("table");
+  const titles = made.createTHead().insertRow();
+  const body = made.createTBody();
+  made.className = "plain";
+  for (const title of head) {
+    const th = titles.appendChild(document.createElement("th"));
+    th.scope = "col";
+    th.textContent = title;
+  }
+  for (const row of rows) {
+    const line = body.insertRow();
+    for (const text of row) line.insertCell().textContent = text;
+  }
+  place.querySelector(".scroll").replaceChildren(made);
+  place.querySelector(".note").textContent = rows.length < all ? `${rows.length} of ${all} ${others}` : "";
+};
+
+// `make` is asked when the table is open: now, when it is opened, and whenever this is called again.
+const showFigures = (place, caption, make) => {
+  place.hidden = false;
+  place.querySelector("summary").textContent = `${caption}, as a table`;
+  place.ontoggle = () => place.open && fillFigures(place, make());
+  place.ontoggle();
+};
+
 // "● name" for each colour; a click on one is a condition of the filter.
 const drawLegend = (list, entries) => {
   list.replaceChildren(...entries.map(({ colour, label, click }) => {

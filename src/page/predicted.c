@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "util/memory.h"
@@ -73,6 +74,25 @@ static void add_from_table(struct html_page *p, size_t quantity, struct predicti
     }
 }
 
+static void add_prediction_figures(struct html_page *p, const char *quantity, const char *unit,
+                                   const struct prediction_point *items, size_t count)
+{
+    const struct figures_column columns[] = {{"job", NULL}, {"predicted", unit}, {"measured", unit}, {"off by", "%"}};
+    char *caption = xasprintf("Predicted and measured %s", quantity);
+    size_t shown = 0;
+    figures_begin(&p->out, caption, columns, sizeof columns / sizeof *columns);
+    for (; shown < count && shown < FIGURES_MOST; shown++) {
+        const struct prediction_point *i = &items[shown];
+        figures_job(&p->out, i->job);
+        figures_number(&p->out, i->predicted);
+        figures_number(&p->out, i->measured);
+        figures_number(&p->out, round((i->predicted / i->measured - 1) * 1000) / 10);
+        buffer_add_char(&p->out, '\n');
+    }
+    figures_end(&p->out, shown, count, "runs, the first.");
+    free(caption);
+}
+
 static void add_prediction_plot(struct html_page *p, const char *quantity, const char *unit,
                                 const struct prediction_point *items, size_t count)
 {
@@ -94,6 +114,7 @@ static void add_prediction_plot(struct html_page *p, const char *quantity, const
     svg_close(&p->out);
     buffer_printf(&p->out, "<p class=note>%s On the line they would be right; above it, too high.</p>\n", desc);
     html_add_stride_note(&p->out, count);
+    add_prediction_figures(p, quantity, unit, items, count);
     free(x_title);
     free(y_title);
     free(desc);

@@ -40,6 +40,11 @@ html_section html_winning_configurations;
 /* What stands below the winner, where there is one (`best`). */
 html_section html_lead;
 
+/* The same as figures_begin() makes, of a plot that the script draws: it fills it in when it is opened (plot.js). */
+#define HTML_FIGURES_BY_SCRIPT(id)                                                                                     \
+    "<details class=figures id=" id                                                                                    \
+    " hidden><summary></summary><div class=scroll tabindex=0></div><p class=note></p></details>\n"
+
 /* Adds the note that not all are drawn, where that is so. */
 void html_add_stride_note(struct buffer *out, size_t count);
 

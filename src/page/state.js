@@ -51,10 +51,23 @@ const recallSort = (text) => {
   state.sort = { column, descending: name ? way === "desc" : bestFirst(column) };
 };
 
+// What of the state each kind of listener is about: going to another address tells those alone that it concerns.
+const concerns = {
+  filter: () => [state.q, state.states && [...state.states]],
+  sort: () => [state.sort.column.name, state.sort.descending],
+  plot: () => [state.plot, state.theme],
+  pins: () => state.pins,
+  job: () => [state.job, state.pins],
+};
+const kinds = Object.keys(concerns);
+const stand = () => kinds.map((kind) => JSON.stringify(concerns[kind]()));
+let isNew = true; // nobody has been told of anything
+
 // The address of a section is the browser's own.
 const recall = () => {
   const row = /^#j(\d+)$/.exec(location.hash);
   if (location.hash && !row && !location.hash.includes("=")) return;
+  const before = isNew ? [] : stand();
   const then = new URLSearchParams(row ? "job=" + row[1] : location.hash.slice(1));
   const known = (text) => (text || "").split(",").filter((id) => id && rowOf.has(Number(id))).map(Number);
   state.q = then.get("q") || "";
@@ -66,7 +79,9 @@ const recall = () => {
   state.theme = ["dark", "light"].find((name) => name === then.get("theme")) || null;
   recallSort(then.get("sort"));
   for (const theme of ["dark", "light"]) root.classList.toggle(theme, state.theme === theme);
-  changed("filter", "sort", "plot", "pins", "job");
+  const now = stand();
+  isNew = false;
+  changed(...kinds.filter((_, at) => now[at] !== before[at]));
 };
 
 // --- which rows pass the filter ---

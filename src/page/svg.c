@@ -219,6 +219,7 @@ void svg_open_plot(struct buffer *out, const char *id, const char *title, const 
 
 /* Nine points of viridis (van der Walt and Smith, 2015; CC0), which grows lighter evenly and is told apart by the
  * colour-blind too. */
+/* On a relative luminance of 0.179 black and white text have the same contrast, 4.6 (WCAG 2.2). */
 bool svg_colour(double share, char out[8])
 {
     static const unsigned char points[][3] = {{68, 1, 84},    {71, 45, 123},  {59, 82, 139},
@@ -230,5 +231,7 @@ bool svg_colour(double share, char out[8])
     for (int i = 0; i < 3; i++)
         rgb[i] = points[below][i] + part * (points[below + 1][i] - points[below][i]);
     snprintf(out, 8, "#%02x%02x%02x", (unsigned)rgb[0] & 255, (unsigned)rgb[1] & 255, (unsigned)rgb[2] & 255);
-    return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140;
+    for (int i = 0; i < 3; i++)
+        rgb[i] = pow((rgb[i] / 255 + 0.055) / 1.055, 2.4);
+    return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2] > 0.179;
 }

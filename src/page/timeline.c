@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "page/text.h"
+#include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/string_list.h"
@@ -138,6 +140,28 @@ static void add_legend(struct buffer *out, const struct timeline *t)
     buffer_add_text(out, "</ul>\n");
 }
 
+static void add_figures(struct html_page *p, const struct timeline *t)
+{
+    static const struct figures_column columns[] = {{"job", NULL},
+                                                    {"slot", NULL},
+                                                    {"started", "UTC"},
+                                                    {"took", NULL},
+                                                    {"outcome", NULL}};
+    char time[32];
+    size_t shown = 0;
+    figures_begin(&p->out, "Attempts by slot over time", columns, sizeof columns / sizeof *columns);
+    for (; shown < t->count && shown < FIGURES_MOST; shown++) {
+        const struct bar *b = &t->bars[shown];
+        figures_job(&p->out, b->job);
+        figures_text(&p->out, b->lane < 0 ? NULL : t->lanes.items[b->lane]);
+        figures_text(&p->out, clock_format_utc(b->start, time));
+        figures_text(&p->out, format_duration_ms(b->end - b->start, time, sizeof time));
+        figures_text(&p->out, b->failure[0] ? b->failure : "ok");
+        buffer_add_char(&p->out, '\n');
+    }
+    figures_end(&p->out, shown, (size_t)t->in_all, "attempts, the first.");
+}
+
 static void draw(struct html_page *p, struct timeline *t)
 {
     double height = t->lanes.count > 16 ? 12 : 26, bottom = TOP + height * (double)t->lanes.count;
@@ -168,6 +192,7 @@ static void draw(struct html_page *p, struct timeline *t)
     if (t->in_all > (int64_t)t->count)
         buffer_printf(&p->out, "The first %zu of %lld attempts are drawn.", t->count, (long long)t->in_all);
     buffer_add_text(&p->out, "</p>\n");
+    add_figures(p, t);
 }
 
 int html_timeline(struct html_page *p, struct error *e)

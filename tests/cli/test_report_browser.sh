@@ -13,11 +13,16 @@ browser()
     type -P chromium || type -P chromium-browser || type -P google-chrome
 }
 
-browser__report__used_as_a_person_does()
+needs_browser()
 {
-    local bad="</script><script>window.hostile=1</script><img src=x onerror=window.hostile=1>"
     browser >/dev/null || skip "there is no chromium"
     command -v python3 >/dev/null || skip "there is no python3"
+}
+
+# report.html with names that would be code, and with each kind of plot.
+report_with_everything()
+{
+    local bad="</script><script>window.hostile=1</script><img src=x onerror=window.hostile=1>"
     fixture_database "UPDATE spec SET name = '$bad', json = json_object('layers', 2, 'name', '$bad') WHERE id = 2" \
         "UPDATE sweep SET name = '$bad'" "UPDATE attempt SET message = '$bad', log_tail = '$bad'" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
@@ -26,22 +31,40 @@ browser__report__used_as_a_person_does()
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    run_command timeout 50 python3 "$tests_source_dir/browser/check_report.py" "$(browser)" report.html .
+}
+
+report_passes() # CHECK [ARGUMENT]
+{
+    run_command timeout 100 python3 "$tests_source_dir/browser/$1.py" "$(browser)" report.html ${2+"$2"}
     expect_status 0
     expect_stdout 'as it should be'
     expect_any_stderr
+}
+
+browser__report__used_as_a_person_does()
+{
+    needs_browser
+    report_with_everything
+    report_passes check_report .
     expect_file report-1200.png
     expect_file report-420.png
 }
 
-# 10,000 jobs in 3 MB, and each change of view in a tenth of a second.
-browser__10000_jobs__small_and_quick()
+browser__report__read_and_walked_without_mouse_or_eyes()
 {
-    browser >/dev/null || skip "there is no chromium"
-    command -v python3 >/dev/null || skip "there is no python3"
+    needs_browser
+    report_with_everything
+    report_passes check_access
+}
+
+# Each change of view in a tenth of a second.
+report_is_small_and_quick() # JOBS BYTES
+{
+    needs_browser
     fixture_database "DELETE FROM metric" "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" \
         "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
-        "WITH s(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM s WHERE i < 10099) INSERT INTO spec (id, kind, hash, json)
+        "WITH s(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM s WHERE i < 99 + $1)
+            INSERT INTO spec (id, kind, hash, json)
             SELECT i, 'parallel_spec', CAST(printf('%016d', i) AS BLOB), json_object('micro_batch', 1 << i % 5, 'tp',
             1 << i / 5 % 4, 'pp', 1 << i / 20 % 4, 'zero_stage', i / 80 % 4, 'bucket', i / 320) FROM s" \
         "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state, failure,
@@ -57,18 +80,24 @@ browser__10000_jobs__small_and_quick()
     expect_status 0
     expect_no_stdout
     expect_any_stderr
-    expect "[ \"\$(wc -c <report.html)\" -lt 3000000 ]"
-    run_command timeout 50 python3 "$tests_source_dir/browser/check_report.py" "$(browser)" report.html --speed
-    expect_status 0
-    expect_stdout 'as it should be'
-    expect_any_stderr
+    expect "[ \"\$(wc -c <report.html)\" -lt $2 ]"
+    report_passes check_report --speed
+}
+
+browser__10000_jobs__small_and_quick()
+{
+    report_is_small_and_quick 10000 3000000
+}
+
+browser__100000_jobs__small_and_quick()
+{
+    report_is_small_and_quick 100000 15000000
 }
 
 # A page that is served changes where it stands, and keeps what a person did with it.
 browser__served_report__follows_the_database()
 {
-    browser >/dev/null || skip "there is no chromium"
-    command -v python3 >/dev/null || skip "there is no python3"
+    needs_browser
     fixture_database
     (
         trap - INT
