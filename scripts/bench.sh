@@ -817,6 +817,8 @@ accuracy_of_tables()
     cat "$BENCH_DIR/page" >"$page"
     printf '\n### What intervals are made of (src/predict/evidence_rows.c)\n\n'
     grep -E '^    \{' "$BENCH_DIR/tables"
+    printf '\n### What they grow by with the number of devices (scaling_rows there)\n\n'
+    sed -n 's/^scaled /    /p' "$BENCH_DIR/tables"
 }
 
 # --- search ---

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cli/options.h"
+#include "config/scaling.h"
 #include "config/search_options.h"
 
 enum progress { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
@@ -39,6 +40,7 @@ struct run_options {
     bool tell_stale; /* say where there are such */
     bool json;       /* of a plan */
     bool all;        /* of a plan: every job, not the first ones */
+    const struct scaling *scaling; /* the sweep as it is so scaled, wherever that may run; NULL: as it is */
 };
 
 extern const struct option run_option_table[], plan_option_table[];

@@ -254,6 +254,10 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
         return -1;
     if (o->in_allocation && o->executor != EXECUTOR_SLURM)
         return error_set(e, ERROR_USAGE, "--in-allocation is for --executor slurm");
+    if (o->scaling) {
+        sweep_scale(s->sweep, o->scaling);
+        return 0;
+    }
     bool here = o->executor == EXECUTOR_LOCAL || o->in_allocation;
     return here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0) ? -1 : 0;
 }
@@ -263,8 +267,9 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
     *s = (struct session){.only_text = o->only, .db_path = o->db};
     if (o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0)
         return -1;
-    s->space_options =
-        (struct space_options){.manual_timeout_ms = o->manual_timeout_ms, .command = given_command(s, o, a)};
+    s->space_options = (struct space_options){.manual_timeout_ms = o->manual_timeout_ms,
+                                              .command = given_command(s, o, a),
+                                              .scaling = o->scaling};
     s->space_options.command_is_line = s->space_options.command == s->shell_line;
     struct problems problems = PROBLEMS_INIT;
     int rc = load(s, o, &problems, e);

@@ -13,6 +13,7 @@
 #include "commands/prediction_table.h"
 #include "database/open.h"
 #include "learning/learning.h"
+#include "plan/scaling_keys.h"
 #include "space/describe.h"
 #include "space/match.h"
 #include "util/memory.h"
@@ -23,6 +24,7 @@ struct predict_options {
     struct run_options match;
     bool accuracy, profile, json;
     const char *frontier;
+    const char *scale_to;                        /* KEY=VALUE */
     const char *where, *sort, *columns, *format; /* any of them: rows instead of the list */
 };
 
@@ -91,6 +93,11 @@ static const struct option options[] = {
      .offset = offsetof(struct predict_options, frontier),
      .value = "KEY",
      .help = "largest KEY that fitted, smallest that did not, limit predicted"},
+    {.name = "scale-to",
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct predict_options, scale_to),
+     .value = "KEY=VALUE",
+     .help = "plans on another number of hosts or devices: num_hosts=64"},
     {.name = "profile",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct predict_options, profile),
@@ -104,8 +111,11 @@ struct prediction_walk {
     struct stmt *lookup;    /* NULL: there is no database */
     struct stmt *summaries; /* of jobs of tables, from which nothing is learned; NULL: there are none */
     struct describer *describer;
-    struct prediction_report *report; /* this, or the table */
+    struct prediction_report *report; /* this, the table or plans */
     struct prediction_table *table;
+    struct scaled_plans *plans; /* with --scale-to; the table then is of these plans */
+    const struct scaling *scaling;
+    bool is_there; /* the combinations are those of the sweep scaled */
 };
 
 static int look_up(struct prediction_walk *w, const struct hash128 *key, struct predicted_row *row, struct error *e)
@@ -143,6 +153,18 @@ static int measure_imported(struct prediction_walk *w, const struct match *m, st
     return 0;
 }
 
+static void add_plan(struct prediction_walk *w, const struct predicted_row *row)
+{
+    const struct plan_seen seen = {.words = row->words,
+                                   .prediction = row->prediction,
+                                   .memory_of = row->predicted_memory_of,
+                                   .is_measured = row->measured_s > 0 || row->measured_bytes > 0};
+    if (w->is_there)
+        scaled_plans_add_there(w->plans, &seen);
+    else
+        scaled_plans_add_here(w->plans, &seen);
+}
+
 static int take_match(struct prediction_walk *w, const struct match *m, struct error *e)
 {
     struct predicted_row row = {.prediction = m->prediction,
@@ -155,7 +177,10 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
     if (rc == 0)
         rc = describe_match(w->describer, m, &words, e);
     row.words = buffer_text(&words);
-    if (rc == 0 && w->table)
+    row.scaled = w->plans && w->table ? scaled_plans_find(w->plans, row.words) : NULL;
+    if (rc == 0 && w->plans && !w->table)
+        add_plan(w, &row);
+    else if (rc == 0 && w->table)
         rc = prediction_table_add(w->table, m, &row, e);
     else if (rc == 0)
         prediction_report_add(w->report, &row);
@@ -191,7 +216,16 @@ static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
         return -1;
     if (db && w->session->space->of_jobs && learning_summaries(db, &w->summaries, e) < 0)
         return -1;
-    return describer_create(w->session->space, &w->describer, e);
+    return describer_create_scaled(w->session->space, w->scaling, &w->describer, e);
+}
+
+static void release(struct prediction_walk *w)
+{
+    prediction_report_free(w->report);
+    prediction_table_free(w->table);
+    stmt_free(w->lookup);
+    stmt_free(w->summaries);
+    describer_free(w->describer);
 }
 
 static int check_asked(const struct session *s, struct error *e)
@@ -215,7 +249,7 @@ static int answer_table(struct prediction_walk *w, const struct predict_options 
     const struct report_format *format;
     uint64_t count = 0;
     if (report_format_find(o->format ? o->format : "table", &format, e) < 0 ||
-        prediction_table_create(w->session->space, &w->table, e) < 0 || walk(w, e) < 0)
+        prediction_table_create(w->session->space, w->plans != NULL, &w->table, e) < 0 || walk(w, e) < 0)
         return -1;
     if (o->json)
         format = &report_document;
@@ -263,11 +297,149 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
         rc = wants_table(o) ? answer_table(&w, o, e) : answer_report(&w, o, db, out, e);
     if (rc == 0 && s->space->prediction.note[0])
         output_message("%s", s->space->prediction.note);
-    prediction_report_free(w.report);
-    prediction_table_free(w.table);
-    stmt_free(w.lookup);
-    stmt_free(w.summaries);
-    describer_free(w.describer);
+    release(&w);
+    return rc;
+}
+
+/* --- scaled --- */
+
+struct scaled_request {
+    struct session *here;
+    const struct predict_options *options;
+    const struct arguments *arguments;
+    struct db *db;
+};
+
+/* The same sweep, on what it is scaled to. */
+struct scaled_session {
+    struct session there;
+    struct scaling scaling;
+    struct scaled_plans plans;
+};
+
+static int collect_plans(struct scaled_session *x, struct session *s, struct db *db, bool is_there, struct error *e)
+{
+    struct prediction_walk w = {.session = s, .plans = &x->plans, .scaling = &x->scaling, .is_there = is_there};
+    int rc = check_asked(s, e);
+    if (rc == 0)
+        rc = prepare(&w, db, e);
+    if (rc == 0)
+        rc = walk(&w, e);
+    release(&w);
+    return rc;
+}
+
+/* Of the jobs of a table the rules say nothing. */
+static int nothing_there(const struct scaled_session *x, struct error *e)
+{
+    struct match_counts counts = {0};
+    struct space *space = x->there.space;
+    size_t most = 0;
+    if (match_count(space, NULL, &counts, e) < 0)
+        return -1;
+    for (size_t i = 1; i < space->rule_count; i++)
+        if (!space->rules[i].warning && counts.rules[i].excluded > counts.rules[most].excluded)
+            most = i;
+    if (space->rule_count > 0 && counts.rules[most].excluded > 0)
+        error_set(e, ERROR_NOTHING,
+                  "%s=%" PRId64 ": no combination is left; rule %s excludes %" PRId64 " of %" PRId64 " (%s)",
+                  x->scaling.key.name, x->scaling.value, space->rules[most].name, counts.rules[most].excluded,
+                  counts.combinations,
+                  space->rules[most].reason[0] ? space->rules[most].reason : space->rules[most].require);
+    else
+        error_set(e, ERROR_NOTHING, "%s=%" PRId64 ": no combination is left", x->scaling.key.name, x->scaling.value);
+    free(counts.rules);
+    return -1;
+}
+
+static bool any_there(const struct scaled_plans *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->items[i].there.found)
+            return true;
+    return false;
+}
+
+static int check_there(const struct scaled_session *x, struct error *e)
+{
+    const struct scaled_plans *p = &x->plans;
+    bool grows = false, is_both = false;
+    if (p->without == 0 && !any_there(p))
+        return nothing_there(x, e);
+    if (!any_there(p))
+        return error_set(e, ERROR_NOTHING, "%s=%" PRId64 ": nothing is predicted of any of %" PRId64 " combinations",
+                         x->scaling.key.name, x->scaling.value, p->without);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct plan_figures *here = &p->items[i].here, *there = &p->items[i].there;
+        is_both |= here->found && there->found;
+        grows |= here->found && there->found && here->devices != there->devices;
+    }
+    return is_both && !grows
+               ? error_set(e, ERROR_USAGE, "--scale-to: `%s` does not change on how many devices any plan runs",
+                           x->scaling.key.name)
+               : 0;
+}
+
+static int open_there(struct scaled_session *x, const struct scaled_request *r, struct error *e)
+{
+    struct run_options scaled = r->options->match;
+    scaled.scaling = &x->scaling;
+    session_close(&x->there);
+    if (session_open_recorded(&x->there, &scaled, r->arguments, r->db, e) < 0)
+        return -1;
+    return r->db && (model_info_use_known(&x->there, r->db, e) < 0 || learning_load(x->there.space, r->db, e) < 0) ? -1
+                                                                                                                   : 0;
+}
+
+/* In place of those of before. */
+static int find_plans(struct scaled_session *x, const struct scaled_request *r, struct error *e)
+{
+    scaled_plans_free(&x->plans);
+    if (open_there(x, r, e) < 0 || collect_plans(x, r->here, r->db, false, e) < 0)
+        return -1;
+    return collect_plans(x, &x->there, r->db, true, e);
+}
+
+static int answer_plans(struct scaled_session *x, const struct predict_options *o, struct db *db, struct buffer *out,
+                        struct error *e)
+{
+    if (!wants_table(o)) {
+        const struct scaled_shown shown = {&x->scaling, o->match.all     ? SIZE_MAX
+                                                        : o->match.limit ? (size_t)o->match.limit
+                                                                         : SCALED_SHOWN};
+        scaled_report(&x->plans, &shown, out);
+        return 0;
+    }
+    struct prediction_walk w = {.session = &x->there, .plans = &x->plans, .scaling = &x->scaling, .is_there = true};
+    int rc = prepare(&w, db, e);
+    if (rc == 0)
+        rc = answer_table(&w, o, e);
+    release(&w);
+    return rc;
+}
+
+static int answer_scaled(const struct scaled_request *r, struct buffer *out, struct error *e)
+{
+    const struct predict_options *o = r->options;
+    struct scaled_session x = {.plans = {.count = 0}};
+    if (o->profile || o->accuracy || o->frontier)
+        return error_set(e, ERROR_USAGE, "--scale-to goes with none of --profile, --accuracy and --frontier");
+    int rc = check_asked(r->here, e);
+    if (rc == 0)
+        rc = scaling_read(r->here->space, o->scale_to, &x.scaling, e);
+    if (rc == 0)
+        rc = find_plans(&x, r, e);
+    if (rc == 0 && !any_there(&x.plans) && scaling_let_batch_grow(&x.scaling))
+        rc = find_plans(&x, r, e);
+    if (rc == 0)
+        rc = check_there(&x, e);
+    if (rc == 0) {
+        scaled_plans_rank(&x.plans);
+        rc = answer_plans(&x, o, r->db, out, e);
+    }
+    session_close(&x.there);
+    scaled_plans_free(&x.plans);
+    scaling_free(&x.scaling);
     return rc;
 }
 
@@ -285,7 +457,8 @@ static int run(const struct arguments *a, struct error *e)
     if (status == 0 && db)
         status = learning_load(s.space, db, e);
     if (status == 0)
-        status = answer(&s, o, db, &out, e);
+        status =
+            o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, a, db}, &out, e) : answer(&s, o, db, &out, e);
     if (status >= 0 && output_people(&out, e) < 0)
         status = -1;
     db_close(db);
@@ -300,7 +473,8 @@ const struct command predict_command = {
     .usage = "[OPTIONS]",
     .example = "meshsweep predict -c sweep.toml --only 'tp = 2'\n"
                "meshsweep predict --where \"verdict = 'fits'\" --sort predicted_time --limit 10\n"
-               "meshsweep predict -c sweep.toml --frontier micro_batch",
+               "meshsweep predict -c sweep.toml --frontier micro_batch\n"
+               "meshsweep predict -c sweep.toml --scale-to num_hosts=64",
     .options = options,
     .options_bytes = sizeof(struct predict_options),
     .pages = true,

@@ -2,7 +2,9 @@
 #ifndef MESHSWEEP_COMMANDS_PREDICTION_REPORT_H
 #define MESHSWEEP_COMMANDS_PREDICTION_REPORT_H
 
+#include "config/scaling.h"
 #include "database/db.h"
+#include "plan/scaled_plans.h"
 #include "predict/predictor.h"
 #include "space/space.h"
 #include "util/buffer.h"
@@ -26,6 +28,7 @@ struct predicted_row {
     const char *state, *failure;                     /* "" when the database has no such job */
     double measured_bytes, measured_s, before_bytes; /* NaN: none; the last was predicted before it ran */
     bool is_audit;
+    const struct scaled_plan *scaled; /* of --scale-to: the plan that it is; NULL: none */
 };
 
 struct prediction_report;
@@ -39,5 +42,15 @@ int prediction_report_end(struct prediction_report *r, struct space *space, stru
 
 /* Appends a profile per calibrated (framework, device, cluster). ERROR_NOTHING without any. */
 int prediction_report_profile(struct space *space, struct db *db, struct buffer *out, struct error *e);
+
+#define SCALED_SHOWN 10
+
+struct scaled_shown {
+    const struct scaling *scaling;
+    size_t most; /* plans listed of each work */
+};
+
+/* Appends what became of plans (ranked) where they are scaled to: the best first. */
+void scaled_report(const struct scaled_plans *p, const struct scaled_shown *shown, struct buffer *out);
 
 #endif

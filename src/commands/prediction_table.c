@@ -25,6 +25,18 @@ enum field {
     FIELD_MEASURED_TIME,
     FIELD_MFU,
     FIELD_WHY,
+    FIELD_PLACE, /* from here on of scaled plans */
+    FIELD_PLACE_HERE,
+    FIELD_DEVICES,
+    FIELD_DEVICES_HERE,
+    FIELD_TIME_HERE,
+    FIELD_MEMORY_HERE,
+    FIELD_THROUGHPUT,
+    FIELD_THROUGHPUT_LOW,
+    FIELD_THROUGHPUT_HIGH,
+    FIELD_EFFICIENCY,
+    FIELD_EFFICIENCY_LOW,
+    FIELD_EFFICIENCY_HIGH,
     FIELD_DERIVED, /* from here on JSON, out of which columns are made */
     FIELD_SECTION, /* and SECTION_COUNT of these */
     FIELD_COUNT = FIELD_SECTION + SECTION_COUNT
@@ -51,10 +63,23 @@ static const struct {
     [FIELD_MEASURED_TIME] = {"measured_time", "s", true},
     [FIELD_MFU] = {"mfu", NULL, true},
     [FIELD_WHY] = {"no_prediction", NULL, false},
+    [FIELD_PLACE] = {"place", NULL, true},
+    [FIELD_PLACE_HERE] = {"place_here", NULL, true},
+    [FIELD_DEVICES] = {"devices", NULL, true},
+    [FIELD_DEVICES_HERE] = {"devices_here", NULL, true},
+    [FIELD_TIME_HERE] = {"predicted_time_here", "s", false},
+    [FIELD_MEMORY_HERE] = {"predicted_memory_here", "B", false},
+    [FIELD_THROUGHPUT] = {"throughput", "", true},
+    [FIELD_THROUGHPUT_LOW] = {"throughput_low", "", false},
+    [FIELD_THROUGHPUT_HIGH] = {"throughput_high", "", false},
+    [FIELD_EFFICIENCY] = {"efficiency", NULL, true},
+    [FIELD_EFFICIENCY_LOW] = {"efficiency_low", NULL, false},
+    [FIELD_EFFICIENCY_HIGH] = {"efficiency_high", NULL, false},
 };
 
 struct prediction_table {
     struct space *space; /* borrowed */
+    int end;             /* of its fields: FIELD_PLACE or FIELD_DERIVED */
     struct db *db;
     struct stmt *insert, *json[SECTION_COUNT]; /* the latter of the space's database */
     int64_t rows;
@@ -62,19 +87,20 @@ struct prediction_table {
 
 /* --- its columns --- */
 
-static bool is_field(const char *name)
+static bool is_field(const struct prediction_table *t, const char *name)
 {
-    for (int i = 0; i < FIELD_DERIVED; i++)
+    for (int i = 0; i < t->end; i++)
         if (strcasecmp(fields[i].name, name) == 0)
             return true;
     return false;
 }
 
 /* Bare where nothing else is called so. The caller's. */
-static char *title_of(const struct names *n, const struct key *key)
+static char *title_of(const struct prediction_table *t, const struct key *key)
 {
+    const struct names *n = &t->space->names;
     size_t index;
-    bool is_bare = !is_field(key->name) && names_resolve(n, key->name, &index) == RESOLVED_KEY;
+    bool is_bare = !is_field(t, key->name) && names_resolve(n, key->name, &index) == RESOLVED_KEY;
     return is_bare ? xstrdup(key->name) : xasprintf("%s.%s", section_names[key->section], key->name);
 }
 
@@ -86,19 +112,19 @@ static void add_member(struct buffer *sql, const char *json, const char *key, co
     buffer_add_text(sql, ", ");
 }
 
-static void write_view(const struct space *space, struct buffer *sql)
+static void write_view(const struct prediction_table *t, struct buffer *sql)
 {
-    const struct names *n = &space->names;
+    const struct names *n = &t->space->names;
     buffer_add_text(sql, "CREATE VIEW results AS SELECT number, job, key, ");
     for (size_t i = 0; i < n->key_count; i++) {
-        char *title = title_of(n, &n->keys[i]);
+        char *title = title_of(t, &n->keys[i]);
         add_member(sql, section_names[n->keys[i].section], n->keys[i].name, title);
         free(title);
     }
     for (size_t i = 0; i < n->derived_count; i++)
-        if (match_keeps_derived(space, i) && !is_field(n->derived[i].name))
+        if (match_keeps_derived(t->space, i) && !is_field(t, n->derived[i].name))
             add_member(sql, "derived", n->derived[i].name, n->derived[i].name);
-    for (int i = FIELD_STATE; i < FIELD_DERIVED; i++)
+    for (int i = FIELD_STATE; i < t->end; i++)
         buffer_printf(sql, "%s%s", i > FIELD_STATE ? ", " : "", fields[i].name);
     buffer_add_text(sql, " FROM prediction; CREATE VIEW spec AS");
     for (int i = 0; i < SECTION_COUNT; i++)
@@ -121,7 +147,7 @@ static int write_tables(struct prediction_table *t, struct error *e)
         buffer_add_text(&insert, ", ?");
     buffer_add_text(&insert, ")");
     buffer_add_text(&sql, "); ");
-    write_view(t->space, &sql);
+    write_view(t, &sql);
     int rc = db_exec(t->db, buffer_text(&sql), e);
     if (rc == 0)
         rc = db_prepare(t->db, buffer_text(&insert), &t->insert, e);
@@ -143,10 +169,11 @@ static int prepare_sections(struct prediction_table *t, struct error *e)
     return rc;
 }
 
-int prediction_table_create(struct space *space, struct prediction_table **out, struct error *e)
+int prediction_table_create(struct space *space, bool is_scaled, struct prediction_table **out, struct error *e)
 {
     struct prediction_table *t = xcalloc(1, sizeof *t);
     t->space = space;
+    t->end = is_scaled ? FIELD_DERIVED : FIELD_PLACE;
     if (db_open(NULL, DB_TEMPORARY, &t->db, e) < 0 || write_tables(t, e) < 0 || prepare_sections(t, e) < 0) {
         prediction_table_free(t);
         return -1;
@@ -176,18 +203,24 @@ static void add_title(struct buffer *b, const char *title)
     buffer_printf(b, "%s%s", b->length ? "," : "", title);
 }
 
+/* Nothing is, of what is scaled. */
+static bool is_measured(int field)
+{
+    return field == FIELD_STATE || field == FIELD_MEASURED_MEMORY || field == FIELD_MEASURED_TIME;
+}
+
 char *prediction_table_brief(const struct prediction_table *t)
 {
     const struct names *n = &t->space->names;
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < n->key_count; i++) {
-        char *title = title_of(n, &n->keys[i]);
+        char *title = title_of(t, &n->keys[i]);
         if (specs_differ(t->space->specs[n->keys[i].section], i))
             add_title(&b, title);
         free(title);
     }
-    for (int i = 0; i < FIELD_DERIVED; i++)
-        if (fields[i].is_brief)
+    for (int i = 0; i < t->end; i++)
+        if (fields[i].is_brief && (t->end == FIELD_PLACE || !is_measured(i)))
             add_title(&b, fields[i].name);
     return buffer_take(&b);
 }
@@ -221,6 +254,44 @@ static void bind_prediction(struct stmt *s, const struct prediction *p)
     bind_number(s, FIELD_MFU, has_time ? p->peak_seconds / p->seconds : NAN);
 }
 
+static void bind_figure(struct stmt *s, enum field first, const struct scaled_figure *x)
+{
+    bind_number(s, first, x->value);
+    bind_number(s, first + 1, x->low);
+    bind_number(s, first + 2, x->high);
+}
+
+/* 0, NaN: none. */
+static void bind_count(struct stmt *s, enum field field, double count)
+{
+    if (count > 0)
+        stmt_bind_int(s, (int)field + 1, (int64_t)count);
+    else
+        stmt_bind_null(s, (int)field + 1);
+}
+
+/* NULL: the columns are not asked for, or nothing is predicted. The intervals of scaled plans go over those of the
+ * prediction. */
+static void bind_scaled(struct stmt *s, const struct scaled_plan *plan)
+{
+    static const struct scaled_figure unknown = {NAN, NAN, NAN};
+    const struct plan_figures none = {.devices = NAN, .memory = unknown, .seconds = unknown, .throughput = unknown};
+    const struct plan_figures *there = plan ? &plan->there : &none;
+    const struct plan_figures *here = plan && plan->here.found ? &plan->here : &none;
+    bind_count(s, FIELD_PLACE, (double)there->place);
+    bind_count(s, FIELD_PLACE_HERE, (double)here->place);
+    bind_count(s, FIELD_DEVICES, there->devices);
+    bind_count(s, FIELD_DEVICES_HERE, here->devices);
+    bind_number(s, FIELD_TIME_HERE, here->seconds.value);
+    bind_number(s, FIELD_MEMORY_HERE, here->memory.value);
+    bind_figure(s, FIELD_THROUGHPUT, &there->throughput);
+    bind_figure(s, FIELD_EFFICIENCY, plan ? &plan->efficiency : &unknown);
+    if (!plan)
+        return;
+    bind_figure(s, FIELD_MEMORY, &there->memory);
+    bind_figure(s, FIELD_TIME, &there->seconds);
+}
+
 static int bind_sections(struct prediction_table *t, const struct match *m, struct error *e)
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
@@ -240,8 +311,10 @@ static int bind_sections(struct prediction_table *t, const struct match *m, stru
 }
 
 /* Units say whose memory it is: of what is predicted by the first combination that has a prediction. */
-static int define_units(struct prediction_table *t, const char *predicted_of, struct error *e)
+static int define_units(struct prediction_table *t, const struct predicted_row *row, struct error *e)
 {
+    const char *predicted_of = row->predicted_memory_of;
+    const char *rate = row->scaled && row->scaled->counts_tokens ? "tokens/s" : "samples/s";
     const char *measured_of = t->space->prediction.memory_words;
     struct stmt *s = NULL;
     int rc = db_prepare(t->db, "INSERT INTO metric_definition (name, unit) VALUES (?, ?)", &s, e);
@@ -252,7 +325,7 @@ static int define_units(struct prediction_table *t, const char *predicted_of, st
                             : i == (int)FIELD_MEASURED_MEMORY ? measured_of
                             : predicted_of                    ? predicted_of
                                                               : measured_of;
-        char *unit = xasprintf("%s%s%s", fields[i].unit, *words ? " " : "", words);
+        char *unit = xasprintf("%s%s%s", fields[i].unit[0] ? fields[i].unit : rate, *words ? " " : "", words);
         stmt_bind_text(s, 1, fields[i].name);
         stmt_bind_text(s, 2, unit);
         rc = stmt_run(s, e);
@@ -268,7 +341,7 @@ int prediction_table_add(struct prediction_table *t, const struct match *m, cons
     struct stmt *s = t->insert;
     struct buffer derived = BUFFER_INIT;
     char hex[HASH_HEX_BYTES];
-    if (t->rows == 0 && define_units(t, row->predicted_memory_of, e) < 0)
+    if (t->rows == 0 && define_units(t, row, e) < 0)
         return -1;
     stmt_bind_int(s, FIELD_NUMBER + 1, ++t->rows);
     if (row->job)
@@ -283,6 +356,7 @@ int prediction_table_add(struct prediction_table *t, const struct match *m, cons
     bind_number(s, FIELD_MEASURED_TIME, row->measured_s);
     bind_text(s, FIELD_WHY, row->prediction ? NULL : row->why);
     match_add_derived_json(t->space, m, &derived);
+    bind_scaled(s, row->scaled);
     bind_text(s, FIELD_DERIVED, buffer_text(&derived));
     int rc = bind_sections(t, m, e);
     if (rc == 0)

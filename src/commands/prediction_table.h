@@ -8,8 +8,9 @@
 struct prediction_table;
 
 /* A private database whose view `results` has a row per combination that is added: its keys, declared derived keys,
- * state and failure, what is predicted and what was measured. `space` is borrowed. */
-int prediction_table_create(struct space *space, struct prediction_table **out, struct error *e);
+ * state and failure, what is predicted and what was measured; `is_scaled`: and what struct scaled_plan says of it.
+ * `space` is borrowed. */
+int prediction_table_create(struct space *space, bool is_scaled, struct prediction_table **out, struct error *e);
 void prediction_table_free(struct prediction_table *t);
 
 int prediction_table_add(struct prediction_table *t, const struct match *m, const struct predicted_row *row,

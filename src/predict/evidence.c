@@ -55,6 +55,15 @@ static bool counts(const struct compared_table *row, const char *without, enum p
     return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
 }
 
+/* Of the framework's tables and, with weight 1, of all others. */
+static double width_of(const struct pool *own, const struct pool *others, double unknown)
+{
+    if (others->tables == 0)
+        return unknown;
+    double elsewhere = student_factor(others->tables) * others->sum / others->weight;
+    return own->tables == 0 ? elsewhere : (own->sum + elsewhere) / (own->weight + 1);
+}
+
 static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, bool *compared)
 {
     struct pool own = {0}, others = {0};
@@ -62,12 +71,17 @@ static double plain_width(const char *framework, const char *without, enum predi
         if (counts(&evidence_rows[i], without, quantity, FEATURE_PLAIN))
             pool_add(strcmp(evidence_rows[i].framework, framework) == 0 ? &own : &others, &evidence_rows[i]);
     *compared = own.tables > 0;
-    if (others.tables == 0)
-        return uncompared[quantity];
-    double elsewhere = student_factor(others.tables) * others.sum / others.weight;
-    if (own.tables == 0)
-        return elsewhere;
-    return (own.sum + elsewhere) / (own.weight + 1);
+    return width_of(&own, &others, uncompared[quantity]);
+}
+
+double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double doublings)
+{
+    struct pool own = {0}, others = {0};
+    const char *name = evidence_name(framework);
+    for (size_t i = 0; i < scaling_count; i++)
+        if (scaling_rows[i].quantity == quantity)
+            pool_add(strcmp(scaling_rows[i].framework, name) == 0 ? &own : &others, &scaling_rows[i]);
+    return width_of(&own, &others, uncompared[quantity]) * sqrt(doublings);
 }
 
 static double feature_width(const char *without, enum predicted_quantity quantity, enum plan_feature feature,

@@ -52,6 +52,11 @@ struct compared_table {
 extern const struct compared_table evidence_rows[];
 extern const size_t evidence_count;
 
+/* The same of pairs of runs of one plan on different numbers of devices: `runs` pairs, of which by the root of the
+ * doublings between them ln(measured / predicted) of one differed from that of the other by at most `within`. */
+extern const struct compared_table scaling_rows[];
+extern const size_t scaling_count;
+
 /* Widths by framework, for all features. */
 struct evidence_widths {
     double width[PREDICTED_QUANTITIES][PLAN_FEATURES];
@@ -64,6 +69,10 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
 /* Half the 90 % interval of ln(measured / predicted). `*compared`: all of it was compared. */
 double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
                       bool *compared);
+
+/* What half the 90 % interval of ln(measured / predicted) grows by, to be added in squares, on 2^doublings (from 0)
+ * times as many devices as anything was measured on: by scaling_rows, as the width of a plain plan by evidence_rows. */
+double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double doublings);
 
 /* What stands behind a prediction, as lines for people. */
 void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,

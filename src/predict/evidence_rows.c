@@ -42,3 +42,20 @@ const struct compared_table evidence_rows[] = {
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 61, 0.438},
 };
 const size_t evidence_count = sizeof evidence_rows / sizeof *evidence_rows;
+
+const struct compared_table scaling_rows[] = {
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1354, 0.140},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 437, 0.899},
+    {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 13, 0.088},
+    {"vtrain-single-node.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 312, 0.107},
+    {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 7, 0.222},
+    {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1, 0.056},
+    {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_TIME, FEATURE_PLAIN, 1, 0.011},
+    {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.094},
+    {"internevo.csv", "internevo", QUANTITY_OF_TIME, FEATURE_PLAIN, 9, 0.021},
+    {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.002},
+    {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_PLAIN, 2, 0.028},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 14, 0.082},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 14, 0.056},
+};
+const size_t scaling_count = sizeof scaling_rows / sizeof *scaling_rows;

@@ -3,6 +3,7 @@
 #define MESHSWEEP_SPACE_BUILD_H
 
 #include "config/problems.h"
+#include "config/scaling.h"
 #include "space/space.h"
 
 /* What a file beside the sweep file says of every job: a key that no spec has, or that a spec lacks, has this value
@@ -27,6 +28,7 @@ struct space_options {
      * Keys that no spec has, or that a spec lacks, have these values where the file has [model_info]. They do not count
      * towards identity. */
     const double *facts;
+    const struct scaling *scaling; /* of recorded_space_build: jobs as they would be so scaled; NULL: as they are */
 };
 
 /* Builds. Every expression and placeholder that does not resolve is added to `problems`, with its place. Where there

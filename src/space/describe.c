@@ -11,6 +11,7 @@ struct describer {
     struct stmt *members;               /* all of them out of a spec_json; NULL until it is asked for */
     size_t *keys;                       /* indices into names.keys, section by section */
     size_t key_count;
+    const struct scaling *scaling; /* NULL: none */
 };
 
 /* Which keys of a section: labels or others, those that differ or all. */
@@ -18,13 +19,19 @@ struct key_selection {
     bool labels, constant;
 };
 
+static bool is_scaled(const struct describer *d, const struct key *key)
+{
+    const struct scaling *x = d->scaling;
+    return x && (scaling_is_key(x, key->section, key->name) || scaling_follower(x, key->section, key->name));
+}
+
 static size_t choose_keys(struct describer *d, enum section_kind section, struct key_selection choice)
 {
     const struct names *n = &d->space->names;
     size_t chosen = 0;
     for (size_t i = 0; i < n->key_count; i++) {
         if (n->keys[i].section != section || n->keys[i].is_label != choice.labels ||
-            (!choice.constant && !specs_differ(d->space->specs[section], i)))
+            (!choice.constant && !specs_differ(d->space->specs[section], i)) || is_scaled(d, &n->keys[i]))
             continue;
         d->keys = array_grow(d->keys, d->key_count, sizeof *d->keys);
         d->keys[d->key_count++] = i;
@@ -63,8 +70,14 @@ static int choose_all(struct describer *d, bool constant, struct error *e)
 
 int describer_create(struct space *space, struct describer **out, struct error *e)
 {
+    return describer_create_scaled(space, NULL, out, e);
+}
+
+int describer_create_scaled(struct space *space, const struct scaling *scaling, struct describer **out, struct error *e)
+{
     struct describer *d = xcalloc(1, sizeof *d);
     d->space = space;
+    d->scaling = scaling;
     if (choose_all(d, false, e) < 0 || (d->key_count == 0 && choose_all(d, true, e) < 0)) {
         describer_free(d);
         return -1;

@@ -10,6 +10,8 @@ struct recorded_specs {
     struct stmt *members;
     int64_t *number; /* by id: in the row space, + 1; 0: not read */
     size_t room;
+    const struct scaling *scaling; /* NULL: none */
+    double ratio;                  /* of the job whose specs are read; 0: none */
 };
 
 int recorded_specs_open(struct db *db, struct row_space *rows, struct recorded_specs **out, struct error *e)
@@ -50,6 +52,22 @@ static struct value value_of(const struct stmt *s)
     return (struct value){strcmp(type, "text") == 0 ? VALUE_STRING : VALUE_JSON, 0, 0, xstrdup(stmt_text(s, 2))};
 }
 
+/* The value of a key in the job's spec. */
+static struct value scaled_value(const struct recorded_specs *r, enum section_kind section, const struct row_key *key)
+{
+    struct value v = key->value;
+    if (!r->scaling || !(r->ratio > 0))
+        return v;
+    if (scaling_is_key(r->scaling, section, key->name)) {
+        value_free(&v);
+        return (struct value){VALUE_INT, r->scaling->value, 0, NULL};
+    }
+    const struct scaled_follower *f = scaling_follower(r->scaling, section, key->name);
+    if (f)
+        scaling_follow(f, &v, r->ratio);
+    return v;
+}
+
 static int read_spec(struct recorded_specs *r, enum section_kind section, int64_t id, struct error *e)
 {
     struct row_key *keys = NULL;
@@ -58,7 +76,9 @@ static int read_spec(struct recorded_specs *r, enum section_kind section, int64_
     stmt_bind_int(r->members, 1, id);
     while ((rc = stmt_next(r->members, e)) > 0) {
         keys = array_grow(keys, count, sizeof *keys);
-        keys[count++] = (struct row_key){.name = xstrdup(stmt_text(r->members, 0)), .value = value_of(r->members)};
+        keys[count] = (struct row_key){.name = xstrdup(stmt_text(r->members, 0)), .value = value_of(r->members)};
+        keys[count].value = scaled_value(r, section, &keys[count]);
+        count++;
     }
     if (rc == 0)
         r->number[id] = row_space_add(r->rows, section, keys, count) + 1;
@@ -81,7 +101,7 @@ int recorded_specs_find(struct recorded_specs *r, enum section_kind section, int
         memset(r->number + r->room, 0, (room - r->room) * sizeof *r->number);
         r->room = room;
     }
-    if (r->number[id] == 0 && read_spec(r, section, id, e) < 0)
+    if ((r->number[id] == 0 || r->scaling) && read_spec(r, section, id, e) < 0)
         return -1;
     *out = r->number[id] - 1;
     return 0;
@@ -94,11 +114,29 @@ struct job_specs_list {
     size_t count;
 };
 
-static int read_jobs(struct db *db, struct row_space *rows, struct job_specs_list *out, struct error *e)
+/* What the job whose spec of the scaled key's section that is must be multiplied by; 0: it lacks the key. */
+static int find_ratio(struct recorded_specs *r, int64_t id, double *out, struct error *e)
+{
+    int rc;
+    *out = 0;
+    stmt_bind_int(r->members, 1, id);
+    while ((rc = stmt_next(r->members, e)) > 0) {
+        struct value v = value_of(r->members);
+        if (strcmp(stmt_text(r->members, 0), r->scaling->key.name) == 0)
+            *out = scaling_ratio(r->scaling, &v);
+        value_free(&v);
+    }
+    return rc;
+}
+
+static int read_jobs(struct db *db, struct row_space *rows, const struct scaling *scaling, struct job_specs_list *out,
+                     struct error *e)
 {
     struct recorded_specs *specs = NULL;
     struct stmt *s = NULL;
     int rc = recorded_specs_open(db, rows, &specs, e);
+    if (rc == 0)
+        specs->scaling = scaling;
     if (rc == 0)
         rc = db_prepare(db,
                         "SELECT cluster_id, model_id, training_id, parallel_id FROM job"
@@ -107,7 +145,7 @@ static int read_jobs(struct db *db, struct row_space *rows, struct job_specs_lis
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         out->numbers = array_grow(out->numbers, out->count, SECTION_COUNT * sizeof *out->numbers);
         int64_t *numbers = out->numbers + SECTION_COUNT * out->count++;
-        rc = 0;
+        rc = scaling ? find_ratio(specs, stmt_int(s, (int)scaling->key.section), &specs->ratio, e) : 0;
         for (int i = 0; rc == 0 && i < SECTION_COUNT; i++)
             rc = recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, i), &numbers[i], e);
     }
@@ -167,7 +205,7 @@ int recorded_space_build(const struct sweep *s, struct db *db, const struct spac
     static const struct hash128 no_hash = {{0}};
     struct job_specs_list jobs = {NULL, 0};
     *rows = row_space_create(s, &no_hash);
-    int rc = db ? read_jobs(db, *rows, &jobs, e) : 0;
+    int rc = db ? read_jobs(db, *rows, options->scaling, &jobs, e) : 0;
     if (rc == 0)
         rc = add_all_keys(s, jobs.count ? db : NULL, *rows, e);
     if (rc == 0)

@@ -14,7 +14,8 @@ int recorded_specs_find(struct recorded_specs *r, enum section_kind section, int
 
 /* The space of a sweep whose jobs come from tables (sweep_is_imported): the jobs of the database's current sweep and no
  * other combination. Without a database (`db` is NULL), or without jobs in it, no combination, of the keys that
- * [import] names. `*rows` and `*out` are the caller's, row_space_free after space_free; `s` must outlive both. */
+ * [import] names. With options->scaling jobs that become one are one. `*rows` and `*out` are the caller's,
+ * row_space_free after space_free; `s` must outlive both. */
 int recorded_space_build(const struct sweep *s, struct db *db, const struct space_options *options,
                          struct row_space **rows, struct space **out, struct error *e);
 

@@ -215,6 +215,10 @@ void row_space_limit(const struct row_space *r, struct space *space, const int64
         space->job_ranks[n] = combination_rank(space->counts, rows);
     }
     qsort(space->job_ranks, count, sizeof *space->job_ranks, by_rank);
+    size_t kept = 0;
+    for (size_t n = 0; n < count; n++)
+        if (n == 0 || space->job_ranks[n] != space->job_ranks[n - 1])
+            space->job_ranks[kept++] = space->job_ranks[n];
     space->of_jobs = true;
-    space->job_count = (int64_t)count;
+    space->job_count = (int64_t)kept;
 }

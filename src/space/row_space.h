@@ -29,7 +29,7 @@ int row_space_build(struct row_space *r, const struct space_options *options, st
 int64_t row_space_find(const struct row_space *r, enum section_kind section, int64_t spec);
 
 /* Limits the built space to these combinations, `count` times SECTION_COUNT numbers of row_space_add: match_open,
- * counts and rules then look at them alone, in place of the product. Once. */
+ * counts and rules then look at each of them once, and at no other of the product. Once. */
 void row_space_limit(const struct row_space *r, struct space *space, const int64_t *specs, size_t count);
 
 #endif

@@ -191,6 +191,103 @@ static void take(struct figures *f, const struct shared_table *t, size_t row, co
                       p->seconds, seconds, p->step.sigma);
 }
 
+/* --- the same plan on other numbers of devices --- */
+
+/* ln(measured / predicted) of a row, under what stays when a plan is scaled. */
+struct sighting {
+    char *plan;
+    double devices, residual;
+};
+
+static struct sightings {
+    struct sighting *items;
+    size_t count;
+} sightings[PREDICTED_QUANTITIES];
+
+static char *plan_of(const struct input_value *values)
+{
+    static const char *const scaled[] = {"nodes", "dp", "gradient_accumulation", "global_batch", "devices_per_node"};
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        size_t k = 0;
+        while (k < LENGTH(scaled) && i != input_find(scaled[k]))
+            k++;
+        if (k == LENGTH(scaled) && values[i].kind)
+            buffer_printf(&b, "%zu=%.17g%s ", i, values[i].number, values[i].kind == INPUT_TEXT ? values[i].text : "");
+    }
+    return buffer_take(&b);
+}
+
+static void note_sighting(enum predicted_quantity q, const struct input_value *values, const struct prediction *p,
+                          double residual)
+{
+    struct sightings *s = &sightings[q];
+    s->items = array_grow(s->items, s->count, sizeof *s->items);
+    s->items[s->count++] = (struct sighting){plan_of(values), p->devices, residual};
+}
+
+static int by_plan(const void *a, const void *b)
+{
+    const struct sighting *x = a, *y = b;
+    int order = strcmp(x->plan, y->plan);
+    return order ? order : (x->devices > y->devices) - (x->devices < y->devices);
+}
+
+/* Repeats are one, by their mean. */
+static void merge_repeats(struct sightings *s)
+{
+    size_t kept = 0, count;
+    qsort(s->items, s->count, sizeof *s->items, by_plan);
+    for (size_t first = 0; first < s->count; first += count) {
+        double sum = s->items[first].residual;
+        for (count = 1; first + count < s->count && by_plan(&s->items[first], &s->items[first + count]) == 0; count++) {
+            sum += s->items[first + count].residual;
+            free(s->items[first + count].plan);
+        }
+        s->items[kept] = s->items[first];
+        s->items[kept++].residual = sum / (double)count;
+    }
+    s->count = kept;
+}
+
+/* As a row of scaling_rows in src/predict/evidence_rows.c; forgets them. */
+static void tell_scaling(const struct table *spec, enum predicted_quantity q)
+{
+    struct sightings *s = &sightings[q];
+    struct comparison c = {.rows = 0};
+    if (s->count > 0)
+        merge_repeats(s);
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = i + 1; k < s->count && strcmp(s->items[i].plan, s->items[k].plan) == 0; k++) {
+            double doublings = log2(s->items[k].devices / s->items[i].devices);
+            c.residuals = array_grow(c.residuals, c.rows, sizeof *c.residuals);
+            c.residuals[c.rows++] = fabs(s->items[k].residual - s->items[i].residual) / sqrt(doublings);
+        }
+    sort_doubles(c.residuals, c.rows);
+    if (c.rows > 0)
+        print_message("scaled {\"%s\", \"%s\", QUANTITY_OF_%s, FEATURE_PLAIN, %zu, %.3f},\n", spec->file,
+                      spec->framework, q == QUANTITY_OF_MEMORY ? "MEMORY" : "TIME", c.rows,
+                      quantile(c.residuals, c.rows, 0.9));
+    free(c.residuals);
+    for (size_t i = 0; i < s->count; i++)
+        free(s->items[i].plan);
+    free(s->items);
+    *s = (struct sightings){NULL, 0};
+}
+
+static void note_scaled(const struct shared_table *t, size_t row, const struct table *spec,
+                        const struct input_value *values, const struct prediction *p)
+{
+    double bytes = spec->memory ? shared_number(t, row, spec->memory) * spec->unit : 0;
+    double seconds = seconds_of(t, row, spec, p);
+    if (has_failed(t, row, spec))
+        return;
+    if (bytes > 0)
+        note_sighting(QUANTITY_OF_MEMORY, values, p, log(bytes / predicted_bytes(p, spec)));
+    if (seconds > 0 && p->has_time)
+        note_sighting(QUANTITY_OF_TIME, values, p, log(seconds / p->seconds));
+}
+
 static void compare(const struct table *spec)
 {
     struct shared_table t;
@@ -208,6 +305,7 @@ static void compare(const struct table *spec)
         e.text[0] = '\0';
         if (predictor_predict(p, values, &found, &e) == 0 && found->has_memory) {
             take(&f, &t, row, spec, found);
+            note_scaled(&t, row, spec, values, found);
             continue;
         }
         f.refused++;
@@ -234,8 +332,11 @@ static void predictions__published_tables__figures(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(tables); i++) {
         compare(&tables[i]);
-        if (i + 1 == LENGTH(tables) || strcmp(tables[i + 1].file, tables[i].file) != 0)
-            tell_evidence(&tables[i]);
+        if (i + 1 < LENGTH(tables) && strcmp(tables[i + 1].file, tables[i].file) == 0)
+            continue;
+        tell_evidence(&tables[i]);
+        for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+            tell_scaling(&tables[i], (enum predicted_quantity)q);
     }
 }
 
