@@ -109,8 +109,20 @@ static bool is_left_to_job(const struct sweep *s, const char *metric)
     return own_metric_by_name(metric) == OWN_NONE && !job_find_metric(&s->job, metric);
 }
 
-/* Metrics that the objectives are, or are worked out from, and that nobody reads. */
-static int note_unread(const char *path, struct space *space, struct error *e)
+/* Of what is known only at the end nothing can be said while a job runs. */
+static void note_racing(const char *path, const struct sweep *s, const struct search_setup *search,
+                        const struct measures *measures)
+{
+    struct search_options o = search->options;
+    const char *late = s->objective_count ? measures_late_input(measures, s->objectives[0].metric) : NULL;
+    search_options_complete(&o);
+    if (search->wanted && o.racing && late)
+        output_message("%s: [search] racing ends no job: %s is worked out from %s, which is known when a job has ended",
+                       path, s->objectives[0].metric, late);
+}
+
+/* Metrics that the objectives are, or are worked out from, and that nobody reads, or not in time. */
+static int note_objectives(const char *path, struct space *space, const struct search_setup *search, struct error *e)
 {
     const struct sweep *s = space->sweep;
     struct measures *measures = NULL;
@@ -127,19 +139,9 @@ static int note_unread(const char *path, struct space *space, struct error *e)
                                "fails as no-metric; [job.metrics.%s] says otherwise",
                                path, *metric, *metric);
     }
+    note_racing(path, s, search, measures);
     measures_free(measures);
     return 0;
-}
-
-/* What is worked out is known when a job has ended: nothing can be said of one that runs. */
-static void note_racing(const char *path, const struct sweep *s, const struct search_setup *search)
-{
-    struct search_options o = search->options;
-    const struct metric *m = s->objective_count ? job_find_metric(&s->job, s->objectives[0].metric) : NULL;
-    search_options_complete(&o);
-    if (search->wanted && o.racing && m && m->reader == READER_EXPRESSION)
-        output_message("%s: [search] racing ends no job: %s is worked out from other metrics when a job has ended",
-                       path, m->name);
 }
 
 static int check_sweep(const char *path, cJSON *answer, struct error *e)
@@ -171,9 +173,7 @@ static int check_sweep(const char *path, cJSON *answer, struct error *e)
     if (rc == 0 && space->prediction.warning)
         output_message("%s", space->prediction.warning);
     if (rc == 0)
-        rc = note_unread(path, space, e);
-    if (rc == 0)
-        note_racing(path, sweep, &search);
+        rc = note_objectives(path, space, &search, e);
     if (rc == 0 && answer)
         answer_sweep(answer, space, candidates);
     else if (rc == 0)

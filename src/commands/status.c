@@ -14,8 +14,8 @@
 #include "report/failure_list.h"
 #include "report/group_winners.h"
 #include "report/progress.h"
+#include "report/status_json.h"
 #include "report/text.h"
-#include "results/json.h"
 #include "results/pareto.h"
 #include "results/status.h"
 #include "sweep_file/model_info_sweep.h"
@@ -63,11 +63,6 @@ struct status_view {
     struct pareto pareto; /* without several objectives, or of too many jobs: nothing */
     size_t columns;       /* of the terminal; 0: no limit */
 };
-
-static int64_t job_count(const struct sweep_status *s)
-{
-    return s->pending + s->pruned + s->held + s->running + s->ok + s->failed;
-}
 
 /* --- asking --- */
 
@@ -117,7 +112,7 @@ static void add_heading(const struct status_view *v, struct buffer *b)
     if (s->combinations >= 0)
         buffer_printf(b, "combinations %lld: excluded %lld, duplicate %lld, jobs %lld\n", (long long)s->combinations,
                       (long long)s->excluded, (long long)(s->duplicates < 0 ? 0 : s->duplicates),
-                      (long long)job_count(s));
+                      (long long)status_job_count(s));
 }
 
 static void add_counts(const struct status_view *v, struct buffer *b)
@@ -127,7 +122,7 @@ static void add_counts(const struct status_view *v, struct buffer *b)
     for (size_t i = 0; i < s->class_count; i++)
         classes[i] = (struct failure_count){s->classes[i].name, s->classes[i].jobs};
     const struct sweep_progress p = {
-        .total = job_count(s),
+        .total = status_job_count(s),
         .ok = s->ok,
         .failed = s->failed,
         .running = s->running,
@@ -140,12 +135,6 @@ static void add_counts(const struct status_view *v, struct buffer *b)
     buffer_add_char(b, '\n');
     progress_add_summary(&p, b);
     free(classes);
-}
-
-/* The clock may have gone back. */
-static int64_t elapsed_ms(const struct status_view *v, const struct status_attempt *a)
-{
-    return v->now_ms > a->started_ms ? v->now_ms - a->started_ms : 0;
 }
 
 static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
@@ -181,7 +170,7 @@ static void add_running(const struct status_view *v, struct buffer *b)
             buffer_printf(b, "slot %lld: ", (long long)a->slot);
         buffer_printf(b, "job %lld, attempt %lld", (long long)a->job_id, (long long)a->number);
         buffer_printf(b, v->runner_alive ? ", for %s" : ", started %s ago, not known to have ended",
-                      format_duration_ms(elapsed_ms(v, a), text, sizeof text));
+                      format_duration_ms(status_elapsed_ms(a, v->now_ms), text, sizeof text));
         if (a->keys[0]) {
             buffer_add_text(b, "  ");
             add_printable(v, a->keys, b->length - start, b);
@@ -192,12 +181,6 @@ static void add_running(const struct status_view *v, struct buffer *b)
         buffer_printf(b, "  and %zu more\n", s->attempt_total - s->attempt_count);
 }
 
-/* 0: it is due. */
-static int64_t due_in_ms(const struct status_view *v, const struct status_retry *r)
-{
-    return r->due_ms > v->now_ms ? r->due_ms - v->now_ms : 0;
-}
-
 static void add_retries(const struct status_view *v, struct buffer *b)
 {
     const struct sweep_status *s = &v->status;
@@ -206,7 +189,7 @@ static void add_retries(const struct status_view *v, struct buffer *b)
         buffer_add_text(b, "\nfailed, to be tried again\n");
     for (size_t i = 0; i < s->retry_count; i++) {
         const struct status_retry *r = &s->retries[i];
-        int64_t ms = due_in_ms(v, r);
+        int64_t ms = status_due_in_ms(r, v->now_ms);
         buffer_printf(b, "  job %lld, attempt %lld, %s%s\n", (long long)r->job_id, (long long)r->number,
                       ms > 0 ? "in " : "now", ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
     }
@@ -417,169 +400,15 @@ static int print_text(const struct status_view *v, struct error *e)
     return rc;
 }
 
-/* --- as JSON --- */
-
-static cJSON *counts_json(const struct sweep_status *s)
-{
-    cJSON *counts = cJSON_CreateObject();
-    cJSON_AddNumberToObject(counts, "pending", (double)s->pending);
-    cJSON_AddNumberToObject(counts, "running", (double)s->running);
-    cJSON_AddNumberToObject(counts, "pruned", (double)s->pruned);
-    cJSON_AddNumberToObject(counts, "held", (double)s->held);
-    cJSON_AddNumberToObject(counts, "ok", (double)s->ok);
-    cJSON_AddNumberToObject(counts, "failed", (double)s->failed);
-    return counts;
-}
-
-static cJSON *holds_json(const struct sweep_status *s)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < s->hold_count; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddNumberToObject(item, "jobs", (double)s->holds[i].jobs);
-        cJSON_AddNumberToObject(item, "first_job", (double)s->holds[i].first_job);
-        cJSON_AddStringToObject(item, "why", s->holds[i].why);
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-static cJSON *classes_json(const struct sweep_status *s)
-{
-    cJSON *classes = cJSON_CreateObject();
-    for (size_t i = 0; i < s->class_count; i++)
-        cJSON_AddNumberToObject(classes, s->classes[i].name, (double)s->classes[i].jobs);
-    return classes;
-}
-
-static cJSON *running_json(const struct status_view *v)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < v->status.attempt_count; i++) {
-        const struct status_attempt *a = &v->status.attempts[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddNumberToObject(item, "job", (double)a->job_id);
-        cJSON_AddNumberToObject(item, "attempt", (double)a->number);
-        json_add_count(item, "slot", a->slot);
-        json_add_raw(item, "keys", a->keys_json);
-        cJSON_AddNumberToObject(item, "elapsed_ms", (double)elapsed_ms(v, a));
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-static cJSON *retries_json(const struct status_view *v)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < v->status.retry_count; i++) {
-        const struct status_retry *r = &v->status.retries[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddNumberToObject(item, "job", (double)r->job_id);
-        cJSON_AddNumberToObject(item, "attempt", (double)r->number);
-        cJSON_AddNumberToObject(item, "due_in_ms", (double)due_in_ms(v, r));
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-static cJSON *best_json(const struct status_view *v)
-{
-    const struct sweep_status *s = &v->status;
-    if (!s->has_best || v->winners_json)
-        return cJSON_CreateNull();
-    cJSON *best = cJSON_CreateObject();
-    cJSON_AddNumberToObject(best, "job", (double)s->best_job);
-    cJSON_AddStringToObject(best, "objective", s->objective);
-    json_add_real(best, "value", s->best);
-    json_add_text(best, "unit", s->unit);
-    return best;
-}
-
-static cJSON *slow_nodes_json(const struct sweep_status *s)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < s->slow_node_count; i++) {
-        cJSON *node = cJSON_CreateObject();
-        cJSON_AddStringToObject(node, "host", s->slow_nodes[i].host);
-        json_add_real(node, "ratio", s->slow_nodes[i].ratio);
-        cJSON_AddNumberToObject(node, "pairs", (double)s->slow_nodes[i].compared);
-        cJSON_AddItemToArray(list, node);
-    }
-    return list;
-}
-
-static cJSON *witnesses_json(const struct sweep_status *s)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < s->witness_count; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddNumberToObject(item, "witness", (double)s->witnesses[i].job_id);
-        cJSON_AddNumberToObject(item, "jobs", (double)s->witnesses[i].jobs);
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-static cJSON *rules_json(const struct sweep_status *s)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < s->rule_count; i++) {
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "rule", s->rules[i].name);
-        json_add_text(item, "reason", s->rules[i].reason);
-        cJSON_AddStringToObject(item, "level", s->rules[i].warning ? "warn" : "exclude");
-        cJSON_AddNumberToObject(item, "combinations", (double)s->rules[i].combinations);
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-/* The jobs, the best in the first objective first. */
-static cJSON *pareto_json(const struct pareto *p)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < p->count; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)p->jobs[i].job_id));
-    return list;
-}
-
 static int print_json(const struct status_view *v, struct error *e)
 {
-    const struct sweep_status *s = &v->status;
-    cJSON *root = json_document();
-    json_add_text(root, "sweep", s->name);
-    json_add_text(root, "path", s->path);
-    json_add_count(root, "combinations", s->combinations);
-    json_add_count(root, "excluded", s->excluded);
-    json_add_count(root, "duplicates", s->duplicates);
-    cJSON_AddNumberToObject(root, "jobs", (double)job_count(s));
-    cJSON_AddItemToObject(root, "states", counts_json(s));
-    cJSON_AddItemToObject(root, "failure_classes", classes_json(s));
-    cJSON_AddBoolToObject(root, "runner_alive", v->runner_alive);
-    cJSON_AddItemToObject(root, "running_attempts", running_json(v));
-    cJSON_AddNumberToObject(root, "retries_waiting", (double)s->retry_total);
-    cJSON_AddItemToObject(root, "retries", retries_json(v));
-    json_add_count(root, "mean_duration_ms", s->mean_ms);
-    json_add_count(root, "waiting_duration_ms", s->waiting_ms);
-    json_add_real(root, "jobs_per_second", s->rate);
-    json_add_real(root, "device_hours", s->device_hours);
-    json_add_real(root, "device_hours_left", s->device_hours_left);
-    cJSON_AddItemToObject(root, "slow_nodes", slow_nodes_json(s));
-    json_add_count(root, "eta_ms", v->eta_ms);
-    cJSON *info = s->model_info ? cJSON_Parse(s->model_info) : NULL;
-    cJSON_AddItemToObject(root, "model_info", info ? info : cJSON_CreateNull());
-    cJSON_AddItemToObject(root, "best", best_json(v));
-    if (v->winners_json)
-        cJSON_AddItemReferenceToObject(root, "winners", v->winners_json);
-    else
-        cJSON_AddArrayToObject(root, "winners");
-    cJSON_AddItemToObject(root, "subject_to", conditions_json(&v->conditions));
-    cJSON_AddItemToObject(root, "pareto_jobs", pareto_json(&v->pareto));
-    cJSON_AddItemToObject(root, "failures", failure_list_json(&s->causes));
-    cJSON_AddItemToObject(root, "witnesses", witnesses_json(s));
-    cJSON_AddItemToObject(root, "holds", holds_json(s));
-    cJSON_AddNumberToObject(root, "run_last", (double)s->aside);
-    cJSON_AddItemToObject(root, "rules", rules_json(s));
+    const struct status_beside beside = {.runner_alive = v->runner_alive,
+                                         .now_ms = v->now_ms,
+                                         .eta_ms = v->eta_ms,
+                                         .winners = v->winners_json,
+                                         .subject_to = conditions_json(&v->conditions),
+                                         .pareto = &v->pareto};
+    cJSON *root = status_json(&v->status, &beside);
     int rc = output_json(root, e);
     cJSON_Delete(root);
     return rc;

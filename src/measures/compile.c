@@ -62,7 +62,7 @@ static void note(size_t **items, size_t *count, size_t item)
     (*items)[(*count)++] = item;
 }
 
-static const struct derived_measure *find_derived(const struct measures *m, const char *name)
+const struct derived_measure *measures_find(const struct measures *m, const char *name)
 {
     for (size_t i = 0; i < m->metric_count; i++)
         if (strcmp(m->metrics[i].metric->name, name) == 0)
@@ -73,7 +73,7 @@ static const struct derived_measure *find_derived(const struct measures *m, cons
 static int use_metric(struct resolving *r, const char *name, struct buffer *sql, struct error *e)
 {
     const struct metric *metric = find_metric(r->measures->sweep, name);
-    const struct derived_measure *derived = find_derived(r->measures, name);
+    const struct derived_measure *derived = measures_find(r->measures, name);
     if (metric && metric->reader == READER_EXPRESSION && !derived)
         return error_set(e, ERROR_USAGE, "metric `%s` is not there yet (an expression uses those that stand above it)",
                          name);
@@ -390,6 +390,17 @@ void measures_free(struct measures *m)
 
 const char *const *measures_inputs(const struct measures *m, const char *metric)
 {
-    const struct derived_measure *x = m ? find_derived(m, metric) : NULL;
+    const struct derived_measure *x = m ? measures_find(m, metric) : NULL;
     return x ? x->input_names : NULL;
+}
+
+const char *measures_late_input(const struct measures *m, const char *metric)
+{
+    const struct derived_measure *x = m ? measures_find(m, metric) : NULL;
+    for (size_t i = 0; x && i < x->whole.input_count; i++) {
+        const struct measure_input *input = &m->inputs[x->whole.inputs[i]];
+        if (input->own != OWN_NONE && !input->metric)
+            return input->name;
+    }
+    return NULL;
 }

@@ -48,4 +48,7 @@ struct measures {
     size_t constraint_count;
 };
 
+/* The derived metric of that name; NULL: there is none. */
+const struct derived_measure *measures_find(const struct measures *m, const char *name);
+
 #endif

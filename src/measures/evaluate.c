@@ -189,16 +189,23 @@ static struct sample_filter filter_of(const struct measures *m, const struct mea
     return filter;
 }
 
+/* Its samples, one of each step of what it reads. */
+static void list_samples(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
+                         struct sample_list *list)
+{
+    const struct input_samples *first = &a->inputs[x->whole.inputs[0]];
+    sample_list_add_name(list, x->metric->name, filter_of(m, &x->whole));
+    for (size_t i = 0; i < first->count; i++) {
+        struct error ignored = ERROR_INIT;
+        sample_list_add(list, 0, first->items[i].step, value_of(&x->whole, a, i, &ignored));
+    }
+}
+
 static struct summary summarise(const struct measures *m, const struct derived_measure *x,
                                 const struct measured_attempt *a)
 {
     struct sample_list list = SAMPLE_LIST_INIT;
-    const struct input_samples *first = &a->inputs[x->whole.inputs[0]];
-    sample_list_add_name(&list, x->metric->name, filter_of(m, &x->whole));
-    for (size_t i = 0; i < first->count; i++) {
-        struct error ignored = ERROR_INIT;
-        sample_list_add(&list, 0, first->items[i].step, value_of(&x->whole, a, i, &ignored));
-    }
+    list_samples(m, x, a, &list);
     sample_list_complete(&list);
     struct summary s = sample_list_summarise(&list, 0, x->metric->take);
     sample_list_free(&list);
@@ -232,6 +239,56 @@ int attempt_evaluate(const struct measures *m, const struct derived_measure *x, 
         *note = explain(m, x, a, &why);
     }
     return 0;
+}
+
+/* --- of an attempt that runs --- */
+
+static void take_reported(const struct sample_list *l, const char *name, struct input_samples *out)
+{
+    size_t metric = 0;
+    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
+        metric++;
+    out->is_whole = metric < l->name_count && l->series[metric].stride == 1;
+    for (size_t i = 0; out->is_whole && i < l->count; i++) {
+        if (l->samples[i].metric != metric)
+            continue;
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = l->samples[i];
+    }
+}
+
+/* Of a step that is under way one metric may be there and another not. */
+static void keep_common_steps(const struct measure_sql *q, struct measured_attempt *a)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < q->input_count; i++)
+        least = a->inputs[q->inputs[i]].count < least ? a->inputs[q->inputs[i]].count : least;
+    for (size_t i = 0; i < q->input_count; i++)
+        a->inputs[q->inputs[i]].count = least;
+}
+
+int measures_count_so_far(const struct measures *m, struct db *db, const struct running_measure *r, double **values,
+                          size_t *count, struct error *e)
+{
+    const struct derived_measure *x = measures_find(m, r->metric);
+    struct measured_attempt a = {.inputs = xcalloc(m->input_count + 1, sizeof *a.inputs)};
+    char *note = NULL;
+    int rc = load_row(db, r->attempt_id, &a, e);
+    for (size_t i = 0; i < x->whole.input_count; i++)
+        take_reported(r->so_far, m->inputs[x->whole.inputs[i]].name, &a.inputs[x->whole.inputs[i]]);
+    keep_common_steps(&x->whole, &a);
+    *values = NULL;
+    *count = 0;
+    if (rc == 0 && is_per_sample(m, x, &a, &note)) {
+        struct sample_list list = SAMPLE_LIST_INIT;
+        bind_specs(&x->whole, &a);
+        list_samples(m, x, &a, &list);
+        *values = sample_list_counted(&list, 0, count);
+        sample_list_free(&list);
+    }
+    free(note);
+    attempt_unload(m, &a);
+    return rc;
 }
 
 /* --- a condition --- */

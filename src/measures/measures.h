@@ -13,6 +13,7 @@
 
 #include "config/own_metrics.h"
 #include "config/problems.h"
+#include "metrics/samples.h"
 #include "space/space.h"
 
 struct measures;
@@ -43,6 +44,22 @@ struct measured {
 /* The names of the metrics that a derived metric reads in the end, NULL-terminated, those of own_metrics.h left out;
  * NULL when the sweep has no derived metric of that name. Borrowed. */
 const char *const *measures_inputs(const struct measures *m, const char *metric);
+
+/* The first that the metric reads of what is known only when an attempt has ended (own_metrics.h), and that no table
+ * has read; NULL: none. Borrowed. */
+const char *measures_late_input(const struct measures *m, const char *metric);
+
+struct running_measure {
+    int64_t attempt_id;
+    const char *metric; /* a derived one */
+    const struct sample_list *so_far;
+};
+
+/* The finite samples that count of a derived metric of an attempt that runs: what its summary would be of if it ended
+ * now, of the steps that all it reads are there for. None where it is of summaries (see above), or samples were
+ * dropped. The caller's; `*values` may be NULL. */
+int measures_count_so_far(const struct measures *m, struct db *db, const struct running_measure *r, double **values,
+                          size_t *count, struct error *e);
 
 /* Looks, and writes nothing. */
 int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct measured *out, struct error *e);

@@ -25,8 +25,9 @@ struct candidate_progress {
 
 struct search_driver {
     struct candidate_request request;
-    const char *objective; /* NULL: none */
-    char *steps;           /* the metric whose steps count: the first that a derived objective reads; NULL: none */
+    const struct measures *measures; /* NULL: none */
+    const char *objective;           /* NULL: none */
+    char *steps; /* the metric whose steps count: the first that a derived objective reads; NULL: none */
     struct candidate_set set;
     struct search *search;
     double last_step; /* after which a job is ended, where it was asked for; not positive: none */
@@ -57,7 +58,8 @@ int search_driver_create(const struct search_driver_options *options, struct sea
     const struct sweep *sweep = options->candidates.space->sweep;
     d->request = options->candidates;
     d->objective = sweep->objective_count ? sweep->objectives[0].metric : NULL;
-    d->steps = steps_metric(options->measures, d->objective);
+    d->measures = options->measures;
+    d->steps = steps_metric(d->measures, d->objective);
     d->opened_ms = clock_monotonic_ms();
     if (candidates_load(&d->request, &d->set, e) < 0 ||
         search_create(&d->set.space, options->search, &d->search, e) < 0) {
@@ -494,12 +496,27 @@ static double *counted_steps(const struct search_driver *d, const struct sample_
 static bool can_race(const struct search_driver *d)
 {
     const struct metric *m = objective_metric(d);
-    const bool is_read = d->steps && strcmp(d->steps, d->objective) == 0;
-    return is_read && search_options(d->search)->racing && (!m || m->take == TAKE_MEDIAN || m->take == TAKE_MEAN);
+    return d->steps && search_options(d->search)->racing && (!m || m->take == TAKE_MEDIAN || m->take == TAKE_MEAN);
 }
 
-static bool is_lost(struct search_driver *d, size_t candidate, const double *values, size_t count)
+/* A derived objective is worked out of each step so far: `*values` becomes that, and is empty where it has none. */
+static void derive_values(const struct search_driver *d, const struct claim *claim, const struct sample_list *so_far,
+                          double **values, size_t *count)
 {
+    const struct running_measure running = {claim->attempt_id, d->objective, so_far};
+    struct error ignored = ERROR_INIT;
+    if (!measures_inputs(d->measures, d->objective))
+        return;
+    free(*values);
+    if (measures_count_so_far(d->measures, d->request.db, &running, values, count, &ignored) < 0)
+        *count = 0;
+}
+
+/* `*values`: of the metric whose steps count. */
+static bool is_lost(struct search_driver *d, const struct claim *claim, const struct sample_list *so_far,
+                    double **values, size_t count)
+{
+    const size_t candidate = candidate_set_find(&d->set, claim->job_id);
     struct candidate_progress *s = &d->progress[candidate];
     struct race race = {.maximise = d->set.space.maximise,
                         .confidence = search_options(d->search)->numbers[SEARCH_CONFIDENCE]};
@@ -508,8 +525,9 @@ static bool is_lost(struct search_driver *d, size_t candidate, const double *val
         !search_best(d->search, d->set.space.candidates[candidate].group, &best, &race.incumbent))
         return false;
     s->looked_at = count;
+    derive_values(d, claim, so_far, values, &count);
     race.look = ++s->looks;
-    return race_is_lost(&race, values, count);
+    return race_is_lost(&race, *values, count);
 }
 
 static bool is_beaten(void *context, const struct claim *claim, const struct sample_list *so_far)
@@ -523,7 +541,7 @@ static bool is_beaten(void *context, const struct claim *claim, const struct sam
     double *values = counted_steps(d, so_far, &count, &all, &last);
     bool complete = d->last_step > 0 && (double)last >= d->last_step && all > 0;
     bool enough = complete || (s->resource > 0 && (double)all >= s->resource);
-    bool beaten = enough || is_lost(d, candidate, values, count);
+    bool beaten = enough || is_lost(d, claim, so_far, &values, count);
     free(values);
     return beaten;
 }

@@ -18,7 +18,7 @@ struct search_driver_options {
     struct candidate_request candidates;
     const struct search_options *search;
     int64_t repeat;                  /* successful attempts wanted per job */
-    const struct measures *measures; /* NULL: none; borrowed for the length of the call */
+    const struct measures *measures; /* NULL: none; borrowed: it must outlive the driver */
 };
 
 /* Loads the candidates and makes the strategy: what is impossible is refused here (see search_create). */

@@ -79,8 +79,8 @@ END
     run_meshsweep check sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: twice is worked out from other metrics when a '\
-'job has ended'
+    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: twice is worked out from duration, which is '\
+'known when a job has ended'
     printf 'racing = false\n' >>sweep.toml
     run_meshsweep check sweep.toml
     expect_status 0

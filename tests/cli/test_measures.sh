@@ -369,4 +369,79 @@ own_metric__attempts_as_objective__counted()
     expect_sql "4|1.0" "SELECT count(*), max(value) FROM summary WHERE name = 'attempts'"
 }
 
+# Steps of two metrics, 50 ms each; the larger micro-batch comes first, takes longer for one, and gives more a second.
+racing_sweep() # EXPRESSION
+{
+    cat >race.sh <<'END'
+steps=3
+[ "$1" -eq 8 ] || steps=1000
+for _ in $(seq "$steps"); do
+    echo "compute $((10 + $1))"
+    sleep 0.05
+    echo "wait 2"
+done
+END
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:rate"
+[job]
+command = ["/bin/sh", "race.sh", "{micro_batch}"]
+[job.metrics.compute]
+regex = 'compute ([0-9]+)'
+warmup = 1
+[job.metrics.waits]
+regex = 'wait ([0-9]+)'
+[metrics.rate]
+expression = "$1"
+[search]
+strategy = "grid"
+racing = true
+[parallel_spec]
+micro_batch = [8, 1]
+END
+}
+
+derived__raced__ended_early_by_what_each_step_comes_to()
+{
+    racing_sweep "1000.0 * micro_batch / (compute + waits)"
+    run_meshsweep check
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "search: 2 trials, 1 ok, 1 stopped early, 0 failed"
+    expect_sql "8|ok|400.0|
+1|stopped|76.9|1" "SELECT r.micro_batch, t.outcome, round(t.objective, 1), t.steps > 5 AND t.steps < 1000
+        FROM trial AS t JOIN results AS r ON r.job = t.job_id ORDER BY t.id"
+    expect_sql "1|400.0" "SELECT count(*), max(rate) FROM ranking"
+}
+
+# The other way round it is the better one: of what it reads alone one would say so of neither.
+derived__better_than_the_best__goes_on()
+{
+    racing_sweep "1000.0 / micro_batch / (compute + waits)"
+    sed -i 's/1000$/30/' race.sh
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
+}
+
+derived__of_what_is_known_at_the_end__not_ended_early()
+{
+    racing_sweep "micro_batch / (compute + waits) + 0 * duration"
+    sed -i 's/1000$/30/' race.sh
+    run_meshsweep check
+    expect_status 0
+    expect_any_stdout
+    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: rate is worked out from duration, which is '\
+'known when a job has ended'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
+}
+
 run_cases "$@"
