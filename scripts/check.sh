@@ -5,7 +5,8 @@
 #               source, shellcheck, clang-format, unit tests under valgrind
 #   --full      and a build by clang, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
 #               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, ten seconds of each
-#               fuzz target, a static program in an empty root and `make distcheck`; a part whose tool is missing then counts as failed, else as skipped
+#               fuzz target, a static program in an empty root, the Debian packages and `make distcheck`; a part whose
+#               tool is missing then counts as failed, else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -238,6 +239,9 @@ full_parts()
         step "fuzzing" scripts/fuzz.sh 10
     fi
     step "static program in an empty root" scripts/static.sh --try
+    if have dh "Debian packages"; then
+        step "Debian packages" scripts/package.sh
+    fi
     step "make distcheck" make -s -C build-check -j "$jobs" distcheck
 }
 

@@ -57,6 +57,9 @@ full  python3-pandas      module pandas
 full  mypy                command mypy
 full  llvm                command llvm-cov
 full  time                command time
+full  debhelper           command dh
+full  dh-python           command dh_python3
+full  lintian             command lintian
 full  xz-utils            command xz
 full  slurm-wlm           command sbatch
 full  munge               command munge

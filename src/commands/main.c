@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "database/db.h"
+#include "pattern/engine.h"
 #include "serve/server.h"
 #include "toml/reader.h"
 #include "util/fault.h"
@@ -30,9 +31,10 @@ static int print_version(struct error *e)
     unsigned xxhash = XXH_versionNumber();
     buffer_printf(&text,
                   "meshsweep " MESHSWEEP_VERSION "\nSQLite %s\ncJSON %s\nlibcsv %d.%d.%d\nxxHash %u.%u.%u\ntoml++ %s\n"
-                  "libmicrohttpd %s\n",
+                  "libmicrohttpd %s\nRE2 %s\n",
                   db_library_version(), cJSON_Version(), CSV_MAJOR, CSV_MINOR, CSV_RELEASE, xxhash / 10000,
-                  xxhash / 100 % 100, xxhash % 100, toml_library_version(), server_library_version());
+                  xxhash / 100 % 100, xxhash % 100, toml_library_version(), server_library_version(),
+                  engine_library_name());
     return print(&text, e);
 }
 

@@ -1,7 +1,10 @@
 /* The only file that knows RE2. */
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <new>
+
+#include <link.h>
 
 #include <re2/re2.h>
 
@@ -25,6 +28,18 @@ RE2::Options options()
     o.set_log_errors(false);
     o.set_max_mem(MEMORY_MOST);
     return o;
+}
+
+/* Ends at the library: `found` gets the name of its file, which lives as long as the program. */
+int find_library(struct dl_phdr_info *info, size_t size, void *found)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+    (void)size;
+    if (strncmp(name, "libre2.so", strlen("libre2.so")) != 0)
+        return 0;
+    *static_cast<const char **>(found) = name;
+    return 1;
 }
 
 } // namespace
@@ -86,4 +101,11 @@ extern "C" bool engine_match(const struct engine *n, const char *text, struct te
             groups[i] = {found[i].data() - text, found[i].data() - text + static_cast<ptrdiff_t>(found[i].size())};
     }
     return true;
+}
+
+extern "C" const char *engine_library_name(void)
+{
+    const char *name = "in the program";
+    dl_iterate_phdr(find_library, &name);
+    return name;
 }

@@ -26,4 +26,8 @@ size_t engine_group_count(const struct engine *n);
 bool engine_match(const struct engine *n, const char *text, struct text_range within, size_t count,
                   struct text_range *groups);
 
+/* The file of the RE2 that the program is linked to, "libre2.so.9": neither its headers nor its functions tell a
+ * release, and pkg-config says 0.0.0. "in the program" where it is part of that. */
+const char *engine_library_name(void);
+
 #endif

@@ -45,6 +45,105 @@ cookbook__lines_that_it_shows__are_read()
     done
 }
 
+# The options that a recipe's command may give, as the sources of these have them: Megatron-LM of August 2026,
+# Transformers 5, accelerate 1.15, DeepSpeed 0.19, torchtitan 0.2, Lightning 2, nanotron, vLLM's offline benchmark,
+# PyTorch's examples; and those of their launchers.
+known_options() # RECIPE
+{
+    local torchrun="--nnodes --nproc_per_node --rdzv_backend --rdzv_endpoint"
+    local trainer="--do_train --per_device_train_batch_size --gradient_accumulation_steps --gradient_checkpointing
+        --bf16 --fp16 --fsdp --deepspeed --learning_rate --max_steps --logging_steps --save_strategy --report_to
+        --output_dir --max_grad_norm --adam_beta1 --adam_beta2 --adam_epsilon --weight_decay"
+    local run_clm="--model_name_or_path --dataset_name --dataset_config_name --block_size"
+    case $1 in
+    fsdp2) echo "$torchrun --mixed-precision --explicit-prefetching" ;;
+    huggingface) echo "$torchrun $trainer $run_clm" ;;
+    accelerate) echo "--num_machines --num_processes --main_process_port --mixed_precision --dynamo_backend --multi_gpu
+        --use_fsdp --fsdp_sharding_strategy --fsdp_auto_wrap_policy $trainer $run_clm" ;;
+    deepspeed) echo "--num_gpus --master_port --model_name_or_path --task_name --max_seq_length $trainer" ;;
+    megatron) echo "$torchrun --num-layers --hidden-size --num-attention-heads --seq-length
+        --max-position-embeddings --bf16 --tensor-model-parallel-size --pipeline-model-parallel-size
+        --num-layers-per-virtual-pipeline-stage
+        --sequence-parallel --use-distributed-optimizer --recompute-activations --micro-batch-size --global-batch-size
+        --mock-data --tokenizer-type --vocab-size --train-iters --lr --min-lr --lr-decay-style --log-interval
+        --log-throughput --eval-iters" ;;
+    torchtitan) echo "$torchrun --local-ranks-filter --role --tee --job.config_file --job.dump_folder --training.steps
+        --training.local_batch_size --training.seq_len --parallelism.data_parallel_shard_degree
+        --parallelism.tensor_parallel_degree --parallelism.pipeline_parallel_degree --activation_checkpoint.mode
+        --metrics.log_freq" ;;
+    nanotron) echo "$torchrun --config-file" ;;
+    lightning) echo "--trainer.accelerator --trainer.devices --trainer.num_nodes --trainer.strategy --trainer.precision
+        --trainer.max_steps --trainer.enable_checkpointing --trainer.limit_val_batches --trainer.default_root_dir
+        --data.batch_size" ;;
+    vllm) echo "--model --dataset-name --input-len --output-len --num-prompts --tensor-parallel-size --max-num-seqs
+        --max-num-batched-tokens --output-json" ;;
+    esac
+}
+
+# What such a run prints; those of the cookbook show it themselves.
+printed_by() # RECIPE FILE
+{
+    case $1 in
+    megatron)
+        for _ in 1 2 3 4; do
+            echo " [2026-08-22 10:00:00.123456] iteration        1/      12 | consumed samples:          128 |\
+ elapsed time per iteration (ms): 523.4 | throughput per GPU (TFLOP/s/GPU): 210.5 | global batch size:   128 |"
+        done ;;
+    deepspeed)
+        for _ in 1 2 3 4 5 6 7; do
+            echo "[INFO] [timer.py:264:stop] epoch=0/micro_step=1/global_step=1, RunningAvgSamplesPerSec=20.5, \
+CurrSamplesPerSec=21.5, MemAllocated=1.2GB, MaxMemAllocated=3.4GB"
+        done ;;
+    huggingface)
+        for _ in 1 2 3; do
+            echo "{'train_runtime': '61.2', 'train_samples_per_second': '20.9', 'train_loss': '2.9', 'epoch': '1.0'}"
+        done ;;
+    *) sed -n 's/^# //p' "$2" ;;
+    esac
+}
+
+# The commands as they stand, with stand-ins of the launchers, which take no option that the real ones have not.
+recipes__their_commands__run_by_stand_ins()
+{
+    local file name launcher
+    mkdir bin examples
+    printf '  %s: 1\n' dp pp tp micro_batch_size batch_accumulation_per_replica train_steps \
+        >examples/config_tiny_llama.yaml
+    cat >bin/launcher <<'END'
+#!/bin/sh
+for word; do
+    case $word in
+    --*) grep -qx -e "${word%%=*}" HERE/known || { echo "no option $word" >&2; exit 2; } ;;
+    */config.yaml) cat "$word" >>HERE/yaml ;;
+    *[{}]*) echo "a placeholder is left: $word" >&2; exit 2 ;;
+    esac
+done
+cat HERE/printed
+END
+    sed -i "s:HERE:$PWD:" bin/launcher
+    chmod +x bin/launcher
+    for launcher in torchrun accelerate deepspeed vllm python3; do
+        cp bin/launcher "bin/$launcher"
+    done
+    for name in cookbook/fsdp2 huggingface cookbook/accelerate deepspeed megatron cookbook/torchtitan \
+        cookbook/nanotron cookbook/lightning cookbook/vllm; do
+        file=$source_dir/configs/$name.toml
+        name=${name#cookbook/}
+        known_options "$name" | tr -s ' ' '\n' >known
+        printed_by "$name" "$file" >printed
+        cp "$file" "$name.toml"
+        cp "$source_dir/configs/deepspeed.json" .
+        run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run -c "$name.toml" -d "$name.db" -j 4 \
+            --order shuffled --limit 16 --progress none
+        expect_no_stdout
+        expect_any_stderr
+        expect_status 0
+        expect_sql "0|1" "SELECT sum(state = 'failed'), sum(state = 'ok') >= 4 FROM job" "$name.db"
+    done
+    # What nanotron's jobs write for themselves.
+    expect 'grep -q "dp: [248]" yaml && grep -q "train_steps: 20" yaml && ! grep -q "train_steps: 1$" yaml'
+}
+
 every_profile__is_read()
 {
     local file
