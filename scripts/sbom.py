@@ -5,12 +5,13 @@
     scripts/sbom.py PROGRAM --map LINKER-MAP [--header-only PACKAGE] [--compiled NAME=PACKAGE]
 
 Libraries are those that the program is really linked to: of ldd, or of the linker's map for a static one; each is the
-Debian package that its file belongs to, with version and with the licence of /usr/share/doc/PACKAGE/copyright. One that
-was compiled from its source (--compiled), or is all headers (--header-only), is named by the package that has its
-copyright. Texts that the program carries are files, with their checksums.
+Debian package that its file belongs to, with version and with the licence of /usr/share/doc/PACKAGE/copyright. A file
+of no package is named by itself, with its checksum. One that was compiled from its source (--compiled), or is all
+headers (--header-only), is named by the package that has its copyright. Texts that the program carries are files, with
+their checksums.
 
-The same program gives the same document: its time is SOURCE_DATE_EPOCH, else 1970. A licence that cannot be told is
-NOASSERTION; nothing is guessed.
+The same program gives the same document: its time is SOURCE_DATE_EPOCH, else 1970. A licence that cannot be told (small
+images leave /usr/share/doc out) is NOASSERTION; nothing is guessed.
 """
 import argparse
 import datetime
@@ -25,16 +26,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # Debian's names, where SPDX has another. Those of no list are given with their text (LicenseRef-).
 SPDX_NAMES = {"Expat": "MIT", "MIT": "MIT", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
               "BSD-3-google": "BSD-3-Clause", "GPL-2+": "GPL-2.0-or-later", "LGPL-2.1+": "LGPL-2.1-or-later"}
-# Copyright files that are no table: what they say, and the licence that it is.
-PROSE = {"libc6": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
-         "libgnutls30": ("GNU Lesser", "LGPL-2.1-or-later"),
-         "libtasn1-6": ("GNU Lesser", "LGPL-2.1-or-later"),
-         "libc6-dev": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
-         "libcsv3": ("GNU Lesser General Public", "LGPL-2.1-or-later"),
-         "libstdc++6": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
-         "libstdc++-12-dev": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
-         "libgcc-s1": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
-         "libgcc-12-dev": ("GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1")}
+# Copyright files that are no table: packages, what the file says, and the licence that it is.
+PROSE = [(r"libc6(-dev)?", "GNU Lesser General Public", "LGPL-2.1-or-later"),
+         (r"libgnutls30(t64)?", "GNU Lesser", "LGPL-2.1-or-later"),
+         (r"libtasn1-6", "GNU Lesser", "LGPL-2.1-or-later"),
+         (r"libcsv3(t64)?", "GNU Lesser General Public", "LGPL-2.1-or-later"),
+         (r"libstdc\+\+(6|-\d+-dev)", "GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+         (r"libgcc-(s1|\d+-dev)", "GCC Runtime Library Exception", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+         # Of a build with sanitizers. Either of two licences, by libsanitizer/LICENSE.TXT of GCC.
+         (r"lib[alt]san\d+|libubsan\d+", "The libsanitizer libraries", "NCSA OR MIT")]
 
 
 def run(*command):
@@ -42,15 +42,20 @@ def run(*command):
                           env={**os.environ, "LC_ALL": "C"}).stdout
 
 
-def package_of(path):
-    """Libraries lie below /lib or /usr/lib, which are one directory; packages name one of them."""
+def owner_of(path):
+    """The package with its machine, as libc6:amd64; None for a file of no package. Libraries lie below /lib or
+    /usr/lib, which are one directory; packages name one of them."""
     real = os.path.realpath(path)
     for name in (path, real, "/usr" + path, real.removeprefix("/usr")):
         try:
-            return run("dpkg-query", "-S", name).split(":")[0]
+            lines = run("dpkg-query", "-S", name).splitlines()
         except subprocess.CalledProcessError:
-            pass
-    sys.exit(f"sbom.py: {path} belongs to no package")
+            continue
+        # "PACKAGE[:MACHINE][, PACKAGE...]: PATH", and lines of their own for what was diverted.
+        owners = [line.split(": ")[0].split(", ")[0] for line in lines if not line.startswith("diversion by ")]
+        if owners:
+            return owners[0]
+    return None
 
 
 def linked(program, linker_map):
@@ -71,8 +76,8 @@ def licence_of(package, texts):
         said = file.read()
     found = re.search(r"^Files: *\*.*?^License: *(\S[^\n]*)\n((?: [^\n]*\n)*)", said, re.MULTILINE | re.DOTALL)
     if not found:
-        phrase, expression = PROSE.get(package, ("", ""))
-        return expression if phrase and phrase in said else "NOASSERTION"
+        return next((licence for names, phrase, licence in PROSE if re.fullmatch(names, package) and phrase in said),
+                    "NOASSERTION")
     name = found[1].strip()
     if name in SPDX_NAMES:
         return SPDX_NAMES[name]
@@ -86,8 +91,10 @@ def identifier(*words):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", "-".join(words))
 
 
-def library(package, texts, name=None):
-    version, machine = run("dpkg-query", "-W", "-f", "${Version} ${Architecture}", package).split()
+def library(owner, texts, name=None):
+    """A package, as owner_of() gives it, under another name if it is to have one."""
+    version, machine = run("dpkg-query", "-W", "-f", "${Version} ${Architecture}\n", owner).split()[:2]
+    package = owner.split(":")[0]
     licence = licence_of(package, texts)
     return {"SPDXID": identifier("Package", name or package), "name": name or package, "versionInfo": version,
             "supplier": "Organization: Debian", "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
@@ -95,6 +102,22 @@ def library(package, texts, name=None):
             "primaryPackagePurpose": "LIBRARY",
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                               "referenceLocator": f"pkg:deb/debian/{package}@{version}?arch={machine}"}]}
+
+
+def foreign_library(path):
+    """One that somebody put there: what is known of it are its name and its bytes."""
+    name = os.path.basename(os.path.realpath(path))
+    return {"SPDXID": identifier("Package", name), "name": name, "packageFileName": name,
+            "checksums": [{"algorithm": "SHA256", "checksumValue": digest(path, "sha256")}],
+            "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
+            "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION", "primaryPackagePurpose": "LIBRARY"}
+
+
+def libraries_of(options, texts):
+    owners = {path: owner_of(path) for path in linked(options.program, options.map)}
+    found = [library(owner, texts) for owner in sorted({*filter(None, owners.values()), *options.header_only})]
+    found += {os.path.realpath(path): foreign_library(path) for path, owner in owners.items() if not owner}.values()
+    return found + [library(package, texts, name) for name, package in (pair.split("=") for pair in options.compiled)]
 
 
 def digest(path, algorithm):
@@ -126,9 +149,7 @@ def document(options):
                "licenseConcluded": "MIT", "licenseDeclared": "MIT", "copyrightText": holder,
                "primaryPackagePurpose": "APPLICATION"}
     texts = {}
-    packages = sorted({package_of(path) for path in linked(options.program, options.map)} | set(options.header_only))
-    libraries = [library(package, texts) for package in packages]
-    libraries += [library(package, texts, name) for name, package in (pair.split("=") for pair in options.compiled)]
+    libraries = libraries_of(options, texts)
     files = list(embedded())
     time = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), datetime.timezone.utc)
     relation = "STATIC_LINK" if options.map else "DYNAMIC_LINK"

@@ -1,5 +1,6 @@
 /* The next jobs as the sweep's own strategy ([search]) decides. Its trials are those of a search whose proposer is the
- * strategy; it is repeated from them each time. */
+ * strategy; it is repeated from them each time. What it decides on are configurations: of each the first replicate is
+ * given, then, where that is ok, the others, before anything new; the strategy is told their mean. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,34 +16,99 @@ struct deciding {
     struct candidate_set set;
     struct search *search;
     int64_t search_id;
-    bool *is_own; /* by candidate: a trial of this search */
+    bool *is_own;       /* by candidate: a trial of this search */
+    int64_t *last_told; /* by candidate: the last sequence number at which it or a replicate of it was told */
+    struct candidate_replicate **due;
+    size_t due_count;
 };
 
 bool proposals_are_decided(const struct sweep *s)
 {
     const char *strategy = s->search.options.strategy;
-    return s->search.given && strategy && strcmp(strategy, "grid") != 0 && s->objective_count > 0 &&
-           s->replicates.count == 0;
+    return s->search.given && strategy && strcmp(strategy, "grid") != 0 && s->objective_count > 0;
 }
 
 static int note_own(void *context, const struct trial_row *row, struct error *e)
 {
     struct deciding *d = context;
     size_t candidate = candidate_set_find(&d->set, row->outcome.job_id);
+    const struct candidate_replicate *r = candidate_set_replicate(&d->set, row->outcome.job_id);
     (void)e;
     if (candidate != SIZE_MAX)
         d->is_own[candidate] = true;
+    else if (r)
+        candidate = r->candidate;
+    if (candidate != SIZE_MAX && row->told > d->last_told[candidate])
+        d->last_told[candidate] = row->told;
     return 0;
 }
+
+/* --- replicates --- */
+
+static void keep_due(void *context, struct candidate_replicate *r)
+{
+    struct deciding *d = context;
+    d->due = array_grow(d->due, d->due_count, sizeof *d->due);
+    d->due[d->due_count++] = r;
+}
+
+static int add_replicates(struct deciding *d, size_t candidate, struct job_outcome *o, bool *waits, struct error *e)
+{
+    const struct replicates_query query =
+        {d->place->db, d->place->sweep_id, d->place->space->sweep->objectives[0].metric, &d->set, keep_due, d};
+    return replicates_add(&query, candidate, o, waits, e);
+}
+
+/* A trial's row is of the first replicate alone: the strategy is told when the last one is. */
+static int complete(void *context, struct trial_row *row, struct error *e)
+{
+    struct deciding *d = context;
+    size_t candidate = candidate_set_find(&d->set, row->outcome.job_id);
+    bool waits;
+    if (!row->told || candidate == SIZE_MAX)
+        return 0;
+    if (add_replicates(d, candidate, &row->outcome, &waits, e) < 0)
+        return -1;
+    row->told = waits ? 0 : d->last_told[candidate];
+    return 0;
+}
+
+static int give_due(struct deciding *d, size_t wanted, cJSON *asked, size_t *given, struct error *e)
+{
+    const char *strategy = search_options(d->search)->strategy;
+    for (size_t i = 0; i < d->due_count && *given < wanted; i++) {
+        const struct candidate_replicate *r = d->due[i];
+        char reason[64];
+        int64_t trial_id;
+        if (proposals_find_trial(d->place, r->job_id, &trial_id, e) < 0)
+            return -1;
+        if (trial_id)
+            continue;
+        snprintf(reason, sizeof reason, "replicate of job %lld", (long long)d->set.job_ids[r->candidate]);
+        if (proposals_accept(d->place, r->job_id, strategy, reason, asked, e) < 0)
+            return -1;
+        ++*given;
+    }
+    return 0;
+}
+
+/* --- what the strategy knows --- */
 
 /* What has run without having been asked for here. */
 static int tell_known(void *context, const struct job_outcome *o, struct error *e)
 {
     struct deciding *d = context;
     size_t candidate = candidate_set_find(&d->set, o->job_id);
-    const struct search_outcome outcome = search_outcome_of(o);
-    (void)e;
-    if (candidate != SIZE_MAX && !d->is_own[candidate])
+    struct job_outcome all = *o;
+    bool waits;
+    if (candidate == SIZE_MAX || d->is_own[candidate])
+        return 0;
+    if (add_replicates(d, candidate, &all, &waits, e) < 0)
+        return -1;
+    const struct search_outcome outcome = search_outcome_of(&all);
+    if (waits)
+        search_begin(d->search, candidate, 0);
+    else
         search_tell(d->search, candidate, &outcome);
     return 0;
 }
@@ -72,7 +138,7 @@ static int go_on(struct deciding *d, struct error *e)
 {
     const struct sweep *sweep = d->place->space->sweep;
     const struct job_outcome_query every = {d->place->sweep_id, 0, sweep->objectives[0].metric};
-    const struct past_request past = {d->place->db, d->search_id, &d->set, d->search};
+    const struct past_request past = {d->place->db, d->search_id, &d->set, d->search, complete, d};
     struct past_candidate *candidates = xcalloc(d->set.space.count + 1, sizeof *candidates);
     int64_t last = 0;
     int rc = trials_read(d->place->db, d->search_id, note_own, d, e);
@@ -102,6 +168,8 @@ static int decide(struct deciding *d, size_t wanted, cJSON *asked, struct error 
     struct decision decision;
     enum search_answer answer = SEARCH_RUN;
     size_t given = 0;
+    if (give_due(d, wanted, asked, &given, e) < 0)
+        return -1;
     while (given < wanted && (answer = search_ask(d->search, &decision)) == SEARCH_RUN) {
         if (proposals_accept(d->place, d->set.job_ids[decision.candidate], strategy, decision.reason, asked, e) < 0)
             return -1;
@@ -126,11 +194,14 @@ int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *a
         rc = proposals_open_search(place, given->strategy, &d.search_id, &sequence, e);
     if (rc == 0) {
         d.is_own = xcalloc(d.set.space.count + 1, sizeof *d.is_own);
+        d.last_told = xcalloc(d.set.space.count + 1, sizeof *d.last_told);
         rc = go_on(&d, e);
     }
     if (rc == 0)
         rc = decide(&d, wanted, asked, e);
     free(d.is_own);
+    free(d.last_told);
+    free(d.due);
     search_free(d.search);
     candidates_free(&d.set);
     return rc;

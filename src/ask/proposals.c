@@ -14,10 +14,12 @@
 
 #define LOOKED_AT_MOST 10000 /* matches of one proposal */
 #define PROPOSALS_MOST 10000
+#define DERIVED_TITLE "derived" /* beside the sections, of keys in documents */
 
 /* One proposal on its way. */
 struct asked_for {
-    const cJSON *keys;
+    const cJSON *given;
+    cJSON *keys; /* one object, by bare name or section.name */
     const char *by, *why;
     char *condition; /* SQL over the keys */
 };
@@ -75,32 +77,54 @@ static int text_of(const cJSON *item, const char *name, const char **out, struct
     return 0;
 }
 
+/* The sections of a job's keys as documents have them; what is derived belongs to none. */
+static size_t section_titled(const char *title)
+{
+    size_t i = 0;
+    while (i < SECTION_COUNT && strcmp(title, section_names[i]) != 0)
+        i++;
+    return i == SECTION_COUNT && strcmp(title, DERIVED_TITLE) != 0 ? SIZE_MAX : i;
+}
+
+static cJSON *flat_keys(const cJSON *keys)
+{
+    cJSON *flat = cJSON_CreateObject();
+    for (const cJSON *item = keys->child; item; item = item->next) {
+        const size_t section = section_titled(item->string);
+        if (section == SIZE_MAX || !(cJSON_IsObject(item) || cJSON_IsNull(item))) {
+            cJSON_AddItemToObject(flat, item->string, cJSON_Duplicate(item, true));
+            continue;
+        }
+        for (const cJSON *key = item->child; key; key = key->next) {
+            char *name = section < SECTION_COUNT ? xasprintf("%s.%s", item->string, key->string) : xstrdup(key->string);
+            cJSON_AddItemToObject(flat, name, cJSON_Duplicate(key, true));
+            free(name);
+        }
+    }
+    return flat;
+}
+
 static int read_proposal(const struct proposal_place *place, const cJSON *item, struct asked_for *out, struct error *e)
 {
-    const cJSON *keys = cJSON_GetObjectItemCaseSensitive(item, "keys");
-    *out = (struct asked_for){.keys = keys ? keys : item, .by = place->by, .why = place->why};
-    if (!cJSON_IsObject(out->keys))
+    const cJSON *named = cJSON_GetObjectItemCaseSensitive(item, "keys"), *keys = named ? named : item;
+    *out = (struct asked_for){.given = item, .by = place->by, .why = place->why};
+    if (!cJSON_IsObject(keys))
         return error_set(e, ERROR_USAGE, "a proposal is an object of keys and values, like {\"micro_batch\": 4}");
-    if (keys && (text_of(item, "by", &out->by, e) < 0 || text_of(item, "why", &out->why, e) < 0))
+    if (named && (text_of(item, "by", &out->by, e) < 0 || text_of(item, "why", &out->why, e) < 0))
         return -1;
+    out->keys = flat_keys(keys);
     out->condition = condition_of(out->keys);
     return 0;
 }
 
 /* --- finding its job --- */
 
-struct trial_found {
-    int64_t id; /* 0: none */
-    bool is_open;
-};
-
-/* The last trial of the job that somebody outside asked for. */
-static int find_trial(const struct proposal_place *place, int64_t job_id, struct trial_found *out, struct error *e)
+int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e)
 {
     struct stmt *s = NULL;
-    *out = (struct trial_found){0, false};
+    *trial_id = 0;
     if (db_prepare(place->db,
-                   "SELECT t.id, t.told IS NULL FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                   "SELECT t.id FROM trial AS t JOIN search AS s ON s.id = t.search_id"
                    " WHERE t.job_id = ?1 AND s.sweep_id = ?2 AND s.strategy = '" PROPOSALS_STRATEGY
                    "' ORDER BY t.id DESC LIMIT 1",
                    &s, e) < 0)
@@ -109,7 +133,7 @@ static int find_trial(const struct proposal_place *place, int64_t job_id, struct
     stmt_bind_int(s, 2, place->sweep_id);
     int rc = stmt_next(s, e);
     if (rc > 0)
-        *out = (struct trial_found){stmt_int(s, 0), stmt_int(s, 1) != 0};
+        *trial_id = stmt_int(s, 0);
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
@@ -147,16 +171,15 @@ static int find_job(const struct proposal_place *place, const struct expression 
     bool chosen = false;
     for (int looked = 0; rc == 0 && !chosen && looked < LOOKED_AT_MOST; looked++) {
         struct job_found found = {0};
-        struct trial_found trial = {0};
-        int64_t id = 0;
+        int64_t id = 0, trial = 0;
         if ((rc = match_next(cursor, &m, e)) <= 0)
             break;
         rc = job_find(place->db, &m->key, &id, e);
         if (rc == 0 && id)
             rc = look_at_job(place, id, &found, e);
         if (rc == 0 && found.id)
-            rc = find_trial(place, id, &trial, e);
-        chosen = found.id && !found.has_ended && !found.witness && !trial.id;
+            rc = proposals_find_trial(place, id, &trial, e);
+        chosen = found.id && !found.has_ended && !found.witness && !trial;
         if (chosen || !first.id)
             first = found;
     }
@@ -272,29 +295,38 @@ static int find_nearest(const struct proposal_place *place, const struct asked_f
     return rc < 0 ? -1 : 0;
 }
 
-/* In the words of the proposal, so that it can be proposed as it is. */
+/* All its keys, so that it can be proposed as it is. */
 static int add_nearest(const struct proposal_place *place, const struct asked_for *p, cJSON *refused, struct error *e)
 {
     int64_t id = 0;
-    cJSON *all = NULL;
     if (find_nearest(place, p, &id, e) < 0)
         return -1;
     if (id == 0) {
         cJSON_AddNullToObject(refused, "nearest");
         return 0;
     }
-    if (proposals_job_keys(place->db, id, &all, e) < 0)
-        return -1;
     cJSON *nearest = cJSON_AddObjectToObject(refused, "nearest");
     cJSON_AddNumberToObject(nearest, "job", (double)id);
-    cJSON *keys = cJSON_AddObjectToObject(nearest, "keys");
+    return json_add_keys(nearest, place->db, id, e);
+}
+
+/* Those that the sweep knows, by section. */
+static void add_proposed_keys(const struct proposal_place *place, const struct asked_for *p, cJSON *refused)
+{
+    const struct names *names = &place->space->names;
+    cJSON *keys = cJSON_AddObjectToObject(refused, "keys"), *sections[SECTION_COUNT + 1];
+    for (size_t i = 0; i <= SECTION_COUNT; i++)
+        sections[i] = cJSON_AddNullToObject(keys, i < SECTION_COUNT ? section_names[i] : DERIVED_TITLE);
     for (const cJSON *item = p->keys->child; item; item = item->next) {
-        const cJSON *value = cJSON_GetObjectItemCaseSensitive(all, item->string);
-        if (value)
-            cJSON_AddItemToObject(keys, item->string, cJSON_Duplicate(value, true));
+        size_t index;
+        const enum resolution found = names_resolve(names, item->string, &index);
+        if (found != RESOLVED_KEY && found != RESOLVED_DERIVED)
+            continue;
+        cJSON *section = sections[found == RESOLVED_KEY ? names->keys[index].section : SECTION_COUNT];
+        section->type = cJSON_Object;
+        cJSON_AddItemToObject(section, found == RESOLVED_KEY ? names->keys[index].name : item->string,
+                              cJSON_Duplicate(item, true));
     }
-    cJSON_Delete(all);
-    return 0;
 }
 
 struct proposal_refusal {
@@ -306,7 +338,8 @@ static int refuse(const struct proposal_place *place, const struct asked_for *p,
 {
     cJSON *refused = cJSON_CreateObject(), *values = r->values_json ? cJSON_Parse(r->values_json) : NULL;
     cJSON_AddItemToArray(list, refused);
-    cJSON_AddItemToObject(refused, "keys", cJSON_Duplicate(p->keys, true));
+    cJSON_AddItemToObject(refused, "proposal", cJSON_Duplicate(p->given, true));
+    add_proposed_keys(place, p, refused);
     cJSON_AddItemToObject(refused, "rule", r->rule ? cJSON_CreateString(r->rule) : cJSON_CreateNull());
     cJSON_AddStringToObject(refused, "reason", r->reason);
     cJSON_AddItemToObject(refused, "values", values ? values : cJSON_CreateNull());
@@ -377,13 +410,12 @@ int proposals_open_search(const struct proposal_place *place, const char *by, in
 static int accept_job(const struct proposal_place *place, const struct asked_for *p, const struct job_found *job,
                       cJSON *asked, struct error *e)
 {
-    struct trial_found known;
     int64_t search_id, sequence, trial_id;
-    if (find_trial(place, job->id, &known, e) < 0)
+    if (proposals_find_trial(place, job->id, &trial_id, e) < 0)
         return -1;
     /* Asked for again after whoever asked was ended: the same trial. */
-    if (known.id)
-        return proposals_add_trial(place, known.id, asked, e);
+    if (trial_id)
+        return proposals_add_trial(place, trial_id, asked, e);
     if (proposals_open_search(place, p->by, &search_id, &sequence, e) < 0)
         return -1;
     const struct trial_row row = {.asked = sequence, .resource = NAN, .reason = p->why, .outcome = {.job_id = job->id}};
@@ -450,6 +482,7 @@ int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJ
             break;
         }
         rc = ask_one(place, &p, *answer, e);
+        cJSON_Delete(p.keys);
         free(p.condition);
     }
     return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);

@@ -29,13 +29,14 @@ struct proposal_place {
 int proposals_settle(const struct proposal_place *place, struct error *e);
 
 /* A proposal is an object of keys and values, or {"keys": {…}, "by": …, "why": …}; keys that it does not name may be
- * any. `proposals` is one or a list. The answer: {"asked": [trial, …], "refused": [{"keys", "rule", "reason",
- * "values", "nearest"}, …], "open": N, "left": N}. A job that has run already is a trial with its outcome. ERROR_USAGE
- * for what is no proposal: then nothing of it stands. */
+ * any. Keys stand by name, or by section as in all answers. `proposals` is one or a list. The answer: {"asked":
+ * [trial, …], "refused": [{"proposal", "keys", "rule", "reason", "values", "nearest"}, …], "open": N, "left": N}.
+ * A job that has run already is a trial with its outcome. ERROR_USAGE for what is no proposal: then nothing of it
+ * stands. */
 int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJSON **answer, struct error *e);
 
-/* The next jobs that nobody has asked for: as the strategy of [search] decides where there is one (not grid, no
- * replicate keys), else in the order of the sweep. ERROR_NOTHING when none is left, or it waits for outcomes. */
+/* The next jobs that nobody has asked for: as the strategy of [search] decides where there is one (not grid), else in
+ * the order of the sweep. ERROR_NOTHING when none is left, or it waits for outcomes. */
 int proposals_next(const struct proposal_place *place, size_t count, cJSON **answer, struct error *e);
 
 /* What was asked for and has no outcome yet: {"asked": […], …}. */
@@ -58,6 +59,9 @@ int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *a
 int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *sequence,
                           struct error *e);
 
+/* The last trial of the job that somebody outside asked for; 0: none. */
+int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e);
+
 /* Makes a pending job a trial, where it is none yet. */
 int proposals_accept(const struct proposal_place *place, int64_t job_id, const char *by, const char *why, cJSON *asked,
                      struct error *e);
@@ -65,14 +69,11 @@ int proposals_accept(const struct proposal_place *place, int64_t job_id, const c
 /* Writes the outcome that the job has to its trial. */
 int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id, int64_t job_id, struct error *e);
 
-/* {"trial", "job", "key", "keys", "by", "why", "predicted_memory", "predicted_time", "outcome", "failure", "objective",
- * "does_not_meet"}, the last four once it is told. */
+/* Appends {"trial", "job", "key", "keys", "by", "why", "predicted_memory_bytes", "predicted_step_time_s", "outcome",
+ * "failure", "objective_value", "does_not_meet"}, the last four once it is told. */
 int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e);
 
 /* Adds "open" and "left" to the answer: trials without an outcome, and jobs that nobody has asked for. */
 int proposals_add_counts(const struct proposal_place *place, cJSON *answer, struct error *e);
-
-/* The keys of a job with their values: bare names where one section has them. */
-int proposals_job_keys(struct db *db, int64_t job_id, cJSON **out, struct error *e);
 
 #endif

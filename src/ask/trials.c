@@ -7,91 +7,19 @@
 #include "store/trials.h"
 #include "util/memory.h"
 
-/* --- keys --- */
-
-static void add_keys(cJSON *keys, const char *section, const char *json)
-{
-    cJSON *spec = json ? cJSON_Parse(json) : NULL;
-    for (cJSON *item = spec ? spec->child : NULL; item; item = item->next) {
-        char *qualified = xasprintf("%s.%s", section, item->string);
-        const bool is_taken = cJSON_GetObjectItemCaseSensitive(keys, item->string) != NULL;
-        cJSON_AddItemToObject(keys, is_taken ? qualified : item->string, cJSON_Duplicate(item, true));
-        free(qualified);
-    }
-    cJSON_Delete(spec);
-}
-
-int proposals_job_keys(struct db *db, int64_t job_id, cJSON **out, struct error *e)
-{
-    static const char *const titles[] = {"cluster_spec", "model", "training_spec", "parallel_spec", "derived"};
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT c.json, m.json, t.json, p.json, j.derived FROM job AS j LEFT JOIN spec AS c"
-                   " ON c.id = j.cluster_id LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t"
-                   " ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE j.id = ?",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    int rc = stmt_next(s, e);
-    cJSON *keys = cJSON_CreateObject();
-    for (int i = 0; rc > 0 && i < (int)(sizeof titles / sizeof *titles); i++)
-        add_keys(keys, titles[i], stmt_text(s, i));
-    stmt_free(s);
-    *out = keys;
-    return rc < 0 ? -1 : 0;
-}
-
 /* --- one trial --- */
-
-enum trial_column {
-    TRIAL_JOB,
-    TRIAL_KEY,
-    TRIAL_BY,
-    TRIAL_WHY,
-    TRIAL_MEMORY,
-    TRIAL_TIME,
-    TRIAL_OUTCOME,
-    TRIAL_FAILURE,
-    TRIAL_OBJECTIVE,
-    TRIAL_BROKEN
-};
-
-static void add_column(cJSON *object, const char *name, const struct stmt *s, int column)
-{
-    const enum column_type type = stmt_type(s, column);
-    if (type == COLUMN_NULL)
-        cJSON_AddNullToObject(object, name);
-    else if (type == COLUMN_TEXT)
-        cJSON_AddStringToObject(object, name, stmt_text(s, column));
-    else
-        cJSON_AddNumberToObject(object, name, stmt_double(s, column));
-}
-
-static void add_trial_columns(cJSON *trial, const struct stmt *s)
-{
-    static const struct {
-        const char *name;
-        enum trial_column column;
-    } columns[] = {{"by", TRIAL_BY},
-                   {"why", TRIAL_WHY},
-                   {"predicted_memory_bytes", TRIAL_MEMORY},
-                   {"predicted_step_time_s", TRIAL_TIME},
-                   {"outcome", TRIAL_OUTCOME},
-                   {"failure", TRIAL_FAILURE},
-                   {"objective_value", TRIAL_OBJECTIVE},
-                   {"does_not_meet", TRIAL_BROKEN}};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        add_column(trial, columns[i].name, s, columns[i].column);
-}
 
 int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e)
 {
     struct stmt *s = NULL;
     if (db_prepare(place->db,
-                   "SELECT j.id, lower(hex(j.key)), json_extract(s.options, '$.by'), t.reason, j.predicted_memory,"
-                   " j.predicted_time, t.outcome, t.failure, t.objective, (SELECT group_concat(c.condition, '; ')"
+                   "SELECT t.id AS trial, j.id AS job, lower(hex(j.key)) AS key, " JSON_KEYS_SQL " AS keys,"
+                   " json_extract(s.options, '$.by') AS by, t.reason AS why,"
+                   " j.predicted_memory AS predicted_memory_bytes, j.predicted_time AS predicted_step_time_s, "
+                   "t.outcome,"
+                   " t.failure, t.objective AS objective_value, (SELECT group_concat(c.condition, '; ')"
                    "  FROM breach AS b JOIN subject_to AS c ON c.position = b.position"
-                   "  WHERE b.attempt_id = j.attempt_id AND t.told IS NOT NULL)"
+                   "  WHERE b.attempt_id = j.attempt_id AND t.told IS NOT NULL) AS does_not_meet"
                    " FROM trial AS t JOIN search AS s ON s.id = t.search_id JOIN job AS j ON j.id = t.job_id"
                    " WHERE t.id = ?",
                    &s, e) < 0)
@@ -99,14 +27,9 @@ int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJ
     stmt_bind_int(s, 1, trial_id);
     int rc = stmt_next(s, e);
     if (rc > 0) {
-        cJSON *trial = cJSON_CreateObject(), *keys = NULL;
+        cJSON *trial = cJSON_CreateObject();
         cJSON_AddItemToArray(list, trial);
-        cJSON_AddNumberToObject(trial, "trial", (double)trial_id);
-        cJSON_AddNumberToObject(trial, "job", (double)stmt_int(s, TRIAL_JOB));
-        cJSON_AddStringToObject(trial, "key", stmt_text(s, TRIAL_KEY));
-        rc = proposals_job_keys(place->db, stmt_int(s, TRIAL_JOB), &keys, e);
-        cJSON_AddItemToObject(trial, "keys", keys);
-        add_trial_columns(trial, s);
+        json_add_columns(trial, s, 0);
     }
     stmt_free(s);
     return rc < 0 ? -1 : 0;

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -28,13 +29,13 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct check_options, config),
      .value = "FILE",
-     .help = "check this sweep file"},
+     .help = "check this sweep file (sweep.toml, where nothing is named)"},
     {.name = "db",
      .letter = 'd',
      .kind = OPTION_STRING,
      .offset = offsetof(struct check_options, db),
      .value = "FILE",
-     .help = "check this database"},
+     .help = "check this database (results.db, where nothing is named)"},
     {.name = "against",
      .kind = OPTION_STRING,
      .offset = offsetof(struct check_options, against),
@@ -317,6 +318,13 @@ static bool is_sweep_file(const char *path)
     return length > 5 && strcmp(path + length - 5, ".toml") == 0;
 }
 
+/* What the other commands take without a word. */
+static void take_present(struct check_options *o)
+{
+    o->config = access("sweep.toml", F_OK) == 0 ? "sweep.toml" : NULL;
+    o->db = access("results.db", F_OK) == 0 ? "results.db" : NULL;
+}
+
 static int choose(const struct arguments *a, struct check_options *out, struct error *e)
 {
     *out = *(const struct check_options *)a->options;
@@ -331,7 +339,11 @@ static int choose(const struct arguments *a, struct check_options *out, struct e
     if (out->against && !out->config)
         return error_set(e, ERROR_USAGE, "check: --against compares a table with a sweep file: name it with -c FILE");
     if (!out->config && !out->db)
-        return error_set(e, ERROR_USAGE, "check: name a sweep file (-c FILE), a database (-d FILE) or both");
+        take_present(out);
+    if (!out->config && !out->db)
+        return error_set(e, ERROR_USAGE,
+                         "check: there is no sweep.toml and no results.db here: name a sweep file "
+                         "(-c FILE), a database (-d FILE) or both");
     return 0;
 }
 
@@ -365,7 +377,8 @@ const struct command check_command = {
     .name = "check",
     .summary = "Check a sweep file or a database and say all that is wrong",
     .usage = "[OPTIONS] [FILE.toml] [FILE.db]",
-    .example = "meshsweep check sweep.toml\n"
+    .example = "meshsweep check\n"
+               "meshsweep check sweep.toml\n"
                "meshsweep check -c import.toml --against measured.csv\n"
                "meshsweep check -d results.db\n"
                "meshsweep check --repair -d results.db",

@@ -23,6 +23,9 @@ struct kind {
     const char *units[12];
     const char *take;
     bool higher_is_better, unit_needed, name_optional;
+    size_t own_units; /* how many of `units`, from the first, say it of a number without any name */
+    double bare_from; /* from which number on `bare_unit` is meant where there is none; 0: never */
+    const char *bare_unit;
 };
 
 /* In the order in which they are asked: "tokens per second" is no time. */
@@ -31,12 +34,16 @@ static const struct kind kinds[] = {
      {"throughput", "tok/s", "tokens/s", "tokens/sec", "tps", "wps", "samples/s", "samples/sec", "it/s", "per second",
       "per sec", "req/s"},
      {"flop", "flops", "tflop"},
-     {"tok/s", "tokens/s", "tokens/sec", "samples/s", "samples/sec", "it/s", "img/s", "images/s", "req/s", "seq/s"},
+     {"tok/s", "tokens/s", "tokens/sec", "samples/s", "samples/sec", "it/s", "img/s", "images/s", "req/s", "seq/s",
+      "/s"},
      "median",
      true,
      false,
-     true},
-    {"mfu", {"mfu", "hfu"}, {NULL}, {"%"}, "median", true, false, false},
+     true,
+     0,
+     0,
+     NULL},
+    {"mfu", {"mfu", "hfu"}, {NULL}, {"%"}, "median", true, false, false, 0, 0, NULL},
     {"peak_memory",
      {"memory", "mem", "allocated", "reserved", "maxmemallocated", "memallocated"},
      {"host", "cpu"},
@@ -44,16 +51,22 @@ static const struct kind kinds[] = {
      "max",
      false,
      true,
-     false},
-    {"loss", {"loss"}, {"scale", "val", "eval", "valid"}, {NULL}, "last", false, false, false},
+     false,
+     0,
+     1 << 20,
+     "B"},
+    {"loss", {"loss"}, {"scale", "val", "eval", "valid"}, {NULL}, "last", false, false, false, 0, 0, NULL},
     {"step_time",
-     {"time", "latency", "dt", "elapsed", "duration", "ttft", "tpot", "itl"},
+     {"time", "timing", "latency", "dt", "elapsed", "duration", "seconds", "ttft", "tpot", "itl"},
      {"data", "load", "eta", "total", "runtime", "remaining"},
-     {"ms", "s", "sec", "seconds", "us", "s/it"},
+     {"s/it", "ms/it", "s/step", "ms/step", "ms", "s", "sec", "secs", "seconds", "us"},
      "median",
      false,
      true,
-     false},
+     false,
+     5,
+     0,
+     NULL},
 };
 
 /* Whether the text has the words, whatever stands between them and in capitals or not. */
@@ -80,10 +93,25 @@ static bool has_any(const char *text, const char *end, const char *const *words,
     return false;
 }
 
+/* Its place in the kind's units; as many as there can be: it is none. */
+static size_t unit_place(const struct kind *k, const char *unit, const char *end)
+{
+    const size_t most = sizeof k->units / sizeof *k->units;
+    for (size_t i = 0; i < most && k->units[i]; i++)
+        if (strlen(k->units[i]) == (size_t)(end - unit) && strncasecmp(k->units[i], unit, (size_t)(end - unit)) == 0)
+            return i;
+    return most;
+}
+
 static bool is_unit(const struct kind *k, const char *unit, const char *end)
 {
-    for (size_t i = 0; i < sizeof k->units / sizeof *k->units && k->units[i]; i++)
-        if (strlen(k->units[i]) == (size_t)(end - unit) && strncasecmp(k->units[i], unit, (size_t)(end - unit)) == 0)
+    return unit_place(k, unit, end) < sizeof k->units / sizeof *k->units;
+}
+
+static bool is_any_unit(const char *unit, const char *end)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (is_unit(&kinds[i], unit, end))
             return true;
     return false;
 }
@@ -124,7 +152,23 @@ static void find_name(const char *line, const char *at, struct log_field *f)
     f->between = end;
 }
 
-/* The unit behind a number, or in the name's parentheses: "time (ms): 3". */
+/* The unit that ends the name: "step_time_ms: 3", "timing in s: 3", "time (ms): 3", "seconds: 3"; empty: none. */
+static void find_unit_in_name(struct log_field *f)
+{
+    const char *end = f->name_end, *begin;
+    if (f->name == end)
+        return;
+    bool parentheses = end[-1] == ')';
+    end -= parentheses ? 1 : 0;
+    for (begin = end; begin > f->name && !strchr(parentheses ? "(" : "_ ", begin[-1]); begin--)
+        ;
+    if (!parentheses && !is_any_unit(begin, end))
+        return;
+    f->unit = begin;
+    f->unit_end = end;
+}
+
+/* The unit behind a number, or in its name. */
 static void find_unit(const char *end, struct log_field *f)
 {
     const char *p = f->number_end;
@@ -133,18 +177,10 @@ static void find_unit(const char *end, struct log_field *f)
     for (p = f->unit; p < end && (isalpha((unsigned char)*p) || strchr("/%", *p)); p++)
         ;
     f->unit_end = p;
-    bool known = false;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        known |= is_unit(&kinds[i], f->unit, f->unit_end);
-    if (apart && !known)
+    if (apart && !is_any_unit(f->unit, f->unit_end))
         f->unit_end = f->unit = f->number_end;
-    if (f->unit < f->unit_end || f->name == f->name_end || f->name_end[-1] != ')')
-        return;
-    const char *open = f->name_end - 1;
-    while (open > f->name && *open != '(')
-        open--;
-    f->unit = open + 1;
-    f->unit_end = f->name_end - 1;
+    if (f->unit == f->unit_end)
+        find_unit_in_name(f);
 }
 
 /* The next number from `p` on that begins a word; false: none. */
@@ -225,20 +261,33 @@ static char *regex_of(const char *line, const struct log_field *f, const struct 
 
 /* --- what a field is --- */
 
-static const struct kind *kind_of(const struct log_field *f, enum proposal_confidence *confidence)
+/* By the words from `name` on, which are the field's or its last ones. */
+static const struct kind *kind_by(const struct log_field *f, const char *name, enum proposal_confidence *confidence)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct kind *k = &kinds[i];
-        bool named = has_any(f->name, f->name_end, k->names, sizeof k->names / sizeof *k->names);
+        bool named = has_any(name, f->name_end, k->names, sizeof k->names / sizeof *k->names);
         bool unit = f->unit < f->unit_end && is_unit(k, f->unit, f->unit_end);
+        bool nameless = f->name == f->name_end && unit_place(k, f->unit, f->unit_end) < k->own_units;
+        bool bare = k->bare_unit && f->unit == f->unit_end && number_of(f) >= k->bare_from;
         if (has_any(f->name, f->name_end, k->not_names, sizeof k->not_names / sizeof *k->not_names))
             continue;
-        if (!(named && (unit || !k->unit_needed)) && !(unit && k->name_optional))
+        if (!(named && (unit || bare || !k->unit_needed)) && !(unit && (k->name_optional || nameless)))
             continue;
         *confidence = named && (unit || !k->units[0]) ? PROPOSAL_SURE : PROPOSAL_LIKELY;
         return k;
     }
     return NULL;
+}
+
+/* "throughput/mfu" is what its last word says; where that says nothing, as of "tokens/s/device", all do. */
+static const struct kind *kind_of(const struct log_field *f, enum proposal_confidence *confidence)
+{
+    const char *last = f->name_end;
+    while (last > f->name && last[-1] != '/')
+        last--;
+    const struct kind *k = kind_by(f, last, confidence);
+    return k ? k : kind_by(f, f->name, confidence);
 }
 
 static struct proposal *proposal_for(struct proposal_list *l, const char *metric, const char *regex)
@@ -263,7 +312,9 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
         p = &l->items[l->count++];
         *p = (struct proposal){.metric = k->metric,
                                .regex = xstrdup(regex),
-                               .unit = xstrndup(f->unit, (size_t)(f->unit_end - f->unit)),
+                               .unit = f->unit == f->unit_end && k->bare_unit
+                                           ? xstrdup(k->bare_unit)
+                                           : xstrndup(f->unit, (size_t)(f->unit_end - f->unit)),
                                .take = k->take,
                                .higher_is_better = k->higher_is_better,
                                .confidence = confidence,
@@ -291,7 +342,7 @@ static void add_plain(struct buffer *out, const char *log, size_t length)
     }
 }
 
-/* By metric in the order of `kinds`, then the surer, then the more frequent one. */
+/* By metric in the order of `kinds`, then the surer, the more frequent, the larger one. */
 static int compare(const void *left, const void *right)
 {
     const struct proposal *a = left, *b = right;
@@ -306,6 +357,8 @@ static int compare(const void *left, const void *right)
         return a->confidence < b->confidence ? -1 : 1;
     if (a->lines != b->lines)
         return a->lines > b->lines ? -1 : 1;
+    if (a->most != b->most) /* a peak before what is in use now, a step before its parts */
+        return a->most > b->most ? -1 : 1;
     return strcmp(a->regex, b->regex);
 }
 

@@ -126,8 +126,9 @@ static int take_outcome(struct search_driver *d, size_t candidate, const struct 
 
 /* --- replicates --- */
 
-static void queue_replicate(struct search_driver *d, struct candidate_replicate *r)
+static void queue_replicate(void *context, struct candidate_replicate *r)
 {
+    struct search_driver *d = context;
     if (r->queued)
         return;
     if (d->further_first > 0)
@@ -144,49 +145,14 @@ static int64_t next_replicate(struct search_driver *d)
     return d->further[d->further_first++]->job_id;
 }
 
-/* What the replicates of a candidate come to. */
-struct replicate_sum {
-    double sum;
-    size_t ok, pending, open; /* pending: open, and not running */
-};
-
-static int add_replicate(void *context, const struct job_outcome *o, struct error *e)
-{
-    struct replicate_sum *sum = context;
-    (void)e;
-    bool ok = strcmp(o->state, "ok") == 0;
-    sum->pending = strcmp(o->state, "pending") == 0;
-    sum->open += !ok && strcmp(o->state, "failed") != 0;
-    if (ok && isfinite(o->objective)) {
-        sum->sum += o->objective;
-        sum->ok++;
-    }
-    return 0;
-}
-
-/* The first replicate runs alone; where it is ok and was to run to its end, so do the others, and the candidate has
- * their mean. `*waits`: some have not ended; those that are due are queued. */
+/* With its replicates, where it was to run to its end: then those that are due are queued. */
 static int sum_replicates(struct search_driver *d, size_t candidate, struct job_outcome *o, bool *waits,
                           struct error *e)
 {
-    struct replicate_sum sum = {.sum = o->objective, .ok = 1};
+    const struct replicates_query query = {d->request.db, d->request.sweep_id, d->objective,
+                                           &d->set,       queue_replicate,     d};
     *waits = false;
-    if (strcmp(o->state, "ok") != 0 || o->stopped || d->progress[candidate].resource > 0)
-        return 0;
-    for (size_t i = 0; i < d->set.replicate_count; i++) {
-        struct candidate_replicate *r = &d->set.replicates[i];
-        const struct job_outcome_query query = {d->request.sweep_id, r->job_id, d->objective};
-        if (r->candidate != candidate)
-            continue;
-        sum.pending = 0;
-        if (job_outcomes_read(d->request.db, &query, add_replicate, &sum, e) < 0)
-            return -1;
-        if (sum.pending)
-            queue_replicate(d, r);
-    }
-    o->objective = sum.sum / (double)sum.ok;
-    *waits = sum.open > 0;
-    return 0;
+    return d->progress[candidate].resource > 0 ? 0 : replicates_add(&query, candidate, o, waits, e);
 }
 
 struct finding {
@@ -345,7 +311,10 @@ static int queue_open(struct search_driver *d, struct error *e)
 static int repeat_past(struct search_driver *d, struct error *e)
 {
     struct past_candidate *past = xcalloc(d->set.space.count + 1, sizeof *past);
-    const struct past_request request = {d->request.db, d->search_id, &d->set, d->search};
+    const struct past_request request = {.db = d->request.db,
+                                         .search_id = d->search_id,
+                                         .set = &d->set,
+                                         .search = d->search};
     int rc = past_repeat(&request, past, &d->sequence, e);
     for (size_t i = 0; rc == 0 && i < d->set.space.count; i++) {
         d->progress[i].trial_id = past[i].trial_id;

@@ -1,5 +1,6 @@
 #include "search/past.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,53 @@ struct search_outcome search_outcome_of(const struct job_outcome *o)
         .device_seconds = o->device_seconds,
     };
 }
+
+/* --- replicates --- */
+
+struct replicate_sum {
+    double sum;
+    size_t ok, open;
+    bool pending; /* the last one */
+};
+
+static int add_replicate(void *context, const struct job_outcome *o, struct error *e)
+{
+    struct replicate_sum *sum = context;
+    (void)e;
+    bool ok = strcmp(o->state, "ok") == 0;
+    sum->pending = strcmp(o->state, "pending") == 0;
+    sum->open += !ok && strcmp(o->state, "failed") != 0;
+    if (ok && isfinite(o->objective)) {
+        sum->sum += o->objective;
+        sum->ok++;
+    }
+    return 0;
+}
+
+int replicates_add(const struct replicates_query *q, size_t candidate, struct job_outcome *o, bool *waits,
+                   struct error *e)
+{
+    struct replicate_sum sum = {.sum = o->objective, .ok = 1};
+    *waits = false;
+    if (strcmp(o->state, "ok") != 0 || o->stopped)
+        return 0;
+    for (size_t i = 0; i < q->set->replicate_count; i++) {
+        struct candidate_replicate *r = &q->set->replicates[i];
+        const struct job_outcome_query query = {q->sweep_id, r->job_id, q->objective};
+        if (r->candidate != candidate)
+            continue;
+        sum.pending = false;
+        if (job_outcomes_read(q->db, &query, add_replicate, &sum, e) < 0)
+            return -1;
+        if (sum.pending)
+            q->is_due(q->context, r);
+    }
+    o->objective = sum.sum / (double)sum.ok;
+    *waits = sum.open > 0;
+    return 0;
+}
+
+/* --- repeating --- */
 
 /* An event of a search that is repeated. */
 struct event {
@@ -56,10 +104,13 @@ static void add_event(struct past *p, int64_t sequence, bool asks)
     p->events[p->event_count++] = (struct event){sequence, asks, p->trial_count};
 }
 
-static int keep_trial(void *context, const struct trial_row *row, struct error *e)
+static int keep_trial(void *context, const struct trial_row *given, struct error *e)
 {
     struct past *p = context;
-    (void)e;
+    struct trial_row own = *given;
+    const struct trial_row *row = &own;
+    if (p->request->complete && p->request->complete(p->request->context, &own, e) < 0)
+        return -1;
     struct past_trial t = {row->id,
                            row->asked,
                            row->told,

@@ -10,6 +10,10 @@ struct past_request {
     int64_t search_id;
     const struct candidate_set *set;
     struct search *search; /* new */
+    /* Called with each row before it counts: what a candidate came to with its replicates, where the rows are of single
+     * jobs. NULL: they are of candidates. */
+    int (*complete)(void *context, struct trial_row *row, struct error *e);
+    void *context;
 };
 
 /* What the rows say of a candidate. */
@@ -24,5 +28,19 @@ int past_repeat(const struct past_request *request, struct past_candidate *out, 
 
 /* What a job came to, as a strategy is told it. `failure` is borrowed. */
 struct search_outcome search_outcome_of(const struct job_outcome *o);
+
+struct replicates_query {
+    struct db *db;
+    int64_t sweep_id;
+    const char *objective; /* NULL: none */
+    const struct candidate_set *set;
+    void (*is_due)(void *context, struct candidate_replicate *r); /* called with those whose jobs are pending */
+    void *context;
+};
+
+/* The first replicate runs alone; where it is ok and ran to its end, so do the others, and the candidate has their
+ * mean. `o` is what the first came to, and gets that mean. `*waits`: some of the others have not ended. */
+int replicates_add(const struct replicates_query *q, size_t candidate, struct job_outcome *o, bool *waits,
+                   struct error *e);
 
 #endif

@@ -6,10 +6,10 @@ import re
 import sys
 
 LICENCES = {"MIT", "BSD-2-Clause", "BSD-3-Clause", "LGPL-2.1-or-later", "GPL-2.0-or-later", "GPL-3.0-or-later",
-            "GCC-exception-3.1", "NOASSERTION", "NONE"}
+            "GCC-exception-3.1", "NCSA", "NOASSERTION", "NONE"}
 DOCUMENT = {"spdxVersion": r"SPDX-2\.3", "dataLicense": r"CC0-1\.0", "SPDXID": "SPDXRef-DOCUMENT", "name": ".+",
             "documentNamespace": r"[a-z][a-z0-9+.-]*:[^#]+"}
-PACKAGE = {"SPDXID": r"SPDXRef-[A-Za-z0-9.-]+", "name": ".+", "versionInfo": ".+", "downloadLocation": ".+",
+PACKAGE = {"SPDXID": r"SPDXRef-[A-Za-z0-9.-]+", "name": ".+", "downloadLocation": ".+",
            "licenseConcluded": ".+", "licenseDeclared": ".+", "copyrightText": ".+"}
 FILE = {"SPDXID": r"SPDXRef-[A-Za-z0-9.-]+", "fileName": r"\./.+", "licenseConcluded": ".+", "copyrightText": ".+"}
 DIGITS = {"SHA1": 40, "SHA256": 64}
@@ -55,6 +55,8 @@ def check(document):
         what = f"package {package.get('name')}"
         fields(package, PACKAGE, what)
         licences(package.get("licenseConcluded", ""), defined, what)
+        if not package.get("versionInfo") and not package.get("checksums"):
+            breach(f"{what}: neither version nor checksum")
         if package.get("filesAnalyzed") is not False:
             breach(f"{what}: files were not analyzed")
         identifiers.append(package.get("SPDXID"))

@@ -10,8 +10,8 @@ import sys
 
 import jsonschema
 
-USERS_OWN = {"keys", "differs", "values", "metrics", "failure_classes", "excluded_by", "warned_by", "environment",
-             "scripts", "versions", "model_info", "records"}
+USERS_OWN = {"keys", "proposal", "differs", "values", "metrics", "failure_classes", "excluded_by", "warned_by",
+             "environment", "scripts", "versions", "model_info", "records"}
 
 
 def read(path):

@@ -84,13 +84,74 @@ END
     refused() { sql "SELECT json_extract(readfile('answer.json'), '\$.refused[$1].$2')"; }
     expect "[ '$(refused 0 rule)' = small-batches ]"
     expect "[ '$(refused 0 reason)' = 'larger ones do not fit' ]"
-    expect "[ '$(refused 0 nearest.keys)' = '{\"micro_batch\":8,\"layers\":2}' ]"
+    expect "[ '$(refused 0 proposal)' = '{\"micro_batch\":8,\"layers\":4}' ]"
+    expect "[ '$(refused 0 keys.model)' = '{\"layers\":4}' ]"
+    expect "[ '$(refused 0 nearest.keys.model)' = '{\"layers\":2}' ]"
+    expect "[ '$(refused 0 nearest.keys.parallel_spec)' = '{\"micro_batch\":8}' ]"
     expect "[ '$(refused 1 reason)' = 'no combination has micro_batch = 3' ]"
-    expect "[ '$(refused 1 nearest.keys)' = '{\"micro_batch\":4}' ]"
+    expect "[ '$(refused 1 nearest.keys.parallel_spec)' = '{\"micro_batch\":4}' ]"
+    expect "[ '$(refused 2 proposal)' = '{\"micro_bach\":4}' ]"
+    expect "[ -z '$(refused 2 keys.parallel_spec)' ]"
     expect "[ \"\$(refused 2 reason)\" = 'unknown key \`micro_bach\` (did you mean \`micro_batch\`?)' ]"
     # The last one is the job that is legal with it.
     expect_sql "8|2" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(m.json, '\$.layers') FROM trial AS t
         JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id JOIN spec AS m ON m.id = j.model_id"
+}
+
+# Keys as answers have them, by section: of all kinds, a derived one, and one name in two sections.
+ask__keys_of_an_answer__may_be_proposed_again()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+list_values = ["sizes"]
+[job]
+command = ["echo", "{model.x}"]
+[job.metrics.rate]
+regex = '([0-9]+)'
+[model]
+name = "small"
+lr = [0.001, 0.1]
+x = [1, 2]
+[training_spec]
+fused = [true, false]
+sizes = [1, 2]
+note = ["said \"so\"", "it's"]
+[parallel_spec]
+x = [1, 2]
+[derive]
+third = "model.lr / 3"
+[[rule]]
+name = "one-x"
+require = "model.x <> 2 OR parallel_spec.x <> 2"
+END
+    run_meshsweep ask -n 100
+    expect_status 0
+    cp .stdout asked.json
+    expect_any_stdout
+    expect_no_stderr
+    sql "SELECT json_group_array(json_extract(value, '\$.keys')) FROM json_each(readfile('asked.json'), '\$.asked')" \
+        >again.json
+    run_meshsweep ask -d another.db again.json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    sql "SELECT job_id FROM trial ORDER BY id" >first
+    sql "SELECT job_id FROM trial ORDER BY id" another.db >second
+    expect "[ -s first ]"
+    expect "cmp first second"
+    given ask -d another.db <<'END'
+[{"keys": {"model": {"x": 2}, "parallel_spec": {"x": 2}, "training_spec": null}, "by": "me"}, {"parallel_spec.x": 2}]
+END
+    expect_status 3
+    cp .stdout refused.json
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql 'one-x|{"x":2}||1|1' "SELECT value ->> 'rule', value -> 'keys' -> 'model',
+        value -> 'keys' ->> 'training_spec', value -> 'nearest' -> 'keys' -> 'model' ->> 'x' +
+        (value -> 'nearest' -> 'keys' -> 'parallel_spec' ->> 'x') < 4,
+        json_array_length(readfile('refused.json'), '\$.asked')
+        FROM json_each(readfile('refused.json'), '\$.refused')"
 }
 
 ask__the_same_again__the_same_trial()
@@ -272,6 +333,111 @@ END
     expect_stdout "243.0"
     expect_any_stderr
     expect_sql "optuna" "SELECT DISTINCT json_extract(options, '\$.by') FROM search"
+}
+
+# 2 fails, and 8 with one of its seeds. By the first seed 4 is best, by the mean 5 is: odd ones gain by the others.
+a_sweep_with_seeds() # SEARCH
+{
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:rate"
+replicate = ["seed"]
+[search]
+$1
+[job]
+command = ["/bin/sh", "job.sh", "{micro_batch}", "{seed}"]
+[job.metrics.rate]
+regex = 'rate: ([0-9]+)'
+[training_spec]
+seed = [1, 2, 3]
+[parallel_spec]
+micro_batch = [1, 2, 3, 4, 5, 6, 7, 8]
+END
+    cat >job.sh <<'END'
+[ "$1" != 2 ] && [ "$1 $2" != '8 2' ] || exit 3
+echo "rate: $((1000 + 100 * $1 - 12 * $1 * $1 + $1 % 2 * ($2 - 1) * 200))"
+END
+}
+
+# Asks for COUNT at a time and tells what came of each, until there is nothing more.
+ask_and_tell() # DATABASE COUNT
+{
+    while "$meshsweep" ask -d "$1" -n "$2" >asked.json 2>asked.err; do
+        sqlite3 "$1" "SELECT t.id, json_extract(p.json, '\$.micro_batch'), json_extract(c.json, '\$.seed')
+            FROM json_each(readfile('asked.json'), '\$.asked') AS a JOIN trial AS t ON t.id = a.value ->> 'trial'
+            JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id
+            JOIN spec AS c ON c.id = j.training_id" >trials
+        while IFS='|' read -r trial micro_batch seed; do
+            if rate=$(sh job.sh "$micro_batch" "$seed"); then
+                printf '{"trial": %s, "metrics": {"rate": %s}}' "$trial" "${rate#rate: }"
+            else
+                printf '{"trial": %s, "failure": "exit"}' "$trial"
+            fi >told.json
+            "$meshsweep" tell -d "$1" told.json >/dev/null || return 1
+        done <trials
+    done
+}
+
+# One after another, ask and tell come to the same jobs in the same order as a run.
+expect_jobs_of_a_run() # SEARCH
+{
+    rm -f run.db ask.db
+    a_sweep_with_seeds "$1"
+    run_meshsweep run -j 1 --progress none -d run.db
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    expect "ask_and_tell ask.db 1"
+    expect "[ '$(sql "SELECT group_concat(job_id) FROM (SELECT job_id FROM trial ORDER BY id)" ask.db)' = \
+        '$(sql "SELECT group_concat(job_id) FROM (SELECT job_id FROM attempt ORDER BY id)" run.db)' ]"
+}
+
+ask__replicates__configurations_as_the_strategy_decides()
+{
+    expect_jobs_of_a_run 'strategy = "random"
+max_trials = 4'
+    expect "grep -q '^meshsweep: random has nothing more to ask for' asked.err"
+    cp ask.db results.db
+    expect_sql "4|random" "SELECT count(DISTINCT j.parallel_id), json_extract(s.options, '\$.by') FROM trial AS t
+        JOIN search AS s ON s.id = t.search_id JOIN job AS j ON j.id = t.job_id"
+    expect_sql 0 "SELECT count(*) FROM trial WHERE reason = 'replicate of job ' || job_id OR told IS NULL"
+    expect_sql "$(sql "SELECT count(*) - 4 FROM trial")" \
+        "SELECT count(*) FROM trial WHERE reason LIKE 'replicate of job %'"
+}
+
+ask__replicates_of_a_strategy_that_learns__the_mean_is_told()
+{
+    expect_jobs_of_a_run 'strategy = "binary"'
+    expect_jobs_of_a_run 'strategy = "model"
+early_stopping = 3'
+    expect "[ '$(sql "SELECT count(*) < 24 FROM trial" ask.db)' = 1 ]"
+}
+
+ask__replicates_several_at_a_time__each_once()
+{
+    a_sweep_with_seeds 'strategy = "random"'
+    expect "ask_and_tell results.db 5"
+    expect_sql "22|22|8" "SELECT count(*), count(DISTINCT t.job_id), count(DISTINCT j.parallel_id) FROM trial AS t
+        JOIN job AS j ON j.id = t.job_id"
+}
+
+# What a run has begun is gone on with: the other replicates of its configurations come first.
+ask__replicates_of_a_run__given_first()
+{
+    a_sweep_with_seeds 'strategy = "random"'
+    run_meshsweep run --progress none --only 'seed = 1 AND micro_batch = 5'
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep ask -n 3
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_sql "5|2|replicate
+5|3|replicate" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(c.json, '\$.seed'), substr(t.reason, 1, 9)
+        FROM trial AS t JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id
+        JOIN spec AS c ON c.id = j.training_id JOIN search AS s ON s.id = t.search_id
+        WHERE s.strategy = 'ask' AND t.id < (SELECT max(id) FROM trial) ORDER BY t.id"
 }
 
 run_cases "$@"

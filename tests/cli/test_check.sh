@@ -14,6 +14,10 @@ quiet_database()
 check_sweep__right__one_line()
 {
     small_sweep sweep.toml
+    run_meshsweep check
+    expect_status 0
+    expect_stdout_matches '^sweep'
+    expect_no_stderr
     run_meshsweep check sweep.toml
     expect_status 0
     expect_stdout_matches \
@@ -111,7 +115,8 @@ check__nothing_named_or_too_much__status_2()
     run_meshsweep check
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: check: name a sweep file (-c FILE), a database (-d FILE) or both'
+    expect_stderr 'meshsweep: check: there is no sweep.toml and no results.db here: name a sweep file (-c FILE), '\
+'a database (-d FILE) or both'
     run_meshsweep check a.db b.db
     expect_status 2
     expect_no_stdout
@@ -121,6 +126,10 @@ check__nothing_named_or_too_much__status_2()
 check_database__sound__all_well()
 {
     quiet_database
+    run_meshsweep check
+    expect_status 0
+    expect_stdout 'results.db: all well'
+    expect_no_stderr
     run_meshsweep check results.db
     expect_status 0
     expect_stdout 'results.db: all well'

@@ -114,6 +114,40 @@ better = "max"'
     expect_no_stderr
 }
 
+# A line as each of several trainers writes it, twice: which metric is read, with which number and in which unit.
+log__unseen_trainers__what_they_name()
+{
+    local metric value unit line
+    while IFS=';' read -r metric value unit line; do
+        printf '%s\n%s\n' "$line" "$line" >unseen.log
+        run_meshsweep init --from-log unseen.log -o unseen.toml a=1,2 -- sh -c "cat unseen.log # {a}"
+        expect_status 0
+        expect_no_stdout
+        expect_any_stderr
+        run_meshsweep run -c unseen.toml -d unseen.db --only a=1 --progress none
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+        [ "$(sqlite3 unseen.db "SELECT value FROM summary WHERE name = '$metric'")" = "$value" ] ||
+            fail "$metric is not $value: $line: $(grep regex unseen.toml)"
+        grep -A 3 "^\[job.metrics.$metric\]" unseen.toml | grep -q "^unit = \"$unit\"" || [ -z "$unit" ] ||
+            fail "$metric is not in $unit: $(cat unseen.toml)"
+        rm -rf unseen.toml unseen.db*
+    done <<'END'
+throughput;120345.25;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_second": 120345.25}
+mfu;48.5;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_second": 120345.25}
+step_time;3018.5;ms;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
+throughput;173690.0;tok/s;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
+step_time;1.25;seconds;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
+throughput;1787.5;;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
+step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
+peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
+step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
+throughput;1163.5;/s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
+step_time;0.22;s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
+END
+}
+
 nobody_to_ask__what_is_missing__said()
 {
     run_meshsweep init

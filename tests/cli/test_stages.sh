@@ -135,7 +135,7 @@ stages__asked_for__the_same_trials()
                 json_object('trial', t, 'failure', 'oom'),
                 json_object('trial', t, 'metrics', json_object('throughput', k ->> 'micro_batch' * 10
                     + k ->> 'zero_stage' * 3 + iif(k ->> 'zero_stage' = 3, k ->> 'bucket' * 50, 0)))))
-             FROM (SELECT value ->> 'trial' AS t, value -> 'keys' AS k
+             FROM (SELECT value ->> 'trial' AS t, value -> 'keys' -> 'parallel_spec' AS k
                    FROM json_each(readfile('asked.json'), '\$.asked'))" asked.db >told.json
         run_meshsweep tell -d asked.db -c sweep.toml told.json
         expect_status 0
