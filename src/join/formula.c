@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "join/formula_tree.h"
+#include "join/formula_range.h"
 
 struct evaluation {
     struct formula *f;
@@ -13,366 +13,6 @@ struct evaluation {
 };
 
 static struct range evaluate(const struct evaluation *v, uint32_t node);
-
-/* --- ranges --- */
-
-static const struct range anything = {.maybe_null = true,
-                                      .maybe_text = true,
-                                      .maybe_number = true,
-                                      .low = -INFINITY,
-                                      .high = INFINITY};
-
-static void widen(struct range *r)
-{
-    if (r->low > EXACT_MOST)
-        r->low = EXACT_MOST;
-    else if (!(r->low >= -EXACT_MOST))
-        r->low = -INFINITY;
-    if (r->high < -EXACT_MOST)
-        r->high = -EXACT_MOST;
-    else if (!(r->high <= EXACT_MOST))
-        r->high = INFINITY;
-}
-
-struct range range_of_datum(const struct datum *c)
-{
-    struct range r = {.exact = true, .datum = *c};
-    if (c->kind == DATUM_INT || c->kind == DATUM_REAL) {
-        r.low = r.high = c->kind == DATUM_INT ? (double)c->integer : c->real;
-        widen(&r);
-    }
-    return r;
-}
-
-static bool is_null(const struct range *r)
-{
-    return r->exact && r->datum.kind == DATUM_NULL;
-}
-
-static bool can_be_null(const struct range *r)
-{
-    return r->exact ? r->datum.kind == DATUM_NULL : r->maybe_null;
-}
-
-static bool can_be_text(const struct range *r)
-{
-    return r->exact ? r->datum.kind == DATUM_TEXT : r->maybe_text;
-}
-
-static bool can_be_number(const struct range *r)
-{
-    return r->exact ? r->datum.kind == DATUM_INT || r->datum.kind == DATUM_REAL : r->maybe_number;
-}
-
-static bool can_be_real(const struct range *r)
-{
-    return r->exact ? r->datum.kind == DATUM_REAL : r->maybe_real;
-}
-
-static bool same_cell(const struct datum *a, const struct datum *b)
-{
-    if (a->kind != b->kind)
-        return false;
-    if (a->kind == DATUM_TEXT)
-        return a->text == b->text || strcmp(a->text, b->text) == 0;
-    return a->kind == DATUM_NULL || a->integer == b->integer;
-}
-
-void range_cover(struct range *all, const struct range *one)
-{
-    if (all->exact && one->exact && same_cell(&all->datum, &one->datum))
-        return;
-    bool had_number = can_be_number(all), has_number = can_be_number(one);
-    struct range r = {.maybe_null = can_be_null(all) || can_be_null(one),
-                      .maybe_text = can_be_text(all) || can_be_text(one),
-                      .maybe_number = had_number || has_number,
-                      .maybe_real = can_be_real(all) || can_be_real(one)};
-    if (r.maybe_number) {
-        r.low = !had_number || (has_number && one->low < all->low) ? one->low : all->low;
-        r.high = !had_number || (has_number && one->high > all->high) ? one->high : all->high;
-    }
-    *all = r;
-}
-
-static struct range exact_int(int64_t integer)
-{
-    struct range r = {.exact = true, .datum = {DATUM_INT, {.integer = integer}}};
-    r.low = r.high = (double)integer;
-    widen(&r);
-    return r;
-}
-
-static struct range exact_real(double real)
-{
-    const struct datum c = {isnan(real) ? DATUM_NULL : DATUM_REAL, {.real = real}};
-    return range_of_datum(&c);
-}
-
-static struct range exact_null(void)
-{
-    return (struct range){.exact = true, .datum = {DATUM_NULL, {0}}};
-}
-
-/* --- truth --- */
-
-static unsigned truth_of(const struct range *r)
-{
-    if (r->exact && r->datum.kind == DATUM_NULL)
-        return CAN_BE_NULL;
-    if (r->exact && r->datum.kind == DATUM_INT)
-        return r->datum.integer ? CAN_BE_TRUE : CAN_BE_FALSE;
-    if (r->exact && r->datum.kind == DATUM_REAL)
-        return r->datum.real != 0 ? CAN_BE_TRUE : CAN_BE_FALSE;
-    unsigned bits = can_be_null(r) ? CAN_BE_NULL : 0;
-    if (can_be_text(r))
-        return bits | CAN_BE_TRUE | CAN_BE_FALSE;
-    if (r->maybe_number && !(r->low == 0 && r->high == 0))
-        bits |= CAN_BE_TRUE;
-    if (r->maybe_number && r->low <= 0 && r->high >= 0)
-        bits |= CAN_BE_FALSE;
-    return bits;
-}
-
-static struct range range_of_truth(unsigned bits)
-{
-    switch (bits) {
-    case CAN_BE_TRUE:
-        return exact_int(1);
-    case CAN_BE_FALSE:
-        return exact_int(0);
-    case CAN_BE_NULL:
-        return exact_null();
-    default:
-        return (struct range){.maybe_null = (bits & CAN_BE_NULL) != 0,
-                              .maybe_number = true,
-                              .low = bits & CAN_BE_FALSE ? 0 : 1,
-                              .high = bits & CAN_BE_TRUE ? 1 : 0};
-    }
-}
-
-/* --- arithmetic --- */
-
-static bool is_integer(const struct range *r)
-{
-    return r->exact && r->datum.kind == DATUM_INT;
-}
-
-static double real_of(const struct datum *c)
-{
-    return c->kind == DATUM_INT ? (double)c->integer : c->real;
-}
-
-/* As SQLite casts. */
-static int64_t integer_of(const struct datum *c)
-{
-    if (c->kind == DATUM_INT)
-        return c->integer;
-    if (c->real <= -9223372036854775808.0)
-        return INT64_MIN;
-    return c->real >= 9223372036854775808.0 ? INT64_MAX : (int64_t)c->real;
-}
-
-/* False where SQLite goes on with doubles. */
-static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct range *out)
-{
-    int64_t result = 0;
-    if ((op == OP_DIVIDE || op == OP_REMAINDER) && b == 0) {
-        *out = exact_null();
-        return true;
-    }
-    if ((op == OP_ADD && __builtin_add_overflow(a, b, &result)) ||
-        (op == OP_SUBTRACT && __builtin_sub_overflow(a, b, &result)) ||
-        (op == OP_MULTIPLY && __builtin_mul_overflow(a, b, &result)) || (op == OP_DIVIDE && b == -1 && a == INT64_MIN))
-        return false;
-    if (op == OP_DIVIDE)
-        result = a / b;
-    else if (op == OP_REMAINDER)
-        result = b == -1 ? 0 : a % b;
-    *out = exact_int(result);
-    return true;
-}
-
-static struct range work_out_reals(enum formula_op op, const struct datum *x, const struct datum *y)
-{
-    double a = real_of(x), b = real_of(y);
-    int64_t divisor = integer_of(y);
-    switch (op) {
-    case OP_ADD:
-        return exact_real(a + b);
-    case OP_SUBTRACT:
-        return exact_real(a - b);
-    case OP_MULTIPLY:
-        return exact_real(a * b);
-    case OP_DIVIDE:
-        return b == 0 ? exact_null() : exact_real(a / b);
-    default:
-        if (divisor == 0)
-            return exact_null();
-        return exact_real(divisor == -1 ? 0 : (double)(integer_of(x) % divisor));
-    }
-}
-
-static double product(double a, double b)
-{
-    return a == 0 || b == 0 ? 0 : a * b;
-}
-
-static void span(const double *corners, int count, struct range *r)
-{
-    r->low = r->high = corners[0];
-    for (int i = 1; i < count; i++) {
-        r->low = corners[i] < r->low ? corners[i] : r->low;
-        r->high = corners[i] > r->high ? corners[i] : r->high;
-    }
-}
-
-/* Of integers the quotient is cut towards zero, of others not: both are covered. */
-static void bound_quotient(const struct range *a, const struct range *b, struct range *r)
-{
-    if (b->low <= 0 && b->high >= 0) {
-        r->maybe_null = true;
-        r->low = -INFINITY;
-        r->high = INFINITY;
-        return;
-    }
-    const double corners[] = {a->low / b->low, a->low / b->high, a->high / b->low, a->high / b->high};
-    span(corners, 4, r);
-    r->low = fmin(r->low, trunc(r->low));
-    r->high = fmax(r->high, trunc(r->high));
-}
-
-static void bound_remainder(const struct range *a, const struct range *b, struct range *r)
-{
-    double divisor = fmax(fabs(b->low), fabs(b->high)), number = fmax(fabs(a->low), fabs(a->high));
-    double most = fmax(0, fmin(divisor - 1, number));
-    r->maybe_null |= b->low < 1 && b->high > -1;
-    r->low = a->low < 0 ? -most : 0;
-    r->high = a->high > 0 ? most : 0;
-}
-
-static struct range bound(enum formula_op op, const struct range *a, const struct range *b)
-{
-    if (can_be_text(a) || can_be_text(b))
-        return anything;
-    struct range r = {.maybe_null = can_be_null(a) || can_be_null(b), .maybe_number = true};
-    if (op == OP_ADD || op == OP_SUBTRACT) {
-        r.low = op == OP_ADD ? a->low + b->low : a->low - b->high;
-        r.high = op == OP_ADD ? a->high + b->high : a->high - b->low;
-        r.maybe_null |= isinf(r.low) || isinf(r.high);
-    } else if (op == OP_MULTIPLY) {
-        const double corners[] = {product(a->low, b->low), product(a->low, b->high), product(a->high, b->low),
-                                  product(a->high, b->high)};
-        span(corners, 4, &r);
-        r.maybe_null |= isinf(r.low) || isinf(r.high);
-    } else if (op == OP_DIVIDE)
-        bound_quotient(a, b, &r);
-    else
-        bound_remainder(a, b, &r);
-    if (isnan(r.low) || isnan(r.high))
-        return anything;
-    widen(&r);
-    return r;
-}
-
-static struct range work_out(enum formula_op op, const struct range *a, const struct range *b)
-{
-    struct range r;
-    if (is_null(a) || is_null(b))
-        return exact_null();
-    if (is_integer(a) && is_integer(b) && work_out_integers(op, a->datum.integer, b->datum.integer, &r))
-        return r;
-    if (a->exact && b->exact && !can_be_text(a) && !can_be_text(b))
-        return work_out_reals(op, &a->datum, &b->datum);
-    return bound(op, a, b);
-}
-
-/* --- comparing --- */
-
-/* -1, 0, 1 as SQLite sorts; 2: it is left to SQLite. Neither is NULL. */
-static int compare_cells(const struct datum *a, const struct datum *b)
-{
-    if (a->kind == DATUM_TEXT || b->kind == DATUM_TEXT) {
-        if (a->kind != b->kind)
-            return a->kind == DATUM_TEXT ? 1 : -1;
-        int order = strcmp(a->text, b->text);
-        return (order > 0) - (order < 0);
-    }
-    if (a->kind == DATUM_INT && b->kind == DATUM_INT)
-        return (a->integer > b->integer) - (a->integer < b->integer);
-    double x = real_of(a), y = real_of(b);
-    if (a->kind != b->kind && (fabs(x) > EXACT_MOST || fabs(y) > EXACT_MOST))
-        return 2;
-    return (x > y) - (x < y);
-}
-
-/* Bits: 1 less, 2 equal, 4 greater. */
-static unsigned orders_of(const struct range *a, const struct range *b)
-{
-    if (a->exact && b->exact) {
-        int order = compare_cells(&a->datum, &b->datum);
-        return order == 2 ? 7 : 1U << (order + 1);
-    }
-    if (can_be_text(a) || can_be_text(b))
-        return 7;
-    unsigned orders = 0;
-    orders |= a->low < b->high ? 1 : 0;
-    orders |= a->low <= b->high && b->low <= a->high ? 2 : 0;
-    orders |= a->high > b->low ? 4 : 0;
-    return orders;
-}
-
-static struct range compare(enum formula_op op, const struct range *a, const struct range *b)
-{
-    static const unsigned char wanted[] = {[OP_LESS] = 1, [OP_LESS_EQUAL] = 3, [OP_EQUAL] = 2, [OP_NOT_EQUAL] = 5};
-    if (is_null(a) || is_null(b))
-        return exact_null();
-    unsigned orders = orders_of(a, b), bits = can_be_null(a) || can_be_null(b) ? CAN_BE_NULL : 0;
-    bits |= orders & wanted[op] ? CAN_BE_TRUE : 0;
-    bits |= orders & ~(unsigned)wanted[op] ? CAN_BE_FALSE : 0;
-    return range_of_truth(bits);
-}
-
-/* IS: NULL is a value. */
-static struct range compare_is(const struct range *a, const struct range *b, bool negated)
-{
-    unsigned bits = CAN_BE_TRUE | CAN_BE_FALSE;
-    if (is_null(a) || is_null(b))
-        bits = is_null(a) && is_null(b) ? CAN_BE_TRUE : can_be_null(a) && can_be_null(b) ? bits : CAN_BE_FALSE;
-    else if (!can_be_null(a) || !can_be_null(b)) {
-        unsigned orders = orders_of(a, b);
-        bits = orders == 2 && !can_be_null(a) && !can_be_null(b) ? CAN_BE_TRUE : orders & 2 ? bits : CAN_BE_FALSE;
-    }
-    if (negated && bits != (CAN_BE_TRUE | CAN_BE_FALSE))
-        bits = bits == CAN_BE_TRUE ? CAN_BE_FALSE : CAN_BE_TRUE;
-    return range_of_truth(bits);
-}
-
-/* IS TRUE and the like: never NULL. */
-static struct range ask_truth(enum formula_op op, unsigned truth)
-{
-    unsigned yes = op == OP_IS_TRUE || op == OP_IS_NOT_TRUE ? CAN_BE_TRUE : CAN_BE_FALSE, bits = 0;
-    bits |= truth & yes ? CAN_BE_TRUE : 0;
-    bits |= truth & ~yes ? CAN_BE_FALSE : 0;
-    if (op == OP_IS_NOT_TRUE || op == OP_IS_NOT_FALSE)
-        bits = (bits & CAN_BE_TRUE ? CAN_BE_FALSE : 0) | (bits & CAN_BE_FALSE ? CAN_BE_TRUE : 0);
-    return range_of_truth(bits);
-}
-
-static unsigned swap_truth(unsigned bits)
-{
-    return (bits & CAN_BE_NULL) | (bits & CAN_BE_TRUE ? CAN_BE_FALSE : 0) | (bits & CAN_BE_FALSE ? CAN_BE_TRUE : 0);
-}
-
-static unsigned both(unsigned a, unsigned b)
-{
-    unsigned bits = a & b & CAN_BE_TRUE;
-    bits |= (a | b) & CAN_BE_FALSE;
-    if ((a & CAN_BE_NULL && b & (CAN_BE_TRUE | CAN_BE_NULL)) || (b & CAN_BE_NULL && a & (CAN_BE_TRUE | CAN_BE_NULL)))
-        bits |= CAN_BE_NULL;
-    return bits;
-}
-
-/* --- nodes --- */
 
 static void mark(const struct evaluation *v, char what)
 {
@@ -407,7 +47,7 @@ static struct range evaluate_part(const struct evaluation *v, const struct formu
             mark(v, '?');
     }
     if (!bound)
-        return anything;
+        return range_anything;
     const struct datum c = v->s->work_out(v->s, part);
     return range_of_datum(&c);
 }
@@ -416,26 +56,26 @@ static struct range evaluate_both(const struct evaluation *v, const struct formu
 {
     const uint32_t *operands = operands_of(v, n);
     struct range a = evaluate(v, operands[0]);
-    unsigned left = truth_of(&a), decided = n->op == OP_AND ? CAN_BE_FALSE : CAN_BE_TRUE;
+    unsigned left = range_truth(&a), decided = n->op == OP_AND ? CAN_BE_FALSE : CAN_BE_TRUE;
     if (left == decided)
         return range_of_truth(left);
     struct range b = evaluate(v, operands[1]);
-    unsigned right = truth_of(&b);
+    unsigned right = range_truth(&b);
     if (n->op == OP_AND)
-        return range_of_truth(both(left, right));
-    return range_of_truth(swap_truth(both(swap_truth(left), swap_truth(right))));
+        return range_of_truth(truth_both(left, right));
+    return range_of_truth(truth_swap(truth_both(truth_swap(left), truth_swap(right))));
 }
 
 static struct range evaluate_case(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range all = exact_null();
+    struct range all = range_of_null();
     bool any = false;
     for (uint32_t i = 0; i < n->count; i += 2) {
         unsigned truth = CAN_BE_TRUE;
         if (i + 1 < n->count) {
             struct range when = evaluate(v, operands[i]);
-            truth = truth_of(&when);
+            truth = range_truth(&when);
         }
         if (!(truth & CAN_BE_TRUE))
             continue;
@@ -454,12 +94,12 @@ static struct range evaluate_case(const struct evaluation *v, const struct formu
 static struct range evaluate_coalesce(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range all = exact_null();
+    struct range all = range_of_null();
     bool any = false;
     for (uint32_t i = 0; i < n->count; i++) {
         struct range one = evaluate(v, operands[i]);
-        bool goes_on = can_be_null(&one);
-        if (is_null(&one))
+        bool goes_on = range_can_be_null(&one);
+        if (range_is_null(&one))
             continue;
         if (goes_on && i + 1 < n->count)
             one.maybe_null = false;
@@ -479,9 +119,9 @@ static struct range evaluate_coalesce(const struct evaluation *v, const struct f
 static struct range evaluate_nullif(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
-    struct range a = evaluate(v, operands[0]), b = evaluate(v, operands[1]), null = exact_null();
-    struct range equal = compare(OP_EQUAL, &a, &b);
-    unsigned truth = truth_of(&equal);
+    struct range a = evaluate(v, operands[0]), b = evaluate(v, operands[1]), null = range_of_null();
+    struct range equal = range_compare(OP_EQUAL, &a, &b);
+    unsigned truth = range_truth(&equal);
     if (truth == CAN_BE_TRUE)
         return null;
     if (truth & CAN_BE_TRUE)
@@ -497,42 +137,43 @@ static bool is_more_extreme(enum formula_op op, int order)
 
 static void extend(enum formula_op op, struct range *best, const struct range *one)
 {
-    struct range r = {.maybe_null = can_be_null(best) || can_be_null(one),
-                      .maybe_text = can_be_text(best) || can_be_text(one),
+    struct range r = {.maybe_null = range_can_be_null(best) || range_can_be_null(one),
+                      .maybe_text = range_can_be_text(best) || range_can_be_text(one),
                       .maybe_number = true};
-    int order = best->exact && one->exact ? compare_cells(&one->datum, &best->datum) : 2;
+    int order = best->exact && one->exact ? datum_compare(&one->datum, &best->datum) : 2;
     if (order != 2) {
         *best = is_more_extreme(op, order) ? *one : *best;
         return;
     }
     r.low = op == OP_MIN ? fmin(best->low, one->low) : fmax(best->low, one->low);
     r.high = op == OP_MIN ? fmin(best->high, one->high) : fmax(best->high, one->high);
-    *best = r.maybe_text ? anything : r;
+    *best = r.maybe_text ? range_anything : r;
 }
 
 static struct range evaluate_extreme(const struct evaluation *v, const struct formula_node *n)
 {
     const uint32_t *operands = operands_of(v, n);
     struct range best = evaluate(v, operands[0]);
-    bool null = is_null(&best);
+    bool null = range_is_null(&best);
     for (uint32_t i = 1; i < n->count; i++) {
         struct range one = evaluate(v, operands[i]);
-        null = null || is_null(&one);
+        null = null || range_is_null(&one);
         if (!null)
             extend(n->op, &best, &one);
     }
-    return null ? exact_null() : best;
+    return null ? range_of_null() : best;
 }
 
 static struct range evaluate_abs(const struct range *a)
 {
-    if (is_null(a))
+    if (range_is_null(a))
         return *a;
-    if (can_be_text(a) || (a->exact && a->datum.kind == DATUM_INT && a->datum.integer == INT64_MIN))
-        return anything;
+    if (range_can_be_text(a) || (a->exact && a->datum.kind == DATUM_INT && a->datum.integer == INT64_MIN))
+        return range_anything;
     if (a->exact)
-        return a->datum.kind == DATUM_INT ? exact_int(a->datum.integer < 0 ? -a->datum.integer : a->datum.integer)
-                                          : exact_real(a->datum.real < 0 ? -a->datum.real : a->datum.real);
+        return a->datum.kind == DATUM_INT
+                   ? range_of_integer(a->datum.integer < 0 ? -a->datum.integer : a->datum.integer)
+                   : range_of_real(a->datum.real < 0 ? -a->datum.real : a->datum.real);
     struct range r = {.maybe_null = a->maybe_null, .maybe_number = true, .high = fmax(fabs(a->low), fabs(a->high))};
     r.low = a->low > 0 ? a->low : a->high < 0 ? -a->high : 0;
     return r;
@@ -543,14 +184,14 @@ static struct range evaluate_one(const struct evaluation *v, const struct formul
     struct range a = evaluate(v, operands_of(v, n)[0]), zero;
     switch (n->op) {
     case OP_NEGATE:
-        zero = exact_int(0);
-        return work_out(OP_SUBTRACT, &zero, &a);
+        zero = range_of_integer(0);
+        return range_work_out(OP_SUBTRACT, &zero, &a);
     case OP_NOT:
-        return range_of_truth(swap_truth(truth_of(&a)));
+        return range_of_truth(truth_swap(range_truth(&a)));
     case OP_ABS:
         return evaluate_abs(&a);
     default:
-        return ask_truth(n->op, truth_of(&a));
+        return range_ask_truth(n->op, range_truth(&a));
     }
 }
 
@@ -570,10 +211,10 @@ static struct range evaluate_two(const struct evaluation *v, const struct formul
     struct range left, right;
     const struct range *a = range_of_operand(v, operands[0], &left), *b = range_of_operand(v, operands[1], &right);
     if (n->op <= OP_REMAINDER)
-        return work_out(n->op, a, b);
+        return range_work_out(n->op, a, b);
     if (n->op == OP_IS || n->op == OP_IS_NOT)
-        return compare_is(a, b, n->op == OP_IS_NOT);
-    return compare(n->op, a, b);
+        return range_compare_is(a, b, n->op == OP_IS_NOT);
+    return range_compare(n->op, a, b);
 }
 
 static struct range evaluate_node(const struct evaluation *v, const struct formula_node *n)
@@ -655,7 +296,7 @@ unsigned formula_truth(struct formula *f, const struct scope *s)
     if (formula_value_exactly(f, s->keys, &exact) && exact.kind != DATUM_TEXT && exact.kind != DATUM_REAL)
         return exact.kind == DATUM_NULL ? CAN_BE_NULL : exact.integer ? CAN_BE_TRUE : CAN_BE_FALSE;
     struct range r = evaluate_whole(f, s, NULL);
-    return r.exact && r.datum.kind == DATUM_TEXT ? truth_of_text(r.datum.text) : truth_of(&r);
+    return r.exact && r.datum.kind == DATUM_TEXT ? truth_of_text(r.datum.text) : range_truth(&r);
 }
 
 struct datum formula_value(struct formula *f, const struct scope *s)
@@ -679,7 +320,7 @@ void formula_add_residue(struct formula *f, const struct scope *s, enum demand d
 {
     size_t start = out->length;
     struct range r = evaluate_whole(f, s, out);
-    enum outlook outlook = demand_outlook(demand, truth_of(&r));
+    enum outlook outlook = demand_outlook(demand, range_truth(&r));
     if (outlook == OUTLOOK_OPEN)
         return;
     out->length = start;

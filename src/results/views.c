@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "results/configurations.h"
+#include "results/key_sets.h"
 #include "results/measured.h"
 #include "util/buffer.h"
 #include "util/fault.h"
@@ -91,6 +92,16 @@ static void shape_free(struct shape *s)
 
 /* --- reading what there is --- */
 
+static void add_column(struct columns *c, size_t most, const char *section, const char *name)
+{
+    if (c->count >= most) {
+        c->left_out++;
+        return;
+    }
+    c->items = array_grow(c->items, c->count, sizeof *c->items);
+    c->items[c->count++] = (struct column){xstrdup(section), xstrdup(name), NULL};
+}
+
 /* Adds a column for each row (section, name) of the query, `most` in all. */
 static int read_columns(struct db *db, const char *sql, size_t most, struct columns *out, struct error *e)
 {
@@ -98,14 +109,8 @@ static int read_columns(struct db *db, const char *sql, size_t most, struct colu
     int rc;
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
-        if (out->count >= most) {
-            out->left_out++;
-            continue;
-        }
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] = (struct column){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)), NULL};
-    }
+    while ((rc = stmt_next(s, e)) > 0)
+        add_column(out, most, stmt_text(s, 0), stmt_text(s, 1));
     stmt_free(s);
     return rc;
 }
@@ -159,12 +164,44 @@ static void give_titles(const struct shape *s, struct columns *c)
     }
 }
 
+static void collect(void *context, const char *section, const char *key)
+{
+    add_column(context, SIZE_MAX, section, key);
+}
+
+static int read_spec_keys(struct db *db, struct columns *out, struct error *e)
+{
+    struct columns found = {0};
+    int rc = key_sets_read(db, "SELECT kind, json FROM spec ORDER BY id", collect, &found, e);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        for (size_t k = 0; k < found.count; k++)
+            if (strcmp(found.items[k].section, sections[i].kind) == 0)
+                add_column(out, KEYS_MOST, sections[i].kind, found.items[k].name);
+    columns_free(&found);
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct column *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static int read_derived(struct db *db, struct columns *out, struct error *e)
+{
+    struct columns found = {0};
+    int rc = key_sets_read(db, "SELECT 'derived', derived FROM job WHERE derived IS NOT NULL", collect, &found, e);
+    if (found.count > 0)
+        qsort(found.items, found.count, sizeof *found.items, by_name);
+    for (size_t k = 0; k < found.count; k++)
+        add_column(out, KEYS_MOST, found.items[k].section, found.items[k].name);
+    columns_free(&found);
+    return rc;
+}
+
 /* What jobs may have: each question is answered by the first job that has it, or by all. */
 static int read_jobs(struct db *db, struct shape *out, struct error *e)
 {
-    /* Over every job: distinct before anything is sorted. */
-    static const char derived[] =
-        "SELECT 'derived', key FROM (SELECT DISTINCT k.key FROM job AS j, json_each(j.derived) AS k) ORDER BY key";
     bool any;
     if (read_flag(db,
                   "SELECT EXISTS (SELECT 1 FROM job WHERE coalesce(derived, predicted_memory, predicted_time) IS NOT "
@@ -173,7 +210,7 @@ static int read_jobs(struct db *db, struct shape *out, struct error *e)
         return -1;
     if (!any)
         return 0;
-    if (read_columns(db, derived, KEYS_MOST, &out->keys, e) < 0 ||
+    if (read_derived(db, &out->keys, e) < 0 ||
         read_flag(db, "SELECT EXISTS (SELECT 1 FROM job WHERE predicted_memory IS NOT NULL)",
                   &out->has_predicted_memory, e) < 0)
         return -1;
@@ -183,10 +220,6 @@ static int read_jobs(struct db *db, struct shape *out, struct error *e)
 
 static int read_shape(struct db *db, struct shape *out, struct error *e)
 {
-    static const char keys[] =
-        "SELECT s.kind, k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
-        " ORDER BY CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2 ELSE 3 END,"
-        " min(s.id), min(k.id)";
     /* Facts of models alone are no results. Over every summary: distinct before anything is sorted. */
     static const char metrics[] =
         "WITH fact AS MATERIALIZED (SELECT a.id FROM sweep AS s CROSS JOIN job AS j ON j.sweep_id = s.id"
@@ -195,7 +228,7 @@ static int read_shape(struct db *db, struct shape *out, struct error *e)
         " UNION ALL SELECT * FROM (SELECT DISTINCT name FROM summary) AS n"
         "  WHERE NOT EXISTS (SELECT 1 FROM fact) OR EXISTS (SELECT 1 FROM summary AS s WHERE s.name = n.name"
         "   AND s.attempt_id NOT IN fact)) ORDER BY name";
-    if (read_columns(db, keys, KEYS_MOST, &out->keys, e) < 0 || read_jobs(db, out, e) < 0 ||
+    if (read_spec_keys(db, &out->keys, e) < 0 || read_jobs(db, out, e) < 0 ||
         read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0)
         return -1;
     give_titles(out, &out->keys);

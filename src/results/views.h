@@ -22,7 +22,8 @@
 #include "database/db.h"
 
 /* Makes both, or makes them anew when the keys, the metrics or the objective are others than before; else writes
- * nothing. Reads every spec once. Within the caller's write transaction or without one. */
+ * nothing. Reads every spec and the derived keys of every job once (results/key_sets.h). Within the caller's write
+ * transaction or without one. */
 int result_views_refresh(struct db *db, struct error *e);
 
 #endif

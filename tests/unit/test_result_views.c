@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "database/guard.h"
+#include "results/key_sets.h"
 #include "results/views.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
@@ -193,6 +194,47 @@ static void result_views_refresh__too_many_columns__left_out_and_said(void **sta
     expect_row(db, "SELECT rank, k1 FROM ranking", false, "1|1");
 }
 
+static void key_sets_add_names__any_object__members_of_its_own(void **state)
+{
+    static const struct {
+        const char *json, *names;
+    } cases[] = {
+        {"{}", ""},
+        {"{\"a\":1,\"b\":\"a,b\"}", "\"a\"\"b\""},
+        {"{\"a\":[1,\"x\",{\"y\":2}],\"b\":{\"z\":[]},\"c\":null}", "\"a\"\"b\"\"c\""},
+        {" { \"a\\\"}\" : \"{,\\\\\" , \"\" : {\"q\":\"r\"} } ", "\"a\\\"}\"\"\""},
+        {"[\"a\"", ""},
+        {"{\"a", "\"a"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer names = BUFFER_INIT;
+        key_sets_add_names(cases[i].json, &names);
+        assert_string_equal(buffer_text(&names), cases[i].names);
+        buffer_free(&names);
+    }
+}
+
+/* One set of keys between two objects of another; a key that was there in another order; one name in two sections. */
+static void result_views_refresh__sets_of_keys_in_turn__each_key_once(void **state)
+{
+    struct db *db = *state;
+    must(db, "INSERT INTO spec (id, kind, hash, json) VALUES (90, 'parallel_spec', format('%016d', 90), "
+             "'{\"qa\":1,\"qb\":[2,\"qz\"]}'),"
+             " (91, 'training_spec', format('%016d', 91), '{\"qa\":1}'), (92, 'parallel_spec', format('%016d', 92), "
+             "'{\"qc\":1,\"qb\":2}'),"
+             " (93, 'parallel_spec', format('%016d', 93), '{\"qa\":7,\"qb\":[]}'), (94, 'parallel_spec', "
+             "format('%016d', 94), '{\"q\\u0064\":3}');"
+             "UPDATE job SET parallel_id = 92, training_id = 91, derived = '{\"dz\":1,\"da\":2}' WHERE id = 1");
+    refresh(db);
+    expect_row(db,
+               "SELECT group_concat(name, ' ') FROM (SELECT name FROM pragma_table_info('results')"
+               " WHERE name GLOB '*q[a-z]' OR name GLOB 'd[az]')",
+               false, "training_spec.qa parallel_spec.qa qb qc qd da dz");
+    expect_row(db, "SELECT \"training_spec.qa\", \"parallel_spec.qa\", qb, qc, da FROM results WHERE job = 1", false,
+               "1|-|2|1|2");
+}
+
 static void check_where(const char *expression, const char *expected)
 {
     static const char *const columns[] = {"tp", "model.name", "it's \"odd\""};
@@ -237,6 +279,8 @@ int main(void)
         VIEW_TEST(result_views_refresh__nothing_new__nothing_written),
         VIEW_TEST(result_views_refresh__within_a_transaction__rolled_back_with_it),
         VIEW_TEST(result_views_refresh__too_many_columns__left_out_and_said),
+        cmocka_unit_test(key_sets_add_names__any_object__members_of_its_own),
+        VIEW_TEST(result_views_refresh__sets_of_keys_in_turn__each_key_once),
         cmocka_unit_test(guard_check_where__expression_over_columns__accepted),
         cmocka_unit_test(guard_check_where__anything_else__refused),
     };

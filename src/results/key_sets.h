@@ -1,0 +1,17 @@
+/* Which keys the objects have that a query returns. Most have the same ones: these are looked for once. */
+#ifndef MESHSWEEP_RESULTS_KEY_SETS_H
+#define MESHSWEEP_RESULTS_KEY_SETS_H
+
+#include "database/db.h"
+#include "util/buffer.h"
+
+/* Of a query with the columns section and JSON object: calls `found` once for each key of each section, in the order in
+ * which the objects come and have them. Objects that differ in values alone cost reading them, not parsing them. */
+typedef void (*key_found)(void *context, const char *section, const char *key);
+int key_sets_read(struct db *db, const char *sql, key_found found, void *context, struct error *e);
+
+/* Appends the names of an object's members as they are written, each in quotation marks: equal bytes, equal keys in
+ * equal order. Of what is no object, anything. */
+void key_sets_add_names(const char *json, struct buffer *out);
+
+#endif
