@@ -530,12 +530,16 @@ const prepareExplore = () => {
   on("plot", showChoices);
 };
 
+const drawNow = () => {
+  drawExplore();
+  drawCurves();
+};
+
 // Once per frame, however much changed.
 let waiting = 0;
 const drawSoon = () => {
   waiting ||= requestAnimationFrame(() => {
     waiting = 0;
-    drawExplore();
-    drawCurves();
+    drawNow();
   });
 };

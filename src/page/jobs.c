@@ -70,11 +70,31 @@ static void add_header(struct html_page *p, const struct html_column *const *col
     buffer_add_text(&p->out, "</thead>\n");
 }
 
+/* Whether paper is wide enough for what stands in the cells, so that no number has to be broken; texts of the last
+ * column may be. */
+static bool is_narrow(const struct html_data *d, const struct html_column *const *columns, size_t count)
+{
+    enum { LETTERS_ACROSS = 240, NUMBER_MOST = 9, BETWEEN = 1, LAST = 24 };
+    size_t letters = LAST;
+    for (size_t k = 0; k + 1 < count; k++) {
+        size_t most = 0;
+        for (size_t i = 0; i < d->job_count; i++) {
+            const struct html_value *v = &columns[k]->values[i];
+            size_t length = v->text ? strlen(v->text) : 0;
+            length = !isnan(v->number) && length > NUMBER_MOST ? NUMBER_MOST : length;
+            most = length > most ? length : most;
+        }
+        letters += most + BETWEEN;
+    }
+    return letters <= LETTERS_ACROSS;
+}
+
 /* What the script has to know: the column that is sought, which way, and the winner. */
-static void add_table_start(struct html_page *p)
+static void add_table_start(struct html_page *p, bool narrow)
 {
     const struct html_data *d = p->data;
     buffer_add_text(&p->out, "<div class=scroll tabindex=0><table id=table");
+    buffer_add_text(&p->out, narrow ? " class=narrow" : "");
     if (d->sought) {
         buffer_printf(&p->out, " data-best=%s data-sought=\"", d->maximise ? "max" : "min");
         html_add(&p->out, d->sought->title, HTML_NAME_MOST);
@@ -132,15 +152,15 @@ int html_jobs(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, "</fieldset><button type=button id=clear hidden>clear</button><output id=shown "
                              "aria-live=polite></output>"
                              "<datalist id=columns></datalist><p id=wrong role=alert hidden></p></form>\n"
-                             "<p class=note>A click on a column's name sorts. A filter is words that a text of the row "
-                             "has, and conditions such as <code>zero_stage=1|3</code> or "
+                             "<p class=\"note help\">A click on a column's name sorts. A filter is words that a text "
+                             "of the row has, and conditions such as <code>zero_stage=1|3</code> or "
                              "<code>throughput&gt;100</code>, with quotes around blanks.</p>\n");
     if (d->job_count > ROWS_MOST)
         buffer_printf(&p->out, "<noscript><p class=note>Without scripts: the best %d of %zu.</p></noscript>\n",
                       ROWS_MOST, d->job_count);
     const struct html_column **columns;
     size_t count = html_shown_columns(d, &columns);
-    add_table_start(p);
+    add_table_start(p, is_narrow(d, columns, count));
     add_header(p, columns, count);
     add_rows(p, columns, count);
     free(columns);

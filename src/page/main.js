@@ -62,6 +62,17 @@ const prepareTheme = () => {
   });
 };
 
+// --- paper is white: what is drawn by the script is drawn for it before, and for the screen again ---
+const preparePaper = () => {
+  for (const [type, isPaper] of [["beforeprint", true], ["afterprint", false]]) {
+    addEventListener(type, () => {
+      root.classList.toggle("paper", isPaper);
+      inks.clear();
+      if (count) drawNow();
+    });
+  }
+};
+
 // --- copying: where it is not allowed, what is to be copied is selected ---
 const copyBySelecting = (text, done) => {
   const field = document.createElement("textarea");
@@ -96,6 +107,7 @@ document.addEventListener("keydown", (event) => {
 
 if (maps.length) prepareMaps();
 prepareTheme();
+preparePaper();
 prepareCopying();
 if (count) {
   prepareTable();

@@ -33,9 +33,9 @@ report_with_everything()
     expect_any_stderr
 }
 
-report_passes() # CHECK [ARGUMENT]
+report_passes() # CHECK [ARGUMENT...]
 {
-    run_command timeout 100 python3 "$tests_source_dir/browser/$1.py" "$(browser)" report.html ${2+"$2"}
+    run_command timeout 100 python3 "$tests_source_dir/browser/$1.py" "$(browser)" report.html "${@:2}"
     expect_status 0
     expect_stdout 'as it should be'
     expect_any_stderr
@@ -55,6 +55,24 @@ browser__report__read_and_walked_without_mouse_or_eyes()
     needs_browser
     report_with_everything
     report_passes check_access
+}
+
+browser__report__printed_on_a4()
+{
+    needs_browser
+    report_with_everything
+    report_passes check_print 7
+    # Thirty keys and metrics, with long names and values.
+    fixture_database "UPDATE spec SET json = json_patch(json, (SELECT json_group_object(
+            'a_key_with_a_rather_long_name_' || value, 'value_' || spec.id || '_' || value) FROM
+            json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]'))) WHERE kind = 'parallel_spec'" \
+        "INSERT INTO summary (attempt_id, name, value, count) SELECT a.id, 'a_metric_of_its_own_' || value,
+            123456.789 * a.id, 1 FROM attempt AS a, json_each('[1,2,3,4,5,6,7,8,9,10]') WHERE a.state = 'ok'"
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    report_passes check_print 9
 }
 
 # Each change of view in a tenth of a second.
