@@ -819,6 +819,10 @@ accuracy_of_tables()
     grep -E '^    \{' "$BENCH_DIR/tables"
     printf '\n### What they grow by with the number of devices (scaling_rows there)\n\n'
     sed -n 's/^scaled /    /p' "$BENCH_DIR/tables"
+    printf '\n### What weights of other devices teach\n\n'
+    printf '| place | runs | fitted to, runs | before | all weights | overheads | inside, before | inside, all |\n'
+    printf '|---|---|---|---|---|---|---|---|\n'
+    grep -E '\| (all others|the table.s other devices), ' "$BENCH_DIR/tables"
 }
 
 # --- search ---

@@ -12,8 +12,8 @@ static double latent_weights(const struct architecture *a)
            c * ((double)a->heads * (double)a->head_dim + values) + values * h;
 }
 
-/* Weights of a layer's matrices that one token passes; norms and biases are no matrices. */
-static double matrix_weights(const struct architecture *a)
+/* Weights of the layers' matrices that one token passes; norms and biases are no matrices. */
+static double matrix_weights(const struct architecture *a, const struct training_plan *plan)
 {
     double h = (double)a->hidden, mlp_matrices = a->gated_mlp ? 3 : 2;
     double q = (double)a->heads * (double)a->head_dim, kv = (double)a->kv_heads * (double)a->head_dim;
@@ -23,17 +23,18 @@ static double matrix_weights(const struct architecture *a)
     double sparse_layers = a->experts > 0 ? layers - (double)a->dense_layers : 0;
     double sparse = mlp_matrices * h * ((double)a->experts_per_token * (double)a->expert_ffn + (double)a->shared_ffn) +
                     h * (double)(a->experts + a->shared_gate);
-    return (layers + (double)a->decoder_layers) * attention +
-           (layers - sparse_layers) * mlp_matrices * h * (double)a->ffn + sparse_layers * sparse;
+    double mlp = (layers - sparse_layers) * mlp_matrices * h * (double)a->ffn + sparse_layers * sparse;
+    return layers * plan_attention_blocks(plan, a) * attention + plan_layer_share(plan, a) * mlp;
 }
 
 /* Attention blocks, those behind a causal mask counting half where the convention has it so. */
-static double counted_blocks(const struct architecture *a, enum attention_convention convention)
+static double counted_blocks(const struct architecture *a, const struct training_plan *plan,
+                             enum attention_convention convention)
 {
-    double masked = convention == ATTENTION_CAUSAL ? 0.5 : 1;
+    double masked = convention == ATTENTION_CAUSAL ? 0.5 : 1, share = plan_decoder_share(plan);
     switch (a->family) {
     case ARCHITECTURE_T5: /* an encoder block; a masked and a cross block in the decoder */
-        return (double)a->layers + (double)a->decoder_layers * (masked + 1);
+        return (double)a->layers + (double)a->decoder_layers * share * (masked * share + 1);
     case ARCHITECTURE_BERT:
     case ARCHITECTURE_VIT:
         return (double)a->layers;
@@ -55,7 +56,7 @@ static double head_flops(const struct architecture *a, const struct training_pla
     if (a->family == ARCHITECTURE_VIT)
         return 2 * h * (double)a->classes / (double)plan->sequence;
     double transform = a->family == ARCHITECTURE_BERT && a->mlm_head ? 2 * h * h : 0;
-    return 2 * h * architecture_padded_vocab(a, plan->tensor) + transform;
+    return plan_decoder_share(plan) * 2 * h * architecture_padded_vocab(a, plan->tensor) + transform;
 }
 
 void flops_per_token(const struct architecture *a, const struct training_plan *plan,
@@ -63,11 +64,11 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
 {
     double widths = architecture_query_width(a) + architecture_value_width(a), h = (double)a->hidden;
     double mtp = (double)a->mtp_layers, further = 1 + mtp / architecture_layers(a);
-    double blocks = counted_blocks(a, convention);
+    double blocks = counted_blocks(a, plan, convention);
     if (a->window > 0 && convention != ATTENTION_SQUARE)
         blocks *= seen_share(a, plan);
     *out = (struct token_flops){
-        .matrices = 2 * (further * matrix_weights(a) + mtp * 2 * h * h),
+        .matrices = 2 * (further * matrix_weights(a, plan) + mtp * 2 * h * h),
         .attention = 2 * (double)plan->sequence * widths * further * blocks,
         .head = (1 + mtp) * head_flops(a, plan),
     };

@@ -43,7 +43,8 @@ static double outer_degree(const struct training_plan *plan)
 
 static double score_bytes(const struct architecture *a, const struct training_plan *plan)
 {
-    double heads = (double)a->heads * (architecture_layers(a) + (double)a->decoder_layers) / architecture_layers(a);
+    double share = plan_decoder_share(plan), decoder = share * (share + 1) * (double)a->decoder_layers;
+    double heads = (double)a->heads * ((double)a->layers + decoder) / architecture_layers(a);
     return (a->dropout ? 5 : 2) * heads * (double)plan->sequence / (double)plan->tensor;
 }
 
@@ -115,13 +116,14 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
                           const struct memory_coefficients *c)
 {
     double h = (double)a->hidden, mask = a->dropout ? 1 : 0;
-    double blocks = (architecture_layers(a) + (double)a->decoder_layers) / architecture_layers(a);
-    double read = a->parallel_blocks ? 1 : 1 + blocks; /* norms whose output a matrix product reads */
+    double layers = plan_layer_share(plan, a), blocks = plan_attention_blocks(plan, a);
+    double third = plan_decoder_share(plan) * (double)a->decoder_layers / architecture_layers(a);
+    double read = a->parallel_blocks ? 1 : 2 * layers + third; /* norms whose output a matrix product reads */
     double norms = 4 - (is_narrow(plan) ? 1 : 0) - (drops(plan, MODULE_LAYERNORM) ? 2 : 0);
     double further = 2 * ((double)a->norms_per_layer - (a->parallel_blocks ? 1 : 2));
-    return (read * (norms + mask) + further + (a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0)) * h /
-               outer_degree(plan) +
-           blocks * attention_bytes(a, plan) + mlp_bytes(a, plan, c);
+    further += a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0;
+    return (read * (norms + mask) + layers * further) * h / outer_degree(plan) + blocks * attention_bytes(a, plan) +
+           layers * mlp_bytes(a, plan, c);
 }
 
 static double activation_scale(const struct training_plan *plan)
@@ -265,7 +267,7 @@ static double loss_bytes(const struct plan_memory *m)
 
 static double logit_bytes(const struct plan_memory *m)
 {
-    double tokens = plan_tokens(m->plan), h = (double)m->a->hidden;
+    double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan), h = (double)m->a->hidden;
     double entries = m->a->family == ARCHITECTURE_VIT
                          ? (double)m->a->classes / (double)m->plan->sequence
                          : architecture_padded_vocab(m->a, m->plan->tensor) / (double)m->plan->tensor;

@@ -24,6 +24,7 @@ static const struct bound integer_bounds[] = {
     FIELD(moment_bytes, 0, 16),      FIELD(lora_rank, 0, 1e6),
     FIELD(recompute_layers, 0, 1e5), FIELD(recompute_every, 0, 1e5),
     FIELD(frozen_layers, 0, 1e5),    FIELD(mean_tokens, 0, 1e9),
+    FIELD(decoder_sequence, 0, 1e9),
 };
 #undef FIELD
 
@@ -135,6 +136,8 @@ static int check_tuning(const struct training_plan *p, const struct architecture
         rc = error_add_line(e, ERROR_USAGE,
                             "padding_free goes with mean_tokens, the tokens that a sequence has on "
                             "average");
+    if (p->decoder_sequence > 0 && a->family != ARCHITECTURE_T5)
+        rc = error_add_line(e, ERROR_USAGE, "decoder_seq belongs to t5 alone");
     return rc;
 }
 
@@ -177,6 +180,23 @@ int plan_complete(struct training_plan *plan, const struct architecture *a, stru
         return -1;
     *plan = filled;
     return 0;
+}
+
+double plan_decoder_share(const struct training_plan *plan)
+{
+    return plan->decoder_sequence > 0 ? (double)plan->decoder_sequence / (double)plan->sequence : 1;
+}
+
+double plan_layer_share(const struct training_plan *plan, const struct architecture *a)
+{
+    double decoder = plan_decoder_share(plan) * (double)a->decoder_layers;
+    return ((double)a->layers + decoder) / architecture_layers(a);
+}
+
+double plan_attention_blocks(const struct training_plan *plan, const struct architecture *a)
+{
+    double share = plan_decoder_share(plan), decoder = (share + (1 + share) / 2) * (double)a->decoder_layers;
+    return ((double)a->layers + decoder) / architecture_layers(a);
 }
 
 double plan_global_batch(const struct training_plan *plan)

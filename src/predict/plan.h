@@ -145,8 +145,9 @@ struct training_plan {
     enum norm_kernel norms;
     bool padding_free; /* micro-batches are of mean_tokens, not of sequence, tokens a sequence */
     int64_t mean_tokens;
-    bool sequence_parallel; /* activations outside the matrices are divided by t, too */
-    bool flash_attention;   /* scores are never stored */
+    int64_t decoder_sequence; /* tokens of the decoder of T5 alone; 0: as many as sequence */
+    bool sequence_parallel;   /* activations outside the matrices are divided by t, too */
+    bool flash_attention;     /* scores are never stored */
 };
 
 /* Fills in the defaults for a completed architecture. -1 (ERROR_USAGE), with `plan` as it was, when a number
@@ -164,6 +165,14 @@ static inline double plan_tokens(const struct training_plan *plan)
 {
     return (double)plan->micro_batch * (double)plan->sequence / (double)plan->context;
 }
+
+/* Of T5, whose decoder has δ tokens for each of the encoder, per token of the latter: layers' worth of what each layer
+ * has once (an MLP), and of attention blocks, over all layers. A decoder's second block reads keys and values of the
+ * encoder, half of what it projects. 1 and 1 of other models. */
+double plan_decoder_share(const struct training_plan *plan); /* δ */
+double plan_layer_share(const struct training_plan *plan, const struct architecture *a);
+double plan_attention_blocks(const struct training_plan *plan, const struct architecture *a);
+
 double plan_global_batch(const struct training_plan *plan); /* sequences per step */
 
 /* Ranks that hold a copy of a dense parameter (N·c), and of an expert's (W / (et·e·p), at least 1). */

@@ -58,6 +58,7 @@ static const struct given golden[] = {
     COLUMN("vocab"),
     COLUMN("vocab_multiple"),
     COLUMN("seq"),
+    COLUMN("decoder_seq"),
     COLUMN("experts"),
     {"experts_per_token", "topk", NULL},
     {"expert_ffn", "moe_ffn", NULL},

@@ -131,7 +131,30 @@ static void flops_per_token__causal_convention__half_the_attention_of_decoders_a
     }
 }
 
-/* A token passes two of eight experts and the router. */
+/* A decoder of a quarter of the encoder's tokens: its own blocks and its head cost a quarter, keys and values of the
+ * encoder are projected in full, scores are those of its tokens with its own and with the encoder's. */
+static void flops_per_token__t5_with_a_short_decoder__by_hand(void **state)
+{
+    (void)state;
+    struct architecture a = architecture_of(ARCHITECTURE_T5);
+    struct training_plan plan = {.sequence = 128, .decoder_sequence = 32}, equal = {.sequence = 128};
+    struct token_flops f, whole;
+    a.layers = 2;
+    a.hidden = 64;
+    a.heads = 4;
+    a.ffn = 256;
+    a.vocab = 128;
+    completed(&a, &plan);
+    flops_per_token(&a, &plan, ATTENTION_FULL, &f);
+    double once = 4 * 64 * 64, mlp = 2 * 64 * 256;
+    assert_close(f.matrices, 2 * (2 * (once + mlp) + 2 * (once / 4 + once / 2 / 4 + once / 2 + mlp / 4)), 1e-12);
+    assert_close(f.attention, 2 * 128 * 128 * (2 + 2 * 0.25 * 1.25), 1e-12);
+    completed(&a, &equal);
+    flops_per_token(&a, &equal, ATTENTION_FULL, &whole);
+    assert_close(f.head / whole.head, 0.25, 1e-12);
+    assert_close(whole.attention, 2 * 128 * 128 * (2 + 2 * 2), 1e-12);
+}
+
 /* A window of half the sequence leaves three quarters of what a causal mask leaves, in the layers that have it. */
 static void flops_per_token__sliding_window__what_tokens_see(void **state)
 {
@@ -155,6 +178,7 @@ static void flops_per_token__sliding_window__what_tokens_see(void **state)
     }
 }
 
+/* A token passes two of eight experts and the router. */
 static void flops_per_token__mixture_of_experts__active_weights_alone(void **state)
 {
     (void)state;
@@ -253,6 +277,7 @@ int main(void)
         cmocka_unit_test(flops_per_step__gpt__megatron_closed_form),
         cmocka_unit_test(flops_utilisation__selective_activation_paper__its_mfu),
         cmocka_unit_test(flops_utilisation__palm__its_mfu),
+        cmocka_unit_test(flops_per_token__t5_with_a_short_decoder__by_hand),
         cmocka_unit_test(flops_per_token__causal_convention__half_the_attention_of_decoders_alone),
         cmocka_unit_test(flops_per_token__sliding_window__what_tokens_see),
         cmocka_unit_test(flops_per_token__mixture_of_experts__active_weights_alone),

@@ -351,6 +351,28 @@ static void memory_predict__offloaded_layers__not_on_the_device(void **state)
     assert_true(left > 0.2 * all && left < 0.3 * all);
 }
 
+/* A decoder as long as the encoder is what nothing is said of; one of no length to speak of leaves the encoder's half
+ * of the layers, and keys and values that are read of it, and no logits. */
+static void memory_predict__t5_decoder__keeps_what_its_tokens_do(void **state)
+{
+    (void)state;
+    struct architecture a = architecture_of(ARCHITECTURE_T5);
+    a.layers = 12;
+    a.hidden = 768;
+    a.heads = 12;
+    a.vocab = 32128;
+    struct training_plan plan = {.sequence = 4096, .micro_batch = 8, .flash_attention = true};
+    struct memory_prediction unsaid = predict(a, plan, "megatron");
+    plan.decoder_sequence = 4096;
+    struct memory_prediction equal = predict(a, plan, "megatron");
+    plan.decoder_sequence = 1;
+    struct memory_prediction least = predict(a, plan, "megatron");
+    assert_true(equal.most.bytes == unsaid.most.bytes);
+    double share = least.most.terms[MEMORY_ACTIVATIONS] / equal.most.terms[MEMORY_ACTIVATIONS];
+    assert_true(share > 0.4 && share < 0.5);
+    assert_true(least.most.terms[MEMORY_LOGITS] < equal.most.terms[MEMORY_LOGITS] / 1000);
+}
+
 static void memory_predict__absurd_batch__refused(void **state)
 {
     (void)state;
@@ -641,6 +663,7 @@ int main(void)
         cmocka_unit_test(memory_kept_per_layer__latent_attention_and_experts__terms_of_the_header),
         cmocka_unit_test(memory_predict__phases__the_larger_alone),
         cmocka_unit_test(memory_predict__offloaded_layers__not_on_the_device),
+        cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
         cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
         cmocka_unit_test(oom_probability__at_capacity__a_half_and_rising),

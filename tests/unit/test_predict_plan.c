@@ -225,6 +225,8 @@ static void plan_complete__absurd_plans__refused_untouched(void **state)
 {
     (void)state;
     refused((struct training_plan){.sequence = 0}, "sequence");
+    refused((struct training_plan){.sequence = 64, .decoder_sequence = 32}, "decoder_seq belongs to t5 alone");
+    refused((struct training_plan){.sequence = 64, .decoder_sequence = -1}, "decoder_sequence");
     refused((struct training_plan){.sequence = 64, .tensor = -1}, "tensor");
     refused((struct training_plan){.sequence = 1000000000000}, "sequence");
     refused((struct training_plan){.sequence = 64, .zero_stage = 4}, "zero_stage");

@@ -275,6 +275,121 @@ static void tell_scaling(const struct table *spec, enum predicted_quantity q)
     *s = (struct sightings){NULL, 0};
 }
 
+/* --- what one place teaches another --- */
+
+#define TOLD_FROM 10 /* runs of a place */
+
+/* Runs of one table on one device, timed. */
+static struct place {
+    const struct table *table;
+    char *device;
+    struct observation *runs;
+    size_t count;
+} * places;
+static size_t place_count;
+
+static void note_place(const struct table *spec, const struct prediction *p, double seconds)
+{
+    size_t i = 0;
+    while (i < place_count &&
+           (strcmp(places[i].table->file, spec->file) != 0 || strcmp(places[i].device, p->where.device) != 0))
+        i++;
+    if (i == place_count) {
+        places = array_grow(places, place_count, sizeof *places);
+        places[place_count++] = (struct place){.table = spec, .device = xstrdup(p->where.device)};
+    }
+    struct observation o = {.y = seconds, .kind = OBSERVATION_MEASURED};
+    memcpy(o.terms, p->step.terms, TIME_TERM_COUNT * sizeof *o.terms);
+    places[i].runs = array_grow(places[i].runs, places[i].count, sizeof *places[i].runs);
+    places[i].runs[places[i].count++] = o;
+}
+
+/* exp(mean |ln(measured / predicted)|) - 1, in percent. */
+static double error_there(const struct place *p, const double *weights)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        double predicted = 0;
+        for (size_t t = 0; t < TIME_TERM_COUNT; t++)
+            predicted += p->runs[i].terms[t] * weights[t];
+        sum += fabs(log(p->runs[i].y / predicted));
+    }
+    return 100 * expm1(sum / (double)p->count);
+}
+
+static double share_inside(const struct place *p, const double *weights, double width)
+{
+    size_t inside = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        struct place one = {.runs = &p->runs[i], .count = 1};
+        inside += log1p(error_there(&one, weights) / 100) <= width;
+    }
+    return 100 * (double)inside / (double)p->count;
+}
+
+/* One of the terms that are the framework's, not the device's or the network's. */
+static bool is_overhead(size_t term)
+{
+    return term == TIME_LAUNCH || term == TIME_STEP || term == TIME_TENSOR_STEPS || term == TIME_PIPELINE;
+}
+
+/* All other places of the framework (of the same table alone, where `same`). */
+static size_t runs_elsewhere(const struct place *p, bool same, struct observation **out)
+{
+    size_t count = 0;
+    *out = NULL;
+    for (size_t i = 0; i < place_count; i++) {
+        const struct place *other = &places[i];
+        bool counts = other != p && strcmp(other->table->framework, p->table->framework) == 0 &&
+                      (!same || strcmp(other->table->file, p->table->file) == 0);
+        for (size_t k = 0; counts && k < other->count; k++) {
+            *out = array_grow(*out, count, sizeof **out);
+            (*out)[count++] = other->runs[k];
+        }
+    }
+    return count;
+}
+
+static void tell_carried(const struct place *p, const struct framework *prior, bool same)
+{
+    struct observation *runs;
+    struct calibration fit;
+    struct evidence_widths widths;
+    struct error e = ERROR_INIT;
+    const struct calibration_prior start = calibration_of_time(&prior->time);
+    double overheads[CALIBRATION_TERMS];
+    size_t count = runs_elsewhere(p, same, &runs);
+    evidence_widths_of(p->table->framework, p->table->file, &widths);
+    if (count > 0 && calibrate(&start, runs, count, NULL, &fit, &e) == 0) {
+        for (size_t t = 0; t < TIME_TERM_COUNT; t++)
+            overheads[t] = is_overhead(t) ? fit.weights[t] : start.weights[t];
+        print_message("| %s, %s | %zu | %s, %zu | %.1f %% | %.1f %% | %.1f %% | %.0f %% | %.0f %% |\n", p->table->name,
+                      p->device, p->count, same ? "the table's other devices" : "all others", count,
+                      error_there(p, start.weights), error_there(p, fit.weights), error_there(p, overheads),
+                      share_inside(p, start.weights, widths.width[QUANTITY_OF_TIME][FEATURE_PLAIN]),
+                      share_inside(p, fit.weights, fit.interval));
+    }
+    free(runs);
+}
+
+static void predictions__weights_of_other_places__figures(void **state)
+{
+    (void)state;
+    const struct predictor_options options = {.framework = "megatron"};
+    struct predictor *p = NULL;
+    struct error e = ERROR_INIT;
+    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    for (size_t i = 0; i < place_count; i++)
+        for (int same = 0; places[i].count >= TOLD_FROM && same < 2; same++)
+            tell_carried(&places[i], predictor_prior(p, places[i].table->framework), same != 0);
+    for (size_t i = 0; i < place_count; i++) {
+        free(places[i].device);
+        free(places[i].runs);
+    }
+    free(places);
+    predictor_free(p);
+}
+
 static void note_scaled(const struct shared_table *t, size_t row, const struct table *spec,
                         const struct input_value *values, const struct prediction *p)
 {
@@ -286,6 +401,8 @@ static void note_scaled(const struct shared_table *t, size_t row, const struct t
         note_sighting(QUANTITY_OF_MEMORY, values, p, log(bytes / predicted_bytes(p, spec)));
     if (seconds > 0 && p->has_time)
         note_sighting(QUANTITY_OF_TIME, values, p, log(seconds / p->seconds));
+    if (seconds > 0 && p->has_time)
+        note_place(spec, p, seconds);
 }
 
 static void compare(const struct table *spec)
@@ -344,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions__published_tables__figures),
+        cmocka_unit_test(predictions__weights_of_other_places__figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
