@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/memory_belief.h"
-#include "search/time_belief.h"
+#include "search/belief.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"

@@ -1,4 +1,4 @@
-/* search/memory_belief and search/time_belief: how far outcomes let predictions be believed. */
+/* search/belief: how far outcomes let predictions be believed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "search/memory_belief.h"
-#include "search/time_belief.h"
+#include "search/belief.h"
 
 #define USABLE 80.0
 
