@@ -4,8 +4,8 @@
  * terms of the objective; times the probability of not failing, over devices × predicted time. Before a group has a
  * result, its highest mean goes first. Candidates that fail with more than SEARCH_RISKY wait until no other is expected
  * to improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
- * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly) brought nothing better; then the search is over.
- * What runs counts as if it had come out as believed. */
+ * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, or there are none) brought nothing better; then
+ * the search is over. What runs counts as if it had come out as believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@
 /* Trials without a better one before "nothing more is expected" is believed: predictions may be worse than they
  * seem. */
 #define PATIENCE 3
-#define PATIENCE_DOUBTED 6 /* where outcomes have contradicted them */
+#define PATIENCE_DOUBTED 6 /* where outcomes have contradicted them, or there are none */
 
 struct model_strategy {
     struct surrogate *surrogate;

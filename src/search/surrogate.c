@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/memory_belief.h"
-#include "search/time_belief.h"
+#include "search/belief.h"
+#include "search/memory_limit.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -31,7 +31,8 @@ struct surrogate {
     float *coordinates;
     bool *is_number;
     size_t dimensions;
-    bool *of_batch; /* by key of the space: differs within a configuration */
+    size_t micro_batch; /* which coordinate it is; SIZE_MAX: none */
+    bool *of_batch;     /* by key of the space: differs within a configuration */
     /* Candidates with outcomes, by number, and the kernel from each to all. */
     size_t *told;
     float **kernels;
@@ -86,6 +87,14 @@ static void take_key(struct surrogate *b, size_t key, size_t d)
             coordinate(space->candidates[i].values[key], b->is_number[d], low, high - low);
 }
 
+static bool is_micro_batch(const struct search_space *space, size_t key)
+{
+    size_t i = 0;
+    while (i < space->count && space->candidates[i].values[key] == space->candidates[i].micro_batch)
+        i++;
+    return i == space->count;
+}
+
 static void take_coordinates(struct surrogate *b)
 {
     const struct search_space *space = b->s->space;
@@ -95,8 +104,12 @@ static void take_coordinates(struct surrogate *b)
             keys[b->dimensions++] = k;
     b->is_number = xcalloc(b->dimensions + 1, sizeof *b->is_number);
     b->coordinates = xcalloc(space->count + 1, (b->dimensions + 1) * sizeof *b->coordinates);
-    for (size_t d = 0; d < b->dimensions; d++)
+    b->micro_batch = SIZE_MAX;
+    for (size_t d = 0; d < b->dimensions; d++) {
         take_key(b, keys[d], d);
+        if (b->is_number[d] && is_micro_batch(space, keys[d]))
+            b->micro_batch = d;
+    }
     free(keys);
 }
 
@@ -379,13 +392,21 @@ static struct time_slope slope_of_priors(const struct surrogate *b, const struct
     return time_belief_slope(prior, merit, n, trust, spread_of(b, fits, NULL, 0));
 }
 
+static bool any_predicted(const struct search_space *space)
+{
+    size_t i = 0;
+    while (i < space->count && isnan(search_predicted_log(space, &space->candidates[i])))
+        i++;
+    return i < space->count;
+}
+
 /* With the weights as fitted where the predictions rank well as they are: a fit to what contradicts them bends them. */
 static void fill_means(struct surrogate *b, const struct fitted *fits)
 {
     double trust = trust_of(b, fits);
     bool as_fitted = slope_of_priors(b, fits, false, 1).slope > BELIEVED;
     struct time_slope slope = slope_of_priors(b, fits, as_fitted, trust);
-    b->believed = trust > BELIEVED && slope.slope > BELIEVED;
+    b->believed = any_predicted(b->s->space) && trust > BELIEVED && slope.slope > BELIEVED;
     fill_priors(b, fits, as_fitted);
     for (size_t i = 0; i < b->s->space->count; i++)
         b->all[i].mean = slope.middle + slope.slope * (b->all[i].mean - slope.middle);
@@ -501,20 +522,27 @@ static double oom_elsewhere(const struct surrogate *b, const struct candidate *c
     return oom;
 }
 
-/* Where nothing is predicted the limit may lie anywhere between, on a scale of doublings. Squared and halved, so that
- * what is not far beyond the middle counts as no risk (SEARCH_RISKY): that bisects. */
+/* Between what fitted and what did not the limit may lie anywhere on a scale of doublings: how far up that is. 0 where
+ * one of them is not known. */
+static double share_between(const struct candidate *c, double fit, double oom)
+{
+    return fit < oom ? log(c->micro_batch / fit) / log(oom / fit) : 0;
+}
+
+/* Where predictions are not trusted. Squared and halved, so that what is not far beyond the middle counts as no risk
+ * (SEARCH_RISKY): that bisects. */
 static double chance_between(const struct surrogate *b, const struct candidate *c, double fit, double oom)
 {
     fit = fit > 0 ? fit : 1;
     oom = isnan(oom) ? oom_elsewhere(b, c, fit) : oom;
     if (isnan(oom) || c->micro_batch <= fit)
         return 0;
-    double share = oom > fit ? log(c->micro_batch / fit) / log(oom / fit) : 1;
+    double share = oom > fit ? share_between(c, fit, oom) : 1;
     return share < 1 ? share * share / 2 : 0.5;
 }
 
 static double chance_of_oom(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
-                            double nearby)
+                            double nearby, double unpredicted)
 {
     double fit, oom;
     bracket(b, c, &fit, &oom);
@@ -523,13 +551,36 @@ static double chance_of_oom(const struct surrogate *b, const struct fitted *fits
     if (c->micro_batch <= fit)
         return 0;
     if (!(c->bytes > 0) || !(c->usable_bytes > 0))
-        return isnan(c->oom_probability) ? chance_between(b, c, fit, oom) : c->oom_probability;
+        return isnan(c->oom_probability) ? fmax(unpredicted, share_between(c, fit, oom)) : c->oom_probability;
     if (!c->memory_terms || !fits[c->place].has_memory)
         return isnan(c->oom_probability) ? 0 : c->oom_probability;
     const struct memory_belief *belief = &fits[c->place].belief;
     double bytes = weighted(&fits[c->place].memory, &b->s->space->places[c->place].memory, c->memory_terms);
     double trusted = memory_belief_chance(belief, log(bytes / c->usable_bytes));
     return belief->trust * trusted + (1 - belief->trust) * fmax(nearby, chance_between(b, c, fit, oom));
+}
+
+/* The chance of running out of memory as far as outcomes alone tell. */
+static void fill_limits(struct surrogate *b)
+{
+    const struct limit_space space = {.count = b->s->space->count,
+                                      .dimensions = b->dimensions,
+                                      .micro_batch = b->micro_batch,
+                                      .coordinates = b->coordinates,
+                                      .is_number = b->is_number,
+                                      .rare = FAILURE_PRIOR};
+    struct limit_outcome outcomes[OBSERVED_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = &b->s->trials[b->told[i]];
+        if (t->state != TRIAL_FAILED || t->out_of_memory)
+            outcomes[count++] = (struct limit_outcome){b->told[i], t->out_of_memory, b->kernels[i]};
+    }
+    double *chances = xcalloc(space.count + 1, sizeof *chances);
+    memory_limit_chances(&space, outcomes, count, chances);
+    for (size_t c = 0; c < space.count; c++)
+        b->all[c].out_of_memory = chances[c];
+    free(chances);
 }
 
 /* Whether some run failed, of memory or otherwise: without, there is nothing to weigh. */
@@ -562,12 +613,25 @@ static float *failed_nearby(const struct surrogate *b, bool of_memory)
     return failed;
 }
 
+static bool any_unpredicted(const struct search_space *space)
+{
+    size_t i = 0;
+    while (i < space->count && space->candidates[i].bytes > 0)
+        i++;
+    return i < space->count;
+}
+
 static void fill_failures(struct surrogate *b, const struct fitted *fits)
 {
     float *of_memory = failed_nearby(b, true), *otherwise = failed_nearby(b, false);
+    for (size_t c = 0; c < b->s->space->count; c++)
+        b->all[c].out_of_memory = 0;
+    if (some_failed(b, true) && any_unpredicted(b->s->space))
+        fill_limits(b);
     for (size_t c = 0; c < b->s->space->count; c++) {
-        b->all[c].out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c], (double)of_memory[c]);
-        b->all[c].other_failure = (double)otherwise[c];
+        struct estimate *e = &b->all[c];
+        e->out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c], (double)of_memory[c], e->out_of_memory);
+        e->other_failure = (double)otherwise[c];
     }
     free(of_memory);
     free(otherwise);

@@ -5,7 +5,7 @@
  *
  *   prior      ln(work / seconds), seconds = terms · weights, the weights of its place calibrated by the measured step
  *              times (predict/calibration.h) as long as outcomes do not contradict them, and its differences as far
- *              believed as outcomes bear them out (time_belief.h)
+ *              believed as outcomes bear them out (belief.h)
  *   + level    median of what the measured lie above that: units, and what all runs have in common
  *   + residual a Gaussian process over what is left: kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n keys k that differ within
  *              the space, d_k the distance in doublings as a share of the key's range for positive numbers, 1 for other
@@ -14,12 +14,16 @@
  * and its deviation s·√(1 - κ²), κ the kernel to the nearest measured candidate. Without predictions the prior is 0 and
  * s the spread of what was measured.
  *
- * The probability of failure is that of running out of memory, with the weights calibrated likewise and a bias learnt
- * from what fitted and what did not, as far as that is trusted (memory_belief.h), 0 or 1 where a larger or smaller
- * micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; without
- * predictions what lies between those two is the likelier to fail the nearer it is to the one that did; and that of
- * failing otherwise, the share of failures among measured neighbours under the same kernel. Depends on the set of
- * outcomes, not on their order. Pure. */
+ * The probability of failure is that of running out of memory and that of failing otherwise. The first is 0 or 1 where
+ * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else
+ *
+ *   predicted   with the weights calibrated likewise and a bias learnt from what fitted and what did not, as far as
+ *               that is trusted (belief.h)
+ *   otherwise   once something ran out of memory, what outcomes say of the keys (memory_limit.h), and no less than how
+ *               far it lies between what fitted and what did not
+ *
+ * The second is the share of failures among measured neighbours under the same kernel. Depends on the set of outcomes,
+ * not on their order. Pure. */
 #ifndef MESHSWEEP_SEARCH_SURROGATE_H
 #define MESHSWEEP_SEARCH_SURROGATE_H
 
@@ -40,7 +44,8 @@ void surrogate_tell(struct surrogate *b, size_t candidate);
 /* Of every candidate. Borrowed until the next surrogate_tell. */
 const struct estimate *surrogate_all(struct surrogate *b);
 
-/* Whether predicted times rank what was measured as it came out, and are about as long: until something contradicts. */
+/* Whether there are predicted times and they rank what was measured as it came out, about as long as it was: until
+ * something contradicts. */
 bool surrogate_believes(struct surrogate *b);
 
 /* The merit of an objective, and back. */

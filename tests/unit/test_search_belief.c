@@ -1,4 +1,4 @@
-/* search/memory_belief and search/time_belief: how far outcomes let predictions be believed. */
+/* search/belief, search/memory_limit: how far outcomes let predictions be believed, and what they say alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "search/memory_belief.h"
-#include "search/time_belief.h"
+#include "search/belief.h"
+#include "search/memory_limit.h"
 
 #define USABLE 80.0
 
@@ -87,6 +87,42 @@ static void time_belief_slope__merits__right_wrong_turned_over(void **state)
     assert_float_equal(s.middle, 1, 0);
 }
 
+/* Places on a line, covariance 1 + 4·x·y, that run out of memory above 0: an outcome's weight is what was not
+ * expected of it, which only the mode of the posterior fulfils. A prior that is far off is where Newton overshoots. */
+static void memory_limit__outcomes_on_a_line__mode_of_the_posterior(void **state)
+{
+    (void)state;
+    enum { COUNT = 40 };
+    double covariance[COUNT * COUNT], prior[COUNT], weights[COUNT], at[COUNT];
+    bool out_of_memory[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        at[i] = ((double)i - COUNT / 2.0 + 0.5) / 10;
+        prior[i] = 4 * at[i] - 9;
+        out_of_memory[i] = at[i] > 0;
+    }
+    for (size_t i = 0; i < COUNT * COUNT; i++)
+        covariance[i] = 1 + 4 * at[i / COUNT] * at[i % COUNT];
+    memory_limit_learn(&(struct limit_evidence){COUNT, out_of_memory, prior, covariance}, weights);
+    double last = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        double odds = prior[i];
+        for (size_t j = 0; j < COUNT; j++)
+            odds += weights[j] * covariance[j * COUNT + i];
+        double chance = memory_limit_chance(odds);
+        assert_float_equal(weights[i], (out_of_memory[i] ? 1 : 0) - chance, 1e-4);
+        assert_true(chance > last);
+        last = chance;
+    }
+    assert_true(last > 0.99);
+}
+
+static void memory_limit__no_outcome__no_weight(void **state)
+{
+    (void)state;
+    memory_limit_learn(&(struct limit_evidence){0}, NULL);
+    assert_float_equal(memory_limit_chance(0), 0.5, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +132,8 @@ int main(void)
         cmocka_unit_test(memory_belief__contradicted__trusted_no_more),
         cmocka_unit_test(time_belief_trust__runs__by_how_long_they_took),
         cmocka_unit_test(time_belief_slope__merits__right_wrong_turned_over),
+        cmocka_unit_test(memory_limit__outcomes_on_a_line__mode_of_the_posterior),
+        cmocka_unit_test(memory_limit__no_outcome__no_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,6 +112,29 @@ static void model__no_predictions_and_a_limit__few_run_out_of_memory(void **stat
     fixture_close(&f);
 }
 
+/* What one configuration shows of the limit holds for its neighbours, which stages and buckets do not move far. */
+static void model__no_predictions_and_doublings__few_run_out_of_memory(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 10, true);
+    f.peak = 100;
+    for (size_t stage = 0; stage < FIXTURE_STAGES; stage++)
+        f.limit[stage] = stage < 2 ? 16 : 32;
+    for (size_t i = 0; i < f.space.count; i++) {
+        f.candidates[i].memory_class = f.candidates[i].configuration;
+        f.candidates[i].zero_stage = NAN;
+    }
+    f.space.memory_class_count = f.space.configuration_count;
+    struct search *s = open_model(&f, 0.02);
+    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
+    assert_true(r.best > 0.95);
+    assert_true(r.failures <= 5);
+    search_free(s);
+    fixture_close(&f);
+}
+
 /* What runs at the same time may end in any order. */
 static void model__outcomes_in_another_order__same_decisions(void **state)
 {
@@ -214,6 +237,7 @@ int main(void)
         cmocka_unit_test(model__times_turned_over__found_no_later_than_without),
         cmocka_unit_test(model__no_predictions__better_than_all),
         cmocka_unit_test(model__no_predictions_and_a_limit__few_run_out_of_memory),
+        cmocka_unit_test(model__no_predictions_and_doublings__few_run_out_of_memory),
         cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
         cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
         cmocka_unit_test(model__risky_with_a_gain__before_safe_without),

@@ -1,0 +1,62 @@
+/* How far predictions are to be believed, by outcomes alone. Pure. */
+#ifndef MESHSWEEP_SEARCH_BELIEF_H
+#define MESHSWEEP_SEARCH_BELIEF_H
+
+#include <stddef.h>
+
+#include "predict/calibration.h"
+
+/* --- of memory --- */
+
+/* How far predictions are off: whether a run fitted says nearly as much as how many bytes it took, as long as it was
+ * near the limit.
+ *
+ * ln(taken / predicted) = bias + noise. The bias is what all runs of a place share: a term that the model lacks, the
+ * allocator. Of a prediction's variance half is taken to be bias, half noise. Measured bytes y, runs out of memory
+ * (taken > what there is) and runs that fitted without a number (taken < it) make a likelihood of the bias, on a grid;
+ * censored outcomes count for what they say: much near the limit, nothing far from it.
+ *
+ * Beside it stands that the predictions say nothing: bytes anywhere within a factor of e (one standard deviation),
+ * failures by a share of their own (uniform prior). `trust` is the posterior probability that they do say something,
+ * MEMORY_TRUST before any outcome. Depends on the set of outcomes only. */
+#define MEMORY_TRUST 0.9
+#define MEMORY_BELIEF_REACH 4.0
+#define MEMORY_BELIEF_POINTS 257
+
+struct memory_belief {
+    double trust;
+    double chance[MEMORY_BELIEF_POINTS]; /* by ln(predicted / what there is), from -MEMORY_BELIEF_REACH on */
+};
+
+/* `fit` predicts, from `prior` on. */
+void memory_belief_learn(const struct calibration_prior *prior, const struct calibration *fit,
+                         const struct observation *observations, size_t count, struct memory_belief *out);
+
+/* That a run takes more than there is, predicted at exp(log_share) of that: as far as predictions are trusted. */
+double memory_belief_chance(const struct memory_belief *b, double log_share);
+
+/* --- of time --- */
+
+#define TIME_TRUST 0.9
+
+struct compared_time {
+    double predicted, measured; /* seconds */
+    double sigma;               /* of ln(measured / predicted), as the prediction says */
+};
+
+/* The probability that predictions say something; TIME_TRUST without a run. Where they do, ln(measured / predicted) is
+ * within their sigma, or the run is one of the few broken ones and slower; else it is anywhere within a factor of e²
+ * (one standard deviation). Depends on the set of runs only. */
+double time_belief_trust(const struct compared_time *runs, size_t count);
+
+struct time_slope {
+    double slope, middle;
+};
+
+/* Merits (search/surrogate.h) over predicted ones: merit = level + slope · (predicted - middle), least squares from a
+ * slope of `trust` ± 0.5 on. `spread` is that of what predictions miss; half of its variance is level. Predictions that
+ * rank badly lose their weight; such as are turned over are turned back. 1 without a run. */
+struct time_slope time_belief_slope(const double *predicted, const double *merits, size_t count, double trust,
+                                    double spread);
+
+#endif

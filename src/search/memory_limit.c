@@ -1,0 +1,147 @@
+#include "search/memory_limit.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/linear.h"
+#include "util/memory.h"
+
+/* Standard deviations of ln(p / (1 - p)): what all have in common, over a number's range, of what no line says, of a
+ * word. The micro-batch's line is expected to rise by SLOPE. From no measured table: a limit lies within a range. */
+#define COMMON 2.0
+#define SLOPE 4.0
+#define NEARBY 2.0
+#define WORD 1.0
+
+#define ROUNDS_MOST 30
+#define HALVINGS_MOST 12
+#define GAIN_LEAST 1e-9      /* of the ln of the posterior: less is its mode */
+#define CURVATURE_LEAST 1e-6 /* of an outcome that is all but certain */
+#define PIVOT_LEAST 1e-12
+
+double memory_limit_chance(double log_odds)
+{
+    return 1 / (1 + exp(-log_odds));
+}
+
+/* Of the process at each outcome; the caller's. */
+static double *values_at(const struct limit_evidence *o, const double *weights)
+{
+    double *values = xcalloc(o->count + 1, sizeof *values);
+    for (size_t i = 0; i < o->count; i++)
+        values[i] = weighted_sum(o->covariance + i * o->count, weights, o->count);
+    return values;
+}
+
+/* ln of the posterior, but for a constant. */
+static double log_posterior(const struct limit_evidence *o, const double *weights)
+{
+    double *values = values_at(o, weights), sum = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        double odds = o->prior[i] + values[i];
+        sum -= log1p(exp(o->out_of_memory[i] ? -odds : odds)) + weights[i] * values[i] / 2;
+    }
+    free(values);
+    return sum;
+}
+
+/* One step of Newton's method from `weights`: algorithm 3.1 of the book. */
+static void newton(const struct limit_evidence *o, const double *weights, double *next)
+{
+    size_t n = o->count;
+    double *values = values_at(o, weights), *root = xcalloc(n + 1, sizeof *root), *b = xcalloc(n + 1, sizeof *b);
+    double *matrix = xcalloc(n * n + 1, sizeof *matrix);
+    for (size_t i = 0; i < n; i++) {
+        double p = memory_limit_chance(o->prior[i] + values[i]), curvature = fmax(p * (1 - p), CURVATURE_LEAST);
+        root[i] = sqrt(curvature);
+        b[i] = curvature * values[i] + (o->out_of_memory[i] ? 1 : 0) - p;
+    }
+    for (size_t i = 0; i < n; i++) {
+        next[i] = root[i] * weighted_sum(o->covariance + i * n, b, n);
+        for (size_t j = 0; j < n; j++)
+            matrix[i * n + j] = root[i] * o->covariance[i * n + j] * root[j] + (i == j ? 1 : 0);
+    }
+    solve_positive_definite(matrix, next, n, PIVOT_LEAST);
+    for (size_t i = 0; i < n; i++)
+        next[i] = b[i] - root[i] * next[i];
+    free(values);
+    free(root);
+    free(b);
+    free(matrix);
+}
+
+void memory_limit_learn(const struct limit_evidence *o, double *weights)
+{
+    size_t n = o->count;
+    double *next = xcalloc(n + 1, sizeof *next), *tried = xcalloc(n + 1, sizeof *tried);
+    for (size_t i = 0; i < n; i++)
+        weights[i] = 0;
+    double best = log_posterior(o, weights), gain = INFINITY;
+    for (int round = 0; round < ROUNDS_MOST && gain > GAIN_LEAST; round++) {
+        newton(o, weights, next);
+        gain = 0;
+        /* A whole step may overshoot where the prior was far off. */
+        double step = 1;
+        for (int halving = 0; halving < HALVINGS_MOST && gain <= 0; halving++, step /= 2) {
+            for (size_t i = 0; i < n; i++)
+                tried[i] = weights[i] + step * (next[i] - weights[i]);
+            gain = log_posterior(o, tried) - best;
+        }
+        if (gain > 0) {
+            memcpy(weights, tried, n * sizeof *weights);
+            best += gain;
+        }
+    }
+    free(next);
+    free(tried);
+}
+
+/* --- of candidates --- */
+
+static double prior_of(const struct limit_space *space, size_t candidate)
+{
+    double middle = log(space->rare / (1 - space->rare));
+    if (space->micro_batch == SIZE_MAX)
+        return middle;
+    return middle + SLOPE * ((double)space->coordinates[candidate * space->dimensions + space->micro_batch] - 0.5);
+}
+
+static double covariance_of(const struct limit_space *space, const struct limit_outcome *o, size_t candidate)
+{
+    const float *x = space->coordinates + o->candidate * space->dimensions;
+    const float *y = space->coordinates + candidate * space->dimensions;
+    double numbers = 0, words = 0;
+    for (size_t d = 0; d < space->dimensions; d++) {
+        numbers += space->is_number[d] ? ((double)x[d] - 0.5) * ((double)y[d] - 0.5) : 0;
+        words += !space->is_number[d] && x[d] == y[d] ? 1 : 0;
+    }
+    return COMMON * COMMON + SLOPE * SLOPE * numbers + WORD * WORD * words +
+           NEARBY * NEARBY * (double)o->kernel[candidate];
+}
+
+void memory_limit_chances(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
+                          double *chances)
+{
+    double *covariance = xcalloc(count * count + 1, sizeof *covariance), *prior = xcalloc(count + 1, sizeof *prior);
+    double *weights = xcalloc(count + 1, sizeof *weights);
+    bool *out_of_memory = xcalloc(count + 1, sizeof *out_of_memory);
+    for (size_t i = 0; i < count; i++) {
+        prior[i] = prior_of(space, outcomes[i].candidate);
+        out_of_memory[i] = outcomes[i].out_of_memory;
+        for (size_t j = 0; j < count; j++)
+            covariance[i * count + j] = covariance_of(space, &outcomes[i], outcomes[j].candidate);
+    }
+    memory_limit_learn(&(struct limit_evidence){count, out_of_memory, prior, covariance}, weights);
+    for (size_t c = 0; c < space->count; c++) {
+        double odds = prior_of(space, c);
+        for (size_t i = 0; i < count; i++)
+            odds += weights[i] * covariance_of(space, &outcomes[i], c);
+        chances[c] = memory_limit_chance(odds);
+    }
+    free(covariance);
+    free(prior);
+    free(weights);
+    free(out_of_memory);
+}

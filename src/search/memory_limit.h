@@ -1,0 +1,43 @@
+/* Which candidates run out of memory, learnt from outcomes alone, where nothing predicts it: classification by a
+ * Gaussian process (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, section 3.4).
+ *
+ * ln(p / (1 - p)), p the probability of running out of memory, is a prior plus a Gaussian process, whose mode given the
+ * outcomes is Σ_i weights[i]·covariance(outcome i, candidate). An outcome far from the limit weighs nothing, one that
+ * was not expected at most 1. The process is a line over every number and a step for every word, so that any key that
+ * failures follow is seen to be one, and what is near. Depends on the set of outcomes only. Pure. */
+#ifndef MESHSWEEP_SEARCH_MEMORY_LIMIT_H
+#define MESHSWEEP_SEARCH_MEMORY_LIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct limit_space {
+    size_t count, dimensions; /* candidates; coordinates of each */
+    size_t micro_batch;       /* which coordinate it is: failures are expected to follow it; SIZE_MAX: none */
+    const float *coordinates; /* count × dimensions: numbers from 0 to 1, words as codes */
+    const bool *is_number;
+    double rare; /* the probability before any outcome, in the middle of the space */
+};
+
+struct limit_outcome {
+    size_t candidate;
+    bool out_of_memory;
+    const float *kernel; /* to every candidate: 1 for itself, 0 for what is far. Borrowed */
+};
+
+/* Of every candidate. */
+void memory_limit_chances(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
+                          double *chances);
+
+struct limit_evidence {
+    size_t count;
+    const bool *out_of_memory;
+    const double *prior;      /* ln(p / (1 - p)) before any outcome */
+    const double *covariance; /* of each with each, count × count: symmetric, positive semidefinite */
+};
+
+void memory_limit_learn(const struct limit_evidence *o, double *weights);
+
+double memory_limit_chance(double log_odds);
+
+#endif
