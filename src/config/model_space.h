@@ -41,7 +41,6 @@ struct space_key {
 
 /* [[model_space.filter]]. */
 enum filter_preset { PRESET_NONE = 0, PRESET_FIXED_LAYERS, PRESET_SIMILAR_PARAMETERS, PRESET_UNIFORM_MIXER };
-extern const char *const filter_preset_names[]; /* indexed by enum filter_preset; NULL-terminated */
 
 struct space_filter {
     char *name;

@@ -40,7 +40,7 @@ bool sweep_in_profile(const struct sweep *s, const struct position *at)
     return s->files && s->files[rank] && rank >= s->profile_rank;
 }
 
-void axis_free(struct axis *axis)
+static void axis_free(struct axis *axis)
 {
     for (size_t k = 0; k < axis->key_count; k++)
         free(axis->keys[k]);

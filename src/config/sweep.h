@@ -189,8 +189,6 @@ struct model_space_table; /* config/model_space.h */
  * is predicted excludes under PRUNE_CERTAIN and PRUNE_RISKY only. */
 enum prune { PRUNE_CERTAIN = 0, PRUNE_RISKY, PRUNE_SOUND, PRUNE_OFF, PRUNE_COUNT };
 
-extern const char *const prune_names[PRUNE_COUNT]; /* "certain", "risky", "sound", "off" */
-
 /* [predict.order] EXPRESSION = …: how the need of device memory follows a value, all else equal. */
 enum order_direction {
     ORDER_RISES = 1, /* a higher value needs no less */
@@ -384,8 +382,7 @@ struct sweep {
 /* Whether `at` lies in a profile. Expressions there may name keys that no spec of the sweep has: those are NULL. */
 bool sweep_in_profile(const struct sweep *s, const struct position *at);
 
-/* Releases what an axis or a block holds. */
-void axis_free(struct axis *axis);
+/* Releases what a block holds. */
 void block_clear(struct block *block);
 
 /* Releases the blocks of a section, which is then absent. */

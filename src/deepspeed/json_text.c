@@ -233,7 +233,7 @@ static struct json *element(const struct json *list, const char *name)
                                                                                           : NULL;
 }
 
-struct json *json_text_at(struct json *root, const char *path)
+static struct json *json_text_at(struct json *root, const char *path)
 {
     for (;;) {
         size_t length = strcspn(path, ".");

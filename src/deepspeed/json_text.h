@@ -26,7 +26,6 @@ int json_text_parse(const char *file, const char *text, struct json *out, struct
 void json_text_free(struct json *j);
 
 /* What is at a dotted path, "zero_optimization.stage", "optimizer.params.betas.0"; NULL when there is nothing. */
-struct json *json_text_at(struct json *root, const char *path);
 const struct json *json_text_find(const struct json *root, const char *path);
 
 /* The first member of that name, the object's own before those of the objects in it; NULL when there is none. */

@@ -396,12 +396,12 @@ static int write_summary(const struct tuning_results *t, struct error *e)
 static const char *const config_names[] = {"ds_config_optimal.json", "ds_config_best_so_far.json"};
 static const char *const command_names[] = {"cmd_optimal.txt", "cmd_best_so_far.txt"};
 
-const char *tuning_tree_config_name(const struct tuning_tree *t)
+static const char *config_name(const struct tuning_tree *t)
 {
     return config_names[t->interrupted];
 }
 
-const char *tuning_tree_command_name(const struct tuning_tree *t)
+static const char *command_name(const struct tuning_tree *t)
 {
     return command_names[t->interrupted];
 }
@@ -416,8 +416,8 @@ static int write_optimal(const struct tuning_results *t, const struct experiment
         *winner = words_of(x->command);
         training_command(*winner, job_dir, path);
         command = command_text(*winner);
-        rc = put(t->tree->results_dir, tuning_tree_config_name(t->tree), config, e);
-        rc = rc < 0 ? rc : put(t->tree->results_dir, tuning_tree_command_name(t->tree), command, e);
+        rc = put(t->tree->results_dir, config_name(t->tree), config, e);
+        rc = rc < 0 ? rc : put(t->tree->results_dir, command_name(t->tree), command, e);
     }
     free(job_dir);
     free(config);
@@ -440,7 +440,7 @@ static void drop_winner(const char *results_dir)
 
 static int settle_winner(const struct tuning_results *t, char ***winner, struct error *e)
 {
-    char *config = xasprintf("%s/%s", t->tree->results_dir, tuning_tree_config_name(t->tree));
+    char *config = xasprintf("%s/%s", t->tree->results_dir, config_name(t->tree));
     const struct experiment *x = NULL;
     drop_winner(t->tree->results_dir);
     for (size_t i = 0; t->best.count && i < t->count; i++)

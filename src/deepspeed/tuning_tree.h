@@ -26,10 +26,6 @@ struct tuning_tree {
     bool interrupted; /* more was to be tried */
 };
 
-/* Names below `results_dir`. */
-const char *tuning_tree_config_name(const struct tuning_tree *t);
-const char *tuning_tree_command_name(const struct tuning_tree *t);
-
 /* Writes them for the current sweep. Where a job is best, `*winner` is its command (NULL-terminated; the caller's,
  * strings and array), with that file for its ds_config; else it is NULL, and no such file is left from
  * before. */

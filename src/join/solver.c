@@ -74,7 +74,7 @@ bool place_is_guided(const struct variable_place *p)
 
 /* --- binding --- */
 
-void solver_set_ranges(struct solver *s, const struct variable_place *p, const struct range *ranges)
+static void set_ranges(struct solver *s, const struct variable_place *p, const struct range *ranges)
 {
     for (size_t i = 0; i < p->column_count; i++)
         s->scope.keys[p->variable->keys[p->columns[i]]] = ranges[p->columns[i]];
@@ -83,7 +83,7 @@ void solver_set_ranges(struct solver *s, const struct variable_place *p, const s
 static void unbind(struct solver *s, size_t place)
 {
     const struct variable_place *p = &s->places[place];
-    solver_set_ranges(s, p, p->rows ? p->rows->bounds + p->rows->width : p->variable->overall);
+    set_ranges(s, p, p->rows ? p->rows->bounds + p->rows->width : p->variable->overall);
 }
 
 /* The block of a section decides which rows its other places have; NONE: not yet. */
@@ -136,7 +136,8 @@ static void look(struct solver *s)
         s->stopped = s->failed = true;
 }
 
-enum outlook solver_ask(struct solver *s, size_t constraint)
+/* Under what is bound now. Once s->stopped all fail. */
+static enum outlook ask(struct solver *s, size_t constraint)
 {
     const struct constraint *c = &s->request.constraints[constraint];
     enum outlook outlook = demand_outlook(c->demand, formula_truth(c->formula, &s->scope));
@@ -182,7 +183,7 @@ bool solver_ask_open(struct solver *s, struct open_run open, struct open_run *le
     *left = (struct open_run){open.first + open.count, 0};
     for (size_t i = 0; i < open.count; i++) {
         size_t constraint = s->open[open.first + i];
-        enum outlook outlook = solver_ask(s, constraint);
+        enum outlook outlook = ask(s, constraint);
         if (outlook == OUTLOOK_FAILED)
             return false;
         if (outlook == OUTLOOK_OPEN)
@@ -215,7 +216,7 @@ bool solver_ask_ranges(struct solver *s, struct branch *b, struct run run, struc
     *skips = !ranges_pay(b, run);
     if (*skips)
         return true;
-    solver_set_ranges(s, p, p->rows->bounds + run.node * p->rows->width);
+    set_ranges(s, p, p->rows->bounds + run.node * p->rows->width);
     bool may = solver_ask_open(s, open, left);
     b->ranges_asked++;
     b->rows_told += !may || left->count < open.count ? run.high - run.low : 0;
@@ -309,7 +310,7 @@ bool solver_meets_fixed(struct solver *s)
         bool any = false;
         for (size_t p = 0; p < s->place_count; p++)
             any |= solver_reads(s, c, p);
-        meets = any || solver_ask(s, c) == OUTLOOK_MET;
+        meets = any || ask(s, c) == OUTLOOK_MET;
     }
     return meets;
 }

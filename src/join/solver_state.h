@@ -115,7 +115,6 @@ bool place_is_guided(const struct variable_place *p); /* its rows depend on its 
 /* Binds a place to a row, or takes that back; the keys of an unbound place have the ranges of all its rows. */
 void solver_bind(struct solver *s, size_t place, size_t row);
 void solver_release(struct solver *s, size_t place);
-void solver_set_ranges(struct solver *s, const struct variable_place *p, const struct range *ranges);
 /* The block of a section decides which rows its other places have; NONE: not yet. */
 void solver_guide(struct solver *s, size_t block_place, size_t block);
 
@@ -126,8 +125,6 @@ struct set solver_component(const struct solver *s, bool *in, size_t from);
 size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order);
 void tree_free(struct tree *t);
 
-/* Constraints are asked under what is bound now. Once s->stopped all fail. */
-enum outlook solver_ask(struct solver *s, size_t constraint);
 void solver_push(struct solver *s, size_t at, size_t constraint);
 
 /* Asks those that are open: false when one fails; `*left` are those that stay open. What is solved from here on keeps

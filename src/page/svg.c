@@ -7,7 +7,8 @@
 #include "page/text.h"
 #include "util/utf8.h"
 
-void svg_number(struct buffer *out, double value)
+/* For a coordinate: one decimal at most. */
+static void svg_number(struct buffer *out, double value)
 {
     double rounded = round(value * 10) / 10;
     buffer_printf(out, rounded == floor(rounded) ? "%.0f" : "%.1f", rounded == 0 ? 0.0 : rounded);
@@ -151,7 +152,8 @@ void svg_axis_x(struct buffer *out, const struct svg_axis *a, double top, double
     buffer_add_text(out, "</text></g>\n");
 }
 
-void svg_axis_y(struct buffer *out, const struct svg_axis *a, double left, double right)
+/* Left of x = `left`, its grid to `right`. */
+static void svg_axis_y(struct buffer *out, const struct svg_axis *a, double left, double right)
 {
     double ticks[SVG_TICKS_MOST];
     size_t count = svg_ticks(a, ticks);

@@ -41,10 +41,8 @@ void svg_close(struct buffer *out);
 /* A tick's number: 5 significant digits, with a prefix for thousands where it is long. */
 void svg_add_tick(struct buffer *out, double value);
 
-/* Grid lines, tick labels and the title with its unit: of the x axis below y = `bottom`, its grid up to `top`; of the y
- * axis left of x = `left`, its grid to `right`. */
+/* Grid lines, tick labels and the title with its unit: of the x axis below y = `bottom`, its grid up to `top`. */
 void svg_axis_x(struct buffer *out, const struct svg_axis *a, double top, double bottom);
-void svg_axis_y(struct buffer *out, const struct svg_axis *a, double left, double right);
 
 /* svg_open with a plot of one quantity against another in it: sets where both axes lie and draws them. The lower left
  * corner is (x->from, y->from). */
@@ -53,9 +51,6 @@ void svg_open_plot(struct buffer *out, const char *id, const char *title, const 
 
 /* A text element; `extra` are attributes with a blank in front, or "". The text is escaped. */
 void svg_text(struct buffer *out, double x, double y, const char *extra, const char *text, size_t limit);
-
-/* A number for a coordinate: one decimal at most. */
-void svg_number(struct buffer *out, double value);
 
 /* A colour of a scale for `share` from 0 (low) to 1 (high), as "#rrggbb" into `out`; whether text on it is to be
  * dark. */

@@ -5,7 +5,7 @@
 
 #define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
 
-const char *const plan_feature_names[PLAN_FEATURES] = {
+static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_PLAIN] = "plain",
     [FEATURE_FAMILY] = "neither GPT nor Llama",
     [FEATURE_EXPERTS] = "experts",

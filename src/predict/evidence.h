@@ -34,7 +34,6 @@ enum plan_feature {
     FEATURE_DEVICE,   /* of time: one of which nothing was measured */
     PLAN_FEATURES
 };
-extern const char *const plan_feature_names[PLAN_FEATURES];
 
 /* Sets of features are bits 1 << feature; 0: plain. */
 typedef unsigned feature_set;

@@ -81,11 +81,6 @@ void memory_lines_add(struct memory_lines *l, uint64_t class, double micro_batch
     c->has_line = memory_line_fit(c->micro_batch, c->bytes, kept, &c->line, &ignored) == 0 && c->line.base_bytes >= 0;
 }
 
-bool memory_lines_any(const struct memory_lines *l)
-{
-    return l->used > 0;
-}
-
 bool memory_lines_bytes(const struct memory_lines *l, uint64_t class, double micro_batch, double *bytes)
 {
     const struct class_points *c = &l->slots[slot_of(l, class)];

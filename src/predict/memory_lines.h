@@ -26,8 +26,6 @@ uint64_t memory_class(const struct input_value *values, const struct subject *s)
 #define MEMORY_LINES_MOST 1024
 void memory_lines_add(struct memory_lines *l, uint64_t class, double micro_batch, double bytes);
 
-bool memory_lines_any(const struct memory_lines *l);
-
 /* False, `*bytes` untouched, when there is no line or it does not reach so far. */
 bool memory_lines_bytes(const struct memory_lines *l, uint64_t class, double micro_batch, double *bytes);
 

@@ -8,11 +8,6 @@
 
 #define WORLD_MOST 1e8
 
-const char *const optimizer_names[OPTIMIZER_END] = {
-    [OPTIMIZER_ADAM] = "adam", [OPTIMIZER_ADAM_8BIT] = "adam-8bit",       [OPTIMIZER_LION] = "lion",
-    [OPTIMIZER_MUON] = "muon", [OPTIMIZER_SGD_MOMENTUM] = "sgd-momentum", [OPTIMIZER_SGD] = "sgd",
-};
-
 #define FIELD(name, least, most)                                                                                       \
     {                                                                                                                  \
 #name, offsetof(struct training_plan, name), least, most                                                       \

@@ -149,8 +149,6 @@ struct training_plan {
     bool flash_attention;   /* scores are never stored */
 };
 
-extern const char *const optimizer_names[OPTIMIZER_END]; /* "adam", "adam-8bit", "lion", … */
-
 /* Fills in the defaults for a completed architecture. -1 (ERROR_USAGE), with `plan` as it was, when a number
  * is negative or absurdly large, a stage would have no layer, or experts do not divide over their ranks. */
 int plan_complete(struct training_plan *plan, const struct architecture *a, struct error *e);

@@ -234,7 +234,9 @@ static enum escape judge(const struct supervisor *s, const struct process_entry 
     return entry->owner == OWNER_ESCAPED || is_nobodys(s, entry) ? ESCAPED : PERHAPS_OF_A_JOB;
 }
 
-size_t supervisor_end_escapees(struct supervisor *s, int64_t now_ms)
+/* Children of the runner that belong to no job running: TERM at first sight, KILL after two seconds. Needs a scan of
+ * this round. */
+static void end_escapees(struct supervisor *s, int64_t now_ms)
 {
     static const int64_t next_look_ms[] =
         {[NOT_ESCAPED] = INT64_MAX, [UNSURE] = 0, [PERHAPS_OF_A_JOB] = UNKNOWN_RECHECK_MS, [ESCAPED] = 0};
@@ -255,7 +257,6 @@ size_t supervisor_end_escapees(struct supervisor *s, int64_t now_ms)
     wait_ms = s->table.unread ? 0 : wait_ms;
     wait_ms = wait_ms < s->scan_interval_ms ? s->scan_interval_ms : wait_ms;
     s->scan_ms = wait_ms == INT64_MAX ? INT64_MAX : now_ms + wait_ms;
-    return count;
 }
 
 void supervisor_advance(struct supervisor *s)
@@ -273,6 +274,6 @@ void supervisor_advance(struct supervisor *s)
         reap(s); /* what the looks above ended, so that no zombie outlives its job's outcome */
     if (now_ms >= s->scan_ms || (s->table_fresh && s->scan_ms != INT64_MAX)) {
         supervisor_scan(s);
-        supervisor_end_escapees(s, now_ms);
+        end_escapees(s, now_ms);
     }
 }

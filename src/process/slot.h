@@ -105,8 +105,4 @@ void supervisor_scan(struct supervisor *s);
 /* One round: reaps, looks at limits and trees, ends what escaped. Never blocks. */
 void supervisor_advance(struct supervisor *s);
 
-/* Children of the runner that belong to no job running: TERM at first sight, KILL after two seconds. Needs a scan of
- * this round. Returns how many are alive. */
-size_t supervisor_end_escapees(struct supervisor *s, int64_t now_ms);
-
 #endif

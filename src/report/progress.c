@@ -17,7 +17,8 @@
 #define GAP "  "
 #define SUMMARY_NAME_COLUMNS 40
 
-int64_t progress_done(const struct sweep_progress *p)
+/* Jobs that need nothing more: ok, failed, skipped and pruned. */
+static int64_t progress_done(const struct sweep_progress *p)
 {
     return p->ok + p->failed + p->skipped + p->pruned;
 }

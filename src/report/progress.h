@@ -39,9 +39,6 @@ struct sweep_progress {
     size_t failure_count;
 };
 
-/* Jobs that need nothing more: ok, failed, skipped and pruned. */
-int64_t progress_done(const struct sweep_progress *p);
-
 /* Appends one line for a terminal, without a line end or escape sequences, of at most `columns` columns:
  * "[####......]  45%  123/456  2 failed  4 running  12.3 jobs/s  eta 3m20s  best 45.2 samples/s (tiny)".
  * What does not fit is left out, the bar first, then the best, the rate, running, the percentage, the ETA and the

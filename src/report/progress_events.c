@@ -4,7 +4,7 @@
 
 #include "results/json.h"
 
-const char *const progress_event_names[EVENT_COUNT] = {
+static const char *const progress_event_names[EVENT_COUNT] = {
     [EVENT_ENUMERATED] = "enumerated", [EVENT_ATTEMPT] = "attempt", [EVENT_PROGRESS] = "progress",
     [EVENT_NOTICE] = "notice",         [EVENT_ERROR] = "error",     [EVENT_END] = "end",
 };

@@ -15,7 +15,6 @@ enum progress_event {
 };
 
 /* docs/json.md and schemas/run.json have these names and no others. */
-extern const char *const progress_event_names[EVENT_COUNT];
 
 /* Appends the beginning of a line, without its closing brace. */
 void progress_event_begin(enum progress_event event, struct buffer *out);

@@ -30,13 +30,6 @@ void json_add_raw(cJSON *object, const char *name, const char *json)
     cJSON_AddItemToObject(object, name, json ? cJSON_CreateRaw(json) : cJSON_CreateNull());
 }
 
-void json_add_texts(cJSON *object, const char *name, char *const *texts)
-{
-    cJSON *list = cJSON_AddArrayToObject(object, name);
-    for (char *const *text = texts; text && *text; text++)
-        cJSON_AddItemToArray(list, cJSON_CreateString(*text));
-}
-
 /* What SQLite has no type for. */
 static const char *const columns_of_json[] = {"keys", "command", "environment", "scripts", "versions", "gpus", NULL};
 static const char *const columns_of_truth[] = {"in_current_sweep", NULL};
@@ -49,7 +42,7 @@ static bool is_listed(const char *const *names, const char *name)
     return false;
 }
 
-void json_add_column(cJSON *object, const struct stmt *s, int column)
+static void json_add_column(cJSON *object, const struct stmt *s, int column)
 {
     const char *name = stmt_column_name(s, column);
     const enum column_type type = stmt_type(s, column);

@@ -27,12 +27,8 @@ void json_add_text(cJSON *object, const char *name, const char *text);
 /* JSON as it stands, so that numbers keep their digits; NULL becomes null. */
 void json_add_raw(cJSON *object, const char *name, const char *json);
 
-/* An array of texts, NULL-terminated; NULL: of none. */
-void json_add_texts(cJSON *object, const char *name, char *const *texts);
-
-/* The value of a column under the column's name, which also says what is JSON ("keys", "scripts", …) or a truth value
- * ("in_current_sweep") although SQLite has no type for it; and all columns from `first` on. */
-void json_add_column(cJSON *object, const struct stmt *s, int column);
+/* The values of all columns from `first` on under their columns' names, which also say what is JSON ("keys", "scripts",
+ * …) or a truth value ("in_current_sweep") although SQLite has no type for it. */
 void json_add_columns(cJSON *object, const struct stmt *s, int first);
 
 /* Adds "keys" of the job: {"model": {…}, …} by section (null: it has none of that section), each value as in the sweep

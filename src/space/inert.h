@@ -13,8 +13,4 @@ void inert_mark(struct space *space);
 void inert_compile(struct space *space, struct problems *problems);
 void inert_free_all(struct space *space);
 
-/* Appends ", COLUMN" for each section: its spec as canonical JSON without labels and without what is inert, NULL where
- * no key of it can be; then one for each of space->inert: 1 where it is inert, else 0. */
-void inert_add_columns(const struct space *space, struct buffer *sql);
-
 #endif

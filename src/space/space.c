@@ -31,7 +31,8 @@ void space_add_combination(const struct space *space, int first, struct buffer *
             buffer_printf(sql, " AND \"%s\".\"#id\" = ?%d", section_names[i], first + i);
 }
 
-void space_bind_specs(const struct space *space, struct stmt *s, int first, const int64_t *specs)
+/* -1: the default's. */
+static void bind_specs(const struct space *space, struct stmt *s, int first, const int64_t *specs)
 {
     for (int i = 0; i < SECTION_COUNT; i++)
         if (space->counts[i])
@@ -42,5 +43,5 @@ void space_bind_rank(const struct space *space, struct stmt *s, int first, int64
 {
     int64_t specs[SECTION_COUNT];
     combination_split(space->counts, rank, specs);
-    space_bind_specs(space, s, first, specs);
+    bind_specs(space, s, first, specs);
 }

@@ -48,7 +48,6 @@ enum runtime_name {
     RUNTIME_DS_CONFIG_BASE64,
     RUNTIME_COUNT
 };
-extern const char *const runtime_names[RUNTIME_COUNT]; /* "", "job_dir", "job_key", "attempt", "config_dir", … */
 
 /* One text of the job with its placeholders resolved. */
 struct job_text {
@@ -130,8 +129,6 @@ void space_add_from(const struct space *space, unsigned sections, struct buffer 
 
 /* The same over all sections for one combination, whose numbers of specs are parameters `first` … `first` + 3. */
 void space_add_combination(const struct space *space, int first, struct buffer *sql);
-void space_bind_specs(const struct space *space, struct stmt *s, int first,
-                      const int64_t *specs); /* -1: the default's */
 void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank);
 
 #endif

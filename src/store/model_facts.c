@@ -91,7 +91,8 @@ static void add_text(struct buffer *b, const char *name, const char *text)
     buffer_add_json_string(b, text, strlen(text));
 }
 
-char *model_facts_json(const struct model_facts *f)
+/* {"params": …, "job": …, "failure": …, "message": …}, only what is known. */
+static char *model_facts_json(const struct model_facts *f)
 {
     struct buffer b = BUFFER_INIT;
     buffer_add_char(&b, '{');

@@ -31,7 +31,4 @@ int model_facts_note(struct db *db, const struct model_facts *f, enum model_fact
 /* Records them with a sweep. A transaction of its own. */
 int model_facts_record(struct db *db, int64_t sweep_id, const struct model_facts *f, struct error *e);
 
-/* As JSON: {"params": …, "job": …, "failure": …, "message": …}, only what is known. The caller's. */
-char *model_facts_json(const struct model_facts *f);
-
 #endif

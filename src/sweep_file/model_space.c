@@ -14,7 +14,8 @@
 #define DEFAULT_TOLERANCE 0.1 /* of ZHEN's search for models of a similar size */
 #define MOST_TAKEN 100000000
 
-const char *const filter_preset_names[] = {
+/* Indexed by enum filter_preset; NULL-terminated. */
+static const char *const filter_preset_names[] = {
     [PRESET_NONE] = "where",
     [PRESET_FIXED_LAYERS] = "fixed-layers",
     [PRESET_SIMILAR_PARAMETERS] = "similar-parameters",

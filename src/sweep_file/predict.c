@@ -12,7 +12,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define AT(member) offsetof(struct predict_config, member)
 
-const char *const prune_names[PRUNE_COUNT] =
+static const char *const prune_names[PRUNE_COUNT] =
     {[PRUNE_CERTAIN] = "certain", [PRUNE_RISKY] = "risky", [PRUNE_SOUND] = "sound", [PRUNE_OFF] = "off"};
 
 /* Sweep files are read after their profiles, so that the last word is theirs. */

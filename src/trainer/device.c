@@ -61,7 +61,8 @@ int device_reserve(struct device *device, enum device_use use, size_t bytes, str
     return 0;
 }
 
-void device_unreserve(struct device *device, enum device_use use, size_t bytes)
+/* Takes back what device_reserve() counted. */
+static void device_unreserve(struct device *device, enum device_use use, size_t bytes)
 {
     device->used_bytes -= device_rounded(bytes);
     device->used_by[use] -= device_rounded(bytes);

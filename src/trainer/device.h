@@ -52,9 +52,6 @@ void device_free(struct device *device, void *block);
 /* Counts memory that lies elsewhere (a window shared between ranks) against the capacity. 0, or -1 and *e. */
 int device_reserve(struct device *device, enum device_use use, size_t bytes, struct error *e);
 
-/* Takes back what device_reserve() counted. */
-void device_unreserve(struct device *device, enum device_use use, size_t bytes);
-
 /* The name of a use in reports: "parameter", "gradient", "optimizer", "activation", "buffer". */
 const char *device_use_name(enum device_use use);
 

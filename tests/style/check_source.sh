@@ -6,6 +6,7 @@
 #   types   no two files define a struct, union or enum of the same name; the trainer is a program of its own
 #   owners  some verbs belong to one floor or one file: the table `owners`
 #           what a header declares is defined in its floor
+#   uses    what a header declares is used by a file other than the one that defines it, be it a test
 #   sizes   functions of at most 60 lines and 6 parameters (where universal-ctags is installed), files of at most
 #           700 lines, with a warning above 600, folders of at most 45 files; lines of at most
 #           120 columns, in the page's style and script too
@@ -223,6 +224,33 @@ check_definitions()
     rm -f "$definitions"
 }
 
+# What only its own file uses is static there; what nothing uses is not there.
+check_uses()
+{
+    ctags --version 2>/dev/null | grep -q Universal || return 0
+    local name header tests
+    mapfile -t tests < <(find tests -name '*.[ch]' -o -name '*.cc')
+    while read -r header name; do
+        breach "$header:1: declares $name, which no file but its own uses"
+    done < <(awk '
+        FILENAME == ARGV[1] {
+            header[$1] = $2
+            next
+        }
+        {
+            gsub(/[^A-Za-z0-9_]+/, " ")
+            for (i = 1; i <= NF; i++)
+                if ($i in header && ++seen[$i, FILENAME] == (FILENAME == header[$i] ? 2 : 1))
+                    users[$i]++ # a macro beside the declaration uses it, too
+        }
+        END {
+            for (name in header)
+                if (users[name] < 2 && name != "embedded_files") # what the build makes defines it
+                    print header[name], name
+        }' <(printf '%s\n' "${sources[@]}" | grep '\.h$' |
+            ctags -x --langmap=C:.h --_xformat='%N %F' --kinds-C=px -L -) "${sources[@]}" "${tests[@]}" | sort)
+}
+
 check_files()
 {
     local lines file files folder
@@ -328,6 +356,7 @@ check_types
 check_owners
 check_functions
 check_definitions
+check_uses
 check_files
 check_columns
 check_tests_named

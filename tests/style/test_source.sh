@@ -210,6 +210,21 @@ function__too_long_or_with_many_parameters__refused()
     )" 'src/util/thing.c:4: long_one has 61 lines (at most 60)'
 }
 
+declaration__that_no_other_file_uses__refused()
+{
+    ctags --version 2>/dev/null | grep -q Universal || skip "universal-ctags is not installed"
+    clean_tree
+    printf 'int thing_do(int x);\nint thing_use(int x);\nextern int thing_count;\n' >>tree/src/util/thing.h
+    printf 'int thing_count;\nint thing_do(int x) { return x; }\nint thing_use(int x) { return thing_do(x); }\n' \
+        >tree/src/util/thing.c
+    echo 'static int use(void) { return thing_use(thing_count); }' >tree/src/util/other.c
+    run_command bash "$checker" tree
+    expect_status 1
+    expect_stdout_contains 'src/util/thing.h:1: declares thing_do, which no file but its own uses'
+    expect_stdout_contains ' 1 breaches'
+    expect_no_stderr
+}
+
 function__defined_in_another_floor_than_its_header__refused()
 {
     ctags --version 2>/dev/null | grep -q Universal || skip "universal-ctags is not installed"
