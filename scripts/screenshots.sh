@@ -44,7 +44,7 @@ terminal()
 show() # COMMAND ARGUMENTS
 {
     echo "$ meshsweep $*"
-    "$meshsweep" "$@" -d "$database" | sed "s|$root/||g; s|$root|~/meshsweep|g"
+    "$meshsweep" "$@" -d "$database" | sed "s| -d $database||g; s|$root/||g; s|$root|~/meshsweep|g"
     echo
 }
 

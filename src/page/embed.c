@@ -10,6 +10,9 @@
 
 #define LEVEL_MOST 120
 
+/* Jobs to a line: of a page that is served, lines that changed are sent. */
+#define JOBS_TO_A_LINE 500
+
 /* --- the best first --- */
 
 struct ranked_job {
@@ -42,6 +45,11 @@ size_t *html_best_first(const struct html_data *d)
 
 /* --- columns --- */
 
+static void add_comma(struct buffer *out, size_t row)
+{
+    buffer_add_text(out, row == 0 ? "" : row % JOBS_TO_A_LINE ? "," : ",\n");
+}
+
 static const char *const role_names[] = {[HTML_FIXED] = "fixed", [HTML_KEY] = "key", [HTML_METRIC] = "metric"};
 
 static void add_levels(struct buffer *out, const struct html_column *c, size_t rows)
@@ -52,8 +60,10 @@ static void add_levels(struct buffer *out, const struct html_column *c, size_t r
         html_add_json(out, c->level_texts[i], LEVEL_MOST);
     }
     buffer_add_text(out, "],\"codes\":[");
-    for (size_t i = 0; i < rows; i++)
-        buffer_printf(out, i ? ",%d" : "%d", c->levels[i]);
+    for (size_t i = 0; i < rows; i++) {
+        add_comma(out, i);
+        buffer_printf(out, "%d", c->levels[i]);
+    }
     buffer_add_char(out, ']');
 }
 
@@ -62,7 +72,7 @@ static void add_numbers(struct buffer *out, const struct html_column *c, size_t 
 {
     buffer_add_text(out, ",\"numbers\":[");
     for (size_t i = 0; i < rows; i++) {
-        buffer_add_text(out, i ? "," : "");
+        add_comma(out, i);
         if (c->values[i].text && isnan(c->values[i].number))
             html_add_json(out, c->values[i].text, LEVEL_MOST);
         else

@@ -145,15 +145,17 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     const struct html_data *d = p->data;
     bool *on_front = xcalloc(count + 1, sizeof *on_front);
     size_t on = find_front(d, points, count, on_front);
+    bool conditions = false;
     double low = points[0].y, high = low;
     for (size_t i = 0; i < count; i++) {
+        conditions |= d->jobs[points[i].job].infeasible;
         low = points[i].y < low ? points[i].y : low;
         high = points[i].y > high ? points[i].y : high;
     }
     struct svg_axis x = svg_axis_over(points[0].x, points[count - 1].x, d->memory->title, d->memory->unit, false);
     struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
-    char *desc =
-        xasprintf("%zu jobs, %zu of them on the front: no other job takes less memory and is better.", count, on);
+    char *desc = xasprintf("%zu jobs, %zu of them on the front: no other job %stakes less memory and is better.", count,
+                           on, conditions ? "that meets the conditions " : "");
     svg_open_plot(&p->out, "front-plot", "Objective against memory, with the Pareto front", desc, &x, &y);
     add_front_line(&p->out, points, on_front, count, &x, &y);
     add_front_points(p, points, on_front, count, &x, &y);

@@ -23,7 +23,8 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     int rc;
     if (db_prepare(p->db,
                    "SELECT a.job_id, coalesce(a.failure, ''), CASE WHEN typeof(m.value) IN ('real', 'integer') THEN"
-                   " m.value END FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN summary AS m"
+                   " m.value END, EXISTS (SELECT 1 FROM breach WHERE attempt_id = a.id) FROM attempt AS a JOIN job AS "
+                   "j ON j.id = a.job_id LEFT JOIN summary AS m"
                    " ON m.attempt_id = a.id AND m.name = ?1 WHERE j.sweep_id = ?2 AND a.ended IS NOT NULL"
                    " ORDER BY a.ended, a.id",
                    &s, e) < 0)
@@ -33,7 +34,7 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     while ((rc = stmt_next(s, e)) > 0) {
         struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_is_null(s, 2) ? NAN : stmt_double(s, 2)};
         strncpy(t.failure, stmt_text(s, 1), sizeof t.failure - 1);
-        t.improves = !t.failure[0] && isfinite(t.value) && html_is_better(p->data, t.value, best);
+        t.improves = !t.failure[0] && !stmt_int(s, 3) && isfinite(t.value) && html_is_better(p->data, t.value, best);
         best = t.improves ? t.value : best;
         t.best = best;
         trials = array_grow(trials, *count, sizeof *trials);
@@ -92,7 +93,7 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
 {
     const struct html_data *d = p->data;
     double low = INFINITY, high = -INFINITY;
-    size_t failed = 0, last = 0;
+    size_t failed = 0, last = count;
     for (size_t i = 0; i < count; i++) {
         failed += trials[i].failure[0] != 0;
         if (!isfinite(trials[i].value) || trials[i].failure[0])
@@ -103,7 +104,9 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
     }
     struct svg_axis x = svg_axis_over(1, (double)count, "attempt, in the order in which they ended", "", false);
     struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
-    char *desc = xasprintf("%zu attempts, %zu failed; the best came as number %zu.", count, failed, last + 1);
+    char *desc = last < count
+                     ? xasprintf("%zu attempts, %zu failed; the best came as number %zu.", count, failed, last + 1)
+                     : xasprintf("%zu attempts, %zu failed; none may win.", count, failed);
     svg_open_plot(&p->out, "learning-plot", "Best objective so far by attempt", desc, &x, &y);
     size_t stride = html_stride(count);
     for (size_t i = 0; i < count; i += stride) {

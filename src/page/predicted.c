@@ -94,7 +94,7 @@ static void add_prediction_figures(struct html_page *p, const char *quantity, co
 }
 
 static void add_prediction_plot(struct html_page *p, const char *quantity, const char *unit,
-                                const struct prediction_point *items, size_t count)
+                                const struct prediction_point *items, size_t count, bool from_table)
 {
     double low = items[0].measured, high = low, error = 0;
     for (size_t i = 0; i < count; i++) {
@@ -104,8 +104,9 @@ static void add_prediction_plot(struct html_page *p, const char *quantity, const
     }
     char *x_title = xasprintf("measured %s", quantity), *y_title = xasprintf("predicted %s", quantity);
     struct svg_axis x = svg_axis_log(low, high, x_title, unit), y = svg_axis_log(low, high, y_title, unit);
-    char *desc =
-        xasprintf("%zu runs; predictions made before each were off by %.1f %% in the mean.", count, error * 100);
+    char *desc = xasprintf(from_table ? "%zu jobs; what is predicted of each is off by %.1f %% in the mean."
+                                      : "%zu runs; predictions made before each were off by %.1f %% in the mean.",
+                           count, error * 100);
     char *id = xasprintf("predicted-%s", quantity);
     svg_open_plot(&p->out, id, "Predicted against measured", desc, &x, &y);
     buffer_printf(&p->out, "<path class=even d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x.from, y.from, x.to, y.to);
@@ -130,11 +131,12 @@ int html_predicted(struct html_page *p, struct error *e)
         size_t count = 0;
         if (read_predictions(p, quantities[q][0], &items, &count, e) < 0)
             return -1;
-        if (count == 0)
+        const bool from_table = count == 0;
+        if (from_table)
             add_from_table(p, q, &items, &count);
         if (count) {
             buffer_printf(&p->out, "<h3>%s</h3>\n", q ? "Step time" : "Memory");
-            add_prediction_plot(p, quantities[q][0], quantities[q][1], items, count);
+            add_prediction_plot(p, quantities[q][0], quantities[q][1], items, count, from_table);
             shown++;
         }
         free(items);

@@ -307,7 +307,7 @@ report__imported_jobs__predicted_beside_measured()
             (2, 'peak_memory', 4.0, 1)" \
         "UPDATE job SET predicted_memory = 3 * 1073741824.0 WHERE id IN (1, 2, 4)"
     write_report
-    expect_file_contains report.html '2 runs; predictions made before each were off by 37.5 % in the mean.'
+    expect_file_contains report.html '2 jobs; what is predicted of each is off by 37.5 % in the mean.'
 }
 
 run_cases "$@"

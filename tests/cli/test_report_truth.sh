@@ -20,6 +20,89 @@ report_tells_the_truth() # DATABASE
     done
 }
 
+# Each sentence below the plots, where all of the report's jobs are the database's.
+sentences_are_true() # DATABASE
+{
+    command -v python3 >/dev/null || skip "there is no python3"
+    run_meshsweep report -d "$1" -o report.html
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_command python3 "$tests_source_dir/cli/report_sentences.py" report.html "$1"
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+sentences__fixture__true()
+{
+    fixture_database "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
+        (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)"
+    sentences_are_true results.db
+    expect_stdout_contains 'checked'
+    # The sweep that was asked for before is another one.
+    sqlite3 results.db "UPDATE sweep SET last_seen = 1800000000000 WHERE id = 1"
+    sentences_are_true results.db
+    # What does not meet the conditions is neither the best nor of the front.
+    sqlite3 results.db "UPDATE sweep SET last_seen = 1900000000000 WHERE id = 2;
+        INSERT INTO breach (attempt_id, position)
+        SELECT attempt_id, 1 FROM job AS j JOIN summary AS s USING (attempt_id)
+            WHERE s.name = 'throughput' AND j.sweep_id = 2 AND j.state = 'ok' ORDER BY s.value DESC LIMIT 1"
+    sentences_are_true results.db
+}
+
+sentences__sweeps_that_ran__true()
+{
+    small_sweep
+    echo 'echo "score: $1$2.5"; echo "peak_memory: $2"' >job.sh
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    # All failed, beside it in one file.
+    sed -i 's/"small"/"failing"/; s/job.sh/none.sh/' sweep.toml
+    run_meshsweep run --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    # A single job.
+    sed -e 's/"failing"/"single"/; s/none.sh/job.sh/; s/^x = .*/x = [7]/; s/^y = .*/y = [7]/' sweep.toml >single.toml
+    run_meshsweep run -c single.toml -d single.db --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true single.db
+}
+
+sentences__imported_tables__true()
+{
+    local name
+    for name in fms internevo ultrascale vtrain torchtitan; do
+        python3 "$source_dir/scripts/tables/$name.py" "$tests_source_dir/data/$name" >table.csv
+        run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" table.csv
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+        sentences_are_true "$name.db"
+    done
+}
+
+# Hundreds of rows, where they are at hand.
+sentences__published_tables__true()
+{
+    local name data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
+    for name in fms-acceleration internevo torchtitan vtrain-single-node; do
+        [ -e "$data/$name.csv" ] || skip "$data/$name.csv is not there"
+        run_meshsweep import -c "$source_dir/configs/import/${name%%-*}.toml" -d "$name.db" "$data/$name.csv"
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+        sentences_are_true "$name.db"
+    done
+}
+
 # From the tables, not from the views that the page reads. Causes: here messages differ in nothing or are not compared.
 facts_of_database()
 {

@@ -1,0 +1,360 @@
+"""Holds each sentence of a report's plots against its database: report_sentences.py REPORT DATABASE
+
+Of the sections learning, timeline, effects, front and predicted every sentence has to be one that is known here, and each
+number in it is counted anew, from the tables rather than the views. Prints a line for each sentence that says something
+else, and "checked N numbers"; status 1 when there is any."""
+
+import collections
+import html.parser
+import json
+import math
+import re
+import sqlite3
+import statistics
+import sys
+
+SECTIONS = ("learning", "timeline", "effects", "front", "predicted")
+POINTS_MOST = 1500
+wrong, checked = [], 0
+
+
+class Page(html.parser.HTMLParser):
+    """Paragraphs by section, rows of tables by section and title, and what the script is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.paragraphs, self.tables = collections.defaultdict(list), collections.defaultdict(list)
+        self.section, self.inside, self.summary, self.data = None, None, "", ""
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "section":
+            self.section = attributes["id"]
+        elif tag == "p":
+            self.inside = "p"
+            self.paragraphs[self.section].append("")
+        elif tag == "summary":
+            self.inside, self.summary = "summary", ""
+        elif tag == "tr":
+            self.tables[self.section, self.summary].append([])
+        elif tag in ("td", "th"):
+            self.inside = "cell"
+            self.tables[self.section, self.summary][-1].append("")
+        elif tag == "script" and attributes.get("id") == "data":
+            self.inside = "data"
+        elif tag in ("svg", "script"):
+            self.inside = None
+
+    def handle_endtag(self, tag):
+        if tag in ("p", "summary", "table", "script"):
+            self.inside = None
+        if tag in ("details", "section"):
+            self.summary = ""
+
+    def handle_data(self, text):
+        if self.inside == "p":
+            self.paragraphs[self.section][-1] += text
+        elif self.inside == "summary":
+            self.summary += text
+        elif self.inside == "cell":
+            self.tables[self.section, self.summary][-1][-1] += text.strip("\n")
+        elif self.inside == "data":
+            self.data += text
+
+
+page = Page()
+page.feed(open(sys.argv[1], encoding="utf-8").read())
+data = json.loads(page.data)
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[2], uri=True)
+SWEEP, OBJECTIVE, MAXIMISE = db.execute(
+    "SELECT id, objective, maximise FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1").fetchone()
+
+
+def same(what, said, true):
+    global checked
+    checked += 1
+    if said != true:
+        wrong.append("%s: the page says %s, the database %s" % (what, said, true))
+
+
+def rows(sql, *values):
+    return db.execute(sql, values).fetchall()
+
+
+def finite(value):
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def better(a, b):
+    return a > b if MAXIMISE else a < b
+
+
+# --- what the database has ---
+
+def attempts():
+    """Those that ended, in that order: job, failure, value, whether the job may win."""
+    return rows("SELECT a.job_id, a.failure, (SELECT value FROM summary WHERE attempt_id = a.id AND name = ?),"
+                " NOT EXISTS (SELECT 1 FROM breach WHERE attempt_id = a.id)"
+                " FROM attempt AS a WHERE a.job_id IN (SELECT id FROM job WHERE sweep_id = ?) AND a.ended IS NOT NULL"
+                " ORDER BY a.ended, a.id", OBJECTIVE, SWEEP)
+
+
+def metric_of_jobs(name):
+    if name == "max_rss":
+        return dict(rows("SELECT j.id, a.max_rss FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
+                         " WHERE j.sweep_id = ? AND j.state = 'ok'", SWEEP))
+    return dict(rows("SELECT j.id, s.value FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id"
+                     " WHERE j.sweep_id = ? AND j.state = 'ok' AND s.name = ?", SWEEP, name))
+
+
+def jobs_may_win():
+    return {job for job, in rows("SELECT id FROM job WHERE sweep_id = ? AND attempt_id NOT IN"
+                                 " (SELECT attempt_id FROM breach)", SWEEP)}
+
+
+def ends():
+    return [n for n, in rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state IN ('ok', 'failed')", SWEEP)][0]
+
+
+# --- one function per kind of sentence ---
+
+def no_objective():
+    same("whether an objective is declared", "no", "no" if OBJECTIVE is None else OBJECTIVE)
+
+
+def best_so_far(count, failed, best):
+    list_ = attempts()
+    same("attempts", int(count), len(list_))
+    same("failed ones", int(failed), sum(f is not None for _, f, _, _ in list_))
+    at, value = None, None
+    for number, (_, failure, v, may) in enumerate(list_, 1):
+        if failure is None and may and finite(v) and (value is None or better(v, value)):
+            at, value = number, v
+    same("the attempt of the best", best and int(best), at)
+
+
+def no_finite_objective():
+    same("attempts with a finite objective", 0, sum(f is None and finite(v) for _, f, v, _ in attempts()))
+
+
+def no_times():
+    same("attempts with a time", 0, len(attempts()))
+    same("whether jobs ended", True, ends() > 0)
+
+
+def nothing_ended():
+    same("attempts that ended", 0, len(attempts()))
+    same("jobs that ended", 0, ends())
+
+
+def timed():
+    return rows("SELECT coalesce(r.host, '?'), coalesce(a.slot, '?') FROM attempt AS a LEFT JOIN runner AS r"
+                " ON r.id = a.runner_id WHERE a.job_id IN (SELECT id FROM job WHERE sweep_id = ?)"
+                " AND a.started IS NOT NULL AND a.ended >= a.started ORDER BY a.started, a.id", SWEEP)
+
+
+def lanes_cut():
+    same("whether there are more than 64 slots", True, len(set(timed())) >= 64)
+
+
+def bars_cut(shown, count):
+    same("attempts with a time", int(count), len(timed()))
+    same("bars", int(shown), min(2500, len(timed())))
+
+
+def points(column):
+    memory, objective = metric_of_jobs(column), metric_of_jobs(OBJECTIVE)
+    return {job: (memory[job], objective[job]) for job in memory
+            if job in objective and finite(memory[job]) and finite(objective[job])}
+
+
+def front(count, on):
+    all_ = points(data["memory"].removeprefix("metric."))
+    may = {all_[job] for job in all_ if job in jobs_may_win()}
+    same("jobs with both", int(count), len(all_))
+    same("of the front", int(on), sum(
+        not any(q != p and q[0] <= p[0] and not better(p[1], q[1]) for q in may) for p in may))
+
+
+def no_front():
+    memory = data["memory"]
+    same("jobs with both", 0, len(points(memory.removeprefix("metric."))) if memory else 0)
+
+
+def no_memory():
+    same("a metric of memory", "", data["memory"])
+
+
+def every_nth(count, nth):
+    same("one in so many", int(nth), math.ceil(int(count) / POINTS_MOST))
+
+
+def observations(quantity):
+    return rows("SELECT o.predicted, o.measured FROM observation AS o JOIN attempt AS a ON a.id = o.attempt_id"
+                " WHERE a.job_id IN (SELECT id FROM job WHERE sweep_id = ?) AND o.quantity = ? AND o.kind = 'measured'"
+                " AND o.measured > 0 AND o.predicted > 0", SWEEP, quantity)
+
+
+predicted_seen = []
+
+
+def predicted(count, off):
+    """The paragraph does not say of what; memory comes first where both are there."""
+    lists = [list_ for list_ in map(observations, ("memory", "time")) if list_]
+    list_ = lists[len(predicted_seen)] if len(predicted_seen) < len(lists) else []
+    predicted_seen.append(list_)
+    same("runs predicted and measured", int(count), len(list_))
+    if list_:
+        same("the mean error in %", off, "%.1f" % (100 * sum(abs(p / m - 1) for p, m in list_) / len(list_)))
+
+
+def predicted_of_table(count, off):
+    """No attempt of ours was compared: at most as many as have a prediction, and that error for what the table shows."""
+    quantity = "memory" if any("emory" in s for (section, s) in page.tables if section == "predicted") else "time"
+    same("comparisons of attempts", 0, len(observations(quantity)))
+    most, = rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state = 'ok' AND coalesce(predicted_memory, predicted_time) > 0",
+                 SWEEP)[0]
+    same("no more than have a prediction", True, int(count) <= most)
+    shown = [t[1:] for (section, s), t in page.tables.items() if section == "predicted" and s and len(t) - 1 == int(count)]
+    errors = ["%.1f" % (100 * statistics.mean(abs(float(r[1]) / float(r[2]) - 1) for r in t)) for t in shown]
+    if int(count) <= 250:
+        same("the mean error in %", True, any(abs(float(e) - float(off)) <= 0.11 for e in errors))
+    for table in shown:
+        for job, said, *_ in table:
+            true = rows("SELECT predicted_memory, predicted_time FROM job WHERE id = ?", job)[0]
+            same("what was predicted of job " + job, True,
+                 any(t and math.isclose(t, float(said), rel_tol=1e-5) for t in true))
+
+
+def no_predictions():
+    same("comparisons", 0, len(observations("memory")) + len(observations("time")))
+
+
+def no_effects():
+    same("rows of effects", [], [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s])
+
+
+def rows_cut(shown, _):
+    same("rows that are shown", 80, int(shown))
+
+
+def best_against_best(keys):
+    for key, pairs, least in re.findall(r"(\S+) \(too few pairs: (\d+) of (\d+)\)", keys):
+        same("too few pairs of " + key, True, int(pairs) < int(least))
+
+
+def apart(keys):
+    for key in keys.rstrip("… ").split(", "):
+        if key in plain_keys():
+            same("pairs that differ in %s alone" % key, 0, sum(len(r) for r in ratios_of(key).values()))
+
+
+def plain_keys():
+    """Keys that one section alone has, none of its labels: with these pairs are counted."""
+    of = collections.defaultdict(set)
+    for kind, text in rows("SELECT kind, json FROM spec"):
+        for key in json.loads(text):
+            of[key].add(kind)
+    return {key for key, kinds in of.items() if len(kinds) == 1 and key not in ("name", "description")}
+
+
+def configurations():
+    kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
+    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
+    for job, derived, *ids in rows("SELECT id, derived, %s FROM job WHERE sweep_id = ? AND state = 'ok'" % ", ".join(kinds), SWEEP):
+        found = {}
+        for kind, keys in (specs[i] for i in ids if i is not None):
+            found.update({(kind, k): v for k, v in keys.items() if k not in ("name", "description") and v is not None})
+        batch = json.loads(derived or "{}")
+        yield job, found, (batch.get("global_batch"), batch.get("train_batch_size"))
+
+
+def text_of(value):
+    return str(int(value)) if isinstance(value, bool) else "%g" % value if isinstance(value, (int, float)) else str(value)
+
+
+def ratios_of(key):
+    """(a, b) -> ratios b over a, of pairs that differ in the key alone and have the same batch."""
+    values = metric_of_jobs(OBJECTIVE)
+    groups = collections.defaultdict(list)
+    for job, found, batch in configurations():
+        own = [place for place in found if place[1] == key]
+        rest = json.dumps(sorted((list(p), v) for p, v in found.items() if p not in own), sort_keys=True)
+        if own and finite(values.get(job)) and values[job] > 0:
+            groups[rest, batch].append((text_of(found[own[0]]), values[job]))
+    ratios = collections.defaultdict(list)
+    for group in groups.values():
+        for a, x in group:
+            for b, y in group:
+                if a != b:
+                    ratios[a, b].append(y / x)
+    return ratios
+
+
+def effects_table():
+    found = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
+    freed = " ".join(page.paragraphs["effects"])
+    replicates = any(k in json.dumps(rows("SELECT * FROM sweep WHERE id = ?", SWEEP)[0], default=str)
+                     for k in ("replicate",))
+    for key, b, a, pairs, median, *_ in found[0][1:] if found and not replicates else []:
+        if key in plain_keys() and key + " (too few" not in freed:
+            ratios = ratios_of(key).get((a, b), [])
+            same("pairs of %s, %s against %s" % (key, b, a), int(pairs), len(ratios))
+            same("their median ratio", median, "%.6g" % statistics.median(ratios) if ratios else "")
+
+
+def nothing():
+    """States no number of this database."""
+
+
+KNOWN = [
+    (r"The sweep declares no objective\.", no_objective),
+    (r"The line is the best so far; crosses at the bottom failed\. (\d+) attempts, (\d+) failed; "
+     r"(?:the best came as number (\d+)|none may win)\.", best_so_far),
+    (r"No attempt has ended with a finite objective yet\.", no_finite_objective),
+    (r"No time of an attempt is known: these jobs come from a table\.", no_times),
+    (r"No attempt has ended yet\.", nothing_ended),
+    (r"There are (\d+); one in (\d+) is drawn\.", every_nth),
+    (r"Dotted lines stand for idle times that were cut out\.", nothing),
+    (r"Only the first 64 slots are drawn\.", lanes_cut),
+    (r"The first (\d+) of (\d+) attempts are drawn\.", bars_cut),
+    (r"The line is the Pareto front: (\d+) jobs, (\d+) of them on the front: no other job (?:that meets the conditions )?"
+     r"takes less memory and is better\.", front),
+    (r"No job is ok with a finite objective and a memory figure\.", no_front),
+    (r"No job reports memory: a metric whose name has the word, such as peak_memory_bytes, would be shown here\.", no_memory),
+    (r"(\d+) runs; predictions made before each were off by ([\d.]+) % in the mean\.", predicted),
+    (r"(\d+) jobs; what is predicted of each is off by ([\d.]+) % in the mean\.", predicted_of_table),
+    (r"On the line they would be right; above it, too high\.", nothing),
+    (r"Nothing was both predicted and measured: a \[predict\] table in the sweep file asks for it\.", no_predictions),
+    (r"Pairs of jobs that are equal in everything else and in the global batch\. Thick: the 95 % bootstrap interval of the "
+     r"median; thin: the middle half of the pairs; in parentheses how many pairs\. Below \d+ pairs nothing is told apart\.",
+     nothing),
+    (r"The first (\d+) of (\d+) are shown\.", rows_cut),
+    (r"No two jobs that are ok differ in one key alone\.", no_effects),
+    (r"Best against best, free to differ what rules and derived keys tie to the key: (.*)\.", best_against_best),
+    (r"No two jobs that ran differ in one of these alone, so that their effect is not known: (.*)\.", apart),
+    (r"\d+ of \d+ (?:jobs, those with the least memory; All jobs has both of each|runs, the first|rows, the first|"
+     r"attempts, the first|attempts: those at which the best changed)\.", nothing),
+]
+
+
+def read(section, text):
+    text = re.sub(r"\s+", " ", text).strip()
+    while text:
+        for pattern, check in KNOWN:
+            found = re.match(pattern + r"(?= |$)", text)
+            if found:
+                check(*found.groups())
+                text = text[found.end():].strip()
+                break
+        else:
+            wrong.append("%s: nobody checks: %s" % (section, text))
+            return
+
+
+for name in SECTIONS:
+    for paragraph in page.paragraphs[name]:
+        read(name, paragraph)
+effects_table()
+print("\n".join(wrong + ["checked %d numbers" % checked]))
+sys.exit(1 if wrong else 0)
