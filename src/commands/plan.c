@@ -238,11 +238,10 @@ static cJSON *head_as_json(const struct plan_printing *p, const struct plan *pla
     cJSON *o = p->json ? cJSON_CreateObject() : json_document();
     cJSON_AddStringToObject(o, "sweep", space->sweep->name);
     cJSON_AddNumberToObject(o, "combinations", (double)plan->match.combinations);
-    cJSON_AddNumberToObject(o, "excluded", (double)(plan->match.combinations - plan->match.matched));
     cJSON_AddNumberToObject(o, "matched", (double)plan->match.matched);
     cJSON_AddNumberToObject(o, "jobs", (double)plan->jobs);
     cJSON_AddNumberToObject(o, "duplicates", (double)plan->duplicates);
-    cJSON *excluded = cJSON_AddObjectToObject(o, "excluded_by"), *warned = cJSON_AddObjectToObject(o, "warned_by");
+    cJSON *excluded = cJSON_AddObjectToObject(o, "excluded"), *warned = cJSON_AddObjectToObject(o, "warned_by");
     for (size_t i = 0; i < space->rule_count; i++)
         cJSON_AddNumberToObject(space->rules[i].warning ? warned : excluded, space->rules[i].name,
                                 (double)plan->match.rules[i].excluded);

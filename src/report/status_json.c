@@ -146,7 +146,7 @@ cJSON *status_json(const struct sweep_status *s, const struct status_beside *bes
     json_add_text(root, "sweep", s->name);
     json_add_text(root, "path", s->path);
     json_add_count(root, "combinations", s->combinations);
-    json_add_count(root, "excluded", s->excluded);
+    json_add_count(root, "excluded_combinations", s->excluded);
     json_add_count(root, "duplicates", s->duplicates);
     cJSON_AddNumberToObject(root, "jobs", (double)status_job_count(s));
     cJSON_AddItemToObject(root, "states", counts_json(s));

@@ -10,7 +10,7 @@ import sys
 
 import jsonschema
 
-USERS_OWN = {"keys", "proposal", "differs", "values", "metrics", "failure_classes", "excluded_by", "warned_by",
+USERS_OWN = {"keys", "proposal", "differs", "values", "metrics", "failure_classes", "excluded", "warned_by",
              "environment", "scripts", "versions", "model_info", "records"}
 # Keys that have no value in these documents, and why.
 UNSEEN = {

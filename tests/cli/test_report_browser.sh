@@ -75,8 +75,8 @@ browser__report__printed_on_a4()
     report_passes check_print 9
 }
 
-# Each change of view in a tenth of a second.
-report_is_small_and_quick() # JOBS BYTES
+# Each change of view within so much of a processor's time, which on a busy one is up to three times what it is alone.
+report_is_small_and_quick() # JOBS BYTES MS
 {
     needs_browser
     fixture_database "DELETE FROM metric" "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" \
@@ -99,17 +99,17 @@ report_is_small_and_quick() # JOBS BYTES
     expect_no_stdout
     expect_any_stderr
     expect "[ \"\$(wc -c <report.html)\" -lt $2 ]"
-    report_passes check_report --speed
+    report_passes check_report --speed "$3"
 }
 
 browser__10000_jobs__small_and_quick()
 {
-    report_is_small_and_quick 10000 3000000
+    report_is_small_and_quick 10000 3000000 100
 }
 
 browser__100000_jobs__small_and_quick()
 {
-    report_is_small_and_quick 100000 15000000
+    report_is_small_and_quick 100000 15000000 300
 }
 
 # A page that is served changes where it stands, and keeps what a person did with it.

@@ -76,7 +76,7 @@ own_copy__loads__with_its_counts_and_limits()
     zhen_file
     expect_counts zhen.toml "45 27 18 9"
     expect_sql "18|0|18|58.333" \
-        "SELECT p ->> '\$.excluded_by.world-size', p ->> 'done', p ->> 'new', round(p ->> 'device_hours_max', 3)
+        "SELECT p ->> '\$.excluded.world-size', p ->> 'done', p ->> 'new', round(p ->> 'device_hours_max', 3)
         FROM (SELECT cast(readfile('plan.json') AS TEXT) AS p)" :memory:
     run_meshsweep plan -c zhen.toml --all
     expect_status 0
