@@ -11,17 +11,18 @@ CASES = "tests/functional_tests/test_cases"
 RECIPES = "tests/test_utils/recipes"
 COLUMNS = ("test_case", "suite", "file", "kind", "environment", "device", "devices_per_node", "nodes", "gpus",
            "model_family", "layers", "decoder_layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab",
-           "vocab_multiple", "seq", "experts", "topk", "moe_ffn", "shared_ffn", "dense_layers", "mtp_layers",
-           "q_lora_rank", "kv_lora_rank", "qk_rope_dim", "v_head_dim", "micro_batch", "global_batch", "tp", "pp", "vpp",
-           "cp", "ep", "etp", "dp", "micro_batches", "first_stage_layers", "last_stage_layers", "account_embedding",
+           "vocab_multiple", "seq", "decoder_seq", "experts", "topk", "moe_ffn", "shared_ffn", "dense_layers",
+           "mtp_layers", "q_lora_rank", "kv_lora_rank", "qk_rope_dim", "v_head_dim", "micro_batch", "global_batch",
+           "tp", "pp", "vpp", "cp", "ep", "etp", "dp", "micro_batches", "first_stage_layers", "last_stage_layers", "account_embedding",
            "account_loss", "pipeline_layout", "optimizer_instances", "sequence_parallel", "precision", "peak_bytes",
            "step_s")
 # Our columns by Megatron-LM's arguments, and what it takes where one is not given.
 ARGUMENTS = {
     "layers": "num-layers|encoder-num-layers", "decoder_layers": "decoder-num-layers", "hidden": "hidden-size",
     "heads": "num-attention-heads", "kv_heads": "num-query-groups", "head_dim": "kv-channels", "ffn": "ffn-hidden-size",
-    "vocab_multiple": "make-vocab-size-divisible-by", "seq": "seq-length|encoder-seq-length", "experts": "num-experts",
-    "topk": "moe-router-topk", "moe_ffn": "moe-ffn-hidden-size", "shared_ffn": "moe-shared-expert-intermediate-size",
+    "vocab_multiple": "make-vocab-size-divisible-by", "seq": "seq-length|encoder-seq-length",
+    "decoder_seq": "decoder-seq-length", "experts": "num-experts", "topk": "moe-router-topk",
+    "moe_ffn": "moe-ffn-hidden-size", "shared_ffn": "moe-shared-expert-intermediate-size",
     "mtp_layers": "mtp-num-layers", "q_lora_rank": "q-lora-rank", "kv_lora_rank": "kv-lora-rank",
     "qk_rope_dim": "qk-pos-emb-head-dim", "v_head_dim": "v-head-dim", "micro_batch": "micro-batch-size",
     "global_batch": "global-batch-size", "tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size",

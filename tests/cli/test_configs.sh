@@ -45,9 +45,8 @@ cookbook__lines_that_it_shows__are_read()
     done
 }
 
-# The options that a recipe's command may give, as the sources of these have them: Megatron-LM of August 2026,
-# Transformers 5, accelerate 1.15, DeepSpeed 0.19, torchtitan 0.2, Lightning 2, nanotron, vLLM's offline benchmark,
-# PyTorch's examples; and those of their launchers.
+# The options that a recipe's command may give, as the sources of Megatron-LM (August 2026), accelerate 1.15, DeepSpeed
+# 0.19 and vLLM's benchmark have them; of Transformers some; of the others those that their recipes use.
 known_options() # RECIPE
 {
     local torchrun="--nnodes --nproc_per_node --rdzv_backend --rdzv_endpoint"
