@@ -36,10 +36,10 @@ struct run_options {
     bool release;              /* try at once what waits for its host */
     bool detach;               /* leave what Slurm runs to it */
     bool search_model;
-    bool stale;      /* reopen results of other surroundings first */
-    bool tell_stale; /* say where there are such */
-    bool json;       /* of a plan */
-    bool all;        /* of a plan: every job, not the first ones */
+    bool stale;                    /* reopen results of other surroundings first */
+    bool tell_stale;               /* say where there are such */
+    bool json;                     /* of a plan */
+    bool all;                      /* of a plan: every job, not the first ones */
     const struct scaling *scaling; /* the sweep as it is so scaled, wherever that may run; NULL: as it is */
 };
 
