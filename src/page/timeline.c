@@ -153,7 +153,7 @@ static void add_figures(struct html_page *p, const struct timeline *t)
     for (; shown < t->count && shown < FIGURES_MOST; shown++) {
         const struct bar *b = &t->bars[shown];
         figures_job(&p->out, b->job);
-        figures_text(&p->out, b->lane < 0 ? NULL : t->lanes.items[b->lane]);
+        figures_text(&p->out, b->lane >= 0 && (size_t)b->lane < t->lanes.count ? t->lanes.items[b->lane] : NULL);
         figures_text(&p->out, clock_format_utc(b->start, time));
         figures_text(&p->out, format_duration_ms(b->end - b->start, time, sizeof time));
         figures_text(&p->out, b->failure[0] ? b->failure : "ok");
