@@ -222,7 +222,7 @@ static int find_rule(const struct proposal_place *place, const struct expression
 /* Which of the keys has no such value at all. The caller's. */
 static char *missing_value(const struct proposal_place *place, const struct asked_for *p)
 {
-    for (const cJSON *item = p->keys->child; item; item = item->next) {
+    for (const cJSON *item = p->keys ? p->keys->child : NULL; item; item = item->next) {
         cJSON *alone = cJSON_CreateObject();
         cJSON_AddItemToObject(alone, item->string, cJSON_Duplicate(item, true));
         char *condition = condition_of(alone), *text = cJSON_PrintUnformatted(item);
