@@ -104,4 +104,14 @@ case__skipped__status_77()
     expect_no_stderr
 }
 
+file__skipped__status_77_and_nothing_left()
+{
+    printf '. "%s/cli/lib.sh"\nskip "no such thing here"\nrun_cases\n' "$tests_source_dir" >inner.sh
+    run_command bash inner.sh
+    expect_status 77
+    expect_stdout '1..0 # SKIP no such thing here'
+    expect_no_stderr
+    expect '[ ! -e .skipped ]'
+}
+
 run_cases "$@"
