@@ -1,9 +1,12 @@
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "config/failure.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
+#include "sweep_file/unknown_key.h"
 #include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/suggest.h"
@@ -11,7 +14,15 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define MOST_ATTEMPTS 1000
 
-/* What [[failure]] may name and [retry] may limit. A cancelled job is no failure of its own. */
+/* What [retry] has beside classes of failures. */
+static const struct {
+    const char *key;
+    size_t ms; /* its place in a sweep */
+} waits[] = {
+    {"backoff", offsetof(struct sweep, retry_backoff_ms)},
+    {"backoff_max", offsetof(struct sweep, retry_backoff_max_ms)},
+};
+
 static const char *const levels[] = {"exclude", "warn"};
 
 /* SQLite compares column names without regard to case. */
@@ -171,15 +182,18 @@ static struct retry_limit *retry_slot(struct sweep *s, const char *class_name)
     return limit;
 }
 
+static void unknown_in_retry(const struct reading *r, const struct toml_node *node)
+{
+    const char *names[FAILURE_DECLARABLE_COUNT + LENGTH(waits)];
+    for (size_t i = 0; i < FAILURE_DECLARABLE_COUNT; i++)
+        names[i] = failure_declarable_names[i];
+    for (size_t i = 0; i < LENGTH(waits); i++)
+        names[FAILURE_DECLARABLE_COUNT + i] = waits[i].key;
+    unknown_key(r, node, "[retry]", names, LENGTH(names));
+}
+
 static void read_retry_limit(const struct reading *r, const struct toml_node *node)
 {
-    /* Classes are few: an unknown one is an unknown key. */
-    const char *near = suggest_failure_class(node->key);
-    if (!near || strcmp(near, node->key) != 0) {
-        problem_at_key(r, node, "unknown failure class \"%s\" in [retry]%s%s%s", node->key,
-                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-        return;
-    }
     if (!schema_expect(r, node, node->key, TYPE_INT))
         return;
     if (!check_range(r, node, 1, MOST_ATTEMPTS))
@@ -189,21 +203,32 @@ static void read_retry_limit(const struct reading *r, const struct toml_node *no
     limit->at = reading_at_key(r, node);
 }
 
-static void read_backoff(const struct reading *r, const struct toml_node *node, int64_t *ms)
+static bool read_class(const struct reading *r, const struct toml_node *node)
 {
-    if (schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER))
-        read_duration(r, node, ms);
+    for (size_t i = 0; i < FAILURE_DECLARABLE_COUNT; i++)
+        if (strcmp(failure_declarable_names[i], node->key) == 0) {
+            read_retry_limit(r, node);
+            return true;
+        }
+    return false;
+}
+
+static bool read_wait(const struct reading *r, const struct toml_node *node)
+{
+    for (size_t i = 0; i < LENGTH(waits); i++)
+        if (strcmp(waits[i].key, node->key) == 0) {
+            if (schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER))
+                read_duration(r, node, (int64_t *)((char *)r->sweep + waits[i].ms));
+            return true;
+        }
+    return false;
 }
 
 void read_retry(const struct reading *r, const struct toml_node *table)
 {
     for (size_t i = 0; i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
-        if (strcmp(node->key, "backoff") == 0)
-            read_backoff(r, node, &r->sweep->retry_backoff_ms);
-        else if (strcmp(node->key, "backoff_max") == 0)
-            read_backoff(r, node, &r->sweep->retry_backoff_max_ms);
-        else
-            read_retry_limit(r, node);
+        if (!read_class(r, node) && !read_wait(r, node))
+            unknown_in_retry(r, node);
     }
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sweep_file/unknown_key.h"
 #include "util/buffer.h"
 #include "util/memory.h"
-#include "util/suggest.h"
 
 #define EVERY (FILE_SWEEP | FILE_INCLUDE | FILE_PROFILE)
 #define SPACE (FILE_SWEEP | FILE_INCLUDE)
@@ -293,9 +293,10 @@ static const struct schema_key order_keys[] = {
 };
 const struct schema schema_order = {"[predict.order]", order_keys, LENGTH(order_keys)};
 
-static const struct schema *const all[] = {&schema_top,       &schema_sweep, &schema_job,     &schema_metric,
-                                           &schema_deepspeed, &schema_rule,  &schema_failure, &schema_model_space,
-                                           &schema_predict,   &schema_slurm, &schema_local};
+const struct schema *const schema_common[] = {&schema_top,       &schema_sweep, &schema_job,     &schema_metric,
+                                              &schema_deepspeed, &schema_rule,  &schema_failure, &schema_model_space,
+                                              &schema_predict,   &schema_slurm, &schema_local};
+const size_t schema_common_count = LENGTH(schema_common);
 
 static const struct {
     unsigned type;
@@ -358,56 +359,6 @@ static size_t find(const struct schema *s, const char *name)
     return i;
 }
 
-static const char *nearest(const struct schema *s, const char *name)
-{
-    const char **names = xreallocarray(NULL, s->count, sizeof *names);
-    for (size_t i = 0; i < s->count; i++)
-        names[i] = s->keys[i].name;
-    const char *best = suggest_nearest(name, names, s->count);
-    free(names);
-    return best;
-}
-
-/* The table that a key which is out of place belongs to: `profile` below [sweep], `timeout` above [job]. */
-static const char *home_of(const char *name)
-{
-    for (size_t i = 0; i < LENGTH(all); i++)
-        if (find(all[i], name) < all[i]->count)
-            return all[i] == &schema_top ? "the top of the file, before the first [table]" : all[i]->title;
-    return NULL;
-}
-
-/* "; its tables are sweep, job, …" for a table that a file of this kind does not have. The caller's. */
-static char *tables_there_are(const struct schema *s, const struct reading *r, const struct toml_node *node)
-{
-    struct buffer b = BUFFER_INIT;
-    bool is_table = node->kind == NODE_TABLE || schema_type_fits(node, TYPE_TABLES);
-    for (size_t i = 0; is_table && s == &schema_top && i < s->count; i++)
-        if ((s->keys[i].types & (TYPE_TABLE | TYPE_TABLES)) && (s->keys[i].files & r->role))
-            buffer_printf(&b, "%s%s", b.length ? ", " : "; its tables are ", s->keys[i].name);
-    return buffer_take(&b);
-}
-
-/* Returns the key that may have been meant; s->count: none is near. */
-static size_t unknown_key(const struct schema *s, const struct reading *r, const struct toml_node *node)
-{
-    /* A hint that nobody will see is not looked for: a hostile file may have a million such keys. */
-    bool shown = r->problems->found < PROBLEMS_KEPT;
-    const char *close = shown ? nearest(s, node->key) : NULL;
-    reading_excuse(r, node);
-    const char *home = shown && !close ? home_of(node->key) : NULL;
-    if (close)
-        problem_at_key(r, node, "unknown key \"%s\" in %s; did you mean \"%s\"?", node->key, s->title, close);
-    else if (home)
-        problem_at_key(r, node, "unknown key \"%s\" in %s; it belongs to %s", node->key, s->title, home);
-    else {
-        char *there = tables_there_are(s, r, node);
-        problem_at_key(r, node, "unknown key \"%s\" in %s%s", node->key, s->title, there);
-        free(there);
-    }
-    return close ? find(s, close) : s->count;
-}
-
 /* A table that was not read may have had any name. */
 static void excuse_value(const struct reading *r, const struct toml_node *node, unsigned types)
 {
@@ -415,6 +366,17 @@ static void excuse_value(const struct reading *r, const struct toml_node *node, 
         problems_excuse_all(r->problems);
     else
         reading_excuse(r, node);
+}
+
+/* Returns the key that may have been meant; s->count: none is near. */
+static size_t unknown_in(const struct schema *s, const struct reading *r, const struct toml_node *node)
+{
+    const char **names = xreallocarray(NULL, s->count, sizeof *names);
+    for (size_t i = 0; i < s->count; i++)
+        names[i] = s->keys[i].name;
+    size_t meant = unknown_key(r, node, s->title, names, s->count);
+    free(names);
+    return meant;
 }
 
 static const char *role_name(enum file_role role)
@@ -432,7 +394,7 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
         size_t k = find(s, node->key);
         bool known = k < s->count;
         if (!known)
-            k = unknown_key(s, r, node);
+            k = unknown_in(s, r, node);
         if (k < s->count)
             seen[k] = true;
         if (!known)

@@ -272,6 +272,10 @@ extern const struct schema schema_model_space, schema_range, schema_real_range, 
 extern const struct schema schema_predict, schema_order, schema_import, schema_refuse, schema_slurm, schema_local;
 extern const struct schema schema_stage;
 
+/* The tables that people write by hand most, where a key that is out of place is looked for. */
+extern const struct schema *const schema_common[];
+extern const size_t schema_common_count;
+
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys (but for one that an unknown key seems to mean) are problems. What they would
  * have named is excused. `found[i]` becomes the value of the i-th key, NULL where it is

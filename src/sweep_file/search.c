@@ -4,9 +4,9 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
+#include "sweep_file/unknown_key.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/suggest.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -106,9 +106,7 @@ static void complain(const struct reading *r, const struct toml_node *node)
         names[i] = search_numbers[i].key;
     for (size_t i = 0; i < LENGTH(others); i++)
         names[SEARCH_NUMBER_COUNT + i] = others[i].key;
-    const char *near = suggest_nearest(node->key, names, LENGTH(names));
-    problem_at_key(r, node, "[search] has no key `%s`%s%s%s", node->key, near ? " (did you mean `" : "",
-                   near ? near : "", near ? "`?)" : "");
+    unknown_key(r, node, "[search]", names, LENGTH(names));
 }
 
 static void read_child(const struct reading *r, const struct toml_node *node)

@@ -59,8 +59,3 @@ bool check_outcome(const struct reading *r, const struct toml_node *string)
 {
     return strcmp(string->text, "ok") == 0 || check_failure_class(r, string);
 }
-
-const char *suggest_failure_class(const char *name)
-{
-    return suggest_nearest(name, failure_declarable_names, FAILURE_DECLARABLE_COUNT);
-}

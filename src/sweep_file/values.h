@@ -20,7 +20,4 @@ char *constant_text(const struct toml_node *node);
 bool check_failure_class(const struct reading *r, const struct toml_node *string);
 bool check_outcome(const struct reading *r, const struct toml_node *string);
 
-/* The failure class that was probably meant, NULL when none is near. */
-const char *suggest_failure_class(const char *name);
-
 #endif

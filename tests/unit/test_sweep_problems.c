@@ -43,8 +43,9 @@ static void keys__unknown__hint(void **state)
 {
     (void)state;
     static const struct problem_case cases[] = {
-        {"[params]\nx = 1\n",
-         "1:2: unknown key \"params\" in the file; its tables are cluster_spec, model, training_spec, parallel_spec, "
+        {"[params]\nx = 1\n", "1:2: unknown key \"params\" in the file; did you mean \"training_spec\"?"},
+        {"[zzz]\nx = 1\n",
+         "1:2: unknown key \"zzz\" in the file; its tables are cluster_spec, model, training_spec, parallel_spec, "
          "sweep, job, metrics, derive, synonym, inert, rule, failure, retry, deepspeed, model_space, model_info, "
          "predict, import, search, slurm, local"},
         {"[modle]\n", "1:2: unknown key \"modle\" in the file; did you mean \"model\"?"},
@@ -59,9 +60,18 @@ static void keys__unknown__hint(void **state)
          "4:1: unknown key \"wen\" in [[rule]]; did you mean \"when\"?"},
         {"[[failure]]\nclass = \"oom\"\npattern = \"b\"\nwarmup = \"c\"\n",
          "4:1: unknown key \"warmup\" in [[failure]]; it belongs to [job.metrics]"},
-        {"[retry]\noom_host = 2\n", "2:1: unknown failure class \"oom_host\" in [retry]; did you mean \"oom-host\"?"},
-        {"[retry]\nLost = 2\n", "2:1: unknown failure class \"Lost\" in [retry]; did you mean \"lost\"?"},
-        {"[retry]\ncancelled = 2\n", "2:1: unknown failure class \"cancelled\" in [retry]"},
+        {"[job.metrics.m]\ndirection = \"max\"\n",
+         "2:1: unknown key \"direction\" in [job.metrics]; did you mean \"better\"?"},
+        {"[metrics.m]\nexpression = \"1\"\npattern = \"b\"\n",
+         "3:1: unknown key \"pattern\" in [metrics]; it belongs to [job.metrics] or [[failure]]"},
+        {"[sweep]\nmetric = \"loss\"\n", "2:1: unknown key \"metric\" in [sweep]; did you mean \"objective\"?"},
+        {"[retry]\noom_host = 2\n", "2:1: unknown key \"oom_host\" in [retry]; did you mean \"oom-host\"?"},
+        {"[retry]\nLost = 2\n", "2:1: unknown key \"Lost\" in [retry]; did you mean \"lost\"?"},
+        {"[retry]\ncancelled = 2\n", "2:1: unknown key \"cancelled\" in [retry]; its keys are exit, signal, oom, "
+                                     "oom-host, timeout, hang, diverged, "
+                                     "no-metric, spawn, lost, backoff, backoff_max"},
+        {"[search]\nmethod = \"grid\"\n", "2:1: unknown key \"method\" in [search]; did you mean \"strategy\"?"},
+        {"[slurm]\ntime = \"1h\"\n", "2:1: unknown key \"time\" in [slurm]; did you mean \"timeout\" in [job]?"},
     };
     ASSERT_CASES(cases);
 }
