@@ -29,8 +29,10 @@ static double percent(double ratio)
 /* "3 jobs, 2 runs of each on either side". */
 static void add_counts(const struct slowdown *s, struct buffer *out)
 {
-    buffer_printf(out, "%zu job%s, %.3g run%s of each on either side", s->jobs, s->jobs == 1 ? "" : "s", s->repeats,
-                  s->repeats == 1 ? "" : "s");
+    char *repeats = xasprintf("%.3g", s->repeats);
+    buffer_printf(out, "%zu job%s, %s run%s of each on either side", s->jobs, s->jobs == 1 ? "" : "s", repeats,
+                  strcmp(repeats, "1") == 0 ? "" : "s");
+    free(repeats);
 }
 
 static void add_interval(const struct slowdown *s, size_t groups, struct buffer *out)
@@ -72,7 +74,11 @@ static void add_left_out(const struct before_after *b, const char *start, struct
     if (b->failed_before)
         buffer_printf(out, "%sok now, and not before: %lld\n", start, (long long)b->failed_before);
     if (b->not_measured)
-        buffer_printf(out, "%swithout a number above 0 on both sides: %lld\n", start, (long long)b->not_measured);
+        buffer_printf(out, "%snot measured to the end on both sides, or not above 0: %lld\n", start,
+                      (long long)b->not_measured);
+    if (b->breached_now)
+        buffer_printf(out, "%smet what [sweep] subject_to asks for before and not now: %lld (job %lld is one)\n", start,
+                      (long long)b->breached_now, (long long)b->example_breached_now);
     if (b->before_only + b->now_only)
         buffer_printf(out, "%sin one database only: %lld before, %lld now\n", start, (long long)b->before_only,
                       (long long)b->now_only);
@@ -261,6 +267,7 @@ static int print_json(const struct compare_databases_request *r, const struct be
     cJSON_AddItemToObject(root, "job_ratios", jobs_json(b));
     cJSON_AddNumberToObject(root, "failed_now", (double)b->failed_now);
     cJSON_AddNumberToObject(root, "failed_before", (double)b->failed_before);
+    cJSON_AddNumberToObject(root, "breached_now", (double)b->breached_now);
     cJSON_AddNumberToObject(root, "not_measured", (double)b->not_measured);
     cJSON_AddNumberToObject(root, "before_only", (double)b->before_only);
     cJSON_AddNumberToObject(root, "now_only", (double)b->now_only);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/measured.h"
+#include "results/metric_names.h"
 #include "results/query.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -19,7 +20,7 @@ static int read_metric(struct db *now, const char *metric, struct before_after *
     if (db_prepare(now,
                    "SELECT coalesce(?1, s.objective), coalesce(d.unit, ''),"
                    " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE d.better = 'max' END,"
-                   " d.name IS NOT NULL OR EXISTS (SELECT 1 FROM summary WHERE name = ?1)"
+                   " d.name IS NOT NULL OR EXISTS (SELECT 1 FROM summary WHERE name = ?1), d.expression IS NOT NULL"
                    " FROM current_sweep AS s LEFT JOIN metric_definition AS d ON d.name = coalesce(?1, s.objective)",
                    &s, e) < 0)
         return -1;
@@ -30,12 +31,12 @@ static int read_metric(struct db *now, const char *metric, struct before_after *
     else if (rc > 0 && stmt_is_null(s, 0))
         rc = error_set(e, ERROR_USAGE, "the sweep has no objective; name the metric to compare with --metric");
     else if (rc > 0 && metric && !stmt_int(s, 3))
-        rc = error_set(e, ERROR_USAGE, "--metric %s: there is no such metric", metric);
+        rc = metric_names_refuse(now, metric, e);
     else if (rc > 0 && stmt_is_null(s, 2))
         rc = error_set(e, ERROR_USAGE,
                        "--metric %s: nothing says whether more or less of it is better; say so: "
-                       "[job.metrics.%s] better = \"min\" or \"max\"",
-                       metric, metric);
+                       "[%smetrics.%s] better = \"min\" or \"max\"",
+                       metric, stmt_int(s, 4) ? "" : "job.", metric);
     if (rc > 0) {
         out->metric = stmt_copy_text(s, 0);
         out->unit = stmt_copy_text(s, 1);
@@ -128,7 +129,7 @@ struct side {
     struct stmt *rows;
     bool has_row;
     /* the job at hand */
-    bool has_job, ok;
+    bool has_job, ok, breaches;
     unsigned char key[KEY_BYTES];
     int64_t id;
     struct slowdown_runs runs;
@@ -136,8 +137,9 @@ struct side {
 
 static int open_side(struct db *db, const struct before_after *b, struct side *out, struct error *e)
 {
-    static const char sql[] = "SELECT j.key, j.id, j.state = 'ok', v.value FROM job AS j"
-                              " LEFT JOIN attempt AS a ON a.job_id = j.id AND a.state = 'ok' AND " MEASURED_AS_ASKED(
+    static const char sql[] = "SELECT j.key, j.id, j.state = 'ok', v.value,"
+                              " EXISTS (SELECT 1 FROM breach WHERE breach.attempt_id = j.attempt_id) FROM job AS j"
+                              " LEFT JOIN attempt AS a ON a.job_id = j.id AND a.state = 'ok' AND " MEASURED_TO_ITS_END(
                                   "a") " LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = ?1"
                                        " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.key, a.number";
     if (db_prepare(db, sql, &out->rows, e) < 0)
@@ -157,6 +159,7 @@ static int next_job(struct side *side, bool maximise, struct error *e)
     memcpy(side->key, stmt_blob(side->rows, 0), KEY_BYTES);
     side->id = stmt_int(side->rows, 1);
     side->ok = stmt_int(side->rows, 2) != 0;
+    side->breaches = stmt_int(side->rows, 4) != 0;
     side->runs = (struct slowdown_runs){0};
     for (; rc > 0 && memcmp(side->key, stmt_blob(side->rows, 0), KEY_BYTES) == 0; rc = stmt_next(side->rows, e)) {
         double value = stmt_double_or_nan(side->rows, 3), cost = maximise ? 1 / value : value;
@@ -178,6 +181,10 @@ static void add_common(struct before_after *b, const struct side *before, const 
     } else if (!before->runs.count || !now->runs.count) {
         b->not_measured++;
     } else {
+        if (!before->breaches && now->breaches) {
+            b->breached_now++;
+            b->example_breached_now = b->example_breached_now ? b->example_breached_now : now->id;
+        }
         b->jobs = array_grow(b->jobs, b->job_count, sizeof *b->jobs);
         b->jobs[b->job_count++] =
             (struct before_after_job){before->id, now->id, group_of(m, now->id), {before->runs, now->runs}};

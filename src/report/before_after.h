@@ -7,7 +7,8 @@
 #include "database/db.h"
 #include "report/slowdown.h"
 
-/* Jobs of the two current sweeps are matched by job key. All their successful attempts count, each with its summary. */
+/* Jobs of the two current sweeps are matched by job key. All their successful attempts count, each with its summary,
+ * whether they meet [sweep] subject_to or not. */
 struct before_after_request {
     const char *metric; /* NULL: the objective of the sweep of now */
     const char *by;     /* a column of `results`: one verdict for each of its values; NULL: one for all */
@@ -35,8 +36,10 @@ struct before_after {
     size_t group_count;
     int64_t before_only, now_only;     /* jobs that are in one database only */
     int64_t failed_before, failed_now; /* ok on the other side */
-    int64_t not_measured;              /* on both sides, but not ok on either, or without a finite value above 0 */
-    int64_t example_failed_now;        /* one of them, as the database of now counts; 0: none */
+    int64_t not_measured; /* on both sides, but not ok on either, ended early or with no finite value above 0 */
+    int64_t breached_now; /* measured, but [sweep] subject_to is met before alone */
+    /* one of them, as the database of now counts; 0: none */
+    int64_t example_failed_now, example_breached_now;
 };
 
 /* ERROR_USAGE for a metric or a key that is not there, for a metric of which nothing says whether more or less is

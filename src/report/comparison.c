@@ -6,6 +6,7 @@
 
 #include "report/key_ties.h"
 #include "results/configurations.h"
+#include "results/metric_names.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -159,7 +160,7 @@ static int find_metric(struct db *db, struct work *w, struct error *e)
     else if (rc > 0 && stmt_is_null(s, 2))
         rc = error_set(e, ERROR_USAGE, "the sweep has no objective; name the metric to compare with --metric");
     else if (rc > 0 && !stmt_int(s, 4))
-        rc = error_set(e, ERROR_USAGE, "--metric %s: there is no such metric", metric);
+        rc = metric_names_refuse(db, metric, e);
     if (rc > 0) {
         out->metric = xstrdup(stmt_text(s, 2));
         out->unit = xstrdup(stmt_is_null(s, 3) ? "" : stmt_text(s, 3));

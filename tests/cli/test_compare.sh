@@ -139,7 +139,7 @@ compare__wrong_use__one_sentence()
     run_meshsweep compare --by zero_stage --metric speed
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: --metric speed: there is no such metric'
+    expect_stderr_contains 'meshsweep: --metric speed: there is no such metric; its metrics are '
 }
 
 compare__nothing_to_compare__says_why()

@@ -148,6 +148,69 @@ failed_now__said()
     expect_stdout_contains 'ok before and failed now: 1 (job 3 is one)'
 }
 
+# Both databases learn what the sweep file says now; nothing runs again.
+take_up_file()
+{
+    local db
+    for db in before now; do
+        run_meshsweep run -d $db.db --progress none
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+    done
+}
+
+constraint__all_compared_and_what_breaches_it_now_said()
+{
+    two_databases 1.08
+    # Of x = 4 it is met before and not now; of x = 3 never.
+    sed -i 's/^objective = .*/&\nsubject_to = ["time <= 4.1", "time <= 1000 - 1000 * (x = 3)"]/' sweep.toml
+    take_up_file
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_status 1
+    expect_no_stderr
+    expect_stdout_contains '8 jobs, 3 runs of each on either side'
+    expect_stdout_contains 'met what [sweep] subject_to asks for before and not now: 2 (job '
+    expect "! grep -q 'not measured' .stdout"
+    run_meshsweep compare before.db now.db --json
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '"breached_now":	2'
+}
+
+own_metric__made_one_by_an_expression()
+{
+    two_databases 1
+    run_meshsweep compare before.db now.db --metric duration
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '[metrics.duration_seen] expression = "duration" with better = "min" in the sweep file'
+    printf '[metrics.duration_seen]\nexpression = "duration"\n' >>sweep.toml
+    take_up_file
+    run_meshsweep compare before.db now.db --metric duration_seen
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'say so: [metrics.duration_seen] better = "min" or "max"'
+    echo 'better = "min"' >>sweep.toml
+    take_up_file
+    run_meshsweep compare before.db now.db --metric duration_seen
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'duration_seen (lower is better), now.db against before.db: 8 jobs in common'
+}
+
+one_run_of_each__singular()
+{
+    two_databases 1
+    sed -i 's/^repeat = 3/repeat = 1/; s/^x = .*/x = [1, 2, 3]/' sweep.toml
+    rm -f before.db now.db
+    take_up_file
+    run_meshsweep compare before.db now.db
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains '6 jobs, 1 run of each on either side'
+}
+
 nothing_in_common__said()
 {
     two_databases 1
@@ -184,7 +247,7 @@ wrong_use__one_sentence()
     run_meshsweep compare before.db now.db --metric speed
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: --metric speed: there is no such metric'
+    expect_stderr_contains 'meshsweep: --metric speed: there is no such metric; its metrics are '
     run_meshsweep compare before.db now.db --by y
     expect_status 2
     expect_no_stdout
