@@ -206,7 +206,7 @@ static int find_rule(const struct proposal_place *place, const struct expression
 {
     *rule = SIZE_MAX;
     for (size_t i = 0; i < place->space->rule_count; i++) {
-        const struct exclusion_query q = {i, filter, 1, keep_values, values};
+        const struct exclusion_query q = {i, filter, 1, false, keep_values, values};
         if (place->space->rules[i].warning)
             continue;
         if (match_excluded(place->space, &q, e) < 0)

@@ -305,7 +305,7 @@ static int add_rule(struct answer *w, size_t i, const struct match_counts *count
     buffer_printf(&w->out, "\n    source: %s\n", r->source);
     if (!r->warning)
         buffer_printf(&w->out, "    disable_rules = [\"%s\"] under [sweep] would let them run\n", r->name);
-    const struct exclusion_query query = {i, w->filter, SHOWN, add_excluded, w};
+    const struct exclusion_query query = {i, w->filter, SHOWN, true, add_excluded, w};
     return r->warning ? 0 : match_excluded(w->session->space, &query, e);
 }
 
@@ -484,8 +484,8 @@ static int add_rules_json(struct answer *w, const struct match_counts *counts, s
         json_add_count(rule, "combinations", counts->rules[i].excluded);
         cJSON_AddStringToObject(rule, "require", r->require);
         json_add_text(rule, "source", r->source);
-        const struct exclusion_query query = {i, w->filter, SHOWN, add_excluded_json,
-                                              cJSON_AddArrayToObject(rule, "examples")};
+        const struct exclusion_query query = {i,    w->filter,         SHOWN,
+                                              true, add_excluded_json, cJSON_AddArrayToObject(rule, "examples")};
         rc = r->warning ? 0 : match_excluded(w->session->space, &query, e);
     }
     return rc;

@@ -267,7 +267,7 @@ static int record_rules(struct space *space, struct db *db, int64_t sweep_id, co
     free(rows);
     for (size_t i = 0; rc == 0 && i < space->rule_count; i++) {
         struct exclusion_target target = {db, sweep_id, i};
-        const struct exclusion_query query = {i, NULL, EXCLUSIONS_KEPT, keep_exclusion, &target};
+        const struct exclusion_query query = {i, NULL, EXCLUSIONS_KEPT, false, keep_exclusion, &target};
         if (!space->rules[i].warning && counts->rules[i].excluded > 0)
             rc = match_excluded(space, &query, e);
     }

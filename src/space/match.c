@@ -7,6 +7,7 @@
 #include "space/compile.h"
 #include "space/formulas.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 
 /* A rule is counted by itself where the sections that it reads have up to so many combinations, or where that takes
  * up to so many evaluations. */
@@ -235,13 +236,18 @@ static int prepare_values(const struct space *space, size_t rule, struct stmt **
     return rc;
 }
 
+/* 1 where it was given, 0 where its values were before. */
 static int give_excluded(const struct space *space, const struct exclusion_query *q, struct stmt *values, int64_t rank,
-                         struct error *e)
+                         struct string_list *given, struct error *e)
 {
     space_bind_rank(space, values, 1, rank);
     int rc = guard_next(values, e);
-    if (rc > 0)
-        rc = q->each(q->context, rank, stmt_text(values, 0), e);
+    if (rc > 0 && (!q->distinct || string_list_find(given, stmt_text(values, 0)) == given->count)) {
+        string_list_add(given, stmt_copy_text(values, 0));
+        rc = q->each(q->context, rank, stmt_text(values, 0), e) < 0 ? -1 : 1;
+    } else if (rc > 0) {
+        rc = 0;
+    }
     stmt_reset(values);
     return rc;
 }
@@ -258,9 +264,15 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
     if (filter)
         constraints_add(&c, filter, DEMAND_TRUE);
     struct combinations *walk = combinations_open(&product, &c);
+    struct string_list given = STRING_LIST_INIT;
     int rc = prepare_values(space, q->rule, &values, e);
-    for (int64_t i = 0; rc == 0 && i < q->limit && (rc = combinations_next(walk, &rank, specs, e)) > 0; i++)
-        rc = give_excluded(space, q, values, rank, e);
+    for (int64_t seen = 0, shown = 0; rc >= 0 && shown < q->limit && (!q->distinct || seen < EXCLUSIONS_LOOKED_AT) &&
+                                      (rc = combinations_next(walk, &rank, specs, e)) > 0;
+         seen++) {
+        rc = give_excluded(space, q, values, rank, &given, e);
+        shown += rc > 0;
+    }
+    string_list_free(&given);
     stmt_free(values);
     combinations_close(walk);
     formulas_drop_filter(filter);

@@ -81,11 +81,14 @@ void match_add_derived_json(const struct space *space, const struct match *m, st
 /* Which derived keys those are. */
 bool match_keeps_derived(const struct space *space, size_t derived);
 
-/* Up to `limit` combinations (within `filter` where that is not NULL) that rule `rule` is the first to exclude. */
+/* Up to `limit` combinations (within `filter` where that is not NULL) that rule `rule` is the first to exclude. With
+ * `distinct` one of those whose values are the same, of the first EXCLUSIONS_LOOKED_AT. */
+#define EXCLUSIONS_LOOKED_AT 1000
 struct exclusion_query {
     size_t rule;
     const struct expression *filter;
     int64_t limit;
+    bool distinct;
     /* Called with the combination's rank and a JSON object of the values that the rule reads. -1 stops. */
     int (*each)(void *context, int64_t rank, const char *values_json, struct error *e);
     void *context;

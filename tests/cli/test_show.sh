@@ -292,6 +292,19 @@ why__excluded__what_would_let_it_run()
     expect_stderr 'meshsweep: why: there is no database yet in which job 1 could be'
 }
 
+why__excluded_alike__one_example_of_each()
+{
+    small_sweep sweep.toml
+    # Twenty combinations break the rule for each of two values of x; no other key of theirs is read by it.
+    sed -i 's/^x = .*/x = [1, 2, 3]/; s/^y = .*/y = { from = 1, to = 20 }/' sweep.toml
+    printf '[[rule]]\nname = "small"\nrequire = "x < 2"\n' >>sweep.toml
+    run_meshsweep why
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains 'excluded 40 by the rule small'
+    expect "[ \"\$(grep -c '^    #[0-9]* {\"x\":' .stdout)\" = 2 ]"
+}
+
 why__words__as_values_of_their_kind()
 {
     small_sweep sweep.toml
