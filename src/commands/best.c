@@ -446,7 +446,8 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     else if (b->conditions.none_meets)
         say_nearest(b);
     else if (s.ok)
-        output_message("no job is best: %lld are ok, but none has a number of %s%s%s", (long long)s.ok, b->objective,
+        output_message("no job is best: %lld are ok, but none%s has a number of %s%s%s", (long long)s.ok,
+                       b->conditions.count ? " that meets [sweep] subject_to" : "", b->objective,
                        b->no_number ? ": " : "", b->no_number ? b->no_number : "");
     else
         output_message("no job is ok: %lld failed%s, %lld running, %lld pending; see meshsweep status",

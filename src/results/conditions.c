@@ -62,14 +62,17 @@ static int read_binding(struct db *db, const struct conditions_request *request,
     return rc;
 }
 
-/* What is missed by an unknown share is farther than what is known. */
+/* What is missed by an unknown share is farther than what is known. Where a job meets all and none wins nevertheless,
+ * it is for want of an objective. */
 static int read_nearest(struct db *db, const struct conditions_request *request, struct conditions *out,
                         struct error *e)
 {
     struct stmt *s = NULL;
     if (db_prepare(db,
                    "SELECT b.position, j.id, m.value, b.value, b.bound, b.excess, b.note, max(coalesce(b.excess, 9e99))"
-                   " AS worst" OK_JOBS " GROUP BY j.id ORDER BY worst, j.id LIMIT 1",
+                   " AS worst" OK_JOBS " AND NOT EXISTS (SELECT 1 FROM job AS good JOIN attempt AS o"
+                   " ON o.id = good.attempt_id WHERE good.state = 'ok' AND good.sweep_id = j.sweep_id "
+                   "AND " MEASURED_AS_ASKED("o") ") GROUP BY j.id ORDER BY worst, j.id LIMIT 1",
                    &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, request->objective);

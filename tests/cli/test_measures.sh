@@ -287,6 +287,23 @@ condition__keeps_the_fastest_out__cannot_win_and_binds()
     expect_any_stderr
 }
 
+condition__met_by_what_has_no_objective__said_so()
+{
+    trainer
+    add_behind 'objective = .*' 'subject_to = "peak_memory <= 44 GiB"'
+    run_quietly
+    sed -i 's|^expression.*|expression = "peak_memory / (iter_ms - iter_ms)"|' sweep.toml
+    run_quietly
+    run_meshsweep best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'best: 4 are ok, but none that meets [sweep] subject_to has a number of tokens_per_second'
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'no best: tokens_per_second has no number in any job that is ok'
+    expect_no_stderr
+}
+
 condition__met_by_none__nearest_miss_and_status_3()
 {
     trainer
