@@ -188,14 +188,15 @@ static void add_row(const struct replay_report *r, const struct strategy_results
 static void add_heading(const struct replay_report *r, struct buffer *out)
 {
     size_t all = r->ok + r->failed;
-    buffer_printf(out, "%zu groups, %zu jobs, %.0f %% of them failed; %zu group%s with no runnable job",
-                  r->source->group_count, all, 100 * (double)r->failed / (double)all, r->hopeless,
-                  r->hopeless == 1 ? "" : "s");
+    buffer_printf(out, "%zu group%s, %zu jobs, %.0f %% of them failed; %zu group%s with no runnable job",
+                  r->source->group_count, r->source->group_count == 1 ? "" : "s", all,
+                  100 * (double)r->failed / (double)all, r->hopeless, r->hopeless == 1 ? "" : "s");
     if (r->source->replicates > 0)
         buffer_printf(out, "; %zu more jobs are replicates of these: a trial runs all, and the mean counts",
                       r->source->replicates);
     if (r->source->infeasible > 0)
-        buffer_printf(out, "; %zu jobs ran and do not meet [sweep] subject_to", r->source->infeasible);
+        buffer_printf(out, "; %zu jobs ran and do not meet [sweep] subject_to, and count as failed",
+                      r->source->infeasible);
     if (r->source->excluded > 0)
         buffer_printf(out, "; %zu jobs excluded by rules", r->source->excluded);
     if (r->source->unmeasured > 0)

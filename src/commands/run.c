@@ -14,6 +14,7 @@
 #include "cli/search_setup.h"
 #include "cli/session.h"
 #include "cli/stale_results.h"
+#include "commands/conditions_report.h"
 #include "commands/match_display.h"
 #include "config/failure.h"
 #include "database/lock.h"
@@ -34,6 +35,7 @@
 #include "slurm/step_executor.h"
 #include "space/enumerate.h"
 #include "store/selection.h"
+#include "util/buffer.h"
 #include "util/memory.h"
 
 extern char **environ;
@@ -261,10 +263,14 @@ static void report_search(const struct execution *x)
     if (!x->driver)
         return;
     const char *reason = search_driver_reason(x->driver, &c);
-    char *pruned = c.pruned ? xasprintf(", %zu not tried for want of memory", c.pruned) : xstrdup("");
-    output_message("search: %zu trials, %zu ok, %zu stopped early, %zu failed%s; %s", c.trials, c.ok, c.stopped,
-                   c.failed, pruned, reason);
-    free(pruned);
+    struct buffer others = BUFFER_INIT;
+    if (c.infeasible)
+        buffer_printf(&others, ", %zu not meeting [sweep] subject_to", c.infeasible);
+    if (c.pruned)
+        buffer_printf(&others, ", %zu not tried for want of memory", c.pruned);
+    output_message("search: %zu trial%s, %zu ok, %zu stopped early, %zu failed%s; %s", c.trials,
+                   c.trials == 1 ? "" : "s", c.ok, c.stopped, c.failed, buffer_text(&others), reason);
+    buffer_free(&others);
 }
 
 static int tell_stale(const struct execution *x, struct error *e)
@@ -441,6 +447,17 @@ static void report_rules(const struct execution *x)
     status_free(&status);
 }
 
+static void say_no_winner(const struct best *best)
+{
+    struct buffer text = BUFFER_INIT;
+    if (best->conditions.none_meets)
+        conditions_add_nearest(&best->conditions, &text);
+    else
+        buffer_printf(&text, "none has been measured to its end with a finite %s", best->objective);
+    output_message("no job is best: %s", buffer_text(&text));
+    buffer_free(&text);
+}
+
 /* Without an objective there is no winner: that is no error. A search is made to find one. */
 static void report_end(struct execution *x)
 {
@@ -451,7 +468,7 @@ static void report_end(struct execution *x)
     progress_display_end(x->display, &x->result, known && best_group_count(&best) < 2 ? &best : NULL, x->options->db);
     x->without_winner = known && best.count == 0 && x->driver && !x->result.signal;
     if (x->without_winner)
-        output_message("no job is best: none has been measured to its end with a finite %s", best.objective);
+        say_no_winner(&best);
     if (known && x->display)
         batch_notice_say(&best.batches);
     best_free(&best);

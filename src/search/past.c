@@ -15,6 +15,7 @@ struct search_outcome search_outcome_of(const struct job_outcome *o)
                 : o->stopped || strcmp(o->state, "stopped") == 0 ? OUTCOME_STOPPED
                                                                  : OUTCOME_OK,
         .failure = failed ? o->failure : NULL,
+        .infeasible = failed && o->failure && strncmp(o->failure, FAILURE_INFEASIBLE, strlen(FAILURE_INFEASIBLE)) == 0,
         .over_memory = failed && o->failure && strcmp(o->failure, FAILURE_INFEASIBLE_MEMORY) == 0,
         .pruned = failed && o->attempt_id == 0,
         .objective = failed ? NAN : o->objective,

@@ -166,6 +166,7 @@ static int measure_job(const struct replay_loading *l, struct measures *measures
     o->kind = OUTCOME_FAILED;
     o->objective = NAN;
     o->failure = FAILURE_INFEASIBLE;
+    o->infeasible = true;
     o->over_memory = measured.is_over_memory;
     return 0;
 }

@@ -322,7 +322,8 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
     t->told++;
     s->counts.ok += kind == OUTCOME_OK;
     s->counts.stopped += kind == OUTCOME_STOPPED;
-    s->counts.failed += kind == OUTCOME_FAILED && !outcome->pruned;
+    s->counts.failed += kind == OUTCOME_FAILED && !outcome->pruned && !outcome->infeasible;
+    s->counts.infeasible += outcome->infeasible;
     s->counts.pruned += outcome->pruned;
     s->counts.since_best += !outcome->pruned;
     if (outcome->device_seconds > 0)

@@ -97,6 +97,7 @@ struct search_outcome {
     double device_seconds; /* devices × time that it cost; NAN: not known */
     bool pruned;           /* it failed without having run: what needs no more memory ran out of it */
     bool over_memory;      /* it failed for it took more memory than it may: as if there were no more */
+    bool infeasible;       /* it ran, and what [sweep] subject_to asks for keeps it from winning */
 };
 
 enum search_answer { SEARCH_RUN = 1, SEARCH_WAIT, SEARCH_FINISHED };
@@ -136,6 +137,7 @@ bool search_best(const struct search *s, size_t group, size_t *candidate, double
 struct search_counts {
     size_t trials, running, ok, stopped, failed;
     size_t pruned;       /* none of the failed */
+    size_t infeasible;   /* neither: they ran, and cannot win */
     size_t since_best;   /* told since the best improved, but for the pruned */
     double device_hours; /* of outcomes that told their cost */
 };

@@ -287,6 +287,17 @@ condition__keeps_the_fastest_out__cannot_win_and_binds()
     expect_any_stderr
 }
 
+condition__not_met_in_a_search__not_called_failed()
+{
+    trainer
+    add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
+    run_meshsweep run --strategy random --max-trials 3 --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 not meeting [sweep] subject_to'
+    expect_stderr_contains 'no job is best: no job meets all of [sweep] subject_to; the nearest is job '
+}
+
 condition__met_by_what_has_no_objective__said_so()
 {
     trainer

@@ -156,7 +156,7 @@ bad_values__file_and_command_line__status_2_at_once()
     expect_no_stdout
     expect_stderr_contains 'sweep.toml:2:12: strategy must be'
     expect_stderr_contains "divisor: 1 is less than 2"
-    expect_stderr_contains "[search] has no key \`max_slot\` (did you mean \`max_slots\`?)"
+    expect_stderr_contains 'unknown key "max_slot" in [search]; did you mean "max_slots"?'
     expect_stderr_contains "zero_stages: a ZeRO stage is 0, 1, 2 or 3"
     expect_stderr_contains "racing must be"
     search_sweep
@@ -485,7 +485,7 @@ END
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "search: 1 trials, 1 ok, 0 stopped early, 0 failed"
+    expect_stderr_contains "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
     expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|4.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
 }
