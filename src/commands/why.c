@@ -566,7 +566,7 @@ const struct command why_command = {
     .example = "meshsweep why 24\nmeshsweep why zero_stage=3 pp=2",
     .options = options,
     .options_bytes = sizeof(struct why_options),
-    .offer = OFFER_JOBS,
+    .offer = OFFER_COMBINATIONS,
     .words_most = 256,
     .pages = true,
     .run = why,
