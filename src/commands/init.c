@@ -100,7 +100,7 @@ static int write_text(const char *path, const struct buffer *text, struct error 
     return 0;
 }
 
-/* What the command trains with, without directories and ending: its script or module, else its program. The caller's. */
+/* What the command trains with: its script or module, else its program; without directories and ending. */
 static char *name_of_command(char *const *words)
 {
     const char *script = words[0];
