@@ -176,7 +176,9 @@ static void take_news(struct runner *r, int64_t timeout_ms, bool start_more);
 static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
 {
     const struct recording *rec = &l->recording;
-    bool counts = !rec->hold && (rec->job_end == JOB_END_FAILED || rec->job_end == JOB_END_OK);
+    /* One that is ok counts also where more of its job are wanted, one that failed where no more are allowed. */
+    bool is_last = rec->job_end == JOB_END_FAILED || rec->job_end == JOB_END_OK;
+    bool counts = !rec->hold && (is_last || (rec->job_end == JOB_END_AGAIN && rec->verdict.failure == FAILURE_NONE));
     /* Where nothing is left that a pause could save, there is none. */
     if (!counts || r->draining || r->result.counts.pending == 0 ||
         !like_failures_note(&r->like, rec->verdict.failure, rec->verdict.message, r->options->pause_after))

@@ -79,7 +79,7 @@ take_table() # SECTION
     *) put_into_sweep_file table.toml ;;
     esac
     for file in sweep.toml example.toml; do
-        [ ! -e $file ] || "$meshsweep" check $file >/dev/null || fail "section $1: $(cat table.toml)"
+        [ ! -e "$file" ] || "$meshsweep" check "$file" >/dev/null || fail "section $1: $(cat table.toml)"
     done
 }
 
