@@ -124,6 +124,7 @@ for word; do
     esac
 done
 cat HERE/printed
+[ ! -e HERE/saves ] || mkdir -p checkpoints
 END
     sed -i "s:HERE:$PWD:" bin/launcher
     chmod +x bin/launcher
@@ -138,6 +139,7 @@ END
         printed_by "$name" "$file" >printed
         cp "$file" "$name.toml"
         cp "$source_dir/configs/deepspeed.json" .
+        [ "$name" != fsdp2 ] || : >saves
         run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run -c "$name.toml" -d "$name.db" -j 4 \
             --order shuffled --limit 16 --progress none
         expect_no_stdout
@@ -145,6 +147,12 @@ END
         expect_status 0
         expect_sql "0|1" "SELECT sum(state = 'failed'), sum(state = 'ok') >= 4 FROM job" "$name.db"
     done
+    # The FSDP2 example says nothing but a line where there are no two GPUs.
+    rm -rf saves fsdp2.db*
+    run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run -c fsdp2.toml -d fsdp2.db --limit 1 --progress none
+    expect_no_stdout
+    expect_any_stderr
+    expect_status 3
     # What nanotron's jobs write for themselves.
     expect 'grep -q "dp: [248]" yaml && grep -q "train_steps: 20" yaml && ! grep -q "train_steps: 1$" yaml'
 }
