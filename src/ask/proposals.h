@@ -13,6 +13,7 @@
 #include "measures/measures.h"
 #include "space/space.h"
 #include "store/attempts.h"
+#include "store/runners.h"
 
 #define PROPOSALS_STRATEGY "ask"
 

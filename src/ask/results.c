@@ -9,6 +9,7 @@
 #include "results/json.h"
 #include "results/views.h"
 #include "store/imports.h"
+#include "store/runners.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

@@ -202,7 +202,9 @@ void completion_add_bash(struct buffer *out)
     buffer_add_text(out,
                     "# Made by meshsweep completion bash.\n_meshsweep_offer()\n{\n"
                     "    mapfile -t COMPREPLY < <(\"${COMP_WORDS[0]/#\\~/$HOME}\" completion \"$1\" -- "
-                    "\"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n}\n_meshsweep()\n{\n"
+                    "\"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+                    /* A value follows. */
+                    "    case ${COMPREPLY[0]-} in *=) compopt -o nospace 2>/dev/null ;; esac\n}\n_meshsweep()\n{\n"
                     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word "
                     "several=\n    COMPREPLY=()\n"
                     /* bash takes "=" for a word of its own. */
@@ -280,7 +282,8 @@ void completion_add_zsh(struct buffer *out)
     buffer_add_text(out, "#compdef meshsweep\n# Made by meshsweep completion zsh.\n_meshsweep_offer()\n{\n"
                          "    local -a found\n    found=(\"${(@f)$(${~program} completion $1 -- "
                          "\"${(@)words[1,CURRENT-1]}\" \"$PREFIX\" 2>/dev/null)}\")\n"
-                         "    [[ -z $found ]] || compadd -a found\n}\n"
+                         "    found=(${found:#})\n"
+                         "    compadd -S '' -- ${(M)found:#*=}\n    compadd -- ${found:#*=}\n}\n"
                          "local program=$words[1]\nlocal -a commands\ncommands=(\n");
     for (const struct command *const *c = commands; *c; c++) {
         buffer_printf(out, "    '%s:", (*c)->name);

@@ -6,7 +6,9 @@
 #include <strings.h>
 
 #include "cli/recorded_sweep.h"
+#include "config/model_space.h"
 #include "database/open.h"
+#include "report/prediction_fields.h"
 #include "sweep_file/reader.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -14,10 +16,10 @@
 #define JOBS_MOST 100
 
 const char *const offer_names[OFFER_COUNT] = {
-    [OFFER_COLUMNS] = "columns",
-    [OFFER_KEYS] = "keys",
-    [OFFER_METRICS] = "metrics",
-    [OFFER_JOBS] = "jobs",
+    [OFFER_COLUMNS] = "columns",           [OFFER_KEYS] = "keys",
+    [OFFER_METRICS] = "metrics",           [OFFER_JOBS] = "jobs",
+    [OFFER_COMBINATIONS] = "combinations", [OFFER_PREDICTIONS] = "predictions",
+    [OFFER_CANDIDATES] = "candidates",
 };
 
 /* --- the line that is typed --- */
@@ -131,6 +133,107 @@ static void add_metrics_of_file(const struct sweep *sweep, struct string_list *n
         add_name(names, sweep->job.metrics[i].name);
 }
 
+static void add_prediction_fields(struct string_list *names)
+{
+    for (int i = 0; i < FIELD_DERIVED; i++)
+        add_name(names, prediction_fields[i].name);
+}
+
+/* What models/expression.h knows of candidates; of several multisets none is the one that is meant. */
+static void add_of_candidates(const struct sweep *sweep, struct string_list *names)
+{
+    static const char *const counted[] = {"params", "flops", "base.params", "base.flops"};
+    const struct model_space_table *m = sweep->model_space;
+    size_t multisets = 0;
+    for (size_t i = 0; m && i < m->key_count; i++) {
+        add_name(names, m->keys[i].name);
+        if (m->keys[i].layers_key)
+            add_name(names, m->keys[i].layers_key);
+        multisets += m->keys[i].kind == SPACE_KEY_MULTISET;
+    }
+    for (size_t i = 0; m && m->dhen && i < (m->base_count ? 4 : 2); i++)
+        add_name(names, counted[i]);
+    if (multisets == 1) {
+        add_name(names, LAYER_COUNT_NAME);
+        add_name(names, "mixers");
+    }
+    for (size_t i = 0; m && i < m->base_count; i++)
+        string_list_add(names, xasprintf("base.%s", m->base[i].name));
+}
+
+/* --- values --- */
+
+/* What stands before and behind the "=" that is typed. */
+struct pair {
+    const char *key, *value;
+    size_t key_length;
+    bool is_one_word; /* false: a shell takes "=" for a word of its own */
+};
+
+/* false: no value is typed yet. */
+static bool find_pair(char *const *words, struct pair *out)
+{
+    const char *last[] = {"", "", ""};
+    for (; *words; words++) {
+        last[0] = last[1];
+        last[1] = last[2];
+        last[2] = *words;
+    }
+    const char *equals = strchr(last[2], '=');
+    if (strcmp(last[2], "=") == 0)
+        *out = (struct pair){last[1], "", strlen(last[1]), false};
+    else if (strcmp(last[1], "=") == 0)
+        *out = (struct pair){last[0], last[2], strlen(last[0]), false};
+    else if (equals)
+        *out = (struct pair){last[2], equals + 1, (size_t)(equals - last[2]), true};
+    else
+        return false;
+    return true;
+}
+
+static bool needs_no_quotes(const char *text)
+{
+    for (; *text; text++)
+        if (!is_of_name(*text) && !strchr("+-,/@%:", *text))
+            return false;
+    return true;
+}
+
+static void add_values_of_axis(const struct axis *axis, const char *key, struct string_list *values)
+{
+    for (size_t k = 0; k < axis->key_count; k++)
+        for (size_t row = 0; row < axis->value_count && strcmp(axis->keys[k], key) == 0; row++) {
+            struct buffer text = BUFFER_INIT;
+            value_add_text(&axis->values[row * axis->key_count + k], &text);
+            add_name(values, buffer_text(&text));
+            buffer_free(&text);
+        }
+}
+
+static void add_values_of_file(const struct sweep *sweep, const char *key, struct string_list *values)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t b = 0; b < sweep->sections[kind].block_count; b++)
+            for (size_t a = 0; a < sweep->sections[kind].blocks[b].axis_count; a++)
+                add_values_of_axis(&sweep->sections[kind].blocks[b].axes[a], key, values);
+}
+
+static void add_values(struct db *db, const char *key, struct string_list *values)
+{
+    struct error ignored = ERROR_INIT;
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT DISTINCT iif(k.type IN ('true', 'false'), k.type, k.value) FROM"
+                   " (SELECT id, json FROM spec ORDER BY id DESC LIMIT 5000) AS s, json_each(s.json) AS k"
+                   " WHERE k.key = ? ORDER BY s.id",
+                   &s, &ignored) == 0) {
+        stmt_bind_text(s, 1, key);
+        while (stmt_next(s, &ignored) > 0)
+            add_name(values, stmt_is_null(s, 0) ? "" : stmt_text(s, 0));
+    }
+    stmt_free(s);
+}
+
 /* --- numbers --- */
 
 /* One range of numbers for each count of digits that may follow: a million jobs are not looked through. */
@@ -165,55 +268,109 @@ static void add_jobs(struct db *db, const char *begins, struct string_list *name
 
 /* --- all of them --- */
 
-static const struct {
-    void (*of_file)(const struct sweep *sweep, struct string_list *names);
-    void (*of_database)(struct db *db, struct string_list *names);
-} sources[OFFER_COUNT] = {
-    [OFFER_COLUMNS] = {NULL, add_columns},
-    [OFFER_KEYS] = {add_keys_of_file, add_keys},
-    [OFFER_METRICS] = {add_metrics_of_file, add_metrics},
-};
-
 /* The file first, which may have what was not run yet. One with mistakes has names all the same. */
-static void read_file(enum offer offer, char *const *words, struct string_list *names)
+static struct sweep *read_file(char *const *words)
 {
     struct problems problems = PROBLEMS_INIT;
     struct error ignored = ERROR_INIT;
     struct sweep *sweep = NULL;
     char *path = value_of(words, "config", 'c', SWEEP_FILE);
-    if (sources[offer].of_file && sweep_read(path, &sweep, &problems, &ignored) == 0)
-        sources[offer].of_file(sweep, names);
-    sweep_free(sweep);
+    if (sweep_read(path, &sweep, &problems, &ignored) < 0)
+        sweep = NULL;
     problems_free(&problems);
     free(path);
+    return sweep;
 }
 
-static void read_database(enum offer offer, char *const *words, struct string_list *names)
+/* NULL where there is none. */
+static struct db *open_database(char *const *words)
 {
     struct error ignored = ERROR_INIT;
     struct db *db = NULL;
     char *path = value_of(words, "db", 'd', "results.db");
-    if (store_exists(path) && store_open_read_only(path, &db, &ignored) == 0) {
-        if (offer == OFFER_JOBS)
-            add_jobs(db, typed(words), names);
-        else if (sources[offer].of_database)
-            sources[offer].of_database(db, names);
-    }
-    db_close(db);
+    if (!store_exists(path) || store_open_read_only(path, &db, &ignored) < 0)
+        db = NULL;
     free(path);
+    return db;
+}
+
+/* What there is to choose from; either may be NULL. */
+struct known {
+    const struct sweep *sweep;
+    struct db *db;
+};
+
+static const struct {
+    void (*of_file)(const struct sweep *sweep, struct string_list *names);
+    void (*of_database)(struct db *db, struct string_list *names);
+    void (*of_program)(struct string_list *names);
+    const char *end; /* of each name */
+} sources[OFFER_COUNT] = {
+    [OFFER_COLUMNS] = {NULL, add_columns, NULL, ""},
+    [OFFER_KEYS] = {add_keys_of_file, add_keys, NULL, ""},
+    [OFFER_METRICS] = {add_metrics_of_file, add_metrics, NULL, ""},
+    [OFFER_JOBS] = {NULL, NULL, NULL, ""},
+    [OFFER_COMBINATIONS] = {add_keys_of_file, add_keys, NULL, "="},
+    [OFFER_PREDICTIONS] = {add_keys_of_file, add_keys, add_prediction_fields, ""},
+    [OFFER_CANDIDATES] = {add_of_candidates, NULL, NULL, ""},
+};
+
+static void offer_values(const struct known *known, const struct pair *pair, struct buffer *out)
+{
+    struct string_list values = STRING_LIST_INIT;
+    char *key = xstrndup(pair->key, pair->key_length);
+    if (known->sweep)
+        add_values_of_file(known->sweep, key, &values);
+    if (known->db)
+        add_values(known->db, key, &values);
+    for (size_t i = 0; i < values.count; i++)
+        if (strncasecmp(values.items[i], pair->value, strlen(pair->value)) == 0 && needs_no_quotes(values.items[i]))
+            buffer_printf(out, "%s%s%s\n", pair->is_one_word ? key : "", pair->is_one_word ? "=" : "", values.items[i]);
+    free(key);
+    string_list_free(&values);
+}
+
+static void offer_names_of(enum offer offer, const struct known *known, const char *text, struct buffer *out)
+{
+    struct string_list names = STRING_LIST_INIT;
+    size_t before = strlen(text);
+    while (before && is_of_name(text[before - 1]))
+        before--;
+    if (sources[offer].of_file && known->sweep)
+        sources[offer].of_file(known->sweep, &names);
+    if (sources[offer].of_database && known->db)
+        sources[offer].of_database(known->db, &names);
+    if (sources[offer].of_program)
+        sources[offer].of_program(&names);
+    for (size_t i = 0; i < names.count; i++)
+        if (strncasecmp(names.items[i], text + before, strlen(text + before)) == 0)
+            buffer_printf(out, "%.*s%s%s\n", (int)before, text, names.items[i], sources[offer].end);
+    string_list_free(&names);
+}
+
+static void offer_jobs(struct db *db, const char *begins, struct buffer *out)
+{
+    struct string_list numbers = STRING_LIST_INIT;
+    if (db)
+        add_jobs(db, begins, &numbers);
+    for (size_t i = 0; i < numbers.count; i++)
+        if (strncmp(numbers.items[i], begins, strlen(begins)) == 0) /* not for "0" */
+            buffer_printf(out, "%s\n", numbers.items[i]);
+    string_list_free(&numbers);
 }
 
 void offers_add(enum offer offer, char *const *words, struct buffer *out)
 {
-    struct string_list names = STRING_LIST_INIT;
-    const char *text = typed(words);
-    size_t before = strlen(text);
-    while (before && is_of_name(text[before - 1]))
-        before--;
-    read_file(offer, words, &names);
-    read_database(offer, words, &names);
-    for (size_t i = 0; i < names.count; i++)
-        if (strncasecmp(names.items[i], text + before, strlen(text + before)) == 0)
-            buffer_printf(out, "%.*s%s\n", (int)before, text, names.items[i]);
-    string_list_free(&names);
+    struct sweep *sweep = read_file(words);
+    const struct known known = {sweep, open_database(words)};
+    struct pair pair;
+    if (offer == OFFER_COMBINATIONS && find_pair(words, &pair)) {
+        offer_values(&known, &pair, out);
+    } else {
+        offer_names_of(offer, &known, typed(words), out);
+        if (offer == OFFER_JOBS || offer == OFFER_COMBINATIONS)
+            offer_jobs(known.db, typed(words), out);
+    }
+    db_close(known.db);
+    sweep_free(sweep);
 }

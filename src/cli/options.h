@@ -26,7 +26,10 @@ enum offer {
     OFFER_COLUMNS, /* of `results` */
     OFFER_KEYS,    /* of specs, derived ones too */
     OFFER_METRICS,
-    OFFER_JOBS, /* their numbers */
+    OFFER_JOBS,         /* their numbers */
+    OFFER_COMBINATIONS, /* KEY=VALUE, or the number of a job */
+    OFFER_PREDICTIONS,  /* what the rows of `predict` have */
+    OFFER_CANDIDATES,   /* what conditions on candidates of a [model_space] may name */
     OFFER_COUNT,
 };
 

@@ -53,7 +53,7 @@ static int read_stages(const char *text, bool *stages, struct error *e)
     return rc;
 }
 
-/* The place of `text` in the NULL-terminated `words`; -1 with a hint. */
+/* The place of `text` in the NULL-terminated `words`; -1 with the nearest, or with all of them. */
 static int read_word(const char *option, const char *text, const char *const *words, struct error *e)
 {
     int count = 0;
@@ -61,8 +61,14 @@ static int read_word(const char *option, const char *text, const char *const *wo
         if (strcmp(words[count], text) == 0)
             return count;
     const char *near = suggest_nearest(text, words, (size_t)count);
-    return error_set(e, ERROR_USAGE, "%s: there is no `%s`%s%s%s", option, text, near ? " (did you mean `" : "",
-                     near ? near : "", near ? "`?)" : "");
+    if (near)
+        return error_set(e, ERROR_USAGE, "%s: there is no `%s` (did you mean `%s`?)", option, text, near);
+    struct buffer all = BUFFER_INIT;
+    for (int i = 0; i < count; i++)
+        buffer_printf(&all, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", words[i]);
+    error_set(e, ERROR_USAGE, "%s: there is no `%s`; it is one of %s", option, text, buffer_text(&all));
+    buffer_free(&all);
+    return -1;
 }
 
 static int read_options(const struct run_options *o, struct search_options *out, struct error *e)

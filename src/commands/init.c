@@ -35,7 +35,11 @@ static const struct option option_table[] = {
      .offset = AT(script),
      .value = "LINE",
      .help = "the command line, in place of the words after --"},
-    {.name = "name", .kind = OPTION_STRING, .offset = AT(name), .value = "NAME", .help = "the sweep's name"},
+    {.name = "name",
+     .kind = OPTION_STRING,
+     .offset = AT(name),
+     .value = "NAME",
+     .help = "the sweep's name (default: the script's)"},
     {.name = NULL},
 };
 
@@ -96,15 +100,35 @@ static int write_text(const char *path, const struct buffer *text, struct error 
     return 0;
 }
 
+/* What the command trains with: its script or module, else its program; without directories and ending. */
+static char *name_of_command(char *const *words)
+{
+    const char *script = words[0];
+    for (size_t i = 0; words[i]; i++) {
+        const char *dot = strrchr(words[i], '.');
+        bool is_script = dot && words[i][0] != '-' && (strcmp(dot, ".py") == 0 || strcmp(dot, ".sh") == 0);
+        bool is_module = i > 0 && strcmp(words[i - 1], "-m") == 0;
+        if (!is_script && !is_module)
+            continue;
+        script = words[i];
+        break;
+    }
+    const char *slash = strrchr(script, '/');
+    script = slash ? slash + 1 : script;
+    const char *dot = strrchr(script, '.');
+    bool has_ending = dot && dot > script && (strcmp(dot, ".py") == 0 || strcmp(dot, ".sh") == 0);
+    return has_ending ? xstrndup(script, (size_t)(dot - script)) : xstrdup(script);
+}
+
 /* `log` may be NULL. */
 static int make_text(const struct init_options *o, const struct answers *given, const struct log_readers *log,
                      struct buffer *out, struct error *e)
 {
-    const struct new_sweep n = {.name = o->name ? o->name : "sweep",
-                                .command = given->command.items,
-                                .axes = given->axes.items,
-                                .log = log};
-    return new_sweep_add_toml(&n, out, e) < 0 ? -1 : check_text(o->output, out, e);
+    char *name = o->name ? xstrdup(o->name) : name_of_command(given->command.items);
+    const struct new_sweep n = {.name = name, .command = given->command.items, .axes = given->axes.items, .log = log};
+    int rc = new_sweep_add_toml(&n, out, e);
+    free(name);
+    return rc < 0 ? -1 : check_text(o->output, out, e);
 }
 
 static int write_sweep(const struct init_options *o, const struct answers *given, const struct log_readers *log,

@@ -5,77 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "report/prediction_fields.h"
 #include "util/memory.h"
-
-enum field {
-    FIELD_NUMBER,
-    FIELD_JOB,
-    FIELD_KEY,
-    FIELD_STATE,
-    FIELD_FAILURE,
-    FIELD_MEMORY,
-    FIELD_MEMORY_LOW,
-    FIELD_MEMORY_HIGH,
-    FIELD_VERDICT,
-    FIELD_OOM,
-    FIELD_MEASURED_MEMORY,
-    FIELD_TIME,
-    FIELD_TIME_LOW,
-    FIELD_TIME_HIGH,
-    FIELD_MEASURED_TIME,
-    FIELD_MFU,
-    FIELD_WHY,
-    FIELD_PLACE, /* from here on of scaled plans */
-    FIELD_PLACE_HERE,
-    FIELD_DEVICES,
-    FIELD_DEVICES_HERE,
-    FIELD_TIME_HERE,
-    FIELD_MEMORY_HERE,
-    FIELD_THROUGHPUT,
-    FIELD_THROUGHPUT_LOW,
-    FIELD_THROUGHPUT_HIGH,
-    FIELD_EFFICIENCY,
-    FIELD_EFFICIENCY_LOW,
-    FIELD_EFFICIENCY_HIGH,
-    FIELD_DERIVED, /* from here on JSON, out of which columns are made */
-    FIELD_SECTION, /* and SECTION_COUNT of these */
-    FIELD_COUNT = FIELD_SECTION + SECTION_COUNT
-};
-
-static const struct {
-    const char *name, *unit;
-    bool is_brief;
-} fields[FIELD_DERIVED] = {
-    [FIELD_NUMBER] = {"number", NULL, false},
-    [FIELD_JOB] = {"job", NULL, false},
-    [FIELD_KEY] = {"key", NULL, false},
-    [FIELD_STATE] = {"state", NULL, true},
-    [FIELD_FAILURE] = {"failure", NULL, false},
-    [FIELD_MEMORY] = {"predicted_memory", "B", true},
-    [FIELD_MEMORY_LOW] = {"memory_low", "B", false},
-    [FIELD_MEMORY_HIGH] = {"memory_high", "B", false},
-    [FIELD_VERDICT] = {"verdict", NULL, true},
-    [FIELD_OOM] = {"oom_probability", NULL, false},
-    [FIELD_MEASURED_MEMORY] = {"measured_memory", "B", true},
-    [FIELD_TIME] = {"predicted_time", "s", true},
-    [FIELD_TIME_LOW] = {"time_low", "s", false},
-    [FIELD_TIME_HIGH] = {"time_high", "s", false},
-    [FIELD_MEASURED_TIME] = {"measured_time", "s", true},
-    [FIELD_MFU] = {"mfu", NULL, true},
-    [FIELD_WHY] = {"no_prediction", NULL, false},
-    [FIELD_PLACE] = {"place", NULL, true},
-    [FIELD_PLACE_HERE] = {"place_here", NULL, true},
-    [FIELD_DEVICES] = {"devices", NULL, true},
-    [FIELD_DEVICES_HERE] = {"devices_here", NULL, true},
-    [FIELD_TIME_HERE] = {"predicted_time_here", "s", false},
-    [FIELD_MEMORY_HERE] = {"predicted_memory_here", "B", false},
-    [FIELD_THROUGHPUT] = {"throughput", "", true},
-    [FIELD_THROUGHPUT_LOW] = {"throughput_low", "", false},
-    [FIELD_THROUGHPUT_HIGH] = {"throughput_high", "", false},
-    [FIELD_EFFICIENCY] = {"efficiency", NULL, true},
-    [FIELD_EFFICIENCY_LOW] = {"efficiency_low", NULL, false},
-    [FIELD_EFFICIENCY_HIGH] = {"efficiency_high", NULL, false},
-};
 
 struct prediction_table {
     struct space *space; /* borrowed */
@@ -90,7 +21,7 @@ struct prediction_table {
 static bool is_field(const struct prediction_table *t, const char *name)
 {
     for (int i = 0; i < t->end; i++)
-        if (strcasecmp(fields[i].name, name) == 0)
+        if (strcasecmp(prediction_fields[i].name, name) == 0)
             return true;
     return false;
 }
@@ -125,7 +56,7 @@ static void write_view(const struct prediction_table *t, struct buffer *sql)
         if (match_keeps_derived(t->space, i) && !is_field(t, n->derived[i].name))
             add_member(sql, "derived", n->derived[i].name, n->derived[i].name);
     for (int i = FIELD_STATE; i < t->end; i++)
-        buffer_printf(sql, "%s%s", i > FIELD_STATE ? ", " : "", fields[i].name);
+        buffer_printf(sql, "%s%s", i > FIELD_STATE ? ", " : "", prediction_fields[i].name);
     buffer_add_text(sql, " FROM prediction; CREATE VIEW spec AS");
     for (int i = 0; i < SECTION_COUNT; i++)
         buffer_printf(sql, "%s SELECT '%s' AS kind, %s AS json FROM prediction", i ? " UNION" : "", section_names[i],
@@ -139,7 +70,7 @@ static int write_tables(struct prediction_table *t, struct error *e)
                           " CREATE TABLE prediction (");
     buffer_add_text(&insert, "INSERT INTO prediction VALUES (?");
     for (int i = 0; i < FIELD_DERIVED; i++)
-        buffer_printf(&sql, "%s, ", fields[i].name);
+        buffer_printf(&sql, "%s, ", prediction_fields[i].name);
     buffer_add_text(&sql, "derived");
     for (int i = 0; i < SECTION_COUNT; i++)
         buffer_printf(&sql, ", %s", section_names[i]);
@@ -220,22 +151,19 @@ char *prediction_table_brief(const struct prediction_table *t)
         free(title);
     }
     for (int i = 0; i < t->end; i++)
-        if (fields[i].is_brief && (t->end == FIELD_PLACE || !is_measured(i)))
-            add_title(&b, fields[i].name);
+        if (prediction_fields[i].is_brief && (t->end == FIELD_PLACE || !is_measured(i)))
+            add_title(&b, prediction_fields[i].name);
     return buffer_take(&b);
 }
 
 /* --- its rows --- */
 
-static void bind_number(struct stmt *s, enum field field, double value)
+static void bind_number(struct stmt *s, enum prediction_column field, double value)
 {
-    if (isnan(value))
-        stmt_bind_null(s, (int)field + 1);
-    else
-        stmt_bind_double(s, (int)field + 1, value);
+    stmt_bind_double(s, (int)field + 1, value);
 }
 
-static void bind_text(struct stmt *s, enum field field, const char *text)
+static void bind_text(struct stmt *s, enum prediction_column field, const char *text)
 {
     stmt_bind_text(s, (int)field + 1, text && *text ? text : NULL);
 }
@@ -254,7 +182,7 @@ static void bind_prediction(struct stmt *s, const struct prediction *p)
     bind_number(s, FIELD_MFU, has_time ? p->peak_seconds / p->seconds : NAN);
 }
 
-static void bind_figure(struct stmt *s, enum field first, const struct scaled_figure *x)
+static void bind_figure(struct stmt *s, enum prediction_column first, const struct scaled_figure *x)
 {
     bind_number(s, first, x->value);
     bind_number(s, first + 1, x->low);
@@ -262,7 +190,7 @@ static void bind_figure(struct stmt *s, enum field first, const struct scaled_fi
 }
 
 /* 0, NaN: none. */
-static void bind_count(struct stmt *s, enum field field, double count)
+static void bind_count(struct stmt *s, enum prediction_column field, double count)
 {
     if (count > 0)
         stmt_bind_int(s, (int)field + 1, (int64_t)count);
@@ -296,13 +224,13 @@ static int bind_sections(struct prediction_table *t, const struct match *m, stru
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
         struct stmt *json = t->json[i];
-        bind_text(t->insert, (enum field)(FIELD_SECTION + i), NULL);
+        bind_text(t->insert, (enum prediction_column)(FIELD_SECTION + i), NULL);
         if (!json)
             continue;
         stmt_bind_int(json, 1, m->spec[i]);
         int rc = stmt_next(json, e);
         if (rc > 0)
-            bind_text(t->insert, (enum field)(FIELD_SECTION + i), stmt_text(json, 0));
+            bind_text(t->insert, (enum prediction_column)(FIELD_SECTION + i), stmt_text(json, 0));
         stmt_reset(json);
         if (rc < 0)
             return -1;
@@ -319,14 +247,15 @@ static int define_units(struct prediction_table *t, const struct predicted_row *
     struct stmt *s = NULL;
     int rc = db_prepare(t->db, "INSERT INTO metric_definition (name, unit) VALUES (?, ?)", &s, e);
     for (int i = 0; rc == 0 && i < FIELD_DERIVED; i++) {
-        if (!fields[i].unit)
+        if (!prediction_fields[i].unit)
             continue;
-        const char *words = strcmp(fields[i].unit, "B") != 0  ? ""
-                            : i == (int)FIELD_MEASURED_MEMORY ? measured_of
-                            : predicted_of                    ? predicted_of
-                                                              : measured_of;
-        char *unit = xasprintf("%s%s%s", fields[i].unit[0] ? fields[i].unit : rate, *words ? " " : "", words);
-        stmt_bind_text(s, 1, fields[i].name);
+        const char *words = strcmp(prediction_fields[i].unit, "B") != 0 ? ""
+                            : i == (int)FIELD_MEASURED_MEMORY           ? measured_of
+                            : predicted_of                              ? predicted_of
+                                                                        : measured_of;
+        char *unit = xasprintf("%s%s%s", prediction_fields[i].unit[0] ? prediction_fields[i].unit : rate,
+                               *words ? " " : "", words);
+        stmt_bind_text(s, 1, prediction_fields[i].name);
         stmt_bind_text(s, 2, unit);
         rc = stmt_run(s, e);
         free(unit);

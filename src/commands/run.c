@@ -184,10 +184,10 @@ static void stop_unlisted(void *context)
     unlisted_stop(x->enumeration.rest);
 }
 
-static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
+/* One runner over what is due, in surroundings that were checked. */
+static int start_runner_in(struct execution *x, char *const *environment, const char *directory, const char *identity,
+                           struct error *e)
 {
-    char *path;
-    char **environment = with_own_directory(environ, &path);
     struct ds_preparation own = {x->session->sweep, x->session->ds_config, x->options->db};
     const struct preparation preparation = ds_preparation_of(&own);
     const bool again = x->repeats > 0;
@@ -221,11 +221,18 @@ static int start_runner(struct execution *x, const char *directory, const char *
         .context = x->display,
     };
     struct run_result repeated;
-    if (!again)
+    return runner_run(&options, again ? &repeated : &x->result, e);
+}
+
+static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    char *path;
+    char **environment = with_own_directory(environ, &path);
+    if (x->repeats == 0)
         warn_of_ports(x);
     int rc = check_start(x, environment, e);
     if (rc == 0)
-        rc = runner_run(&options, again ? &repeated : &x->result, e);
+        rc = start_runner_in(x, environment, directory, identity, e);
     free(environment);
     free(path);
     return rc;

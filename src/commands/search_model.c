@@ -26,6 +26,7 @@ static const struct option options[] = {
     {.name = "count", .kind = OPTION_FLAG, .offset = AT(count), .help = "count the candidates, print no models"},
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "the counts as JSON"},
     {.name = "where",
+     .offer = OFFER_CANDIDATES,
      .kind = OPTION_STRING,
      .offset = AT(where),
      .value = "SQL",

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "commands/proposing.h"
+#include "store/runners.h"
 
 struct tell_options {
     const char *config, *db;

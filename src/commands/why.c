@@ -212,7 +212,9 @@ static int add_witness(struct answer *w, const struct hash128 *key, struct error
     static const char sql[] =
         "WITH pair AS (SELECT j.id AS pruned, j.witness_id AS witness FROM job AS j WHERE j.key = ?1"
         "  AND j.witness_id IS NOT NULL),"
-        " word AS (SELECT j.id AS job, s.kind, k.key AS name, k.value FROM pair JOIN job AS j ON j.id IN (witness, "
+        " word AS (SELECT j.id AS job, s.kind, k.key AS name, iif(k.type IN ('true', 'false'), k.type, k.value) AS "
+        "value"
+        "  FROM pair JOIN job AS j ON j.id IN (witness, "
         "pruned)"
         "  JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id), json_each(s.json) AS k)"
         " SELECT witness, (SELECT group_concat(name || '=' || value, ' ') FROM word AS a WHERE a.job = witness"
@@ -566,7 +568,7 @@ const struct command why_command = {
     .example = "meshsweep why 24\nmeshsweep why zero_stage=3 pp=2",
     .options = options,
     .options_bytes = sizeof(struct why_options),
-    .offer = OFFER_JOBS,
+    .offer = OFFER_COMBINATIONS,
     .words_most = 256,
     .pages = true,
     .run = why,

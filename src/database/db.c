@@ -341,14 +341,6 @@ void stmt_bind_null(struct stmt *s, int index)
     bound(sqlite3_bind_null(s->handle, index));
 }
 
-void stmt_bind_double_or_null(struct stmt *s, int index, double value)
-{
-    if (isnan(value))
-        stmt_bind_null(s, index);
-    else
-        stmt_bind_double(s, index, value);
-}
-
 void stmt_bind_positive_or_null(struct stmt *s, int index, int64_t value)
 {
     if (value > 0)

@@ -91,11 +91,10 @@ void stmt_free(struct stmt *s);
 
 /* Parameters count from 1. Bytes are copied. They cannot fail but for memory, which aborts. */
 void stmt_bind_int(struct stmt *s, int index, int64_t value);
-void stmt_bind_double(struct stmt *s, int index, double value);   /* NaN is NULL */
+void stmt_bind_double(struct stmt *s, int index, double value);   /* NaN binds NULL */
 void stmt_bind_text(struct stmt *s, int index, const char *text); /* NULL binds NULL */
 void stmt_bind_blob(struct stmt *s, int index, const void *bytes, size_t length);
 void stmt_bind_null(struct stmt *s, int index);
-void stmt_bind_double_or_null(struct stmt *s, int index, double value);    /* NaN is bound as NULL */
 void stmt_bind_positive_or_null(struct stmt *s, int index, int64_t value); /* 0 and below are bound as NULL */
 
 /* 1: a row; 0: done (and reset); -1. */

@@ -115,6 +115,9 @@ static int explain(const char *db_path, const char *path, int fd, int error, str
 {
     if (error == ELOOP || (fd >= 0 && !is_ours(fd)))
         return refuse_file(db_path, path, e);
+    if (fd < 0 && error == ENOENT)
+        return error_set(e, ERROR_FAILED,
+                         "database %s: its directory is not there; make it, or name another file with -d", db_path);
     if (fd < 0)
         return error_errno(e, error, "database %s: cannot make the lock file %s", db_path, path);
     if (error == EAGAIN || error == EACCES)

@@ -36,7 +36,7 @@ static double ask(struct db *db, const char *objective, int64_t batch)
     double seconds = NAN;
     if (db_prepare(db, seconds_sql, &s, &ignored) < 0)
         return NAN;
-    stmt_bind_double_or_null(s, 1, batch > 0 ? (double)batch : NAN);
+    stmt_bind_double(s, 1, batch > 0 ? (double)batch : NAN);
     stmt_bind_text(s, 2, objective);
     if (stmt_next(s, &ignored) > 0)
         seconds = stmt_double_or_nan(s, 0);

@@ -6,6 +6,7 @@
 #include "database/db.h"
 #include "import/table.h"
 #include "store/attempts.h"
+#include "store/runners.h"
 #include "util/hash.h"
 
 struct import_request {

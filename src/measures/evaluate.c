@@ -115,8 +115,8 @@ static double value_of(const struct measure_sql *x, const struct measured_attemp
     double value = NAN;
     for (size_t i = 0; i < x->input_count; i++) {
         const struct input_samples *input = &a->inputs[x->inputs[i]];
-        stmt_bind_double_or_null(x->value, FIRST_INPUT + (int)x->inputs[i],
-                                 at == SIZE_MAX ? input->value : input->items[at].value);
+        stmt_bind_double(x->value, FIRST_INPUT + (int)x->inputs[i],
+                         at == SIZE_MAX ? input->value : input->items[at].value);
     }
     if (stmt_next(x->value, why) > 0)
         value = stmt_double_or_nan(x->value, 0);

@@ -25,10 +25,10 @@ static int put_summary(struct db *db, int64_t attempt_id, const char *name, cons
     const double values[] = {v->mean, v->median, v->minimum, v->maximum, v->stddev, v->p90};
     stmt_bind_int(s, 1, attempt_id);
     stmt_bind_text(s, 2, name);
-    stmt_bind_double_or_null(s, 3, isfinite(v->value) ? v->value : NAN);
+    stmt_bind_double(s, 3, isfinite(v->value) ? v->value : NAN);
     stmt_bind_int(s, 4, v->count);
     for (int i = 0; i < (int)(sizeof values / sizeof *values); i++)
-        stmt_bind_double_or_null(s, 5 + i, isfinite(values[i]) ? values[i] : NAN);
+        stmt_bind_double(s, 5 + i, isfinite(values[i]) ? values[i] : NAN);
     stmt_bind_int(s, 11, v->not_finite);
     stmt_bind_text(s, 12, note);
     int rc = stmt_run(s, e);
@@ -44,9 +44,9 @@ static int put_breach(struct db *db, int64_t attempt_id, size_t position, const 
         return -1;
     stmt_bind_int(s, 1, attempt_id);
     stmt_bind_int(s, 2, (int64_t)position);
-    stmt_bind_double_or_null(s, 3, c->value);
-    stmt_bind_double_or_null(s, 4, c->bound);
-    stmt_bind_double_or_null(s, 5, c->excess);
+    stmt_bind_double(s, 3, c->value);
+    stmt_bind_double(s, 4, c->bound);
+    stmt_bind_double(s, 5, c->excess);
     stmt_bind_text(s, 6, c->note);
     int rc = stmt_run(s, e);
     stmt_free(s);

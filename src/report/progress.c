@@ -23,6 +23,11 @@ static int64_t progress_done(const struct sweep_progress *p)
     return p->ok + p->failed + p->skipped + p->pruned;
 }
 
+static bool anything_left(const struct sweep_progress *p)
+{
+    return p->running + p->pending > 0;
+}
+
 char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes)
 {
     if (eta_ms < 0)
@@ -99,7 +104,7 @@ static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer
         buffer_printf(&parts[PART_RUNNING], "%" PRId64 " running", p->running);
     if (rate_known(p))
         add_rate(p, &parts[PART_RATE]);
-    if (p->eta_ms >= 0)
+    if (p->eta_ms >= 0 && anything_left(p))
         buffer_printf(&parts[PART_ETA], "eta %s", progress_format_eta(p->eta_ms, eta, sizeof eta));
     if (p->has_best)
         add_best(p, LINE_LABEL_COLUMNS, ascii, &parts[PART_BEST]);
@@ -187,7 +192,8 @@ void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
         buffer_add_text(out, ", ");
         add_rate(p, out);
     }
-    buffer_printf(out, ", eta %s", progress_format_eta(p->eta_ms, text, sizeof text));
+    if (anything_left(p))
+        buffer_printf(out, ", eta %s", progress_format_eta(p->eta_ms, text, sizeof text));
     if (p->has_best) {
         buffer_add_text(out, "; ");
         add_best(p, 0, false, out);

@@ -47,7 +47,7 @@ static int read_binding(struct db *db, const struct conditions_request *request,
     if (db_prepare(db, sql[request->maximise], &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, request->objective);
-    stmt_bind_double_or_null(s, 2, request->winner);
+    stmt_bind_double(s, 2, request->winner);
     while ((rc = stmt_next(s, e)) > 0) {
         if (stmt_int(s, 0) >= (int64_t)out->count)
             continue;

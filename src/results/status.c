@@ -181,7 +181,8 @@ static const struct status_part parts[] = {
     {"WITH same AS MATERIALIZED (SELECT s.kind, k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
      "  HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind))"
      " SELECT a.job_id, a.number, a.started, a.slot,"
-     "  (SELECT group_concat(k.key || '=' || k.value, ' ') FROM spec AS s, json_each(s.json) AS k"
+     "  (SELECT group_concat(k.key || '=' || iif(k.type IN ('true', 'false'), k.type, k.value), ' ')"
+     "   FROM spec AS s, json_each(s.json) AS k"
      "   WHERE s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id) AND k.type <> 'null'"
      "   AND NOT EXISTS (SELECT 1 FROM same WHERE same.kind = s.kind AND same.key = k.key)), " JSON_KEYS_SQL
      " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "store/attempts.h"
+#include "store/runners.h"
 #include "util/error.h"
 
 /* Whether the last runner of the database, then in `*last`, died without a word, so that processes of its may be left.

@@ -10,6 +10,7 @@
 #include "provenance/versions.h"
 #include "run/previous_runner.h"
 #include "run/recover_output.h"
+#include "store/runners.h"
 #include "util/fault.h"
 
 /* In a transaction of its own: the files are moved whether or not what follows succeeds. */

@@ -71,4 +71,21 @@ const struct running_attempt *runner_find_running(const struct runner *r, int64_
 /* `f` becomes the runner's. */
 void runner_add_running(struct runner *r, struct running_attempt f);
 
+/* --- ends.c: what becomes of attempts that have ended, until they are committed --- */
+
+/* Its slot and its devices may be given to another; its output is still to be read. */
+struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome);
+
+/* Has the output of `f`, which was let go, read: at once where it is little. Takes both over. */
+void runner_receive(struct runner *r, struct running_attempt f, struct outcome *outcome);
+
+/* Takes up those whose output has been read meanwhile. */
+void runner_receive_read(struct runner *r);
+
+/* It is the job's own fault that it could not be started. */
+void runner_blame_suspect(struct runner *r);
+
+/* The same where no other start will tell whose fault it was. */
+void runner_settle_suspect(struct runner *r, bool nothing_to_start);
+
 #endif

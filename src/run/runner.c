@@ -9,6 +9,7 @@
 #include "run/run_counts.h"
 #include "run/run_state.h"
 #include "space/job_texts.h"
+#include "store/runners.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/file.h"
@@ -23,7 +24,6 @@
 #define OUTCOMES_AT_ONCE 64
 #define LOCKED_LOOK_MS 100
 #define PAUSED_LOOK_MS 200 /* how often a run that pauses looks whether it is asked to try at once */
-#define SUSPICION_MS 1000  /* how long a failed start waits for another to tell whose fault it was */
 
 /* --- starting --- */
 
@@ -82,20 +82,10 @@ static bool take_next(struct runner *r, struct running_attempt *out)
     return chosen > 0 && claims_take(&r->claims, is_chosen, &chosen, out) && device_keeper_give(r->keeper, out);
 }
 
-static void take_end(struct runner *r, struct running_attempt f, struct outcome *outcome);
-
-/* It is the job's own fault that it could not be started. */
-static void blame_suspect(struct runner *r)
-{
-    if (r->suspect.is_there)
-        take_end(r, r->suspect.attempt, &r->suspect.outcome);
-    r->suspect.is_there = false;
-}
-
 /* Another job could be started. */
 static void note_started(struct runner *r, int64_t job_id)
 {
-    blame_suspect(r);
+    runner_blame_suspect(r);
     int64_t paused_ms = clock_monotonic_ms() - r->host.since_ms;
     if (!host_watch_started(&r->host, job_id))
         return;
@@ -125,142 +115,7 @@ static void start_claimed(struct runner *r)
     }
 }
 
-/* --- ends --- */
-
-static struct running_attempt take_running(struct runner *r, int64_t attempt)
-{
-    size_t i = 0;
-    while (i < r->running_count && r->running[i].claim.attempt_id != attempt)
-        i++;
-    assert(i < r->running_count);
-    struct running_attempt f = r->running[i];
-    r->running[i] = r->running[--r->running_count];
-    return f;
-}
-
-/* Its slot and its devices may be given to another. */
-static struct running_attempt let_go(struct runner *r, struct outcome *outcome)
-{
-    struct running_attempt f = take_running(r, outcome->attempt);
-    outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
-    if (outcome->ending == ENDING_LOST && outcome->host)
-        device_keeper_lose(r->keeper, outcome->host);
-    run_counts_leave(&r->result.counts);
-    FAULT(OUTCOME_TAKEN);
-    return f;
-}
-
-/* [sweep] share: what lies above them as well; the output of running jobs and what is handed to Slurm stay private. */
-static void share_files(const struct runner *r, const struct running_attempt *f, const struct outcome *outcome)
-{
-    char *job = path_beside(f->job_dir, ".");
-    const char *const paths[] = {r->options->directory, job, f->job_dir, outcome->log_path, outcome->metrics_path};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (paths[i])
-            file_share(paths[i]);
-    free(job);
-}
-
-/* `why`: a sentence. */
-static void pause_for(struct runner *r, int64_t job_id, const char *why, bool on_disk)
-{
-    if (host_watch_hold(&r->host, job_id, why, on_disk))
-        waits_notify_paused(why, r->host.give_up_ms, r->options);
-}
-
-static void take_read_end(struct runner *r, const struct running_attempt *f, struct outcome *outcome,
-                          const struct recording *recording)
-{
-    const int64_t job_id = f->claim.job_id;
-    if (r->options->space->sweep->share)
-        share_files(r, f, outcome);
-    ended_attempts_add(&r->ended, f, outcome, recording);
-    struct recording *recorded = &r->ended.items[r->ended.count - 1].recording;
-    if (recorded->blame == BLAME_HOST && !host_watch_is_host(&r->host, job_id))
-        recorded->blame = BLAME_JOB;
-    else if (recorded->blame == BLAME_HOST)
-        pause_for(r, job_id, recorded->verdict.message, true);
-}
-
-/* Of one that left little. */
-static void take_end(struct runner *r, struct running_attempt f, struct outcome *outcome)
-{
-    const struct recording_context context = {.sweep = r->options->space->sweep,
-                                              .readers = r->readers,
-                                              .classifier = r->classifier,
-                                              .secrets = &r->secrets,
-                                              .measures = r->options->measures,
-                                              .attempt_number = f.claim.number,
-                                              .job_dir = f.job_dir,
-                                              .reading = readings_take(r->readings, outcome->attempt)};
-    struct recording recording;
-    recording_make(&context, outcome, &recording);
-    output_reading_free(context.reading);
-    take_read_end(r, &f, outcome, &recording);
-}
-
-/* Its job is held, and no attempt of it is left. */
-static void hold(struct runner *r, struct running_attempt f, struct outcome *outcome)
-{
-    const int64_t job_id = f.claim.job_id;
-    const bool on_disk = strcmp(outcome->spawn_stage, "log") == 0 || strcmp(outcome->spawn_stage, "job files") == 0;
-    take_end(r, f, outcome);
-    struct recording *recorded = &r->ended.items[r->ended.count - 1].recording;
-    recorded->hold = xstrdup(recorded->verdict.message);
-    r->started_count--;
-    pause_for(r, job_id, recorded->hold, on_disk);
-}
-
-static void consider_failed_start(struct runner *r, struct running_attempt f, struct outcome *outcome)
-{
-    struct suspect before = r->suspect;
-    r->start_failed = false;
-    switch (host_watch_judge(&r->host, f.claim.job_id, outcome)) {
-    case HOST_BLAMES_JOB:
-        take_end(r, f, outcome);
-        break;
-    case HOST_UNSURE:
-        blame_suspect(r);
-        r->suspect = (struct suspect){true, f, *outcome, clock_monotonic_ms()};
-        break;
-    case HOST_BLAMES_HOST:
-        r->suspect.is_there = false;
-        if (before.is_there)
-            hold(r, before.attempt, &before.outcome);
-        hold(r, f, outcome);
-        break;
-    }
-}
-
-static void receive(struct runner *r, struct running_attempt f, struct outcome *outcome)
-{
-    if (f.start_failed)
-        consider_failed_start(r, f, outcome);
-    else if (readings_are_brief(r->readings, &f, outcome))
-        take_end(r, f, outcome);
-    else
-        readings_add_ended(r->readings, &f, outcome);
-}
-
-static void receive_read(struct runner *r)
-{
-    struct running_attempt f;
-    struct outcome outcome;
-    struct recording recording;
-    readings_turn(r->readings);
-    while (readings_take_ended(r->readings, &f, &outcome, &recording))
-        take_read_end(r, &f, &outcome, &recording);
-}
-
-/* No other start will tell whose fault it was. */
-static void settle_suspect(struct runner *r)
-{
-    bool nothing_to_start = !may_start_more(r) || (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
-    if (r->suspect.is_there && (nothing_to_start || clock_monotonic_ms() - r->suspect.since_ms >= SUSPICION_MS)) {
-        blame_suspect(r);
-        r->host.suspect_job = 0;
-    }
-}
+/* --- what is held for its host --- */
 
 /* Jobs that were held for their host are pending again. */
 static int let_held_go(struct runner *r, struct error *e)
@@ -321,7 +176,9 @@ static void take_news(struct runner *r, int64_t timeout_ms, bool start_more);
 static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
 {
     const struct recording *rec = &l->recording;
-    bool counts = !rec->hold && (rec->job_end == JOB_END_FAILED || rec->job_end == JOB_END_OK);
+    /* One that is ok counts also where more of its job are wanted, one that failed where no more are allowed. */
+    bool is_last = rec->job_end == JOB_END_FAILED || rec->job_end == JOB_END_OK;
+    bool counts = !rec->hold && (is_last || (rec->job_end == JOB_END_AGAIN && rec->verdict.failure == FAILURE_NONE));
     /* Where nothing is left that a pause could save, there is none. */
     if (!counts || r->draining || r->result.counts.pending == 0 ||
         !like_failures_note(&r->like, rec->verdict.failure, rec->verdict.message, r->options->pause_after))
@@ -499,6 +356,12 @@ static bool ends_forbid_starts(const struct runner *r)
     return may_pause(r) || r->options->max_fail || r->options->space->order;
 }
 
+/* And nothing will be. */
+static bool nothing_is_claimed(const struct runner *r)
+{
+    return r->claims.count == 0 && r->claims.answer != CLAIM_MORE;
+}
+
 /* What ended is read after the next has been started: that may be much output. */
 static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
 {
@@ -507,14 +370,14 @@ static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
     struct wake wake = {0, 0};
     size_t n = r->executor->methods->wait(r->executor, timeout_ms, outcomes, OUTCOMES_AT_ONCE, &wake);
     for (size_t i = 0; i < n; i++)
-        ended[i] = let_go(r, &outcomes[i]);
+        ended[i] = runner_let_go(r, &outcomes[i]);
     heed_signal(r, wake);
     if (n > 0 && start_more && !ends_forbid_starts(r))
         start_claimed(r);
     for (size_t i = 0; i < n; i++)
-        receive(r, ended[i], &outcomes[i]);
-    receive_read(r);
-    settle_suspect(r);
+        runner_receive(r, ended[i], &outcomes[i]);
+    runner_receive_read(r);
+    runner_settle_suspect(r, !may_start_more(r) || nothing_is_claimed(r));
     device_keeper_sample(r->keeper);
 }
 
@@ -529,8 +392,7 @@ static void wait_for_news(struct runner *r, int64_t timeout_ms)
 static bool may_leave(const struct runner *r)
 {
     const struct executor_methods *m = r->executor->methods;
-    bool nothing_to_start =
-        !may_start_more(r) || free_slots(r) == 0 || (r->claims.count == 0 && r->claims.answer != CLAIM_MORE);
+    bool nothing_to_start = !may_start_more(r) || free_slots(r) == 0 || nothing_is_claimed(r);
     if (!m->jobs_survive || r->ended.count > 0 || readings_ended_count(r->readings) > 0 || r->batch.is_under_way ||
         r->unrecorded_starts)
         return false;
@@ -546,7 +408,7 @@ static bool is_finished(const struct runner *r)
         return false;
     if (may_start_more(r) && (r->host.is_paused || r->let_go_due))
         return false;
-    return !may_start_more(r) || (r->claims.count == 0 && r->claims.answer != CLAIM_MORE && r->claims.wake_ms == 0);
+    return !may_start_more(r) || (nothing_is_claimed(r) && r->claims.wake_ms == 0);
 }
 
 /* `due_ms`: until a job that failed is tried again; -1: none is. */

@@ -158,6 +158,25 @@ static int open_host_watch(struct runner *r, struct error *e)
     return 0;
 }
 
+/* Before this run: a job that is ok, or where several attempts of each are wanted, one of these. */
+static int note_went_well(struct runner *r, struct error *e)
+{
+    struct stmt *s = NULL;
+    r->like.went_well = r->result.counts.ok > 0;
+    if (r->like.went_well || r->options->space->sweep->job.repeat < 2)
+        return 0;
+    if (db_prepare(r->db,
+                   "SELECT 1 FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.state = 'ok' AND j.sweep_id = ?"
+                   " LIMIT 1",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, r->options->sweep_id);
+    int rc = stmt_next(s, e);
+    r->like.went_well = rc > 0;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
 int runner_set_up(struct runner *r, struct error *e)
 {
     const struct sweep *sweep = r->options->space->sweep;
@@ -175,6 +194,5 @@ int runner_set_up(struct runner *r, struct error *e)
     waits_notify_aside(r->result.recovered > 0 ? r->result.aside : 0, r->options);
     if (run_counts_load(&r->result.counts, r->options, e) < 0)
         return -1;
-    r->like.went_well = r->result.counts.ok > 0;
-    return 0;
+    return note_went_well(r, e);
 }

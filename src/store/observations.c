@@ -15,7 +15,7 @@ int observation_record(struct db *db, const struct observation_row *row, struct 
     stmt_bind_text(s, 6, row->kind);
     stmt_bind_double(s, 7, row->measured);
     stmt_bind_double(s, 8, row->predicted);
-    stmt_bind_double_or_null(s, 9, row->peak);
+    stmt_bind_double(s, 9, row->peak);
     stmt_bind_text(s, 10, row->terms_json);
     int rc = stmt_run(s, e);
     stmt_free(s);
@@ -114,9 +114,9 @@ int calibration_record(struct db *db, const struct calibration_row *row, struct 
     stmt_bind_int(s, 9, row->censored);
     stmt_bind_int(s, 10, row->broken);
     stmt_bind_int(s, 11, row->prior);
-    stmt_bind_double_or_null(s, 12, row->baseline);
-    stmt_bind_double_or_null(s, 13, row->model_error);
-    stmt_bind_double_or_null(s, 14, row->baseline_error);
+    stmt_bind_double(s, 12, row->baseline);
+    stmt_bind_double(s, 13, row->model_error);
+    stmt_bind_double(s, 14, row->baseline_error);
     stmt_bind_int(s, 15, clock_wall_ms());
     int rc = stmt_run(s, e);
     stmt_free(s);

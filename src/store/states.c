@@ -69,3 +69,10 @@ struct attempt_transition attempt_transition(enum attempt_state state, enum atte
     assert(state > ATTEMPT_NONE && state < ATTEMPT_STATE_COUNT && event > 0 && event < ATTEMPT_EVENT_COUNT);
     return attempt_transitions[state][event];
 }
+
+const char *job_state_after(enum job_state state, enum job_event event)
+{
+    struct job_transition t = job_transition(state, event);
+    assert(t.next);
+    return job_state_names[t.next];
+}

@@ -87,6 +87,9 @@ struct attempt_transition {
 struct job_transition job_transition(enum job_state state, enum job_event event);
 struct attempt_transition attempt_transition(enum attempt_state state, enum attempt_event event);
 
+/* The name of the state that an event leads to that is legal. */
+const char *job_state_after(enum job_state state, enum job_event event);
+
 /* As in the column `state`; [0] is NULL. */
 extern const char *const job_state_names[JOB_STATE_COUNT];
 extern const char *const attempt_state_names[ATTEMPT_STATE_COUNT];

@@ -52,6 +52,20 @@ option__unknown__near_match_and_status_2()
     expect_stderr 'meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help'
 }
 
+word__unknown__near_match_or_all_of_them()
+{
+    small_sweep sweep.toml
+    run_meshsweep run --strategy gird
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: --strategy: there is no `gird` (did you mean `grid`?)'
+    run_meshsweep plan --strategy bayes
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: --strategy: there is no `bayes`; it is one of grid, random, '
+    expect_stderr_contains ' or stage-by-stage'
+}
+
 option__unknown_without_command__is_of_run()
 {
     run_meshsweep -D --bd x

@@ -45,8 +45,9 @@ cookbook__lines_that_it_shows__are_read()
     done
 }
 
-# The options that a recipe's command may give, as the sources of Megatron-LM (August 2026), accelerate 1.15, DeepSpeed
-# 0.19 and vLLM's benchmark have them; of Transformers some; of the others those that their recipes use.
+# The options that a recipe's command may give, as the sources of Megatron-LM and torchtitan (August 2026), nanotron
+# (April 2026), Lightning 2.6, accelerate 1.15, Transformers 5, DeepSpeed 0.19, PyTorch's FSDP2 example and vLLM's
+# benchmark have them. Words that are no options are let through, but for torchtitan's subcommands.
 known_options() # RECIPE
 {
     local torchrun="--nnodes --nproc_per_node --rdzv_backend --rdzv_endpoint"
@@ -58,7 +59,8 @@ known_options() # RECIPE
     fsdp2) echo "$torchrun --mixed-precision --explicit-prefetching" ;;
     huggingface) echo "$torchrun $trainer $run_clm" ;;
     accelerate) echo "--num_machines --num_processes --main_process_port --mixed_precision --dynamo_backend --multi_gpu
-        --use_fsdp --fsdp_sharding_strategy --fsdp_auto_wrap_policy $trainer $run_clm" ;;
+        --use_fsdp --fsdp_version --fsdp_reshard_after_forward --fsdp_auto_wrap_policy --fsdp_offload_params
+        --fsdp_transformer_layer_cls_to_wrap $trainer $run_clm" ;;
     deepspeed) echo "--num_gpus --master_port --model_name_or_path --task_name --max_seq_length $trainer" ;;
     megatron) echo "$torchrun --num-layers --hidden-size --num-attention-heads --seq-length
         --max-position-embeddings --bf16 --tensor-model-parallel-size --pipeline-model-parallel-size
@@ -66,14 +68,18 @@ known_options() # RECIPE
         --sequence-parallel --use-distributed-optimizer --recompute-activations --micro-batch-size --global-batch-size
         --mock-data --tokenizer-type --vocab-size --train-iters --lr --min-lr --lr-decay-style --log-interval
         --log-throughput --eval-iters" ;;
-    torchtitan) echo "$torchrun --local-ranks-filter --role --tee --job.config_file --job.dump_folder --training.steps
-        --training.local_batch_size --training.seq_len --parallelism.data_parallel_shard_degree
-        --parallelism.tensor_parallel_degree --parallelism.pipeline_parallel_degree --activation_checkpoint.mode
-        --metrics.log_freq" ;;
+    torchtitan) echo "$torchrun --local-ranks-filter --role --tee --module --config --dump_folder --training.steps
+        --training.max_context_length --training.num_tokens_per_microbatch_per_dp_rank
+        --training.num_tokens_per_train_step --training.dtype --training.enable_cpu_offload
+        --parallelism.data_parallel_shard_degree --parallelism.data_parallel_replicate_degree
+        --parallelism.tensor_parallel_degree --parallelism.pipeline_parallel_degree --parallelism.num_pp_microbatches
+        --parallelism.pipeline_parallel_schedule --parallelism.context_parallel_degree
+        --parallelism.expert_parallel_degree --compile.enable --metrics.log_freq activation-checkpoint:none
+        activation-checkpoint:selective activation-checkpoint:full activation-checkpoint:memory-budget" ;;
     nanotron) echo "$torchrun --config-file" ;;
     lightning) echo "--trainer.accelerator --trainer.devices --trainer.num_nodes --trainer.strategy --trainer.precision
         --trainer.max_steps --trainer.enable_checkpointing --trainer.limit_val_batches --trainer.default_root_dir
-        --data.batch_size" ;;
+        --trainer.callbacks+ --trainer.accumulate_grad_batches --trainer.profiler --data.batch_size" ;;
     vllm) echo "--model --dataset-name --input-len --output-len --num-prompts --tensor-parallel-size --max-num-seqs
         --max-num-batched-tokens --output-json" ;;
     esac
@@ -112,12 +118,13 @@ recipes__their_commands__run_by_stand_ins()
 #!/bin/sh
 for word; do
     case $word in
-    --*) grep -qx -e "${word%%=*}" HERE/known || { echo "no option $word" >&2; exit 2; } ;;
+    --* | activation*:*) grep -qx -e "${word%%=*}" HERE/known || { echo "no option $word" >&2; exit 2; } ;;
     */config.yaml) cat "$word" >>HERE/yaml ;;
     *[{}]*) echo "a placeholder is left: $word" >&2; exit 2 ;;
     esac
 done
 cat HERE/printed
+[ ! -e HERE/saves ] || mkdir -p checkpoints
 END
     sed -i "s:HERE:$PWD:" bin/launcher
     chmod +x bin/launcher
@@ -132,6 +139,7 @@ END
         printed_by "$name" "$file" >printed
         cp "$file" "$name.toml"
         cp "$source_dir/configs/deepspeed.json" .
+        [ "$name" != fsdp2 ] || : >saves
         run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run -c "$name.toml" -d "$name.db" -j 4 \
             --order shuffled --limit 16 --progress none
         expect_no_stdout
@@ -139,6 +147,12 @@ END
         expect_status 0
         expect_sql "0|1" "SELECT sum(state = 'failed'), sum(state = 'ok') >= 4 FROM job" "$name.db"
     done
+    # The FSDP2 example says nothing but a line where there are no two GPUs.
+    rm -rf saves fsdp2.db*
+    run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run -c fsdp2.toml -d fsdp2.db --limit 1 --progress none
+    expect_no_stdout
+    expect_any_stderr
+    expect_status 3
     # What nanotron's jobs write for themselves.
     expect 'grep -q "dp: [248]" yaml && grep -q "train_steps: 20" yaml && ! grep -q "train_steps: 1$" yaml'
 }

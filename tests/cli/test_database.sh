@@ -92,7 +92,7 @@ database__directory_or_no_regular_file__refused()
     expect_refused 1 'database place: it is a directory; name a file with -d' plan -d place
     expect_refused 1 'database pipe: it is no regular file; name a file with -d' run -d pipe
     expect_refused 1 'database pipe: it is no regular file; name a file with -d' status -d pipe
-    expect_refused 1 'database absent/x.db: cannot make the lock file absent/x.db.lock: No such file or directory' \
+    expect_refused 1 'database absent/x.db: its directory is not there; make it, or name another file with -d' \
         run -d absent/x.db
     expect "! ls | grep -e '\.lock' -e '\.db'"
 }

@@ -44,6 +44,7 @@ script_of_that_log__written__checks_runs_and_measures()
     expect_file_contains sweep.toml 'dtype = ["bf16", "\"a b\""]'
     expect_file_contains sweep.toml 'note = [true, false]'
     expect_file_contains sweep.toml 'rate = [1, 1e-4]'
+    expect_file_contains sweep.toml 'name = "train"'
     expect_file_contains sweep.toml 'objective = "min:step_time"'
     expect_file_contains sweep.toml '# sure: 4 lines of train.log, from 102.49 to 1412.49'
     run_meshsweep check sweep.toml

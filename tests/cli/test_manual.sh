@@ -22,6 +22,23 @@ manual__page__every_command_and_no_warning()
     expect "[ -z \"\$(groff -man -ww -Tutf8 meshsweep.1 2>&1 >page.txt)\" ]"
 }
 
+# What people search for in meshsweep(5), and that what it names is there.
+manual_5__questions__found_by_one_search()
+{
+    local page=$source_dir/docs/reference.md name
+    for name in "limit the time" "hang" "retry" "resume" "out of memory" "OOM" "exclude" "log file" "warm-up" \
+        "tokens per second" "several objectives" "Pareto" "constraint" "seeds" "GPUs" "environment variables" \
+        "working directory" "port" "password" "stop early" "Slurm"; do
+        expect "sed -n '/^## Which key/,/^## Top level/p' '$page' | grep -q '$name'"
+    done
+    # Keys and tables of that list are told of below it.
+    sed -n '/^## Which key/,/^## Top level/p' "$page" | cut -d '|' -f 3 | grep -o '`[a-z_]*`' | sort -u >keys
+    expect "[ \$(wc -l <keys) -ge 15 ]"
+    while IFS= read -r name; do
+        sed '1,/^## Top level/d' "$page" | grep -qF -e "| $name" -e ", $name" -e "$name," || fail "$name is no key"
+    done <keys
+}
+
 help__every_command__one_screen_with_an_example()
 {
     local name
@@ -248,6 +265,105 @@ offers__database_and_file__names_and_numbers()
     expect_no_stderr
 }
 
+offers__combination__its_keys_then_their_values()
+{
+    recorded_sweep
+    cat >>sweep.toml <<'END'
+[parallel_spec]
+recompute = ["none", "every layer", "full", "selective"]
+offload = [false, true]
+END
+    offer combinations why m
+    expect_stdout $'micro_batch=\nmacro='
+    offer combinations why micro_batch=3 re
+    expect_stdout "recompute="
+    offer combinations why 1
+    expect_stdout $'1\n10\n11\n12'
+    offer combinations why micro_batch=
+    expect_stdout "$(printf 'micro_batch=%s\n' 1 2 3 4 5 6)"
+    # What the file has not run yet; what would want quotes is left out.
+    offer combinations why recompute=
+    expect_stdout $'recompute=none\nrecompute=full\nrecompute=selective'
+    offer combinations why offload=t
+    expect_stdout "offload=true"
+    # As bash cuts it.
+    offer combinations why micro_batch = 3 recompute = s
+    expect_stdout "selective"
+    offer combinations why macro =
+    expect_stdout $'1\n2'
+    offer combinations why nothing=
+    expect_no_stdout
+    # What the database alone has.
+    offer combinations why -c nowhere.toml macro=
+    expect_stdout $'macro=1\nmacro=2'
+    run_meshsweep why "$("$meshsweep" completion combinations -- why -c nowhere.toml macro=2)"
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_lacks unknown
+}
+
+offers__predictions_and_candidates__what_conditions_may_name()
+{
+    local name
+    cat >sweep.toml <<'END'
+[predict]
+framework = "torch-ddp"
+[job]
+command = ["true"]
+[training_spec]
+micro_batch = [1, 2]
+layers = 2
+heads = 2
+hidden = 64
+seq_len = 64
+vocab = 100
+END
+    offer predictions predict --where "verdict = 'fits' AND predicted_t"
+    expect_stdout "verdict = 'fits' AND predicted_time
+verdict = 'fits' AND predicted_time_here"
+    offer predictions predict --columns=micro_batch,oom
+    expect_stdout micro_batch,oom_probability
+    offer predictions predict --sort lay
+    expect_stdout layers
+    for name in $("$meshsweep" completion predictions -- predict --sort '' | grep -v num_); do
+        case $name in place* | devices* | *_here | throughput* | efficiency*) continue ;; esac # of --scale-to
+        run_meshsweep predict --where "$name IS NULL OR 1" --sort "$name" --columns "$name"
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+    done
+    cat >space.toml <<'END'
+[model_space]
+mixers = ["DOT", "LINEAR"]
+total_mixers = 4
+num_zhen_layers = [1, 2]
+num_features = 8
+emb_dim = [64, 160]
+output_per_emb = 50
+[model_space.keys]
+activation = ["relu", "gelu"]
+[model_space.base]
+num_features = 8
+emb_dim = 160
+output_per_emb = 50
+num_zhen_layers = 1
+tokens = ["DOT"]
+activation = "relu"
+END
+    offer candidates search-model -c space.toml --where 'emb_dim > 64 AND par'
+    expect_stdout 'emb_dim > 64 AND params'
+    offer candidates search-model -c space.toml --where base.p
+    expect_stdout base.params
+    for name in $("$meshsweep" completion candidates -- search-model -c space.toml --where '' | grep -vx mixers); do
+        run_meshsweep search-model -c space.toml --where "$name IS NOT NULL" --limit 1
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+    done
+    offer candidates search-model --where ''
+    expect_no_stdout
+}
+
 offers__elsewhere_or_nowhere__silent()
 {
     local words
@@ -326,12 +442,17 @@ END
     expect '[ "$(ask meshsweep results --columns = mic)" = micro_batch ]'
     expect '[ "$(ask meshsweep compare --by mac)" = macro ]'
     expect '[ "$(ask meshsweep show 12)" = 12 ]'
+    expect '[ "$(ask meshsweep why mac)" = macro= ]'
+    expect '[ "$(ask meshsweep why macro =)" = "1 2" ]'
+    expect '[ "$(ask meshsweep why macro = 2 micro_batch = 5)" = 5 ]'
     expect '[ "$(ask meshsweep --only "'\''macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
     if command -v fish >/dev/null; then
         ask() { HOME=$PWD fish -c "source completion.fish; complete -C '$1'" | cut -f 1; }
         expect '[ "$(ask "meshsweep results --columns state,mic")" = state,micro_batch ]'
         expect '[ "$(ask "meshsweep results --columns=mic")" = --columns=micro_batch ]'
         expect '[ "$(ask "meshsweep show 12")" = 12 ]'
+        expect '[ "$(ask "meshsweep why mac")" = macro= ]'
+        expect '[ "$(ask "meshsweep why macro=2 micro_batch=5")" = micro_batch=5 ]'
         expect '[ "$(ask "meshsweep run --only \"macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
     fi
     command -v zsh >/dev/null || return 0
@@ -350,6 +471,9 @@ END
     expect '[ "$(ask "meshsweep results --columns state,mic")" = "meshsweep results --columns state,micro_batch" ]'
     expect '[ "$(ask "meshsweep results --columns=mic")" = "meshsweep results --columns=micro_batch" ]'
     expect '[ "$(ask "meshsweep show 12")" = "meshsweep show 12" ]'
+    expect '[ "$(ask "meshsweep why mac")" = "meshsweep why macro=" ]'
+    expect '[ "$(ask "meshsweep why macro=2 micro_batch=5")" = "meshsweep why macro=2 micro_batch=5" ]'
+    expect '[ "$(ask "meshsweep why macro=2 mic")" = "meshsweep why macro=2 micro_batch=" ]'
     expect '[ "$(ask "meshsweep --only \"macro = 1 and mic")" = "meshsweep --only \"macro = 1 and micro_batch\"" ]'
     expect '[ "$(ask "meshsweep help sho")" = "meshsweep help show" ]'
 }

@@ -19,6 +19,9 @@ meshsweep check -c FILE --against TABLE.csv|stands for many
 meshsweep import -c FILE TABLE.csv|stands for many
 meshsweep why KEY=VALUE…|stands for many
 meshsweep help COMMAND|stands for many
+meshsweep init --from-log train.log batch_size*|tests/cli/test_tutorial.sh
+meshsweep why batch_size=20|of the tutorial's own sweep: tests/cli/test_tutorial.sh
+meshsweep compare --by batch_size=4,16|of the tutorial's own sweep: tests/cli/test_tutorial.sh
 meshsweep ask -n 4|status 4
 meshsweep tell measured.json|wants what was measured elsewhere
 meshsweep show JOB|stands for many

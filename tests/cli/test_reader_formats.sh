@@ -184,6 +184,19 @@ tokens_per_second 218000 1
 tokens_per_second_per_gpu 109000 1'
 }
 
+nanotron__present_lines__read()
+{
+    read_sample nanotron nanotron-2026.log
+    expect_metrics 'flops_per_gpu 2.28e+14 1
+grad_norm 8.2 3
+loss 10.4 3
+peak_memory 3.14701e+10 4
+reserved_memory 3.2552e+10 4
+step_time 1.2 1
+tokens_per_second 218000 1
+tokens_per_second_per_gpu 109000 1'
+}
+
 nanotron__small_numbers__with_their_exponents()
 {
     echo \

@@ -275,6 +275,40 @@ ok|3
 3|1" "SELECT state, count(*) FROM job GROUP BY 1 ORDER BY 2; SELECT job_id, count(*) FROM attempt GROUP BY 1"
 }
 
+# Where several attempts of each job are wanted, the first that is ok tells that the command works: in this run, and in
+# the one before it.
+failures__alike_after_an_attempt_was_ok__no_pause()
+{
+    local first
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:v"
+[job]
+command = ["/bin/sh", "-c", "[ {n} -gt 2 ] && exit 1; echo v: {n}"]
+repeat = 3
+[job.metrics.v]
+regex = "v: ([0-9]+)"
+[training_spec]
+n = [1, 2, 3, 4, 5, 6, 7, 8]
+END
+    for first in "" "--limit 2"; do
+        rm -rf results.db*
+        if [ -n "$first" ]; then
+            # shellcheck disable=SC2086 # words
+            run_meshsweep run --progress none -j 1 $first
+            expect_status 0
+            expect_no_stdout
+            expect_any_stderr
+            expect_sql "2|ok" "SELECT count(*), state FROM attempt GROUP BY 2"
+        fi
+        run_meshsweep run --progress none -j 1
+        expect_status 3
+        expect_no_stdout
+        expect_any_stderr
+        expect_sql "2|6" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
+    done
+}
+
 # A mistake in the command fails every job: the first tell it as well as all.
 failures__alike_before_any_is_ok__pause()
 {

@@ -355,4 +355,22 @@ END
     expect_stderr_matches '"eta_ms":(300000|29[0-9]{4}),'
 }
 
+# As everywhere else: what is true in the file is true here.
+running__key_that_is_true_or_false__in_these_words()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["sh", "-c", "sleep 60"]
+[parallel_spec]
+offload = [true, false]
+END
+    start_meshsweep run --progress none -j1
+    wait_until "\"$meshsweep\" status 2>/dev/null | grep -q ' offload=true$'" 30
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_no_stdout
+    expect_any_stderr
+}
+
 run_cases "$@"
