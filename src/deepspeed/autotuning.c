@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/search_options.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -23,7 +24,7 @@ enum knob_kind {
 };
 
 /* DeepSpeed's default, 3 to 5, leaves two samples to be compared by: the first is slowed down by being profiled. */
-enum { STEPS_AFTER_START = 5, STEPS_AFTER_START_MOST = 50 };
+enum { STEPS_AFTER_START = 5 };
 
 #define AT(member) offsetof(struct autotuning, member)
 
@@ -277,7 +278,7 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
         read_member(&(struct knob_source){file, &section->children[i], problems}, &a);
     if (a.end_step < 0) {
         a.end_step = a.start_step + STEPS_AFTER_START;
-        a.most_step = a.start_step + STEPS_AFTER_START_MOST;
+        a.most_step = a.start_step + PROFILE_STEPS_MORE;
     }
     if (problems->found == before && a.end_step < a.start_step)
         problems_add(problems, position_of(&place, section),
