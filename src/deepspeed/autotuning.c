@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/search_options.h"
+#include "deepspeed/ds_keys.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -253,6 +254,13 @@ static void read_member(const struct knob_source *p, struct autotuning *a)
             set_knob(p, &knobs[i], a);
         return;
     }
+    if (ds_is_section_key(j->name)) {
+        problems_add(p->problems, position_of(p, j),
+                     "DeepSpeed's autotuning knows no \"%s\"; it stands beside \"autotuning\", at the top of the "
+                     "ds_config",
+                     j->name);
+        return;
+    }
     const char *near = suggest_nearest(j->name, names, LENGTH(knobs));
     problems_add(p->problems, position_of(p, j), "DeepSpeed's autotuning knows no \"%s\"%s%s%s", j->name,
                  near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -293,6 +301,14 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
                      "autotuning: max_train_batch_size, %lld, is below min_train_batch_size, %lld",
                      a.max_train_batch_size, a.min_train_batch_size);
     *out = a;
+}
+
+bool autotuning_has(const char *name)
+{
+    size_t i = 0;
+    while (i < LENGTH(knobs) && strcmp(knobs[i].name, name) != 0)
+        i++;
+    return i < LENGTH(knobs);
 }
 
 void autotuning_free(struct autotuning *a)
