@@ -119,6 +119,13 @@ arg_mappings__a_key_of_no_ds_config__told_in_the_users_file()
     expect_stderr_contains "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
 '"optimiser.params.lr"; did you mean "optimizer"?'
     expect_stderr_lacks sweep.toml
+    tuning '"arg_mappings": {"train_micro_batch_size": "--batch"}'
+    tune
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
+'"train_micro_batch_size"'
+    expect_stderr_lacks sweep.toml
 }
 
 is_hanging()
