@@ -255,14 +255,8 @@ static void send_config_where_needed(struct tuning_call *t)
                        t->ds_file);
 }
 
-static int make_sweep(struct tuning_call *t, struct error *e)
+static int write_space(struct tuning_call *t, bool from_smallest, struct error *e)
 {
-    if (read_accelerate(t, e) < 0 || deepspeed_options_check(t->o, e) < 0 || check_script(t, e) < 0)
-        return -1;
-    find_release(t);
-    if (read_config(t, e) < 0 || make_cluster(t, e) < 0)
-        return -1;
-    send_config_where_needed(t);
     struct string_list launcher = STRING_LIST_INIT;
     const struct tuning_launcher how = launcher_of(t);
     if (tuning_launcher_add(&how, &launcher, e) < 0)
@@ -279,10 +273,25 @@ static int make_sweep(struct tuning_call *t, struct error *e)
                                            .cluster = &t->cluster,
                                            .timeout = t->o->timeout,
                                            .host_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
-                                           .clean = t->o->env_clean};
+                                           .clean = t->o->env_clean,
+                                           .from_smallest = from_smallest};
+    buffer_free(&t->toml);
+    free(t->notes.nearest);
+    t->notes = (struct tuning_notes){0};
     int rc = tuning_space_write(&request, &t->toml, &t->notes, e);
     string_list_free(&launcher);
     return rc;
+}
+
+static int make_sweep(struct tuning_call *t, struct error *e)
+{
+    if (read_accelerate(t, e) < 0 || deepspeed_options_check(t->o, e) < 0 || check_script(t, e) < 0)
+        return -1;
+    find_release(t);
+    if (read_config(t, e) < 0 || make_cluster(t, e) < 0)
+        return -1;
+    send_config_where_needed(t);
+    return write_space(t, false, e);
 }
 
 /* --- tuning --- */
@@ -428,21 +437,41 @@ static int check_outputs(const struct tuning_call *t, const char *exps_dir, cons
     return written_files_check(results_dir, of_results, &kept, e);
 }
 
-static int tune(const struct tuning_call *t, struct error *e)
+/* Runs the sweep and writes DeepSpeed's files. */
+static int run_tree(const struct tuning_call *t, const char *exps_dir, const char *results_dir, char ***winner,
+                    struct error *e)
+{
+    char *path = write_sweep(t, exps_dir, e);
+    int status = path ? run_sweep(t, path, e) : -1;
+    struct tuning_tree tree = {NULL, exps_dir, results_dir, status > STATUS_SIGNAL};
+    if (status >= 0 && !t->o->dry_run && write_tree(t, &tree, winner, e) < 0)
+        status = -1;
+    free(path);
+    return status;
+}
+
+/* As DeepSpeed's tuner does where the micro-batch to begin at does not run. */
+static bool may_begin_smaller(const struct tuning_call *t)
+{
+    long long first;
+    const struct json *micro = json_text_find(&t->root, "train_micro_batch_size_per_gpu");
+    return micro && json_text_integer(micro, &first) && first > t->knobs.min_micro_batch;
+}
+
+static int tune(struct tuning_call *t, struct error *e)
 {
     char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir),
          *results_dir = path_beside(t->o->db, t->knobs.results_dir);
-    char **winner = NULL, *path = NULL;
-    if (check_outputs(t, exps_dir, results_dir, e) == 0)
-        path = write_sweep(t, exps_dir, e);
-    int status = path ? run_sweep(t, path, e) : -1;
-    if (status >= 0 && !t->o->dry_run) {
-        struct tuning_tree tree = {NULL, exps_dir, results_dir, status > STATUS_SIGNAL};
-        status = write_tree(t, &tree, &winner, e) < 0 ? -1 : status;
-        status = status < 0 ? -1 : conclude(t, status, results_dir, winner, e);
+    char **winner = NULL;
+    int status = check_outputs(t, exps_dir, results_dir, e);
+    status = status < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
+    if (status == STATUS_JOBS_FAILED && !winner && !t->o->dry_run && may_begin_smaller(t)) {
+        output_message("nothing runs at the micro-batch that is given; smaller ones are tried");
+        status = write_space(t, true, e) < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
     }
+    if (status >= 0 && !t->o->dry_run)
+        status = conclude(t, status, results_dir, winner, e);
     strings_free(winner);
-    free(path);
     free(exps_dir);
     free(results_dir);
     return status;

@@ -255,7 +255,8 @@ static void add_micro_batches(struct writing *w)
                        "list of such, or \"auto\"",
                        w->r->ds_file, j->line, j->column);
     else
-        tuning_batches_add(&b, first, w->r->knobs->maximise, w->out);
+        tuning_batches_add(&b, w->r->from_smallest ? w->r->knobs->min_micro_batch : first, w->r->knobs->maximise,
+                           w->out);
 }
 
 /* Whether micro-batch, accumulation and devices leave the global batch what it is. */
