@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -86,21 +85,17 @@ static struct tuning_launcher launcher_of(const struct tuning_call *t)
     };
 }
 
-static bool is_deepspeed(const struct tuning_call *t)
-{
-    const struct tuning_launcher l = launcher_of(t);
-    return tuning_launcher_is_deepspeed(&l);
-}
-
 /* --- hosts --- */
 
 static int read_hosts(struct tuning_call *t, struct error *e)
 {
     const struct deepspeed_options *o = t->o;
+    const struct tuning_launcher launcher = launcher_of(t);
+    const bool is_deepspeed = tuning_launcher_is_deepspeed(&launcher);
     const char *hostfile = hostfile_of(o);
     if (hostfile)
         t->hostfile = path_absolute(hostfile);
-    return tuning_hosts_read(&(struct tuning_hosts_request){hostfile, o->include, o->exclude, is_deepspeed(t)}, environ,
+    return tuning_hosts_read(&(struct tuning_hosts_request){hostfile, o->include, o->exclude, is_deepspeed}, environ,
                              &t->hosts, e);
 }
 
@@ -296,18 +291,6 @@ static int make_sweep(struct tuning_call *t, struct error *e)
 
 /* --- tuning --- */
 
-static char *write_sweep(const struct tuning_call *t, const char *exps_dir, struct error *e)
-{
-    char *path = xasprintf("%s/sweep.toml", exps_dir);
-    /* Arguments of the script may be secrets. */
-    if (file_make_directories(exps_dir, e) == 0 && file_write_atomic(path, t->toml.data, t->toml.length, e) == 0) {
-        chmod(path, S_IRUSR | S_IWUSR);
-        return path;
-    }
-    free(path);
-    return NULL;
-}
-
 static int run_sweep(const struct tuning_call *t, const char *path, struct error *e)
 {
     const struct deepspeed_options *o = t->o;
@@ -357,13 +340,6 @@ static int launch(const struct tuning_call *t, char **winner, struct error *e)
     return process_become(winner, e);
 }
 
-static bool lacks_secrets(char *const *words)
-{
-    while (*words && !strstr(*words, SECRET_REDACTED))
-        words++;
-    return *words != NULL;
-}
-
 /* Whether more than half of what ended failed, and of that more than half for one reason, which is then said. Out of
  * memory is what a tuning finds out, and no such reason. */
 static int tell_most_failed(const struct tuning_call *t, bool *most, struct error *e)
@@ -410,7 +386,7 @@ static int conclude(const struct tuning_call *t, int status, const char *results
         return -1;
     output_message("%s configuration is %s/ds_config_optimal.json, its command %s/cmd_optimal.txt%s",
                    most_failed ? "of what is left the best" : "the best", results_dir, results_dir,
-                   lacks_secrets(winner) ? ", where its secrets are left out" : "");
+                   secrets_are_left_out(winner) ? ", where its secrets are left out" : "");
     if (most_failed)
         return STATUS_JOBS_FAILED;
     if (t->o->autotuning == MODE_TUNE)
@@ -441,7 +417,7 @@ static int check_outputs(const struct tuning_call *t, const char *exps_dir, cons
 static int run_tree(const struct tuning_call *t, const char *exps_dir, const char *results_dir, char ***winner,
                     struct error *e)
 {
-    char *path = write_sweep(t, exps_dir, e);
+    char *path = tuning_tree_write_sweep(exps_dir, &t->toml, e);
     int status = path ? run_sweep(t, path, e) : -1;
     struct tuning_tree tree = {NULL, exps_dir, results_dir, status > STATUS_SIGNAL};
     if (status >= 0 && !t->o->dry_run && write_tree(t, &tree, winner, e) < 0)
