@@ -101,6 +101,14 @@ static int64_t step_of(const struct search_options *o, enum search_number which)
     return o->numbers[which] == SEARCH_NOT_GIVEN ? 0 : (int64_t)o->numbers[which];
 }
 
+static void set_steps(struct job_config *job, const struct search_options *complete, bool end_is_given)
+{
+    job->first_step = step_of(complete, SEARCH_START_PROFILE_STEP);
+    job->least_step = job->last_step = step_of(complete, SEARCH_END_PROFILE_STEP);
+    if (job->last_step > 0 && !end_is_given && job->last_step < job->first_step + PROFILE_STEPS_MORE)
+        job->last_step = job->first_step + PROFILE_STEPS_MORE;
+}
+
 int search_setup_read(const struct run_options *o, struct sweep *sweep, struct search_setup *out, struct error *e)
 {
     struct search_options given = search_options_none();
@@ -109,8 +117,7 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
     out->options = sweep->search.given ? search_options_overlay(&sweep->search.options, &given) : given;
     struct search_options complete = out->options;
     search_options_complete(&complete);
-    sweep->job.first_step = step_of(&complete, SEARCH_START_PROFILE_STEP);
-    sweep->job.last_step = step_of(&complete, SEARCH_END_PROFILE_STEP);
+    set_steps(&sweep->job, &complete, out->options.numbers[SEARCH_END_PROFILE_STEP] != SEARCH_NOT_GIVEN);
     out->wanted = asks_for_anything(&out->options);
     if (sweep->job.last_step > 0 && sweep->job.first_step > sweep->job.last_step)
         return error_set(e, ERROR_USAGE, "end_profile_step: %lld comes before start_profile_step, %lld: no step counts",

@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -13,10 +12,10 @@
 #include "deepspeed/ds_check.h"
 #include "deepspeed/installed_release.h"
 #include "deepspeed/shared_file.h"
+#include "deepspeed/tuning_hosts.h"
 #include "deepspeed/tuning_launcher.h"
 #include "deepspeed/tuning_space.h"
 #include "deepspeed/tuning_tree.h"
-#include "device/devices.h"
 #include "device/hostfile.h"
 #include "process/process.h"
 #include "results/status.h"
@@ -47,6 +46,7 @@ struct tuning_call {
     struct tuning_cluster cluster;
     char *hostfile; /* an absolute path; NULL: there is none */
     char *config_file, *own_include;
+    struct string_list forwarded;
     struct buffer toml;
     struct tuning_notes notes;
 };
@@ -67,6 +67,7 @@ static struct tuning_launcher launcher_of(const struct tuning_call *t)
     return (struct tuning_launcher){
         .name = o->launcher,
         .arguments = o->launcher_args,
+        .forwarded = t->forwarded.items,
         .config = t->config_file,
         .ds_config = t->config_at != NOT_IN_PROGRAM ? NULL
                      : o->base64                    ? "{ds_config_base64}"
@@ -84,98 +85,26 @@ static struct tuning_launcher launcher_of(const struct tuning_call *t)
     };
 }
 
-static bool is_deepspeed(const struct tuning_call *t)
-{
-    const struct tuning_launcher l = launcher_of(t);
-    return tuning_launcher_is_deepspeed(&l);
-}
-
 /* --- hosts --- */
-
-static size_t count_own_devices(void)
-{
-    struct device_list found = DEVICE_LIST_INIT;
-    devices_discover(environ, "", &found);
-    size_t count = found.count;
-    device_list_free(&found);
-    return count;
-}
-
-/* This machine as a host, by the numbers of its devices. */
-static int add_own_host(const struct device_list *found, struct host_list *out, struct error *e)
-{
-    struct host *host = out->hosts = xcalloc(1, sizeof *out->hosts);
-    out->count = 1;
-    *host = (struct host){xstrdup("localhost"), xcalloc(found->count + 1, sizeof *host->devices), 0};
-    for (size_t i = 0; i < found->count; i++) {
-        int64_t number;
-        if (!parse_int64(found->names[i], &number) || number < 0 || number >= DEVICES_MOST)
-            return error_set(e, ERROR_USAGE, "--include and --exclude choose devices by their numbers, and %s says %s",
-                             found->source, found->names[i]);
-        host->devices[host->device_count++] = (int)number;
-    }
-    if (found->count > 0)
-        return 0;
-    return error_set(e, ERROR_USAGE,
-                     "--include and --exclude choose among the hosts of a hostfile (--hostfile FILE), or "
-                     "among the devices of this machine (localhost:0,1), which has none");
-}
-
-/* Without a hostfile the filters are for this machine, which has that name. Without filters DeepSpeed's launcher is
- * told which devices there are all the same, as far as they have numbers: it ignores CUDA_VISIBLE_DEVICES where it is
- * told how many (launcher/runner.py). */
-static int read_own_host(struct tuning_call *t, bool filtered, struct error *e)
-{
-    struct device_list found = DEVICE_LIST_INIT;
-    struct error ignored = ERROR_INIT;
-    devices_discover(environ, "", &found);
-    int rc = add_own_host(&found, &t->hosts, filtered ? e : &ignored);
-    device_list_free(&found);
-    if (rc < 0)
-        host_list_free(&t->hosts);
-    return filtered ? rc : 0;
-}
-
-static int read_hostfile(struct tuning_call *t, const char *path, struct error *e)
-{
-    struct buffer text = BUFFER_INIT;
-    int rc = file_read(path, LARGEST_CONFIG, &text, e);
-    if (rc < 0 && e)
-        e->kind = ERROR_USAGE;
-    rc = rc < 0 ? rc : hosts_parse(path, buffer_text(&text), &t->hosts, e);
-    buffer_free(&text);
-    return rc;
-}
 
 static int read_hosts(struct tuning_call *t, struct error *e)
 {
     const struct deepspeed_options *o = t->o;
+    const struct tuning_launcher launcher = launcher_of(t);
+    const bool is_deepspeed = tuning_launcher_is_deepspeed(&launcher);
     const char *hostfile = hostfile_of(o);
-    int rc = 0;
-    if (hostfile) {
+    if (hostfile)
         t->hostfile = path_absolute(hostfile);
-        rc = read_hostfile(t, hostfile, e);
-    } else if (o->include || o->exclude || is_deepspeed(t)) {
-        rc = read_own_host(t, o->include || o->exclude, e);
-    }
-    return rc < 0 ? rc : hosts_filter(&t->hosts, o->include, o->exclude, e);
-}
-
-/* Devices that every host has; 0 without hosts. */
-static long long least_devices(const struct host_list *l)
-{
-    size_t least = l->count ? l->hosts[0].device_count : 0;
-    for (size_t i = 1; i < l->count; i++)
-        least = l->hosts[i].device_count < least ? l->hosts[i].device_count : least;
-    return (long long)least;
+    return tuning_hosts_read(&(struct tuning_hosts_request){hostfile, o->include, o->exclude, is_deepspeed}, environ,
+                             &t->hosts, e);
 }
 
 static int count_devices(const struct tuning_call *t, long long *out, struct error *e)
 {
-    *out = t->o->num_gpus ? t->o->num_gpus : least_devices(&t->hosts);
+    *out = t->o->num_gpus ? t->o->num_gpus : tuning_hosts_least_devices(&t->hosts);
     if (*out > 0 || t->knobs.num_gpus)
         return 0;
-    *out = (long long)count_own_devices();
+    *out = tuning_hosts_own_devices(environ);
     if (*out > 0)
         return 0;
     return error_set(e, ERROR_USAGE,
@@ -236,28 +165,18 @@ static int check_config(struct tuning_call *t, const char *named, struct error *
     return rc;
 }
 
-/* What Accelerate would make of its configuration, and that without what the ds_config now says; beside the
- * experiments, since jobs and the training go by both. */
+/* Beside the experiments, since jobs and the training go by both. */
 static int write_plugin(struct tuning_call *t, char **ds_config, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
     struct autotuning usual;
     struct problems none = PROBLEMS_INIT;
     autotuning_read(t->o->config_file, NULL, &usual, &none);
     char *directory = path_beside(t->o->db, usual.exps_dir);
-    *ds_config = xasprintf("%s/ds_config.json", directory);
-    char *launch = xasprintf("%s/accelerate.yaml", directory);
-    accelerate_config_add_plugin(&t->accelerate, &text);
-    int rc = file_make_directories(directory, e);
-    rc = rc < 0 ? rc : file_write_atomic(*ds_config, text.data, text.length, e);
-    rc = rc < 0 ? rc : file_write_atomic(launch, t->accelerate.launch.data, t->accelerate.launch.length, e);
     free(t->config_file);
-    t->config_file = path_absolute(launch);
-    buffer_free(&text);
+    int rc = accelerate_config_write_plugin(&t->accelerate, directory, ds_config, &t->config_file, e);
     autotuning_free(&usual);
     problems_free(&none);
     free(directory);
-    free(launch);
     return rc;
 }
 
@@ -303,41 +222,14 @@ static int read_config(struct tuning_call *t, struct error *e)
     return rc;
 }
 
-static int check_options(const struct deepspeed_options *o, struct error *e)
-{
-    int64_t ms, release;
-    if (!o->launcher[strspn(o->launcher, " \t")])
-        return error_set(e, ERROR_USAGE, "--launcher: no launcher is named");
-    if (!parse_duration_ms(o->timeout, &ms))
-        return error_set(e, ERROR_USAGE, "--timeout %s: must be a duration such as 90, 90s, 10m or 1h30m", o->timeout);
-    if (o->version && !parse_release(o->version, true, &release))
-        return error_set(e, ERROR_USAGE, "--ds_version %s: must be a release such as 0.14 or 0.14.5", o->version);
-    return 0;
-}
-
-/* What is said on the command line goes over it. A port is only the user's where other hosts must let it through. */
 static int read_accelerate(struct tuning_call *t, struct error *e)
 {
-    struct deepspeed_options *o = &t->own;
-    struct accelerate_config *a = &t->accelerate;
-    if (!o->config_file)
+    if (!t->own.config_file)
         return 0;
-    t->config_file = path_absolute(o->config_file);
-    if (accelerate_config_read(o->config_file, a, e) < 0)
+    t->config_file = path_absolute(t->own.config_file);
+    if (accelerate_config_read(t->own.config_file, &t->accelerate, e) < 0)
         return -1;
-    const int64_t machines = a->num_machines ? a->num_machines : 1;
-    o->num_nodes = o->num_nodes ? o->num_nodes : a->num_machines;
-    o->num_gpus = o->num_gpus ? o->num_gpus : a->num_processes / machines;
-    o->hostfile = o->hostfile ? o->hostfile : a->hostfile;
-    t->own_include = a->gpu_ids && machines == 1 ? xasprintf("localhost:%s", a->gpu_ids) : NULL;
-    if (!o->include && !o->exclude) {
-        o->include = a->include ? a->include : t->own_include;
-        o->exclude = a->exclude;
-    }
-    if (machines > 1) {
-        o->master_port = o->master_port ? o->master_port : a->main_process_port;
-        o->master_addr = o->master_addr ? o->master_addr : a->main_process_ip;
-    }
+    deepspeed_options_overlay(&t->own, &t->accelerate, &t->own_include);
     return 0;
 }
 
@@ -358,14 +250,8 @@ static void send_config_where_needed(struct tuning_call *t)
                        t->ds_file);
 }
 
-static int make_sweep(struct tuning_call *t, struct error *e)
+static int write_space(struct tuning_call *t, bool from_smallest, struct error *e)
 {
-    if (read_accelerate(t, e) < 0 || check_options(t->o, e) < 0 || check_script(t, e) < 0)
-        return -1;
-    find_release(t);
-    if (read_config(t, e) < 0 || make_cluster(t, e) < 0)
-        return -1;
-    send_config_where_needed(t);
     struct string_list launcher = STRING_LIST_INIT;
     const struct tuning_launcher how = launcher_of(t);
     if (tuning_launcher_add(&how, &launcher, e) < 0)
@@ -382,25 +268,28 @@ static int make_sweep(struct tuning_call *t, struct error *e)
                                            .cluster = &t->cluster,
                                            .timeout = t->o->timeout,
                                            .host_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
-                                           .clean = t->o->env_clean};
+                                           .clean = t->o->env_clean,
+                                           .from_smallest = from_smallest};
+    buffer_free(&t->toml);
+    free(t->notes.nearest);
+    t->notes = (struct tuning_notes){0};
     int rc = tuning_space_write(&request, &t->toml, &t->notes, e);
     string_list_free(&launcher);
     return rc;
 }
 
-/* --- tuning --- */
-
-static char *write_sweep(const struct tuning_call *t, const char *exps_dir, struct error *e)
+static int make_sweep(struct tuning_call *t, struct error *e)
 {
-    char *path = xasprintf("%s/sweep.toml", exps_dir);
-    /* Arguments of the script may be secrets. */
-    if (file_make_directories(exps_dir, e) == 0 && file_write_atomic(path, t->toml.data, t->toml.length, e) == 0) {
-        chmod(path, S_IRUSR | S_IWUSR);
-        return path;
-    }
-    free(path);
-    return NULL;
+    if (read_accelerate(t, e) < 0 || deepspeed_options_check(t->o, e) < 0 || check_script(t, e) < 0)
+        return -1;
+    find_release(t);
+    if (read_config(t, e) < 0 || make_cluster(t, e) < 0)
+        return -1;
+    send_config_where_needed(t);
+    return write_space(t, false, e);
 }
+
+/* --- tuning --- */
 
 static int run_sweep(const struct tuning_call *t, const char *path, struct error *e)
 {
@@ -451,13 +340,6 @@ static int launch(const struct tuning_call *t, char **winner, struct error *e)
     return process_become(winner, e);
 }
 
-static bool lacks_secrets(char *const *words)
-{
-    while (*words && !strstr(*words, SECRET_REDACTED))
-        words++;
-    return *words != NULL;
-}
-
 /* Whether more than half of what ended failed, and of that more than half for one reason, which is then said. Out of
  * memory is what a tuning finds out, and no such reason. */
 static int tell_most_failed(const struct tuning_call *t, bool *most, struct error *e)
@@ -504,7 +386,7 @@ static int conclude(const struct tuning_call *t, int status, const char *results
         return -1;
     output_message("%s configuration is %s/ds_config_optimal.json, its command %s/cmd_optimal.txt%s",
                    most_failed ? "of what is left the best" : "the best", results_dir, results_dir,
-                   lacks_secrets(winner) ? ", where its secrets are left out" : "");
+                   secrets_are_left_out(winner) ? ", where its secrets are left out" : "");
     if (most_failed)
         return STATUS_JOBS_FAILED;
     if (t->o->autotuning == MODE_TUNE)
@@ -531,21 +413,41 @@ static int check_outputs(const struct tuning_call *t, const char *exps_dir, cons
     return written_files_check(results_dir, of_results, &kept, e);
 }
 
-static int tune(const struct tuning_call *t, struct error *e)
+/* Runs the sweep and writes DeepSpeed's files. */
+static int run_tree(const struct tuning_call *t, const char *exps_dir, const char *results_dir, char ***winner,
+                    struct error *e)
+{
+    char *path = tuning_tree_write_sweep(exps_dir, &t->toml, e);
+    int status = path ? run_sweep(t, path, e) : -1;
+    struct tuning_tree tree = {NULL, exps_dir, results_dir, status > STATUS_SIGNAL};
+    if (status >= 0 && !t->o->dry_run && write_tree(t, &tree, winner, e) < 0)
+        status = -1;
+    free(path);
+    return status;
+}
+
+/* As DeepSpeed's tuner does where the micro-batch to begin at does not run. */
+static bool may_begin_smaller(const struct tuning_call *t)
+{
+    long long first;
+    const struct json *micro = json_text_find(&t->root, "train_micro_batch_size_per_gpu");
+    return micro && json_text_integer(micro, &first) && first > t->knobs.min_micro_batch;
+}
+
+static int tune(struct tuning_call *t, struct error *e)
 {
     char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir),
          *results_dir = path_beside(t->o->db, t->knobs.results_dir);
-    char **winner = NULL, *path = NULL;
-    if (check_outputs(t, exps_dir, results_dir, e) == 0)
-        path = write_sweep(t, exps_dir, e);
-    int status = path ? run_sweep(t, path, e) : -1;
-    if (status >= 0 && !t->o->dry_run) {
-        struct tuning_tree tree = {NULL, exps_dir, results_dir, status > STATUS_SIGNAL};
-        status = write_tree(t, &tree, &winner, e) < 0 ? -1 : status;
-        status = status < 0 ? -1 : conclude(t, status, results_dir, winner, e);
+    char **winner = NULL;
+    int status = check_outputs(t, exps_dir, results_dir, e);
+    status = status < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
+    if (status == STATUS_JOBS_FAILED && !winner && !t->o->dry_run && may_begin_smaller(t)) {
+        output_message("nothing runs at the micro-batch that is given; smaller ones are tried");
+        status = write_space(t, true, e) < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
     }
+    if (status >= 0 && !t->o->dry_run)
+        status = conclude(t, status, results_dir, winner, e);
     strings_free(winner);
-    free(path);
     free(exps_dir);
     free(results_dir);
     return status;
@@ -556,8 +458,12 @@ static int deepspeed(const struct arguments *a, struct error *e)
     struct tuning_call t = {.own = *(const struct deepspeed_options *)a->options,
                             .program = a->program,
                             .hosts = HOST_LIST_INIT,
+                            .forwarded = STRING_LIST_INIT,
                             .toml = BUFFER_INIT};
     t.o = &t.own;
+    deepspeed_options_add_forwarded(&t.own, &t.forwarded);
+    if (strcmp(t.own.launcher, "pdsh") == 0)
+        t.own.launcher = "deepspeed"; /* whose word it is for how it reaches hosts by itself */
     if (t.own.progress == PROGRESS_JSON)
         output_set_events();
     int status = make_sweep(&t, e);
@@ -566,6 +472,7 @@ static int deepspeed(const struct arguments *a, struct error *e)
     autotuning_free(&t.knobs);
     json_text_free(&t.root);
     host_list_free(&t.hosts);
+    string_list_free(&t.forwarded);
     free(t.hostfile);
     free(t.config_file);
     free(t.own_include);

@@ -2,10 +2,15 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "util/memory.h"
+#include "util/parse.h"
 
 #define AT(member) offsetof(struct deepspeed_options, member)
 
 static const char *const modes[] = {[MODE_TUNE] = "tune", [MODE_RUN] = "run", NULL};
+static const char *const log_levels[] = {"debug", "info", "warning", "error", "critical", NULL};
 static const char *const progress_words[] = {"auto", "tty", "plain", "json", "none", NULL};
 
 const struct option deepspeed_option_table[] = {
@@ -30,6 +35,14 @@ const struct option deepspeed_option_table[] = {
      .help = "devices of each host; where the ds_config says, at most",
      .least = 1,
      .most = 1024},
+    {.name = "num_accelerators",
+     .kind = OPTION_INT,
+     .offset = AT(num_gpus),
+     .value = "N",
+     .help = "the same as --num_gpus",
+     .least = 1,
+     .most = 1024,
+     .rare = true},
     {.name = "hostfile",
      .letter = 'H',
      .kind = OPTION_STRING,
@@ -85,6 +98,45 @@ const struct option deepspeed_option_table[] = {
      .kind = OPTION_FLAG,
      .offset = AT(bind_cores),
      .help = "the launcher binds ranks to cores"},
+    {.name = "bind_core_list",
+     .kind = OPTION_STRING,
+     .offset = AT(bind_core_list),
+     .value = "CORES",
+     .help = "the launcher binds ranks to these",
+     .rare = true},
+    {.name = "no_python", .kind = OPTION_FLAG, .offset = AT(no_python), .help = "SCRIPT is no Python", .rare = true},
+    {.name = "no_ssh_check",
+     .kind = OPTION_FLAG,
+     .offset = AT(no_ssh_check),
+     .help = "the launcher does not try ssh first",
+     .rare = true},
+    {.name = "force_multi",
+     .kind = OPTION_FLAG,
+     .offset = AT(force_multi),
+     .help = "the launcher reaches a single host, too, as another one",
+     .rare = true},
+    {.name = "ssh_port",
+     .kind = OPTION_INT,
+     .offset = AT(ssh_port),
+     .value = "PORT",
+     .help = "by which the launcher reaches hosts",
+     .least = 1,
+     .most = 65535,
+     .rare = true},
+    {.name = "venv_script",
+     .kind = OPTION_STRING,
+     .offset = AT(venv_script),
+     .value = "FILE",
+     .help = "the launcher sources it on each host",
+     .rare = true},
+    {.name = "log_level",
+     .kind = OPTION_STRING,
+     .offset = AT(log_level),
+     .value = "LEVEL",
+     .help = "of the launcher",
+     .choices = log_levels,
+     .rare = true},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = AT(quiet), .help = "of the launcher", .rare = true},
     {.name = "config_base64",
      .kind = OPTION_FLAG,
      .offset = AT(base64),
@@ -160,3 +212,57 @@ const struct option deepspeed_option_table[] = {
      .help = "show the plan, run nothing"},
     {.name = NULL},
 };
+
+static const struct option *find_option(const char *name)
+{
+    const struct option *o = deepspeed_option_table;
+    while (strcmp(o->name, name) != 0)
+        o++;
+    return o;
+}
+
+void deepspeed_options_add_forwarded(const struct deepspeed_options *o, struct string_list *words)
+{
+    static const char *const forwarded[] = {"bind_core_list", "no_python",   "no_ssh_check", "force_multi",
+                                            "ssh_port",       "venv_script", "log_level",    "quiet"};
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+        const struct option *option = find_option(forwarded[i]);
+        const void *at = (const char *)o + option->offset;
+        if (option->kind == OPTION_FLAG && *(const bool *)at)
+            string_list_add(words, xasprintf("--%s", option->name));
+        else if (option->kind == OPTION_INT && *(const int64_t *)at)
+            string_list_add(words, xasprintf("--%s=%lld", option->name, (long long)*(const int64_t *)at));
+        else if (option->kind == OPTION_STRING && *(const char *const *)at)
+            string_list_add(words, xasprintf("--%s=%s", option->name, *(const char *const *)at));
+    }
+}
+
+int deepspeed_options_check(const struct deepspeed_options *o, struct error *e)
+{
+    int64_t ms, release;
+    if (!o->launcher[strspn(o->launcher, " \t")])
+        return error_set(e, ERROR_USAGE, "--launcher: no launcher is named");
+    if (!parse_duration_ms(o->timeout, &ms))
+        return error_set(e, ERROR_USAGE, "--timeout %s: must be a duration such as 90, 90s, 10m or 1h30m", o->timeout);
+    if (o->version && !parse_release(o->version, true, &release))
+        return error_set(e, ERROR_USAGE, "--ds_version %s: must be a release such as 0.14 or 0.14.5", o->version);
+    return 0;
+}
+
+void deepspeed_options_overlay(struct deepspeed_options *o, const struct accelerate_config *a, char **own_include)
+{
+    const int64_t machines = a->num_machines ? a->num_machines : 1;
+    o->num_nodes = o->num_nodes ? o->num_nodes : a->num_machines;
+    o->num_gpus = o->num_gpus ? o->num_gpus : a->num_processes / machines;
+    o->hostfile = o->hostfile ? o->hostfile : a->hostfile;
+    *own_include = a->gpu_ids && machines == 1 ? xasprintf("localhost:%s", a->gpu_ids) : NULL;
+    if (!o->include && !o->exclude) {
+        o->include = a->include ? a->include : *own_include;
+        o->exclude = a->exclude;
+    }
+    /* A port is only the user's where other hosts must let it through. */
+    if (machines > 1) {
+        o->master_port = o->master_port ? o->master_port : a->main_process_port;
+        o->master_addr = o->master_addr ? o->master_addr : a->main_process_ip;
+    }
+}

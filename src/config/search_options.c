@@ -140,6 +140,9 @@ static void complete_number(struct search_options *o, enum search_number n)
         if (strategy_defaults[i].number == n &&
             strncmp(o->strategy, strategy_defaults[i].prefix, strlen(strategy_defaults[i].prefix)) == 0)
             o->numbers[n] = strategy_defaults[i].value;
+    const double start = o->numbers[SEARCH_START_PROFILE_STEP];
+    if (n == SEARCH_END_PROFILE_STEP && o->numbers[n] != SEARCH_NOT_GIVEN && o->numbers[n] < start + 2)
+        o->numbers[n] = start + 2;
 }
 
 /* Whether what runs is ended where it cannot win: not by strategies to which every number counts. */

@@ -46,6 +46,11 @@ extern const char *const search_order_names[]; /* by order, NULL at the end: "de
 /* The strategy of [[search.stage]]. */
 #define SEARCH_STAGE_BY_STAGE "stage-by-stage"
 
+/* Where no last step to measure is given, as many more are measured as go into a few seconds, which is little beside
+ * the half minute in which a job starts: a median of few samples says little. */
+#define PROFILE_SECONDS 5.0
+#define PROFILE_STEPS_MORE 50 /* after the first at most */
+
 struct search_stage; /* config/sweep.h */
 
 struct search_options {
@@ -82,8 +87,9 @@ int search_number_check(enum search_number which, double value, struct error *e)
 struct search_options search_options_overlay(const struct search_options *under, const struct search_options *over);
 
 /* Fills what is not given with the strategy's defaults: grid has no limit of trials, dsat-* make 50 trials (as its
- * example says; 64 in its code), search the ZeRO stages 1 to 3 and measure the steps 3 to 5 (of others the steps stay
- * not given), deepspeed-* stop after 5 trials without a better one and after 50 per stage. */
+ * example says; 64 in its code), search the ZeRO stages 1 to 3 and measure the steps 3 to 5, after a later first step
+ * two more (of others the steps stay not given), deepspeed-* stop after 5 trials without a better one and after 50 per
+ * stage. */
 void search_options_complete(struct search_options *o);
 
 #endif

@@ -171,8 +171,9 @@ struct job_config {
     struct position timeout_at, idle_timeout_at, startup_timeout_at;
     int64_t grace_ms; /* from TERM to KILL; default 5000 */
     int64_t repeat;   /* successful attempts wanted per job; default 1 */
-    /* Samples of other steps do not count; 0: no such end. From start_profile_step and end_profile_step of a search. */
-    int64_t first_step, last_step;
+    /* Samples of other steps do not count; 0: no such end. From start_profile_step and end_profile_step of a search.
+     * What was asked for is measured with least_step; from there it goes on to last_step while steps are short. */
+    int64_t first_step, least_step, last_step;
     struct metric *metrics;
     size_t metric_count;
 };

@@ -362,7 +362,7 @@ static void drop_unused_path(struct json *config, const char *device_path, const
         json_text_remove(config, nvme_path);
 }
 
-void accelerate_config_add_plugin(const struct accelerate_config *a, struct buffer *out)
+static void add_plugin(const struct accelerate_config *a, struct buffer *out)
 {
     struct json config = {.kind = JSON_OBJECT};
     json_text_set(&config, "train_batch_size", "\"auto\"");
@@ -380,6 +380,22 @@ void accelerate_config_add_plugin(const struct accelerate_config *a, struct buff
     json_text_add(&config, 2, out);
     buffer_add_char(out, '\n');
     json_text_free(&config);
+}
+
+int accelerate_config_write_plugin(const struct accelerate_config *a, const char *directory, char **ds_config,
+                                   char **launch, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    char *absolute = path_absolute(directory);
+    *ds_config = xasprintf("%s/ds_config.json", directory);
+    *launch = xasprintf("%s/accelerate.yaml", absolute);
+    add_plugin(a, &text);
+    int rc = file_make_directories(directory, e);
+    rc = rc < 0 ? rc : file_write_atomic(*ds_config, text.data, text.length, e);
+    rc = rc < 0 ? rc : file_write_atomic(*launch, a->launch.data, a->launch.length, e);
+    buffer_free(&text);
+    free(absolute);
+    return rc;
 }
 
 void accelerate_config_free(struct accelerate_config *a)

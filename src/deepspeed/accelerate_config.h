@@ -32,8 +32,10 @@ int accelerate_config_read(const char *path, struct accelerate_config *out, stru
 /* Whether Accelerate makes the ds_config itself. */
 bool accelerate_config_is_plugin(const struct accelerate_config *a);
 
-/* Appends that ds_config as JSON. */
-void accelerate_config_add_plugin(const struct accelerate_config *a, struct buffer *out);
+/* Writes that ds_config into `directory`, which is made, and beside it the configuration without what the ds_config now
+ * says; their paths, the second an absolute one, are the caller's in any case. */
+int accelerate_config_write_plugin(const struct accelerate_config *a, const char *directory, char **ds_config,
+                                   char **launch, struct error *e);
 void accelerate_config_free(struct accelerate_config *a);
 
 #endif

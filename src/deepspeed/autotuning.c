@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/search_options.h"
+#include "deepspeed/ds_keys.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -23,7 +25,7 @@ enum knob_kind {
 };
 
 /* DeepSpeed's default, 3 to 5, leaves two samples to be compared by: the first is slowed down by being profiled. */
-enum { STEPS_AFTER_START = 5, STEPS_AFTER_START_MOST = 50 };
+enum { STEPS_AFTER_START = 5 };
 
 #define AT(member) offsetof(struct autotuning, member)
 
@@ -252,6 +254,13 @@ static void read_member(const struct knob_source *p, struct autotuning *a)
             set_knob(p, &knobs[i], a);
         return;
     }
+    if (ds_is_section_key(j->name)) {
+        problems_add(p->problems, position_of(p, j),
+                     "DeepSpeed's autotuning knows no \"%s\"; it stands beside \"autotuning\", at the top of the "
+                     "ds_config",
+                     j->name);
+        return;
+    }
     const char *near = suggest_nearest(j->name, names, LENGTH(knobs));
     problems_add(p->problems, position_of(p, j), "DeepSpeed's autotuning knows no \"%s\"%s%s%s", j->name,
                  near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -277,7 +286,7 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
         read_member(&(struct knob_source){file, &section->children[i], problems}, &a);
     if (a.end_step < 0) {
         a.end_step = a.start_step + STEPS_AFTER_START;
-        a.most_step = a.start_step + STEPS_AFTER_START_MOST;
+        a.most_step = a.start_step + PROFILE_STEPS_MORE;
     }
     if (problems->found == before && a.end_step < a.start_step)
         problems_add(problems, position_of(&place, section),
@@ -292,6 +301,14 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
                      "autotuning: max_train_batch_size, %lld, is below min_train_batch_size, %lld",
                      a.max_train_batch_size, a.min_train_batch_size);
     *out = a;
+}
+
+bool autotuning_has(const char *name)
+{
+    size_t i = 0;
+    while (i < LENGTH(knobs) && strcmp(knobs[i].name, name) != 0)
+        i++;
+    return i < LENGTH(knobs);
 }
 
 void autotuning_free(struct autotuning *a)

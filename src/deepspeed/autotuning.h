@@ -31,6 +31,8 @@ struct autotuning {
 /* `section` may be NULL. Problems: an unknown knob (with what may have been meant) or fact of model_info, a value of
  * the wrong type or out of bounds, a metric or tuner that there is not. `out` is the caller's to free with them too. */
 void autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct problems *problems);
+/* Whether the section may have a member of that name. */
+bool autotuning_has(const char *name);
 void autotuning_free(struct autotuning *a);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deepspeed/autotuning.h"
 #include "deepspeed/batch.h"
 #include "deepspeed/ds_keys.h"
 #include "util/memory.h"
@@ -71,7 +72,7 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
         const char *near = nearest(m->name, ds_sections);
         if ((near && strcmp(near, m->name) == 0) || strings_have(users_own, m->name))
             continue;
-        char *meant = hint(near);
+        char *meant = autotuning_has(m->name) ? xstrdup("; it belongs into \"autotuning\"") : hint(near);
         string_list_add(warnings, xasprintf("%s:%d:%d: warning: DeepSpeed knows no section \"%s\" and ignores it%s",
                                             path, m->line, m->column, m->name, meant));
         free(meant);

@@ -64,6 +64,7 @@ const char *const ds_sections[] = {
     "elasticity",
     "autotuning",
     "dataloader_drop_last",
+    "log_level",
     "vocabulary_size",
     "zenflow",
     NULL,

@@ -26,19 +26,38 @@ static int fail(const struct scanner *s, const char *what)
     return error_set(s->e, ERROR_USAGE, "%s:%d:%d: %s", s->file, s->line, column_of(s), what);
 }
 
+/* What ends the comment that begins here: nothing where the line or the text does; NULL: no comment begins here. */
+static const char *comment_end(const char *p)
+{
+    if (*p == '/' && p[1] == '*')
+        return "*/";
+    return *p == '#' || (*p == '/' && p[1] == '/') ? "" : NULL;
+}
+
+static void step(struct scanner *s)
+{
+    if (*s->p++ == '\n') {
+        s->line++;
+        s->line_start = s->p;
+    }
+}
+
+/* And comments. */
 static int skip_blanks(struct scanner *s)
 {
-    for (;; s->p++) {
-        if (*s->p == '\n') {
-            s->line++;
-            s->line_start = s->p + 1;
-        } else if (*s->p != ' ' && *s->p != '\t' && *s->p != '\r') {
-            break;
-        }
+    const char *end;
+    for (;;) {
+        while (*s->p && strchr(" \t\r\n", *s->p))
+            step(s);
+        if (!(end = comment_end(s->p)))
+            return 0;
+        struct scanner begin = *s;
+        for (s->p += strlen(end); *s->p && (*end ? strncmp(s->p, end, 2) != 0 : *s->p != '\n');)
+            step(s);
+        if (*end && !*s->p)
+            return fail(&begin, "a comment that does not end");
+        s->p += strlen(end);
     }
-    if (*s->p == '#' || (*s->p == '/' && (s->p[1] == '/' || s->p[1] == '*')))
-        return fail(s, "JSON has no comments; take it out");
-    return 0;
 }
 
 /* The end of the string that begins at the scanner; NULL when it is not one. */
@@ -169,8 +188,6 @@ static int read_children(struct scanner *s, struct json *out)
         s->p++;
         if (skip_blanks(s) < 0)
             return -1;
-        if (*s->p == end)
-            return fail(s, "a comma with nothing after it; take it out");
     }
     s->p++;
     return 0;

@@ -1,6 +1,6 @@
 /* JSON that is changed in places and otherwise stays as it was written: numbers keep their spelling, members their
- * order. Stricter than most readers: a name given twice in one object, a comment and a comma with nothing after it are
- * errors with their place. Pure. */
+ * order. What DeepSpeed's engine reads in JSON beyond it, comments and a comma with nothing after it, is read and not
+ * kept; a name given twice in one object is an error with its place. Pure. */
 #ifndef MESHSWEEP_DEEPSPEED_JSON_TEXT_H
 #define MESHSWEEP_DEEPSPEED_JSON_TEXT_H
 

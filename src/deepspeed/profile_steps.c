@@ -3,17 +3,16 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "config/search_options.h"
 #include "database/open.h"
 #include "util/error.h"
-
-#define MEASURED_SECONDS 5.0 /* little beside the half minute in which a job starts */
 
 int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_seconds)
 {
     const int64_t least = steps[PROFILE_LEAST], most = steps[PROFILE_MOST], first = steps[PROFILE_FIRST];
     if (!most || !(step_seconds > 0))
         return least;
-    const double last = (double)first + floor(MEASURED_SECONDS / step_seconds);
+    const double last = (double)first + floor(PROFILE_SECONDS / step_seconds);
     return last < (double)least ? least : last > (double)most ? most : (int64_t)last;
 }
 

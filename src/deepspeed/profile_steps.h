@@ -9,9 +9,9 @@
 
 enum { PROFILE_FIRST = 0, PROFILE_LEAST, PROFILE_MOST, PROFILE_STEP_COUNT };
 
-/* The last step to measure, of `steps` as [deepspeed] profile_steps has them: as far as 5 seconds go, from the first to
- * at least PROFILE_LEAST and at most PROFILE_MOST; PROFILE_LEAST where that is 0, or the time of a step is not known
- * (NAN). */
+/* The last step to measure, of `steps` as [deepspeed] profile_steps has them: as far as PROFILE_SECONDS go, from the
+ * first to at least PROFILE_LEAST and at most PROFILE_MOST; PROFILE_LEAST where that is 0, or the time of a step is not
+ * known (NAN). */
 int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_seconds);
 
 /* Seconds that a step of `batch` samples (0: not known) may take, by the jobs of the current sweep that are ok: the

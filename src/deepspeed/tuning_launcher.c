@@ -172,6 +172,21 @@ static void add_config(const struct tuning_launcher *l, struct string_list *w)
         string_list_add(w, xasprintf("--deepspeed_config_file=%s", l->ds_config));
 }
 
+/* What DeepSpeed's launcher can hand over to; it then starts on all of the hostfile (launcher/multinode_runner.py). */
+static const char *const of_deepspeeds[] = {"openmpi", "mpich", "impi", "mvapich", "slurm"};
+
+static int check_name(const struct tuning_launcher *l, struct error *e)
+{
+    for (size_t i = 0; i < sizeof of_deepspeeds / sizeof *of_deepspeeds; i++)
+        if (strcmp(l->name, of_deepspeeds[i]) == 0)
+            return error_set(e, ERROR_USAGE,
+                             "--launcher %s: DeepSpeed cannot keep it to the hosts and devices of a job: take "
+                             "torchrun, "
+                             "accelerate, srun, pdsh, or words of your own such as \"mpirun -np {gpus} python3\"",
+                             l->name);
+    return 0;
+}
+
 static int check(const struct tuning_launcher *l, const struct launcher *known, struct error *e)
 {
     bool is_deepspeed = tuning_launcher_is_deepspeed(l);
@@ -190,6 +205,9 @@ static int check(const struct tuning_launcher *l, const struct launcher *known, 
         return error_set(e, ERROR_USAGE, "--module: say it in the launcher's own words");
     if (l->bind_cores && !is_deepspeed)
         return error_set(e, ERROR_USAGE, "--bind_cores_to_rank: only DeepSpeed's launcher does that");
+    if (l->forwarded && l->forwarded[0] && !is_deepspeed)
+        return error_set(e, ERROR_USAGE, "%.*s: only DeepSpeed's launcher has it", (int)strcspn(l->forwarded[0], "="),
+                         l->forwarded[0]);
     if (l->no_local_rank && !is_deepspeed)
         return error_set(e, ERROR_USAGE, "--no_local_rank: only DeepSpeed's launcher gives scripts a --local_rank");
     return 0;
@@ -198,7 +216,7 @@ static int check(const struct tuning_launcher *l, const struct launcher *known, 
 int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *w, struct error *e)
 {
     const struct launcher *known = known_launcher(l);
-    if (check(l, known, e) < 0)
+    if (check_name(l, e) < 0 || check(l, known, e) < 0)
         return -1;
     if (!known)
         add_split(w, l->name);
@@ -224,5 +242,7 @@ int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *w, 
         string_list_add(w, xstrdup("--no_local_rank"));
     if (l->module)
         string_list_add(w, xstrdup(known->module));
+    for (size_t i = 0; l->forwarded && l->forwarded[i]; i++)
+        string_list_add(w, xstrdup(l->forwarded[i]));
     return 0;
 }

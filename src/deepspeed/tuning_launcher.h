@@ -9,11 +9,12 @@
 
 /* Borrowed throughout. */
 struct tuning_launcher {
-    const char *name;      /* "deepspeed", "torchrun", "accelerate", "srun", or words of one's own */
-    const char *arguments; /* further words for it; NULL: none */
-    const char *config;    /* accelerate's own, an absolute path; NULL: none */
-    const char *ds_config; /* the placeholder of the ds_config where that names it; NULL: the script's arguments do */
-    long long master_port; /* 0: a free one for each job */
+    const char *name;       /* "deepspeed", "torchrun", "accelerate", "srun", or words of one's own */
+    const char *arguments;  /* further words for it; NULL: none */
+    char *const *forwarded; /* options of DeepSpeed's own launcher, for which nothing else has a meaning; NULL: none */
+    const char *config;     /* accelerate's own, an absolute path; NULL: none */
+    const char *ds_config;  /* the placeholder of the ds_config where that names it; NULL: the script's arguments do */
+    long long master_port;  /* 0: a free one for each job */
     const char *master_addr;
     bool module, no_local_rank, bind_cores;
     const char *hostfile; /* NULL: none */
@@ -34,7 +35,8 @@ bool tuning_launcher_keeps_apart(const struct tuning_launcher *l);
 
 /* Appends the words, with placeholders of a sweep file. torchrun and accelerate start the ranks of one machine:
  * several hosts are reached through ssh or srun, a launcher on each. ERROR_USAGE: more hosts without a hostfile and
- * without Slurm, an option that the launcher has nothing for. */
+ * without Slurm, an option that the launcher has nothing for, a launcher of DeepSpeed's that cannot be kept to a
+ * job's hosts. */
 int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *out, struct error *e);
 
 #endif

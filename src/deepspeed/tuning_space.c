@@ -255,7 +255,8 @@ static void add_micro_batches(struct writing *w)
                        "list of such, or \"auto\"",
                        w->r->ds_file, j->line, j->column);
     else
-        tuning_batches_add(&b, first, w->r->knobs->maximise, w->out);
+        tuning_batches_add(&b, w->r->from_smallest ? w->r->knobs->min_micro_batch : first, w->r->knobs->maximise,
+                           w->out);
 }
 
 /* Whether micro-batch, accumulation and devices leave the global batch what it is. */
@@ -400,14 +401,31 @@ static size_t count_of(const char *const *names)
     return n;
 }
 
+static bool is_one_of(const char *key, const char *const *known)
+{
+    while (*known && strcmp(*known, key) != 0)
+        known++;
+    return *known != NULL;
+}
+
+/* Somewhere in the ds_config: what is mapped itself stands in the tuner's section. */
+static bool is_in_config(const struct writing *w, const char *name)
+{
+    const struct json *root = w->r->root;
+    for (size_t i = 0; i < root->count; i++)
+        if (strcmp(root->children[i].name, "autotuning") != 0 &&
+            (strcmp(root->children[i].name, name) == 0 || json_text_find_anywhere(&root->children[i], name)))
+            return true;
+    return false;
+}
+
 /* A key that no ds_config has would be said of the sweep file that is made here, which the user has not written. */
 static void check_mapped(struct writing *w, const struct json *flag, const char *key)
 {
     char *head = xstrndup(key, strcspn(key, "."));
     const char *near = suggest_nearest(head, ds_sections, count_of(ds_sections));
-    bool known = ds_is_section_key(key) || json_text_find_anywhere(w->r->root, head);
-    for (const char *const *k = ds_zero_keys; !known && *k; k++)
-        known = strcmp(*k, key) == 0;
+    const bool known = ds_is_section_key(key) || is_in_config(w, head) || is_one_of(key, ds_zero_keys) ||
+                       is_one_of(key, ds_offload_param_keys) || is_one_of(key, ds_offload_optimizer_keys);
     if (!known)
         error_add_line(&w->problems, ERROR_USAGE,
                        "%s:%d:%d: autotuning.arg_mappings: a ds_config has no key \"%s\"%s%s%s", w->r->ds_file,

@@ -34,6 +34,7 @@ struct tuning_request {
     const char *asked;    /* the Python that was asked for it; NULL: the user said it */
     bool base64;          /* the ds_config goes into the command, not its path */
     long long host_bytes; /* memory of this machine; 0: not known */
+    bool from_smallest;   /* micro-batches from the smallest on, not from the one that is given to begin at */
     bool clean; /* jobs get little of the caller's environment; else all, as the training with the winner does */
 };
 

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -11,7 +12,6 @@
 #include "deepspeed/training_command.h"
 #include "process/streams.h"
 #include "results/best.h"
-#include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
@@ -480,4 +480,15 @@ int tuning_tree_write(const struct tuning_tree *tree, struct db *db, char ***win
     rc = rc < 0 ? rc : settle_winner(&t, winner, e);
     release(&t);
     return rc;
+}
+
+char *tuning_tree_write_sweep(const char *exps_dir, const struct buffer *toml, struct error *e)
+{
+    char *path = xasprintf("%s/sweep.toml", exps_dir);
+    if (file_make_directories(exps_dir, e) == 0 && file_write_atomic(path, toml->data, toml->length, e) == 0) {
+        chmod(path, S_IRUSR | S_IWUSR);
+        return path;
+    }
+    free(path);
+    return NULL;
 }

@@ -19,12 +19,17 @@
 
 #include "database/db.h"
 #include "deepspeed/json_text.h"
+#include "util/buffer.h"
 
 struct tuning_tree {
     const char *job_files; /* store_directory() */
     const char *exps_dir, *results_dir;
     bool interrupted; /* more was to be tried */
 };
+
+/* Writes the sweep file, EXPS_DIR/sweep.toml, whose path is the caller's, for the user alone: arguments of the script
+ * may be secrets. NULL with `e`. */
+char *tuning_tree_write_sweep(const char *exps_dir, const struct buffer *toml, struct error *e);
 
 /* Writes them for the current sweep. Where a job is best, `*winner` is its command (NULL-terminated; the caller's,
  * strings and array), with that file for its ds_config; else it is NULL, and no such file is left from

@@ -203,8 +203,8 @@ static int64_t *count_kept(const struct sample_list *l)
 /* Whoever chose it wanted no more of it than this: nothing that counts is missing. */
 static bool has_all_steps(const struct recording *r)
 {
-    const int64_t last = r->sweep->job.last_step;
-    return last > 0 && r->counted_steps > 0 && r->last_step >= last;
+    const struct job_config *job = &r->sweep->job;
+    return job->last_step > 0 && r->counted_steps > 0 && r->last_step >= job->least_step;
 }
 
 static double positive_or_nan(double value)

@@ -20,6 +20,7 @@ struct candidate_progress {
     bool done;               /* its job is ok or failed */
     double resource;         /* of its open trial: measured steps; 0: the whole job */
     size_t looks, looked_at; /* of racing: how often, and at how many steps the last time */
+    int64_t counting_ms;     /* when the first step that counts was seen of what runs of it; 0: not yet */
     bool queued;             /* in `again` */
 };
 
@@ -30,7 +31,6 @@ struct search_driver {
     char *steps; /* the metric whose steps count: the first that a derived objective reads; NULL: none */
     struct candidate_set set;
     struct search *search;
-    double last_step; /* after which a job is ended, where it was asked for; not positive: none */
     struct candidate_progress *progress;
     struct candidate_replicate **further; /* replicates that are due, first in first out */
     size_t further_first, further_count;
@@ -66,7 +66,6 @@ int search_driver_create(const struct search_driver_options *options, struct sea
         search_driver_free(d);
         return -1;
     }
-    d->last_step = search_options(d->search)->numbers[SEARCH_END_PROFILE_STEP];
     d->progress = xcalloc(d->set.space.count + 1, sizeof *d->progress);
     *out = d;
     return 0;
@@ -428,6 +427,7 @@ static int claimed(void *context, const struct claim *claim, struct error *e)
         return 0;
     struct candidate_progress *s = &d->progress[candidate];
     s->looks = s->looked_at = 0;
+    s->counting_ms = 0;
     return trial_attach(d->request.db, s->trial_id, claim->attempt_id, e);
 }
 
@@ -530,6 +530,19 @@ static bool is_lost(struct search_driver *d, const struct claim *claim, const st
     return race_is_lost(&race, *values, count);
 }
 
+/* Whether the last step to measure was reported, or the least of them and the others would take too long. */
+static bool all_steps_are_in(const struct search_driver *d, struct candidate_progress *s, int64_t counted, int64_t last)
+{
+    const struct job_config *job = &d->request.space->sweep->job;
+    const int64_t now_ms = clock_monotonic_ms();
+    if (job->last_step == 0 || counted == 0)
+        return false;
+    if (!s->counting_ms)
+        s->counting_ms = now_ms;
+    return last >= job->last_step ||
+           (last >= job->least_step && (double)(now_ms - s->counting_ms) >= PROFILE_SECONDS * 1000);
+}
+
 static bool is_beaten(void *context, const struct claim *claim, const struct sample_list *so_far)
 {
     struct search_driver *d = context;
@@ -539,8 +552,7 @@ static bool is_beaten(void *context, const struct claim *claim, const struct sam
         return false;
     struct candidate_progress *s = &d->progress[candidate];
     double *values = counted_steps(d, so_far, &count, &all, &last);
-    bool complete = d->last_step > 0 && (double)last >= d->last_step && all > 0;
-    bool enough = complete || (s->resource > 0 && (double)all >= s->resource);
+    bool enough = all_steps_are_in(d, s, all, last) || (s->resource > 0 && (double)all >= s->resource);
     bool beaten = enough || is_lost(d, claim, so_far, &values, count);
     free(values);
     return beaten;

@@ -313,3 +313,10 @@ void secrets_add_command(struct secrets *s, char *const *words)
         }
     }
 }
+
+bool secrets_are_left_out(char *const *words)
+{
+    while (*words && !strstr(*words, SECRET_REDACTED))
+        words++;
+    return *words != NULL;
+}

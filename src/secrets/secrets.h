@@ -60,4 +60,7 @@ char **secrets_redact_words(const struct secrets *s, char *const *words);
  * word, and redacted to the same one. false: something is still left out. */
 bool secrets_restore_words(const struct secrets *s, char **words, char *const *given);
 
+/* Whether something of these words was redacted. */
+bool secrets_are_left_out(char *const *words);
+
 #endif

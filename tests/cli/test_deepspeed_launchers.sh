@@ -85,6 +85,40 @@ launchers__options_of_deepspeeds__handed_on_or_refused()
         expect_no_stdout
         expect_stderr_contains "meshsweep: $option: only DeepSpeed's launcher"
     done
+    run_meshsweep deepspeed --print-config --no_python --no_ssh_check --force_multi --ssh_port 2222 --venv_script v.sh \
+        --log_level error -q --bind_core_list 0-3 --num_accelerators 2 train.sh --deepspeed ds_config.json
+    expect_status 0
+    expect_stdout_contains '"--bind_core_list=0-3", "--no_python", "--no_ssh_check", "--force_multi", '\
+'"--ssh_port=2222", "--venv_script=v.sh", "--log_level=error", "--quiet", "train.sh", "--deepspeed", "{ds_config}"]'
+    expect_no_stderr
+    tune --launcher torchrun --ssh_port 2222 train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "meshsweep: --ssh_port: only DeepSpeed's launcher has it"
+}
+
+# DeepSpeed's own words for how it reaches hosts are no programs.
+launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
+{
+    local name
+    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
+    run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    cp .stdout usual
+    run_meshsweep deepspeed --print-config --launcher pdsh train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect "cmp -s usual .stdout"
+    for name in openmpi mpich impi mvapich slurm; do
+        tune --launcher "$name" train.py --deepspeed ds_config.json
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "meshsweep: --launcher $name: DeepSpeed cannot keep it to the hosts and devices of a "
+        expect "[ ! -e results.db ]"
+    done
 }
 
 hosts() # HOST...

@@ -201,7 +201,13 @@ section__unknown__a_warning_with_what_may_be_meant()
 'did you mean "gradient_clipping"?'
         expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed knows no section "my_own" and ignores it$'
     done
-    base '{"train_batch_size": 4, "my_own": {}}' 'sections = ["my_own"]'
+    # Where the tuner's documents themselves put it wrongly.
+    base '{"train_batch_size": 4, "arg_mappings": {"train_batch_size": "--batch"}}'
+    run_meshsweep check -c sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'DeepSpeed knows no section "arg_mappings" and ignores it; it belongs into "autotuning"'
+    base '{"train_batch_size": 4, "my_own": {}, "log_level": "warning"}' 'sections = ["my_own"]'
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_any_stdout

@@ -110,6 +110,26 @@ the best:"
     tail -n 1 .stderr | grep -q 'of what is left the best' || fail 'it is not said first'
 }
 
+# A number is where the search begins, and may be what fits another machine.
+micro_batch__too_large_to_begin_at__smaller_ones_are_tried()
+{
+    tuning '"model_info": {"num_params": 1000000000}'
+    sed -i 's/"train_micro_batch_size_per_gpu": [^,]*\[1, 2\]/"train_micro_batch_size_per_gpu": 64/' ds_config.json
+    run_meshsweep deepspeed --progress none train.py --params-millions 1000 --gpu-gib 18 --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'meshsweep: nothing runs at the micro-batch that is given; smaller ones are tried'
+    expect_stderr_contains 'meshsweep: the best configuration is autotuning_results/ds_config_optimal.json'
+    expect_sql 12 "SELECT max(train_micro_batch_size_per_gpu) FROM results WHERE state = 'ok'"
+    # A list is tried as it stands.
+    rm -rf results.db* autotuning_*
+    sed -i 's/"train_micro_batch_size_per_gpu": 64/"train_micro_batch_size_per_gpu": [64]/' ds_config.json
+    run_meshsweep deepspeed --progress none train.py --params-millions 1000 --gpu-gib 18 --deepspeed ds_config.json
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_lacks 'smaller ones'
+}
+
 arg_mappings__a_key_of_no_ds_config__told_in_the_users_file()
 {
     tuning '"arg_mappings": {"optimiser.params.lr": "--lr"}'
@@ -118,6 +138,13 @@ arg_mappings__a_key_of_no_ds_config__told_in_the_users_file()
     expect_no_stdout
     expect_stderr_contains "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
 '"optimiser.params.lr"; did you mean "optimizer"?'
+    expect_stderr_lacks sweep.toml
+    tuning '"arg_mappings": {"train_micro_batch_size": "--batch"}'
+    tune
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
+'"train_micro_batch_size"'
     expect_stderr_lacks sweep.toml
 }
 

@@ -542,12 +542,12 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'this machine has no devices: say how many each host has with --num_gpus N'
-    printf '{ // comment\n}' >ds_config.json
+    printf '{ /* comment\n}' >ds_config.json
     tune train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'ds_config.json:1:3: '
-    echo '{"train_batch_size": 8,}' >ds_config.json
+    echo '{"train_batch_size": 8,,}' >ds_config.json
     tune train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout

@@ -438,58 +438,6 @@ meshsweep results"
     expect_any_stderr
 }
 
-start_profile_step__samples_before__do_not_count()
-{
-    search_sweep
-    sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^bucket/s/=.*/= [1]/' -e '/^micro_batch/s/=.*/= [1]/' \
-        -e '/^better/a take = "mean"\nwarmup = 1' sweep.toml
-    cat >job.sh <<'END'
-for value in 1000 100 3 5; do
-    echo "throughput: $value"
-done
-END
-    run_meshsweep run --progress none -d none.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
-    expect_sql "36.0|3" "SELECT value, count FROM summary" none.db
-    # Two of them, and the last alone where the first that counts never comes; all are kept as samples.
-    run_meshsweep run --progress none --start-profile-step 2 -d two.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
-    expect_sql "4.0|2|4|0" \
-        "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM summary" \
-        two.db
-    sed -i '1i start_profile_step = 9' sweep.toml
-    sed -i '1i [search]' sweep.toml
-    sed -i '3{/^\[search\]$/d}' sweep.toml
-    run_meshsweep run --progress none -d nine.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
-    expect_sql "5.0|1" "SELECT value, count FROM summary" nine.db
-}
-
-# dsat measures steps 3 to 5; the job is ended thereafter, whenever that is seen.
-end_profile_step__of_dsat__ends_the_job_and_later_samples_do_not_count()
-{
-    search_sweep 'strategy = "dsat-binary"' 'max_trials = 1'
-    sed -i -e '/^micro_batch/s/=.*/= [1]/' -e '/^better/a take = "mean"' sweep.toml
-    cat >job.sh <<'END'
-for step in $(seq 0 599); do
-    echo "throughput: $step"
-    sleep 0.05
-done
-END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
-    expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
-    expect_sql "ok|4.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
-}
-
 dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
 {
     search_sweep
@@ -525,42 +473,6 @@ max_concurrent_trials__a_great_many__as_a_few()
     expect_finished
     expect_no_stdout
     expect_stderr_contains 'search: 3 trials'
-}
-
-# What a search had asked for is measured when that much of it is: whoever won is launched to its end.
-end_profile_step__of_any_strategy__the_job_is_best_and_launched_to_its_end()
-{
-    local strategy
-    for strategy in dsat-binary random; do
-        search_sweep "strategy = \"$strategy\"" 'max_trials = 2' 'start_profile_step = 1' 'end_profile_step = 3' \
-            'racing = false'
-        sed -i -e '/^zero_stage/s/=.*/= [1]/' -e '/^bucket/s/=.*/= [1, 2]/' -e '/^micro_batch/s/=.*/= [1]/' sweep.toml
-        cat >job.sh <<'END'
-for step in $(seq 0 120); do
-    echo "throughput: $(($2 * 1000 + step))"
-    [ -e to-the-end ] || sleep 0.05
-done
-END
-        run_meshsweep run -j 2 --progress none -d "$strategy.db"
-        expect_status 0
-        expect_no_stdout
-        expect_stderr_contains "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
-        expect_sql '1|2002.0|2
-2|1002.0|1' 'SELECT rank, throughput, bucket FROM ranking ORDER BY 1' "$strategy.db"
-        run_meshsweep best --json -d "$strategy.db"
-        expect_status 0
-        expect_stdout_contains '"value":	2002'
-        expect_no_stderr
-        touch to-the-end
-        run_meshsweep run -j 2 --progress none -d "$strategy.db" --run-full-experiment
-        expect_status 0
-        expect_no_stdout
-        expect_stderr_contains 'launching the winner'
-        expect_sql '2|2|121' "SELECT a.number, json_extract(p.json, '\$.bucket'), count(*) FROM attempt AS a
-            JOIN metric AS m ON m.attempt_id = a.id JOIN job AS j ON j.id = a.job_id
-            JOIN spec AS p ON p.id = j.parallel_id WHERE a.number = 2 GROUP BY a.id" "$strategy.db"
-        rm to-the-end
-    done
 }
 
 # Too few candidates for any to reach the highest rung, the whole job. Each reports as many steps as its rung and waits.

@@ -304,6 +304,11 @@ static void options__dsat__its_own_defaults(void **state)
     assert_float_equal(dsat.numbers[SEARCH_START_PROFILE_STEP], 3, 0);
     assert_float_equal(dsat.numbers[SEARCH_END_PROFILE_STEP], 5, 0);
     assert_float_equal(dsat.numbers[SEARCH_MAX_RUNGS], 5, 0);
+    struct search_options later = search_options_none();
+    later.strategy = "dsat-random";
+    later.numbers[SEARCH_START_PROFILE_STEP] = 9;
+    search_options_complete(&later);
+    assert_float_equal(later.numbers[SEARCH_END_PROFILE_STEP], 11, 0);
     assert_float_equal(dsat.numbers[SEARCH_MIN_BINARY_SEARCH_TRIALS], 3, 0);
     assert_false(dsat.zero_stages[0]);
     assert_true(dsat.zero_stages[3]);

@@ -121,6 +121,10 @@ static void autotuning__wrong__all_at_once(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
+        {"{\"train_micro_batch_size_per_gpu\": [4]}",
+         "d:1:2: DeepSpeed's autotuning knows no \"train_micro_batch_size_per_gpu\"; it stands beside \"autotuning\", "
+         "at "
+         "the top of the ds_config"},
         {"{\"start_steps\": 1}",
          "d:1:2: DeepSpeed's autotuning knows no \"start_steps\"; did you mean \"start_step\"?"},
         {"{\"num_gpus\": [2, 0]}",

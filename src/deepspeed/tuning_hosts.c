@@ -1,0 +1,83 @@
+#include "deepspeed/tuning_hosts.h"
+
+#include "device/devices.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+#define LARGEST_HOSTFILE (16u << 20)
+
+long long tuning_hosts_own_devices(char *const *environment)
+{
+    struct device_list found = DEVICE_LIST_INIT;
+    devices_discover(environment, "", &found);
+    size_t count = found.count;
+    device_list_free(&found);
+    return (long long)count;
+}
+
+/* This machine as a host, by the numbers of its devices. */
+static int add_own_host(const struct device_list *found, struct host_list *out, struct error *e)
+{
+    struct host *host = out->hosts = xcalloc(1, sizeof *out->hosts);
+    out->count = 1;
+    *host = (struct host){xstrdup("localhost"), xcalloc(found->count + 1, sizeof *host->devices), 0};
+    for (size_t i = 0; i < found->count; i++) {
+        int64_t number;
+        if (!parse_int64(found->names[i], &number) || number < 0 || number >= DEVICES_MOST)
+            return error_set(e, ERROR_USAGE, "--include and --exclude choose devices by their numbers, and %s says %s",
+                             found->source, found->names[i]);
+        host->devices[host->device_count++] = (int)number;
+    }
+    if (found->count > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "--include and --exclude choose among the hosts of a hostfile (--hostfile FILE), or "
+                     "among the devices of this machine (localhost:0,1), which has none");
+}
+
+/* Without a hostfile the filters are for this machine, which has that name. Without filters DeepSpeed's launcher is
+ * told which devices there are all the same, as far as they have numbers: it ignores CUDA_VISIBLE_DEVICES where it is
+ * told how many (launcher/runner.py). */
+static int read_own_host(char *const *environment, bool filtered, struct host_list *out, struct error *e)
+{
+    struct device_list found = DEVICE_LIST_INIT;
+    struct error ignored = ERROR_INIT;
+    devices_discover(environment, "", &found);
+    int rc = add_own_host(&found, out, filtered ? e : &ignored);
+    device_list_free(&found);
+    if (rc < 0)
+        host_list_free(out);
+    return filtered ? rc : 0;
+}
+
+static int read_hostfile(const char *path, struct host_list *out, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    int rc = file_read(path, LARGEST_HOSTFILE, &text, e);
+    if (rc < 0 && e)
+        e->kind = ERROR_USAGE;
+    rc = rc < 0 ? rc : hosts_parse(path, buffer_text(&text), out, e);
+    buffer_free(&text);
+    return rc;
+}
+
+int tuning_hosts_read(const struct tuning_hosts_request *r, char *const *environment, struct host_list *out,
+                      struct error *e)
+{
+    const bool filtered = r->include || r->exclude;
+    int rc = 0;
+    if (r->hostfile)
+        rc = read_hostfile(r->hostfile, out, e);
+    else if (filtered || r->own)
+        rc = read_own_host(environment, filtered, out, e);
+    return rc < 0 ? rc : hosts_filter(out, r->include, r->exclude, e);
+}
+
+long long tuning_hosts_least_devices(const struct host_list *l)
+{
+    size_t least = l->count ? l->hosts[0].device_count : 0;
+    for (size_t i = 1; i < l->count; i++)
+        least = l->hosts[i].device_count < least ? l->hosts[i].device_count : least;
+    return (long long)least;
+}
