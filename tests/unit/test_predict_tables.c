@@ -115,7 +115,7 @@ static void tell_evidence(const struct table *spec)
 {
     static const char *const quantities[] = {"MEMORY", "TIME"};
     static const char *const features[] = {"PLAIN", "FAMILY", "EXPERTS",  "CONTEXT",  "OFFLOAD", "MTP",
-                                           "FP8",   "FP4",    "SCHEDULE", "ADAPTERS", "DEVICE"};
+                                           "FP8",   "FP4",    "SCHEDULE", "ADAPTERS", "DEVICE",  "MIXERS"};
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
             struct comparison *c = &apart[q][k];
