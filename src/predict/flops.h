@@ -13,7 +13,7 @@
  *   head       2·h·V (BERT: and its transform 2·h²; ViT: 2·h·classes per image)
  *
  * Frozen weights want no gradient: their matrices count 2 forward passes instead of 3 under adapters (which count 6 per
- * parameter and token), and layers that are frozen with all before them one.
+ * parameter that a token passes), and layers that are frozen with all before them one.
  *
  * The two conventions differ by 6 % of an 8B model's MFU at s = 4096, so a number without its convention says
  * little. BERT, ViT and the encoder of T5 see all tokens: they count FULL under either. Looking up an

@@ -168,9 +168,9 @@ double memory_kept_per_layer(const struct architecture *a, const struct training
                              const struct memory_coefficients *coefficients)
 {
     if (plan->recompute == RECOMPUTE_FULL)
-        return activation_scale(plan) * 2 * (double)a->hidden / outer_degree(plan);
+        return activation_scale(plan) * plan_layer_share(plan, a) * 2 * (double)a->hidden / outer_degree(plan);
     if (plan->recompute == RECOMPUTE_OPERATIONS)
-        return activation_scale(plan) * operation_bytes(a, plan);
+        return activation_scale(plan) * plan_layer_share(plan, a) * operation_bytes(a, plan);
     double scores = plan->flash_attention || drops_scores(plan) ? 0 : score_bytes(a, plan);
     return activation_scale(plan) * (layer_bytes(a, plan, coefficients) + scores);
 }
@@ -406,7 +406,8 @@ static double frozen_gradients(const struct plan_memory *m, double layers)
 {
     bool held = m->plan->tuning != TUNING_FULL && m->plan->zero_stage == 3 && m->replicas > 1 &&
                 m->plan->recompute == RECOMPUTE_FULL;
-    return held ? 2 * plan_tokens(m->plan) * fmax(0, layers - 2) * (double)m->a->hidden : 0;
+    double tokens = plan_tokens(m->plan) * plan_layer_share(m->plan, m->a);
+    return held ? 2 * tokens * fmax(0, layers - 2) * (double)m->a->hidden : 0;
 }
 
 /* On average over the stage. */
@@ -484,7 +485,7 @@ static void set_adapted_layer(struct plan_memory *m)
     const struct training_plan *plan = m->plan;
     double scale = activation_scale(plan), scores = plan->flash_attention ? 0 : score_bytes(m->a, plan);
     double kept = scale * tuning_kept(m->a, plan, m->c);
-    double checkpoint = plan->kbit_preparation ? FP32_BYTES : 2;
+    double checkpoint = plan_layer_share(plan, m->a) * (plan->kbit_preparation ? FP32_BYTES : 2);
     double whole = kept + scale * scores, dropped = drops_scores(plan) ? kept : whole;
     bool full = plan->recompute == RECOMPUTE_FULL;
     m->layer_kept = full ? scale * checkpoint * (double)m->a->hidden / outer_degree(plan) : dropped;

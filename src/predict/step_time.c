@@ -52,7 +52,8 @@ static void set_up(struct plan_time *t)
         t->matrix_passes = t->passes - 1;
         tuning_adapters(t->a, t->plan, &t->adapters);
     }
-    t->between_layers = (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden;
+    t->between_layers =
+        (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden * plan_layer_share(t->plan, t->a);
     t->vocab = architecture_padded_vocab(t->a, t->plan->tensor);
     t->replicas = plan_replicas(t->plan);
     t->shards = plan_shards(t->plan, t->replicas);
@@ -198,7 +199,8 @@ static struct terms head_terms(const struct plan_time *t)
     double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
     double head_passes = t->plan->tuning != TUNING_FULL ? 2 : 3;
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
-    out.x[TIME_LOGITS] = 4 * t->tokens * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_LOGITS] =
+        4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
     return out;
 }
 

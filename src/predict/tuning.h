@@ -48,6 +48,10 @@ double tuning_head_adapter(const struct architecture *a, const struct training_p
 /* Of the whole model, on however many ranks. */
 double tuning_trainable(const struct architecture *a, const struct training_plan *plan, double parameters);
 
+/* Of these, what one token passes, on average over the encoder's: a decoder of another length counts by its tokens, of
+ * experts those that a token is sent to. */
+double tuning_passed(const struct architecture *a, const struct training_plan *plan);
+
 /* Bytes per weight of a layer's matrix; 0: as the framework has parameters. */
 double tuning_weight_bytes(const struct training_plan *plan);
 

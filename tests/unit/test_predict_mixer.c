@@ -1,4 +1,4 @@
-/* predict: layers that mix tokens by a recurrence, in memory and time. */
+/* predict: layers that mix tokens by a recurrence, in memory and time; decoders of a length of their own. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include "predict/memory.h"
 #include "predict/mixer.h"
 #include "predict/step_time.h"
+#include "predict/tuning.h"
 
 static void assert_close(double actual, double expected, double tolerance)
 {
@@ -133,6 +134,61 @@ static void step_predict__mixers_under_tensor_parallelism__one_collective_a_bloc
     assert_close(step(whole, plan, "megatron").terms[TIME_TENSOR_STEPS], pairs, 1e-12);
 }
 
+/* --- T5 --- */
+
+static struct architecture t5(void)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_T5);
+    a.layers = 4;
+    a.hidden = 256;
+    a.heads = 4;
+    a.vocab = 1000;
+    return a;
+}
+
+/* Half of the layers have a decoder's tokens, and all logits are theirs. */
+static void step_predict__t5_decoder__its_own_tokens(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 1024, .flash_attention = true, .tensor = 2};
+    struct step_prediction equal = step(t5(), plan, "megatron");
+    plan.decoder_sequence = 256;
+    struct step_prediction quarter = step(t5(), plan, "megatron");
+    assert_close(quarter.terms[TIME_LOGITS], equal.terms[TIME_LOGITS] / 4, 1e-12);
+    assert_close(quarter.terms[TIME_TENSOR], equal.terms[TIME_TENSOR] * 5 / 8, 1e-12);
+    assert_true(quarter.terms[TIME_ELEMENTWISE] < equal.terms[TIME_ELEMENTWISE] * 0.75);
+}
+
+static void memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens(void **state)
+{
+    (void)state;
+    const struct framework *f = framework_find("megatron");
+    struct architecture a = t5();
+    struct training_plan plan = {.sequence = 1024, .recompute = RECOMPUTE_FULL, .decoder_sequence = 256};
+    completed(&a, &plan);
+    assert_close(memory_kept_per_layer(&a, &plan, &f->memory), 2 * 1024 * 256 * 5.0 / 8, 1e-12);
+}
+
+/* A decoder block's own adapters, and half of those on what it reads of the encoder. */
+static void tuning_passed__t5_decoder__its_own_tokens(void **state)
+{
+    (void)state;
+    struct architecture a = t5();
+    struct training_plan plan = {.sequence = 1024,
+                                 .tuning = TUNING_LORA,
+                                 .lora_rank = 4,
+                                 .lora_targets = TARGETS_OF_ATTENTION | TARGETS_OF_MLP | TARGET_HEAD};
+    completed(&a, &plan);
+    assert_close(tuning_passed(&a, &plan), tuning_trainable(&a, &plan, 0), 1e-12);
+    plan.decoder_sequence = 256;
+    const double block = 4 * 4 * 512, mlp = 2 * 4 * (256 + 1024), head = 4 * 1256;
+    assert_close(tuning_passed(&a, &plan), 4 * (block + mlp) + 4 * (0.25 + 0.625) * block + mlp + head / 4, 1e-12);
+    const struct framework *f = framework_find("hf-trainer");
+    double less = tuning_kept(&a, &plan, &f->memory);
+    plan.decoder_sequence = 1024;
+    assert_true(less < 0.75 * tuning_kept(&a, &plan, &f->memory));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +197,9 @@ int main(void)
         cmocka_unit_test(mixer_bytes__other_mixers__by_hand),
         cmocka_unit_test(step_predict__mixers__linear_in_the_sequence),
         cmocka_unit_test(step_predict__mixers_under_tensor_parallelism__one_collective_a_block),
+        cmocka_unit_test(step_predict__t5_decoder__its_own_tokens),
+        cmocka_unit_test(memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens),
+        cmocka_unit_test(tuning_passed__t5_decoder__its_own_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
