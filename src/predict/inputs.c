@@ -466,6 +466,16 @@ static enum architecture_family family_of(const struct input_value *values)
     return llama ? ARCHITECTURE_LLAMA : ARCHITECTURE_GPT;
 }
 
+/* "hybrid" says that there are mixers, but not which layers they are. */
+static int check_hybrid(const struct input_value *values, const struct subject *s, struct error *e)
+{
+    const struct input_value *v = &values[AT_FAMILY];
+    bool says = v->kind == INPUT_TEXT && strcasecmp(v->text, "hybrid") == 0;
+    if (says && !architecture_is_hybrid(&s->architecture))
+        return error_set(e, ERROR_USAGE, "family = 'hybrid' wants hybrid_pattern or mixer_layers");
+    return 0;
+}
+
 static bool is_on(const struct input_value *v)
 {
     if (v->kind == INPUT_TEXT)
@@ -613,8 +623,8 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
             return -1;
     if (s.is_measured)
         stand_in(&s);
-    if (set_own(values, &s, e) < 0 || set_batch(values, &s, e) < 0 || architecture_complete(&s.architecture, e) < 0 ||
-        plan_complete(&s.plan, &s.architecture, e) < 0)
+    if (check_hybrid(values, &s, e) < 0 || set_own(values, &s, e) < 0 || set_batch(values, &s, e) < 0 ||
+        architecture_complete(&s.architecture, e) < 0 || plan_complete(&s.plan, &s.architecture, e) < 0)
         return -1;
     *out = s;
     return 0;
