@@ -138,6 +138,16 @@ double tuning_weight_bytes(const struct training_plan *plan)
     return bytes[plan->quantization];
 }
 
+/* Of the one input of all these modules, whether they have adapters or not; `kept`: it is there anyway. */
+static double quantised_kept(const struct training_plan *plan, const struct memory_coefficients *c,
+                             const struct target_module *modules, size_t count, bool kept)
+{
+    double width = 0;
+    for (size_t i = 0; i < count; i++)
+        width = fmax(width, modules[i].in);
+    return plan->quantization != QUANTIZATION_NONE && !kept ? c->quantised_inputs * width : 0;
+}
+
 /* Of the inputs of modules that read the same; `kept`: it is there anyway. */
 static double inputs_kept(const struct training_plan *plan, const struct memory_coefficients *c,
                           const struct target_module *modules, size_t count, bool kept)
@@ -150,7 +160,8 @@ static double inputs_kept(const struct training_plan *plan, const struct memory_
             targets++;
         }
     double each = plan->lora_dropout ? (copies ? 5 : 3) : copies ? 4 : 0;
-    return width * (targets * each + (each == 0 && !kept ? 2 : 0));
+    double input = quantised_kept(plan, c, modules, count, kept);
+    return width * targets * each + fmax(input, each == 0 && !kept ? 2 * width : 0);
 }
 
 static double dora_kept(const struct training_plan *plan, const struct target_module *modules, size_t count)
