@@ -32,8 +32,8 @@ static const struct litgpt_model litgpt_models[] = {
     {"tiny-llama", "all-linear lm_head", 22, 2048, 32, 4, 5632, 32000},
 };
 
-/* Adapters in bf16; the loss in pieces, in bf16: litgpt/utils.py, chunked_cross_entropy. pyproject.toml had bitsandbytes 0.42,
- * which keeps what 4-bit products read, from March to December 2024. */
+/* Adapters in bf16; the loss in pieces, in bf16: litgpt/utils.py, chunked_cross_entropy. pyproject.toml had
+ * bitsandbytes 0.42, which keeps what 4-bit products read, from March to December 2024. */
 static struct predictor *litgpt_predictor(void)
 {
     struct predictor *p = NULL;
