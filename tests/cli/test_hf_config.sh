@@ -93,7 +93,7 @@ hf_config__mixers_alone__divide_over_tensor_parallelism()
     cp "$configs/mamba2-2.7b.json" "$configs/mamba-2.8b.json" .
     models_sweep 'hf_config = ["mamba2-2.7b.json", "mamba-2.8b.json"]'
     sed -i 's/^framework = .*/framework = "megatron"/; s/^zero_stage.*/tp = 8/' sweep.toml
-    run_meshsweep plan -c sweep.toml --only "predicted_params = iif(hf_config = 'mamba-2.8b.json', 2768345600, 2702599680)"
+    run_meshsweep plan -c sweep.toml --only 'predicted_params IN (2768345600, 2702599680)'
     expect_status 0
     expect_stdout_contains "2 jobs"
     expect_no_stderr
