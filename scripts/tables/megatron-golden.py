@@ -14,8 +14,10 @@ COLUMNS = ("test_case", "suite", "file", "kind", "environment", "device", "devic
            "vocab_multiple", "seq", "decoder_seq", "experts", "topk", "moe_ffn", "shared_ffn", "dense_layers",
            "mtp_layers", "q_lora_rank", "kv_lora_rank", "qk_rope_dim", "v_head_dim", "micro_batch", "global_batch",
            "tp", "pp", "vpp", "cp", "ep", "etp", "dp", "micro_batches", "first_stage_layers", "last_stage_layers", "account_embedding",
-           "account_loss", "pipeline_layout", "optimizer_instances", "sequence_parallel", "precision", "peak_bytes",
-           "step_s")
+           "account_loss", "pipeline_layout", "optimizer_instances", "sequence_parallel", "precision", "gated_mlp",
+           "biases", "rms_norm", "qk_norm", "tied_embeddings", "positions", "qk_head_dim", "moe_latent", "hybrid_pattern",
+           "mamba_heads", "mamba_head_dim", "mamba_state", "mamba_groups", "distributed_optimizer", "recompute",
+           "recompute_modules", "transformer_impl", "attention_backend", "cross_entropy_impl", "peak_bytes", "step_s")
 # Our columns by Megatron-LM's arguments, and what it takes where one is not given.
 ARGUMENTS = {
     "layers": "num-layers|encoder-num-layers", "decoder_layers": "decoder-num-layers", "hidden": "hidden-size",
@@ -29,10 +31,18 @@ ARGUMENTS = {
     "cp": "context-parallel-size", "ep": "expert-model-parallel-size", "etp": "expert-tensor-parallel-size",
     "first_stage_layers": "decoder-first-pipeline-num-layers", "last_stage_layers": "decoder-last-pipeline-num-layers",
     "pipeline_layout": "pipeline-model-parallel-layout", "optimizer_instances": "num-distributed-optimizer-instances",
+    "positions": "max-position-embeddings", "qk_head_dim": "qk-head-dim", "moe_latent": "moe-latent-size",
+    "hybrid_pattern": "hybrid-layer-pattern|hybrid-override-pattern", "mamba_heads": "mamba-num-heads",
+    "mamba_head_dim": "mamba-head-dim", "mamba_state": "mamba-state-dim", "mamba_groups": "mamba-num-groups",
+    "recompute": "recompute-granularity", "recompute_modules": "recompute-modules",
+    "transformer_impl": "transformer-impl", "attention_backend": "attention-backend",
 }
-DEFAULTS = {"vocab_multiple": 128, "mtp_layers": 0, "micro_batch": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1}
+DEFAULTS = {"vocab_multiple": 128, "mtp_layers": 0, "micro_batch": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1,
+            "transformer_impl": "transformer_engine"}
 FLAGS = {"sequence_parallel": "sequence-parallel", "account_embedding": "account-for-embedding-in-pipeline-split",
-         "account_loss": "account-for-loss-in-pipeline-split"}
+         "account_loss": "account-for-loss-in-pipeline-split", "gated_mlp": "swiglu", "qk_norm": "qk-layernorm",
+         "distributed_optimizer": "use-distributed-optimizer"}
+NOT_FLAGS = {"biases": "disable-bias-linear", "tied_embeddings": "untie-embeddings-and-output-weights"}
 # Vocabularies by tokenizer, or by the suite where none is named; T5's has 100 words more for what is masked.
 TOKENIZERS = {"gpt": 50257, "moe": 50257, "bert": 30522, "GPT2BPETokenizer": 50257, "BertWordPieceCase": 28996 + 100,
               "TikTokenizer": 131072, "GPTSentencePieceTokenizer": 256000}
@@ -117,6 +127,12 @@ def convert(path, given, golden, devices):
     row = defaults({column: next((given[name] for name in names.split("|") if name in given), DEFAULTS.get(column))
                     for column, names in ARGUMENTS.items()})
     row.update({column: int(given.get(name) == "true") for column, name in FLAGS.items()})
+    row.update({column: int(given.get(name) != "true") for column, name in NOT_FLAGS.items()})
+    row["rms_norm"] = int(given.get("normalization") == "RMSNorm")
+    if given.get("position-embedding-type", "learned_absolute") != "learned_absolute":
+        row["positions"] = 0
+    if given.get("cross-entropy-loss-fusion") == "true":
+        row["cross_entropy_impl"] = given.get("cross-entropy-fusion-impl", "native")
     row["sequence_parallel"] &= int(row["tp"]) > 1  # as Megatron-LM does
     gpus, dp = devices_and_ranks(row, nodes * each)
     training = "train-iters" in given or "train-samples" in given

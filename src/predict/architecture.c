@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predict/bounds.h"
+#include "predict/mixer.h"
 
 #define TOTAL_MOST 1e15
 #define T5_BUCKETS 32
@@ -28,15 +29,43 @@ static const struct architecture families[ARCHITECTURE_FAMILY_END] = {
 #name, offsetof(struct architecture, name), least, most                                                        \
     }
 static const struct bound integer_bounds[] = {
-    FIELD(layers, 1, 1e5),        FIELD(decoder_layers, 0, 1e5), FIELD(hidden, 1, 1e7),
-    FIELD(heads, 1, 1e6),         FIELD(kv_heads, 0, 1e6),       FIELD(head_dim, 0, 1e6),
-    FIELD(ffn, 0, 1e8),           FIELD(vocab, 0, 1e9),          FIELD(vocab_multiple, 0, 1e6),
-    FIELD(positions, 0, 1e9),     FIELD(experts, 0, 1e5),        FIELD(experts_per_token, 0, 1e5),
-    FIELD(expert_ffn, 0, 1e8),    FIELD(shared_ffn, 0, 1e8),     FIELD(dense_layers, 0, 1e5),
-    FIELD(image, 0, 1e6),         FIELD(patch, 0, 1e6),          FIELD(classes, 0, 1e9),
-    FIELD(q_lora_rank, 0, 1e6),   FIELD(kv_lora_rank, 0, 1e6),   FIELD(qk_rope_dim, 0, 1e6),
-    FIELD(v_head_dim, 0, 1e6),    FIELD(mtp_layers, 0, 100),     FIELD(window, 0, 1e9),
-    FIELD(window_layers, 0, 1e5), FIELD(norms_per_layer, 0, 8),
+    FIELD(layers, 1, 1e5),
+    FIELD(decoder_layers, 0, 1e5),
+    FIELD(hidden, 1, 1e7),
+    FIELD(heads, 1, 1e6),
+    FIELD(kv_heads, 0, 1e6),
+    FIELD(head_dim, 0, 1e6),
+    FIELD(ffn, 0, 1e8),
+    FIELD(vocab, 0, 1e9),
+    FIELD(vocab_multiple, 0, 1e6),
+    FIELD(positions, 0, 1e9),
+    FIELD(experts, 0, 1e5),
+    FIELD(experts_per_token, 0, 1e5),
+    FIELD(expert_ffn, 0, 1e8),
+    FIELD(shared_ffn, 0, 1e8),
+    FIELD(dense_layers, 0, 1e5),
+    FIELD(image, 0, 1e6),
+    FIELD(patch, 0, 1e6),
+    FIELD(classes, 0, 1e9),
+    FIELD(q_lora_rank, 0, 1e6),
+    FIELD(kv_lora_rank, 0, 1e6),
+    FIELD(qk_rope_dim, 0, 1e6),
+    FIELD(v_head_dim, 0, 1e6),
+    FIELD(mtp_layers, 0, 100),
+    FIELD(window, 0, 1e9),
+    FIELD(window_layers, 0, 1e5),
+    FIELD(norms_per_layer, 0, 8),
+    FIELD(mixer_layers, 0, 1e5),
+    FIELD(attention_layers, 0, 1e5),
+    FIELD(mlp_layers, 0, 1e5),
+    FIELD(mixer_heads, 0, 1e6),
+    FIELD(mixer_head_dim, 0, 1e6),
+    FIELD(mixer_state, 0, 1e6),
+    FIELD(mixer_groups, 0, 1e6),
+    FIELD(mixer_conv, 0, 1e3),
+    FIELD(mixer_chunk, 0, 1e6),
+    FIELD(mixer_rank, 0, 1e6),
+    FIELD(expert_latent, 0, 1e7),
 };
 #undef FIELD
 
@@ -61,6 +90,45 @@ static void fill(int64_t *field, int64_t value)
         *field = value;
 }
 
+/* How many layers have what; a pattern has said so already. */
+static void fill_layers(struct architecture *a)
+{
+    int64_t all = a->layers + a->decoder_layers;
+    if (a->hybrid_pattern)
+        return;
+    fill(&a->attention_layers, all - a->mixer_layers);
+    fill(&a->mlp_layers, a->experts > 0 ? a->dense_layers : all);
+}
+
+/* Counts of a pattern's letters. What else is given must be the same. */
+static int take_pattern(struct architecture *a, struct error *e)
+{
+    struct hybrid_layers stack;
+    if (!a->hybrid_pattern)
+        return 0;
+    if (!hybrid_read(a->hybrid_pattern, false, &stack))
+        return error_set(e, ERROR_USAGE, "hybrid_pattern = '%.80s' is no pattern of M or G, *, - and E",
+                         a->hybrid_pattern);
+    int64_t *const fields[] = {&a->mixer_layers, &a->attention_layers, &a->mlp_layers, &a->dense_layers,
+                               &a->mtp_layers};
+    const int64_t counts[] = {stack.mixers, stack.attention, stack.mlps, stack.layers - stack.experts, stack.depths};
+    static const char *const names[] = {"mixer_layers", "attention_layers", "mlp_layers", "dense_layers", "mtp_layers"};
+    if (a->layers != stack.layers)
+        return error_set(e, ERROR_USAGE, "hybrid_pattern has %lld layers, not %lld", (long long)stack.layers,
+                         (long long)a->layers);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (*fields[i] != 0 && *fields[i] != counts[i] && counts[i] != 0)
+            return error_set(e, ERROR_USAGE, "hybrid_pattern says %s = %lld, not %lld", names[i], (long long)counts[i],
+                             (long long)*fields[i]);
+        fill(fields[i], counts[i]);
+    }
+    if (stack.is_delta)
+        a->mixer = MIXER_GATED_DELTA;
+    if ((stack.experts > 0) != (a->experts > 0))
+        return error_set(e, ERROR_USAGE, "hybrid_pattern and experts go together where it has an E, else not");
+    return 0;
+}
+
 static void fill_defaults(struct architecture *a)
 {
     if (a->family == ARCHITECTURE_T5)
@@ -69,9 +137,11 @@ static void fill_defaults(struct architecture *a)
     if (a->heads > 0 && a->hidden % a->heads == 0)
         fill(&a->head_dim, a->hidden / a->heads);
     fill(&a->ffn, 4 * a->hidden);
-    fill(&a->norms_per_layer, a->parallel_blocks ? 1 : 2);
+    fill(&a->norms_per_layer, a->parallel_blocks || a->hybrid_pattern ? 1 : 2);
+    fill_layers(a);
+    mixer_fill(a);
     if (a->window > 0)
-        fill(&a->window_layers, a->layers + a->decoder_layers);
+        fill(&a->window_layers, a->attention_layers);
     if (a->kv_lora_rank > 0)
         fill(&a->v_head_dim, a->head_dim);
     if (a->experts > 0) {
@@ -91,16 +161,18 @@ static int check_image(const struct architecture *a, struct error *e)
 /* What would have no effect without another key. */
 static int check_parts(const struct architecture *a, struct error *e)
 {
-    int rc = 0;
+    int rc = mixer_check(a, e);
     if (a->kv_lora_rank == 0 && (a->q_lora_rank > 0 || a->qk_rope_dim > 0 || a->v_head_dim > 0))
         rc = error_add_line(e, ERROR_USAGE, "q_lora_rank, qk_rope_dim and v_head_dim want kv_lora_rank");
     if (a->window_layers > 0 && a->window == 0)
         rc = error_add_line(e, ERROR_USAGE, "window_layers wants sliding_window");
-    if ((double)a->window_layers > architecture_layers(a))
-        rc = error_add_line(e, ERROR_USAGE, "window_layers = %lld is more than layers = %.0f",
-                            (long long)a->window_layers, architecture_layers(a));
+    if (a->window_layers > a->attention_layers)
+        rc = error_add_line(e, ERROR_USAGE, "window_layers = %lld is more than layers = %lld with attention",
+                            (long long)a->window_layers, (long long)a->attention_layers);
     if (a->router_bias && a->experts == 0)
         rc = error_add_line(e, ERROR_USAGE, "router_bias wants experts");
+    if (a->expert_latent > 0 && a->experts == 0)
+        rc = error_add_line(e, ERROR_USAGE, "expert_latent wants experts");
     if (a->shared_gate && a->shared_ffn == 0)
         rc = error_add_line(e, ERROR_USAGE, "shared_gate wants shared_ffn");
     return rc;
@@ -136,6 +208,8 @@ int architecture_complete(struct architecture *a, struct error *e)
     if (a->family <= ARCHITECTURE_NONE || a->family >= ARCHITECTURE_FAMILY_END)
         return error_set(e, ERROR_USAGE, "no such family of architectures: %d", (int)a->family);
     if (bounds_check_integers(a, integer_bounds, sizeof integer_bounds / sizeof *integer_bounds, e))
+        return -1;
+    if (take_pattern(&filled, e))
         return -1;
     fill_defaults(&filled);
     if (check_fit(&filled, e))
@@ -179,12 +253,14 @@ static double attention_size(const struct architecture *a)
     double kv = (double)a->kv_heads * (double)a->head_dim;
     double bias = a->biases || a->attention_bias ? q + 2 * kv + h : a->qkv_bias ? q + 2 * kv : 0;
     double norms = a->qk_norm == QK_NORM_HEAD ? 2 * (double)a->head_dim : a->qk_norm == QK_NORM_FULL ? q + kv : 0;
-    return 2 * h * q + 2 * h * kv + bias + norms + (a->attention_sinks ? (double)a->heads : 0);
+    return (a->attention_gate ? 3 : 2) * h * q + 2 * h * kv + bias + norms +
+           (a->attention_sinks ? (double)a->heads : 0);
 }
 
-static double mlp_size(const struct architecture *a, double width)
+/* Of what reads and writes `h`. */
+static double mlp_size(const struct architecture *a, double h, double width)
 {
-    double h = (double)a->hidden, inputs = a->gated_mlp ? 2 : 1;
+    double inputs = a->gated_mlp ? 2 : 1;
     if (width == 0)
         return 0;
     return (inputs + 1) * h * width + (a->biases || a->mlp_bias ? inputs * width + h : 0);
@@ -193,17 +269,21 @@ static double mlp_size(const struct architecture *a, double width)
 void architecture_layer(const struct architecture *a, struct layer_parameters *out)
 {
     double layers = architecture_layers(a), decoders = (double)a->decoder_layers, h = (double)a->hidden;
-    double sparse = a->experts > 0 ? 1 - (double)a->dense_layers / layers : 0;
-    double shared = mlp_size(a, (double)a->shared_ffn) + (a->shared_gate ? h : 0);
+    double sparse = architecture_sparse_share(a), dense = architecture_mlp_share(a);
+    double shared = mlp_size(a, h, (double)a->shared_ffn) + (a->shared_gate ? h : 0) + 2 * h * (double)a->expert_latent;
     *out = (struct layer_parameters){
         .expert_layers = sparse,
-        .attention_blocks = (layers + decoders) / layers,
-        .mlp = (1 - sparse) * mlp_size(a, (double)a->ffn) + sparse * shared,
-        .experts = sparse * (double)a->experts * mlp_size(a, (double)a->expert_ffn),
+        .mlp_layers = dense,
+        .attention_blocks = architecture_attention_share(a) + decoders / layers,
+        .mixer_layers = architecture_mixer_share(a),
+        .mlp = dense * mlp_size(a, h, (double)a->ffn) + sparse * shared,
+        .experts = sparse * (double)a->experts * mlp_size(a, architecture_expert_input(a), (double)a->expert_ffn),
         .router = sparse * (h + (a->router_bias ? 1 : 0)) * (double)a->experts,
         .norms = ((double)a->norms_per_layer * layers + decoders) / layers * norm_size(a, h),
     };
     out->attention = out->attention_blocks * attention_size(a);
+    if (a->mixer_layers > 0)
+        out->attention += out->mixer_layers * mixer_parameters(a);
 }
 
 static double embedding_size(const struct architecture *a, double vocab)
@@ -241,12 +321,39 @@ static double whole(double layers, double average)
     return round(layers * average);
 }
 
+void architecture_mtp_stack(const struct architecture *a, struct architecture *out)
+{
+    struct hybrid_layers depth;
+    *out = *a;
+    out->mtp_layers = 0;
+    out->dense_layers = out->mixer_layers = 0;
+    if (a->hybrid_pattern && hybrid_read(a->hybrid_pattern, true, &depth) && depth.layers > 0) {
+        out->layers = depth.layers;
+        out->dense_layers = depth.layers - depth.experts;
+        out->mixer_layers = depth.mixers;
+        out->attention_layers = depth.attention;
+        out->mlp_layers = depth.mlps;
+    } else if (architecture_is_hybrid(a)) {
+        out->layers = out->attention_layers = 1;
+        out->mlp_layers = a->experts == 0;
+        out->norms_per_layer = 2;
+    } else if (a->experts > 0) {
+        out->mlp_layers = 0;
+    }
+    out->hybrid_pattern = NULL;
+}
+
 double architecture_mtp_layer(const struct architecture *a, struct layer_parameters *out)
 {
-    struct architecture sparse = *a;
+    struct architecture stack;
     double h = (double)a->hidden;
-    sparse.dense_layers = 0;
-    architecture_layer(&sparse, out);
+    architecture_mtp_stack(a, &stack);
+    architecture_layer(&stack, out);
+    if (architecture_is_hybrid(a)) {
+        double *const sums[] = {&out->attention, &out->mlp, &out->experts, &out->router, &out->norms};
+        for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+            *sums[i] *= (double)stack.layers;
+    }
     out->norms += 3 * norm_size(a, h);
     return 2 * h * h;
 }

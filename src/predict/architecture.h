@@ -22,6 +22,9 @@
  *   norms        norms_per_layer of h, or of 2·h with LayerNorm's bias, none where they   [1] [2]
  *                have no parameters
  *   T5 decoder   a third norm and a second attention                                      [2]
+ *   mixer        of layers that mix tokens otherwise: mixer.h
+ *   gate         of attention's output: a·d·h                                             [2]
+ *   latent MoE   experts read and write l in place of h, and 2·h·l to and from that       [1]
  *   MTP          a layer, 2·h² and three norms of h each                                  [3]
  *
  *   outside      parameters                                                               source
@@ -62,6 +65,9 @@ enum architecture_family {
 /* Norms of queries and keys: one of a head's width each, or over all heads at once (OLMo). */
 enum qk_norm { QK_NORM_NONE = 0, QK_NORM_HEAD, QK_NORM_FULL };
 
+/* What mixes tokens in layers without attention (mixer.h). */
+enum mixer { MIXER_MAMBA2 = 0, MIXER_MAMBA, MIXER_GATED_DELTA, MIXER_LIGHTNING };
+
 /* Zero means "as usual" where a default is given. */
 struct architecture {
     enum architecture_family family;
@@ -92,6 +98,17 @@ struct architecture {
     int64_t window;        /* 0: none */
     int64_t window_layers; /* 0: all, where there is a window */
 
+    /* Hybrid stacks. A layer may have both a mixer and attention (Falcon-H1). */
+    const char
+        *hybrid_pattern; /* mixer.h, borrowed: what each layer is, one block each; NULL: every layer has an MLP */
+    enum mixer mixer;
+    int64_t mixer_layers;
+    int64_t attention_layers; /* 0: those without a mixer */
+    int64_t mlp_layers;       /* with an MLP of width ffn; 0: those without experts */
+    int64_t mixer_heads, mixer_head_dim, mixer_state, mixer_groups, mixer_conv, mixer_chunk; /* 0: mixer_fill */
+    int64_t mixer_rank;    /* of Mamba's step size; 0: hidden / 16 */
+    int64_t expert_latent; /* width that routed experts read and write; 0: hidden */
+
     int64_t norms_per_layer; /* 0: two, with parallel_blocks one; T5's decoder has one more */
 
     int64_t image, patch, classes; /* ViT: pixels per side, of the image and of a patch; classes also BERT's */
@@ -105,6 +122,10 @@ struct architecture {
     bool head_bias;           /* on the output matrix */
     bool shared_gate;         /* of the shared expert, one number per token */
     bool attention_sinks;     /* one of each head */
+    bool attention_gate;      /* attention's output is multiplied by a projection of its input */
+    bool mixer_bias;          /* on the projections of mamba2 and mamba */
+    bool mixer_norms;         /* of step size and states of mamba */
+    bool mixer_plain;         /* mamba2 without its gated norm */
     bool parallel_blocks;     /* attention and MLP read the same and are added together */
     bool rms_norm;            /* norms without a bias */
     bool nonparametric_norms; /* norms without any parameter */
@@ -117,9 +138,12 @@ struct architecture {
 
 /* One layer on average over the model (T5 mixes two kinds, an MoE model may too). */
 struct layer_parameters {
-    double attention, mlp, experts, router, norms;
+    double attention; /* and mixers */
+    double mlp, experts, router, norms;
     double expert_layers;    /* share of layers that have experts, 0 to 1 */
-    double attention_blocks; /* 1; T5: (encoder + 2 · decoder) / all */
+    double mlp_layers;       /* that have an MLP of width ffn */
+    double attention_blocks; /* 1; T5: (encoder + 2 · decoder) / all; fewer where mixers are */
+    double mixer_layers;
 };
 
 struct architecture_parameters {
@@ -174,12 +198,46 @@ static inline double architecture_layers(const struct architecture *a)
     return (double)(a->layers + a->decoder_layers);
 }
 
+/* Whether some layers have no attention, or no MLP. */
+static inline bool architecture_is_hybrid(const struct architecture *a)
+{
+    return a->mixer_layers > 0 || a->hybrid_pattern;
+}
+
+/* Shares of all layers, 0 to 1: with experts, with attention, with an MLP of width ffn, with a mixer. */
+static inline double architecture_sparse_share(const struct architecture *a)
+{
+    return a->experts > 0 ? 1 - (double)a->dense_layers / architecture_layers(a) : 0;
+}
+static inline double architecture_attention_share(const struct architecture *a)
+{
+    return (double)a->attention_layers / architecture_layers(a);
+}
+static inline double architecture_mlp_share(const struct architecture *a)
+{
+    return (double)a->mlp_layers / architecture_layers(a);
+}
+static inline double architecture_mixer_share(const struct architecture *a)
+{
+    return (double)a->mixer_layers / architecture_layers(a);
+}
+
+/* What routed experts read and write. */
+static inline double architecture_expert_input(const struct architecture *a)
+{
+    return (double)(a->expert_latent > 0 ? a->expert_latent : a->hidden);
+}
+
 /* Tokens of an image, (I/P)² + 1. */
 double architecture_image_tokens(const struct architecture *a);
 
 void architecture_layer(const struct architecture *a, struct layer_parameters *out);
 
-/* One layer of MTP, with its norms; its projection is returned. */
+/* The layers of one depth of MTP, as a stack of its own: as a pattern says, else one of attention and, where the model
+ * has them, experts. */
+void architecture_mtp_stack(const struct architecture *a, struct architecture *out);
+
+/* All layers of one depth of MTP, with its norms; its projection is returned. */
 double architecture_mtp_layer(const struct architecture *a, struct layer_parameters *out);
 
 /* -1 when the total exceeds 10^15. */

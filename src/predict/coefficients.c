@@ -56,6 +56,7 @@ static const struct coefficient_member memory_members[] = {
     M(step),
     M(adapter),
     M(adapters_compared),
+    M(quantised_inputs),
     M(phases),
     M(recipes),
     M(base_bytes),

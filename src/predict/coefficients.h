@@ -60,7 +60,8 @@ struct memory_coefficients {
     double adapter;    /* bytes of an adapter's weight, and as many of its gradient */
     /* Not 0: adapters under this framework were compared with measurements. */
     double adapters_compared;
-    double step; /* optimizer's temporaries, sharded as its states */
+    double quantised_inputs; /* bytes that a product with quantised weights keeps of each number of its input */
+    double step;             /* optimizer's temporaries, sharded as its states */
     /* Not 0: its recipes recompute and reduce gradients in 16 bits where no key says otherwise, so that what excludes
      * is the least of these. */
     double recipes;

@@ -17,6 +17,7 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_SCHEDULE] = "schedules beyond 1F1B",
     [FEATURE_ADAPTERS] = "adapters",
     [FEATURE_DEVICE] = "devices not measured on",
+    [FEATURE_MIXERS] = "layers without attention",
 };
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};

@@ -32,6 +32,7 @@ enum plan_feature {
     FEATURE_SCHEDULE, /* zero-bubble, DualPipe-V */
     FEATURE_ADAPTERS, /* LoRA and the like, over frozen weights */
     FEATURE_DEVICE,   /* of time: one of which nothing was measured */
+    FEATURE_MIXERS,   /* layers without attention */
     PLAN_FEATURES
 };
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "predict/mixer.h"
 #include "predict/tuning.h"
 
 static double latent_weights(const struct architecture *a)
@@ -17,14 +18,16 @@ static double matrix_weights(const struct architecture *a, const struct training
 {
     double h = (double)a->hidden, mlp_matrices = a->gated_mlp ? 3 : 2;
     double q = (double)a->heads * (double)a->head_dim, kv = (double)a->kv_heads * (double)a->head_dim;
-    double layers = architecture_layers(a), attention = 2 * h * q + 2 * h * kv;
+    double layers = architecture_layers(a), attention = (a->attention_gate ? 3 : 2) * h * q + 2 * h * kv;
     if (architecture_is_latent(a))
         attention = latent_weights(a);
-    double sparse_layers = a->experts > 0 ? layers - (double)a->dense_layers : 0;
-    double sparse = mlp_matrices * h * ((double)a->experts_per_token * (double)a->expert_ffn + (double)a->shared_ffn) +
-                    h * (double)(a->experts + a->shared_gate);
-    double mlp = (layers - sparse_layers) * mlp_matrices * h * (double)a->ffn + sparse_layers * sparse;
-    return layers * plan_attention_blocks(plan, a) * attention + plan_layer_share(plan, a) * mlp;
+    double routed = (double)a->experts_per_token * (double)a->expert_ffn * architecture_expert_input(a);
+    double sparse = mlp_matrices * (routed + h * (double)a->shared_ffn) +
+                    h * (double)(a->experts + a->shared_gate + 2 * a->expert_latent);
+    double mlp =
+        (double)a->mlp_layers * mlp_matrices * h * (double)a->ffn + layers * architecture_sparse_share(a) * sparse;
+    double mixers = a->mixer_layers > 0 ? (double)a->mixer_layers * mixer_matrices(a) : 0;
+    return layers * plan_attention_blocks(plan, a) * attention + plan_layer_share(plan, a) * mlp + mixers;
 }
 
 /* Attention blocks, those behind a causal mask counting half where the convention has it so. */
@@ -39,7 +42,7 @@ static double counted_blocks(const struct architecture *a, const struct training
     case ARCHITECTURE_VIT:
         return (double)a->layers;
     default:
-        return (double)a->layers * masked;
+        return (double)a->attention_layers * masked;
     }
 }
 
@@ -47,7 +50,7 @@ static double counted_blocks(const struct architecture *a, const struct training
 static double seen_share(const struct architecture *a, const struct training_plan *plan)
 {
     double w = fmin(1, (double)a->window / (double)plan->sequence);
-    return 1 - (double)a->window_layers / architecture_layers(a) * (1 - w * (2 - w));
+    return 1 - (double)a->window_layers / (double)a->attention_layers * (1 - w * (2 - w));
 }
 
 static double head_flops(const struct architecture *a, const struct training_plan *plan)
@@ -59,19 +62,37 @@ static double head_flops(const struct architecture *a, const struct training_pla
     return plan_decoder_share(plan) * 2 * h * architecture_padded_vocab(a, plan->tensor) + transform;
 }
 
+/* Multi-token prediction of a hybrid stack, whose depths are other layers than the average. */
+static void add_mtp_stacks(const struct architecture *a, const struct training_plan *plan,
+                           enum attention_convention convention, struct token_flops *out)
+{
+    struct architecture stack;
+    struct token_flops depth;
+    double mtp = (double)a->mtp_layers, h = (double)a->hidden;
+    architecture_mtp_stack(a, &stack);
+    flops_per_token(&stack, plan, convention, &depth);
+    out->matrices += mtp * (depth.matrices + 4 * h * h);
+    out->attention += mtp * depth.attention;
+    out->scan += mtp * depth.scan;
+}
+
 void flops_per_token(const struct architecture *a, const struct training_plan *plan,
                      enum attention_convention convention, struct token_flops *out)
 {
     double widths = architecture_query_width(a) + architecture_value_width(a), h = (double)a->hidden;
-    double mtp = (double)a->mtp_layers, further = 1 + mtp / architecture_layers(a);
+    double depths = (double)a->mtp_layers, mtp = architecture_is_hybrid(a) ? 0 : depths;
+    double further = 1 + mtp / architecture_layers(a);
     double blocks = counted_blocks(a, plan, convention);
     if (a->window > 0 && convention != ATTENTION_SQUARE)
         blocks *= seen_share(a, plan);
     *out = (struct token_flops){
         .matrices = 2 * (further * matrix_weights(a, plan) + mtp * 2 * h * h),
         .attention = 2 * (double)plan->sequence * widths * further * blocks,
-        .head = (1 + mtp) * head_flops(a, plan),
+        .scan = a->mixer_layers > 0 ? (double)a->mixer_layers * mixer_scan_flops(a) : 0,
+        .head = (1 + depths) * head_flops(a, plan),
     };
+    if (depths > mtp)
+        add_mtp_stacks(a, plan, convention, out);
 }
 
 static double frozen_share(const struct architecture *a, const struct training_plan *plan)
@@ -84,8 +105,8 @@ static double trained_flops(const struct architecture *a, const struct training_
                             const struct token_flops *token)
 {
     if (plan->tuning != TUNING_FULL)
-        return 2 * token->matrices + 3 * token->attention + 2 * token->head + 6 * tuning_trainable(a, plan, 0);
-    double layers = token->matrices + token->attention, all = 3 * (layers + token->head);
+        return 2 * token->matrices + 3 * token->attention + 2 * token->head + 6 * tuning_passed(a, plan);
+    double layers = token->matrices + token->attention + token->scan, all = 3 * (layers + token->head);
     return plan->frozen_layers == 0 ? all : all - 2 * layers * frozen_share(a, plan);
 }
 
@@ -95,7 +116,7 @@ void flops_per_step(const struct architecture *a, const struct training_plan *pl
     struct token_flops token;
     flops_per_token(a, plan, convention, &token);
     double tokens = plan_global_batch(plan) * (double)plan->sequence;
-    double again = plan->recompute == RECOMPUTE_FULL        ? token.matrices + token.attention
+    double again = plan->recompute == RECOMPUTE_FULL        ? token.matrices + token.attention + token.scan
                    : plan->recompute == RECOMPUTE_SELECTIVE ? token.attention
                                                             : 0;
     out->tokens = tokens;

@@ -8,11 +8,12 @@
  *              latent: 2·s·a·(d + r + w), and half of it
  *              in a layer with a window of w tokens times ω·(2 - ω), ω = min(1, w/s): what a causal mask and the window
  *              leave over what the mask alone leaves
- *   MTP        each a layer on average, 4·h² and a head
+ *   scan       of layers with a mixer: mixer.h
+ *   MTP        each a layer on average (of a hybrid stack the layers that its pattern says), 4·h² and a head
  *   head       2·h·V (BERT: and its transform 2·h²; ViT: 2·h·classes per image)
  *
  * Frozen weights want no gradient: their matrices count 2 forward passes instead of 3 under adapters (which count 6 per
- * parameter and token), and layers that are frozen with all before them one.
+ * parameter that a token passes), and layers that are frozen with all before them one.
  *
  * The two conventions differ by 6 % of an 8B model's MFU at s = 4096, so a number without its convention says
  * little. BERT, ViT and the encoder of T5 see all tokens: they count FULL under either. Looking up an
@@ -32,6 +33,7 @@ enum attention_convention { ATTENTION_FULL = 0, ATTENTION_CAUSAL, ATTENTION_SQUA
 struct token_flops {
     double matrices;  /* of all layers */
     double attention; /* of all layers */
+    double scan;      /* of all mixers, beside their matrices */
     double head;
 };
 

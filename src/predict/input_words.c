@@ -5,17 +5,12 @@
 #include "predict/architecture.h"
 #include "predict/plan.h"
 
-const struct input_word family_words[] = {{"gpt", ARCHITECTURE_GPT},
-                                          {"gpt2", ARCHITECTURE_GPT},
-                                          {"gpt3", ARCHITECTURE_GPT},
-                                          {"llama", ARCHITECTURE_LLAMA},
-                                          {"mistral", ARCHITECTURE_LLAMA},
-                                          {"qwen", ARCHITECTURE_LLAMA},
-                                          {"mixtral", ARCHITECTURE_LLAMA},
-                                          {"bert", ARCHITECTURE_BERT},
-                                          {"t5", ARCHITECTURE_T5},
-                                          {"vit", ARCHITECTURE_VIT},
-                                          {NULL, 0}};
+const struct input_word family_words[] = {{"gpt", ARCHITECTURE_GPT},       {"gpt2", ARCHITECTURE_GPT},
+                                          {"gpt3", ARCHITECTURE_GPT},      {"llama", ARCHITECTURE_LLAMA},
+                                          {"mistral", ARCHITECTURE_LLAMA}, {"qwen", ARCHITECTURE_LLAMA},
+                                          {"mixtral", ARCHITECTURE_LLAMA}, {"bert", ARCHITECTURE_BERT},
+                                          {"t5", ARCHITECTURE_T5},         {"vit", ARCHITECTURE_VIT},
+                                          {"hybrid", ARCHITECTURE_LLAMA},  {NULL, 0}};
 const struct input_word schedule_words[] = {{"1f1b", SCHEDULE_1F1B},
                                             {"gpipe", SCHEDULE_GPIPE},
                                             {"afab", SCHEDULE_GPIPE},
@@ -36,6 +31,11 @@ const struct input_word qk_norm_words[] = {{"none", QK_NORM_NONE},
                                            {"head", QK_NORM_HEAD},
                                            {"full", QK_NORM_FULL},
                                            {NULL, 0}};
+const struct input_word mixer_words[] = {{"mamba2", MIXER_MAMBA2},
+                                         {"mamba", MIXER_MAMBA},
+                                         {"gated-delta", MIXER_GATED_DELTA},
+                                         {"lightning", MIXER_LIGHTNING},
+                                         {NULL, 0}};
 const struct input_word module_words[] = {{"core_attn", MODULE_CORE_ATTN},
                                           {"layernorm", MODULE_LAYERNORM},
                                           {"mla_up_proj", MODULE_MLA_UP_PROJ},

@@ -141,6 +141,23 @@ const struct input inputs[] = {
     {"sliding_window", "window_size"},
     {"window_layers", ""},
     {"qk_norm", "qk_layernorm"},
+    {"hybrid_pattern", "hybrid_override_pattern hybrid_layer_pattern"},
+    {"mixer", ""},
+    {"mixer_layers", "mamba_layers"},
+    {"attention_layers", ""},
+    {"mlp_layers", ""},
+    {"mixer_heads", "mamba_heads mamba_num_heads mamba_n_heads linear_num_value_heads"},
+    {"mixer_head_dim", "mamba_head_dim mamba_d_head linear_value_head_dim"},
+    {"mixer_state", "mamba_state mamba_state_dim ssm_state_size mamba_d_state linear_key_head_dim"},
+    {"mixer_groups", "mamba_groups mamba_num_groups mamba_n_groups linear_num_key_heads"},
+    {"mixer_conv", "conv_kernel mamba_d_conv linear_conv_kernel_dim"},
+    {"mixer_chunk", "mamba_chunk_size"},
+    {"mixer_rank", "mamba_dt_rank time_step_rank"},
+    {"mixer_bias", ""},
+    {"mixer_norms", ""},
+    {"mixer_plain", ""},
+    {"attention_gate", ""},
+    {"expert_latent", "moe_latent moe_latent_size"},
     {"tied_embeddings", "tie_word_embeddings"},
     {"mlm_head", ""},
     {"dropout", ""},
@@ -275,6 +292,23 @@ static const struct input_member places[INPUT_COUNT] =
      A(MEMBER_WHOLE, window),
      A(MEMBER_WHOLE, window_layers),
      {TO_ARCHITECTURE, MEMBER_WORD, offsetof(struct architecture, qk_norm), qk_norm_words},
+     {TO_ARCHITECTURE, MEMBER_TEXT, offsetof(struct architecture, hybrid_pattern), NULL},
+     {TO_ARCHITECTURE, MEMBER_WORD, offsetof(struct architecture, mixer), mixer_words},
+     A(MEMBER_WHOLE, mixer_layers),
+     A(MEMBER_WHOLE, attention_layers),
+     A(MEMBER_WHOLE, mlp_layers),
+     A(MEMBER_WHOLE, mixer_heads),
+     A(MEMBER_WHOLE, mixer_head_dim),
+     A(MEMBER_WHOLE, mixer_state),
+     A(MEMBER_WHOLE, mixer_groups),
+     A(MEMBER_WHOLE, mixer_conv),
+     A(MEMBER_WHOLE, mixer_chunk),
+     A(MEMBER_WHOLE, mixer_rank),
+     A(MEMBER_FLAG, mixer_bias),
+     A(MEMBER_FLAG, mixer_norms),
+     A(MEMBER_FLAG, mixer_plain),
+     A(MEMBER_FLAG, attention_gate),
+     A(MEMBER_WHOLE, expert_latent),
      A(MEMBER_FLAG, tied_embeddings),
      A(MEMBER_FLAG, mlm_head),
      A(MEMBER_FLAG, dropout),
@@ -432,6 +466,16 @@ static enum architecture_family family_of(const struct input_value *values)
     return llama ? ARCHITECTURE_LLAMA : ARCHITECTURE_GPT;
 }
 
+/* "hybrid" says that there are mixers, but not which layers they are. */
+static int check_hybrid(const struct input_value *values, const struct subject *s, struct error *e)
+{
+    const struct input_value *v = &values[AT_FAMILY];
+    bool says = v->kind == INPUT_TEXT && strcasecmp(v->text, "hybrid") == 0;
+    if (says && !architecture_is_hybrid(&s->architecture))
+        return error_set(e, ERROR_USAGE, "family = 'hybrid' wants hybrid_pattern or mixer_layers");
+    return 0;
+}
+
 static bool is_on(const struct input_value *v)
 {
     if (v->kind == INPUT_TEXT)
@@ -579,8 +623,8 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
             return -1;
     if (s.is_measured)
         stand_in(&s);
-    if (set_own(values, &s, e) < 0 || set_batch(values, &s, e) < 0 || architecture_complete(&s.architecture, e) < 0 ||
-        plan_complete(&s.plan, &s.architecture, e) < 0)
+    if (check_hybrid(values, &s, e) < 0 || set_own(values, &s, e) < 0 || set_batch(values, &s, e) < 0 ||
+        architecture_complete(&s.architecture, e) < 0 || plan_complete(&s.plan, &s.architecture, e) < 0)
         return -1;
     *out = s;
     return 0;

@@ -25,7 +25,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-#define INPUT_COUNT 112
+#define INPUT_COUNT 129
 
 struct input {
     const char *name;     /* also the first of the keys that are looked for */

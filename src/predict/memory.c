@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "predict/mixer.h"
 #include "predict/tuning.h"
 
 #define BYTES_MOST 1e15
@@ -44,7 +45,8 @@ static double outer_degree(const struct training_plan *plan)
 static double score_bytes(const struct architecture *a, const struct training_plan *plan)
 {
     double share = plan_decoder_share(plan), decoder = share * (share + 1) * (double)a->decoder_layers;
-    double heads = (double)a->heads * ((double)a->layers + decoder) / architecture_layers(a);
+    double heads =
+        (double)a->heads * ((double)(a->attention_layers - a->decoder_layers) + decoder) / architecture_layers(a);
     return (a->dropout ? 5 : 2) * heads * (double)plan->sequence / (double)plan->tensor;
 }
 
@@ -81,15 +83,16 @@ static double mlp_bytes(const struct architecture *a, const struct training_plan
     double o = outer_degree(plan), et = (double)plan->expert_tensor;
     double dense = drops(plan, MODULE_MLP) ? 0 : unit * (double)a->ffn / t;
     if (a->experts == 0)
-        return dense;
-    double sparse = 1 - (double)a->dense_layers / architecture_layers(a);
+        return architecture_mlp_share(a) * dense;
+    double latent = architecture_expert_input(a), sparse = architecture_sparse_share(a);
     double k = (double)a->experts_per_token * c->expert_imbalance, f = (double)a->expert_ffn;
     double activation = drops(plan, MODULE_MOE_ACT) ? 2 * k * f : 0;
     double input = is_narrow(plan) ? 1 : 2; /* what the first product of an expert reads */
-    double routed = k * (input * h * et + unit * f) + 2 * h * (double)a->experts_per_token - activation;
+    double routed = k * (input * latent * et + unit * f) + 2 * latent * (double)a->experts_per_token - activation +
+                    4 * (double)a->expert_latent;
     double shared = drops(plan, MODULE_SHARED_EXPERTS) ? 0 : unit * (double)a->shared_ffn / t;
     double experts = drops(plan, MODULE_MOE) ? 2 * h / o : routed / o + shared;
-    return (1 - sparse) * dense + sparse * experts;
+    return architecture_mlp_share(a) * dense + sparse * experts;
 }
 
 /* Per token, of latent attention: compressed queries, keys and values, then those of all heads and the output. */
@@ -108,7 +111,15 @@ static double attention_bytes(const struct architecture *a, const struct trainin
     if (architecture_is_latent(a))
         return latent_bytes(a, plan) + narrow;
     double unit = a->qk_norm == QK_NORM_NONE ? 4 : 6;
-    return unit * (double)(a->heads + a->kv_heads) * (double)a->head_dim / t + narrow;
+    double gate = a->attention_gate ? 4 * output : 0; /* before and behind it */
+    return gate + unit * (double)(a->heads + a->kv_heads) * (double)a->head_dim / t + narrow;
+}
+
+/* Per token, of a layer's mixer on average over the layers. */
+static double mixer_bytes(const struct architecture *a, const struct training_plan *plan,
+                          double (*bytes)(const struct architecture *a))
+{
+    return a->mixer_layers > 0 ? architecture_mixer_share(a) * bytes(a) / (double)plan->tensor : 0;
 }
 
 /* Per token, of a layer without its scores. */
@@ -118,12 +129,13 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
     double h = (double)a->hidden, mask = a->dropout ? 1 : 0;
     double layers = plan_layer_share(plan, a), blocks = plan_attention_blocks(plan, a);
     double third = plan_decoder_share(plan) * (double)a->decoder_layers / architecture_layers(a);
-    double read = a->parallel_blocks ? 1 : 2 * layers + third; /* norms whose output a matrix product reads */
+    double blocks_read = a->parallel_blocks || a->norms_per_layer < 2 ? 1 : 2;
+    double read = a->parallel_blocks ? 1 : blocks_read * layers + third; /* norms whose output a matrix product reads */
     double norms = 4 - (is_narrow(plan) ? 1 : 0) - (drops(plan, MODULE_LAYERNORM) ? 2 : 0);
-    double further = 2 * ((double)a->norms_per_layer - (a->parallel_blocks ? 1 : 2));
+    double further = 2 * ((double)a->norms_per_layer - blocks_read);
     further += a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0;
     return (read * (norms + mask) + layers * further) * h / outer_degree(plan) + blocks * attention_bytes(a, plan) +
-           layers * mlp_bytes(a, plan, c);
+           layers * mlp_bytes(a, plan, c) + mixer_bytes(a, plan, mixer_kept_bytes);
 }
 
 static double activation_scale(const struct training_plan *plan)
@@ -135,6 +147,7 @@ double memory_layer_set(const struct architecture *a, const struct training_plan
                         const struct memory_coefficients *coefficients)
 {
     double scores = plan->flash_attention ? 0 : score_bytes(a, plan);
+    scores += mixer_bytes(a, plan, mixer_passing_bytes);
     if (plan->modules == 0 && !is_narrow(plan))
         return activation_scale(plan) * (layer_bytes(a, plan, coefficients) + scores);
     struct training_plan whole = *plan;
@@ -155,9 +168,9 @@ double memory_kept_per_layer(const struct architecture *a, const struct training
                              const struct memory_coefficients *coefficients)
 {
     if (plan->recompute == RECOMPUTE_FULL)
-        return activation_scale(plan) * 2 * (double)a->hidden / outer_degree(plan);
+        return activation_scale(plan) * plan_layer_share(plan, a) * 2 * (double)a->hidden / outer_degree(plan);
     if (plan->recompute == RECOMPUTE_OPERATIONS)
-        return activation_scale(plan) * operation_bytes(a, plan);
+        return activation_scale(plan) * plan_layer_share(plan, a) * operation_bytes(a, plan);
     double scores = plan->flash_attention || drops_scores(plan) ? 0 : score_bytes(a, plan);
     return activation_scale(plan) * (layer_bytes(a, plan, coefficients) + scores);
 }
@@ -301,9 +314,13 @@ static void add_mtp(const struct plan_memory *m, int64_t stage, double *dense, d
         return;
     double projection = architecture_mtp_layer(m->a, &layer);
     double copy = m->plan->pipeline > 1 ? m->vocab_weights / t : 0;
+    struct architecture stack;
+    architecture_mtp_stack(m->a, &stack);
+    double layers = architecture_is_hybrid(m->a) ? (double)stack.layers : 1;
     *dense += n * ((layer.attention + layer.mlp + projection) / t + layer.norms + layer.router + copy);
     *experts += n * layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
-    *kept += n * (m->layer_kept + FP32_BYTES * plan_tokens(m->plan) * m->vocab_weights / (double)m->a->hidden / t);
+    *kept +=
+        n * (layers * m->layer_kept + FP32_BYTES * plan_tokens(m->plan) * m->vocab_weights / (double)m->a->hidden / t);
 }
 
 static double gradients_of(const struct plan_memory *m, double parameters, double replicas)
@@ -389,7 +406,8 @@ static double frozen_gradients(const struct plan_memory *m, double layers)
 {
     bool held = m->plan->tuning != TUNING_FULL && m->plan->zero_stage == 3 && m->replicas > 1 &&
                 m->plan->recompute == RECOMPUTE_FULL;
-    return held ? 2 * plan_tokens(m->plan) * fmax(0, layers - 2) * (double)m->a->hidden : 0;
+    double tokens = plan_tokens(m->plan) * plan_layer_share(m->plan, m->a);
+    return held ? 2 * tokens * fmax(0, layers - 2) * (double)m->a->hidden : 0;
 }
 
 /* On average over the stage. */
@@ -466,7 +484,8 @@ static void set_adapted_layer(struct plan_memory *m)
 {
     const struct training_plan *plan = m->plan;
     double scale = activation_scale(plan), scores = plan->flash_attention ? 0 : score_bytes(m->a, plan);
-    double kept = scale * tuning_kept(m->a, plan, m->c), checkpoint = plan->kbit_preparation ? FP32_BYTES : 2;
+    double kept = scale * tuning_kept(m->a, plan, m->c);
+    double checkpoint = plan_layer_share(plan, m->a) * (plan->kbit_preparation ? FP32_BYTES : 2);
     double whole = kept + scale * scores, dropped = drops_scores(plan) ? kept : whole;
     bool full = plan->recompute == RECOMPUTE_FULL;
     m->layer_kept = full ? scale * checkpoint * (double)m->a->hidden / outer_degree(plan) : dropped;
@@ -516,8 +535,8 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
         return -1;
     m.vocab_weights = architecture_padded_vocab(a, plan->tensor) * (double)a->hidden;
     m.layer_set = memory_layer_set(a, plan, coefficients);
-    m.layer_kept = plan->recompute == RECOMPUTE_NONE && !is_narrow(plan) ? m.layer_set
-                                                                         : memory_kept_per_layer(a, plan, coefficients);
+    bool keeps_set = plan->recompute == RECOMPUTE_NONE && !is_narrow(plan) && a->mixer_layers == 0;
+    m.layer_kept = keeps_set ? m.layer_set : memory_kept_per_layer(a, plan, coefficients);
     m.states = bytes_of_states(plan, coefficients);
     if (plan->tuning != TUNING_FULL)
         set_adapters(&m);

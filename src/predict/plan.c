@@ -89,9 +89,11 @@ static int check_layout(const struct training_plan *p, const struct architecture
     return 0;
 }
 
-static int check_recompute(const struct training_plan *p, struct error *e)
+static int check_recompute(const struct training_plan *p, const struct architecture *a, struct error *e)
 {
     int rc = 0;
+    if (p->recompute == RECOMPUTE_OPERATIONS && architecture_is_hybrid(a))
+        rc = error_add_line(e, ERROR_USAGE, "what hybrid stacks keep under recompute by operation is not known");
     if ((p->recompute_layers > 0 || p->recompute_every > 0) && p->recompute == RECOMPUTE_NONE)
         rc = error_add_line(e, ERROR_USAGE, "recompute_layers and recompute_every want recompute");
     if (p->recompute_layers > 0 && p->recompute != RECOMPUTE_FULL && p->recompute != RECOMPUTE_NONE)
@@ -114,6 +116,8 @@ static int check_adapters(const struct training_plan *p, const struct architectu
         rc = error_add_line(e, ERROR_USAGE, "adapters on latent attention are not known");
     if (p->frozen_layers > 0)
         rc = error_add_line(e, ERROR_USAGE, "frozen_layers says nothing where adapters freeze all layers");
+    if (architecture_is_hybrid(a))
+        rc = error_add_line(e, ERROR_USAGE, "adapters on hybrid stacks are not known");
     if (p->recompute == RECOMPUTE_OPERATIONS || p->modules)
         rc = error_add_line(e, ERROR_USAGE, "what adapters keep under recompute by operation or module is not known");
     return rc;
@@ -156,7 +160,7 @@ static int check_fit(const struct training_plan *p, const struct architecture *a
     if ((p->schedule == SCHEDULE_INTERLEAVED) != (p->virtual_stages > 1))
         rc = error_add_line(e, ERROR_USAGE, "virtual_stages = %lld does not go with the schedule",
                             (long long)p->virtual_stages);
-    return rc | check_layout(p, a, e) | check_experts(p, a, e) | check_tuning(p, a, e) | check_recompute(p, e);
+    return rc | check_layout(p, a, e) | check_experts(p, a, e) | check_tuning(p, a, e) | check_recompute(p, a, e);
 }
 
 static bool is_uneven(const struct training_plan *plan)
@@ -196,7 +200,7 @@ double plan_layer_share(const struct training_plan *plan, const struct architect
 double plan_attention_blocks(const struct training_plan *plan, const struct architecture *a)
 {
     double share = plan_decoder_share(plan), decoder = (share + (1 + share) / 2) * (double)a->decoder_layers;
-    return ((double)a->layers + decoder) / architecture_layers(a);
+    return ((double)(a->attention_layers - a->decoder_layers) + decoder) / architecture_layers(a);
 }
 
 double plan_global_batch(const struct training_plan *plan)

@@ -168,7 +168,7 @@ static inline double plan_tokens(const struct training_plan *plan)
 
 /* Of T5, whose decoder has δ tokens for each of the encoder, per token of the latter: layers' worth of what each layer
  * has once (an MLP), and of attention blocks, over all layers. A decoder's second block reads keys and values of the
- * encoder, half of what it projects. 1 and 1 of other models. */
+ * encoder, half of what it projects. 1 and the share of layers with attention of other models. */
 double plan_decoder_share(const struct training_plan *plan); /* δ */
 double plan_layer_share(const struct training_plan *plan, const struct architecture *a);
 double plan_attention_blocks(const struct training_plan *plan, const struct architecture *a);

@@ -15,7 +15,7 @@
 #define DEFAULT_LINK 25e9
 #define COMPARED_NO_MORE 0.2 /* sigma of what was hardly compared with anything */
 #define RARELY 1.96
-#define TEXT_BYTES 64
+#define TEXT_BYTES 160
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 struct calibrated {
@@ -405,6 +405,7 @@ static feature_set features_of(const struct subject *s, const struct device *dev
     const bool has[PLAN_FEATURES] = {
         [FEATURE_FAMILY] = a->family != ARCHITECTURE_GPT && a->family != ARCHITECTURE_LLAMA,
         [FEATURE_EXPERTS] = a->experts > 0,
+        [FEATURE_MIXERS] = a->mixer_layers > 0,
         [FEATURE_CONTEXT] = plan->context > 1,
         [FEATURE_OFFLOAD] = plan->offload != OFFLOAD_NONE || plan->offload_layers > 0,
         [FEATURE_MTP] = a->mtp_layers > 0,

@@ -31,7 +31,7 @@ struct plan_time {
     double again;          /* share of layers computed again in full */
     double matrix_passes;  /* without gradients of weights that are frozen */
     double passes;         /* forward passes' worth of a layer: 3, or 4 */
-    double between_layers; /* bytes of the hidden state of a micro-batch */
+    double between_layers; /* bytes of the hidden state of a micro-batch, of T5 on average over the layers */
 };
 
 static void set_up(struct plan_time *t)
@@ -52,7 +52,8 @@ static void set_up(struct plan_time *t)
         t->matrix_passes = t->passes - 1;
         tuning_adapters(t->a, t->plan, &t->adapters);
     }
-    t->between_layers = (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden;
+    t->between_layers =
+        (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden * plan_layer_share(t->plan, t->a);
     t->vocab = architecture_padded_vocab(t->a, t->plan->tensor);
     t->replicas = plan_replicas(t->plan);
     t->shards = plan_shards(t->plan, t->replicas);
@@ -80,8 +81,9 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
     double share = t->tokens / (t->layers * t->tensor);
     out->x[TIME_MATRICES] = t->matrix_passes * share * t->token.matrices / matrix_peak(t);
+    out->x[TIME_ATTENTION] = t->passes * share * t->token.scan / t->cluster->device->attention_flops;
     if (t->plan->flash_attention) {
-        out->x[TIME_ATTENTION] = t->passes * share * t->token.attention / t->cluster->device->attention_flops;
+        out->x[TIME_ATTENTION] += t->passes * share * t->token.attention / t->cluster->device->attention_flops;
         return;
     }
     struct token_flops token;
@@ -94,8 +96,8 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
  * what attention and MLP give is added up before it is reduced. */
 static double tensor_collectives(const struct plan_time *t)
 {
-    double blocks = t->a->parallel_blocks ? 1 : t->layer.attention_blocks + 1;
-    return t->tensor > 1 ? blocks * (2 + t->again) : 0;
+    double blocks = t->layer.attention_blocks + t->layer.mixer_layers + t->layer.mlp_layers + t->layer.expert_layers;
+    return t->tensor > 1 ? (t->a->parallel_blocks ? 1 : blocks) * (2 + t->again) : 0;
 }
 
 /* Copies of a token's hidden state that leave a rank, over (e - 1) / e. */
@@ -142,9 +144,11 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
         out->x[TIME_TENSOR_STEPS] = collectives * log2(t->tensor);
     }
     if (c > 1)
-        out->x[TIME_CONTEXT] = 3 * 2 * (c - 1) / c * 4 * t->tokens * kv / link_speed(t, c * t->tensor);
+        out->x[TIME_CONTEXT] = architecture_attention_share(t->a) * 3 * 2 * (c - 1) / c * 4 * t->tokens * kv /
+                               link_speed(t, c * t->tensor);
     if (e > 1) {
-        double sent = t->between_layers * expert_copies(t) * (e - 1) / (e * t->tensor);
+        double routed = t->between_layers * architecture_expert_input(t->a) / t->hidden;
+        double sent = routed * expert_copies(t) * (e - 1) / (e * t->tensor);
         out->x[TIME_EXPERT] = t->layer.expert_layers * 4 * sent / link_speed(t, e * t->tensor);
     }
 }
@@ -195,7 +199,8 @@ static struct terms head_terms(const struct plan_time *t)
     double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
     double head_passes = t->plan->tuning != TUNING_FULL ? 2 : 3;
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
-    out.x[TIME_LOGITS] = 4 * t->tokens * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_LOGITS] =
+        4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
     return out;
 }
 

@@ -61,31 +61,33 @@ static double mlp_adapters(const struct architecture *a, const struct training_p
     return sum_of(plan, modules, LENGTH(modules), tensor);
 }
 
-static double sparse_share(const struct architecture *a)
-{
-    return a->experts > 0 ? 1 - (double)a->dense_layers / architecture_layers(a) : 0;
-}
-
 static double attention_blocks(const struct architecture *a)
 {
     return (architecture_layers(a) + (double)a->decoder_layers) / architecture_layers(a);
 }
 
-void tuning_adapters(const struct architecture *a, const struct training_plan *plan, struct layer_adapters *out)
+/* `blocks` of attention and `mlps` in a layer. */
+static void adapters_of(const struct architecture *a, const struct training_plan *plan, double blocks, double mlps,
+                        struct layer_adapters *out)
 {
     struct target_module attention[5];
-    double t = (double)plan->tensor, sparse = sparse_share(a);
+    double t = (double)plan->tensor, sparse = architecture_sparse_share(a);
     *out = (struct layer_adapters){0};
     if (plan->tuning == TUNING_FULL)
         return;
     attention_modules(a, attention);
-    out->dense = attention_blocks(a) * sum_of(plan, attention, LENGTH(attention), t) +
-                 (1 - sparse) * mlp_adapters(a, plan, (double)a->ffn, t) +
+    out->dense = blocks * sum_of(plan, attention, LENGTH(attention), t) +
+                 mlps * (1 - sparse) * mlp_adapters(a, plan, (double)a->ffn, t) +
                  sparse * mlp_adapters(a, plan, (double)a->shared_ffn, t);
     out->experts = sparse * (double)a->experts / (double)plan->expert *
                    mlp_adapters(a, plan, (double)a->expert_ffn, (double)plan->expert_tensor);
     for (unsigned bit = TARGET_Q; bit < TARGET_HEAD; bit <<= 1)
         out->modules += (plan->lora_targets & bit) != 0;
+}
+
+void tuning_adapters(const struct architecture *a, const struct training_plan *plan, struct layer_adapters *out)
+{
+    adapters_of(a, plan, attention_blocks(a), 1, out);
 }
 
 double tuning_head_adapter(const struct architecture *a, const struct training_plan *plan)
@@ -116,6 +118,17 @@ double tuning_trainable(const struct architecture *a, const struct training_plan
     return architecture_layers(a) * (adapters.dense + adapters.experts) + tuning_head_adapter(a, &one);
 }
 
+double tuning_passed(const struct architecture *a, const struct training_plan *plan)
+{
+    struct layer_adapters adapters;
+    struct training_plan one = *plan;
+    one.tensor = one.expert = one.expert_tensor = 1;
+    adapters_of(a, &one, plan_attention_blocks(plan, a), plan_layer_share(plan, a), &adapters);
+    double routed = a->experts > 0 ? (double)a->experts_per_token / (double)a->experts : 0;
+    return architecture_layers(a) * (adapters.dense + routed * adapters.experts) +
+           plan_decoder_share(plan) * tuning_head_adapter(a, &one);
+}
+
 double tuning_weight_bytes(const struct training_plan *plan)
 {
     static const double bytes[QUANTIZATION_END] = {[QUANTIZATION_NF4] = 0.5 + 4.0 / 64,
@@ -123,6 +136,16 @@ double tuning_weight_bytes(const struct training_plan *plan)
                                                    [QUANTIZATION_GPTQ] = 0.5 + 2.5 / 128,
                                                    [QUANTIZATION_INT8] = 1};
     return bytes[plan->quantization];
+}
+
+/* Of the one input of all these modules, whether they have adapters or not; `kept`: it is there anyway. */
+static double quantised_kept(const struct training_plan *plan, const struct memory_coefficients *c,
+                             const struct target_module *modules, size_t count, bool kept)
+{
+    double width = 0;
+    for (size_t i = 0; i < count; i++)
+        width = fmax(width, modules[i].in);
+    return plan->quantization != QUANTIZATION_NONE && !kept ? c->quantised_inputs * width : 0;
 }
 
 /* Of the inputs of modules that read the same; `kept`: it is there anyway. */
@@ -137,7 +160,8 @@ static double inputs_kept(const struct training_plan *plan, const struct memory_
             targets++;
         }
     double each = plan->lora_dropout ? (copies ? 5 : 3) : copies ? 4 : 0;
-    return width * (targets * each + (each == 0 && !kept ? 2 : 0));
+    double input = quantised_kept(plan, c, modules, count, kept);
+    return width * targets * each + fmax(input, each == 0 && !kept ? 2 * width : 0);
 }
 
 static double dora_kept(const struct training_plan *plan, const struct target_module *modules, size_t count)
@@ -173,7 +197,8 @@ double tuning_kept(const struct architecture *a, const struct training_plan *pla
 {
     struct target_module attention[5];
     double t = (double)plan->tensor, o = plan->sequence_parallel ? t : 1, h = (double)a->hidden;
-    double sparse = sparse_share(a), k = (double)a->experts_per_token * c->expert_imbalance;
+    double sparse = architecture_sparse_share(a), k = (double)a->experts_per_token * c->expert_imbalance;
+    double share = plan_layer_share(plan, a);
     double norm = (a->rms_norm && c->norm_bytes > 0 && plan->norms != NORMS_FUSED ? 4 : 2) * h;
     attention_modules(a, attention);
     double mask = a->dropout ? 2 * h : 0;
@@ -181,12 +206,13 @@ double tuning_kept(const struct architecture *a, const struct training_plan *pla
     double experts = sparse > 0 ? k * (mlp_kept(a, plan, c, (double)a->expert_ffn) + 2 * h) : 0;
     double mlp =
         (1 - sparse) * mlp_kept(a, plan, c, (double)a->ffn) + sparse * mlp_kept(a, plan, c, (double)a->shared_ffn);
-    return between / o + attention_blocks(a) * attention_kept(a, plan, c) / t + mlp / t + sparse * experts / o;
+    return share * between / o + plan_attention_blocks(plan, a) * attention_kept(a, plan, c) / t + share * mlp / t +
+           sparse * experts / o;
 }
 
 double tuning_passing(const struct architecture *a, const struct training_plan *plan)
 {
-    double unit = a->gated_mlp ? 6 : 4, sparse = sparse_share(a);
+    double unit = (a->gated_mlp ? 6 : 4) * plan_layer_share(plan, a), sparse = architecture_sparse_share(a);
     double of_expert = a->experts > 0 ? (double)a->experts_per_token / (double)a->experts * (double)a->expert_ffn : 0;
     return unit * ((1 - sparse) * (double)a->ffn + sparse * of_expert) / (double)plan->tensor;
 }

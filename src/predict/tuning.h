@@ -13,6 +13,7 @@
  *   Quantised are the matrices of layers, experts too; embedding, head and norms are not.
  *
  *   kept of a layer whose weights are frozen, per token                                                    source
+ *     quantised products     quantised_inputs of what each reads: of bitsandbytes before 0.43.2 2·(2·h + f)  [5]
  *     norms                  2·h each; 4·h where an RMS norm has no kernel (its input in fp32)
  *     targets' inputs        with adapters in fp32 and no autocast a copy of 4 bytes each; else 2 once       [1]
  *                            (nothing where it is kept anyway); with dropout each, and a mask of 1
@@ -27,7 +28,8 @@
  * A frozen matrix keeps no input, as no gradient of its weights is wanted.
  *
  * Sources: [1] arXiv 2106.09685, peft src/peft/tuners/lora/layer.py · [2] arXiv 2402.09353, lora/dora.py ·
- * [3] arXiv 2305.14314 · [4] arXiv 2210.17323; groups of 128. Pure. */
+ * [3] arXiv 2305.14314 · [4] arXiv 2210.17323; groups of 128 ·
+ * [5] bitsandbytes autograd/_functions.py, MatMul4Bit, until commit 9e753741 (July 2024). Pure. */
 #ifndef MESHSWEEP_PREDICT_TUNING_H
 #define MESHSWEEP_PREDICT_TUNING_H
 
@@ -47,6 +49,10 @@ double tuning_head_adapter(const struct architecture *a, const struct training_p
 
 /* Of the whole model, on however many ranks. */
 double tuning_trainable(const struct architecture *a, const struct training_plan *plan, double parameters);
+
+/* Of these, what one token passes, on average over the encoder's: a decoder of another length counts by its tokens, of
+ * experts those that a token is sent to. */
+double tuning_passed(const struct architecture *a, const struct training_plan *plan);
 
 /* Bytes per weight of a layer's matrix; 0: as the framework has parameters. */
 double tuning_weight_bytes(const struct training_plan *plan);

@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sweep_file/hf_reading.h"
 #include "sweep_file/hf_types.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -15,19 +16,9 @@
 #define WHOLE_MOST 1e9 /* of any number that an architecture has */
 #define GEMMA_PATTERN 6
 
-/* A file being read. */
-struct hf_reading {
-    const char *name;
-    const cJSON *root;
-    const struct hf_type *type;
-    struct hf_keys keys;
-    struct error *e;
-};
-
 /* --- fields --- */
 
-/* null is as good as absent: transformers writes it for what is not set. */
-static const cJSON *field_of(const cJSON *table, const char *field)
+const cJSON *hf_field_of(const cJSON *table, const char *field)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(table, field);
     return cJSON_IsNull(item) ? NULL : item;
@@ -41,7 +32,7 @@ static const cJSON *first_of(const struct hf_reading *r, const char *fields)
         char field[FIELD_LONGEST] = "";
         size_t length = strcspn(at, " ");
         memcpy(field, at, length < sizeof field ? length : sizeof field - 1);
-        found = field_of(r->root, field);
+        found = hf_field_of(r->root, field);
         at += length;
     }
     return found;
@@ -70,10 +61,9 @@ static int read_whole(const struct hf_reading *r, const cJSON *item, int64_t *ou
     return 0;
 }
 
-/* `absent` where there is none. */
-static int whole_field(const struct hf_reading *r, const char *field, int64_t absent, int64_t *out)
+int hf_whole(const struct hf_reading *r, const char *field, int64_t absent, int64_t *out)
 {
-    const cJSON *item = field_of(r->root, field);
+    const cJSON *item = hf_field_of(r->root, field);
     *out = absent;
     return item ? read_whole(r, item, out) : 0;
 }
@@ -92,17 +82,17 @@ static void set_key(struct hf_reading *r, const char *name, struct value value)
     k->items[i] = (struct hf_key){name, value};
 }
 
-static void set_text(struct hf_reading *r, const char *name, const char *text)
+void hf_set_text(struct hf_reading *r, const char *name, const char *text)
 {
     set_key(r, name, (struct value){.kind = VALUE_STRING, .text = xstrdup(text)});
 }
 
-static void set_whole(struct hf_reading *r, const char *name, int64_t value)
+void hf_set_whole(struct hf_reading *r, const char *name, int64_t value)
 {
     set_key(r, name, (struct value){.kind = VALUE_INT, .integer = value});
 }
 
-static int64_t key_value(const struct hf_reading *r, const char *name)
+int64_t hf_key_value(const struct hf_reading *r, const char *name)
 {
     for (size_t i = 0; i < r->keys.count; i++)
         if (strcmp(r->keys.items[i].name, name) == 0)
@@ -124,7 +114,7 @@ static int read_field(struct hf_reading *r, const struct hf_field *f)
         value = item->valuedouble != 0;
     else if (item && read_whole(r, item, &value) < 0)
         return -1;
-    set_whole(r, f->key, value);
+    hf_set_whole(r, f->key, value);
     return 0;
 }
 
@@ -141,7 +131,7 @@ static int check_demands(const struct hf_reading *r)
     int64_t value;
     for (size_t i = 0; i < sizeof r->type->demands / sizeof *r->type->demands && r->type->demands[i].field; i++) {
         const struct hf_demand *d = &r->type->demands[i];
-        if (whole_field(r, d->field, d->value, &value) < 0)
+        if (hf_whole(r, d->field, d->value, &value) < 0)
             return -1;
         if (value != d->value)
             return error_set(r->e, ERROR_USAGE,
@@ -166,8 +156,8 @@ static int64_t listed_windows(const cJSON *list)
 static int patterned_windows(const struct hf_reading *r, int64_t layers, int64_t *out)
 {
     int64_t every, first, asked;
-    if (whole_field(r, "sliding_window_pattern", GEMMA_PATTERN, &every) < 0 ||
-        whole_field(r, "max_window_layers", layers, &first) < 0 || whole_field(r, "use_sliding_window", 0, &asked) < 0)
+    if (hf_whole(r, "sliding_window_pattern", GEMMA_PATTERN, &every) < 0 ||
+        hf_whole(r, "max_window_layers", layers, &first) < 0 || hf_whole(r, "use_sliding_window", 0, &asked) < 0)
         return -1;
     const int64_t counts[] = {[HF_WINDOWS_NONE] = 0,
                               [HF_WINDOWS_ALL] = layers,
@@ -180,9 +170,11 @@ static int patterned_windows(const struct hf_reading *r, int64_t layers, int64_t
 
 static int read_windows(struct hf_reading *r)
 {
-    int64_t window, layers = key_value(r, "layers"), count;
-    const cJSON *list = field_of(r->root, "layer_types"), *item;
-    if (whole_field(r, "sliding_window", 0, &window) < 0)
+    int64_t window, layers = hf_key_value(r, "layers"), count;
+    const cJSON *list = hf_field_of(r->root, "layer_types"), *item;
+    if (r->type->windows == HF_WINDOWS_MIXED)
+        return 0;
+    if (hf_whole(r, "sliding_window", 0, &window) < 0)
         return -1;
     cJSON_ArrayForEach(item,
                        list) if (!cJSON_IsString(item) || !strstr(item->valuestring, "_attention") ||
@@ -194,92 +186,9 @@ static int read_windows(struct hf_reading *r)
     else if (patterned_windows(r, layers, &count) < 0)
         return -1;
     if (window > 0 && count > 0) {
-        set_whole(r, "sliding_window", window);
-        set_whole(r, "window_layers", count);
+        hf_set_whole(r, "sliding_window", window);
+        hf_set_whole(r, "window_layers", count);
     }
-    return 0;
-}
-
-/* --- what no table says --- */
-
-static int finish_falcon(struct hf_reading *r)
-{
-    int64_t is_new, one_head, kv_heads, norms;
-    if (whole_field(r, "new_decoder_architecture", 0, &is_new) < 0 || whole_field(r, "multi_query", 1, &one_head) < 0 ||
-        whole_field(r, "num_kv_heads", key_value(r, "heads"), &kv_heads) < 0 ||
-        whole_field(r, "num_ln_in_parallel_attn", 2, &norms) < 0)
-        return -1;
-    set_whole(r, "kv_heads", is_new ? kv_heads : one_head ? 1 : key_value(r, "heads"));
-    if (is_new) {
-        set_whole(r, "parallel_blocks", 1);
-        set_whole(r, "norms_per_layer", norms);
-    }
-    return 0;
-}
-
-static int finish_bigcode(struct hf_reading *r)
-{
-    int64_t one_head;
-    if (whole_field(r, "multi_query", 1, &one_head) < 0)
-        return -1;
-    set_whole(r, "kv_heads", one_head ? 1 : key_value(r, "heads"));
-    return 0;
-}
-
-/* Positions begin behind the padding token's, with two more in the table. */
-static int finish_opt(struct hf_reading *r)
-{
-    int64_t embedding, hidden = key_value(r, "hidden");
-    if (whole_field(r, "word_embed_proj_dim", hidden, &embedding) < 0)
-        return -1;
-    if (embedding != hidden)
-        return error_set(r->e, ERROR_USAGE,
-                         "%s: \"word_embed_proj_dim\" is %lld and \"hidden_size\" %lld: an embedding of another width "
-                         "is not known",
-                         r->name, (long long)embedding, (long long)hidden);
-    set_whole(r, "positions", key_value(r, "positions") + 2);
-    return 0;
-}
-
-static int finish_deepseek(struct hf_reading *r)
-{
-    int64_t shared;
-    if (whole_field(r, "n_shared_experts", 0, &shared) < 0)
-        return -1;
-    if (key_value(r, "experts") == 0)
-        set_whole(r, "dense_layers", 0);
-    else if (shared > 0)
-        set_whole(r, "shared_ffn", shared * key_value(r, "expert_ffn"));
-    return 0;
-}
-
-/* Layers without experts: mlp_only_layers, and those between every decoder_sparse_step-th. */
-static int finish_qwen_moe(struct hf_reading *r)
-{
-    int64_t step, layers = key_value(r, "layers"), sparse = 0;
-    const cJSON *only = field_of(r->root, "mlp_only_layers"), *item;
-    if (whole_field(r, "decoder_sparse_step", 1, &step) < 0)
-        return -1;
-    for (int64_t i = 0; i < layers; i++) {
-        bool listed = false;
-        cJSON_ArrayForEach(item, only) listed |= cJSON_IsNumber(item) && item->valuedouble == (double)i;
-        sparse += !listed && step > 0 && (i + 1) % step == 0;
-    }
-    set_whole(r, "dense_layers", layers - sparse);
-    return 0;
-}
-
-static int finish(struct hf_reading *r)
-{
-    static const struct {
-        const char *type;
-        int (*finish)(struct hf_reading *r);
-    } types[] = {{"falcon", finish_falcon},        {"gpt_bigcode", finish_bigcode},  {"opt", finish_opt},
-                 {"deepseek_v2", finish_deepseek}, {"deepseek_v3", finish_deepseek}, {"kimi_k2", finish_deepseek},
-                 {"qwen2_moe", finish_qwen_moe},   {"qwen3_moe", finish_qwen_moe}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].type, r->type->name) == 0)
-            return types[i].finish(r);
     return 0;
 }
 
@@ -310,9 +219,9 @@ static void set_constants(struct hf_reading *r)
     const struct hf_constant *c = r->type->constants;
     for (size_t i = 0; i < sizeof r->type->constants / sizeof *c && c[i].key; i++)
         if (c[i].text)
-            set_text(r, c[i].key, c[i].text);
+            hf_set_text(r, c[i].key, c[i].text);
         else
-            set_whole(r, c[i].key, c[i].value);
+            hf_set_whole(r, c[i].key, c[i].value);
 }
 
 /* gemma3's own fields are those of its text_config. */
@@ -320,7 +229,7 @@ static int check_towers(struct hf_reading *r)
 {
     static const char *const towers[] = {"vision_config", "audio_config"};
     for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
-        if (field_of(r->root, towers[i]))
+        if (hf_field_of(r->root, towers[i]))
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is an encoder tower, which is not counted; text_config as a file of its own "
                              "would be needed",
@@ -334,16 +243,16 @@ static int read_root(struct hf_reading *r)
         return error_set(r->e, ERROR_USAGE, "%s is no JSON object, as a model's config.json is", r->name);
     if (check_towers(r) < 0)
         return -1;
-    const cJSON *type = field_of(r->root, "model_type");
+    const cJSON *type = hf_field_of(r->root, "model_type");
     if (!cJSON_IsString(type))
         return error_set(r->e, ERROR_USAGE, "%s lacks \"model_type\", which says what its other fields mean", r->name);
     r->type = hf_type_find(type->valuestring);
     if (!r->type)
         return unknown_type(r, type->valuestring);
-    set_text(r, "family", r->type->family);
+    hf_set_text(r, "family", r->type->family);
     set_constants(r);
     if (check_demands(r) < 0 || read_fields(r, r->type->shape) < 0 || read_fields(r, r->type->fields) < 0 ||
-        finish(r) < 0)
+        hf_finish(r) < 0)
         return -1;
     return read_windows(r);
 }

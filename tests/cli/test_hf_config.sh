@@ -87,6 +87,18 @@ hf_config__wrong_file__said_at_the_key()
     expect_stderr_contains 'hf_config goes into [[model]]'
 }
 
+# Rules divide heads by tp, also where nothing but mixers has them.
+hf_config__mixers_alone__divide_over_tensor_parallelism()
+{
+    cp "$configs/mamba2-2.7b.json" "$configs/mamba-2.8b.json" .
+    models_sweep 'hf_config = ["mamba2-2.7b.json", "mamba-2.8b.json"]'
+    sed -i 's/^framework = .*/framework = "megatron"/; s/^zero_stage.*/tp = 8/' sweep.toml
+    run_meshsweep plan -c sweep.toml --only 'predicted_params IN (2768345600, 2702599680)'
+    expect_status 0
+    expect_stdout_contains "2 jobs"
+    expect_no_stderr
+}
+
 hf_config__changed_file__another_sweep()
 {
     cp "$configs/gpt2.json" config.json

@@ -100,6 +100,11 @@ megatron_golden__arguments__as_columns()
         "SELECT expert_ffn, dense_layers, experts, ep, etp, peak_memory, step_time FROM results WHERE experts > 0"
     expect_sql 'A100-80GB|8
 H100|8' "SELECT device, num_hosts * num_devices_per_host FROM results WHERE experts IS NULL ORDER BY 1"
+    run_meshsweep predict -d results.db
+    expect_status 0
+    expect_stdout_contains 'memory of megatron on H100'
+    expect_no_stderr
+    expect_sql '0' "SELECT count(*) FROM results WHERE predicted_memory IS NULL AND predicted_time IS NULL"
 }
 
 # Predictions use what is mapped: without these keys a LoRA run is predicted as full fine-tuning, or not at all.

@@ -97,6 +97,12 @@ static const struct given golden[] = {
     {"flash_attention", "attention_backend", NULL},
     COLUMN("optimizer"),
     {"loss_kernel", "cross_entropy_impl", NULL},
+    COLUMN("hybrid_pattern"),
+    {"mixer_heads", "mamba_heads", NULL},
+    {"mixer_state", "mamba_state", NULL},
+    {"mixer_head_dim", "mamba_head_dim", NULL},
+    {"mixer_groups", "mamba_groups", NULL},
+    {"expert_latent", "moe_latent", NULL},
     {NULL, NULL, NULL},
 };
 
@@ -151,6 +157,12 @@ static const struct given bridge[] = {
     COLUMN("recompute_method"),
     {"expert_dispatcher", "dispatcher", NULL},
     {"link_domain", "nvlink_domain", NULL},
+    COLUMN("hybrid_pattern"),
+    {"mixer_heads", "mamba_heads", NULL},
+    {"mixer_state", "mamba_state", NULL},
+    {"mixer_head_dim", "mamba_head_dim", NULL},
+    {"mixer_groups", "mamba_groups", NULL},
+    {"expert_latent", "moe_latent", NULL},
     {NULL, NULL, NULL},
 };
 

@@ -16,8 +16,8 @@
 
 /* Architectures of the published config.json files (tests/hf_configs), and the numbers of elements that the published
  * checkpoints have; the README.md there says where each is published. Each matrix once where the head is tied. Without
- * the MTP layer of DeepSeek-V3, and the routers' correction biases of it and of Kimi-K2, which transformers counts as
- * buffers. */
+ * the MTP layers of DeepSeek-V3, GLM-4.5 and Qwen3-Next, and the routers' correction biases of these, of Kimi-K2 and of
+ * Nemotron-3, which transformers counts as buffers. */
 static const struct {
     const char *name;
     double total;
@@ -70,6 +70,24 @@ static const struct {
     {"stablelm-3b-4e1t", 2795443200},
     {"c4ai-command-r-v01", 34980831232},
     {"granite-3.0-8b-base", 8170848256},
+    {"Nemotron-H-8B-Base-8K", 8100852736},
+    {"Nemotron-3-Nano-30B-A3B", 31577937344},
+    {"mamba2-2.7b", 2702599680},
+    {"Mamba-Codestral-7B-v0.1", 7285403648},
+    {"mamba-2.8b", 2768345600},
+    {"falcon-mamba-7b", 7272665088},
+    {"Jamba-v0.1", 51570323328},
+    {"Bamba-9B", 9780235392},
+    {"granite-4.0-h-tiny", 6939037248},
+    {"granite-4.0-h-small", 32207337984},
+    {"Falcon-H1-0.5B-Base", 521411104},
+    {"Qwen3-Next-80B-A3B", 79674391296},
+    {"MiniMax-Text-01", 456089655296},
+    {"SmolLM3-3B", 3075098624},
+    {"GLM-4.5-Air", 106852245504},
+    {"ERNIE-4.5-0.3B", 360748032},
+    {"Seed-OSS-36B", 36151104512},
+    {"phi-4", 14659507200},
 };
 
 static struct hf_keys read_text(const char *name, const char *text)
@@ -154,6 +172,48 @@ static void hf_config_read__windows__layers_that_have_them(void **state)
     assert_int_equal(windows_of("gpt-oss-20b"), 12);
 }
 
+#define SHAPE                                                                                                          \
+    "\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, \"intermediate_size\": 128, "          \
+    "\"vocab_size\": 100"
+
+/* Layers with attention, with a mixer, with experts. */
+static void expect_layers(const char *name, int64_t attention, int64_t mixers, int64_t experts)
+{
+    struct hf_keys keys = read_model(name);
+    struct architecture a = architecture_of_keys(&keys);
+    assert_int_equal(a.attention_layers, attention);
+    assert_int_equal(a.mixer_layers, mixers);
+    assert_int_equal(a.experts > 0 ? a.layers - a.dense_layers : 0, experts);
+    hf_keys_free(&keys);
+}
+
+static void hf_config_read__hybrid_stacks__what_each_layer_is(void **state)
+{
+    (void)state;
+    expect_layers("Nemotron-H-8B-Base-8K", 4, 24, 0);
+    expect_layers("Nemotron-3-Nano-30B-A3B", 6, 23, 23);
+    expect_layers("Jamba-v0.1", 4, 28, 16);
+    expect_layers("Bamba-9B", 3, 29, 0);
+    expect_layers("granite-4.0-h-small", 4, 36, 40);
+    expect_layers("Falcon-H1-0.5B-Base", 36, 36, 0);
+    expect_layers("Qwen3-Next-80B-A3B", 12, 36, 48);
+    expect_layers("MiniMax-Text-01", 10, 70, 80);
+    expect_layers("mamba2-2.7b", 0, 64, 0);
+}
+
+static void hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout(void **state)
+{
+    (void)state;
+    struct hf_keys keys = read_text("c", "{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0,"
+                                         "\"shared_intermediate_size\": 96, \"mamba_n_heads\": 2, \"mamba_d_head\": 64,"
+                                         "\"layer_types\": [\"attention\", \"attention\"], " SHAPE "}");
+    struct architecture a = architecture_of_keys(&keys);
+    assert_int_equal(a.attention_layers, 2);
+    assert_int_equal(a.mixer_layers, 0);
+    assert_int_equal(a.ffn, 96);
+    hf_keys_free(&keys);
+}
+
 static void hf_config_read__experts_in_some_layers__others_dense(void **state)
 {
     (void)state;
@@ -166,10 +226,6 @@ static void hf_config_read__experts_in_some_layers__others_dense(void **state)
     assert_int_equal(architecture_of_keys(&keys).dense_layers, 5);
     hf_keys_free(&keys);
 }
-
-#define SHAPE                                                                                                          \
-    "\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, \"intermediate_size\": 128, "          \
-    "\"vocab_size\": 100"
 
 static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **state)
 {
@@ -194,6 +250,18 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"{\"model_type\": \"opt\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
          "\"ffn_dim\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, \"word_embed_proj_dim\": 32}",
          "c.json: \"word_embed_proj_dim\" is 32 and \"hidden_size\" 64: an embedding of another width is not known"},
+        {"{\"model_type\": \"nemotron_h\", \"mamba_num_heads\": 2, \"mamba_head_dim\": 64, \"n_groups\": 1,"
+         "\"ssm_state_size\": 16, " SHAPE "}",
+         "c.json lacks \"hybrid_override_pattern\", which a nemotron_h has"},
+        {"{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0, \"shared_intermediate_size\": 64,"
+         "\"mamba_n_heads\": 2, \"mamba_d_head\": 64, \"layer_types\": [\"mamba\"], " SHAPE "}",
+         "c.json lacks \"layer_types\", one text for each of 2 layers, which a granitemoehybrid has"},
+        {"{\"model_type\": \"bamba\", \"mamba_n_heads\": 2, \"mamba_d_head\": \"auto\", " SHAPE "}",
+         "c.json: \"mamba_d_head\" is \"auto\", where a whole number is needed"},
+        {"{\"model_type\": \"jamba\", \"mamba_conv_bias\": false, \"mamba_dt_rank\": 4, " SHAPE "}",
+         "c.json: \"mamba_conv_bias\" is 0; a jamba is known with 1 alone, so that layers, hidden, heads, ffn and "
+         "vocab "
+         "are needed as keys in place of hf_config"},
         {"{\"model_type\": \"qwen3\", " SHAPE ", \"layer_types\": [\"linear_attention\"]}",
          "c.json: \"layer_types\" is [\"linear_attention\"], where a list of full_attention and sliding_attention is "
          "needed"},
@@ -214,7 +282,7 @@ static void hf_config_read__unknown_type__what_would_be_needed(void **state)
     struct error e = ERROR_INIT;
     assert_int_equal(hf_config_read("c.json", "{\"model_type\": \"lama\"}", &keys, &e), -1);
     assert_non_null(
-        strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (there are bloom,"));
+        strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (there are bamba,"));
     assert_non_null(strstr(e.text, "; layers, hidden, heads, ffn and vocab are needed as keys in place of hf_config"));
 }
 
@@ -224,6 +292,8 @@ int main(void)
         cmocka_unit_test(hf_config_read__published_models__their_totals),
         cmocka_unit_test(hf_config_read__windows__layers_that_have_them),
         cmocka_unit_test(hf_config_read__experts_in_some_layers__others_dense),
+        cmocka_unit_test(hf_config_read__hybrid_stacks__what_each_layer_is),
+        cmocka_unit_test(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout),
         cmocka_unit_test(hf_config_read__bad_file__one_sentence_with_file_and_field),
         cmocka_unit_test(hf_config_read__unknown_type__what_would_be_needed),
     };

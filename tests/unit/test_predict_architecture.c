@@ -415,6 +415,66 @@ static void architecture_complete__absurd_numbers__refused_untouched(void **stat
     refused(a, "patch");
 }
 
+static void architecture_complete__pattern_and_mixers__faults_named(void **state)
+{
+    (void)state;
+    struct architecture good = gpt(4, 64, 4, 100, 0), a = good;
+    a.hybrid_pattern = "M*-E";
+    refused(a, "hybrid_pattern and experts go together");
+    a.hybrid_pattern = "M*-X";
+    refused(a, "hybrid_pattern = 'M*-X' is no pattern");
+    a.hybrid_pattern = "MG*-";
+    refused(a, "is no pattern");
+    a.hybrid_pattern = "M*-";
+    refused(a, "hybrid_pattern has 3 layers, not 4");
+    a.hybrid_pattern = "M*-M/M-/M*";
+    refused(a, "is no pattern");
+    a.hybrid_pattern = "M*-M";
+    a.mixer_layers = 3;
+    refused(a, "hybrid_pattern says mixer_layers = 2, not 3");
+    a = good;
+    a.mixer_layers = 5;
+    refused(a, "mixer_layers = 5 is more than layers = 4");
+    a = good;
+    a.mixer_state = 16;
+    refused(a, "want mixer_layers");
+    a.mixer_layers = 2;
+    a.mixer_heads = 6;
+    a.mixer_groups = 4;
+    refused(a, "mixer_groups = 4 does not divide mixer_heads = 6");
+    a = good;
+    a.expert_latent = 16;
+    refused(a, "expert_latent wants experts");
+}
+
+/* Megatron-LM's defaults: two heads of 64 for a hidden size of 64, state 128, 8 groups would not divide them. */
+static void architecture_count__mamba2_and_a_depth_behind__by_hand(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(6, 64, 4, 100, 0);
+    struct architecture_parameters p;
+    struct error e = ERROR_INIT;
+    a.family = ARCHITECTURE_LLAMA;
+    a.gated_mlp = a.biases = a.tied_embeddings = false;
+    a.rms_norm = true;
+    a.hybrid_pattern = "MM|*-ME/*E/*E";
+    a.mixer_groups = 1;
+    a.mixer_state = 16;
+    a.experts = 4;
+    a.experts_per_token = 2;
+    a.expert_ffn = 32;
+    a.expert_latent = 16;
+    if (architecture_complete(&a, &e) || architecture_count(&a, 1, &p, &e))
+        fail_msg("%s", e.text);
+    const double h = 64, u = 128, x = u + 2 * 16, n = 2;
+    double mixer = h * (u + x + n) + 5 * x + 3 * n + u + u * h, attention = 4 * h * h;
+    double experts = 4 * 2 * 16 * 32, around = 4 * h + 2 * h * 16;
+    assert_true(a.mtp_layers == 2 && a.norms_per_layer == 1);
+    assert_true(p.attention == 3 * mixer + attention);
+    assert_true(p.experts == experts && p.mlp + p.router == 2 * h * 4 * h + around);
+    assert_true(p.mtp == 2 * (attention + experts + around + 2 * h * h + 5 * h));
+}
+
 static void architecture_count__more_than_a_quadrillion__refused(void **state)
 {
     (void)state;
@@ -453,6 +513,8 @@ int main(void)
         cmocka_unit_test(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up),
         cmocka_unit_test(architecture_count__playbook_geometries__their_names),
         cmocka_unit_test(architecture_complete__absurd_numbers__refused_untouched),
+        cmocka_unit_test(architecture_complete__pattern_and_mixers__faults_named),
+        cmocka_unit_test(architecture_count__mamba2_and_a_depth_behind__by_hand),
         cmocka_unit_test(architecture_count__more_than_a_quadrillion__refused),
         cmocka_unit_test(architecture_family_from_name__known_and_unknown__found_or_none),
     };

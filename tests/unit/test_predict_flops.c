@@ -133,6 +133,55 @@ static void flops_per_token__causal_convention__half_the_attention_of_decoders_a
 
 /* A decoder of a quarter of the encoder's tokens: its own blocks and its head cost a quarter, keys and values of the
  * encoder are projected in full, scores are those of its tokens with its own and with the encoder's. */
+/* Projections, and the chunked scan of arXiv 2405.21060, section 6.3; attention in one layer of four. */
+static void flops_per_token__hybrid_stack__by_hand(void **state)
+{
+    (void)state;
+    const double h = 256, u = 512, N = 64, g = 2, n = 8, Q = 32, s = 1024, f = 1024;
+    struct architecture a = gpt(4, h, 4, 1000);
+    struct training_plan plan = {.sequence = (int64_t)s, .recompute = RECOMPUTE_SELECTIVE};
+    struct token_flops t;
+    struct step_flops step;
+    a.hybrid_pattern = "MM*-";
+    a.mixer_state = (int64_t)N;
+    a.mixer_groups = (int64_t)g;
+    a.mixer_chunk = (int64_t)Q;
+    completed(&a, &plan);
+    flops_per_token(&a, &plan, ATTENTION_FULL, &t);
+    double scan = 2 * Q * (g * N + u) + 4 * N * u + 2 * 4 * (u + 2 * g * N);
+    assert_close(t.matrices, 2 * (2 * (h * (2 * u + 2 * g * N + n) + u * h) + 4 * h * h + 2 * h * f), 1e-12);
+    assert_close(t.attention, 4 * s * h, 1e-12);
+    assert_close(t.scan, 2 * scan, 1e-12);
+    flops_per_step(&a, &plan, ATTENTION_FULL, &step);
+    assert_close(step.recompute, s * t.attention, 1e-12);
+    plan.recompute = RECOMPUTE_FULL;
+    flops_per_step(&a, &plan, ATTENTION_FULL, &step);
+    assert_close(step.recompute, s * (t.matrices + t.attention + t.scan), 1e-12);
+    assert_close(step.model, 3 * s * (t.matrices + t.attention + t.scan + t.head), 1e-12);
+}
+
+static void flops_per_token__other_mixers__by_hand(void **state)
+{
+    (void)state;
+    struct architecture delta = gpt(2, 256, 4, 1000), mamba = delta;
+    struct training_plan plan = {.sequence = 1024};
+    struct token_flops t;
+    delta.hybrid_pattern = "G-";
+    delta.mixer_heads = 4;
+    delta.mixer_groups = 2;
+    completed(&delta, &plan);
+    flops_per_token(&delta, &plan, ATTENTION_FULL, &t);
+    const double Q = 64, d = 128;
+    assert_close(t.scan, 4 * (10 * Q * d + Q * Q + 6 * d * d) + 8 * 8 * d, 1e-12);
+    assert_close(t.matrices, 2 * (256 * (12 * d + 8) + 4 * d * 256 + 8 * 256 * 256), 1e-12);
+    mamba.mixer = MIXER_MAMBA;
+    mamba.mixer_layers = 2;
+    completed(&mamba, &plan);
+    flops_per_token(&mamba, &plan, ATTENTION_FULL, &t);
+    assert_close(t.scan, 2 * (7 * 512 * 16 + 8 * 512), 1e-12);
+    assert_true(t.attention == 0);
+}
+
 static void flops_per_token__t5_with_a_short_decoder__by_hand(void **state)
 {
     (void)state;
@@ -277,6 +326,8 @@ int main(void)
         cmocka_unit_test(flops_per_step__gpt__megatron_closed_form),
         cmocka_unit_test(flops_utilisation__selective_activation_paper__its_mfu),
         cmocka_unit_test(flops_utilisation__palm__its_mfu),
+        cmocka_unit_test(flops_per_token__hybrid_stack__by_hand),
+        cmocka_unit_test(flops_per_token__other_mixers__by_hand),
         cmocka_unit_test(flops_per_token__t5_with_a_short_decoder__by_hand),
         cmocka_unit_test(flops_per_token__causal_convention__half_the_attention_of_decoders_alone),
         cmocka_unit_test(flops_per_token__sliding_window__what_tokens_see),

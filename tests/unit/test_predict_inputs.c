@@ -155,6 +155,27 @@ static void inputs_decode__needed_ones_absent__all_named(void **state)
     assert_string_equal(e.text, "missing: layers, hidden, heads, patch, micro_batch");
 }
 
+static void inputs_decode__hybrid_family__wants_what_its_layers_are(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct subject s;
+    struct error e = ERROR_INIT;
+    fill_gpt(v);
+    set_text(v, "family", "hybrid");
+    assert_int_equal(inputs_decode(v, &s, &e), -1);
+    assert_non_null(strstr(e.text, "family = 'hybrid' wants hybrid_pattern or mixer_layers"));
+    set_text(v, "hybrid_pattern", "M-M-M-*-M-M-");
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.architecture.mixer_layers, 5);
+    memset(&v[input_find("hybrid_pattern")], 0, sizeof *v);
+    set_number(v, "mixer_layers", 9);
+    set_text(v, "mixer", "gated-delta");
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.architecture.attention_layers, 3);
+    assert_int_equal(s.architecture.mlp_layers, 12);
+}
+
 static void inputs_decode__absurd_numbers__refused(void **state)
 {
     (void)state;
@@ -364,6 +385,7 @@ int main(void)
         cmocka_unit_test(inputs_decode__words__as_enumerators),
         cmocka_unit_test(inputs_decode__flags_of_two_bytes__fp32_without),
         cmocka_unit_test(inputs_decode__needed_ones_absent__all_named),
+        cmocka_unit_test(inputs_decode__hybrid_family__wants_what_its_layers_are),
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),

@@ -107,7 +107,8 @@ static void tell(const char *name, const char *quantity, struct comparison *c, c
     print_message(" | %zu of %zu |\n", f->excluded, f->ran);
 }
 
-/* Of a file, by what is unusual; a run with two features counts for both. */
+/* Of a file, by what is unusual; a run with two features counts for both, but one with mixers for these alone: what it
+ * is off by says little of experts or fp8 without them. */
 static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 
 /* As rows of src/predict/evidence_rows.c. */
@@ -115,7 +116,7 @@ static void tell_evidence(const struct table *spec)
 {
     static const char *const quantities[] = {"MEMORY", "TIME"};
     static const char *const features[] = {"PLAIN", "FAMILY", "EXPERTS",  "CONTEXT",  "OFFLOAD", "MTP",
-                                           "FP8",   "FP4",    "SCHEDULE", "ADAPTERS", "DEVICE"};
+                                           "FP8",   "FP4",    "SCHEDULE", "ADAPTERS", "DEVICE",  "MIXERS"};
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
             struct comparison *c = &apart[q][k];
@@ -131,6 +132,8 @@ static void tell_evidence(const struct table *spec)
 
 static void add_apart(enum predicted_quantity q, feature_set features, double predicted, double measured)
 {
+    if (features & 1U << FEATURE_MIXERS)
+        features = 1U << FEATURE_MIXERS;
     for (int k = 0; k < PLAN_FEATURES; k++)
         if (k == FEATURE_PLAIN ? features == 0 : (features & 1U << k) != 0)
             add(&apart[q][k], predicted, measured, 0, 0);

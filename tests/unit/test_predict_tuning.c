@@ -295,6 +295,24 @@ static void memory_kept_per_layer__norms_and_parallel_blocks__what_they_read(voi
     assert_close(kept_of(a) - usual, 2 * (HIDDEN + KV), 1e-9);
 }
 
+/* What attention's adapters read is there already; the MLP's two inputs are not. */
+static void tuning_kept__products_that_keep_what_they_read__their_inputs(void **state)
+{
+    (void)state;
+    struct memory_coefficients c = framework_find("hf-trainer")->memory;
+    struct architecture a = llama();
+    struct training_plan plan = lora;
+    plan.quantization = QUANTIZATION_NF4;
+    completed(&a, &plan);
+    double before = tuning_kept(&a, &plan, &c);
+    c.quantised_inputs = 2;
+    assert_close(tuning_kept(&a, &plan, &c) - before, 2 * (HIDDEN + FFN), 1e-12);
+    plan.quantization = QUANTIZATION_NONE;
+    before = tuning_kept(&a, &plan, &c);
+    c.quantised_inputs = 0;
+    assert_true(tuning_kept(&a, &plan, &c) == before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +325,7 @@ int main(void)
         cmocka_unit_test(flops_per_step__frozen__passes_that_are_left),
         cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
         cmocka_unit_test(inputs_decode__adapters__targets_by_their_names),
+        cmocka_unit_test(tuning_kept__products_that_keep_what_they_read__their_inputs),
         cmocka_unit_test(memory_kept_per_layer__norms_and_parallel_blocks__what_they_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

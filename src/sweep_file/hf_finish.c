@@ -1,0 +1,246 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sweep_file/hf_reading.h"
+#include "util/buffer.h"
+
+#define LAYERS_MOST 1024 /* of a stack of mixers alone */
+
+static int finish_falcon(struct hf_reading *r)
+{
+    int64_t is_new, one_head, kv_heads, norms;
+    if (hf_whole(r, "new_decoder_architecture", 0, &is_new) < 0 || hf_whole(r, "multi_query", 1, &one_head) < 0 ||
+        hf_whole(r, "num_kv_heads", hf_key_value(r, "heads"), &kv_heads) < 0 ||
+        hf_whole(r, "num_ln_in_parallel_attn", 2, &norms) < 0)
+        return -1;
+    hf_set_whole(r, "kv_heads", is_new ? kv_heads : one_head ? 1 : hf_key_value(r, "heads"));
+    if (is_new) {
+        hf_set_whole(r, "parallel_blocks", 1);
+        hf_set_whole(r, "norms_per_layer", norms);
+    }
+    return 0;
+}
+
+static int finish_bigcode(struct hf_reading *r)
+{
+    int64_t one_head;
+    if (hf_whole(r, "multi_query", 1, &one_head) < 0)
+        return -1;
+    hf_set_whole(r, "kv_heads", one_head ? 1 : hf_key_value(r, "heads"));
+    return 0;
+}
+
+/* Positions begin behind the padding token's, with two more in the table. */
+static int finish_opt(struct hf_reading *r)
+{
+    int64_t embedding, hidden = hf_key_value(r, "hidden");
+    if (hf_whole(r, "word_embed_proj_dim", hidden, &embedding) < 0)
+        return -1;
+    if (embedding != hidden)
+        return error_set(r->e, ERROR_USAGE,
+                         "%s: \"word_embed_proj_dim\" is %lld and \"hidden_size\" %lld: an embedding of another width "
+                         "is not known",
+                         r->name, (long long)embedding, (long long)hidden);
+    hf_set_whole(r, "positions", hf_key_value(r, "positions") + 2);
+    return 0;
+}
+
+static int finish_deepseek(struct hf_reading *r)
+{
+    int64_t shared;
+    if (hf_whole(r, "n_shared_experts", 0, &shared) < 0)
+        return -1;
+    if (hf_key_value(r, "experts") == 0)
+        hf_set_whole(r, "dense_layers", 0);
+    else if (shared > 0)
+        hf_set_whole(r, "shared_ffn", shared * hf_key_value(r, "expert_ffn"));
+    return 0;
+}
+
+/* Layers without experts: mlp_only_layers, and those between every decoder_sparse_step-th. */
+static int finish_qwen_moe(struct hf_reading *r)
+{
+    int64_t step, layers = hf_key_value(r, "layers"), sparse = 0;
+    const cJSON *only = hf_field_of(r->root, "mlp_only_layers"), *item;
+    if (hf_whole(r, "decoder_sparse_step", 1, &step) < 0)
+        return -1;
+    for (int64_t i = 0; i < layers; i++) {
+        bool listed = false;
+        cJSON_ArrayForEach(item, only) listed |= cJSON_IsNumber(item) && item->valuedouble == (double)i;
+        sparse += !listed && step > 0 && (i + 1) % step == 0;
+    }
+    hf_set_whole(r, "dense_layers", layers - sparse);
+    return 0;
+}
+
+/* --- hybrid stacks --- */
+
+/* Layers that a list calls `word`; -1: there is no such list of one text for each layer. */
+static int64_t listed(const struct hf_reading *r, const char *field, const char *word)
+{
+    const cJSON *list = hf_field_of(r->root, field), *item;
+    int64_t count = 0;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != (int)hf_key_value(r, "layers"))
+        return -1;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item))
+            return -1;
+        count += strcmp(item->valuestring, word) == 0;
+    }
+    return count;
+}
+
+/* Layers first, first + every, … */
+static int64_t every_so_many(int64_t layers, int64_t first, int64_t every)
+{
+    return every > 0 && first < layers ? (layers - 1 - first) / every + 1 : 0;
+}
+
+static int need_list(const struct hf_reading *r, const char *field)
+{
+    return error_set(r->e, ERROR_USAGE, "%s lacks \"%s\", one text for each of %lld layers, which a %s has", r->name,
+                     field, (long long)hf_key_value(r, "layers"), r->type->name);
+}
+
+/* With none of them there is nothing to say about their widths. */
+static void set_mixers(struct hf_reading *r, int64_t mixers)
+{
+    static const char *const widths[] = {"mixer_heads", "mixer_head_dim", "mixer_groups", "mixer_state", "mixer_conv",
+                                         "mixer_chunk", "mixer_rank",     "mixer_bias",   "mixer_norms", "mixer_plain"};
+    hf_set_whole(r, "mixer_layers", mixers);
+    for (size_t i = 0; mixers == 0 && i < sizeof widths / sizeof *widths; i++)
+        hf_set_whole(r, widths[i], 0);
+}
+
+static int finish_mamba(struct hf_reading *r)
+{
+    struct buffer pattern = BUFFER_INIT;
+    for (int64_t i = 0; i < hf_key_value(r, "layers") && i < LAYERS_MOST; i++)
+        buffer_add_text(&pattern, "M");
+    hf_set_text(r, "hybrid_pattern", buffer_text(&pattern));
+    buffer_free(&pattern);
+    return 0;
+}
+
+/* Experts are there in the pattern, if at all. */
+static int finish_nemotron_h(struct hf_reading *r)
+{
+    static const char *const of_experts[] = {"experts", "experts_per_token", "expert_ffn", "shared_ffn",
+                                             "expert_latent"};
+    const cJSON *pattern = hf_field_of(r->root, "hybrid_override_pattern");
+    if (!cJSON_IsString(pattern))
+        return error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which a %s has", r->name,
+                         r->type->name);
+    for (size_t i = 0; !strchr(pattern->valuestring, 'E') && i < sizeof of_experts / sizeof *of_experts; i++)
+        hf_set_whole(r, of_experts[i], 0);
+    hf_set_text(r, "hybrid_pattern", pattern->valuestring);
+    return 0;
+}
+
+static int finish_jamba(struct hf_reading *r)
+{
+    int64_t first, every, sparse_first, sparse_every, expand, layers = hf_key_value(r, "layers");
+    if (hf_whole(r, "attn_layer_offset", 4, &first) < 0 || hf_whole(r, "attn_layer_period", 8, &every) < 0 ||
+        hf_whole(r, "expert_layer_offset", 1, &sparse_first) < 0 ||
+        hf_whole(r, "expert_layer_period", 2, &sparse_every) < 0 || hf_whole(r, "mamba_expand", 2, &expand) < 0)
+        return -1;
+    set_mixers(r, layers - every_so_many(layers, first, every));
+    hf_set_whole(r, "mixer_heads", expand * hf_key_value(r, "hidden"));
+    if (hf_key_value(r, "experts") > 1) {
+        hf_set_whole(r, "dense_layers", layers - every_so_many(layers, sparse_first, sparse_every));
+    } else {
+        hf_set_whole(r, "experts", 0);
+        hf_set_whole(r, "experts_per_token", 0);
+    }
+    return 0;
+}
+
+static int finish_bamba(struct hf_reading *r)
+{
+    const cJSON *list = hf_field_of(r->root, "attn_layer_indices");
+    set_mixers(r, hf_key_value(r, "layers") - (cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0));
+    return 0;
+}
+
+/* Without experts the shared one is the MLP. */
+static int finish_granite(struct hf_reading *r)
+{
+    int64_t mixers = listed(r, "layer_types", "mamba");
+    if (mixers < 0)
+        return need_list(r, "layer_types");
+    set_mixers(r, mixers);
+    if (hf_key_value(r, "experts") == 0) {
+        hf_set_whole(r, "ffn", hf_key_value(r, "shared_ffn"));
+        hf_set_whole(r, "shared_ffn", 0);
+        hf_set_whole(r, "experts_per_token", 0);
+    }
+    return 0;
+}
+
+/* Each layer has both. */
+static int finish_falcon_h1(struct hf_reading *r)
+{
+    set_mixers(r, hf_key_value(r, "layers"));
+    hf_set_whole(r, "attention_layers", hf_key_value(r, "layers"));
+    return 0;
+}
+
+static int finish_qwen3_next(struct hf_reading *r)
+{
+    int64_t every, layers = hf_key_value(r, "layers"), linear = listed(r, "layer_types", "linear_attention");
+    if (hf_whole(r, "full_attention_interval", 4, &every) < 0)
+        return -1;
+    set_mixers(r, linear >= 0 ? linear : layers - (every > 0 ? layers / every : 0));
+    return finish_qwen_moe(r);
+}
+
+/* A list of 0 and 1 (attention), or of names. */
+static int finish_minimax(struct hf_reading *r)
+{
+    const cJSON *list = hf_field_of(r->root, "attn_type_list"), *item;
+    int64_t linear = listed(r, "layer_types", "linear_attention");
+    if (linear < 0 && cJSON_GetArraySize(list) != (int)hf_key_value(r, "layers"))
+        return need_list(r, "layer_types");
+    if (linear < 0) {
+        linear = 0;
+        cJSON_ArrayForEach(item, list) linear += cJSON_IsNumber(item) && item->valuedouble == 0;
+    }
+    set_mixers(r, linear);
+    int64_t head_dim = hf_key_value(r, "head_dim"), heads = hf_key_value(r, "heads");
+    if (linear > 0)
+        hf_set_whole(r, "mixer_head_dim", head_dim > 0 || heads == 0 ? head_dim : hf_key_value(r, "hidden") / heads);
+    return 0;
+}
+
+int hf_finish(struct hf_reading *r)
+{
+    static const struct {
+        const char *type;
+        int (*finish)(struct hf_reading *r);
+    } types[] = {{"falcon", finish_falcon},
+                 {"gpt_bigcode", finish_bigcode},
+                 {"opt", finish_opt},
+                 {"deepseek_v2", finish_deepseek},
+                 {"deepseek_v3", finish_deepseek},
+                 {"glm4_moe", finish_deepseek},
+                 {"kimi_k2", finish_deepseek},
+                 {"qwen2_moe", finish_qwen_moe},
+                 {"qwen3_moe", finish_qwen_moe},
+                 {"mamba", finish_mamba},
+                 {"mamba2", finish_mamba},
+                 {"falcon_mamba", finish_mamba},
+                 {"nemotron_h", finish_nemotron_h},
+                 {"jamba", finish_jamba},
+                 {"bamba", finish_bamba},
+                 {"granitemoehybrid", finish_granite},
+                 {"falcon_h1", finish_falcon_h1},
+                 {"qwen3_next", finish_qwen3_next},
+                 {"minimax", finish_minimax},
+                 {"minimax_text_01", finish_minimax}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].type, r->type->name) == 0)
+            return types[i].finish(r);
+    return 0;
+}

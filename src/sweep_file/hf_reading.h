@@ -1,0 +1,38 @@
+/* A config.json while it is read: between hf_config.c and hf_finish.c. */
+#ifndef MESHSWEEP_SWEEP_FILE_HF_READING_H
+#define MESHSWEEP_SWEEP_FILE_HF_READING_H
+
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "sweep_file/hf_config.h"
+#include "sweep_file/hf_types.h"
+#include "util/error.h"
+
+/* A file being read. */
+struct hf_reading {
+    const char *name;
+    const cJSON *root;
+    const struct hf_type *type;
+    struct hf_keys keys;
+    struct error *e;
+};
+
+/* NULL where it is absent or null, which transformers writes for what is not set. */
+const cJSON *hf_field_of(const cJSON *table, const char *field);
+
+/* A field's whole number of at least 0 (true is 1), `absent` where there is none. -1: it is none. */
+int hf_whole(const struct hf_reading *r, const char *field, int64_t absent, int64_t *out);
+
+/* Sets a key, or replaces it. */
+void hf_set_text(struct hf_reading *r, const char *name, const char *text);
+void hf_set_whole(struct hf_reading *r, const char *name, int64_t value);
+
+/* Of a key that is a whole number; 0: there is none. */
+int64_t hf_key_value(const struct hf_reading *r, const char *name);
+
+/* Works out what no table of hf_types.c says of the type. */
+int hf_finish(struct hf_reading *r);
+
+#endif

@@ -1,0 +1,205 @@
+/* predict: layers that mix tokens by a recurrence, in memory and time; decoders of a length of their own. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frameworks.h"
+#include "predict/flops.h"
+#include "predict/memory.h"
+#include "predict/mixer.h"
+#include "predict/step_time.h"
+#include "predict/tuning.h"
+
+static void assert_close(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual - expected) <= tolerance * fabs(expected)))
+        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
+}
+
+static void completed(struct architecture *a, struct training_plan *plan)
+{
+    struct error e = ERROR_INIT;
+    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
+        fail_msg("%s", e.text);
+}
+
+static struct architecture stack(const char *pattern)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    a.layers = (int64_t)strlen(pattern);
+    a.hidden = 1024;
+    a.heads = 8;
+    a.vocab = 1000;
+    a.hybrid_pattern = pattern;
+    return a;
+}
+
+static double kept(const char *pattern, struct training_plan plan)
+{
+    const struct framework *f = framework_find("megatron");
+    struct architecture a = stack(pattern);
+    completed(&a, &plan);
+    return memory_kept_per_layer(&a, &plan, &f->memory) / plan_tokens(&plan);
+}
+
+/* Megatron-LM's defaults at h = 1024: 32 heads of 64, 8 groups of 128. */
+static void memory_kept_per_layer__mamba2__projection_and_gated_norm(void **state)
+{
+    (void)state;
+    const double h = 1024, u = 2048, x = u + 2 * 8 * 128, n = 32;
+    struct training_plan plan = {.sequence = 512, .flash_attention = true};
+    double layer = 2 * (u + x + n) + 4 * u;
+    assert_close(kept("MMMM", plan), 4 * h + layer, 1e-12);
+    plan.tensor = 2;
+    plan.sequence_parallel = true;
+    assert_close(kept("MMMM", plan), 2 * h + layer / 2, 1e-12);
+    plan = (struct training_plan){.sequence = 512, .flash_attention = true};
+    assert_close(kept("M*-M", plan), (2 * kept("MM", plan) + kept("**", plan) + kept("--", plan)) / 4, 1e-12);
+    plan.recompute = RECOMPUTE_FULL;
+    assert_close(kept("M*-M", plan), 2 * h, 1e-12);
+}
+
+/* The states of chunks are there in passing, and not kept. */
+static void memory_layer_set__mamba2__states_of_chunks_in_passing(void **state)
+{
+    (void)state;
+    const struct framework *f = framework_find("megatron");
+    struct training_plan plan = {.sequence = 512, .flash_attention = true};
+    struct architecture a = stack("MM");
+    completed(&a, &plan);
+    double passing = (memory_layer_set(&a, &plan, &f->memory) - memory_kept_per_layer(&a, &plan, &f->memory)) / 512;
+    assert_close(passing, 2 * 4096 + 8 * 2048 + 4 * 8 * 128, 1e-12);
+}
+
+static void mixer_bytes__other_mixers__by_hand(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 512};
+    struct architecture a = stack("GG");
+    completed(&a, &plan);
+    const double u = 32 * 128, x = u + 2 * 16 * 128, n = 32;
+    assert_close(mixer_kept_bytes(&a), 2 * (x + u + 2 * n) + 4 * x + 4 * u + (128 + 6) * n + 4 * u, 1e-12);
+    a = stack("MM");
+    a.mixer = MIXER_MAMBA;
+    completed(&a, &plan);
+    assert_close(mixer_kept_bytes(&a), 12 * 2048 + 2 * (64 + 32), 1e-12);
+    a = stack("MM");
+    a.mixer = MIXER_LIGHTNING;
+    completed(&a, &plan);
+    assert_close(mixer_kept_bytes(&a), 2 * (3 * 1024 + 1024) + 4 * 1024, 1e-12);
+    assert_true(mixer_passing_bytes(&a) == 0);
+}
+
+static struct step_prediction step(struct architecture a, struct training_plan plan, const char *framework)
+{
+    const struct framework *f = framework_find(framework);
+    struct cluster cluster = {.device = device_find("A100-80GB")};
+    struct step_prediction p;
+    struct error e = ERROR_INIT;
+    completed(&a, &plan);
+    if (cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, f, &p, &e))
+        fail_msg("%s", e.text);
+    return p;
+}
+
+/* The scan does not grow with the square of the sequence, and a layer without attention has no ring. */
+static void step_predict__mixers__linear_in_the_sequence(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 4096, .flash_attention = true};
+    double one = step(stack("M-M-"), plan, "megatron").terms[TIME_ATTENTION];
+    plan.sequence = 8192;
+    assert_close(step(stack("M-M-"), plan, "megatron").terms[TIME_ATTENTION], 2 * one, 1e-12);
+    plan.context = 2;
+    assert_true(step(stack("M-M-"), plan, "megatron").terms[TIME_CONTEXT] == 0);
+    double half = step(stack("M-*-"), plan, "megatron").terms[TIME_CONTEXT];
+    assert_close(step(stack("*-*-"), plan, "megatron").terms[TIME_CONTEXT], 2 * half, 1e-12);
+}
+
+/* One all-reduce a block, as each layer of a pattern is one. */
+static void step_predict__mixers_under_tensor_parallelism__one_collective_a_block(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 512, .tensor = 2};
+    double pairs = step(stack("*-*-"), plan, "megatron").terms[TIME_TENSOR_STEPS];
+    assert_close(step(stack("M-*-"), plan, "megatron").terms[TIME_TENSOR_STEPS], pairs, 1e-12);
+    struct architecture whole = stack("M-*-");
+    whole.hybrid_pattern = NULL;
+    whole.layers = 2;
+    assert_close(step(whole, plan, "megatron").terms[TIME_TENSOR_STEPS], pairs, 1e-12);
+}
+
+/* --- T5 --- */
+
+static struct architecture t5(void)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_T5);
+    a.layers = 4;
+    a.hidden = 256;
+    a.heads = 4;
+    a.vocab = 1000;
+    return a;
+}
+
+/* Half of the layers have a decoder's tokens, and all logits are theirs. */
+static void step_predict__t5_decoder__its_own_tokens(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 1024, .flash_attention = true, .tensor = 2};
+    struct step_prediction equal = step(t5(), plan, "megatron");
+    plan.decoder_sequence = 256;
+    struct step_prediction quarter = step(t5(), plan, "megatron");
+    assert_close(quarter.terms[TIME_LOGITS], equal.terms[TIME_LOGITS] / 4, 1e-12);
+    assert_close(quarter.terms[TIME_TENSOR], equal.terms[TIME_TENSOR] * 5 / 8, 1e-12);
+    assert_true(quarter.terms[TIME_ELEMENTWISE] < equal.terms[TIME_ELEMENTWISE] * 0.75);
+}
+
+static void memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens(void **state)
+{
+    (void)state;
+    const struct framework *f = framework_find("megatron");
+    struct architecture a = t5();
+    struct training_plan plan = {.sequence = 1024, .recompute = RECOMPUTE_FULL, .decoder_sequence = 256};
+    completed(&a, &plan);
+    assert_close(memory_kept_per_layer(&a, &plan, &f->memory), 2 * 1024 * 256 * 5.0 / 8, 1e-12);
+}
+
+/* A decoder block's own adapters, and half of those on what it reads of the encoder. */
+static void tuning_passed__t5_decoder__its_own_tokens(void **state)
+{
+    (void)state;
+    struct architecture a = t5();
+    struct training_plan plan = {.sequence = 1024,
+                                 .tuning = TUNING_LORA,
+                                 .lora_rank = 4,
+                                 .lora_targets = TARGETS_OF_ATTENTION | TARGETS_OF_MLP | TARGET_HEAD};
+    completed(&a, &plan);
+    assert_close(tuning_passed(&a, &plan), tuning_trainable(&a, &plan, 0), 1e-12);
+    plan.decoder_sequence = 256;
+    const double block = 4 * 4 * 512, mlp = 2 * 4 * (256 + 1024), head = 4 * 1256;
+    assert_close(tuning_passed(&a, &plan), 4 * (block + mlp) + 4 * (0.25 + 0.625) * block + mlp + head / 4, 1e-12);
+    const struct framework *f = framework_find("hf-trainer");
+    double less = tuning_kept(&a, &plan, &f->memory);
+    plan.decoder_sequence = 1024;
+    assert_true(less < 0.75 * tuning_kept(&a, &plan, &f->memory));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_kept_per_layer__mamba2__projection_and_gated_norm),
+        cmocka_unit_test(memory_layer_set__mamba2__states_of_chunks_in_passing),
+        cmocka_unit_test(mixer_bytes__other_mixers__by_hand),
+        cmocka_unit_test(step_predict__mixers__linear_in_the_sequence),
+        cmocka_unit_test(step_predict__mixers_under_tensor_parallelism__one_collective_a_block),
+        cmocka_unit_test(step_predict__t5_decoder__its_own_tokens),
+        cmocka_unit_test(memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens),
+        cmocka_unit_test(tuning_passed__t5_decoder__its_own_tokens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
