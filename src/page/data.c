@@ -57,7 +57,7 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 /* --- the columns --- */
 
 /* The view's order: fixed ones, keys up to "state", "failure", "attempts", metrics up to "duration_ms", the rest. */
-static enum html_role role_of(const char *title, enum html_role *section)
+enum html_role html_role_of(const char *title, enum html_role *section)
 {
     static const struct {
         const char *title;
@@ -88,7 +88,7 @@ static void add_columns(struct html_data *d, const struct stmt *s, char *const *
         struct html_column *c = &d->columns[i];
         const char *unit = units[i] ? units[i] : "";
         c->title = xstrdup(stmt_column_name(s, (int)i));
-        c->role = role_of(c->title, &section);
+        c->role = html_role_of(c->title, &section);
         for (size_t u = 0; c->role == HTML_FIXED && u < sizeof fixed_units / sizeof *fixed_units; u++)
             if (strcmp(fixed_units[u].title, c->title) == 0)
                 unit = fixed_units[u].unit;

@@ -67,6 +67,9 @@ struct html_data {
 int html_data_read(struct db *db, struct html_data *out, struct error *e);
 void html_data_free(struct html_data *d);
 
+/* The role of the next column of `results`, from the first on; `*section` begins as HTML_FIXED. */
+enum html_role html_role_of(const char *title, enum html_role *section);
+
 /* Whether the key tells jobs from one another. */
 bool html_column_varies(const struct html_column *c);
 

@@ -526,7 +526,7 @@ const prepareExplore = () => {
     changed("plot");
     remember();
   });
-  for (const what of ["filter", "plot", "pins"]) on(what, drawSoon);
+  for (const what of ["filter", "plot", "pins", "rows"]) on(what, drawSoon);
   on("plot", showChoices);
 };
 
