@@ -42,7 +42,7 @@ struct html_job {
     enum html_state state;
     const char *failure; /* "" but for failed ones; borrowed from the columns */
     double objective;    /* NaN: none, or the job is not ok */
-    bool infeasible;     /* it does not meet what [sweep] subject_to asks for, and cannot win */
+    bool barred;         /* it cannot win: not MEASURED_AS_ASKED (results/measured.h) */
     double memory;       /* bytes, or the unit of its column; NaN: none */
 };
 

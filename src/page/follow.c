@@ -6,6 +6,7 @@
 #include "page/data.h"
 #include "page/sections.h"
 #include "page/text.h"
+#include "results/measured.h"
 #include "util/memory.h"
 
 #define ATTEMPTS_MOST 2000
@@ -97,8 +98,10 @@ static int hand_over(struct db *db, struct html_follower *f, struct job_ids *job
     struct stmt *s = NULL;
     int rc = 0;
     if (db_prepare(db,
-                   "SELECT r.*, EXISTS (SELECT 1 FROM breach WHERE attempt_id = j.attempt_id)"
-                   " FROM results AS r JOIN job AS j ON j.id = r.job WHERE r.job = ?1 AND j.sweep_id = ?2",
+                   "SELECT r.*, a.id IS NOT NULL AND NOT " MEASURED_AS_ASKED(
+                       "a") " FROM results AS r JOIN job AS j ON j.id = r.job LEFT JOIN attempt AS a ON a.id = "
+                            "j.attempt_id"
+                            " WHERE r.job = ?1 AND j.sweep_id = ?2",
                    &s, e) < 0)
         return -1;
     if (jobs->count)

@@ -27,9 +27,9 @@ struct html_follower {
         0, 0, NULL, 0, STRING_LIST_INIT, false, false                                                                  \
     }
 
-/* What the caller does with a job of the page: `row` is [JOB, {"COLUMN": VALUE, …}, BREACH], with the columns and
- * values of the page's script that are no keys (embed.c), without those that are absent; BREACH: it does not meet what
- * [sweep] subject_to asks for. It may be as it was. */
+/* What the caller does with a job of the page: `row` is [JOB, {"COLUMN": VALUE, …}, BARRED], with the columns and
+ * values of the page's script that are no keys (embed.c), without those that are absent; BARRED: it cannot win
+ * (html_job.barred). It may be as it was. */
 struct html_rows_sink {
     void (*take)(void *context, int64_t job, struct buffer *row);
     void *context;

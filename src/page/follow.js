@@ -1,4 +1,4 @@
-// --- of a page that is served: jobs that changed since it was made, [job, { column: value }, breach] (follow.h) ---
+// --- of a page that is served: jobs that changed since it was made, [job, { column: value }, barred] (follow.h) ---
 const followed = columns.filter((c) => c.role !== "key" && c !== jobColumn && c.name !== "predicted_memory_of");
 const changedJobs = new Set();
 let ahead = null; // the best of them, where it is better than the winner that the page tells of
@@ -9,9 +9,9 @@ const takeRow = (i, values) => {
   return differs;
 };
 
-const isAhead = (i, breach) => {
+const isAhead = (i, barred) => {
   const value = sought?.number(i);
-  if (breach || winner === undefined || i === winner || stateColumn.text(i) !== "ok" || !isFinite(value)) return false;
+  if (barred || winner === undefined || i === winner || stateColumn.text(i) !== "ok" || !isFinite(value)) return false;
   const best = sought.number(ahead ?? winner);
   return data.maximise ? value > best : value < best;
 };
@@ -75,11 +75,11 @@ const tellFollowed = () => {
 };
 
 const takeRows = (rows) => {
-  for (const [id, values, breach] of rows) {
+  for (const [id, values, barred] of rows) {
     const i = rowOf.get(id);
     if (i === undefined || !takeRow(i, values)) continue;
     changedJobs.add(id);
-    if (isAhead(i, breach)) ahead = i;
+    if (isAhead(i, barred)) ahead = i;
   }
   if (!changedJobs.size) return "";
   const tally = tallyOf();

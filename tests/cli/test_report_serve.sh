@@ -260,8 +260,8 @@ assert rows_until(lambda row: row[0] == job)[1]["state"] == "running"
 commit("UPDATE attempt SET state = 'ok', ended = 5, duration_ms = 4 WHERE id = 90000",
        "INSERT INTO summary (attempt_id, name, value, count) VALUES (90000, 'throughput', 4711.5, 1)",
        "UPDATE job SET state = 'ok', attempt_id = 90000 WHERE id = {job}")
-_, values, breach = rows_until(lambda row: row[0] == job)
-assert (values["state"], values["throughput"], values["attempts"], breach) == ("ok", 4711.5, 1, False), values
+_, values, barred = rows_until(lambda row: row[0] == job)
+assert (values["state"], values["throughput"], values["attempts"], barred) == ("ok", 4711.5, 1, False), values
 assert "peak_memory" not in values and "key" not in values and "tp" not in values, values
 job += 1
 commit("INSERT INTO attempt (id, job_id, number, runner_id, state, failure, message, started, ended) VALUES"
