@@ -134,6 +134,19 @@ sentences__ended_early_by_a_search__do_not_win()
     sentences_are_true results.db
 }
 
+# One axis has one way of writing numbers, on either side of 100,000.
+ticks__tens_of_thousands__with_a_prefix()
+{
+    many_jobs 300 20 "UPDATE summary SET value = value * 100 WHERE name = 'throughput'"
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains report.html '>50 k<'
+    expect_file_contains report.html '>100 k<'
+    expect "! grep -q '>50000<' report.html"
+}
+
 # As many as one has to be quick about.
 sentences__10000_jobs__true()
 {
