@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/configurations.h"
+#include "results/measured.h"
 #include "results/query.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -57,7 +58,7 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 /* --- the columns --- */
 
 /* The view's order: fixed ones, keys up to "state", "failure", "attempts", metrics up to "duration_ms", the rest. */
-static enum html_role role_of(const char *title, enum html_role *section)
+enum html_role html_role_of(const char *title, enum html_role *section)
 {
     static const struct {
         const char *title;
@@ -88,7 +89,7 @@ static void add_columns(struct html_data *d, const struct stmt *s, char *const *
         struct html_column *c = &d->columns[i];
         const char *unit = units[i] ? units[i] : "";
         c->title = xstrdup(stmt_column_name(s, (int)i));
-        c->role = role_of(c->title, &section);
+        c->role = html_role_of(c->title, &section);
         for (size_t u = 0; c->role == HTML_FIXED && u < sizeof fixed_units / sizeof *fixed_units; u++)
             if (strcmp(fixed_units[u].title, c->title) == 0)
                 unit = fixed_units[u].unit;
@@ -340,21 +341,23 @@ static enum html_state state_of(const char *name)
 }
 
 /* Rows are in the order of jobs. */
-static int mark_infeasible(struct db *db, struct html_data *d, struct error *e)
+static int mark_barred(struct db *db, struct html_data *d, struct error *e)
 {
     struct stmt *s = NULL;
     size_t i = 0;
     int rc;
     d->jobs = xcalloc(d->job_count + 1, sizeof *d->jobs);
     if (db_prepare(db,
-                   "SELECT DISTINCT j.id FROM breach AS b JOIN job AS j ON j.attempt_id = b.attempt_id ORDER BY j.id",
+                   "SELECT j.id FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
+                   " WHERE j.sweep_id = ?1 AND NOT " MEASURED_AS_ASKED("a") " ORDER BY j.id",
                    &s, e) < 0)
         return -1;
+    stmt_bind_int(s, 1, d->sweep_id);
     while ((rc = stmt_next(s, e)) > 0) {
         while (i < d->job_count && (int64_t)d->columns[0].values[i].number < stmt_int(s, 0))
             i++;
         if (i < d->job_count)
-            d->jobs[i].infeasible = (int64_t)d->columns[0].values[i].number == stmt_int(s, 0);
+            d->jobs[i].barred = (int64_t)d->columns[0].values[i].number == stmt_int(s, 0);
     }
     stmt_free(s);
     return rc;
@@ -376,7 +379,7 @@ static void describe_jobs(struct html_data *d)
         j->objective = objective && j->state == HTML_OK ? objective->values[i].number : NAN;
         j->memory = d->memory ? d->memory->values[i].number : NAN;
         d->counts[j->state]++;
-        if (isfinite(j->objective) && !j->infeasible &&
+        if (isfinite(j->objective) && !j->barred &&
             (d->best < 0 || html_is_better(d, j->objective, d->jobs[d->best].objective)))
             d->best = (long)i;
     }
@@ -397,7 +400,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
     if (rc == 0)
         rc = mark_derived(db, &d, e);
     if (rc == 0)
-        rc = mark_infeasible(db, &d, e);
+        rc = mark_barred(db, &d, e);
     if (rc < 0) {
         html_data_free(&d);
         return -1;

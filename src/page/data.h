@@ -42,7 +42,7 @@ struct html_job {
     enum html_state state;
     const char *failure; /* "" but for failed ones; borrowed from the columns */
     double objective;    /* NaN: none, or the job is not ok */
-    bool infeasible;     /* it does not meet what [sweep] subject_to asks for, and cannot win */
+    bool barred;         /* it cannot win: not MEASURED_AS_ASKED (results/measured.h) */
     double memory;       /* bytes, or the unit of its column; NaN: none */
 };
 
@@ -66,6 +66,9 @@ struct html_data {
 /* ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: html_data_free. */
 int html_data_read(struct db *db, struct html_data *out, struct error *e);
 void html_data_free(struct html_data *d);
+
+/* The role of the next column of `results`, from the first on; `*section` begins as HTML_FIXED. */
+enum html_role html_role_of(const char *title, enum html_role *section);
 
 /* Whether the key tells jobs from one another. */
 bool html_column_varies(const struct html_column *c);

@@ -8,8 +8,6 @@
 #include "results/conditions.h"
 #include "util/memory.h"
 
-#define LEVEL_MOST 120
-
 /* Jobs to a line: of a page that is served, lines that changed are sent. */
 #define JOBS_TO_A_LINE 500
 
@@ -57,7 +55,7 @@ static void add_levels(struct buffer *out, const struct html_column *c, size_t r
     buffer_add_text(out, ",\"levels\":[");
     for (size_t i = 0; i < c->level_count; i++) {
         buffer_add_text(out, i ? "," : "");
-        html_add_json(out, c->level_texts[i], LEVEL_MOST);
+        html_add_json(out, c->level_texts[i], HTML_LEVEL_MOST);
     }
     buffer_add_text(out, "],\"codes\":[");
     for (size_t i = 0; i < rows; i++) {
@@ -74,7 +72,7 @@ static void add_numbers(struct buffer *out, const struct html_column *c, size_t 
     for (size_t i = 0; i < rows; i++) {
         add_comma(out, i);
         if (c->values[i].text && isnan(c->values[i].number))
-            html_add_json(out, c->values[i].text, LEVEL_MOST);
+            html_add_json(out, c->values[i].text, HTML_LEVEL_MOST);
         else
             html_add_json_number(out, c->values[i].number);
     }
@@ -111,7 +109,7 @@ static void add_constants(struct buffer *out, const struct html_data *d)
         buffer_add_text(out, first ? "" : ",");
         html_add_json(out, c->title, HTML_NAME_MOST);
         buffer_add_char(out, ':');
-        html_add_json(out, c->level_texts[0], LEVEL_MOST);
+        html_add_json(out, c->level_texts[0], HTML_LEVEL_MOST);
         first = false;
     }
     buffer_add_text(out, "},\n\"conditions\":[");

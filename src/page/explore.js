@@ -494,7 +494,9 @@ const drawExplore = () => {
     () => figuresOf(x, y, chosenColumn("colour")));
 };
 
-const fillSelect = (select, list, first, chosen) => {
+// What is shown is to be chosen from as well, where it is the same of all jobs.
+const fillSelect = (select, among, first, chosen) => {
+  const list = chosen && !among.includes(chosen) ? [...among, chosen] : among;
   select.replaceChildren(...(first ? [new Option(first, "")] : []), ...list.map((c) => new Option(c.name, c.name)));
   select.value = chosen ? chosen.name : "";
 };
@@ -526,7 +528,7 @@ const prepareExplore = () => {
     changed("plot");
     remember();
   });
-  for (const what of ["filter", "plot", "pins"]) on(what, drawSoon);
+  for (const what of ["filter", "plot", "pins", "rows"]) on(what, drawSoon);
   on("plot", showChoices);
 };
 

@@ -41,7 +41,7 @@ static size_t find_front(const struct html_data *d, const struct point *points, 
     double best = NAN;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        on_front[i] = !d->jobs[points[i].job].infeasible && html_is_better(d, points[i].y, best);
+        on_front[i] = !d->jobs[points[i].job].barred && html_is_better(d, points[i].y, best);
         if (on_front[i])
             best = points[i].y;
         n += on_front[i];
@@ -148,14 +148,14 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     bool conditions = false;
     double low = points[0].y, high = low;
     for (size_t i = 0; i < count; i++) {
-        conditions |= d->jobs[points[i].job].infeasible;
+        conditions |= d->jobs[points[i].job].barred;
         low = points[i].y < low ? points[i].y : low;
         high = points[i].y > high ? points[i].y : high;
     }
     struct svg_axis x = svg_axis_over(points[0].x, points[count - 1].x, d->memory->title, d->memory->unit, false);
     struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
     char *desc = xasprintf("%zu jobs, %zu of them on the front: no other job %stakes less memory and is better.", count,
-                           on, conditions ? "that meets the conditions " : "");
+                           on, conditions ? "that may win " : "");
     svg_open_plot(&p->out, "front-plot", "Objective against memory, with the Pareto front", desc, &x, &y);
     add_front_line(&p->out, points, on_front, count, &x, &y);
     add_front_points(p, points, on_front, count, &x, &y);

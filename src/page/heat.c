@@ -41,7 +41,7 @@ static void fill(struct map *m)
             c->failed++;
             c->failure = !c->failure || strcmp(c->failure, j->failure) == 0 ? j->failure : "mixed";
         }
-        if (!isfinite(j->objective) || j->infeasible)
+        if (!isfinite(j->objective) || j->barred)
             continue;
         c->ok++;
         if (html_is_better(m->data, j->objective, c->best)) {

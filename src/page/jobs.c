@@ -22,22 +22,22 @@ static bool has_values(const struct html_data *d, const struct html_column *c)
     return false;
 }
 
+bool html_is_outcome(const char *title, enum html_role role)
+{
+    static const char *const fixed[] = {"state",   "failure",          "attempts",       "duration_ms",
+                                        "max_rss", "predicted_memory", "predicted_time", "error"};
+    for (size_t i = 0; role == HTML_FIXED && i < sizeof fixed / sizeof *fixed; i++)
+        if (strcmp(fixed[i], title) == 0)
+            return true;
+    return role == HTML_METRIC;
+}
+
 /* What tells jobs apart and what came of them; identifiers of files and the like are in the exports. */
 static bool is_shown(const struct html_data *d, const struct html_column *c)
 {
-    static const char *const shown[] = {"job",         "state",   "failure",          "attempts",
-                                        "duration_ms", "max_rss", "predicted_memory", "predicted_time",
-                                        "error"};
-    if (c->role == HTML_KEY)
+    if (c->role == HTML_KEY || strcmp(c->title, "predicted_memory_of") == 0)
         return html_column_varies(c);
-    if (c->role == HTML_METRIC)
-        return has_values(d, c);
-    if (strcmp(c->title, "predicted_memory_of") == 0)
-        return html_column_varies(c);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (strcmp(shown[i], c->title) == 0)
-            return has_values(d, c);
-    return false;
+    return (c == d->columns || html_is_outcome(c->title, c->role)) && has_values(d, c);
 }
 
 size_t html_shown_columns(const struct html_data *d, const struct html_column ***out)

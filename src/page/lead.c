@@ -10,8 +10,6 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-#define KEYS_MOST 32
-
 static void add_job_link(struct buffer *out, int64_t job)
 {
     buffer_printf(out, "<a href=\"#j%lld\">job %lld</a>", (long long)job, (long long)job);
@@ -100,14 +98,25 @@ static bool is_next(const struct html_data *d, const struct html_column *const *
     return different == 1;
 }
 
+/* Whether jobs differ in the key: some may have none of it. */
+static bool tells_apart(const struct html_data *d, const struct html_column *c)
+{
+    if (c->role != HTML_KEY || c->derived || c->twin || c->level_count == 0)
+        return false;
+    for (size_t row = 1; row < d->job_count; row++)
+        if (c->levels[row] != c->levels[0])
+            return true;
+    return false;
+}
+
 static void add_neighbours(struct html_page *p)
 {
     const struct html_data *d = p->data;
-    const struct html_column *all[KEYS_MOST], *keys[KEYS_MOST];
-    size_t varying = html_varying(d, all, KEYS_MOST), count = 0, next = 0, failed = 0, of[FAILURE_COUNT] = {0};
-    for (size_t i = 0; i < varying; i++)
-        if (!all[i]->derived)
-            keys[count++] = all[i];
+    const struct html_column **keys = xcalloc(d->column_count + 1, sizeof(*keys));
+    size_t count = 0, next = 0, failed = 0, of[FAILURE_COUNT] = {0};
+    for (size_t i = 0; i < d->column_count; i++)
+        if (tells_apart(d, &d->columns[i]))
+            keys[count++] = &d->columns[i];
     for (size_t row = 0; row < d->job_count; row++) {
         if (!is_next(d, keys, count, row))
             continue;
@@ -116,6 +125,7 @@ static void add_neighbours(struct html_page *p)
         for (size_t c = 1; d->jobs[row].state == HTML_FAILED && c < FAILURE_COUNT; c++)
             of[c] += strcmp(failure_names[c], d->jobs[row].failure) == 0;
     }
+    free(keys);
     if (next == 0)
         return;
     buffer_printf(&p->out, "<p>Of the %zu jobs that differ from it in one key, %zu failed", next, failed);

@@ -6,6 +6,7 @@
 #include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
+#include "results/measured.h"
 #include "util/memory.h"
 
 struct trial_point {
@@ -23,10 +24,10 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     int rc;
     if (db_prepare(p->db,
                    "SELECT a.job_id, coalesce(a.failure, ''), CASE WHEN typeof(m.value) IN ('real', 'integer') THEN"
-                   " m.value END, EXISTS (SELECT 1 FROM breach WHERE attempt_id = a.id) FROM attempt AS a JOIN job AS "
-                   "j ON j.id = a.job_id LEFT JOIN summary AS m"
-                   " ON m.attempt_id = a.id AND m.name = ?1 WHERE j.sweep_id = ?2 AND a.ended IS NOT NULL"
-                   " ORDER BY a.ended, a.id",
+                   " m.value END, " MEASURED_AS_ASKED(
+                       "a") " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN summary AS m"
+                            " ON m.attempt_id = a.id AND m.name = ?1 WHERE j.sweep_id = ?2 AND a.ended IS NOT NULL"
+                            " ORDER BY a.ended, a.id",
                    &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, p->data->objective);
@@ -34,7 +35,7 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     while ((rc = stmt_next(s, e)) > 0) {
         struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_is_null(s, 2) ? NAN : stmt_double(s, 2)};
         strncpy(t.failure, stmt_text(s, 1), sizeof t.failure - 1);
-        t.improves = !t.failure[0] && !stmt_int(s, 3) && isfinite(t.value) && html_is_better(p->data, t.value, best);
+        t.improves = !t.failure[0] && stmt_int(s, 3) && isfinite(t.value) && html_is_better(p->data, t.value, best);
         best = t.improves ? t.value : best;
         t.best = best;
         trials = array_grow(trials, *count, sizeof *trials);

@@ -8,6 +8,9 @@
   let have = 0; // their version; 0: none yet
   let offered = 0; // the server's
   let shown; // the version that stands here
+  let rows = 0; // of jobs that changed since it was made: the last change that stands here
+  let rowsOffered = 0;
+  let rowsWait = false; // some are here, and wait until nobody is at it
   let problem = null;
   let lost = false;
   let fetching = false;
@@ -43,6 +46,15 @@
     if (!told.isConnected) header.append(told);
   };
 
+  // It changes once a second: nothing that is to be read out each time.
+  const tellRows = (text) => {
+    const told = document.getElementById("since") || document.createElement("p");
+    told.id = "since";
+    told.className = "note";
+    told.textContent = text;
+    if (!told.isConnected) document.querySelector("header").append(told);
+  };
+
   // --- the new page in place of the old ---
   const openDetails = () => [...document.querySelectorAll("details")].map((d) => d.open);
 
@@ -67,9 +79,11 @@
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
     scrollTo(...at);
     shown = have;
+    rows = 0;
     waitingSince = 0;
     document.documentElement.dataset.version = shown;
     tell();
+    update();
   };
 
   const isBusy = () => {
@@ -83,6 +97,22 @@
     waitingSince ||= performance.now();
     if (isBusy()) setTimeout(show, 300);
     else replace();
+  };
+
+  // The page's script takes them, once it runs, and has a word for the reader.
+  const showRows = (answer) => {
+    waitingSince ||= performance.now();
+    const event = new CustomEvent("rows", { detail: { changed: answer.changed } });
+    if (answer.version === shown && !isBusy()) document.dispatchEvent(event);
+    rowsWait = answer.version === shown && event.detail.told === undefined;
+    if (rowsWait) {
+      setTimeout(() => showRows(answer), 300);
+    } else if (answer.version === shown) {
+      rows = answer.rows;
+      waitingSince = 0;
+      tellRows(event.detail.told);
+      update();
+    }
   };
 
   for (const type of ["pointermove", "pointerdown", "keydown", "wheel", "input"]) {
@@ -100,15 +130,24 @@
     have = answer.version;
   };
 
+  const ask = async (path) => (await fetch(path)).json();
+
   const update = async () => {
-    if (fetching || have >= offered) return;
+    const isPage = offered !== shown && have < offered;
+    const isRows = offered === shown && rows < rowsOffered && !rowsWait;
+    if (fetching || (!isPage && !isRows)) return;
     fetching = true;
     try {
-      take(await (await fetch(`changes?since=${have}`)).json());
-      show();
+      if (isPage) {
+        take(await ask(`changes?since=${have}`));
+        show();
+      } else {
+        showRows(await ask(`rows?since=${rows}`));
+      }
     } catch {
       // The stream of events says whether the server is there.
-      offered = have;
+      if (isPage) offered = have;
+      else rowsOffered = rows;
     }
     fetching = false;
     tell();
@@ -130,8 +169,9 @@
       problem = told.problem;
       lost = false;
       offered = told.version;
+      rowsOffered = told.rows;
       tell();
-      if (offered !== shown) update();
+      update();
     };
     events.onerror = () => {
       lost = true;

@@ -180,4 +180,5 @@ const prepareMarks = () => {
     watchBrush(svg);
   }
   on("filter", dim);
+  on("rows", dim);
 };

@@ -6,7 +6,7 @@ const data = JSON.parse($("data")?.textContent || '{"columns":[],"constants":{},
 // Number() knows "Infinity" and "-Infinity"; nothing is no number, and not 0.
 const toNumber = (text) => (text === "" || text === null ? NaN : Number(text));
 
-// `text` and `number` are of a row; of texts `numbers` is by level.
+// `text` and `number` are of a row; `set` says whether it was another. Of texts `numbers` is by level.
 const makeColumn = (c) => {
   const column = { ...c, key: c.name.toLowerCase() };
   if (c.levels) {
@@ -16,11 +16,27 @@ const makeColumn = (c) => {
     column.text = (i) => (codes[i] < 0 ? "" : c.levels[codes[i]]);
     column.number = (i) => (codes[i] < 0 ? NaN : numbers[codes[i]]);
     column.numeric = c.levels.length > 0 && numbers.every(isFinite);
+    column.set = (i, text) => {
+      let code = text === null ? -1 : c.levels.indexOf(text);
+      if (text !== null && code < 0) {
+        code = c.levels.push(text) - 1;
+        numbers.push(toNumber(text));
+      }
+      const differs = codes[i] !== code;
+      codes[i] = code;
+      return differs;
+    };
   } else {
     const numbers = Float64Array.from(c.numbers, toNumber);
     column.text = (i) => (c.numbers[i] === null ? "" : String(c.numbers[i]));
     column.number = (i) => numbers[i];
     column.numeric = true;
+    column.set = (i, value) => {
+      const differs = c.numbers[i] !== value;
+      c.numbers[i] = value;
+      numbers[i] = toNumber(value);
+      return differs;
+    };
   }
   return column;
 };
@@ -38,8 +54,7 @@ for (let i = 0; i < count; i++) rowOf.set(jobColumn.number(i), i);
 const jobAt = (i) => jobColumn.number(i);
 const winner = rowOf.get(data.best);
 const keys = columns.filter((c) => c.role === "key");
-const failedCode = stateColumn?.levels.indexOf("failed");
-const hasFailed = (i) => failedCode >= 0 && stateColumn.codes[i] === failedCode;
+const hasFailed = (i) => stateColumn !== undefined && stateColumn.text(i) === "failed";
 
 // --- numbers as people read them; whole ones are in tables and on hover ---
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

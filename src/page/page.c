@@ -31,8 +31,8 @@ static const struct {
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
 /* One script, in this order. */
-static const char *const scripts[] = {"model",   "state",  "table",  "plot", "marks",
-                                      "explore", "curves", "chosen", "main"};
+static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "marks",
+                                      "explore", "curves", "chosen", "follow", "main"};
 
 /* --- pieces that sections share --- */
 
@@ -161,6 +161,15 @@ static int add_sections(struct html_page *p, const struct report_sink *sink, str
     return 0;
 }
 
+static void tell_columns(const struct html_data *d, struct string_list *out)
+{
+    const struct html_column **columns;
+    size_t count = html_shown_columns(d, &columns);
+    for (size_t i = 0; out && i < count; i++)
+        string_list_add(out, xstrdup(columns[i]->title));
+    free(columns);
+}
+
 static int make_page(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
@@ -170,6 +179,7 @@ static int make_page(struct db *db, const struct html_request *request, const st
     add_head(&p, request->live);
     int rc = add_sections(&p, sink, e);
     add_foot(&p, request->now_ms);
+    tell_columns(&data, request->columns);
     add_overlays(&p);
     rc = rc == 0 ? html_embed_jobs(&p, e) : rc;
     rc = rc == 0 ? html_embed_details(&p, e) : rc;

@@ -11,12 +11,14 @@
 
 #include "database/db.h"
 #include "report/rows.h"
+#include "util/string_list.h"
 
 struct html_request {
-    const char *job_files;    /* store_directory() */
-    const char *files_beside; /* the same as links of the page name it; NULL: they cannot */
-    int64_t now_ms;           /* the time the page is made at */
-    bool live;                /* it is served (serve/server.h), and follows what is committed: src/page/live.js */
+    const char *job_files;       /* store_directory() */
+    const char *files_beside;    /* the same as links of the page name it; NULL: they cannot */
+    int64_t now_ms;              /* the time the page is made at */
+    bool live;                   /* it is served (serve/server.h), and follows what is committed: src/page/live.js */
+    struct string_list *columns; /* the titles of the table of jobs are added; NULL: nobody asks */
 };
 
 /* Reads as of one moment and hands the page to the sink, section by section. Each section begins a line with

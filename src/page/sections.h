@@ -48,6 +48,12 @@ html_section html_lead;
 /* Adds the note that not all are drawn, where that is so. */
 void html_add_stride_note(struct buffer *out, size_t count);
 
+/* Texts of columns as the script has them are cut. */
+#define HTML_LEVEL_MOST 120
+
+/* Whether the column tells what came of a job, and stands in the table where any job has a value. */
+bool html_is_outcome(const char *title, enum html_role role);
+
 /* The columns of the table of jobs: the job, what is sought, then as in `results`. Their number; the caller frees
  * `*out`. */
 size_t html_shown_columns(const struct html_data *d, const struct html_column ***out);

@@ -15,7 +15,7 @@ const state = {
   plot: {},
 };
 
-const listeners = { filter: [], sort: [], pins: [], job: [], plot: [] };
+const listeners = { filter: [], sort: [], pins: [], job: [], plot: [], rows: [] };
 const on = (what, listener) => listeners[what].push(listener);
 // Each listener once, in the order in which they came.
 const changed = (...what) => {

@@ -128,10 +128,7 @@ static void add_title(struct buffer *out, const struct svg_axis *a)
 
 void svg_add_tick(struct buffer *out, double value)
 {
-    if (fabs(value) < 99999.5)
-        buffer_printf(out, "%.5g", value);
-    else
-        html_add_short(out, value);
+    html_add_scaled(out, value, 5);
 }
 
 void svg_axis_x(struct buffer *out, const struct svg_axis *a, double top, double bottom)

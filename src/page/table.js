@@ -28,14 +28,14 @@ const drawTable = () => {
   $("shown").textContent = `${view.length} of ${count} jobs${part}`;
 };
 
-const sortView = () => {
+const sortView = (rows = PAGE) => {
   const { column, descending } = state.sort;
   view = orderBy(column, descending).filter((i) => passing[i]);
   [...table.tHead.rows[0].cells].forEach((head, at) => {
     if (columns[at] === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     else head.removeAttribute("aria-sort");
   });
-  shownRows = PAGE;
+  shownRows = rows;
   drawTable();
 };
 
@@ -112,6 +112,8 @@ const prepareTable = () => {
   on("filter", applyFilter);
   on("filter", sortView);
   on("sort", sortView);
+  on("rows", applyFilter);
+  on("rows", () => sortView(shownRows));
   on("job", markRows);
   on("pins", markRows);
 };

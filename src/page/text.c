@@ -116,18 +116,23 @@ void html_add_number(struct buffer *out, double value)
         text_add_rounded(out, value);
 }
 
-void html_add_short(struct buffer *out, double value)
+void html_add_scaled(struct buffer *out, double value, int digits)
 {
     static const char prefixes[] = "kMGTPE";
     double magnitude = fabs(value);
     size_t prefix = 0;
     if (!isfinite(value) || magnitude < 9999.5 || magnitude >= 999.5e18) {
-        buffer_printf(out, "%.4g", value);
+        buffer_printf(out, "%.*g", digits < 4 ? 4 : digits, value);
         return;
     }
     while (magnitude >= 999.5 * pow(1000, (double)prefix + 1))
         prefix++;
-    buffer_printf(out, "%.3g %c", value / pow(1000, (double)prefix + 1), prefixes[prefix]);
+    buffer_printf(out, "%.*g %c", digits, value / pow(1000, (double)prefix + 1), prefixes[prefix]);
+}
+
+void html_add_short(struct buffer *out, double value)
+{
+    html_add_scaled(out, value, 3);
 }
 
 void html_add_count(struct buffer *out, long long count, const char *noun)

@@ -33,6 +33,9 @@ void html_add_number(struct buffer *out, double value);
  * number is below 10,000 or no number. */
 void html_add_short(struct buffer *out, double value);
 
+/* The same with so many digits, as ticks want them: "62.5 k". */
+void html_add_scaled(struct buffer *out, double value, int digits);
+
 /* "1 job", "2 jobs". */
 void html_add_count(struct buffer *out, long long count, const char *noun);
 

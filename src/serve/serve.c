@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "database/open.h"
+#include "page/follow.h"
 #include "page/page.h"
 #include "process/interrupts.h"
 #include "serve/address.h"
@@ -19,8 +20,9 @@
 
 enum {
     LOOK_MS = 200,       /* between two looks whether anything was committed */
-    REST_MS = 1000,      /* between two pages, at least */
-    SHARE_OF_TIME = 100, /* one in so many of the processor time that there is, for pages and readers together */
+    REST_MS = 1000,      /* between two pages, or rows of jobs, at least */
+    SHARE_OF_TIME = 200, /* one in so many of the processor time that there is for pages, the same for rows; both with
+                            what readers took meanwhile */
     BEAT_MS = 15000,
     LOWEST_PRIORITY = 19,
 };
@@ -33,7 +35,11 @@ struct watched {
     ino_t inode;
     int64_t schema;                 /* its version */
     int64_t committed;              /* SQLite's data_version of what is shown; -1: nothing is */
-    int64_t rest_until_ms, used_us; /* processor time until the last rest */
+    int64_t page_at_ms, rows_at_ms; /* the next page or rows not before */
+    bool early;                     /* the page was made before its time, and the next one is not */
+    int64_t rows_committed;         /* SQLite's data_version of the rows that were shown last */
+    int64_t used_us;                /* processor time until the last rest */
+    struct html_follower follower;
 };
 
 /* --- the database --- */
@@ -44,6 +50,7 @@ static void watched_close(struct watched *w)
         store_close(w->db);
     w->db = NULL;
     w->committed = -1;
+    html_follower_free(&w->follower);
 }
 
 static int watched_open(struct watched *w, struct error *e)
@@ -90,49 +97,87 @@ static int make_page(struct watched *w, struct buffer *text, struct error *e)
 {
     const struct report_sink sink = {add_to_buffer, text};
     const char *slash = strrchr(w->directory, '/');
-    const struct html_request request = {w->directory, slash ? slash + 1 : w->directory, clock_wall_ms(), true};
+    const struct html_request request = {w->directory, slash ? slash + 1 : w->directory, clock_wall_ms(), true,
+                                         &w->follower.columns};
     return html_report(w->db, &request, &sink, e);
 }
 
-/* Until what was used since the last rest is a small share of the time. */
-static void rest(struct watched *w)
+/* When what was used since the last rest is a small share of the time that went by since `from_ms`, or since now where
+ * that is later. */
+static int64_t rested_at(struct watched *w, int64_t from_ms)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t used_us = clock_processor_us();
+    int64_t used_us = clock_processor_us(), now_ms = clock_monotonic_ms();
     int64_t rest_ms = (used_us - w->used_us) * SHARE_OF_TIME / 1000 / (processors > 0 ? processors : 1);
-    w->rest_until_ms = clock_monotonic_ms() + (rest_ms > REST_MS ? rest_ms : REST_MS);
     w->used_us = used_us;
+    return (from_ms > now_ms ? from_ms : now_ms) + (rest_ms > REST_MS ? rest_ms : REST_MS);
 }
 
-/* Makes the page again where something was committed since. */
+static int show_page(struct watched *w, struct server *server, int64_t committed, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    const bool early = w->page_at_ms > clock_monotonic_ms();
+    int rc = html_follow_begin(w->db, &w->follower, e);
+    if (rc == 0)
+        rc = make_page(w, &text, e);
+    if (rc == 0) {
+        w->committed = w->rows_committed = committed;
+        server_show(server, &text);
+    }
+    buffer_free(&text);
+    w->early = early;
+    w->page_at_ms = rested_at(w, w->page_at_ms);
+    return rc;
+}
+
+static void take_row(void *context, int64_t job, struct buffer *row)
+{
+    live_rows_put(context, job, row);
+}
+
+/* A page that lacks a column is made anew before its time, and the one after that is the later. */
+static int show_rows(struct watched *w, struct server *server, int64_t committed, struct error *e)
+{
+    struct live_rows rows = LIVE_ROWS_INIT;
+    const struct html_rows_sink sink = {take_row, &rows};
+    int rc = html_follow(w->db, &w->follower, &sink, e);
+    if (rc == 0) {
+        w->rows_committed = w->follower.more ? -1 : committed;
+        server_show_rows(server, &rows);
+    }
+    live_rows_clear(&rows);
+    w->rows_at_ms = rested_at(w, 0);
+    return rc == 0 && w->follower.lacks_column && !w->early ? show_page(w, server, committed, e) : rc;
+}
+
+/* Makes the page again where something was committed since; while that would be too often and more is made than takes
+ * no time, what changed of the jobs. Returns 1 where it rests, and knows nothing new. */
 static int look(struct watched *w, struct server *server, struct error *e)
 {
-    int64_t committed = -1;
+    int64_t now_ms = clock_monotonic_ms(), committed = -1;
+    if (w->committed < 0 && now_ms < w->page_at_ms)
+        return 1;
     if (watched_follow(w, e) < 0 || db_query_int(w->db, "PRAGMA data_version", -1, &committed, e) < 0)
         return -1;
     if (committed == w->committed)
         return 0;
-    struct buffer text = BUFFER_INIT;
-    int rc = make_page(w, &text, e);
-    if (rc == 0) {
-        w->committed = committed;
-        server_show(server, &text);
-    }
-    buffer_free(&text);
-    rest(w);
-    return rc;
+    if (now_ms >= w->page_at_ms)
+        return show_page(w, server, committed, e);
+    if (w->committed < 0 || committed == w->rows_committed || now_ms < w->rows_at_ms ||
+        w->page_at_ms - now_ms <= REST_MS)
+        return 1;
+    return show_rows(w, server, committed, e);
 }
 
 static void watch(struct watched *w, struct server *server, const struct interrupts *interrupts, struct wake *wake)
 {
     int64_t beat_ms = clock_monotonic_ms();
     while (!wake->signal) {
-        int64_t now_ms = clock_monotonic_ms();
         struct error e = ERROR_INIT;
-        if (now_ms >= w->rest_until_ms) {
-            int rc = look(w, server, &e);
+        int rc = look(w, server, &e);
+        if (rc <= 0)
             server_tell(server, rc < 0 ? e.text : NULL);
-        }
+        int64_t now_ms = clock_monotonic_ms();
         if (now_ms - beat_ms >= BEAT_MS) {
             server_beat(server);
             beat_ms = now_ms;
@@ -203,7 +248,7 @@ int serve_report(const struct serve_options *o, int *signal_number, struct error
 {
     char made[GATE_TOKEN_BYTES + 1];
     struct serve_address a = {NULL, 0};
-    struct watched w = {.path = o->db_path, .committed = -1};
+    struct watched w = {.path = o->db_path, .committed = -1, .follower = HTML_FOLLOWER_INIT};
     if (serve_address_parse(o->address, &a, e) < 0)
         return -1;
     w.directory = store_directory(o->db_path);

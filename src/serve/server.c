@@ -34,10 +34,13 @@ struct server {
     char *token, *host, *job_files, *job_path; /* job_path: "results.db.d/" */
     pthread_mutex_t lock;                      /* over all that follows */
     struct live_page page;
-    char *problem;               /* NULL: none */
-    int64_t change;              /* counts new pages and new problems */
-    struct MHD_Response *whole;  /* the page; NULL: to be made */
-    struct MHD_Response *recent; /* changes since the version before; NULL: to be made */
+    struct live_rows rows;
+    char *problem;                    /* NULL: none */
+    int64_t change;                   /* counts new pages and new problems */
+    struct MHD_Response *whole;       /* the page; NULL: to be made */
+    struct MHD_Response *recent;      /* changes since the version before; NULL: to be made */
+    struct MHD_Response *recent_rows; /* those after `rows_since`; NULL: to be made */
+    int64_t rows_since;
     struct listener *listeners;
     bool ends, told;
 };
@@ -119,10 +122,32 @@ static enum MHD_Result answer_page(struct server *s, struct MHD_Connection *c)
     return answer_kept(c, s->whole);
 }
 
-static enum MHD_Result answer_changes(struct server *s, struct MHD_Connection *c)
+static int64_t since_of(struct MHD_Connection *c)
 {
     const char *asked = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "since");
-    int64_t since = asked && strspn(asked, "0123456789") == strlen(asked) ? strtoll(asked, NULL, 10) : 0;
+    return asked && strspn(asked, "0123456789") == strlen(asked) ? strtoll(asked, NULL, 10) : 0;
+}
+
+static enum MHD_Result answer_rows(struct server *s, struct MHD_Connection *c)
+{
+    int64_t since = since_of(c);
+    if (s->recent_rows && s->rows_since == since)
+        return answer_kept(c, s->recent_rows);
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, "{\"version\":%lld,\"rows\":%lld,\"changed\":[", (long long)s->page.version,
+                  (long long)s->rows.change);
+    live_rows_add_changes(&s->rows, since, &text);
+    buffer_add_text(&text, "]}\n");
+    forget(&s->recent_rows);
+    s->recent_rows = text_response(text.data, text.length, "application/json", NOTHING_ALLOWED);
+    s->rows_since = since;
+    buffer_free(&text);
+    return answer_kept(c, s->recent_rows);
+}
+
+static enum MHD_Result answer_changes(struct server *s, struct MHD_Connection *c)
+{
+    int64_t since = since_of(c);
     bool recent = since == s->page.version - 1;
     if (recent && s->recent)
         return answer_kept(c, s->recent);
@@ -156,7 +181,8 @@ static enum MHD_Result answer_file(const struct server *s, struct MHD_Connection
 static size_t make_event(const struct server *s, char *out)
 {
     struct buffer b = BUFFER_INIT;
-    buffer_printf(&b, "data: {\"version\":%lld,\"problem\":", (long long)s->page.version);
+    buffer_printf(&b, "data: {\"version\":%lld,\"rows\":%lld,\"problem\":", (long long)s->page.version,
+                  (long long)s->rows.change);
     if (s->problem)
         buffer_add_json_string(&b, s->problem, strnlen(s->problem, PROBLEM_BYTES));
     else
@@ -266,6 +292,8 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
         return answer_page(s, c);
     if (strcmp(path, "changes") == 0)
         return answer_changes(s, c);
+    if (strcmp(path, "rows") == 0)
+        return answer_rows(s, c);
     if (strcmp(path, "events") == 0)
         return answer_events(s, c);
     if (strncmp(path, s->job_path, strlen(s->job_path)) == 0)
@@ -308,7 +336,9 @@ static void server_free(struct server *s)
 {
     forget(&s->whole);
     forget(&s->recent);
+    forget(&s->recent_rows);
     live_page_free(&s->page);
+    live_rows_clear(&s->rows);
     pthread_mutex_destroy(&s->lock);
     free(s->problem);
     free(s->token);
@@ -363,10 +393,30 @@ void server_show(struct server *s, struct buffer *text)
     if (live_page_update(&s->page, text)) {
         forget(&s->whole);
         forget(&s->recent);
+        forget(&s->recent_rows);
+        live_rows_clear(&s->rows);
         s->change++;
         wake_all(s, false);
     }
     pthread_mutex_unlock(&s->lock);
+}
+
+void server_show_rows(struct server *s, struct live_rows *rows)
+{
+    pthread_mutex_lock(&s->lock);
+    const int64_t before = s->rows.change;
+    for (size_t i = 0; i < rows->count; i++) {
+        struct buffer text = BUFFER_INIT;
+        buffer_add_text(&text, rows->items[i].text);
+        live_rows_put(&s->rows, rows->items[i].job, &text);
+    }
+    if (s->rows.change != before) {
+        forget(&s->recent_rows);
+        s->change++;
+        wake_all(s, false);
+    }
+    pthread_mutex_unlock(&s->lock);
+    live_rows_clear(rows);
 }
 
 void server_tell(struct server *s, const char *problem)

@@ -3,7 +3,10 @@
  *
  *   /TOKEN/                    the page, and its version in a comment at the end
  *   /TOKEN/changes?since=V     what differs from version V, as JSON (serve/live_page.h)
- *   /TOKEN/events              server-sent events: {"version": V, "problem": TEXT or null}, at once and at each change
+ *   /TOKEN/rows?since=N        jobs that changed since the page was made and after change N: {"version": of that page,
+ *                              "rows": the last change, "changed": [row, …]} (page/follow.h)
+ *   /TOKEN/events              server-sent events: {"version": V, "rows": N, "problem": TEXT or null}, at once and at
+ *                              each change
  *   /TOKEN/NAME.d/…            files of jobs (serve/job_file.h), as plain text
  *
  * Nothing that a reader does is kept for it: an event is made from the state of the moment when the reader takes it, so
@@ -12,6 +15,7 @@
 #define MESHSWEEP_SERVE_SERVER_H
 
 #include "serve/live_page.h"
+#include "serve/live_rows.h"
 #include "util/error.h"
 
 struct server_options {
@@ -28,6 +32,10 @@ int server_start(const struct server_options *o, struct server **out, struct err
 
 /* Hands a new text of the page over, which `text` holds; readers hear of it if it differs. */
 void server_show(struct server *s, struct buffer *text);
+
+/* Hands rows of jobs over, which are taken out of `rows`; readers hear of those that changed. The next page is to have
+ * them. */
+void server_show_rows(struct server *s, struct live_rows *rows);
 
 /* What is in the way of a new page; readers of an older one hear of it. NULL: nothing any more. */
 void server_tell(struct server *s, const char *problem);

@@ -1,4 +1,6 @@
-"""Looks at a served report while its database changes: check_live.py CHROMIUM URL DATABASE SERVER_PID
+"""Looks at a served report while its database changes: check_live.py CHROMIUM URL DATABASE SERVER_PID [rows]
+
+With "rows" the page is of too many jobs to be made anew at each change.
 
 Prints one line per thing that is not as it should be; status 1 when there is any. Ends the server."""
 
@@ -10,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from check_report import Browser, expect, filter_by, wait, wrong
+from check_report import Browser, expect, filter_by, press, wait, wrong
 
 SHOWN_VERSION = "document.documentElement.dataset.version"
 
@@ -64,13 +66,42 @@ def watch(page, database, server):
     wait_for(page, "an end is told", live, "Not live: the server does not answer. What is shown may be out of date.")
 
 
+ENDS = """INSERT INTO attempt (id, job_id, number, runner_id, state, started) VALUES (90000, {0}, 1, 1, 'claimed', 1);
+UPDATE attempt SET state = 'running' WHERE id = 90000; UPDATE job SET state = 'running' WHERE id = {0};
+UPDATE attempt SET state = 'ok', ended = 5, duration_ms = 4 WHERE id = 90000;
+INSERT INTO summary (attempt_id, name, value, count) VALUES (90000, 'throughput', 4711.5, 1);
+UPDATE job SET state = 'ok', attempt_id = 90000 WHERE id = {0};"""
+
+
+def watch_rows(page, database, server):
+    wait_for(page, "the page says that it is live", "document.getElementById('live')?.textContent", "Live")
+    version = page.value(SHOWN_VERSION)
+    ok = int(page.value("document.querySelector('.card.ok b').textContent"))
+    filter_by(page, "state=ok")
+    press(page, "#more button")
+    shown = page.value("document.querySelectorAll('#table tbody tr').length")
+    job = sqlite3.connect(database).execute("SELECT min(id) FROM job WHERE state = 'pending'").fetchone()[0]
+    change(database, ENDS.format(job))
+    wait_for(page, "what ended is in the table, first", "document.querySelector('#table tbody tr').id", "j%d" % job)
+    expect("of the same page", page.value(SHOWN_VERSION), version)
+    expect("the count follows", page.value("document.querySelector('.card.ok b').textContent"), str(ok + 1))
+    expect("so does the bar's", page.value("document.querySelector('#overview .legend').textContent.includes('ok %d')" % (ok + 1)))
+    expect("with its title", page.value("document.querySelector('#overview .bar .x-ok title').textContent"), "%d ok" % (ok + 1))
+    expect("the filter holds", page.value("document.getElementById('shown').textContent").split()[0], str(ok + 1))
+    expect("as many rows are shown as before", page.value("document.querySelectorAll('#table tbody tr').length"), shown)
+    told = page.value("document.getElementById('since').textContent")
+    expect("what is not of this moment is told", (told.startswith("1 job has changed since "), "Job %d is ahead" % job in told),
+           (True, True))
+    os.kill(server, signal.SIGINT)
+
+
 def main():
     program, url, database, server = sys.argv[1:5]
     profile = tempfile.mkdtemp(dir="/tmp")
     page = Browser(program, profile)
     try:
         page.open(url)
-        watch(page, database, int(server))
+        (watch_rows if sys.argv[5:] == ["rows"] else watch)(page, database, int(server))
         for e in page.events:
             if e.get("method") == "Runtime.exceptionThrown":
                 wrong.append("an exception: %s" % e["params"]["exceptionDetails"].get("exception", {}).get("description"))

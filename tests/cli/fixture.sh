@@ -2,6 +2,29 @@
 # shellcheck disable=SC2154 # the directories are lib.sh's
 # Sourced after lib.sh: databases in a known state.
 
+# results.db with so many jobs of one sweep, of which the last ones are pending; further arguments are SQL.
+many_jobs() # JOBS PENDING [SQL...]
+{
+    local pending="id >= 100 + $1 - $2"
+    fixture_database "DELETE FROM metric" "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" \
+        "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
+        "WITH s(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM s WHERE i < 99 + $1)
+            INSERT INTO spec (id, kind, hash, json)
+            SELECT i, 'parallel_spec', CAST(printf('%016d', i) AS BLOB), json_object('micro_batch', 1 << i % 5, 'tp',
+            1 << i / 5 % 4, 'pp', 1 << i / 20 % 4, 'zero_stage', i / 80 % 4, 'bucket', i / 320) FROM s" \
+        "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state, failure,
+            attempt_id) SELECT id, hash, 2, id, 1, 2, id, 8,
+            iif($pending, 'pending', iif(id % 9, 'ok', 'failed')), iif($pending OR id % 9, NULL, 'oom'),
+            iif($pending, NULL, id) FROM spec WHERE id >= 100" \
+        "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, started, ended, duration_ms, command)
+            SELECT id, id, 1, 1, state, failure, id * 1000, id * 1000 + 900, 900, '[\"train\"]' FROM job
+            WHERE state <> 'pending'" \
+        "INSERT INTO summary (attempt_id, name, value, count) SELECT id, 'throughput', abs(id * 7919 % 10007) / 7.0, 1
+            FROM job WHERE state = 'ok'" \
+        "INSERT INTO summary (attempt_id, name, value, count) SELECT id, 'peak_memory', id * 104729.0 % 80000000000, 1
+            FROM job WHERE state = 'ok'" "${@:3}"
+}
+
 # Writes results.db as fixture.sql says it is; each argument is SQL that changes it.
 fixture_database()
 {

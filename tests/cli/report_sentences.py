@@ -1,10 +1,10 @@
 """Holds each sentence of a report's plots against its database: report_sentences.py REPORT DATABASE
 
-Of the sections learning, timeline, effects, front and predicted every sentence has to be one that is known here, and each
-number in it is counted anew, from the tables rather than the views. Prints a line for each sentence that says something
+Of the sections named below every sentence has to be one that is known here, and each number in it is counted anew, from the tables rather than the views. Prints a line for each sentence that says something
 else, and "checked N numbers"; status 1 when there is any."""
 
 import collections
+import functools
 import html.parser
 import json
 import math
@@ -13,7 +13,9 @@ import sqlite3
 import statistics
 import sys
 
-SECTIONS = ("learning", "timeline", "effects", "front", "predicted")
+from report_statistics import mean_half_width, median_bootstrap_bounds, t_quantile
+
+SECTIONS = ("winner", "overview", "learning", "timeline", "effects", "front", "predicted")
 POINTS_MOST = 1500
 wrong, checked = [], 0
 
@@ -91,14 +93,20 @@ def better(a, b):
 
 # --- what the database has ---
 
+# It meets the conditions, and was not ended before the steps that a search asked for.
+MAY_WIN = ("(a.id NOT IN (SELECT attempt_id FROM breach) AND (a.stopped_steps IS NULL OR a.id IN (SELECT attempt_id FROM"
+           " trial WHERE resource > 0 AND resource <= a.stopped_steps)))")
+
+
 def attempts():
     """Those that ended, in that order: job, failure, value, whether the job may win."""
     return rows("SELECT a.job_id, a.failure, (SELECT value FROM summary WHERE attempt_id = a.id AND name = ?),"
-                " NOT EXISTS (SELECT 1 FROM breach WHERE attempt_id = a.id)"
+                " " + MAY_WIN +
                 " FROM attempt AS a WHERE a.job_id IN (SELECT id FROM job WHERE sweep_id = ?) AND a.ended IS NOT NULL"
                 " ORDER BY a.ended, a.id", OBJECTIVE, SWEEP)
 
 
+@functools.cache
 def metric_of_jobs(name):
     if name == "max_rss":
         return dict(rows("SELECT j.id, a.max_rss FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
@@ -107,9 +115,10 @@ def metric_of_jobs(name):
                      " WHERE j.sweep_id = ? AND j.state = 'ok' AND s.name = ?", SWEEP, name))
 
 
+@functools.cache
 def jobs_may_win():
-    return {job for job, in rows("SELECT id FROM job WHERE sweep_id = ? AND attempt_id NOT IN"
-                                 " (SELECT attempt_id FROM breach)", SWEEP)}
+    return {job for job, in rows("SELECT j.id FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
+                                 " WHERE j.sweep_id = ? AND " + MAY_WIN, SWEEP)}
 
 
 def ends():
@@ -172,8 +181,11 @@ def front(count, on):
     all_ = points(data["memory"].removeprefix("metric."))
     may = {all_[job] for job in all_ if job in jobs_may_win()}
     same("jobs with both", int(count), len(all_))
-    same("of the front", int(on), sum(
-        not any(q != p and q[0] <= p[0] and not better(p[1], q[1]) for q in may) for p in may))
+    best, kept = None, 0
+    for _, value in sorted(may, key=lambda p: (p[0], -p[1] if MAXIMISE else p[1])):
+        if best is None or better(value, best):
+            best, kept = value, kept + 1
+    same("of the front", int(on), kept)
 
 
 def no_front():
@@ -249,6 +261,7 @@ def apart(keys):
             same("pairs that differ in %s alone" % key, 0, sum(len(r) for r in ratios_of(key).values()))
 
 
+@functools.cache
 def plain_keys():
     """Keys that one section alone has, none of its labels: with these pairs are counted."""
     of = collections.defaultdict(set)
@@ -270,18 +283,23 @@ def configurations():
 
 
 def text_of(value):
-    return str(int(value)) if isinstance(value, bool) else "%g" % value if isinstance(value, (int, float)) else str(value)
+    return json.dumps(value) if isinstance(value, bool) else "%g" % value if isinstance(value, (int, float)) else str(value)
 
 
+@functools.cache
 def ratios_of(key):
-    """(a, b) -> ratios b over a, of pairs that differ in the key alone and have the same batch."""
-    values = metric_of_jobs(OBJECTIVE)
-    groups = collections.defaultdict(list)
+    """(a, b) -> ratios b over a, of pairs that differ in the key alone and have the same batch; replicates are their mean."""
+    values, replicated = metric_of_jobs(OBJECTIVE), set(listed("replicate"))
+    means, groups = collections.defaultdict(list), collections.defaultdict(list)
     for job, found, batch in configurations():
+        found = {place: v for place, v in found.items() if "%s.%s" % place not in replicated or place[1] == key}
         own = [place for place in found if place[1] == key]
         rest = json.dumps(sorted((list(p), v) for p, v in found.items() if p not in own), sort_keys=True)
-        if own and finite(values.get(job)) and values[job] > 0:
-            groups[rest, batch].append((text_of(found[own[0]]), values[job]))
+        if own and finite(values.get(job)):
+            means[rest, batch, text_of(found[own[0]])].append(values[job])
+    for (rest, batch, value), list_ in means.items():
+        if statistics.mean(list_) > 0:
+            groups[rest, batch].append((value, statistics.mean(list_)))
     ratios = collections.defaultdict(list)
     for group in groups.values():
         for a, x in group:
@@ -294,13 +312,188 @@ def ratios_of(key):
 def effects_table():
     found = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
     freed = " ".join(page.paragraphs["effects"])
-    replicates = any(k in json.dumps(rows("SELECT * FROM sweep WHERE id = ?", SWEEP)[0], default=str)
-                     for k in ("replicate",))
-    for key, b, a, pairs, median, *_ in found[0][1:] if found and not replicates else []:
+    for key, b, a, pairs, median, low, high, words in found[0][1:] if found else []:
         if key in plain_keys() and key + " (too few" not in freed:
             ratios = ratios_of(key).get((a, b), [])
             same("pairs of %s, %s against %s" % (key, b, a), int(pairs), len(ratios))
             same("their median ratio", median, "%.6g" % statistics.median(ratios) if ratios else "")
+            interval(key, ratios, low, high)
+        verdict(int(pairs), median, low, high, words)
+
+
+def interval(key, ratios, low, high):
+    if len(ratios) < 2 or len(ratios) > 400:
+        return
+    for said, share in (low, 0.025), (high, 0.975):
+        least, most = median_bootstrap_bounds(ratios, share)
+        same("the interval's end for %s: %s within %g and %g" % (key, said, least, most),
+             least * (1 - 1e-5) <= float(said) <= most * (1 + 1e-5), True)
+
+
+def verdict(pairs, median, low, high, words):
+    if pairs < 6:
+        true = "too few pairs: %d of 6" % pairs
+    elif float(low) <= 1 <= float(high):
+        true = "not told apart (%d)" % pairs
+    else:
+        true = "%s by %.3g %% (%d)" % ("better" if (float(low) > 1) == bool(MAXIMISE) else "worse",
+                                       abs(float(median) - 1) * 100, pairs)
+    same("what that says", re.sub(r"[\d.]+ %", lambda m: "%.2g %%" % float(m[0][:-2]), words),
+         re.sub(r"[\d.]+ %", lambda m: "%.2g %%" % float(m[0][:-2]), true))
+
+
+# --- the winner ---
+
+def ranked():
+    values, may = metric_of_jobs(OBJECTIVE), jobs_may_win()
+    found = [(-v if MAXIMISE else v, job) for job, v in values.items() if finite(v) and job in may]
+    return [(job, values[job]) for _, job in sorted(found)]
+
+
+def winner(value, objective, job):
+    same("the winner", int(job), ranked()[0][0])
+    same("what is sought", objective, OBJECTIVE)
+
+
+def half_width(job):
+    """Of the 95 % interval of what was measured of the job: over its attempts, or over samples of the only one."""
+    values = [v for v, in rows("SELECT s.value FROM attempt AS a JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?"
+                               " WHERE a.job_id = ? AND a.state = 'ok' AND s.value IS NOT NULL AND " + MAY_WIN, OBJECTIVE, job)]
+    if len(values) > 1:
+        value = metric_of_jobs(OBJECTIVE)[job]
+        return t_quantile(len(values) - 1) * math.sqrt(sum((v - value) ** 2 for v in values) / (len(values) - 1) / len(values))
+    (count, deviation, take), = rows(
+        "SELECT s.count, s.stddev, coalesce((SELECT take FROM metric_definition WHERE name = s.name), 'median')"
+        " FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id WHERE j.id = ? AND s.name = ?", job, OBJECTIVE)
+    if count < 2 or deviation is None or take not in ("mean", "median"):
+        return None
+    return t_quantile(count - 1) * deviation / math.sqrt(count) * (math.sqrt(math.pi / 2) if take == "median" else 1)
+
+
+def near(what, said, true):
+    """Two digits, of quantiles that are tables there."""
+    same("%s: %s for %g" % (what, said, true), math.isclose(float(said), true, rel_tol=0.06, abs_tol=1e-9), True)
+
+
+def ahead(share, way, second, low, high):
+    (first, value), (job, other) = ranked()[:2]
+    same("the second", int(second), job)
+    near("the lead in %", share, abs(value - other) / abs(other) * 100)
+    same("which way", way, "ahead of" if MAXIMISE else "below")
+    halves = half_width(first), half_width(job)
+    same("whether there is an interval", low is not None, None not in halves)
+    if low is not None:
+        reach = math.hypot(*halves)
+        for said, sign in (low, -1), (high, 1):
+            near("its interval", said, (abs(value - other) + sign * reach) / abs(other) * 100)
+
+
+def level(second):
+    (_, value), (job, other) = ranked()[:2]
+    same("the second", int(second), job)
+    same("less than 0.01 %", abs(value - other) / abs(other) < 1e-4, True)
+
+
+def alike(count, jobs, _, hours):
+    (first, value), *others = ranked()
+    widths = {job: half_width(job) for job, _ in others}
+    own = half_width(first)
+    true = [job for job, v in others if None not in (own, widths[job]) and abs(v - value) <= math.hypot(own, widths[job])]
+    same("those that cannot be told apart", int(count), len(true))
+    listed = [int(job) for job in re.findall(r"job (\d+)", jobs)]
+    same("the first of them", listed, true[:len(listed)])
+    if hours:
+        taken, = rows("SELECT sum(a.duration_ms * j.devices) / 3600000.0 FROM job AS j JOIN attempt AS a ON a.id ="
+                      " j.attempt_id WHERE j.id IN (%s)" % ",".join(map(str, [first, *listed])))[0]
+        near("device-hours", hours, taken)
+
+
+def neighbours(count, failed):
+    kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
+    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
+    jobs = {}
+    for job, state, *ids in rows("SELECT id, state, %s FROM job WHERE sweep_id = ? ORDER BY id" % ", ".join(kinds), SWEEP):
+        jobs[job] = state, {(kind, k): json.dumps(v) for kind, keys in (specs[i] for i in ids if i is not None)
+                            for k, v in keys.items() if k != "description" and v is not None}
+    parts = set()
+    for key in {k for _, found in jobs.values() for k in found}:
+        numbers = {}
+        parts.add(tuple(numbers.setdefault(found.get(key), len(numbers)) for _, found in jobs.values()))
+    at = list(jobs).index(ranked()[0][0])
+    differ = [sum(p[i] != p[at] for p in parts) for i in range(len(jobs))]
+    states = [state for i, (state, _) in enumerate(jobs.values()) if differ[i] == 1]
+    same("jobs that differ in one key", int(count), len(states))
+    same("failed ones of them", int(failed), states.count("failed"))
+
+
+def none_ok():
+    same("jobs that are ok", 0, rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state = 'ok'", SWEEP)[0][0])
+
+
+def none_finite():
+    same("whether jobs are ok", True, rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state = 'ok'", SWEEP)[0][0] > 0)
+    same("jobs that may win", [], ranked())
+
+
+def listed(name):
+    return [k for text, in rows("SELECT value FROM meta WHERE name = ?", name) for k in json.loads(text)]
+
+
+def winning_configurations():
+    """The table of winners where replicates or groups compete: each row from the jobs of its configuration."""
+    table = next((t for (section, s), t in page.tables.items() if section == "winner" and t and "job" == t[0][-1]), None)
+    if not table or not (listed("replicate") or listed("group_by")):
+        return
+    values, may = metric_of_jobs(OBJECTIVE), jobs_may_win()
+    kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
+    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
+    replicated, found = set(listed("replicate")), collections.defaultdict(list)
+    of, states = {}, {}
+    for job, state, *ids in rows("SELECT id, state, %s FROM job WHERE sweep_id = ?" % ", ".join(kinds), SWEEP):
+        of[job] = json.dumps([{k: v for k, v in specs[i][1].items() if "%s.%s" % (specs[i][0], k) not in replicated}
+                              for i in ids if i is not None], sort_keys=True)
+        states[job] = state
+        found[of[job]].append(job)
+    for row in table[1:]:
+        cells = dict(zip((title.split(" ")[0] for title in table[0]), row))
+        jobs = found[of[int(cells["job"])]]
+        good = [values[j] for j in jobs if j in may and finite(values.get(j))]
+        mean, half = statistics.mean(good), mean_half_width(good)
+        near("the mean of job %s" % cells["job"], row[table[0].index(next(t for t in table[0] if OBJECTIVE in t))], mean)
+        if replicated:
+            same("replicates", int(cells["replicates"]), len(good))
+            same("failed ones", int(cells["failed"]), sum(states[j] == "failed" for j in jobs))
+            if half is not None:
+                near("their median", cells["median"], statistics.median(good))
+                for said, true in (cells["from"], mean - half), (cells["to"], mean + half):
+                    same("the interval's end %s for %g" % (said, true), math.isclose(float(said), true, rel_tol=1e-3), True)
+
+
+# --- overview ---
+
+def asked(way, objective):
+    same("what is sought", objective, OBJECTIVE)
+    same("which way", way, "highest" if MAXIMISE else "lowest")
+
+
+def partial(count):
+    same("jobs with what caps left out", int(count), rows(
+        "SELECT count(*) FROM attempt WHERE left_out IS NOT NULL AND id IN (SELECT attempt_id FROM job WHERE sweep_id = ?)",
+        SWEEP)[0][0])
+
+
+def thinned(count):
+    same("jobs with samples that are not kept", int(count), rows(
+        "SELECT count(DISTINCT attempt_id) FROM summary WHERE kept IS NOT NULL AND attempt_id IN"
+        " (SELECT attempt_id FROM job WHERE sweep_id = ?)", SWEEP)[0][0])
+
+
+def cut(shown, count, what):
+    """A note below a table that has not all rows."""
+    true = {"jobs": lambda: len(points(data["memory"].removeprefix("metric."))), "attempts": lambda: len(attempts()),
+            "runs": lambda: max(len(observations("memory")), len(observations("time"))), "rows": lambda: int(count)}
+    same("all " + what, int(count), true[what]())
+    same("a table of %s rows" % shown, True, any(len(t) - 1 == int(shown) for t in page.tables.values()))
 
 
 def nothing():
@@ -318,7 +511,7 @@ KNOWN = [
     (r"Dotted lines stand for idle times that were cut out\.", nothing),
     (r"Only the first 64 slots are drawn\.", lanes_cut),
     (r"The first (\d+) of (\d+) attempts are drawn\.", bars_cut),
-    (r"The line is the Pareto front: (\d+) jobs, (\d+) of them on the front: no other job (?:that meets the conditions )?"
+    (r"The line is the Pareto front: (\d+) jobs, (\d+) of them on the front: no other job (?:that may win )?"
      r"takes less memory and is better\.", front),
     (r"No job is ok with a finite objective and a memory figure\.", no_front),
     (r"No job reports memory: a metric whose name has the word, such as peak_memory_bytes, would be shown here\.", no_memory),
@@ -333,8 +526,28 @@ KNOWN = [
     (r"No two jobs that are ok differ in one key alone\.", no_effects),
     (r"Best against best, free to differ what rules and derived keys tie to the key: (.*)\.", best_against_best),
     (r"No two jobs that ran differ in one of these alone, so that their effect is not known: (.*)\.", apart),
-    (r"\d+ of \d+ (?:jobs, those with the least memory; All jobs has both of each|runs, the first|rows, the first|"
-     r"attempts, the first|attempts: those at which the best changed)\.", nothing),
+    (r"(\d+) of (\d+) (jobs|runs|rows|attempts)(?:, those with the least memory; All jobs has both of each|, the first|"
+     r": those at which the best changed)\.", cut),
+    (r"(\S+ ?\S*(?: \S+)?) (\S+), job (\d+)", winner),
+    (r"([\d.e+-]+) % (ahead of|below) job (\d+)(?:; one of the two was measured once, so how sure that is cannot be told|"
+     r", 95 % interval ([\d.e+-]+) to ([\d.e+-]+) %)\.", ahead),
+    (r"Less than 0\.01 % from job (\d+)(?:; one of the two was measured once, so how sure that is cannot be told|"
+     r", 95 % interval \S+ to \S+ %)\.", level),
+    (r"It cannot be told apart from (\d+) others? \(95 %\): ((?:job \d+(?:, )?)+…?)\."
+     r"(?: One more run of each takes (.*?), one after the other, and (\S+) device-hours\.)?", alike),
+    (r"Of the (\d+) jobs that differ from it in one key, (\d+) failed(?:: [^.]*)?\.", neighbours),
+    (r"It has no command: it was measured elsewhere \(.*\)\.", nothing),
+    (r"Its command, to be run again:", nothing),
+    (r"No job is ok yet\.", none_ok),
+    (r"Jobs are ok, but none has a finite objective\.", none_finite),
+    (r"The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under \[sweep\] and run it once "
+     r"more\.", no_objective),
+    (r"Groups are not compared with each other\. meshsweep best --group has the command of each winner\.", nothing),
+    (r"Values are means over replicates; the job is the one in the middle\.", nothing),
+    (r"No objective is declared, so nothing is best\..*", no_objective),
+    (r"Sought: the (highest|lowest) (\S+)\. First asked for at .*", asked),
+    (r"Jobs whose metrics are not of all that they reported \(partial\): (\d+), for one: .*", partial),
+    (r"Jobs of whose samples evenly spaced ones are kept: (\d+)\. Their summaries are of all\.", thinned),
 ]
 
 
@@ -356,5 +569,6 @@ for name in SECTIONS:
     for paragraph in page.paragraphs[name]:
         read(name, paragraph)
 effects_table()
+winning_configurations()
 print("\n".join(wrong + ["checked %d numbers" % checked]))
 sys.exit(1 if wrong else 0)

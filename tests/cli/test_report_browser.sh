@@ -79,21 +79,7 @@ browser__report__printed_on_a4()
 report_is_small_and_quick() # JOBS BYTES MS
 {
     needs_browser
-    fixture_database "DELETE FROM metric" "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" \
-        "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
-        "WITH s(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM s WHERE i < 99 + $1)
-            INSERT INTO spec (id, kind, hash, json)
-            SELECT i, 'parallel_spec', CAST(printf('%016d', i) AS BLOB), json_object('micro_batch', 1 << i % 5, 'tp',
-            1 << i / 5 % 4, 'pp', 1 << i / 20 % 4, 'zero_stage', i / 80 % 4, 'bucket', i / 320) FROM s" \
-        "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state, failure,
-            attempt_id) SELECT id, hash, 2, id, 1, 2, id, 8, iif(id % 9, 'ok', 'failed'), iif(id % 9, NULL,
-            'oom'), id FROM spec WHERE id >= 100" \
-        "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, started, ended, duration_ms, command)
-            SELECT id, id, 1, 1, state, failure, id * 1000, id * 1000 + 900, 900, '[\"train\"]' FROM job" \
-        "INSERT INTO summary (attempt_id, name, value, count) SELECT id, 'throughput', abs(id * 7919 % 10007) / 7.0, 1
-            FROM job WHERE state = 'ok'" \
-        "INSERT INTO summary (attempt_id, name, value, count) SELECT id, 'peak_memory', id * 104729.0 % 80000000000, 1
-            FROM job WHERE state = 'ok'"
+    many_jobs "$1" 0
     run_meshsweep report
     expect_status 0
     expect_no_stdout
@@ -125,6 +111,26 @@ browser__served_report__follows_the_database()
     wait_until '[ -s served ]' 10
     run_command timeout 50 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" results.db \
         "$server"
+    expect_status 0
+    expect_stdout 'as it should be'
+    expect_any_stderr
+}
+
+# Of many jobs a page is made seldom: what ended is there at once.
+browser__served_report_of_many_jobs__has_what_ended()
+{
+    needs_browser
+    many_jobs 5000 10
+    (
+        trap - INT
+        exec "$meshsweep" report --serve
+    ) >served 2>served.err </dev/null &
+    local server=$!
+    wait_until '[ -s served ]' 10
+    page_stands() { python3 "$tests_source_dir/cli/http_get.py" "$(cat served)" >got 2>/dev/null && grep -qx 200 got; }
+    wait_until page_stands 40
+    run_command timeout 100 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" results.db \
+        "$server" rows
     expect_status 0
     expect_stdout 'as it should be'
     expect_any_stderr

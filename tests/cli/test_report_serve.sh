@@ -221,6 +221,65 @@ END
     stop_serving INT
 }
 
+# What ends is told row by row, where to make the whole page would be too much; rows that are as they were are not.
+serve__many_jobs__what_changed_of_them()
+{
+    many_jobs 5000 10
+    serve --serve
+    wait_until page_stands 40
+    cat >follow.py <<'END'
+import json, sqlite3, sys, time, urllib.request
+read = lambda path: json.loads(urllib.request.urlopen(sys.argv[1] + path).read())
+db = sqlite3.connect("results.db", isolation_level=None, timeout=10)
+version = read("changes?since=0")["version"]
+job, = db.execute("SELECT min(id) FROM job WHERE state = 'pending'").fetchone()
+seen = 0
+
+def commit(*statements):
+    db.execute("BEGIN")
+    for statement in statements:
+        db.execute(statement.format(job=job))
+    db.execute("COMMIT")
+
+def rows_until(wanted):
+    global seen
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        answer = read(f"rows?since={seen}")
+        assert answer["version"] == version, "the page was made anew"
+        for row in answer["changed"]:
+            if wanted(row):
+                seen = answer["rows"]
+                return row
+        time.sleep(0.05)
+    sys.exit("not told")
+
+commit("INSERT INTO attempt (id, job_id, number, runner_id, state, started) VALUES (90000, {job}, 1, 1, 'claimed', 1)",
+       "UPDATE attempt SET state = 'running' WHERE id = 90000", "UPDATE job SET state = 'running' WHERE id = {job}")
+assert rows_until(lambda row: row[0] == job)[1]["state"] == "running"
+commit("UPDATE attempt SET state = 'ok', ended = 5, duration_ms = 4 WHERE id = 90000",
+       "INSERT INTO summary (attempt_id, name, value, count) VALUES (90000, 'throughput', 4711.5, 1)",
+       "UPDATE job SET state = 'ok', attempt_id = 90000 WHERE id = {job}")
+_, values, barred = rows_until(lambda row: row[0] == job)
+assert (values["state"], values["throughput"], values["attempts"], barred) == ("ok", 4711.5, 1, False), values
+assert "peak_memory" not in values and "key" not in values and "tp" not in values, values
+job += 1
+commit("INSERT INTO attempt (id, job_id, number, runner_id, state, failure, message, started, ended) VALUES"
+       " (90001, {job}, 1, 1, 'failed', 'oom', '</script><b>', 1, 2)",
+       "UPDATE job SET state = 'running' WHERE id = {job}",
+       "UPDATE job SET state = 'failed', failure = 'oom', attempt_id = 90001 WHERE id = {job}")
+assert rows_until(lambda row: row[0] == job)[1]["failure"] == "oom"
+assert [row[0] for row in read("rows?since=0")["changed"]] == [job - 1, job]
+assert read(f"rows?since={seen}")["changed"] == []
+END
+    run_command timeout 50 python3 follow.py "$url"
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    stop_serving INT
+    expect '[ ! -s served.err ]'
+}
+
 serve__database_replaced_removed_or_newer__told_and_gone_on()
 {
     fixture_database

@@ -76,6 +76,84 @@ sentences__sweeps_that_ran__true()
     sentences_are_true single.db
 }
 
+# Replicates of configurations that compete in groups under a condition; of some, replicates fail or do not meet it.
+sentences__replicates_in_groups_under_a_condition__true()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "before"
+objective = "max:rate"
+replicate = ["seed"]
+group_by = ["z"]
+subject_to = ["peak_memory <= 60"]
+[job]
+command = ["sh", "-c", '''[ {x}{seed} != 23 ] || exit 3
+    echo rate: $(({x} * 100 + {y} * {y} + {seed} * 7 % 5 * 3 + {z}))
+    echo peak_memory: $(({x} * 10 + {y} * 5 + {seed}))''']
+[job.metrics.rate]
+regex = "rate: ([0-9]+)"
+[job.metrics.peak_memory]
+regex = "peak_memory: ([0-9]+)"
+[[training_spec]]
+x = [1, 2, 4]
+y = [1, 3, 4, 5]
+z = [1, 2]
+seed = [1, 2, 3]
+END
+    run_meshsweep run -j4 --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    expect 'grep -q "replicates" report.html'
+    # Without groups, in the same file, interrupted, then finished.
+    sed -i '/^group_by/d; s/"before"/"after"/; s/x = .*/x = [1, 3, 5]/' sweep.toml
+    run_meshsweep run --progress none --keep-going --limit 9
+    expect_any_stdout
+    expect_any_stderr
+    expect_status "$status"
+    sentences_are_true results.db
+    run_meshsweep run -j4 --progress none --keep-going
+    expect_any_stdout
+    expect_any_stderr
+    expect_status "$status"
+    sentences_are_true results.db
+}
+
+# What a search had ended before its steps is not the winner, whatever it reported.
+sentences__ended_early_by_a_search__do_not_win()
+{
+    many_jobs 300 20 "UPDATE attempt SET stopped_steps = 5 WHERE id = 139"
+    sentences_are_true results.db
+    expect_file_contains report.html '<p class=best><b title="1421.29">'
+    # All that runs; none with a number.
+    many_jobs 30 30 "INSERT INTO attempt (id, job_id, number, runner_id, state, started)
+        SELECT id, id, 1, 1, 'running', 1 FROM job" "UPDATE job SET state = 'running'"
+    sentences_are_true results.db
+    many_jobs 300 20 "UPDATE summary SET value = NULL WHERE name = 'throughput'"
+    sentences_are_true results.db
+}
+
+# One axis has one way of writing numbers, on either side of 100,000.
+ticks__tens_of_thousands__with_a_prefix()
+{
+    many_jobs 300 20 "UPDATE summary SET value = value * 100 WHERE name = 'throughput'"
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains report.html '>50 k<'
+    expect_file_contains report.html '>100 k<'
+    expect "! grep -q '>50000<' report.html"
+}
+
+# As many as one has to be quick about.
+sentences__10000_jobs__true()
+{
+    many_jobs 10000 500
+    sentences_are_true results.db
+}
+
 sentences__imported_tables__true()
 {
     local name

@@ -1,0 +1,54 @@
+"""Statistics that a report states, computed in another way than the program does: no tables, no random numbers."""
+
+import math
+
+
+def _t_tail(t, freedom):
+    """P(|T| > t) of Student's t, by Simpson's rule over the angle: its density is cos^(freedom - 1) there."""
+    steps, most = 2000, math.atan(t / math.sqrt(freedom))
+
+    def area(to):
+        width = to / steps
+        return width / 3 * sum((1 if k in (0, steps) else 4 if k % 2 else 2) * math.cos(k * width) ** (freedom - 1)
+                               for k in range(steps + 1))
+    return 1 - area(most) / area(math.pi / 2)
+
+
+def t_quantile(freedom):
+    """The 97.5 % quantile."""
+    low, high = 0.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_tail(middle, freedom) > 0.05 else (low, middle)
+    return low
+
+
+def mean_half_width(values):
+    """Of the 95 % interval of the mean; None for fewer than two."""
+    if len(values) < 2:
+        return None
+    mean = sum(values) / len(values)
+    deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1))
+    return t_quantile(len(values) - 1) * deviation / math.sqrt(len(values))
+
+
+def _binomial_tail(n, p, least):
+    """P(at least so many of n)."""
+    return sum(math.comb(n, k) * p ** k * (1 - p) ** (n - k) for k in range(least, n + 1))
+
+
+def median_bootstrap_bounds(values, share):
+    """Where the quantile `share` of the bootstrap's median lies, with what 500 resamples may be off: (low, high).
+
+    Of n values drawn again the lower or upper median is at most the k-th of them where at least so many of the draws
+    are: a binomial count with p = k / n."""
+    ordered, n = sorted(values), len(values)
+    error = 5 * math.sqrt(share * (1 - share) / 500)
+
+    def quantile(middle, at):
+        low, high = 1, n
+        while low < high:
+            k = (low + high) // 2
+            low, high = (low, k) if _binomial_tail(n, k / n, middle) >= at else (k + 1, high)
+        return ordered[low - 1]
+    return (quantile((n - 1) // 2 + 1, max(share - error, 1e-9)), quantile(n // 2 + 1, min(share + error, 1 - 1e-9)))
