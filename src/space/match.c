@@ -109,15 +109,22 @@ static int count_fewer(struct census *c, size_t rule, int64_t *out, struct error
     return rc < 0 ? -1 : 0;
 }
 
+/* What it excludes of those that are left, where that follows from how many of all it makes false by itself. */
+static bool follows_from_alone(const struct census *c, int64_t of, struct rule_count *out)
+{
+    if (c->left > 0 && out->alone != 0 && out->alone != of)
+        return false;
+    out->excluded = out->alone == of ? c->left : 0;
+    return true;
+}
+
 /* One that excludes. Of the first what it excludes is what it makes false by itself. */
 static int count_rule(struct census *c, size_t rule, int64_t combinations, struct rule_count *out, struct error *e)
 {
     bool is_first = c->rules.count == 0;
     if (!is_first && count_alone(c, rule, combinations, &out->alone, e) < 0)
         return -1;
-    if (!is_first && out->alone == 0)
-        return 0;
-    if (count_fewer(c, rule, &out->excluded, e) < 0)
+    if ((is_first || !follows_from_alone(c, combinations, out)) && count_fewer(c, rule, &out->excluded, e) < 0)
         return -1;
     if (is_first)
         out->alone = c->space->rules[rule].is_costly ? -1 : out->excluded;
@@ -137,7 +144,7 @@ static int count_rules(struct census *c, int64_t combinations, struct rule_count
         if (!space->rules[i].warning)
             continue;
         if (count_alone(c, i, combinations, &rules[i].alone, e) < 0 ||
-            (rules[i].alone != 0 && count_fewer(c, i, &rules[i].excluded, e) < 0))
+            (!follows_from_alone(c, combinations, &rules[i]) && count_fewer(c, i, &rules[i].excluded, e) < 0))
             return -1;
     }
     return 0;
