@@ -363,7 +363,7 @@ static int count_gone(struct planner *p, struct error *e)
     return p->plan->gone > 0 ? value_changes_list_gone(p->changes, &p->seen, take_gone, p, e) : 0;
 }
 
-int plan_make(const struct plan_request *request, struct plan *out, struct error *e)
+static int make(const struct plan_request *request, struct plan *out, struct error *e)
 {
     struct plan plan = {0};
     struct planner p = {.request = request, .plan = &plan, .are_distinct = match_are_distinct(request->space)};
@@ -393,5 +393,17 @@ int plan_make(const struct plan_request *request, struct plan *out, struct error
         plan_free(&plan);
     else
         *out = plan;
+    return rc;
+}
+
+/* As of one moment, and so that the file is locked once. */
+int plan_make(const struct plan_request *request, struct plan *out, struct error *e)
+{
+    if (!request->db)
+        return make(request, out, e);
+    if (db_read_begin(request->db, e) < 0)
+        return -1;
+    int rc = make(request, out, e);
+    db_read_end(request->db);
     return rc;
 }
