@@ -179,12 +179,40 @@ int match_count(struct space *space, const struct expression *filter, struct mat
 
 /* --- what can be told without looking --- */
 
-bool match_are_distinct(const struct space *space)
+static bool are_distinct(const struct space *space, bool but_for_repeats)
 {
     bool distinct = space->inert_count == 0 && !space->of_jobs;
     for (int i = 0; i < SECTION_COUNT && distinct; i++)
-        distinct = space->counts[i] <= 1 || specs_are_distinct(space->specs[i]);
+        distinct = space->counts[i] <= 1 || specs_are_distinct(space->specs[i], but_for_repeats);
     return distinct;
+}
+
+bool match_are_distinct(const struct space *space)
+{
+    return are_distinct(space, false);
+}
+
+int match_count_jobs(struct space *space, const struct expression *filter, int64_t *out, struct error *e)
+{
+    struct relation relations[SECTION_COUNT] = {{NULL, 0}};
+    struct product product = space_product(space);
+    struct constraints c = {NULL, 0};
+    if (!are_distinct(space, true))
+        return 0;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->relations[i].shape_count)
+            relation_make(space->specs[i], &space->names, (enum section_kind)i, false, &relations[i]);
+    product.relations = relations;
+    struct formula *within = formulas_compile_filter(space, filter);
+    formulas_add_rules(space, space->rule_count, &c);
+    if (within)
+        constraints_add(&c, within, DEMAND_TRUE);
+    int rc = combinations_count(&product, &c, NULL, 0, out, e);
+    free(c.items);
+    formulas_drop_filter(within);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        relation_free(&relations[i]);
+    return rc < 0 ? compile_blame(space, e) : rc;
 }
 
 static bool is_fixed(const struct space *space, const struct formula *f)
