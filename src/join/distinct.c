@@ -8,14 +8,51 @@
 #define SPECS_MOST 4096
 #define BLOCKS_MOST 64
 
-static bool differ_one_by_one(struct specs *s)
+static bool same_axes(const struct spec_axis *x, const struct spec_axis *y)
 {
+    const struct axis *a = x->axis, *b = y->axis;
+    if (a->key_count != b->key_count || a->value_count != b->value_count ||
+        memcmp(x->keys, y->keys, a->key_count * sizeof *x->keys) != 0)
+        return false;
+    for (size_t i = 0; i < a->key_count * a->value_count; i++)
+        if (!value_equal(&a->values[i], &b->values[i]))
+            return false;
+    return true;
+}
+
+static bool same_blocks(const struct spec_block *x, const struct spec_block *y)
+{
+    bool same = x->axis_count == y->axis_count;
+    for (size_t a = 0; a < x->axis_count && same; a++) {
+        size_t other = 0;
+        while (other < y->axis_count && !same_axes(&x->axes[a], &y->axes[other]))
+            other++;
+        same = other < y->axis_count;
+    }
+    return same;
+}
+
+bool specs_repeat(const struct specs *s, size_t block)
+{
+    size_t count;
+    const struct spec_block *blocks = specs_blocks(s, &count);
+    for (size_t b = 0; b < block && count <= BLOCKS_MOST; b++)
+        if (same_blocks(&blocks[b], &blocks[block]))
+            return true;
+    return false;
+}
+
+static bool differ_one_by_one(struct specs *s, bool but_for_repeats)
+{
+    size_t count;
+    const struct spec_block *blocks = specs_blocks(s, &count);
     struct hash_set seen = HASH_SET_INIT;
     bool differ = true;
-    for (int64_t spec = 0; spec < specs_count(s) && differ; spec++) {
-        const struct hash128 hash = specs_hash(s, spec);
-        differ = hash_set_add(&seen, &hash);
-    }
+    for (size_t b = 0; b < count && differ; b++)
+        for (int64_t i = 0; i < blocks[b].count && differ && !(but_for_repeats && i == 0 && specs_repeat(s, b)); i++) {
+            const struct hash128 hash = specs_hash(s, blocks[b].first + i);
+            differ = hash_set_add(&seen, &hash);
+        }
     hash_set_free(&seen);
     return differ;
 }
@@ -85,19 +122,21 @@ static bool blocks_differ(const struct spec_block *x, const struct spec_block *y
     return false;
 }
 
-bool specs_are_distinct(struct specs *s)
+bool specs_are_distinct(struct specs *s, bool but_for_repeats)
 {
     size_t count;
     const struct spec_block *blocks = specs_blocks(s, &count);
     const struct names *n = specs_names(s);
     if (specs_count(s) <= SPECS_MOST)
-        return differ_one_by_one(s);
+        return differ_one_by_one(s, but_for_repeats);
     bool distinct = count <= BLOCKS_MOST;
     for (size_t b = 0; b < count && distinct; b++) {
+        if (but_for_repeats && specs_repeat(s, b))
+            continue;
         for (size_t a = 0; a < blocks[b].axis_count && distinct; a++)
             distinct = rows_differ(&blocks[b].axes[a], n);
         for (size_t other = 0; other < b && distinct; other++)
-            distinct = blocks_differ(&blocks[b], &blocks[other], n);
+            distinct = blocks_differ(&blocks[b], &blocks[other], n) || (but_for_repeats && specs_repeat(s, other));
     }
     return distinct;
 }

@@ -239,6 +239,22 @@ static struct range evaluate_node(const struct evaluation *v, const struct formu
     }
 }
 
+/* What is noted of a node at once, without going into it. */
+static bool note_integers(const struct evaluation *v, uint32_t node, struct range *out)
+{
+    struct bounds b;
+    if (!formula_bound_integers(v->f, v->s->keys, node, &b))
+        return false;
+    if (b.low == b.high && !b.maybe_null) {
+        *out = range_of_integer(b.low);
+        mark_cell(v->residue, &out->datum);
+        return true;
+    }
+    *out =
+        (struct range){.maybe_null = b.maybe_null, .maybe_number = true, .low = (double)b.low, .high = (double)b.high};
+    return formula_mark_sum(v->f, v->s->keys, node, v->residue->length, v->residue);
+}
+
 static struct range evaluate(const struct evaluation *v, uint32_t node)
 {
     const struct formula_node *n = &v->f->nodes[node];
@@ -248,6 +264,8 @@ static struct range evaluate(const struct evaluation *v, uint32_t node)
         return range_of_datum(&n->constant);
     if (n->op == OP_KEY)
         r = v->s->keys[n->key];
+    else if (v->residue && note_integers(v, node, &r))
+        return r;
     else {
         mark(v, '(');
         r = evaluate_node(v, n);
@@ -295,6 +313,9 @@ unsigned formula_truth(struct formula *f, const struct scope *s)
     struct datum exact;
     if (formula_value_exactly(f, s->keys, &exact) && exact.kind != DATUM_TEXT && exact.kind != DATUM_REAL)
         return exact.kind == DATUM_NULL ? CAN_BE_NULL : exact.integer ? CAN_BE_TRUE : CAN_BE_FALSE;
+    struct bounds bounds;
+    if (formula_bound_integers(f, s->keys, f->root, &bounds))
+        return bounds_truth(&bounds);
     struct range r = evaluate_whole(f, s, NULL);
     return r.exact && r.datum.kind == DATUM_TEXT ? truth_of_text(r.datum.text) : range_truth(&r);
 }

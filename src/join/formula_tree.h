@@ -64,6 +64,18 @@ struct formula {
 /* The value where every key is bound and it can be told without ranges and without SQLite. */
 bool formula_value_exactly(const struct formula *f, const struct range *keys, struct datum *out);
 
+/* An integer in low … high, or NULL where it may be. */
+struct bounds {
+    int64_t low, high;
+    bool maybe_null;
+};
+
+/* The bounds of a node that is made of integers, where they can be told without SQLite. */
+bool formula_bound_integers(const struct formula *f, const struct range *keys, uint32_t node, struct bounds *out);
+
+/* Bits of CAN_BE_…. */
+unsigned bounds_truth(const struct bounds *b);
+
 /* Where a node compares sums of integers, or is the remainder of one by a constant: puts what is open of them and what
  * the rest comes to in the place of `out` from `start` on. Else false, and `out` is as it was. */
 bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_t node, size_t start,

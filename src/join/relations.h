@@ -41,7 +41,9 @@ struct relation {
     size_t shape_count;
 };
 
-void relation_make(struct specs *specs, const struct names *names, enum section_kind section, struct relation *out);
+/* Of all blocks, or without those that repeat another (specs_repeat). */
+void relation_make(struct specs *specs, const struct names *names, enum section_kind section, bool repeats,
+                   struct relation *out);
 void relation_free(struct relation *r);
 
 #endif

@@ -21,7 +21,7 @@ struct specs {
     int64_t count;
     size_t *sorted; /* keys of the section by name: the canonical order */
     size_t key_count;
-    bool has_inert;
+    bool has_inert, has_label;
     size_t *columns; /* key behind each column from FIXED_COLUMNS on */
     size_t column_count;
     /* The spec that was looked at last. */
@@ -29,6 +29,7 @@ struct specs {
     const struct spec_block *block;
     const struct value **values; /* one per names.keys; NULL where absent */
     struct buffer text;
+    int64_t hashed; /* the spec whose identity `text` is, with its hash; -1: none */
     struct hash128 hash;
 };
 
@@ -138,6 +139,7 @@ static void collect_keys(struct specs *s)
             continue;
         insert_sorted(s, k);
         s->has_inert |= n->keys[k].is_inert;
+        s->has_label |= n->keys[k].is_label;
         if (!has_column(s, k))
             s->columns[s->column_count++] = k;
     }
@@ -150,7 +152,7 @@ struct specs *specs_create(const struct sweep *sweep, const struct names *names,
     struct specs *s = xcalloc(1, sizeof *s);
     s->names = names;
     s->section = section;
-    s->spec = -1;
+    s->spec = s->hashed = -1;
     s->values = xcalloc(names->key_count + 1, sizeof *s->values);
     collect_keys(s);
     for (size_t b = 0; b < from->block_count; b++) {
@@ -251,7 +253,7 @@ struct datum specs_datum_of(const struct value *v)
     return (struct datum){DATUM_TEXT, {.text = v->text}};
 }
 
-void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *skips, struct buffer *out)
+static void add_json(struct specs *s, int64_t spec, bool identity, const bool *skips, struct buffer *out)
 {
     char before = '{';
     look_at(s, spec);
@@ -269,11 +271,23 @@ void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *sk
     buffer_add_text(out, before == '{' ? "{}" : "}");
 }
 
+void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *skips, struct buffer *out)
+{
+    if (s->hashed == spec && !skips && (identity || !s->has_label))
+        buffer_add(out, s->text.data, s->text.length);
+    else
+        add_json(s, spec, identity, skips, out);
+}
+
 struct hash128 specs_hash(struct specs *s, int64_t spec)
 {
-    buffer_clear(&s->text);
-    specs_add_json(s, spec, true, NULL, &s->text);
-    return hash_bytes(s->text.data, s->text.length);
+    if (s->hashed != spec) {
+        buffer_clear(&s->text);
+        add_json(s, spec, true, NULL, &s->text);
+        s->hash = hash_bytes(s->text.data, s->text.length);
+        s->hashed = spec;
+    }
+    return s->hash;
 }
 
 static const struct value *value_in(const struct spec_block *b, size_t key, size_t row, size_t *rows)
@@ -344,10 +358,11 @@ static int read_cell(void *context, int64_t row, int column, struct sql_argument
     if (column >= FIXED_COLUMNS)
         give_value(out, specs_value(s, row, s->columns[column - FIXED_COLUMNS]));
     else if (column == 1) {
-        s->hash = specs_hash(s, row);
+        specs_hash(s, row);
         *out =
             (struct sql_argument){.type = COLUMN_BLOB, .integer = sizeof s->hash.bytes, .text = (char *)s->hash.bytes};
     } else if (column == 3 || s->has_inert) {
+        s->hashed = -1;
         buffer_clear(&s->text);
         specs_add_json(s, row, column == 2, NULL, &s->text);
         give_text(out, s->text.data);

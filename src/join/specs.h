@@ -48,9 +48,12 @@ struct hash128 specs_hash(struct specs *s, int64_t spec);
 /* Whether two specs differ in that key. */
 bool specs_differ(const struct specs *s, size_t key);
 
-/* Whether no two specs have one identity, as far as that can be told without looking at many of them: false is not
- * known. */
-bool specs_are_distinct(struct specs *s);
+/* Whether a block is one that stood before: what it has is there already. Of many blocks that is not asked: false. */
+bool specs_repeat(const struct specs *s, size_t block);
+
+/* Whether no two specs (of blocks that repeat none, where `but_for_repeats`) have one identity, as far as that can be
+ * told without looking at many of them: false is not known. */
+bool specs_are_distinct(struct specs *s, bool but_for_repeats);
 
 /* Makes the table "SECTION" of `db`, whose rows are worked out:
  *   "#id"    the spec's number

@@ -16,6 +16,7 @@ struct planner {
     const struct plan_request *request;
     struct stmt *lookup;  /* NULL: there is no database */
     bool are_distinct;    /* no two matches are one job */
+    int64_t jobs;         /* that the matches are, where that can be told without looking at all of them; else -1 */
     struct hash_set seen; /* where they are not: all; else those that are in the database */
     struct plan *plan;
     int64_t known;               /* jobs of the plan that stand in the database */
@@ -304,10 +305,21 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
 static void take_rest(struct planner *p, const struct match *m)
 {
     struct plan *plan = p->plan;
-    double left = (double)(plan->match.matched - plan->jobs);
+    double left = (double)(p->jobs - plan->jobs);
     p->device_ms +=
         left * (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * (double)p->request->space->sweep->job.repeat;
-    plan->jobs = plan->marks[PLAN_NEW] = plan->match.matched;
+    plan->jobs = plan->marks[PLAN_NEW] = p->jobs;
+    plan->duplicates = plan->match.matched - p->jobs;
+}
+
+/* Without a database every job is new. */
+static int count_jobs(struct planner *p, struct error *e)
+{
+    const struct plan_request *r = p->request;
+    p->jobs = p->are_distinct ? p->plan->match.matched : -1;
+    if (p->are_distinct || r->db || !match_are_alike(r->space))
+        return 0;
+    return match_count_jobs(r->space, r->only, &p->jobs, e) < 0 ? -1 : 0;
 }
 
 static int walk(struct planner *p, struct error *e)
@@ -315,9 +327,8 @@ static int walk(struct planner *p, struct error *e)
     const struct plan_request *r = p->request;
     struct match_cursor *cursor = NULL;
     const struct match *m;
-    /* Without a database every job is new. */
     int64_t visited = 0;
-    bool alike = p->are_distinct && !r->db && match_are_alike(r->space);
+    bool alike = p->jobs >= 0 && !r->db && match_are_alike(r->space);
     if (match_open(r->space, r->only, &cursor, e) < 0)
         return -1;
     int rc = 0;
@@ -363,7 +374,7 @@ static int count_gone(struct planner *p, struct error *e)
     return p->plan->gone > 0 ? value_changes_list_gone(p->changes, &p->seen, take_gone, p, e) : 0;
 }
 
-int plan_make(const struct plan_request *request, struct plan *out, struct error *e)
+static int make(const struct plan_request *request, struct plan *out, struct error *e)
 {
     struct plan plan = {0};
     struct planner p = {.request = request, .plan = &plan, .are_distinct = match_are_distinct(request->space)};
@@ -376,6 +387,8 @@ int plan_make(const struct plan_request *request, struct plan *out, struct error
         rc = tell_counts(&p, e);
     if (rc == 0)
         rc = find_witnesses(&p, e);
+    if (rc == 0)
+        rc = count_jobs(&p, e);
     if (rc == 0)
         rc = walk(&p, e);
     if (rc == 0)
@@ -393,5 +406,17 @@ int plan_make(const struct plan_request *request, struct plan *out, struct error
         plan_free(&plan);
     else
         *out = plan;
+    return rc;
+}
+
+/* As of one moment, and so that the file is locked once. */
+int plan_make(const struct plan_request *request, struct plan *out, struct error *e)
+{
+    if (!request->db)
+        return make(request, out, e);
+    if (db_read_begin(request->db, e) < 0)
+        return -1;
+    int rc = make(request, out, e);
+    db_read_end(request->db);
     return rc;
 }

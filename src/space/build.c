@@ -165,7 +165,7 @@ static int declare_sections(struct space *space, const struct sweep *view, struc
 static void relate_sections(struct space *space)
 {
     for (int i = 0; i < SECTION_COUNT; i++)
-        relation_make(space->specs[i], &space->names, (enum section_kind)i, &space->relations[i]);
+        relation_make(space->specs[i], &space->names, (enum section_kind)i, true, &space->relations[i]);
 }
 
 /* All that can be wrong with expressions is found without looking at a combination. */

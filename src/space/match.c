@@ -110,15 +110,22 @@ static int count_fewer(struct census *c, size_t rule, int64_t *out, struct error
     return rc < 0 ? -1 : 0;
 }
 
+/* What it excludes of those that are left, where that follows from how many of all it makes false by itself. */
+static bool follows_from_alone(const struct census *c, int64_t of, struct rule_count *out)
+{
+    if (c->left > 0 && out->alone != 0 && out->alone != of)
+        return false;
+    out->excluded = out->alone == of ? c->left : 0;
+    return true;
+}
+
 /* One that excludes. Of the first what it excludes is what it makes false by itself. */
 static int count_rule(struct census *c, size_t rule, int64_t combinations, struct rule_count *out, struct error *e)
 {
     bool is_first = c->rules.count == 0;
     if (!is_first && count_alone(c, rule, combinations, &out->alone, e) < 0)
         return -1;
-    if (!is_first && out->alone == 0)
-        return 0;
-    if (count_fewer(c, rule, &out->excluded, e) < 0)
+    if ((is_first || !follows_from_alone(c, combinations, out)) && count_fewer(c, rule, &out->excluded, e) < 0)
         return -1;
     if (is_first)
         out->alone = c->space->rules[rule].is_costly ? -1 : out->excluded;
@@ -138,7 +145,7 @@ static int count_rules(struct census *c, int64_t combinations, struct rule_count
         if (!space->rules[i].warning)
             continue;
         if (count_alone(c, i, combinations, &rules[i].alone, e) < 0 ||
-            (rules[i].alone != 0 && count_fewer(c, i, &rules[i].excluded, e) < 0))
+            (!follows_from_alone(c, combinations, &rules[i]) && count_fewer(c, i, &rules[i].excluded, e) < 0))
             return -1;
     }
     return 0;
@@ -173,12 +180,40 @@ int match_count(struct space *space, const struct expression *filter, struct mat
 
 /* --- what can be told without looking --- */
 
-bool match_are_distinct(const struct space *space)
+static bool are_distinct(const struct space *space, bool but_for_repeats)
 {
     bool distinct = space->inert_count == 0 && !space->of_jobs;
     for (int i = 0; i < SECTION_COUNT && distinct; i++)
-        distinct = space->counts[i] <= 1 || specs_are_distinct(space->specs[i]);
+        distinct = space->counts[i] <= 1 || specs_are_distinct(space->specs[i], but_for_repeats);
     return distinct;
+}
+
+bool match_are_distinct(const struct space *space)
+{
+    return are_distinct(space, false);
+}
+
+int match_count_jobs(struct space *space, const struct expression *filter, int64_t *out, struct error *e)
+{
+    struct relation relations[SECTION_COUNT] = {{NULL, 0}};
+    struct product product = space_product(space);
+    struct constraints c = {NULL, 0};
+    if (!are_distinct(space, true))
+        return 0;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->relations[i].shape_count)
+            relation_make(space->specs[i], &space->names, (enum section_kind)i, false, &relations[i]);
+    product.relations = relations;
+    struct formula *within = formulas_compile_filter(space, filter);
+    formulas_add_rules(space, space->rule_count, &c);
+    if (within)
+        constraints_add(&c, within, DEMAND_TRUE);
+    int rc = combinations_count(&product, &c, NULL, 0, out, e);
+    free(c.items);
+    formulas_drop_filter(within);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        relation_free(&relations[i]);
+    return rc < 0 ? compile_blame(space, e) : rc;
 }
 
 static bool is_fixed(const struct space *space, const struct formula *f)

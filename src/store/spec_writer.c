@@ -31,8 +31,8 @@ struct spec_writer {
 /* --- rows that wait, as a table --- */
 
 static const char table_name[] = "waiting_spec";
-static const char table_columns[] = "number INTEGER, kind, hash, json, identity";
-enum { COLUMN_KIND = 1, COLUMN_HASH, COLUMN_JSON, COLUMN_IDENTITY };
+static const char table_columns[] = "number INTEGER, kind, hash, json, identity, may_be_named";
+enum { COLUMN_KIND = 1, COLUMN_HASH, COLUMN_JSON, COLUMN_IDENTITY, COLUMN_MAY_BE_NAMED };
 
 static struct sql_argument text_of(const char *text)
 {
@@ -65,8 +65,12 @@ static int read_cell(void *context, int64_t row, int column, struct sql_argument
     case COLUMN_JSON:
         *out = text_of(w->texts.data + spec->json);
         break;
-    default:
+    case COLUMN_IDENTITY:
         *out = blob_of(&spec->identity);
+        break;
+    default: /* no other has the key, so that it need not be parsed */
+        *out = (struct sql_argument){.type = COLUMN_INT,
+                                     .integer = strstr(w->texts.data + spec->json, "\"name\":") != NULL};
     }
     return 0;
 }
@@ -116,7 +120,8 @@ int spec_writer_expect_distinct(struct spec_writer *w, struct error *e)
     w->waiting = xcalloc(ROWS_AT_ONCE, sizeof *w->waiting);
     return db_prepare(w->db,
                       "INSERT INTO spec (id, kind, hash, name, json, identity) SELECT ?1 + number, kind, hash,"
-                      " json_extract(json, '$.name'), json, nullif(identity, hash) FROM waiting_spec",
+                      " iif(may_be_named, json_extract(json, '$.name'), NULL), json, nullif(identity, hash)"
+                      " FROM waiting_spec",
                       &w->insert, e);
 }
 

@@ -11,6 +11,9 @@
 static const char *const three_axes = "[[model]]\na = [0, 1, 2, 3, 7, -4]\nb = [1, 2.5, 6, 0, 12]\n"
                                       "[[model]]\na = [3, 9007199254740993]\nt = [\"x\", \"3\"]\n"
                                       "[[parallel_spec]]\nc = [1, 2, 4, 8]\n";
+static const char *const three_axes_of_integers = "[[model]]\na = [0, 1, 2, 3, 7, -4]\nb = [1, 6, 0, -12, 35]\n"
+                                                  "[[model]]\na = [3, 5]\nt = [-1, 2]\n"
+                                                  "[[parallel_spec]]\nc = [1, 2, 4, 9]\n";
 
 /* Bits of enum: what SQLite says of the combination. */
 static unsigned ask_sqlite(struct stmt *s, const struct space *space, int64_t rank)
@@ -94,11 +97,10 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
     expression_free(&x);
 }
 
-static void formula__drawn__as_sqlite_has_it_and_within_its_range(void **state)
+static void check_drawn(const char *axes)
 {
     static const char *const keys[] = {"a", "b", "c", "t"};
-    (void)state;
-    struct built b = build_text(three_axes);
+    struct built b = build_text(axes);
     for (uint64_t seed = 1; seed <= 1500; seed++) {
         struct rng d = rng_stream(seed, 0);
         struct buffer text = BUFFER_INIT;
@@ -107,6 +109,13 @@ static void formula__drawn__as_sqlite_has_it_and_within_its_range(void **state)
         buffer_free(&text);
     }
     built_free(&b);
+}
+
+static void formula__drawn__as_sqlite_has_it_and_within_its_range(void **state)
+{
+    (void)state;
+    check_drawn(three_axes);
+    check_drawn(three_axes_of_integers);
 }
 
 static void formula__awkward__as_sqlite_has_it(void **state)

@@ -229,6 +229,10 @@ static void plan__jobs_that_are_alike__told_without_looking(void **state)
          "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"),
         "[[model]]\na = [1, 2]\n[[cluster_spec]]\nnum_hosts = [1, 2]\nnum_devices_per_host = 2\n",
         "[[model]]\na = [1, 2]\n[[model]]\na = 1\n",
+        ("[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\nb = [1, 2]\na = [1, 2]\n[[training_spec]]\nt = [1, 2, 3]\n"
+         "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"),
+        ("[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\na = [2, 3]\nb = [2, 3]\n"
+         "[[training_spec]]\nt = [1, 2, 3]\n"),
         "[job]\ncommand = [\"x\"]\ntimeout = \"a * 60\"\n[[model]]\na = [1, 2, 3]\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -246,6 +250,36 @@ static void plan__jobs_that_are_alike__told_without_looking(void **state)
         plan_free(&y);
         built_free(&b);
     }
+}
+
+static void count_looks(void *context, int64_t matches, int64_t of)
+{
+    (void)matches;
+    (void)of;
+    ++*(int *)context;
+}
+
+static void plan__block_stands_twice__its_jobs_counted_without_looking(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\na = [1, 2, 3]\nb = [1, 2]\n"
+                                "[[training_spec]]\nt = [1, 2, 3]\n"
+                                "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n");
+    struct plan p;
+    struct error e = ERROR_INIT;
+    int looks = 0;
+    const struct retry_policy policy = {NULL, 0, 0, 0};
+    const struct plan_request request = {.space = b.space,
+                                         .policy = &policy,
+                                         .looked_at = count_looks,
+                                         .context = &looks};
+    assert_int_equal(plan_make(&request, &p, &e), 0);
+    assert_int_equal(p.match.matched, 24);
+    assert_int_equal(p.jobs, 12);
+    assert_int_equal(p.duplicates, 12);
+    assert_int_equal(looks, 1);
+    plan_free(&p);
+    built_free(&b);
 }
 
 static void identity__values_types_command_and_environment__count(void **state)
@@ -507,6 +541,7 @@ int main(void)
         cmocka_unit_test(identity__order_labels_and_blocks__do_not_count),
         cmocka_unit_test(distinct__what_makes_two_combinations_one_job__known),
         cmocka_unit_test(plan__jobs_that_are_alike__told_without_looking),
+        cmocka_unit_test(plan__block_stands_twice__its_jobs_counted_without_looking),
         cmocka_unit_test(identity__values_types_command_and_environment__count),
         cmocka_unit_test(identity__label_in_command_or_derived_key__counts),
         cmocka_unit_test(identity__equal_combinations__one_job),

@@ -1,0 +1,189 @@
+/* The short way for integers of which only bounds are known: the general way (formula.c) where it gives up. */
+#include "join/formula_range.h"
+#include "join/formula_tree.h"
+
+struct bounding {
+    const struct formula *f;
+    const struct range *keys;
+};
+
+static bool bounds_of(const struct bounding *x, uint32_t node, struct bounds *out);
+
+/* Within these nothing overflows. */
+static bool give(int64_t low, int64_t high, bool maybe_null, struct bounds *out)
+{
+    *out = (struct bounds){low, high, maybe_null};
+    return low >= -(int64_t)EXACT_MOST && high <= (int64_t)EXACT_MOST;
+}
+
+static bool give_key(const struct range *r, struct bounds *out)
+{
+    if (r->exact)
+        return r->datum.kind == DATUM_INT && give(r->datum.integer, r->datum.integer, false, out);
+    if (r->maybe_text || r->maybe_real || !r->maybe_number || !(r->low >= -EXACT_MOST && r->high <= EXACT_MOST))
+        return false;
+    return give((int64_t)r->low, (int64_t)r->high, r->maybe_null, out);
+}
+
+static unsigned truth_of(const struct bounds *b)
+{
+    return (b->maybe_null ? CAN_BE_NULL : 0) | (b->low <= 0 && b->high >= 0 ? CAN_BE_FALSE : 0) |
+           (b->low != 0 || b->high != 0 ? CAN_BE_TRUE : 0);
+}
+
+static bool give_truth(unsigned bits, struct bounds *out)
+{
+    *out = (struct bounds){bits & CAN_BE_FALSE ? 0 : 1, bits & CAN_BE_TRUE ? 1 : 0, (bits & CAN_BE_NULL) != 0};
+    return bits != CAN_BE_NULL;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t magnitude(const struct bounds *b)
+{
+    return most(-b->low, b->high);
+}
+
+static bool give_corners(int64_t a, int64_t b, int64_t c, int64_t d, bool maybe_null, struct bounds *out)
+{
+    return give(least(least(a, b), least(c, d)), most(most(a, b), most(c, d)), maybe_null, out);
+}
+
+static bool multiply(const struct bounds *a, const struct bounds *b, bool maybe_null, struct bounds *out)
+{
+    int64_t corners[4];
+    if (__builtin_mul_overflow(a->low, b->low, &corners[0]) || __builtin_mul_overflow(a->low, b->high, &corners[1]) ||
+        __builtin_mul_overflow(a->high, b->low, &corners[2]) || __builtin_mul_overflow(a->high, b->high, &corners[3]))
+        return false;
+    return give_corners(corners[0], corners[1], corners[2], corners[3], maybe_null, out);
+}
+
+/* Of a divisor that may be 0 the quotient may be NULL. */
+static bool divide(const struct bounds *a, const struct bounds *b, bool maybe_null, struct bounds *out)
+{
+    if (b->low <= 0 && b->high >= 0)
+        return false;
+    return give_corners(a->low / b->low, a->low / b->high, a->high / b->low, a->high / b->high, maybe_null, out);
+}
+
+static bool take_remainder(const struct bounds *a, const struct bounds *b, bool maybe_null, struct bounds *out)
+{
+    int64_t divisor = magnitude(b), reach = least(divisor - 1, magnitude(a));
+    if (divisor == 0)
+        return false;
+    if (b->low == b->high && a->low / divisor == a->high / divisor && (a->low >= 0) == (a->high >= 0))
+        return give(a->low % divisor, a->high % divisor, maybe_null, out);
+    maybe_null |= b->low <= 0 && b->high >= 0;
+    return give(a->low < 0 ? -reach : 0, a->high > 0 ? reach : 0, maybe_null, out);
+}
+
+/* Bits: whether it can be true, and false. */
+static unsigned compare(enum formula_op op, const struct bounds *a, const struct bounds *b)
+{
+    bool less = a->low < b->high, equal = a->low <= b->high && b->low <= a->high, greater = a->high > b->low;
+    switch (op) {
+    case OP_LESS:
+        return (less ? CAN_BE_TRUE : 0) | (equal || greater ? CAN_BE_FALSE : 0);
+    case OP_LESS_EQUAL:
+        return (less || equal ? CAN_BE_TRUE : 0) | (greater ? CAN_BE_FALSE : 0);
+    case OP_EQUAL:
+    case OP_IS:
+        return (equal ? CAN_BE_TRUE : 0) | (less || greater ? CAN_BE_FALSE : 0);
+    default:
+        return (less || greater ? CAN_BE_TRUE : 0) | (equal ? CAN_BE_FALSE : 0);
+    }
+}
+
+static bool bounds_of_two(const struct bounding *x, const struct formula_node *n, struct bounds *out)
+{
+    const uint32_t *operands = x->f->operands + n->first;
+    struct bounds a, b;
+    if (!bounds_of(x, operands[0], &a) || !bounds_of(x, operands[1], &b))
+        return false;
+    bool maybe_null = a.maybe_null || b.maybe_null;
+    switch (n->op) {
+    case OP_ADD:
+        return give(a.low + b.low, a.high + b.high, maybe_null, out);
+    case OP_SUBTRACT:
+        return give(a.low - b.high, a.high - b.low, maybe_null, out);
+    case OP_MULTIPLY:
+        return multiply(&a, &b, maybe_null, out);
+    case OP_DIVIDE:
+        return divide(&a, &b, maybe_null, out);
+    case OP_REMAINDER:
+        return take_remainder(&a, &b, maybe_null, out);
+    default:
+        if (maybe_null && (n->op == OP_IS || n->op == OP_IS_NOT))
+            return false;
+        return give_truth(compare(n->op, &a, &b) | (maybe_null ? CAN_BE_NULL : 0), out);
+    }
+}
+
+static bool bounds_of_both(const struct bounding *x, const struct formula_node *n, struct bounds *out)
+{
+    const uint32_t *operands = x->f->operands + n->first;
+    unsigned decided = n->op == OP_AND ? CAN_BE_FALSE : CAN_BE_TRUE;
+    struct bounds a, b;
+    if (!bounds_of(x, operands[0], &a))
+        return false;
+    unsigned left = truth_of(&a);
+    if (left == decided)
+        return give_truth(left, out);
+    if (!bounds_of(x, operands[1], &b))
+        return false;
+    unsigned right = truth_of(&b);
+    return give_truth(n->op == OP_AND ? truth_both(left, right)
+                                      : truth_swap(truth_both(truth_swap(left), truth_swap(right))),
+                      out);
+}
+
+static bool bounds_of_one(const struct bounding *x, const struct formula_node *n, struct bounds *out)
+{
+    struct bounds a;
+    if (!bounds_of(x, x->f->operands[n->first], &a))
+        return false;
+    if (n->op == OP_NEGATE)
+        return give(-a.high, -a.low, a.maybe_null, out);
+    if (n->op == OP_NOT)
+        return give_truth(truth_swap(truth_of(&a)), out);
+    return n->op == OP_ABS && give(a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, magnitude(&a), a.maybe_null, out);
+}
+
+static bool bounds_of(const struct bounding *x, uint32_t node, struct bounds *out)
+{
+    const struct formula_node *n = &x->f->nodes[node];
+    switch (n->op) {
+    case OP_CONSTANT:
+        return n->constant.kind == DATUM_INT && give(n->constant.integer, n->constant.integer, false, out);
+    case OP_KEY:
+        return give_key(&x->keys[n->key], out);
+    case OP_AND:
+    case OP_OR:
+        return bounds_of_both(x, n, out);
+    case OP_NEGATE:
+    case OP_NOT:
+    case OP_ABS:
+        return bounds_of_one(x, n, out);
+    default:
+        return n->op >= OP_ADD && n->op <= OP_IS_NOT && bounds_of_two(x, n, out);
+    }
+}
+
+bool formula_bound_integers(const struct formula *f, const struct range *keys, uint32_t node, struct bounds *out)
+{
+    const struct bounding x = {f, keys};
+    return bounds_of(&x, node, out);
+}
+
+unsigned bounds_truth(const struct bounds *b)
+{
+    return truth_of(b);
+}
