@@ -79,7 +79,7 @@ end_profile_step__of_dsat__ends_the_job_and_later_samples_do_not_count()
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "search: 1 trials, 1 ok, 0 stopped early, 0 failed"
+    expect_stderr_contains "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
     expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|4.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     dsat_sweep 0.05
@@ -97,7 +97,7 @@ end_profile_step__of_dsat_not_given__more_steps_where_they_are_short()
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "search: 1 trials, 1 ok, 0 stopped early, 0 failed"
+    expect_stderr_contains "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
     expect_sql "28.0|51|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|28.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     # As far as five seconds go, and no fewer than Determined's three.
