@@ -5,7 +5,7 @@
  *
  *   prior      ln(work / seconds), seconds = terms · weights, the weights of its place calibrated by the measured step
  *              times (predict/calibration.h) as long as outcomes do not contradict them, and its differences as far
- *              believed as outcomes bear them out (belief.h)
+ *              believed as outcomes bear them out (belief/belief.h)
  *   + level    median of what the measured lie above that: units, and what all runs have in common
  *   + residual a Gaussian process over what is left: kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n keys k that differ within
  *              the space, d_k the distance in doublings as a share of the key's range for positive numbers, 1 for other
@@ -18,8 +18,8 @@
  * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else
  *
  *   predicted   with the weights calibrated likewise and a bias learnt from what fitted and what did not, as far as
- *               that is trusted (belief.h)
- *   otherwise   once something ran out of memory, what outcomes say of the keys (memory_limit.h), and no less than how
+ *               that is trusted (belief/belief.h)
+ *   otherwise   once something ran out of memory, what outcomes say of the keys (belief/memory_limit.h), no less than how
  *               far it lies between what fitted and what did not
  *
  * The second is the share of failures among measured neighbours under the same kernel. Depends on the set of outcomes,

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "search/belief.h"
-#include "search/memory_limit.h"
+#include "belief/belief.h"
+#include "belief/memory_limit.h"
 
 #define USABLE 80.0
 
