@@ -19,8 +19,8 @@
  *
  *   predicted   with the weights calibrated likewise and a bias learnt from what fitted and what did not, as far as
  *               that is trusted (belief/belief.h)
- *   otherwise   once something ran out of memory, what outcomes say of the keys (belief/memory_limit.h), no less than how
- *               far it lies between what fitted and what did not
+ *   otherwise   once something ran out of memory, what outcomes say of the keys (belief/memory_limit.h), and no less
+ *               than how far it lies between what fitted and what did not
  *
  * The second is the share of failures among measured neighbours under the same kernel. Depends on the set of outcomes,
  * not on their order. Pure. */
