@@ -1,16 +1,16 @@
 #include <stdlib.h>
 
+#include "belief/regression.h"
 #include "search/surrogate_parts.h"
-#include "util/linear.h"
 #include "util/memory.h"
-#include "util/quantile.h"
 
-#define NOISE 0.05        /* of a measurement, relative: repeats of a step time differ by that */
-#define PIVOT_LEAST 1e-12 /* of the kernel's matrix: what rounding leaves of alike rows */
+#define SPREAD_UNKNOWN 0.30 /* of merits, where nothing is predicted and little measured */
 #define SPREAD_LEAST 0.10
-#define SPREAD_UNKNOWN 0.30 /* where nothing is predicted and little measured */
-#define RESIDUAL_MOST 1.0   /* a run that is slower still is broken: its neighbours need not be */
-#define BELIEVED 0.5        /* a trust or a slope */
+#define BELIEVED 0.5 /* a trust or a slope */
+
+/* Standard deviations of a slope, before any run: where predictions say something, where they do not. */
+#define SLOPE_BELIEVED 0.25
+#define SLOPE_DOUBTED 1.0
 
 /* --- the prior --- */
 
@@ -55,35 +55,31 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
             b->all[i].mean = isfinite(least) ? least : 0;
 }
 
-static double spread_of(const struct surrogate *b, const struct fitted *fits, const double *residuals, size_t count)
+/* What predictions miss, as they say themselves. */
+static double spread_predicted(const struct surrogate *b, const struct fitted *fits)
 {
-    double squares = 0, prior = SPREAD_UNKNOWN;
+    double spread = SPREAD_UNKNOWN;
     for (size_t i = 0; i < b->s->space->place_count; i++)
         if (fits[i].has_time)
-            prior = fits[i].time.sigma;
-    for (size_t i = 0; i < count; i++)
-        squares += residuals[i] * residuals[i];
-    /* The prior counts as three measurements: what a calibration needs before it is believed at all. */
-    double spread = sqrt((3 * prior * prior + squares) / (3 + (double)count));
+            spread = fits[i].time.sigma;
     return spread > SPREAD_LEAST ? spread : SPREAD_LEAST;
 }
 
 /* --- the slope --- */
 
-static struct time_slope slope_of_priors(const struct surrogate *b, const struct fitted *fits, bool as_fitted,
-                                         double trust)
+static double slope_of_priors(const struct surrogate *b, const struct fitted *fits)
 {
     double prior[OBSERVED_MOST], merit[OBSERVED_MOST];
     size_t n = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = &b->s->trials[b->told[i]];
-        double predicted = prior_merit(b, fits, &b->s->space->candidates[b->told[i]], as_fitted);
+        double predicted = prior_merit(b, fits, &b->s->space->candidates[b->told[i]], false);
         if (!surrogate_has_merit(t) || isnan(predicted))
             continue;
         prior[n] = predicted;
         merit[n++] = merit_of(b->s->space, t->objective);
     }
-    return time_belief_slope(prior, merit, n, trust, spread_of(b, fits, NULL, 0));
+    return time_belief_slope(prior, merit, n, 1, spread_predicted(b, fits)).slope;
 }
 
 static bool any_predicted(const struct search_space *space)
@@ -94,87 +90,106 @@ static bool any_predicted(const struct search_space *space)
     return i < space->count;
 }
 
-/* With the weights as fitted where the predictions rank well as they are: a fit to what contradicts them bends them. */
-static void fill_prior_means(struct surrogate *b, const struct fitted *fits)
-{
-    double trust = trust_of(b, fits);
-    bool as_fitted = slope_of_priors(b, fits, false, 1).slope > BELIEVED;
-    struct time_slope slope = slope_of_priors(b, fits, as_fitted, trust);
-    b->believed = any_predicted(b->s->space) && trust > BELIEVED && slope.slope > BELIEVED;
-    fill_priors(b, fits, as_fitted);
-    for (size_t i = 0; i < b->s->space->count; i++)
-        b->all[i].mean = slope.middle + slope.slope * (b->all[i].mean - slope.middle);
-}
+/* --- the two views --- */
 
-/* --- residuals --- */
-
-/* Numbers in b->told of those with a merit, and what each lies above the prior and level. */
-struct residuals {
-    size_t at[OBSERVED_MOST];
-    double values[OBSERVED_MOST];
+/* Runs with a merit. */
+struct runs {
+    size_t at[OBSERVED_MOST]; /* in b->told */
+    double predicted[OBSERVED_MOST], merits[OBSERVED_MOST];
     size_t count;
-    double level;
 };
 
-static void take_residuals(const struct surrogate *b, struct residuals *r)
+static void take_runs(const struct surrogate *b, struct runs *r)
 {
-    double sorted[OBSERVED_MOST];
-    r->count = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = &b->s->trials[b->told[i]];
         if (!surrogate_has_merit(t))
             continue;
         r->at[r->count] = i;
-        r->values[r->count] = merit_of(b->s->space, t->objective) - b->all[b->told[i]].mean;
-        sorted[r->count] = r->values[r->count];
-        r->count++;
-    }
-    r->level = r->count ? median(sorted, r->count) : 0;
-    for (size_t i = 0; i < r->count; i++) {
-        double value = r->values[i] - r->level;
-        r->values[i] = value > RESIDUAL_MOST ? RESIDUAL_MOST : value < -RESIDUAL_MOST ? -RESIDUAL_MOST : value;
+        r->predicted[r->count] = b->all[b->told[i]].mean;
+        r->merits[r->count++] = merit_of(b->s->space, t->objective);
     }
 }
 
-static void add_kernel(const float *kernels, float weight, size_t count, float *sums, float *nearest)
+static void learn(const struct surrogate *b, const struct runs *r, struct regression_view view, struct explained *out)
 {
-    for (size_t c = 0; c < count; c++) {
-        sums[c] += weight * kernels[c];
-        nearest[c] = kernels[c] > nearest[c] ? kernels[c] : nearest[c];
-    }
-}
-
-static void correct(struct surrogate *b, const struct residuals *r, double spread)
-{
-    size_t n = r->count, count = b->s->space->count;
-    double *k = xcalloc(n * n + 1, sizeof *k), *weights = xcalloc(n + 1, sizeof *weights);
-    double noise = NOISE * NOISE / (spread * spread);
-    for (size_t i = 0; i < n; i++) {
-        weights[i] = r->values[i];
-        for (size_t j = 0; j < n; j++)
-            k[i * n + j] = (double)b->kernels[r->at[i]][b->told[r->at[j]]] + (i == j ? noise : 0);
-    }
-    solve_positive_definite(k, weights, n, PIVOT_LEAST);
-    /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
-    float *sums = xcalloc(count + 1, sizeof *sums), *nearest = xcalloc(count + 1, sizeof *nearest);
+    size_t n = r->count;
+    double *covariance = xcalloc(n * n + 1, sizeof *covariance);
     for (size_t i = 0; i < n; i++)
-        add_kernel(b->kernels[r->at[i]], (float)weights[i], count, sums, nearest);
+        for (size_t j = 0; j < n; j++)
+            covariance[i * n + j] = (double)b->kernels[r->at[i]][b->told[r->at[j]]];
+    view.covariance = covariance;
+    regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &view, out);
+    free(covariance);
+}
+
+/* What the process says at every candidate under either view, and the kernel to the nearest run. */
+struct process {
+    float *believed, *doubted, *nearest;
+};
+
+static void add_kernel(const float *kernels, float believed, float doubted, size_t count, const struct process *p)
+{
     for (size_t c = 0; c < count; c++) {
-        double left = 1 - (double)nearest[c] * (double)nearest[c];
-        b->all[c].mean += r->level + (double)sums[c];
-        b->all[c].deviation = sqrt(spread * spread * (left > 0 ? left : 0) + NOISE * NOISE);
+        p->believed[c] += believed * kernels[c];
+        p->doubted[c] += doubted * kernels[c];
+        p->nearest[c] = kernels[c] > p->nearest[c] ? kernels[c] : p->nearest[c];
+    }
+}
+
+static struct expectation expect(const struct explained *r, double predicted, float process, float nearest)
+{
+    double distance = predicted - r->middle, left = fmax(1 - (double)nearest * (double)nearest, 0);
+    double variance = r->spread * r->spread + r->slope_variance * distance * distance;
+    return (struct expectation){r->level + r->slope * distance + (double)process,
+                                sqrt(variance * left + REGRESSION_NOISE * REGRESSION_NOISE)};
+}
+
+static void mix(struct estimate *e)
+{
+    double trust = e->trust, apart = e->believed.mean - e->doubted.mean;
+    e->mean = trust * e->believed.mean + (1 - trust) * e->doubted.mean;
+    e->deviation =
+        sqrt(trust * e->believed.deviation * e->believed.deviation +
+             (1 - trust) * e->doubted.deviation * e->doubted.deviation + trust * (1 - trust) * apart * apart);
+}
+
+static void fill_estimates(struct surrogate *b, const struct runs *r, const struct explained *believed,
+                           const struct explained *doubted, double trust)
+{
+    size_t count = b->s->space->count;
+    float *sums = xcalloc(3 * count + 1, sizeof *sums);
+    struct process p = {sums, sums + count, sums + 2 * count};
+    /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
+    for (size_t i = 0; i < r->count; i++)
+        add_kernel(b->kernels[r->at[i]], (float)believed->weights[i], (float)doubted->weights[i], count, &p);
+    for (size_t c = 0; c < count; c++) {
+        struct estimate *e = &b->all[c];
+        double predicted = e->mean;
+        e->trust = trust;
+        e->believed = expect(believed, predicted, p.believed[c], p.nearest[c]);
+        e->doubted = expect(doubted, predicted, p.doubted[c], p.nearest[c]);
+        mix(e);
     }
     free(sums);
-    free(nearest);
-    free(k);
-    free(weights);
 }
 
+/* With the weights as fitted where the predictions rank well as they are: a fit to what contradicts them bends them. */
 void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
 {
-    struct residuals *r = xcalloc(1, sizeof *r);
-    fill_prior_means(b, fits);
-    take_residuals(b, r);
-    correct(b, r, spread_of(b, fits, r->values, r->count));
+    bool predicted = any_predicted(b->s->space);
+    struct runs *r = xcalloc(1, sizeof *r);
+    struct explained believed, doubted;
+    fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
+    take_runs(b, r);
+    learn(b, r, (struct regression_view){1, SLOPE_BELIEVED, spread_predicted(b, fits), NULL}, &believed);
+    learn(b, r, (struct regression_view){0, SLOPE_DOUBTED, SPREAD_UNKNOWN, NULL}, &doubted);
+    double before = trust_of(b, fits), trust = predicted ? 1 : 0;
+    if (predicted && r->count > 0)
+        trust = 1 / (1 + exp(doubted.log_evidence - believed.log_evidence) * (1 - before) / before);
+    b->believed = predicted && trust > BELIEVED && believed.slope > BELIEVED;
+    fill_estimates(b, r, &believed, &doubted, trust);
+    explained_free(&believed);
+    explained_free(&doubted);
     free(r);
 }
