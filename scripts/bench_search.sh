@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The strategy `model` with predictions as they are, off by factors, turned over, and without any, on every published table
 # with predictions: scripts/bench_search.sh MESHSWEEP [BEFORE], with another build of the program to compare with. Prints
-# docs/wrong-predictions.md. BENCH_SEEDS (10) searches of each group where factors
-# are drawn, one elsewhere, as all are alike; tables from MESHSWEEP_SHARED_DATA.
+# docs/wrong-predictions.md. BENCH_SEEDS (10) searches of each group where factors are drawn, one elsewhere, as
+# all are alike; tables from MESHSWEEP_SHARED_DATA.
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
