@@ -1,7 +1,8 @@
 /* Runs what is expected to improve most on the best of its group per device-hour (search/surrogate.h).
  *
  * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
- * terms of the objective; times the probability of not failing, over devices × predicted time. Before a group has a
+ * terms of the objective, and counts in both views of the predictions by the trust in each; times the probability of
+ * not failing, over devices × predicted time. Before a group has a
  * result, its highest mean goes first. Candidates that fail with more than SEARCH_RISKY wait until no other is expected
  * to improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
  * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, or there are none) brought nothing better; then
@@ -19,6 +20,7 @@
 
 struct model_strategy {
     struct surrogate *surrogate;
+    double *gains;         /* by candidate that is open, when last asked: expected over the best */
     double *best;          /* by group: merit that has to be beaten; -INFINITY: none */
     size_t *winner;        /* by group, when last asked: candidate with the best outcome; SIZE_MAX: none */
     size_t trials_at_gain; /* that had been asked for when one was seen to be another */
@@ -35,6 +37,7 @@ static int create(struct search *s, void **own, struct error *e)
     (void)e;
     struct model_strategy *m = xcalloc(1, sizeof *m);
     m->surrogate = surrogate_create(s);
+    m->gains = xcalloc(s->space->count + 1, sizeof *m->gains);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
     m->winner = xcalloc(s->space->group_count + 1, sizeof *m->winner);
     for (size_t g = 0; g < s->space->group_count; g++)
@@ -49,6 +52,7 @@ static void destroy(void *own)
     if (!m)
         return;
     surrogate_free(m->surrogate);
+    free(m->gains);
     free(m->best);
     free(m->winner);
     free(m);
@@ -72,13 +76,25 @@ static void find_bests(const struct search *s, const struct estimate *all, doubl
     }
 }
 
+static double gain_of(const struct expectation *x, double best)
+{
+    double z = (x->mean - best) / x->deviation;
+    double density = exp(-z * z / 2) / sqrt(2 * M_PI), share = 0.5 * erfc(-z / M_SQRT2);
+    return x->deviation * (z * share + density);
+}
+
 static double expected_gain(const struct estimate *b, double best)
 {
     if (isinf(best))
         return 1; /* anything is better than nothing */
-    double z = (b->mean - best) / b->deviation;
-    double density = exp(-z * z / 2) / sqrt(2 * M_PI), share = 0.5 * erfc(-z / M_SQRT2);
-    return b->deviation * (z * share + density);
+    return b->trust * gain_of(&b->believed, best) + (1 - b->trust) * gain_of(&b->doubted, best);
+}
+
+static void fill_gains(const struct search *s, const struct estimate *all, struct model_strategy *m)
+{
+    for (size_t i = 0; i < s->space->count; i++)
+        if (search_is_open(s, i))
+            m->gains[i] = expected_gain(&all[i], m->best[s->space->candidates[i].group]);
 }
 
 static double failure_of(const struct estimate *b)
@@ -116,16 +132,17 @@ static size_t first_empty_group(const struct search *s, const double *best, cons
     return group;
 }
 
-static struct choice choose(const struct search *s, const struct estimate *all, const double *best, double risk,
-                            double gap)
+static struct choice choose(const struct search *s, const struct estimate *all, const struct model_strategy *m,
+                            double risk, double gap)
 {
     struct choice c = {0};
+    const double *best = m->best;
     size_t empty = first_empty_group(s, best, all, risk);
     for (size_t i = 0; i < s->space->count; i++) {
         const struct candidate *x = &s->space->candidates[i];
         if (!search_is_open(s, i) || failure_of(&all[i]) > risk || (empty != SIZE_MAX && x->group != empty))
             continue;
-        double gain = expected_gain(&all[i], best[x->group]);
+        double gain = m->gains[i];
         if (gain * (1 - failure_of(&all[i])) < gap)
             continue;
         double score = score_of(s->space, x, &all[i], best[x->group], gain);
@@ -174,12 +191,13 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     struct model_strategy *m = own;
     const struct estimate *all = surrogate_all(m->surrogate);
     find_bests(s, all, m->best);
+    fill_gains(s, all, m);
     bool patient = trials_since_gain(s, m) < (surrogate_believes(m->surrogate) ? PATIENCE : PATIENCE_DOUBTED);
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         const struct pass *p = &passes[i];
         if (p->any_gain && !patient)
             continue;
-        struct choice c = choose(s, all, m->best, p->risk, p->any_gain ? 0 : search_number(s, SEARCH_TARGET_GAP));
+        struct choice c = choose(s, all, m, p->risk, p->any_gain ? 0 : search_number(s, SEARCH_TARGET_GAP));
         /* What will all but certainly fail is tried only where nothing has ever run. */
         if (!c.any || (p->risk >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
             continue;

@@ -4,23 +4,24 @@
  * A candidate's merit is ln(objective), or -ln where less is better. Its mean is
  *
  *   prior      ln(work / seconds), seconds = terms · weights, the weights of its place calibrated by the measured step
- *              times (predict/calibration.h) as long as outcomes do not contradict them, and its differences as far
- *              believed as outcomes bear them out (belief.h)
- *   + level    median of what the measured lie above that: units, and what all runs have in common
- *   + residual a Gaussian process over what is left: kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n keys k that differ within
- *              the space, d_k the distance in doublings as a share of the key's range for positive numbers, 1 for other
- *              unequal values; s the model's own spread, noise 5 %
+ *              times (predict/calibration.h) as long as outcomes do not contradict them, times a slope
+ *   + level    median of what the measured lie above that: units, what all runs share
+ *   + residual a Gaussian process over what is left (belief/regression.h): kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n
+ *              keys k that differ within the space, d_k the distance in doublings as a share of the key's range for
+ *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %
  *
- * and its deviation s·√(1 - κ²), κ the kernel to the nearest measured candidate. Without predictions the prior is 0 and
- * s the spread of what was measured.
+ * and its deviation that of s·√(1 - κ²), κ the kernel to the nearest measured candidate, and of the slope. There are
+ * two views of that: predictions are believed, and their slope is about 1; or doubted, and it may be anything, also
+ * turned over. Each counts by how probable it makes what was measured, from the odds on that predicted seconds are
+ * about right (belief/belief.h). Without predictions the prior is 0 and there is but the second view.
  *
  * The probability of failure is that of running out of memory and that of failing otherwise. The first is 0 or 1 where
  * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else
  *
  *   predicted   with the weights calibrated likewise and a bias learnt from what fitted and what did not, as far as
- *               that is trusted (belief.h)
- *   otherwise   once something ran out of memory, what outcomes say of the keys (memory_limit.h), and no less than how
- *               far it lies between what fitted and what did not
+ *               that is trusted (belief/belief.h)
+ *   otherwise   once something ran out of memory, what outcomes say of the keys (belief/memory_limit.h), and no less
+ *               than how far it lies between what fitted and what did not
  *
  * The second is the share of failures among measured neighbours under the same kernel. Depends on the set of outcomes,
  * not on their order. Pure. */
@@ -29,9 +30,15 @@
 
 #include "search/state.h"
 
+struct expectation {
+    double mean, deviation; /* of the merit */
+};
+
 struct estimate {
-    double mean, deviation;              /* of the merit */
-    double out_of_memory, other_failure; /* probabilities */
+    double mean, deviation;               /* of the merit, over both views */
+    struct expectation believed, doubted; /* in either */
+    double trust;                         /* the probability of the first */
+    double out_of_memory, other_failure;  /* probabilities */
 };
 
 struct surrogate;

@@ -1,4 +1,4 @@
-/* search/belief, search/memory_limit: how far outcomes let predictions be believed, and what they say alone. */
+/* belief/: how far outcomes let predictions be believed, and what they say alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +7,9 @@
 
 #include <cmocka.h>
 
-#include "search/belief.h"
-#include "search/memory_limit.h"
+#include "belief/belief.h"
+#include "belief/memory_limit.h"
+#include "belief/regression.h"
 
 #define USABLE 80.0
 
@@ -123,6 +124,54 @@ static void memory_limit__no_outcome__no_weight(void **state)
     assert_float_equal(memory_limit_chance(0), 0.5, 0);
 }
 
+/* ln of the odds on predictions that are believed (slope 1) against such as may be turned any way, of far-off runs. */
+static double log_odds(const double *predicted, const double *merits, size_t count, struct explained *doubted)
+{
+    const double apart[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double covariance[9];
+    struct explained believed;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++)
+            covariance[i * count + j] = apart[i * 3 + j];
+    const struct regression_runs runs = {count, predicted, merits};
+    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, covariance}, &believed);
+    regression_explain(&runs, &(struct regression_view){0, 1, 0.3, covariance}, doubted);
+    double odds = believed.log_evidence - doubted->log_evidence;
+    explained_free(&believed);
+    explained_free(doubted);
+    return odds;
+}
+
+static void regression__views__by_what_came_out(void **state)
+{
+    (void)state;
+    const double predicted[] = {0, -0.5, -1}, over[] = {-1, -0.5, 0}, broken[] = {0, -0.5, -5};
+    struct explained doubted;
+    assert_float_equal(log_odds(predicted, predicted, 0, &doubted), 0, 1e-12);
+    assert_float_equal(doubted.slope, 0, 1e-12);
+    assert_true(log_odds(predicted, predicted, 3, &doubted) > 0.5);
+    assert_true(doubted.slope > 0.5);
+    assert_true(log_odds(predicted, over, 3, &doubted) < -2.2); /* more than the odds of 9 that they began with */
+    assert_true(doubted.slope < -0.5);
+    assert_true(log_odds(predicted, over, 2, &doubted) < log_odds(predicted, predicted, 2, &doubted));
+    assert_true(log_odds(predicted, broken, 3, &doubted) > -2.2);
+}
+
+static void regression__one_run__sets_the_level_alone(void **state)
+{
+    (void)state;
+    const double predicted = -3, merit = 7, one = 1;
+    struct explained r;
+    regression_explain(&(struct regression_runs){1, &predicted, &merit}, &(struct regression_view){1, 0.25, 0.3, &one},
+                       &r);
+    assert_float_equal(r.level, 7, 1e-12);
+    assert_float_equal(r.middle, -3, 1e-12);
+    assert_float_equal(r.slope, 1, 1e-12);
+    assert_float_equal(r.weights[0], 0, 1e-12);
+    assert_float_equal(r.slope_variance, 0.0625, 1e-12);
+    explained_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +181,8 @@ int main(void)
         cmocka_unit_test(memory_belief__contradicted__trusted_no_more),
         cmocka_unit_test(time_belief_trust__runs__by_how_long_they_took),
         cmocka_unit_test(time_belief_slope__merits__right_wrong_turned_over),
+        cmocka_unit_test(regression__views__by_what_came_out),
+        cmocka_unit_test(regression__one_run__sets_the_level_alone),
         cmocka_unit_test(memory_limit__outcomes_on_a_line__mode_of_the_posterior),
         cmocka_unit_test(memory_limit__no_outcome__no_weight),
     };

@@ -1,6 +1,6 @@
 /* How far predictions are to be believed, by outcomes alone. Pure. */
-#ifndef MESHSWEEP_SEARCH_BELIEF_H
-#define MESHSWEEP_SEARCH_BELIEF_H
+#ifndef MESHSWEEP_BELIEF_BELIEF_H
+#define MESHSWEEP_BELIEF_BELIEF_H
 
 #include <stddef.h>
 

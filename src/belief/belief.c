@@ -1,4 +1,4 @@
-#include "search/belief.h"
+#include "belief/belief.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * outcomes is Σ_i weights[i]·covariance(outcome i, candidate). An outcome far from the limit weighs nothing, one that
  * was not expected at most 1. The process is a line over every number and a step for every word, so that any key that
  * failures follow is seen to be one, and what is near. Depends on the set of outcomes only. Pure. */
-#ifndef MESHSWEEP_SEARCH_MEMORY_LIMIT_H
-#define MESHSWEEP_SEARCH_MEMORY_LIMIT_H
+#ifndef MESHSWEEP_BELIEF_MEMORY_LIMIT_H
+#define MESHSWEEP_BELIEF_MEMORY_LIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "search/memory_limit.h"
+#include "belief/memory_limit.h"
 
 #include <math.h>
 #include <stdint.h>

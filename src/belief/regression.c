@@ -1,0 +1,105 @@
+#include "belief/regression.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/linear.h"
+#include "util/memory.h"
+#include "util/quantile.h"
+
+#define PIVOT_LEAST 1e-12 /* of the covariance: what rounding leaves of alike rows */
+#define SPREAD_LEAST 0.10
+#define PRIOR_RUNS 3.0 /* what a calibration needs before it is believed at all */
+#define BROKEN 1.0     /* a run that is slower still is broken: its neighbours need not be */
+#define FAR 2.0        /* from what the view says: no single run turns a slope over */
+
+static double median_of(const double *values, size_t count)
+{
+    double *copy = xcalloc(count + 1, sizeof *copy);
+    memcpy(copy, values, count * sizeof *copy);
+    double middle = count ? median(copy, count) : 0;
+    free(copy);
+    return middle;
+}
+
+/* Of what slope · (predicted - middle) leaves over, its median taken off; the median. */
+static double leave_over(const struct regression_runs *runs, double slope, double middle, double *out)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        out[i] = runs->merits[i] - slope * (runs->predicted[i] - middle);
+    double level = median_of(out, runs->count);
+    for (size_t i = 0; i < runs->count; i++)
+        out[i] -= level;
+    return level;
+}
+
+/* `values` becomes (covariance + noise)⁻¹ values; ln of the determinant. */
+static double solve(const struct regression_view *view, double spread, double *values, size_t count)
+{
+    double *matrix = xcalloc(count * count + 1, sizeof *matrix), log_determinant = 0;
+    memcpy(matrix, view->covariance, count * count * sizeof *matrix);
+    for (size_t i = 0; i < count; i++)
+        matrix[i * count + i] += REGRESSION_NOISE * REGRESSION_NOISE / (spread * spread);
+    solve_positive_definite(matrix, values, count, PIVOT_LEAST);
+    for (size_t i = 0; i < count; i++)
+        log_determinant += 2 * log(matrix[i * count + i]); /* of the factor, which is left there */
+    free(matrix);
+    return log_determinant;
+}
+
+/* ln of Student's density of `count` runs, the first of which sets the level: `squares` is their generalised square. */
+static double log_student(size_t count, double squares, double spread, double log_determinant)
+{
+    double freedom = count > 0 ? (double)count - 1 : 0, scale = PRIOR_RUNS * spread * spread;
+    return lgamma((PRIOR_RUNS + freedom) / 2) - lgamma(PRIOR_RUNS / 2) - freedom / 2 * log(M_PI * scale) -
+           log_determinant / 2 - (PRIOR_RUNS + freedom) / 2 * log1p(squares / scale);
+}
+
+/* slope, slope_variance, log_evidence. */
+static void find_slope(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
+{
+    size_t n = runs->count;
+    double *x = xcalloc(n + 1, sizeof *x), *solved_x = xcalloc(n + 1, sizeof *solved_x);
+    double *y = xcalloc(n + 1, sizeof *y), *solved_y = xcalloc(n + 1, sizeof *solved_y);
+    leave_over(runs, view->slope, out->middle, y);
+    for (size_t i = 0; i < n; i++) {
+        solved_x[i] = x[i] = runs->predicted[i] - out->middle;
+        solved_y[i] = y[i] = fmax(-FAR, fmin(FAR, y[i]));
+    }
+    solve(view, view->spread, solved_x, n);
+    double log_determinant = solve(view, view->spread, solved_y, n);
+    double xx = weighted_sum(x, solved_x, n), xy = weighted_sum(x, solved_y, n), yy = weighted_sum(y, solved_y, n);
+    double variance = view->spread * view->spread;
+    double prior = variance / (view->slope_deviation * view->slope_deviation);
+    out->slope = view->slope + xy / (prior + xx);
+    out->slope_variance = variance / (prior + xx);
+    out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), view->spread, log_determinant + log1p(xx / prior));
+    free(x);
+    free(solved_x);
+    free(y);
+    free(solved_y);
+}
+
+void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
+{
+    size_t n = runs->count;
+    double squares = 0, *left = xcalloc(n + 1, sizeof *left);
+    out->middle = median_of(runs->predicted, n);
+    find_slope(runs, view, out);
+    out->level = leave_over(runs, out->slope, out->middle, left);
+    for (size_t i = 0; i < n; i++) {
+        left[i] = fmax(-BROKEN, fmin(BROKEN, left[i]));
+        squares += left[i] * left[i];
+    }
+    out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + (double)n));
+    out->spread = fmax(SPREAD_LEAST, out->spread);
+    solve(view, out->spread, left, n);
+    out->weights = left;
+}
+
+void explained_free(struct explained *r)
+{
+    free(r->weights);
+    r->weights = NULL;
+}

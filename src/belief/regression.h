@@ -1,0 +1,38 @@
+/* What measured merits (search/surrogate.h) say under one view of the predictions: Gaussian-process regression with an
+ * uncertain slope (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, sections 2.2 and 2.7).
+ *
+ *   merit = level + slope · (predicted - middle) + spread · process + noise
+ *
+ * `middle` is the median of what was predicted, `level` that of what is left. The slope is normal around that of the
+ * view, and generalised least squares find it; the variance has an inverse gamma prior that counts as three runs. With
+ * both integrated out the evidence of the view is Student's density of the runs: views are compared by it. A run that
+ * is far slower than its view says is taken for broken and not for slower still. Depends on the set of runs only.
+ * Pure. */
+#ifndef MESHSWEEP_BELIEF_REGRESSION_H
+#define MESHSWEEP_BELIEF_REGRESSION_H
+
+#include <stddef.h>
+
+#define REGRESSION_NOISE 0.05 /* of a measurement, relative: repeats of a step time differ by that */
+
+struct regression_runs {
+    size_t count;
+    const double *predicted, *merits;
+};
+
+struct regression_view {
+    double slope, slope_deviation; /* before any run */
+    double spread;                 /* standard deviation of what the slope leaves over, before any run */
+    const double *covariance;      /* of the process between runs, count × count, 1 on the diagonal */
+};
+
+struct explained {
+    double slope, slope_variance, middle, level, spread;
+    double log_evidence; /* 0 without a run */
+    double *weights;     /* by run: what is left over at a candidate is Σ weight · covariance. explained_free */
+};
+
+void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out);
+void explained_free(struct explained *r);
+
+#endif

@@ -1,0 +1,195 @@
+#include <stdlib.h>
+
+#include "belief/regression.h"
+#include "search/surrogate_parts.h"
+#include "util/memory.h"
+
+#define SPREAD_UNKNOWN 0.30 /* of merits, where nothing is predicted and little measured */
+#define SPREAD_LEAST 0.10
+#define BELIEVED 0.5 /* a trust or a slope */
+
+/* Standard deviations of a slope, before any run: where predictions say something, where they do not. */
+#define SLOPE_BELIEVED 0.25
+#define SLOPE_DOUBTED 1.0
+
+/* --- the prior --- */
+
+/* The probability that predicted times say something, by the seconds that runs took. */
+static double trust_of(const struct surrogate *b, const struct fitted *fits)
+{
+    struct compared_time runs[OBSERVED_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = &b->s->space->candidates[b->told[i]];
+        const struct trial *t = &b->s->trials[b->told[i]];
+        if (surrogate_has_merit(t) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
+            runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
+    }
+    return time_belief_trust(runs, count);
+}
+
+static double prior_merit(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
+                          bool as_fitted)
+{
+    const struct search_space *space = b->s->space;
+    if (isnan(search_predicted_log(space, c)))
+        return NAN;
+    double seconds = c->seconds;
+    if (as_fitted && c->time_terms && fits[c->place].has_time)
+        seconds = surrogate_weighted(&fits[c->place].time, &space->places[c->place].time, c->time_terms);
+    return (space->relation == SEARCH_RATE ? log(c->work) : 0) - log(seconds);
+}
+
+static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_fitted)
+{
+    const struct search_space *space = b->s->space;
+    double least = INFINITY;
+    for (size_t i = 0; i < space->count; i++) {
+        b->all[i].mean = prior_merit(b, fits, &space->candidates[i], as_fitted);
+        if (b->all[i].mean < least)
+            least = b->all[i].mean;
+    }
+    /* What cannot be predicted is taken for no better than the worst that can. */
+    for (size_t i = 0; i < space->count; i++)
+        if (isnan(b->all[i].mean))
+            b->all[i].mean = isfinite(least) ? least : 0;
+}
+
+/* What predictions miss, as they say themselves. */
+static double spread_predicted(const struct surrogate *b, const struct fitted *fits)
+{
+    double spread = SPREAD_UNKNOWN;
+    for (size_t i = 0; i < b->s->space->place_count; i++)
+        if (fits[i].has_time)
+            spread = fits[i].time.sigma;
+    return spread > SPREAD_LEAST ? spread : SPREAD_LEAST;
+}
+
+/* --- the slope --- */
+
+static double slope_of_priors(const struct surrogate *b, const struct fitted *fits)
+{
+    double prior[OBSERVED_MOST], merit[OBSERVED_MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = &b->s->trials[b->told[i]];
+        double predicted = prior_merit(b, fits, &b->s->space->candidates[b->told[i]], false);
+        if (!surrogate_has_merit(t) || isnan(predicted))
+            continue;
+        prior[n] = predicted;
+        merit[n++] = merit_of(b->s->space, t->objective);
+    }
+    return time_belief_slope(prior, merit, n, 1, spread_predicted(b, fits)).slope;
+}
+
+static bool any_predicted(const struct search_space *space)
+{
+    size_t i = 0;
+    while (i < space->count && isnan(search_predicted_log(space, &space->candidates[i])))
+        i++;
+    return i < space->count;
+}
+
+/* --- the two views --- */
+
+/* Runs with a merit. */
+struct runs {
+    size_t at[OBSERVED_MOST]; /* in b->told */
+    double predicted[OBSERVED_MOST], merits[OBSERVED_MOST];
+    size_t count;
+};
+
+static void take_runs(const struct surrogate *b, struct runs *r)
+{
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = &b->s->trials[b->told[i]];
+        if (!surrogate_has_merit(t))
+            continue;
+        r->at[r->count] = i;
+        r->predicted[r->count] = b->all[b->told[i]].mean;
+        r->merits[r->count++] = merit_of(b->s->space, t->objective);
+    }
+}
+
+static void learn(const struct surrogate *b, const struct runs *r, struct regression_view view, struct explained *out)
+{
+    size_t n = r->count;
+    double *covariance = xcalloc(n * n + 1, sizeof *covariance);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            covariance[i * n + j] = (double)b->kernels[r->at[i]][b->told[r->at[j]]];
+    view.covariance = covariance;
+    regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &view, out);
+    free(covariance);
+}
+
+/* What the process says at every candidate under either view, and the kernel to the nearest run. */
+struct process {
+    float *believed, *doubted, *nearest;
+};
+
+static void add_kernel(const float *kernels, float believed, float doubted, size_t count, const struct process *p)
+{
+    for (size_t c = 0; c < count; c++) {
+        p->believed[c] += believed * kernels[c];
+        p->doubted[c] += doubted * kernels[c];
+        p->nearest[c] = kernels[c] > p->nearest[c] ? kernels[c] : p->nearest[c];
+    }
+}
+
+static struct expectation expect(const struct explained *r, double predicted, float process, float nearest)
+{
+    double distance = predicted - r->middle, left = fmax(1 - (double)nearest * (double)nearest, 0);
+    double variance = r->spread * r->spread + r->slope_variance * distance * distance;
+    return (struct expectation){r->level + r->slope * distance + (double)process,
+                                sqrt(variance * left + REGRESSION_NOISE * REGRESSION_NOISE)};
+}
+
+static void mix(struct estimate *e)
+{
+    double trust = e->trust, apart = e->believed.mean - e->doubted.mean;
+    e->mean = trust * e->believed.mean + (1 - trust) * e->doubted.mean;
+    e->deviation =
+        sqrt(trust * e->believed.deviation * e->believed.deviation +
+             (1 - trust) * e->doubted.deviation * e->doubted.deviation + trust * (1 - trust) * apart * apart);
+}
+
+static void fill_estimates(struct surrogate *b, const struct runs *r, const struct explained *believed,
+                           const struct explained *doubted, double trust)
+{
+    size_t count = b->s->space->count;
+    float *sums = xcalloc(3 * count + 1, sizeof *sums);
+    struct process p = {sums, sums + count, sums + 2 * count};
+    /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
+    for (size_t i = 0; i < r->count; i++)
+        add_kernel(b->kernels[r->at[i]], (float)believed->weights[i], (float)doubted->weights[i], count, &p);
+    for (size_t c = 0; c < count; c++) {
+        struct estimate *e = &b->all[c];
+        double predicted = e->mean;
+        e->trust = trust;
+        e->believed = expect(believed, predicted, p.believed[c], p.nearest[c]);
+        e->doubted = expect(doubted, predicted, p.doubted[c], p.nearest[c]);
+        mix(e);
+    }
+    free(sums);
+}
+
+/* With the weights as fitted where the predictions rank well as they are: a fit to what contradicts them bends them. */
+void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
+{
+    bool predicted = any_predicted(b->s->space);
+    struct runs *r = xcalloc(1, sizeof *r);
+    struct explained believed, doubted;
+    fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
+    take_runs(b, r);
+    learn(b, r, (struct regression_view){1, SLOPE_BELIEVED, spread_predicted(b, fits), NULL}, &believed);
+    learn(b, r, (struct regression_view){0, SLOPE_DOUBTED, SPREAD_UNKNOWN, NULL}, &doubted);
+    double before = trust_of(b, fits), trust = predicted ? 1 : 0;
+    if (predicted && r->count > 0)
+        trust = 1 / (1 + exp(doubted.log_evidence - believed.log_evidence) * (1 - before) / before);
+    b->believed = predicted && trust > BELIEVED && believed.slope > BELIEVED;
+    fill_estimates(b, r, &believed, &doubted, trust);
+    explained_free(&believed);
+    explained_free(&doubted);
+    free(r);
+}
