@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep_file/hf_config.h"
+#include "huggingface/hf_config.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"

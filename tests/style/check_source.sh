@@ -18,9 +18,9 @@
 # Prints one line per breach, "file:line: what". Status 1 when there is any.
 set -eu
 
-floors="util secrets toml pattern process config sweep_file device provenance database expression join store results \
-metrics predict belief space measures models learning plan import run slurm search ask deepspeed report handover page \
-serve selftest cli commands"
+floors="util secrets toml pattern process config huggingface sweep_file device provenance database expression join \
+store results metrics predict belief space measures models learning plan import run slurm search ask deepspeed report \
+handover page serve selftest cli commands"
 function_lines_most=60
 parameters_most=6
 foreign_signatures="handle_request" # a library calls them: libmicrohttpd

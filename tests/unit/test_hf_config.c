@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "predict/inputs.h"
-#include "sweep_file/hf_config.h"
+#include "huggingface/hf_config.h"
 #include "util/file.h"
 #include "util/memory.h"
 

@@ -5,8 +5,8 @@
  * transformers (src/transformers/models/TYPE/modeling_TYPE.py and configuration_TYPE.py), whose defaults stand in for
  * fields that a file leaves out. A model with an encoder tower (vision_config, audio_config) is refused, as are
  * variants whose parameters no key can say. */
-#ifndef MESHSWEEP_SWEEP_FILE_HF_CONFIG_H
-#define MESHSWEEP_SWEEP_FILE_HF_CONFIG_H
+#ifndef MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
+#define MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
 
 #include <stddef.h>
 

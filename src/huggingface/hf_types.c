@@ -1,4 +1,4 @@
-#include "sweep_file/hf_types.h"
+#include "huggingface/hf_types.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What the fields of a Hugging Face config.json mean, by model_type. */
-#ifndef MESHSWEEP_SWEEP_FILE_HF_TYPES_H
-#define MESHSWEEP_SWEEP_FILE_HF_TYPES_H
+#ifndef MESHSWEEP_HUGGINGFACE_HF_TYPES_H
+#define MESHSWEEP_HUGGINGFACE_HF_TYPES_H
 
 #include <stddef.h>
 

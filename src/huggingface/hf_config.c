@@ -1,4 +1,4 @@
-#include "sweep_file/hf_config.h"
+#include "huggingface/hf_config.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include <cjson/cJSON.h>
 
-#include "sweep_file/hf_reading.h"
-#include "sweep_file/hf_types.h"
+#include "huggingface/hf_reading.h"
+#include "huggingface/hf_types.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/suggest.h"
