@@ -103,7 +103,7 @@ static int write_text(const char *path, const struct buffer *text, struct error 
 /* What the command trains with: its script or module, else its program; without directories and ending. */
 static char *name_of_command(char *const *words)
 {
-    const char *script = words[0];
+    const char *script = words[0] ? words[0] : "";
     for (size_t i = 0; words[i]; i++) {
         const char *dot = strrchr(words[i], '.');
         bool is_script = dot && words[i][0] != '-' && (strcmp(dot, ".py") == 0 || strcmp(dot, ".sh") == 0);

@@ -273,12 +273,6 @@ void db_check_references(struct db *db, bool yes)
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_FKEY, (int)yes, (int *)NULL);
 }
 
-void db_check_rows(struct db *db, bool yes)
-{
-    const char *pragma = yes ? "PRAGMA ignore_check_constraints = 0" : "PRAGMA ignore_check_constraints = 1";
-    sqlite3_exec(db->handle, pragma, NULL, NULL, NULL); /* without it things are as right */
-}
-
 void db_set_cache(struct db *db, int kib)
 {
     char pragma[64];

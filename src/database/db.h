@@ -76,9 +76,6 @@ bool db_is_keyword(const char *word);
  * time. */
 void db_check_references(struct db *db, bool yes);
 
-/* Whether rows are held against the CHECKs of their tables (yes); what is put in by the million is made as they ask. */
-void db_check_rows(struct db *db, bool yes);
-
 /* Lets temporary tables and views be made beside a database that was opened for reading. */
 int db_allow_temporary(struct db *db, struct error *e);
 

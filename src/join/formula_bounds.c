@@ -69,7 +69,7 @@ static bool multiply(const struct bounds *a, const struct bounds *b, bool maybe_
 /* Of a divisor that may be 0 the quotient may be NULL. */
 static bool divide(const struct bounds *a, const struct bounds *b, bool maybe_null, struct bounds *out)
 {
-    if (b->low <= 0 && b->high >= 0)
+    if (b->low == 0 || b->high == 0 || (b->low < 0) != (b->high < 0))
         return false;
     return give_corners(a->low / b->low, a->low / b->high, a->high / b->low, a->high / b->high, maybe_null, out);
 }

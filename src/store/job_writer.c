@@ -198,7 +198,6 @@ int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
     db_set_cache(w->db, LOADING_CACHE_KIB);
     if (spec_writer_expect_distinct(w->specs, e) < 0 || schema_take_index(w->db, "job_key", &w->key_index, e) < 0)
         return -1;
-    db_check_rows(w->db, false);
     return db_prepare(w->db,
                       "INSERT OR ROLLBACK INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
                       " FROM waiting_job",
@@ -211,7 +210,6 @@ static int make_key_index(struct job_writer *w, struct error *e)
         return 0;
     int rc = db_exec(w->db, w->key_index, e);
     db_set_cache(w->db, DB_CACHE_KIB);
-    db_check_rows(w->db, true);
     free(w->key_index);
     w->key_index = NULL;
     return rc;
@@ -222,8 +220,6 @@ void job_writer_free(struct job_writer *w)
     if (!w)
         return;
     db_set_cache(w->db, DB_CACHE_KIB);
-    if (w->key_index)
-        db_check_rows(w->db, true);
     free(w->key_index);
     spec_writer_free(w->specs);
     stmt_free(w->insert);

@@ -14,8 +14,8 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-/* Architectures of the published config.json files (tests/hf_configs), and the numbers of elements that the published
- * checkpoints have; the README.md there says where each is published. Each matrix once where the head is tied. Without
+/* Architectures of the config.json files (tests/hf_configs), and the numbers of elements that the checkpoints have: the
+ * README.md there says which are published, and where. Each matrix once where the head is tied. Without
  * the MTP layers of DeepSeek-V3, GLM-4.5 and Qwen3-Next, and the routers' correction biases of these, of Kimi-K2 and of
  * Nemotron-3, which transformers counts as buffers. */
 static const struct {
@@ -145,7 +145,7 @@ static void hf_config_read__published_models__their_totals(void **state)
         struct error e = ERROR_INIT;
         assert_int_equal(architecture_count(&a, 1, &p, &e), 0);
         if (p.total != models[i].total)
-            print_error("%s: counted %.0f, published %.0f\n", models[i].name, p.total, models[i].total);
+            print_error("%s: counted %.0f, expected %.0f\n", models[i].name, p.total, models[i].total);
         wrong += p.total != models[i].total;
         hf_keys_free(&keys);
     }
