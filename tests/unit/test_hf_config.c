@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "predict/inputs.h"
 #include "huggingface/hf_config.h"
+#include "predict/inputs.h"
 #include "util/file.h"
 #include "util/memory.h"
 
