@@ -153,7 +153,7 @@ take_up_file()
 {
     local db
     for db in before now; do
-        run_meshsweep run -d $db.db --progress none
+        run_meshsweep run -d "$db.db" --progress none
         expect_status 0
         expect_no_stdout
         expect_no_stderr
