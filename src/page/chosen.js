@@ -189,10 +189,13 @@ const drawPanel = (ids) => {
   $("chosen-differ").parentNode.hidden = ids.length < 2;
   $("chosen-note").textContent = [
     ids.length > 1 && onlyDifferences && hidden ? `${hidden} rows are the same and not shown.` : "",
-    ids.some((id) => !details[id]) ? "The page has no room for the attempts, command and output of "
-      + ids.filter((id) => !details[id]).map((id) => `job ${id}`).join(", ") + "; meshsweep show has them." : "",
+    noteOn(ids.filter((id) => changedJobs.has(id)), "The page was made before the last change of "),
+    noteOn(ids.filter((id) => !changedJobs.has(id) && !details[id]), "The page has no room for "),
   ].join(" ");
 };
+
+const noteOn = (ids, why) => ids.length === 0 ? ""
+  : `${why}${ids.map((id) => `job ${id}`).join(", ")}: meshsweep show has its attempts, command and output.`;
 
 // Its own curves, where the page has them.
 const drawChosenCurves = (ids) => {

@@ -92,6 +92,9 @@ def watch_rows(page, database, server):
     told = page.value("document.getElementById('since').textContent")
     expect("what is not of this moment is told", (told.startswith("1 job has changed since "), "Job %d is ahead" % job in told),
            (True, True))
+    page.value("void (location.hash = '#job=%d')" % job)
+    wait_for(page, "of its details, too", text(page, "#chosen-note"), "The page was made before the last change of job %d: "
+             "meshsweep show has its attempts, command and output." % job)
     os.kill(server, signal.SIGINT)
 
 
