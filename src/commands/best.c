@@ -7,12 +7,12 @@
 
 #include <cjson/cJSON.h>
 
+#include "answers/conditions_report.h"
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/sweep_files.h"
 #include "cli/written_file.h"
-#include "commands/conditions_report.h"
 #include "database/open.h"
 #include "deepspeed/training_command.h"
 #include "report/group_winners.h"

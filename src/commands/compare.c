@@ -4,9 +4,9 @@
 
 #include <cjson/cJSON.h>
 
+#include "answers/compare_databases.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "commands/compare_databases.h"
 #include "database/open.h"
 #include "report/comparison.h"
 #include "report/text.h"

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/prediction_report.h"
+#include "answers/prediction_table.h"
 #include "cli/command.h"
 #include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "commands/prediction_report.h"
-#include "commands/prediction_table.h"
 #include "database/open.h"
 #include "learning/learning.h"
 #include "plan/scaling_keys.h"

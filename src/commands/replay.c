@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/replay_report.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "commands/replay_report.h"
 #include "database/open.h"
 #include "search/replay_load.h"
 #include "util/clock.h"

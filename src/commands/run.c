@@ -1,40 +1,24 @@
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "answers/conditions_report.h"
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/progress_display.h"
-#include "cli/run_options.h"
 #include "cli/search_model.h"
-#include "cli/search_setup.h"
-#include "cli/session.h"
-#include "cli/stale_results.h"
-#include "commands/conditions_report.h"
+#include "commands/execution.h"
 #include "commands/match_display.h"
 #include "config/failure.h"
 #include "database/lock.h"
 #include "database/open.h"
-#include "deepspeed/ds_preparation.h"
 #include "device/usage.h"
 #include "learning/learning.h"
 #include "results/best.h"
-#include "results/contenders.h"
 #include "results/status.h"
-#include "run/local_executor.h"
-#include "run/rendezvous.h"
-#include "run/runner.h"
-#include "run/start_check.h"
 #include "run/waits.h"
-#include "search/driver.h"
-#include "slurm/executor.h"
-#include "slurm/step_executor.h"
-#include "space/enumerate.h"
-#include "store/selection.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -50,21 +34,6 @@ static void tell_notice(void *context, const char *sentence)
     progress_display_notice(context, sentence);
 }
 
-static void report_event(void *context, const struct run_event *event)
-{
-    progress_display_event(context, event);
-}
-
-static void report_counts(void *context, const struct run_counts *counts)
-{
-    progress_display_counts(context, counts);
-}
-
-static void report_notice(void *context, const char *text)
-{
-    progress_display_notice(context, text);
-}
-
 static int need_command(const struct session *s, struct error *e)
 {
     if (s->space->command_count > 0)
@@ -73,195 +42,6 @@ static int need_command(const struct session *s, struct error *e)
                      "%s: there is no [job] command, so there is nothing to run; add one, or give it with --command "
                      "'LINE' or after --",
                      s->sweep->path);
-}
-
-static size_t slots_of(const struct run_options *o, const struct session *s)
-{
-    if (o->jobs)
-        return (size_t)o->jobs;
-    if (o->executor == EXECUTOR_SLURM && !o->in_allocation)
-        return (size_t)s->sweep->slurm.max_jobs;
-    /* As many as can have devices of their own. Where there are none, one at a time: two jobs that share a processor
-     * would spoil both measurements. */
-    return s->devices.count > 0 ? s->devices.count : 1;
-}
-
-static executor_create *executor_for(const struct run_options *o)
-{
-    if (o->executor != EXECUTOR_SLURM)
-        return local_executor_create;
-    return o->in_allocation ? slurm_step_executor_create : slurm_executor_create;
-}
-
-/* A run in the making. */
-struct execution {
-    struct session *session;
-    const struct run_options *options;
-    struct db *db;
-    struct progress_display *display; /* NULL: silent */
-    struct enumeration enumeration;
-    struct measures *measures; /* NULL: none */
-    struct search_setup search;
-    struct search_driver *driver; /* NULL: every job in order */
-    int64_t repeats;              /* while the best are run again: ok attempts wanted of each; else 0 */
-    bool without_winner;          /* the search ended, and no job is best */
-    bool keep_going;              /* somebody has said so: jobs that fail alike are no reason to pause */
-    struct run_result result;
-};
-
-/* The runner's environment with the tool's own directory at the end of PATH, so that a job finds the programs that
- * are installed beside it. NULL-terminated; only the first pointer array and the new PATH are the caller's. */
-static char **with_own_directory(char *const *environment, char **own_path)
-{
-    size_t count = 0;
-    while (environment[count])
-        count++;
-    char **copy = xcalloc(count + 2, sizeof *copy);
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
-    const char *path = NULL;
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(environment[i], "PATH=", 5) == 0)
-            path = environment[i] + 5;
-        else
-            copy[kept++] = environment[i];
-    }
-    *own_path = slash ? xasprintf("PATH=%s%s%.*s", path ? path : "", path ? ":" : "", (int)(slash - self), self)
-                      : xasprintf("PATH=%s", path ? path : "");
-    copy[kept] = *own_path;
-    return copy;
-}
-
-/* Whether two jobs can run on one machine at a time, as far as it is this program that decides. */
-static bool may_share_machine(const struct execution *x)
-{
-    const struct session *s = x->session;
-    struct error ignored = ERROR_INIT;
-    int64_t smallest = 1;
-    if (slots_of(x->options, s) < 2 || s->sweep->local.exclusive ||
-        (x->options->executor == EXECUTOR_SLURM && !x->options->in_allocation))
-        return false;
-    if (s->devices.count > 0)
-        db_query_int(x->db, "SELECT min(devices) FROM job WHERE state = 'pending'", 1, &smallest, &ignored);
-    return s->devices.count == 0 || 2 * (size_t)smallest <= s->devices.count;
-}
-
-static void warn_of_ports(const struct execution *x)
-{
-    char *warning = may_share_machine(x) ? rendezvous_warning(&x->session->sweep->job) : NULL;
-    if (warning)
-        output_message("warning: %s", warning);
-    free(warning);
-}
-
-static int check_start(const struct execution *x, char *const *environment, struct error *e)
-{
-    const bool elsewhere = x->options->executor == EXECUTOR_SLURM;
-    const struct start_check check = {.space = x->session->space,
-                                      .db = x->db,
-                                      .sweep_id = x->enumeration.sweep_id,
-                                      .environment = environment,
-                                      .launcher = !elsewhere                  ? NULL
-                                                  : x->options->in_allocation ? "srun"
-                                                                              : "sbatch"};
-    return start_check(&check, e);
-}
-
-static int put_unlisted(void *context, bool *done, struct error *e)
-{
-    const struct execution *x = context;
-    db_cut_log(x->db);
-    if (db_try_begin(x->db, done, e) < 0)
-        return -1;
-    return *done ? unlisted_put(x->enumeration.rest, e) : 0;
-}
-
-static void stop_unlisted(void *context)
-{
-    const struct execution *x = context;
-    unlisted_stop(x->enumeration.rest);
-}
-
-/* One runner over what is due, in surroundings that were checked. */
-static int start_runner_in(struct execution *x, char *const *environment, const char *directory, const char *identity,
-                           struct error *e)
-{
-    struct ds_preparation own = {x->session->sweep, x->session->ds_config, x->options->db};
-    const struct preparation preparation = ds_preparation_of(&own);
-    const bool again = x->repeats > 0;
-    const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
-    const struct job_listing unlisted = {unlisted_count(x->enumeration.rest), put_unlisted, stop_unlisted, x};
-    const struct runner_options options = {
-        .source = x->driver && !again ? &source : NULL,
-        .unlisted = unlisted.count > 0 ? &unlisted : NULL,
-        .preparation = own.config ? &preparation : NULL,
-        .space = x->session->space,
-        .db = x->db,
-        .sweep_id = x->enumeration.sweep_id,
-        .measures = x->measures,
-        .slots = slots_of(x->options, x->session),
-        .executor = executor_for(x->options),
-        .allocation = x->options->in_allocation ? &x->session->allocation : NULL,
-        .detach = x->options->detach,
-        .release = x->options->release,
-        .devices = {.devices = &x->session->devices},
-        .directory = directory,
-        .identity = identity,
-        .environment = environment,
-        .job_limit = x->options->limit,
-        .max_fail = x->options->max_fail,
-        .pause_after = x->keep_going || x->options->keep_going ? 0 : x->options->pause_after,
-        .only_selected = again || x->session->only.sql != NULL,
-        .forced_classes = x->session->forced,
-        .on_event = report_event,
-        .on_counts = x->display ? report_counts : NULL,
-        .on_notice = report_notice,
-        .context = x->display,
-    };
-    struct run_result repeated;
-    return runner_run(&options, again ? &repeated : &x->result, e);
-}
-
-static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
-{
-    char *path;
-    char **environment = with_own_directory(environ, &path);
-    if (x->repeats == 0)
-        warn_of_ports(x);
-    int rc = check_start(x, environment, e);
-    if (rc == 0)
-        rc = start_runner_in(x, environment, directory, identity, e);
-    free(environment);
-    free(path);
-    return rc;
-}
-
-static int open_search(struct execution *x, struct error *e)
-{
-    if (!x->search.wanted || x->enumeration.counts.jobs == 0)
-        return 0;
-    struct search_options complete = x->search.options;
-    search_options_complete(&complete);
-    const struct search_driver_options options = {
-        .candidates = {.space = x->session->space,
-                       .db = x->db,
-                       .sweep_id = x->enumeration.sweep_id,
-                       .equal_batch = complete.equal_batch != 0,
-                       .only_selected = x->session->only.sql != NULL},
-        .search = &x->search.options,
-        .repeat = x->session->sweep->job.repeat,
-        .measures = x->measures,
-    };
-    if (search_driver_create(&options, &x->driver, e) < 0)
-        return -1;
-    if (x->enumeration.is_drawn)
-        output_message("%lld combinations match: the search chooses among %lld of them",
-                       (long long)x->enumeration.counts.matched, (long long)x->enumeration.counts.jobs);
-    if (search_driver_note(x->driver))
-        output_message("%s: `model` learns from what it measures alone", search_driver_note(x->driver));
-    return 0;
 }
 
 static void report_search(const struct execution *x)
@@ -278,153 +58,6 @@ static void report_search(const struct execution *x)
     output_message("search: %zu trial%s, %zu ok, %zu stopped early, %zu failed%s; %s", c.trials,
                    c.trials == 1 ? "" : "s", c.ok, c.stopped, c.failed, buffer_text(&others), reason);
     buffer_free(&others);
-}
-
-static int tell_stale(const struct execution *x, struct error *e)
-{
-    char *path, **environment = with_own_directory(environ, &path);
-    int rc = stale_results_tell(x->db, &x->session->sweep->job, environment, e);
-    free(environment);
-    free(path);
-    return rc;
-}
-
-/* Results of other surroundings are due again, as far as this run starts their jobs. */
-static int reopen_stale(struct execution *x, struct error *e)
-{
-    const struct retry_policy policy = retry_policy_of(x->session->sweep);
-    const struct requeue_request request = {.sweep_id = x->enumeration.sweep_id,
-                                            .policy = &policy,
-                                            .only_selected = x->session->only.sql != NULL,
-                                            .most = x->options->limit,
-                                            .in_order = !x->search.wanted};
-    struct stale_list list = {0};
-    int64_t again = 0;
-    if (!x->options->stale)
-        return x->options->tell_stale ? tell_stale(x, e) : 0;
-    int rc = stale_results_read(x->db, &x->session->sweep->job, &list, e);
-    if (rc == 0)
-        rc = stale_reopen(x->db, &list, &request, &again, e);
-    if (rc == 0 && again == (int64_t)list.jobs)
-        output_message("%zu of %lld results are stale and run again", list.jobs, (long long)list.ended);
-    else if (rc == 0)
-        output_message("%zu of %lld results are stale; %lld of them now run again", list.jobs, (long long)list.ended,
-                       (long long)again);
-    stale_free(&list);
-    return rc;
-}
-
-/* Selects the winner and, for a confirmation, those that may be as good. */
-static int select_best(struct execution *x, bool winner_alone, bool *any, struct error *e)
-{
-    struct best best = {0};
-    struct selection *selection = NULL;
-    int64_t ids[BEST_LISTED];
-    size_t count = 0;
-    if (best_read(x->db, &best, e) < 0)
-        return -1;
-    int rc = contenders_read(x->db, &best, ids, &count, e);
-    if (winner_alone && count > 1)
-        count = 1;
-    /* Nothing to confirm about one that has no rival. */
-    *any = winner_alone ? count > 0 : count > 1;
-    if (rc == 0 && *any)
-        rc = selection_open(x->db, &selection, e);
-    for (size_t i = 0; rc == 0 && *any && i < count; i++)
-        rc = selection_add(selection, ids[i], e);
-    selection_close(selection);
-    best_free(&best);
-    return rc;
-}
-
-/* Runs the selected jobs until each has so many ok attempts; the one with the median objective then stands for it. */
-static int run_again(struct execution *x, const char *directory, const char *identity, struct error *e)
-{
-    int64_t before = x->session->sweep->job.repeat;
-    x->session->sweep->job.repeat = x->repeats;
-    int rc = start_runner(x, directory, identity, e);
-    x->session->sweep->job.repeat = before;
-    x->repeats = 0;
-    return rc;
-}
-
-static int winner_attempts(struct execution *x, int64_t *count, struct error *e)
-{
-    return db_query_int(x->db,
-                        "SELECT count(*) FROM attempt AS a JOIN temp.selected AS s USING (job_id)"
-                        " WHERE a.state = 'ok'",
-                        0, count, e);
-}
-
-/* --confirm and --run-full-experiment, when the search is over. */
-static int run_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
-{
-    double confirm = x->search.options.numbers[SEARCH_CONFIRM];
-    bool any = false;
-    if (x->result.signal || x->session->sweep->objective_count == 0)
-        return 0;
-    if (confirm > 1) {
-        x->repeats = (int64_t)confirm;
-        if (select_best(x, false, &any, e) < 0 || (any && run_again(x, directory, identity, e) < 0))
-            return -1;
-        x->repeats = 0;
-    }
-    if (!x->options->run_full_experiment && !x->session->sweep->search.run_full_experiment)
-        return 0;
-    if (select_best(x, true, &any, e) < 0)
-        return -1;
-    if (!any)
-        return 0;
-    if (winner_attempts(x, &x->repeats, e) < 0)
-        return -1;
-    x->repeats++;
-    /* It runs to its end. */
-    x->session->sweep->job.last_step = 0;
-    memset(x->session->sweep->deepspeed.profile_steps, 0, sizeof x->session->sweep->deepspeed.profile_steps);
-    output_message("launching the winner");
-    return run_again(x, directory, identity, e);
-}
-
-/* Jobs that were not put there while others ran, because so few did. */
-static int list_rest(struct execution *x, struct error *e)
-{
-    if (unlisted_count(x->enumeration.rest) == 0 || x->result.signal)
-        return 0;
-    if (db_begin(x->db, e) < 0)
-        return -1;
-    return unlisted_put(x->enumeration.rest, e);
-}
-
-/* All that is due, or what a search asks for. */
-static int run_due(struct execution *x, const char *directory, const char *identity, struct error *e)
-{
-    search_driver_free(x->driver);
-    x->driver = NULL;
-    int rc = open_search(x, e);
-    if (rc == 0)
-        rc = start_runner(x, directory, identity, e);
-    return rc < 0 ? rc : list_rest(x, e);
-}
-
-static int execute(struct execution *x, struct error *e)
-{
-    char *directory = store_directory(x->options->db), *identity = NULL;
-    int rc = store_identity(x->db, &identity, e);
-    if (rc == 0 && x->session->only.sql)
-        rc = enumerate_select(x->session->space, x->db, &x->session->only, e);
-    if (rc == 0)
-        rc = reopen_stale(x, e);
-    if (rc == 0)
-        rc = run_due(x, directory, identity, e);
-    if (rc == 0 && x->result.paused && output_ask("go on with the rest?")) {
-        x->keep_going = true;
-        rc = run_due(x, directory, identity, e);
-    }
-    if (rc == 0)
-        rc = run_the_best(x, directory, identity, e);
-    free(directory);
-    free(identity);
-    return rc;
 }
 
 static int status_of(const struct execution *x)
@@ -505,7 +138,7 @@ static int run_model_info(struct execution *x, struct session *job, struct error
     int rc = enumerate_into(job->space, x->db, NULL, NULL, &own.enumeration, e);
     if (rc == 0) {
         own.display = progress_display_open((enum progress)options.progress, job->space, options.db);
-        rc = execute(&own, e);
+        rc = execution_run(&own, e);
         progress_display_close(own.display);
     }
     x->result.signal = own.result.signal;
@@ -547,7 +180,7 @@ static int prepare_space(struct execution *x, struct model_facts *facts, struct 
 static int run_enumerated(struct execution *x, struct error *e)
 {
     progress_display_enumerated(x->display, &x->enumeration);
-    if (execute(x, e) < 0)
+    if (execution_run(x, e) < 0)
         return -1;
     report_search(x);
     report_end(x);

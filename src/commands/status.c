@@ -5,10 +5,10 @@
 
 #include <cjson/cJSON.h>
 
+#include "answers/conditions_report.h"
 #include "cli/command.h"
 #include "cli/hint.h"
 #include "cli/output.h"
-#include "commands/conditions_report.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "report/failure_list.h"

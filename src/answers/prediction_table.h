@@ -1,8 +1,8 @@
 /* What `predict` tells of combinations as rows, which conditions, orders and columns may be asked of. */
-#ifndef MESHSWEEP_COMMANDS_PREDICTION_TABLE_H
-#define MESHSWEEP_COMMANDS_PREDICTION_TABLE_H
+#ifndef MESHSWEEP_ANSWERS_PREDICTION_TABLE_H
+#define MESHSWEEP_ANSWERS_PREDICTION_TABLE_H
 
-#include "commands/prediction_report.h"
+#include "answers/prediction_report.h"
 #include "space/match.h"
 
 struct prediction_table;

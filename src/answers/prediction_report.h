@@ -1,6 +1,6 @@
 /* What `predict` tells of combinations: a list with residuals by axis, how accurate it was, or a frontier. */
-#ifndef MESHSWEEP_COMMANDS_PREDICTION_REPORT_H
-#define MESHSWEEP_COMMANDS_PREDICTION_REPORT_H
+#ifndef MESHSWEEP_ANSWERS_PREDICTION_REPORT_H
+#define MESHSWEEP_ANSWERS_PREDICTION_REPORT_H
 
 #include "config/scaling.h"
 #include "database/db.h"

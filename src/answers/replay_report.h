@@ -1,6 +1,6 @@
 /* What replays came to: per strategy, over all groups and seeds, as text (a Markdown table) and as JSON. */
-#ifndef MESHSWEEP_COMMANDS_REPLAY_REPORT_H
-#define MESHSWEEP_COMMANDS_REPLAY_REPORT_H
+#ifndef MESHSWEEP_ANSWERS_REPLAY_REPORT_H
+#define MESHSWEEP_ANSWERS_REPLAY_REPORT_H
 
 #include "search/replay_load.h"
 #include "util/buffer.h"

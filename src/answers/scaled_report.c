@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "commands/prediction_report.h"
+#include "answers/prediction_report.h"
 #include "util/parse.h"
 
 static void add_bytes(struct buffer *b, double bytes)

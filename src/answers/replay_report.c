@@ -1,4 +1,4 @@
-#include "commands/replay_report.h"
+#include "answers/replay_report.h"
 
 #include <stdlib.h>
 #include <string.h>

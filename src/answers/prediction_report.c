@@ -1,4 +1,4 @@
-#include "commands/prediction_report.h"
+#include "answers/prediction_report.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "commands/prediction_table.h"
+#include "answers/prediction_table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What [sweep] subject_to does to the winner, as `best` and `status` tell it. */
-#ifndef MESHSWEEP_COMMANDS_CONDITIONS_REPORT_H
-#define MESHSWEEP_COMMANDS_CONDITIONS_REPORT_H
+#ifndef MESHSWEEP_ANSWERS_CONDITIONS_REPORT_H
+#define MESHSWEEP_ANSWERS_CONDITIONS_REPORT_H
 
 #include <cjson/cJSON.h>
 

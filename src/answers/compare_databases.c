@@ -1,4 +1,4 @@
-#include "commands/compare_databases.h"
+#include "answers/compare_databases.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What came of two databases set side by side, as text, Markdown and JSON. */
-#ifndef MESHSWEEP_COMMANDS_COMPARE_DATABASES_H
-#define MESHSWEEP_COMMANDS_COMPARE_DATABASES_H
+#ifndef MESHSWEEP_ANSWERS_COMPARE_DATABASES_H
+#define MESHSWEEP_ANSWERS_COMPARE_DATABASES_H
 
 #include "report/before_after.h"
 

@@ -1,4 +1,4 @@
-#include "commands/conditions_report.h"
+#include "answers/conditions_report.h"
 
 #include <math.h>
 

@@ -1,0 +1,38 @@
+/* A run once its sweep file has been matched: what is due is run, in order or as a search asks for it, then what of the
+ * best is to be run again. */
+#ifndef MESHSWEEP_COMMANDS_EXECUTION_H
+#define MESHSWEEP_COMMANDS_EXECUTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/run_options.h"
+#include "cli/search_setup.h"
+#include "cli/session.h"
+#include "measures/measures.h"
+#include "run/runner.h"
+#include "search/driver.h"
+#include "space/enumerate.h"
+
+struct progress_display;
+
+struct execution {
+    struct session *session;
+    const struct run_options *options;
+    struct db *db;
+    struct progress_display *display; /* NULL: silent */
+    struct enumeration enumeration;
+    struct measures *measures; /* NULL: none */
+    struct search_setup search;
+    struct search_driver *driver; /* NULL: every job in order */
+    int64_t repeats;              /* while the best are run again: ok attempts wanted of each; else 0 */
+    bool without_winner;          /* the search ended, and no job is best */
+    bool keep_going;              /* somebody has said so: jobs that fail alike are no reason to pause */
+    struct run_result result;
+};
+
+/* Runs what is due of the jobs that were enumerated. Fills in `driver` (the caller's: search_driver_free), `repeats`,
+ * `keep_going` and `result`; a signal or jobs that failed are no error. -1: it could not go on. */
+int execution_run(struct execution *x, struct error *e);
+
+#endif
