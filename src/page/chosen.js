@@ -191,7 +191,7 @@ const drawPanel = (ids) => {
     ids.length > 1 && onlyDifferences && hidden ? `${hidden} rows are the same and not shown.` : "",
     noteOn(ids.filter((id) => changedJobs.has(id)), "The page was made before the last change of "),
     noteOn(ids.filter((id) => !changedJobs.has(id) && !details[id]), "The page has no room for "),
-  ].join(" ");
+  ].filter(Boolean).join(" ");
 };
 
 const noteOn = (ids, why) => ids.length === 0 ? ""
