@@ -17,5 +17,6 @@ if [ "$limit" != any ] && takes_too_long; then
     echo "# SKIP by itself it takes over $limit s"
     exit 77
 fi
+export MESHSWEEP_FEW_ROUNDS=1
 exec timeout -k 10 1200 valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
     --suppressions="$(dirname "$0")/memcheck.supp" --child-silent-after-fork=yes "$program"

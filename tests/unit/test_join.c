@@ -3,6 +3,7 @@
 
 #include "join/combinations.h"
 #include "random_sweep.h"
+#include "rounds.h"
 #include "space/formulas.h"
 #include "util/memory.h"
 
@@ -101,7 +102,7 @@ static void check_drawn(const char *axes)
 {
     static const char *const keys[] = {"a", "b", "c", "t"};
     struct built b = build_text(axes);
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(1500); seed++) {
         struct rng d = rng_stream(seed, 0);
         struct buffer text = BUFFER_INIT;
         draw_predicate(&d, keys, 4, 0, &text);
@@ -260,7 +261,7 @@ static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
     static const char *const signs[] = {" < ", " <= ", " = ", " <> ", " >= ", " IS "};
     (void)state;
     struct built b = build_text(four_axes);
-    for (uint64_t seed = 1; seed <= 400; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(400); seed++) {
         struct rng d = rng_stream(seed, 1);
         struct buffer text = BUFFER_INIT;
         draw_sum(&d, 0, &text);
@@ -374,7 +375,7 @@ static void check_walk(struct built *b, const struct reference *r, uint64_t seed
 static void match__drawn_spaces__as_one_by_one(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 250; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(250); seed++) {
         char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
         struct built b = build_text(text);
         if (space_combinations(b.space) <= 40000) {

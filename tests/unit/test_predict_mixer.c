@@ -99,7 +99,7 @@ static struct step_prediction step(struct architecture a, struct training_plan p
 {
     const struct framework *f = framework_find(framework);
     struct cluster cluster = {.device = device_find("A100-80GB")};
-    struct step_prediction p;
+    struct step_prediction p = {0};
     struct error e = ERROR_INIT;
     completed(&a, &plan);
     if (cluster_complete(&cluster, &e) || step_predict(&a, &plan, &cluster, f, &p, &e))

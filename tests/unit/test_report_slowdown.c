@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "report/slowdown.h"
+#include "rounds.h"
 #include "util/memory.h"
 #include "util/quantile.h"
 #include "util/rng.h"
@@ -114,6 +115,8 @@ static void expect_kept(const char *name, noise_fn noise, int repeats)
 static void judge__repeats_enough__few_false_alarms_and_most_found(void **state)
 {
     (void)state;
+    if (rounds_are_few())
+        skip();
     expect_kept("quiet", quiet, 3);
     expect_kept("processor time", on_the_processor, 12);
     expect_kept("busy machine", on_a_busy_machine, 240);
@@ -122,6 +125,8 @@ static void judge__repeats_enough__few_false_alarms_and_most_found(void **state)
 static void judge__too_few_repeats__unknown_rather_than_wrong(void **state)
 {
     (void)state;
+    if (rounds_are_few())
+        skip();
     static const noise_fn noises[] = {quiet, on_the_processor, on_a_busy_machine};
     static const char *const names[] = {"quiet", "processor time", "busy machine"};
     for (size_t i = 0; i < COUNT(noises); i++)
@@ -137,6 +142,8 @@ static void judge__too_few_repeats__unknown_rather_than_wrong(void **state)
 static void judge__as_many_repeats_as_it_wants__tell(void **state)
 {
     (void)state;
+    if (rounds_are_few())
+        skip();
     int told = 0, asked = 0;
     for (uint64_t c = 0; c < COMPARISONS; c++) {
         struct rng r = rng_stream(12, c);

@@ -1,0 +1,20 @@
+/* How often a drawn test is drawn. */
+#ifndef MESHSWEEP_TEST_ROUNDS_H
+#define MESHSWEEP_TEST_ROUNDS_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Where each takes fifty times as long, scripts/memcheck.sh says so. */
+static inline bool rounds_are_few(void)
+{
+    return getenv("MESHSWEEP_FEW_ROUNDS") != NULL;
+}
+
+/* `all`, or a tenth of them. */
+static inline int rounds_of(int all)
+{
+    return rounds_are_few() ? all / 10 : all;
+}
+
+#endif
