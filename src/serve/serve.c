@@ -19,10 +19,10 @@
 #include "util/memory.h"
 
 enum {
-    LOOK_MS = 200,       /* between two looks whether anything was committed */
-    REST_MS = 1000,      /* between two pages, or rows of jobs, at least */
-    SHARE_OF_TIME = 200, /* one in so many of the processor time that there is for pages, the same for rows; both with
-                            what readers took meanwhile */
+    LOOK_MS = 200,     /* between two looks whether anything was committed */
+    REST_MS = 1000,    /* between two pages, or rows of jobs, at least */
+    PAGES_SHARE = 110, /* one in so many of the processor time that there is, with what readers took meanwhile */
+    ROWS_SHARE = 1100, /* the same for rows: 1 % in all */
     BEAT_MS = 15000,
     LOWEST_PRIORITY = 19,
 };
@@ -102,13 +102,13 @@ static int make_page(struct watched *w, struct buffer *text, struct error *e)
     return html_report(w->db, &request, &sink, e);
 }
 
-/* When what was used since the last rest is a small share of the time that went by since `from_ms`, or since now where
+/* When what was used since the last rest is one in `share` of the time that went by since `from_ms`, or since now where
  * that is later. */
-static int64_t rested_at(struct watched *w, int64_t from_ms)
+static int64_t rested_at(struct watched *w, int64_t from_ms, int64_t share)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t used_us = clock_processor_us(), now_ms = clock_monotonic_ms();
-    int64_t rest_ms = (used_us - w->used_us) * SHARE_OF_TIME / 1000 / (processors > 0 ? processors : 1);
+    int64_t rest_ms = (used_us - w->used_us) * share / 1000 / (processors > 0 ? processors : 1);
     w->used_us = used_us;
     return (from_ms > now_ms ? from_ms : now_ms) + (rest_ms > REST_MS ? rest_ms : REST_MS);
 }
@@ -126,7 +126,7 @@ static int show_page(struct watched *w, struct server *server, int64_t committed
     }
     buffer_free(&text);
     w->early = early;
-    w->page_at_ms = rested_at(w, w->page_at_ms);
+    w->page_at_ms = rested_at(w, w->page_at_ms, PAGES_SHARE);
     return rc;
 }
 
@@ -146,7 +146,7 @@ static int show_rows(struct watched *w, struct server *server, int64_t committed
         server_show_rows(server, &rows);
     }
     live_rows_clear(&rows);
-    w->rows_at_ms = rested_at(w, 0);
+    w->rows_at_ms = rested_at(w, 0, ROWS_SHARE);
     return rc == 0 && w->follower.lacks_column && !w->early ? show_page(w, server, committed, e) : rc;
 }
 
