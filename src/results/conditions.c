@@ -71,7 +71,8 @@ static int read_nearest(struct db *db, const struct conditions_request *request,
     if (db_prepare(db,
                    "SELECT b.position, j.id, m.value, b.value, b.bound, b.excess, b.note, max(coalesce(b.excess, 9e99))"
                    " AS worst" OK_JOBS " AND NOT EXISTS (SELECT 1 FROM job AS good JOIN attempt AS o"
-                   " ON o.id = good.attempt_id WHERE good.state = 'ok' AND good.sweep_id = j.sweep_id "
+                   " ON o.id = good.attempt_id WHERE good.state = 'ok' AND good.sweep_id = (SELECT id FROM "
+                   "current_sweep) "
                    "AND " MEASURED_AS_ASKED("o") ") GROUP BY j.id ORDER BY worst, j.id LIMIT 1",
                    &s, e) < 0)
         return -1;

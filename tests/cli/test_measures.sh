@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Metrics that are SQL over others ([metrics.NAME]), and conditions on what was measured ([sweep] subject_to).
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
 
 # A training script that prints what many print; the first step is slow.
 trainer()
@@ -285,6 +286,17 @@ condition__keeps_the_fastest_out__cannot_win_and_binds()
     expect_status 0
     expect_stdout_contains '"infeasible":	1'
     expect_any_stderr
+}
+
+# Each job looked at for each job would take minutes.
+condition__met_by_none_of_20000__told_at_once()
+{
+    many_jobs 20000 0 "INSERT INTO subject_to VALUES (0, 'peak_memory < 1', 'memory')" \
+        "INSERT INTO breach SELECT id, 0, 5, 1, 4, NULL FROM attempt WHERE state = 'ok'"
+    run_command timeout 40 "$meshsweep" best
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains 'no job meets all of [sweep] subject_to; the nearest is job 100: peak_memory < 1 is missed'
 }
 
 condition__not_met_in_a_search__not_called_failed()
