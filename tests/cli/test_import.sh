@@ -82,7 +82,7 @@ import__twice_and_with_a_further_row__adds_what_is_new()
     echo '4,1,2,fine,11,7,50' >>table.csv
     run_meshsweep import -c import.toml table.csv
     expect_status 0
-    expect_stdout_contains "4 jobs (0 new), 1 attempts added, 5 already there"
+    expect_stdout_contains "4 jobs (0 new), 1 attempt added, 5 already there"
     expect_any_stderr
     # One of its attempts is ok now, so the job is.
     expect_sql 'ok|2' "SELECT state, (SELECT count(*) FROM attempt WHERE job_id = id) FROM job ORDER BY id DESC LIMIT 1"
