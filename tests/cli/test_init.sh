@@ -144,6 +144,9 @@ throughput;1787.5;;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Toke
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
+throughput;2828.5;tokens/s;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb": 12.5}}
+throughput;2.5;steps/s;epoch 1 train_steps_per_second=2.5 loss=3
+peak_memory;12.5;GB;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb": 12.5}}
 throughput;1163.5;/s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
 step_time;0.22;s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
 END
