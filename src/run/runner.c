@@ -308,7 +308,7 @@ static void heed_signal(struct runner *r, struct wake wake)
 static int64_t attempts_to_come(const struct runner *r)
 {
     int64_t pending = r->result.counts.pending, asked = pending;
-    if (r->source->to_come)
+    if (r->source && r->source->to_come)
         asked = r->source->to_come(r->source->context);
     return asked < pending ? asked : pending;
 }
