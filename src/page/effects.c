@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/comparison.h"
 #include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "page/text.h"
-#include "report/comparison.h"
 #include "util/memory.h"
 
 #define KEYS_MOST 16

@@ -1,10 +1,10 @@
-#include "report/comparison.h"
+#include "compare/comparison.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/key_ties.h"
+#include "compare/key_ties.h"
 #include "results/configurations.h"
 #include "results/metric_names.h"
 #include "util/buffer.h"

@@ -1,11 +1,11 @@
 /* Jobs that differ in one key only, set side by side. */
-#ifndef MESHSWEEP_REPORT_COMPARISON_H
-#define MESHSWEEP_REPORT_COMPARISON_H
+#ifndef MESHSWEEP_COMPARE_COMPARISON_H
+#define MESHSWEEP_COMPARE_COMPARISON_H
 
 #include <stdbool.h>
 
+#include "compare/ratios.h"
 #include "database/db.h"
-#include "report/ratios.h"
 #include "util/string_list.h"
 
 /* Replicates ([sweep] replicate) are one: their mean. Two jobs are a pair when all their keys are equal but the one

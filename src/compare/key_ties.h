@@ -1,6 +1,6 @@
 /* Which keys cannot be changed alone, for the sweep file connects them with others. */
-#ifndef MESHSWEEP_REPORT_KEY_TIES_H
-#define MESHSWEEP_REPORT_KEY_TIES_H
+#ifndef MESHSWEEP_COMPARE_KEY_TIES_H
+#define MESHSWEEP_COMPARE_KEY_TIES_H
 
 #include "database/db.h"
 #include "util/string_list.h"

@@ -1,4 +1,4 @@
-#include "report/key_ties.h"
+#include "compare/key_ties.h"
 
 #include <ctype.h>
 #include <stdlib.h>
