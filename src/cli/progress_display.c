@@ -259,16 +259,16 @@ static int64_t estimate_ms(void *context)
 {
     const struct estimated *x = context;
     const struct run_counts *c = x->counts;
-    int64_t expected_ms = expected_time_ms(x->display->expected, c);
-    if (expected_ms >= 0)
+    int64_t expected_ms = c->to_come < 0 ? -1 : expected_time_ms(x->display->expected, c);
+    if (c->to_come < 0 || expected_ms >= 0)
         return expected_ms;
-    return x->display->rate > 0 ? (int64_t)((double)(c->pending + c->running) / x->display->rate * 1e3) : -1;
+    return x->display->rate > 0 ? (int64_t)((double)(c->to_come + c->running) / x->display->rate * 1e3) : -1;
 }
 
 static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
 {
     struct estimated context = {d, c};
-    const struct work_left now = {c->finished_now, c->running, c->pending};
+    const struct work_left now = {c->finished_now, c->running, c->to_come};
     return countdown_left_ms(&d->countdown, now, c->elapsed_ms, estimate_ms, &context);
 }
 
@@ -281,6 +281,7 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .failed = c->failed_now,
         .running = c->running,
         .pending = c->pending,
+        .to_come = c->to_come,
         .ended = c->ended,
         .pruned = c->pruned,
         .held = c->held,
