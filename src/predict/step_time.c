@@ -77,6 +77,17 @@ static double link_speed(const struct plan_time *t, double ranks)
     return ranks <= (double)t->cluster->link_domain ? t->cluster->intra_bytes_per_s : t->cluster->inter_bytes_per_s;
 }
 
+/* Of a ring over groups that are larger than a node, whose ranks are `apart`: it uses the adapters of all its members
+ * in a node. */
+static double ring_speed(const struct plan_time *t, double ranks, double apart)
+{
+    double node = (double)t->cluster->link_domain;
+    if (ranks * apart <= node)
+        return t->cluster->intra_bytes_per_s;
+    double members = fmax(1, floor(node / apart));
+    return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
+}
+
 static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
     double share = t->tokens / (t->layers * t->tensor);
@@ -140,7 +151,7 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
     double kv = (double)t->a->kv_heads * (double)t->a->head_dim / t->tensor;
     if (t->tensor > 1) {
         double volume = 2 * (t->tensor - 1) / t->tensor * t->between_layers;
-        out->x[TIME_TENSOR] = collectives * volume / link_speed(t, t->tensor);
+        out->x[TIME_TENSOR] = collectives * volume / ring_speed(t, t->tensor, 1);
         out->x[TIME_TENSOR_STEPS] = collectives * log2(t->tensor);
     }
     if (c > 1)
@@ -261,16 +272,9 @@ static double data_volume(const struct plan_time *t, double parameters, double r
 /* `apart`: ranks between neighbours of the group. */
 static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart, struct terms *out)
 {
-    double node = (double)t->cluster->link_domain;
-    if (ranks <= 1)
-        return;
-    if (ranks * apart <= node) {
-        out->x[TIME_DATA_INTRA] += volume / t->cluster->intra_bytes_per_s;
-        return;
-    }
-    double members = fmax(1, floor(node / apart));
-    double speed = fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
-    out->x[TIME_DATA_INTER] += volume / speed;
+    if (ranks > 1)
+        out->x[ranks * apart <= (double)t->cluster->link_domain ? TIME_DATA_INTRA : TIME_DATA_INTER] +=
+            volume / ring_speed(t, ranks, apart);
 }
 
 /* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */

@@ -53,8 +53,8 @@
  * beyond m·slowest by v.
  *
  * Links: tensor (and context, expert times tensor) groups of at most a link domain (device.h; "node" below) use its
- * links, others the adapters; stages are on different nodes once the world is larger than one. Data goes within a node
- * over its link, between nodes over the adapters of the node's members of the group, all of which NCCL's rings use.
+ * links, others the adapters; stages are on different nodes once the world is larger than one. Data and larger tensor
+ * groups go over the adapters of the node's members of the group, all of which NCCL's rings use.
  * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
