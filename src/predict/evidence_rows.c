@@ -4,7 +4,8 @@
 
 const struct compared_table evidence_rows[] = {
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1004, 0.243},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 291, 1.008},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 187, 0.479},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_SPREAD, 104, 1.190},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 275, 0.301},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_FAMILY, 38, 0.030},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_EXPERTS, 84, 0.267},
@@ -26,7 +27,8 @@ const struct compared_table evidence_rows[] = {
     {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_DEVICE, 107, 0.321},
     {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MIXERS, 51, 0.487},
     {"vtrain-single-node.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 736, 0.203},
-    {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 18, 0.384},
+    {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 16, 0.233},
+    {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_SPREAD, 2, 0.589},
     {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 73, 0.119},
     {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_TIME, FEATURE_PLAIN, 110, 0.144},
     {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 8, 0.326},
