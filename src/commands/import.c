@@ -156,11 +156,16 @@ static int print(const struct table_file *in, const struct import_options *o, co
         output_message("warning: no row of %s is ok: there is nothing to rank or to search in it", in->file);
     if (o->json)
         return print_json(in, s, e);
-    char *text = xasprintf("%s: %zu rows: %zu ok, %zu failed, %zu refused; %zu jobs (%zu new), %zu attempts added, "
-                           "%zu already there\n",
-                           in->file, in->rows, s->ok, s->failed, refused(in), s->jobs, s->new_jobs, s->added, s->known);
-    int rc = output_text(text, e);
-    free(text);
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, "%s: ", in->file);
+    buffer_add_count(&text, (int64_t)in->rows, "row");
+    buffer_printf(&text, ": %zu ok, %zu failed, %zu refused; ", s->ok, s->failed, refused(in));
+    buffer_add_count(&text, (int64_t)s->jobs, "job");
+    buffer_printf(&text, " (%zu new), ", s->new_jobs);
+    buffer_add_count(&text, (int64_t)s->added, "attempt");
+    buffer_printf(&text, " added, %zu already there\n", s->known);
+    int rc = output_people(&text, e);
+    buffer_free(&text);
     return rc;
 }
 

@@ -202,6 +202,11 @@ bool input_next_name(const char **text, char name[INPUT_NAME_MOST])
     return length > 0;
 }
 
+bool input_is_of_model(size_t input)
+{
+    return input == AT_FAMILY || inputs[input].place.target == TO_ARCHITECTURE;
+}
+
 bool input_means_adapters(const char *text)
 {
     return input_word_value(tuning_words, text) > (int)TUNING_FULL;

@@ -77,6 +77,9 @@ int input_word_value(const struct input_word *words, const char *text);
 /* Whether it takes several of its words, in one text. */
 bool input_takes_names(size_t input);
 
+/* Whether it says something of the model rather than of how it is trained. */
+bool input_is_of_model(size_t input);
+
 /* Whether a value of `peft` means adapters, not all weights. */
 bool input_means_adapters(const char *text);
 

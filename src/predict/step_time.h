@@ -17,7 +17,7 @@
  *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
  *                 adapters: r - 1 for matrices; leading frozen layers: 1
  *                 recompute by operations: every second product again                                    [7]
- *   elementwise   the layer's activations (memory_layer_set) / device memory, 4/3 with full recompute    memory.h
+ *   elementwise   the layer's activations (layer_memory_set) / device memory, 4/3 with full recompute    layer_memory.h
  *                 and with that by operations; twice as many after preparation for k-bit training
  *                 an eighth of: quantised weights, stored and in 2 bytes, written and read, r - 1 times; tuning.h
  *                 what passes adapters that no kernel fuses
