@@ -20,7 +20,7 @@ const halfWidth = ({ samples, stddev }) => {
 
 const withUnit = (value, unit) => {
   const text = short(value, unit);
-  return unit && unit.split(" ")[0] !== "B" ? `${text} ${unit.split(",")[0]}` : text;
+  return unit && !isBytes(unit) ? `${text} ${unit.split(",")[0]}` : text;
 };
 
 // A cell: what it says, and all of it on hover.

@@ -285,7 +285,8 @@ report__job_of_thousands_of_attempts__bounded_and_said()
         SELECT 4, 100 + i, 1, 'failed', 'exit', i, i + 1, 1, 'ValueError: ' || i FROM s"
     write_report
     expect '[ "$(wc -c <report.html)" -lt 1000000 ]'
-    expect_embedded details 4.attempts_left_out "$(sqlite3 results.db 'SELECT count(*) - 100 FROM attempt WHERE job_id = 4')"
+    expect_embedded details 4.attempts_left_out "$(sqlite3 results.db \
+        'SELECT count(*) - 100 FROM attempt WHERE job_id = 4')"
     expect "[ \"\$(embedded details \"json_array_length(page, '\$.4.attempts')\")\" = 100 ]"
     expect_embedded details '4.attempts[99].attempt' 20101
 }
