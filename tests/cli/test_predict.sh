@@ -549,4 +549,23 @@ check__models_that_cannot_be_meant__said_at_the_key()
     expect_no_stderr
 }
 
+# A key that would say something elsewhere is not passed over in silence.
+check__keys_without_effect__named()
+{
+    hybrid_sweep 4 '"M*-M"'
+    sed -i '/^hybrid_pattern/d; /^mixer/d' sweep.toml
+    sed -i 's/^micro_batch.*/&\nrecompute = ["none", "full"]\nrecompute_modules = "core_attn"/' sweep.toml
+    sed -i 's/^recompute_modules.*/&\nlora_targets = "q_proj"\nexpert_dispatcher = "allgather"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: no prediction changes with these keys'
+    expect_no_stderr
+    sed -i 's/"none", "full"/"none", "selective"/; /^lora_targets/d; /^expert_dispatcher/d' sweep.toml
+    sed -i 's/^recompute_modules.*/recompute_modules = "mlp"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_stdout_lacks 'no prediction changes'
+    expect_no_stderr
+}
+
 run_cases "$@"
