@@ -773,7 +773,8 @@ part_accuracy()
     fi
     printf '\n### Predictions against measurements\n\n| prediction | reached |\n|---|---|\n'
     accuracy_of predict_memory | sed -nE \
-        -e 's/^memory, base 0.50 GiB, fragmentation 1.15: mean error (.*)/| memory, nanotron, before any run: MAPE | \1 |/p' \
+        -e 's/^memory, base 0.50 GiB, fragmentation 1.15: mean error (.*)/| memory, nanotron, before any run: MAPE | \1 |/p'
+    accuracy_of predict_oom | sed -nE \
         -e 's/^out of memory, tp <= 8: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| excluding above 90 %, tp <= 8: failures avoided, good ones lost | \1 of \2, \3 of \4 |/p' \
         -e 's/^out of memory, each group by .*: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| tp <= 8, each group by the share of the others | \1 of \2, \3 of \4 |/p' \
         -e 's/^out of memory, all: (.*) of ([0-9]+) avoided, (.*) of ([0-9]+) lost/| the same, any tp | \1 of \2, \3 of \4 |/p'

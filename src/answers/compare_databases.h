@@ -2,7 +2,7 @@
 #ifndef MESHSWEEP_ANSWERS_COMPARE_DATABASES_H
 #define MESHSWEEP_ANSWERS_COMPARE_DATABASES_H
 
-#include "report/before_after.h"
+#include "compare/before_after.h"
 
 /* Everything borrowed for the length of the call. */
 struct compare_databases_request {

@@ -77,5 +77,5 @@ int64_t expected_time_ms(struct expected_time *t, const struct run_counts *c)
     }
     if (!(t->mean_ms >= SHORT_MS) || c->running <= 0)
         return -1;
-    return countdown_estimate_ms(t->mean_ms, c->pending, c->running);
+    return countdown_estimate_ms(t->mean_ms, c->to_come, c->running);
 }

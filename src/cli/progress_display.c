@@ -129,9 +129,11 @@ static void add_enumeration_json(struct progress_display *d, const struct enumer
 static void add_enumeration_text(struct progress_display *d, const struct enumeration *n)
 {
     text_add_line(&d->line, d->sweep->name);
-    buffer_printf(&d->line,
-                  ": %" PRId64 " combinations, %" PRId64 " excluded by rules, %" PRId64 " jobs (%" PRId64 " new)",
-                  n->counts.combinations, n->counts.combinations - n->counts.matched, n->counts.jobs, n->new_jobs);
+    buffer_add_text(&d->line, ": ");
+    buffer_add_count(&d->line, n->counts.combinations, "combination");
+    buffer_printf(&d->line, ", %" PRId64 " excluded by rules, ", n->counts.combinations - n->counts.matched);
+    buffer_add_count(&d->line, n->counts.jobs, "job");
+    buffer_printf(&d->line, " (%" PRId64 " new)", n->new_jobs);
 }
 
 void progress_display_enumerated(struct progress_display *d, const struct enumeration *n)
@@ -257,16 +259,16 @@ static int64_t estimate_ms(void *context)
 {
     const struct estimated *x = context;
     const struct run_counts *c = x->counts;
-    int64_t expected_ms = expected_time_ms(x->display->expected, c);
-    if (expected_ms >= 0)
+    int64_t expected_ms = c->to_come < 0 ? -1 : expected_time_ms(x->display->expected, c);
+    if (c->to_come < 0 || expected_ms >= 0)
         return expected_ms;
-    return x->display->rate > 0 ? (int64_t)((double)(c->pending + c->running) / x->display->rate * 1e3) : -1;
+    return x->display->rate > 0 ? (int64_t)((double)(c->to_come + c->running) / x->display->rate * 1e3) : -1;
 }
 
 static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
 {
     struct estimated context = {d, c};
-    const struct work_left now = {c->finished_now, c->running, c->pending};
+    const struct work_left now = {c->finished_now, c->running, c->to_come};
     return countdown_left_ms(&d->countdown, now, c->elapsed_ms, estimate_ms, &context);
 }
 
@@ -279,6 +281,7 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .failed = c->failed_now,
         .running = c->running,
         .pending = c->pending,
+        .to_come = c->to_come,
         .ended = c->ended,
         .pruned = c->pruned,
         .held = c->held,
@@ -340,15 +343,19 @@ static void say_winner(struct progress_display *d, const struct best *best)
 }
 
 /* As they are to be typed, whatever the database is called. */
-static void say_where(struct progress_display *d, const char *db_path)
+static void say_where(struct progress_display *d, bool has_best, const char *db_path)
 {
-    buffer_printf(&d->line, "results in %s; see meshsweep best", db_path);
-    hint_add_db(&d->line, db_path);
-    buffer_add_text(&d->line, ", meshsweep status");
+    buffer_printf(&d->line, "results in %s; see ", db_path);
+    if (has_best) {
+        buffer_add_text(&d->line, "meshsweep best");
+        hint_add_db(&d->line, db_path);
+        buffer_add_text(&d->line, ", ");
+    }
+    buffer_add_text(&d->line, "meshsweep status");
     hint_add_db(&d->line, db_path);
     buffer_add_text(&d->line, ", or sqlite3 ");
     shell_add_word(&d->line, db_path);
-    buffer_add_text(&d->line, " 'select * from ranking'");
+    buffer_printf(&d->line, " 'select * from %s'", has_best ? "ranking" : "results");
     put_line(d);
 }
 
@@ -367,7 +374,8 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
     }
     progress_add_plain(&now.progress, &d->line);
     put_line(d);
-    if (best && best->count > 0)
+    const bool has_best = best && best->count > 0;
+    if (has_best)
         say_winner(d, best);
-    say_where(d, db_path);
+    say_where(d, has_best, db_path);
 }

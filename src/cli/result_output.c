@@ -21,42 +21,14 @@ static struct render_options options_for(const struct report_sink *sink)
     return o;
 }
 
-/* How rows are shown, and where they go. */
-struct shown_rows {
-    const struct report_format *format;
-    struct render_options options;
-    const struct report_sink *sink;
-};
-
-static int output_rows(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count, struct error *e)
-{
-    const bool is_document = shown->format == &report_document;
-    enum key_type *types = NULL;
-    char **units = NULL;
-    int rc = result_units(db, s, is_document, &units, e);
-    if (rc == 0 && is_document)
-        rc = result_key_types(db, s, &types, e);
-    if (rc == 0) {
-        struct statement_rows rows;
-        statement_rows_init(&rows, s, units);
-        rows.types = types;
-        rc = shown->format->render(&rows.source, &shown->options, shown->sink, e);
-        *count = rows.count;
-        statement_rows_free(&rows);
-    }
-    result_units_free(units, s);
-    free(types);
-    return rc;
-}
-
 int result_output_long(struct db *db, const struct result_query *q, const struct report_format *format,
                        const struct report_sink *sink, uint64_t *count, struct error *e)
 {
     struct stmt *s = NULL;
     if (result_query_open_long(db, q, &s, e) < 0)
         return -1;
-    const struct shown_rows shown = {format, options_for(sink), sink};
-    int rc = output_rows(db, s, &shown, count, e);
+    const struct shown_rows shown = {format, options_for(sink), sink, false};
+    int rc = statement_rows_render(db, s, &shown, count, e);
     stmt_free(s);
     return rc;
 }
@@ -87,12 +59,12 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
         return -1;
     char *objective = q->width ? result_objective(db) : NULL;
     const char **kept = important_columns(s, objective);
-    struct shown_rows shown = {format, options_for(sink), sink};
+    struct shown_rows shown = {format, options_for(sink), sink, true};
     size_t left_out = 0;
     shown.options.width = q->width;
     shown.options.kept = kept;
     shown.options.left_out = &left_out;
-    int rc = output_rows(db, s, &shown, count, e);
+    int rc = statement_rows_render(db, s, &shown, count, e);
     if (rc == 0 && left_out)
         output_message("%zu columns more: --wide, or --columns A,B,…", left_out);
     free(kept);

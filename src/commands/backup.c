@@ -14,13 +14,7 @@ struct backup_options {
 };
 
 static const struct option option_table[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct backup_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct backup_options, db)),
     {.name = "json",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct backup_options, json),
@@ -58,7 +52,11 @@ static int run(const struct arguments *a, struct error *e)
     if (o->json)
         return print_json(a->words[0], &counts, e);
     struct buffer b = BUFFER_INIT;
-    buffer_printf(&b, "%s: %" PRId64 " jobs, %" PRId64 " attempts\n", a->words[0], counts.jobs, counts.attempts);
+    buffer_printf(&b, "%s: ", a->words[0]);
+    buffer_add_count(&b, counts.jobs, "job");
+    buffer_add_text(&b, ", ");
+    buffer_add_count(&b, counts.attempts, "attempt");
+    buffer_add_char(&b, '\n');
     rc = output_people(&b, e);
     buffer_free(&b);
     return rc < 0 ? -1 : STATUS_OK;

@@ -97,7 +97,11 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
             buffer_printf(&b, " %lld %s,", (long long)space->counts[i], section_names[i]);
     if (candidates)
         buffer_printf(&b, " %llu model candidates,", (unsigned long long)candidates);
-    buffer_printf(&b, " %lld combinations, %zu rules\n", (long long)space_combinations(space), space->rule_count);
+    buffer_add_char(&b, ' ');
+    buffer_add_count(&b, space_combinations(space), "combination");
+    buffer_add_text(&b, ", ");
+    buffer_add_count(&b, (int64_t)space->rule_count, "rule");
+    buffer_add_char(&b, '\n');
     int rc = output_people(&b, e);
     buffer_free(&b);
     return rc;

@@ -7,8 +7,8 @@
 #include "answers/compare_databases.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "compare/comparison.h"
 #include "database/open.h"
-#include "report/comparison.h"
 #include "report/text.h"
 #include "results/json.h"
 #include "util/memory.h"
@@ -22,13 +22,7 @@ struct compare_options {
 #define AT(member) offsetof(struct compare_options, member)
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "by",
      .offer = OFFER_KEYS,
      .kind = OPTION_STRING,
@@ -295,7 +289,8 @@ static int compare(const struct arguments *a, struct error *e)
                          o->fail_slower ? "--fail-slower" : "--markdown");
     if (read_by(o->by, &key, &first, &second, e) < 0)
         return -1;
-    const struct comparison_request request = {key, first, second, o->metric, o->free, (uint64_t)o->seed};
+    const struct comparison_request request =
+        {.key = key, .a = first, .b = second, .metric = o->metric, .free = o->free, .seed = (uint64_t)o->seed};
     int rc = store_open_read_only(o->db, &db, e);
     if (rc == 0)
         rc = comparison_read(db, &request, &c, e);

@@ -32,13 +32,7 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "the sweep file with [import]",
      .fallback = "sweep.toml"},
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "the counts as JSON"},
     {.name = NULL},
 };
@@ -156,11 +150,16 @@ static int print(const struct table_file *in, const struct import_options *o, co
         output_message("warning: no row of %s is ok: there is nothing to rank or to search in it", in->file);
     if (o->json)
         return print_json(in, s, e);
-    char *text = xasprintf("%s: %zu rows: %zu ok, %zu failed, %zu refused; %zu jobs (%zu new), %zu attempts added, "
-                           "%zu already there\n",
-                           in->file, in->rows, s->ok, s->failed, refused(in), s->jobs, s->new_jobs, s->added, s->known);
-    int rc = output_text(text, e);
-    free(text);
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, "%s: ", in->file);
+    buffer_add_count(&text, (int64_t)in->rows, "row");
+    buffer_printf(&text, ": %zu ok, %zu failed, %zu refused; ", s->ok, s->failed, refused(in));
+    buffer_add_count(&text, (int64_t)s->jobs, "job");
+    buffer_printf(&text, " (%zu new), ", s->new_jobs);
+    buffer_add_count(&text, (int64_t)s->added, "attempt");
+    buffer_printf(&text, " added, %zu already there\n", s->known);
+    int rc = output_people(&text, e);
+    buffer_free(&text);
     return rc;
 }
 

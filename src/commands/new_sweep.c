@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/script_options.h"
 #include "metrics/readers.h"
 #include "sweep_file/reader.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/shell_words.h"
 
 enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
 
@@ -175,21 +177,74 @@ static bool is_bare(const char *value, size_t length)
     return bare;
 }
 
-/* "KEY=A,B" as "KEY = [A, "B"]". */
-static int add_axis(struct buffer *out, const char *axis, struct error *e)
+/* An axis that was asked for, and how the command takes it. */
+struct new_axis {
+    char *key, *option;
+    const char *values; /* "A,B" */
+    enum script_way way;
+    bool is_named; /* the command has {KEY} */
+};
+
+static bool is_truth(const char *values)
 {
-    size_t key = strcspn(axis, "=");
-    if (key == 0 || axis[key] == '\0' || axis[key + 1] == '\0')
-        return error_set(e, ERROR_USAGE, "init: %s: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4", axis);
-    buffer_printf(out, "%.*s = [", (int)key, axis);
-    for (const char *value = axis + key + 1;; value++) {
+    static const char *const truths[] = {"true", "false", "true,false", "false,true"};
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
+        if (strcmp(values, truths[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool names_key(char *const *command, const char *key)
+{
+    char *placeholder = xasprintf("{%s}", key);
+    bool found = false;
+    for (; *command; command++)
+        found |= strstr(*command, placeholder) != NULL;
+    free(placeholder);
+    return found;
+}
+
+static struct new_axis axis_of(const char *text, char *const *command, const char *script)
+{
+    const size_t key = strcspn(text, "=");
+    struct new_axis a = {.key = xstrndup(text, key), .values = text + key + (text[key] == '=')};
+    a.is_named = names_key(command, a.key);
+    a.way = script_way(script, a.key, &a.option);
+    if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
+        a.way = SCRIPT_OPTION;
+    return a;
+}
+
+static bool is_word(const struct new_axis *a)
+{
+    return a->way == SCRIPT_SWITCH || a->way == SCRIPT_NEGATION;
+}
+
+/* The value as TOML; of a switch the word that the command gets. */
+static void add_axis_value(struct buffer *out, const struct new_axis *a, const char *value, size_t length)
+{
+    char *word = !is_word(a)               ? xstrndup(value, length)
+                 : *value == 't'           ? xasprintf("--%s", a->option)
+                 : a->way == SCRIPT_SWITCH ? xstrdup("")
+                                           : xasprintf("--no-%s", a->option);
+    if (!is_word(a) && is_bare(value, length))
+        buffer_add_text(out, word);
+    else
+        buffer_add_json_string(out, word, strlen(word));
+    free(word);
+}
+
+/* "KEY=A,B" as "KEY = [A, "B"]". */
+static int add_axis(struct buffer *out, const struct new_axis *a, const char *text, struct error *e)
+{
+    if (!a->key[0] || !a->values[0])
+        return error_set(e, ERROR_USAGE, "init: %s: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4", text);
+    buffer_printf(out, "%s = [", a->key);
+    for (const char *value = a->values;; value++) {
         size_t length = strcspn(value, ",");
         if (length == 0)
-            return error_set(e, ERROR_USAGE, "init: %s: a value is empty", axis);
-        if (is_bare(value, length))
-            buffer_add(out, value, length);
-        else
-            buffer_add_json_string(out, value, length);
+            return error_set(e, ERROR_USAGE, "init: %s: a value is empty", text);
+        add_axis_value(out, a, value, length);
         value += length;
         if (*value == '\0')
             break;
@@ -199,29 +254,70 @@ static int add_axis(struct buffer *out, const char *axis, struct error *e)
     return 0;
 }
 
-static bool names_key(char *const *command, const char *axis)
+/* A line for the shell, in which a switch that is off is no word. */
+static void add_line(struct buffer *out, const struct new_sweep *n, const struct new_axis *axes, size_t count)
 {
-    char *placeholder = xasprintf("{%.*s}", (int)strcspn(axis, "="), axis);
-    bool found = false;
-    for (; *command; command++)
-        found |= strstr(*command, placeholder) != NULL;
-    free(placeholder);
-    return found;
+    struct buffer line = BUFFER_INIT;
+    for (char *const *word = n->command; *word; word++) {
+        buffer_add_text(&line, word == n->command ? "" : " ");
+        if (strpbrk(*word, " \t\"'$&|;<>()*?#~`\\!"))
+            shell_add_word(&line, *word);
+        else
+            buffer_add_text(&line, *word);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (is_word(&axes[i]))
+            buffer_printf(&line, " {%s!r}", axes[i].key);
+        else if (!axes[i].is_named && axes[i].way == SCRIPT_OPTION)
+            buffer_printf(&line, " --%s={%s}", axes[i].option, axes[i].key);
+    buffer_add_json_string(out, line.data, line.length);
+    buffer_free(&line);
 }
 
-static void add_command(struct buffer *out, const struct new_sweep *n)
+static void add_words(struct buffer *out, const struct new_sweep *n, const struct new_axis *axes, size_t count)
 {
-    buffer_add_text(out,
-                    "[job]\n# {KEY} stands for the value of a key; see \"Placeholders\" in meshsweep(5).\ncommand = [");
+    buffer_add_char(out, '[');
     for (char *const *word = n->command; *word; word++) {
         buffer_add_text(out, word == n->command ? "" : ", ");
         buffer_add_json_string(out, *word, strlen(*word));
     }
-    for (char *const *axis = n->axes; *axis; axis++)
-        if (!names_key(n->command, *axis))
-            buffer_printf(out, ", \"--%.*s={%.*s}\"", (int)strcspn(*axis, "="), *axis, (int)strcspn(*axis, "="), *axis);
-    buffer_add_text(out, "]\ntimeout = \"30m\"            # a run that takes longer is ended\n");
+    for (size_t i = 0; i < count; i++)
+        if (!axes[i].is_named && axes[i].way == SCRIPT_OPTION)
+            buffer_printf(out, ", \"--%s={%s}\"", axes[i].option, axes[i].key);
+    buffer_add_char(out, ']');
 }
+
+static void add_command(struct buffer *out, const struct new_sweep *n, const struct new_axis *axes, size_t count)
+{
+    bool has_switch = false, has_variable = false;
+    for (size_t i = 0; i < count; i++)
+        has_switch |= is_word(&axes[i]);
+    buffer_add_text(out,
+                    "[job]\n# {KEY} stands for the value of a key; see \"Placeholders\" in meshsweep(5).\ncommand = ");
+    (has_switch ? add_line : add_words)(out, n, axes, count);
+    for (size_t i = 0; i < count; i++)
+        if (axes[i].way == SCRIPT_VARIABLE) {
+            buffer_printf(out, "%s%s = \"{%s}\"", has_variable ? ", " : "\nenv = { ", axes[i].key, axes[i].key);
+            has_variable = true;
+        }
+    buffer_printf(out, "%s\ntimeout = \"30m\"            # a run that takes longer is ended\n",
+                  has_variable ? " }" : "");
+}
+
+static int add_axes(struct buffer *out, const struct new_sweep *n, const struct new_axis *axes, struct error *e)
+{
+    buffer_add_text(out, "\n# Each list is an axis; axes multiply. Each combination is a job.\n[parallel_spec]\n");
+    for (size_t i = 0; n->axes[i]; i++)
+        if (add_axis(out, &axes[i], n->axes[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static const char afterword[] =
+    "\n# Jobs that need several devices say so; each job is given as many of its own:\n"
+    "# [[cluster_spec]]\n# num_hosts = 1\n# num_devices_per_host = [1, 2]\n"
+    "\n# What cannot work is excluded before it costs a run:\n# [[rule]]\n# name = \"small-enough\"\n"
+    "# require = \"micro_batch * layers <= 64\"\n# why = \"larger ones run out of memory\"\n";
 
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
 {
@@ -234,17 +330,23 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     buffer_add_json_string(out, n->name, strlen(n->name));
     buffer_printf(out, "\nobjective = \"%s\"%s\n\n", log->objective ? log->objective : "min:duration",
                   log->objective ? "" : "   # nothing else is measured yet");
-    add_command(out, n);
+    struct new_axis *axes = NULL;
+    size_t count = 0;
+    char *script = script_text(n->command);
+    for (; n->axes[count]; count++) {
+        axes = array_grow(axes, count, sizeof *axes);
+        axes[count] = axis_of(n->axes[count], n->command, script);
+    }
+    add_command(out, n, axes, count);
     if (n->log && !log->profile)
         log_readers_add_toml(log, out);
-    buffer_add_text(out, "\n# Each list is an axis; axes multiply. Each combination is a job.\n[parallel_spec]\n");
-    for (char *const *axis = n->axes; *axis; axis++)
-        if (add_axis(out, *axis, e) < 0)
-            return -1;
-    buffer_add_text(out,
-                    "\n# Jobs that need several devices say so; each job is given as many of its own:\n"
-                    "# [[cluster_spec]]\n# num_hosts = 1\n# num_devices_per_host = [1, 2]\n"
-                    "\n# What cannot work is excluded before it costs a run:\n# [[rule]]\n# name = \"small-enough\"\n"
-                    "# require = \"micro_batch * layers <= 64\"\n# why = \"larger ones run out of memory\"\n");
-    return 0;
+    int rc = add_axes(out, n, axes, e);
+    buffer_add_text(out, afterword);
+    for (size_t i = 0; i < count; i++) {
+        free(axes[i].key);
+        free(axes[i].option);
+    }
+    free(axes);
+    free(script);
+    return rc;
 }

@@ -24,8 +24,8 @@ void log_readers_free(struct log_readers *l);
 void log_readers_add_toml(const struct log_readers *l, struct buffer *out);
 
 /* The whole file. `axes` are "KEY=VALUE,VALUE" and both lists are NULL-terminated; an axis that the command does not
- * name as {KEY} becomes an argument --KEY={KEY} of it. `name` is the sweep's. ERROR_USAGE: an axis without a key or a
- * value. */
+ * name as {KEY} becomes an argument --KEY={KEY} of it, or what the script's text asks for (script_options.h). `name` is
+ * the sweep's. ERROR_USAGE: an axis without a key or a value. */
 struct new_sweep {
     const char *name;
     char *const *command, *const *axes;

@@ -118,7 +118,8 @@ static void add_mark_count(int mark, int64_t jobs, struct buffer *out)
 
 static void add_marks(const struct plan *plan, struct buffer *out)
 {
-    buffer_printf(out, "%" PRId64 " jobs:", plan->jobs);
+    buffer_add_count(out, plan->jobs, "job");
+    buffer_add_char(out, ':');
     for (int i = 1; i < PLAN_MARK_COUNT; i++)
         if (i != PLAN_PRUNED || plan->marks[i] > 0)
             add_mark_count(i, plan->marks[i], out);
@@ -178,8 +179,11 @@ static void add_predicted_cost(const struct space *space, const struct plan *pla
 static void add_head(const struct space *space, const struct plan *plan, struct buffer *out)
 {
     text_add_line(out, space->sweep->name);
-    buffer_printf(out, ": %" PRId64 " combinations, %" PRId64 " matched, %" PRId64 " duplicates\n",
-                  plan->match.combinations, plan->match.matched, plan->duplicates);
+    buffer_add_text(out, ": ");
+    buffer_add_count(out, plan->match.combinations, "combination");
+    buffer_printf(out, ", %" PRId64 " matched, ", plan->match.matched);
+    buffer_add_count(out, plan->duplicates, "duplicate");
+    buffer_add_char(out, '\n');
     add_rules(space, plan, out);
 }
 

@@ -55,6 +55,8 @@ static void report_search(const struct execution *x)
         buffer_printf(&others, ", %zu not meeting [sweep] subject_to", c.infeasible);
     if (c.pruned)
         buffer_printf(&others, ", %zu not tried for want of memory", c.pruned);
+    if (c.known)
+        buffer_printf(&others, ", %zu known without a trial", c.known);
     output_message("search: %zu trial%s, %zu ok, %zu stopped early, %zu failed%s; %s", c.trials,
                    c.trials == 1 ? "" : "s", c.ok, c.stopped, c.failed, buffer_text(&others), reason);
     buffer_free(&others);

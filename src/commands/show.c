@@ -18,13 +18,7 @@ struct show_options {
 };
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct show_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct show_options, db)),
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct show_options, json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -84,7 +78,8 @@ static void add_metric(const struct stmt *s, struct buffer *out)
            : last > METRIC_SAMPLES || stmt_is_null(s, METRIC_NOT_FINITE) ? last
                                                                          : METRIC_NOT_FINITE + 1;
     for (int i = 0; i < last; i++) {
-        if (stmt_is_null(s, i))
+        bool has_no_value = (i == METRIC_UNIT || i == METRIC_COUNTER) && stmt_is_null(s, METRIC_VALUE);
+        if (stmt_is_null(s, i) || has_no_value)
             continue;
         if (i < METRIC_SAMPLES)
             buffer_add_text(out, i == METRIC_RANK ? ", rank " : i >= METRIC_UNIT ? " " : "  ");

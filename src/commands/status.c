@@ -31,13 +31,7 @@ struct status_options {
 };
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct status_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct status_options, db)),
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct status_options, json), .help = "as JSON"},
     {.name = "watch",
      .kind = OPTION_STRING,
@@ -137,12 +131,32 @@ static void add_counts(const struct status_view *v, struct buffer *b)
     free(classes);
 }
 
+/* "search by model: 5 trials, 4 ok, 0 stopped early, 1 failed; it has ended: max_trials: 5 trials were made". */
+static void add_search(const struct status_view *v, struct buffer *b)
+{
+    const struct status_search *x = &v->status.search;
+    if (!x->strategy)
+        return;
+    buffer_printf(b, "\nsearch by %s: %lld trial%s, %lld ok, %lld stopped early, %lld failed", x->strategy,
+                  (long long)x->trials, x->trials == 1 ? "" : "s", (long long)x->ok, (long long)x->stopped,
+                  (long long)x->failed);
+    if (x->running > 0)
+        buffer_printf(b, ", %lld open", (long long)x->running);
+    if (x->ended) {
+        buffer_add_text(b, "; it has ended: ");
+        add_printable(v, x->ended, 20, b);
+    } else if (v->status.to_come >= 0) {
+        buffer_printf(b, "; at most %lld to come", (long long)v->status.to_come);
+    }
+    buffer_add_char(b, '\n');
+}
+
 static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
 {
     buffer_add_text(b, "\nno runner is at work; `meshsweep run");
     hint_add_config(b, v->status.path);
     hint_add_db(b, v->path);
-    buffer_add_text(b, "` goes on from here\n");
+    buffer_add_text(b, v->status.search.ended ? "` with higher limits searches further\n" : "` goes on from here\n");
 }
 
 static void add_see_best(const struct status_view *v, struct buffer *b)
@@ -384,6 +398,7 @@ static int print_text(const struct status_view *v, struct error *e)
     struct buffer b = BUFFER_INIT;
     add_heading(v, &b);
     add_counts(v, &b);
+    add_search(v, &b);
     add_running(v, &b);
     add_retries(v, &b);
     add_spent(v, &b);

@@ -31,19 +31,8 @@ struct why_options {
 #define AT(member) (offsetof(struct why_options, match) + offsetof(struct run_options, member))
 
 static const struct option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .kind = OPTION_STRING,
-     .offset = AT(config),
-     .value = "FILE",
-     .help = "the sweep file (the database's, else sweep.toml)"},
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_CONFIG(AT(config)),
+    OPTION_DB(AT(db)),
     {.name = "search-model",
      .kind = OPTION_FLAG,
      .offset = AT(search_model),
@@ -521,8 +510,10 @@ static int answer(struct answer *w, const struct arguments *a, struct error *e)
     if (describer_create(w->session->space, &w->describer, e) < 0 ||
         match_count(w->session->space, w->filter, &counts, e) < 0)
         return -1;
-    buffer_printf(&w->out, "%" PRId64 " of %" PRId64 " combinations have these values; %" PRId64 " of them matched\n",
-                  counts.combinations, space_combinations(w->session->space), counts.matched);
+    buffer_printf(&w->out, "%" PRId64 " of ", counts.combinations);
+    buffer_add_count(&w->out, space_combinations(w->session->space), "combination");
+    buffer_printf(&w->out, " %s these values; %" PRId64 " of them matched\n", counts.combinations == 1 ? "has" : "have",
+                  counts.matched);
     int rc = counts.combinations == 0 ? add_missing_values(w, a, e) : add_jobs(w, e);
     if (rc == 0 && counts.matched > SHOWN)
         buffer_printf(&w->out, "  … and %" PRId64 " more; name more keys\n", counts.matched - SHOWN);

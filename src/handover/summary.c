@@ -26,20 +26,13 @@ static void add(struct buffer *out, const char *text)
 }
 
 /* The rows of a statement as a table. */
-static int add_table(struct db *db, struct stmt *s, struct buffer *out, struct error *e)
+static int add_table(struct db *db, struct stmt *s, bool has_keys, struct buffer *out, struct error *e)
 {
-    const struct render_options options = RENDER_OPTIONS_INIT;
     const struct report_sink sink = {add_to_buffer, out};
-    char **units = NULL;
-    int rc = result_units(db, s, false, &units, e);
-    if (rc == 0) {
-        struct statement_rows rows;
-        statement_rows_init(&rows, s, units);
-        rc = render_markdown(&rows.source, &options, &sink, e);
-        statement_rows_free(&rows);
-    }
-    result_units_free(units, s);
-    return rc;
+    struct shown_rows shown = {.options = RENDER_OPTIONS_INIT, .sink = &sink, .has_keys = has_keys};
+    if (report_format_find("markdown", &shown.format, e) < 0)
+        return -1;
+    return statement_rows_render(db, s, &shown, NULL, e);
 }
 
 /* --- the winner --- */
@@ -158,7 +151,7 @@ static int add_ranking(struct db *db, struct buffer *out, struct error *e)
         rc = db_prepare(db, buffer_text(&sql), &s, e);
     if (rc == 0) {
         buffer_add_text(out, "\n## The ten best\n\n");
-        rc = add_table(db, s, out, e);
+        rc = add_table(db, s, true, out, e);
     }
     stmt_free(s);
     buffer_free(&sql);
@@ -174,7 +167,7 @@ static int add_states(struct db *db, struct buffer *out, struct error *e)
     if (db_prepare(db, "SELECT state, sum(jobs) AS jobs FROM progress GROUP BY state ORDER BY 2 DESC, state", &s, e) <
         0)
         return -1;
-    int rc = add_table(db, s, out, e);
+    int rc = add_table(db, s, false, out, e);
     stmt_free(s);
     return rc;
 }

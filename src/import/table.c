@@ -219,7 +219,7 @@ void import_table_free(struct import_table *t)
 static void bind_cell(struct stmt *s, int index, const char *text)
 {
     double number;
-    if (!text)
+    if (!text || strcmp(text, "\\N") == 0)
         stmt_bind_null(s, index);
     else if (parse_double(text, &number) && number == 0 && signbit(number))
         stmt_bind_blob(s, index, text, strlen(text)); /* as text SQLite would make it 0 */
@@ -337,9 +337,12 @@ static char *read_metric(const struct import_table *t, int column, const char *n
     *out = NAN;
     if (type == COLUMN_NULL)
         return NULL;
-    if (type != COLUMN_INT && type != COLUMN_FLOAT)
-        return xasprintf("%s is `%.60s`, no number", name, stmt_text(t->select, column));
     double value = stmt_double(t->select, column);
+    const char *text = type == COLUMN_INT || type == COLUMN_FLOAT ? NULL : stmt_text(t->select, column);
+    /* replace() and the like make texts of numbers. */
+    if (text && !(type == COLUMN_TEXT && parse_double(text, &value)))
+        return xasprintf("%s is `%.60s`, no number%s", name, text,
+                         strchr(text, ',') ? "; a comma goes by SQL: replace(COLUMN, ',', '')" : "");
     if (signbit(value))
         return xasprintf("%s is %s: a mark, not a measurement", name, value == 0 ? "-0.0" : "negative");
     if (!isfinite(value))

@@ -18,7 +18,7 @@ struct log_field {
 
 struct kind {
     const char *metric;
-    const char *names[12]; /* words that the name has */
+    const char *names[13]; /* words that the name has */
     const char *not_names[6];
     const char *units[12];
     const char *take;
@@ -32,7 +32,7 @@ struct kind {
 static const struct kind kinds[] = {
     {"throughput",
      {"throughput", "tok/s", "tokens/s", "tokens/sec", "tps", "wps", "samples/s", "samples/sec", "it/s", "per second",
-      "per sec", "req/s"},
+      "per sec", "per s", "req/s"},
      {"flop", "flops", "tflop"},
      {"tok/s", "tokens/s", "tokens/sec", "samples/s", "samples/sec", "it/s", "img/s", "images/s", "req/s", "seq/s",
       "/s"},
@@ -162,7 +162,9 @@ static void find_unit_in_name(struct log_field *f)
     end -= parentheses ? 1 : 0;
     for (begin = end; begin > f->name && !strchr(parentheses ? "(" : "_ ", begin[-1]); begin--)
         ;
-    if (!parentheses && !is_any_unit(begin, end))
+    const char *before = begin - f->name > 4 ? begin - 4 : f->name;
+    bool is_rate = strncasecmp(before, "per", 3) == 0; /* "tokens_per_sec" is in no seconds: unit_of() */
+    if (!parentheses && (is_rate || !is_any_unit(begin, end)))
         return;
     f->unit = begin;
     f->unit_end = end;
@@ -290,6 +292,35 @@ static const struct kind *kind_of(const struct log_field *f, enum proposal_confi
     return k ? k : kind_by(f, f->name, confidence);
 }
 
+/* "tokens/s" of a name that ends in "tokens_per_sec"; NULL: it says no rate. */
+static char *rate_of_name(const struct log_field *f)
+{
+    static const char *const seconds[] = {"per s", "per sec", "per second"};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        const char *end = f->name_end - strlen(seconds[i]), *begin = end - 1;
+        if (begin <= f->name || !has_words(end, f->name_end, seconds[i]))
+            continue;
+        while (begin > f->name && isalpha((unsigned char)begin[-1]))
+            begin--;
+        return xasprintf("%.*s/s", (int)(end - 1 - begin), begin);
+    }
+    return NULL;
+}
+
+/* As it is written where it is known: "GiB" of "gpu_mem_gib". */
+static char *unit_of(const struct log_field *f, const struct kind *k)
+{
+    char *unit = f->unit < f->unit_end ? xstrndup(f->unit, (size_t)(f->unit_end - f->unit)) : rate_of_name(f);
+    if (!unit)
+        return xstrdup(k->bare_unit ? k->bare_unit : "");
+    size_t n = strlen(unit);
+    if (k->bare_unit && unit[n - 1] == 'b') {
+        unit[0] = (char)toupper((unsigned char)unit[0]);
+        unit[n - 1] = 'B';
+    }
+    return unit;
+}
+
 static struct proposal *proposal_for(struct proposal_list *l, const char *metric, const char *regex)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -312,9 +343,7 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
         p = &l->items[l->count++];
         *p = (struct proposal){.metric = k->metric,
                                .regex = xstrdup(regex),
-                               .unit = f->unit == f->unit_end && k->bare_unit
-                                           ? xstrdup(k->bare_unit)
-                                           : xstrndup(f->unit, (size_t)(f->unit_end - f->unit)),
+                               .unit = unit_of(f, k),
                                .take = k->take,
                                .higher_is_better = k->higher_is_better,
                                .confidence = confidence,

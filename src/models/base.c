@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/cursor.h"
-#include "predict/dhen.h"
+#include "models/dhen.h"
 #include "util/memory.h"
 
 unsigned model_base_layers(const struct model_base *base, const struct space_key *key)

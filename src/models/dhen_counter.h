@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "models/dhen.h"
 #include "models/space.h"
-#include "predict/dhen.h"
 
 enum dhen_quantity { DHEN_PARAMETERS = 1, DHEN_FLOPS };
 

@@ -1,7 +1,7 @@
 /* SQL expressions over model candidates. They may read
  *
  *   any key of the candidate   a stack of layers as its JSON text
- *   params, flops              of DHEN models: parameters, and FLOPs of one training sample (predict/dhen.h)
+ *   params, flops              of DHEN models: parameters, and FLOPs of one training sample (models/dhen.h)
  *   layer_count                layers of the only stack, or of a DHEN model's
  *   mixers(), mixers(2), mixers('DOT'), mixers(2, 'DOT')
  *                              elements in all, in layer 2 (from 1; NULL where there is none), of one kind; of the only

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/model_space.h"
-#include "predict/dhen.h"
+#include "models/dhen.h"
 #include "util/memory.h"
 #include "util/parse.h"
 

@@ -37,7 +37,7 @@ struct model_key {
     struct model_stack stack; /* MODEL_KEY_STACK */
 };
 
-/* Which keys make a candidate a DHEN model whose parameters are counted (predict/dhen.h). */
+/* Which keys make a candidate a DHEN model whose parameters are counted (models/dhen.h). */
 struct model_dhen {
     const char *features, *emb_dim, *output_per_emb; /* axes of positive integers */
     const char *tokens;                              /* a stack whose kinds are DHEN mixers */

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/compared_jobs.h"
+#include "compare/comparison.h"
 #include "page/figures.h"
 #include "page/sections.h"
 #include "page/svg.h"
 #include "page/text.h"
-#include "report/comparison.h"
 #include "util/memory.h"
 
 #define KEYS_MOST 16
 #define ROWS_MOST 80
-#define FREE_JOBS_MOST 20000
 #define ROW_HEIGHT 22
 #define WIDTH 960
 #define LEFT 300
@@ -20,6 +20,7 @@
 #define TOP 26
 
 struct effects {
+    struct compared_jobs jobs;
     struct comparison items[KEYS_MOST];
     size_t count;
     struct buffer freed; /* what was free to differ, by key */
@@ -61,10 +62,7 @@ static void note_free(const char *key, const struct comparison *c, struct buffer
 /* A derived key is told by those that it comes from; a name's effect is that of the whole spec. */
 static int read_effect(struct html_page *p, const char *key, struct effects *x, struct error *e)
 {
-    /* Finding what is free to differ takes several looks at all jobs. */
-    const struct comparison_request request = {.key = key,
-                                               .seed = 1,
-                                               .free = p->data->jobs_in_all > FREE_JOBS_MOST ? "" : NULL};
+    const struct comparison_request request = {.key = key, .seed = 1, .jobs = &x->jobs};
     struct error why = ERROR_INIT;
     if (x->count == KEYS_MOST)
         return 0;
@@ -94,6 +92,8 @@ static int read_effects(struct html_page *p, struct effects *x, struct error *e)
 {
     const struct html_column *keys[KEYS_MOST];
     size_t count = html_varying(p->data, keys, KEYS_MOST);
+    if (count && compared_jobs_read(p->db, p->data->objective, &x->jobs, e) < 0)
+        return -1;
     for (size_t i = 0; i < count; i++) {
         /* Which section a bare name is of is not known here; models are what people name. */
         const char *key = is_name(keys[i]->title) ? "model" : keys[i]->title;
@@ -265,6 +265,7 @@ int html_effects(struct html_page *p, struct error *e)
     }
     for (size_t i = 0; i < x.count; i++)
         comparison_free(&x.items[i]);
+    compared_jobs_free(&x.jobs);
     buffer_free(&x.apart);
     buffer_free(&x.freed);
     return rc;

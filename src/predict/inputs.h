@@ -1,5 +1,5 @@
-/* What a prediction is made from, by the names that sweep files use: one table of inputs with their synonyms, from
- * which a combination's values become an architecture, a plan and a cluster.
+/* What a prediction is made from: a combination's values, by the names that sweep files use (input_table.h), become an
+ * architecture, a plan and a cluster.
  *
  * Needed: layers, hidden, heads, vocab and seq (ViT: image, patch), or else params and activation_memory, as a short
  * run of the model shows them (struct measured_model); and micro_batch or global_batch. All others have the defaults of
@@ -7,7 +7,7 @@
  *   family               vit with `image`; llama with one of kv_heads, gated_mlp, rms_norm; else gpt
  *   dp                   devices / (tp · pp · cp), when it is not given and divides
  *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 when only one is given
- *   sequence_parallel, flash_attention: not, yes
+ *   sequence_parallel, flash_attention, recompute_allgather: not, yes, yes
  *   recompute_modules, lora_targets    names with blanks, commas or plus signs between them; what is not known is
  *                        refused
  *   quantization         nf4 with peft = qlora
@@ -20,38 +20,11 @@
 #include <stddef.h>
 
 #include "predict/architecture.h"
+#include "predict/input_table.h"
 #include "predict/memory.h"
 #include "predict/plan.h"
 #include "util/buffer.h"
 #include "util/error.h"
-
-#define INPUT_COUNT 129
-
-struct input {
-    const char *name;     /* also the first of the keys that are looked for */
-    const char *synonyms; /* further keys, separated by blanks, in the order of preference */
-};
-
-/* INPUT_COUNT of them. */
-extern const struct input inputs[];
-
-/* The index of that name (no synonym), INPUT_COUNT when there is none. */
-size_t input_find(const char *name);
-
-/* The words that an input takes ("none", "selective", "full"), at most `most` of them; their number, 0 for an input
- * that takes none. */
-size_t input_words(size_t input, const char **out, size_t most);
-
-/* Whether it takes several of its words, in one text. */
-bool input_takes_names(size_t input);
-
-/* Whether a value of `peft` means adapters, not all weights. */
-bool input_means_adapters(const char *text);
-
-#define INPUT_NAME_MOST 32
-
-/* The next name of such a text, cut to INPUT_NAME_MOST - 1 bytes, and `*text` behind it. False: no more. */
-bool input_next_name(const char **text, char name[INPUT_NAME_MOST]);
 
 enum input_kind { INPUT_ABSENT = 0, INPUT_NUMBER, INPUT_TEXT };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "predict/flops.h"
-#include "predict/memory.h"
+#include "predict/layer_memory.h"
 #include "predict/tuning.h"
 #include "util/linear.h"
 
@@ -181,7 +181,7 @@ static double dequantising(const struct plan_time *t)
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
-    double set = memory_layer_set(t->a, t->plan, &t->framework->memory);
+    double set = layer_memory_set(t->a, t->plan, &t->framework->memory);
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
     if (t->plan->overlap_tensor || t->plan->overlap_expert)

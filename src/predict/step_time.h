@@ -14,7 +14,7 @@
  *                 whole square
  *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
  *                 adapters: r - 1 for matrices; leading frozen layers: 1
- *   elementwise   the layer's activations (memory_layer_set) / device memory, 4/3 with full recompute    memory.h
+ *   elementwise   the layer's activations (layer_memory_set) / device memory, 4/3 with full recompute    layer_memory.h
  *                 quantised weights: stored and in 2 bytes, written and read, r - 1 times
  *   tensor        4 all-reduces of 2·T·h, 6 with full recompute: each 2·(t-1)/t of it over the link.     [2] [3]
  *                 Sequence parallelism sends as much

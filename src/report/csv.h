@@ -50,7 +50,8 @@ struct csv_record {
 /* Calls `record` for each line of cells, the header included, until the end of the input or an error. Records and
  * what they point to are borrowed for the length of that call.
  *
- * Blanks belong to cells. Lines may end with LF, CR LF or CR; the last need not end. A UTF-8 byte order mark at the
+ * Cells stand between commas; where the first line has none, between its tabs, else its semicolons. Blanks belong to
+ * cells. Lines may end with LF, CR LF or CR; the last need not end. A UTF-8 byte order mark at the
  * beginning is dropped. Empty lines are skipped, but where the first record has one cell they are a NULL.
  *
  * Returns 0, or -1: from `input` or `record`, with `e` as they filled it; else ERROR_USAGE with "line N: " and what

@@ -30,7 +30,7 @@ static void add_cause(const struct failure_list *list, const struct failure_caus
     size_t start = out->length;
     buffer_printf(out, "  %*lld x ", digits, (long long)c->jobs);
     text_add_styled(out, STYLE_RED, c->class);
-    buffer_printf(out, ", as job %lld: ", (long long)c->example_job);
+    buffer_printf(out, ", as job %lld%s", (long long)c->example_job, c->message[0] ? ": " : "");
     add_line(list, c->message, out->length - start, out);
     buffer_add_char(out, '\n');
     add_matches(list, &c->matches, (size_t)digits + 5, out);

@@ -13,18 +13,18 @@ static void add_value(struct buffer *out, const struct cell *cell)
         buffer_add_json_string(out, cell->text, cell->length);
     else if (cell->kind == CELL_FLOAT && !isfinite(cell->real))
         buffer_add_text(out, isnan(cell->real) ? "\"NaN\"" : cell->real > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    else if (cell->kind == CELL_TRUTH)
+        buffer_add_text(out, cell->integer ? "true" : "false");
+    else if (cell->kind == CELL_JSON)
+        buffer_add(out, cell->text, cell->length);
     else
         writer_add_number(out, cell);
 }
 
 /* As the contract has it. */
-static void add_typed(struct buffer *out, const struct cell *cell)
+static void add_finite(struct buffer *out, const struct cell *cell)
 {
-    if (cell->kind == CELL_TRUTH)
-        buffer_add_text(out, cell->integer ? "true" : "false");
-    else if (cell->kind == CELL_JSON)
-        buffer_add(out, cell->text, cell->length);
-    else if (cell->kind == CELL_FLOAT && !isfinite(cell->real))
+    if (cell->kind == CELL_FLOAT && !isfinite(cell->real))
         buffer_add_text(out, "null");
     else
         add_value(out, cell);
@@ -97,7 +97,7 @@ static void document_header(struct writer *w, const struct cell *names)
 static void document_row(struct writer *w, const struct cell *cells)
 {
     buffer_add_text(&w->text, w->row_count ? ",\n" : "\n");
-    add_object(w, cells, add_typed);
+    add_object(w, cells, add_finite);
 }
 
 static void document_end(struct writer *w)

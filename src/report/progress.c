@@ -25,7 +25,7 @@ static int64_t progress_done(const struct sweep_progress *p)
 
 static bool anything_left(const struct sweep_progress *p)
 {
-    return p->running + p->pending > 0;
+    return p->running > 0 || p->to_come != 0;
 }
 
 char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes)

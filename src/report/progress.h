@@ -23,6 +23,7 @@ struct sweep_progress {
     int64_t skipped; /* done before this run */
     int64_t running;
     int64_t pending;
+    int64_t to_come; /* of the pending, those that will run at most; -1: not known */
     int64_t ended;  /* being recorded: neither `running` nor done */
     int64_t pruned; /* need no less device memory than one that ran out of it; not among `pending` */
     int64_t held;   /* wait for their host; not among `pending` */

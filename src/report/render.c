@@ -6,16 +6,16 @@
 #include "util/suggest.h"
 
 const struct report_format report_formats[] = {
-    {"table", "aligned columns for a terminal", render_table},
-    {"csv", "RFC 4180, for spreadsheets and programs", render_csv},
-    {"tsv", "tab-separated, with backslash escapes", render_tsv},
-    {"json", "one array of objects", render_json},
-    {"jsonl", "one object per line", render_jsonl},
-    {"markdown", "a table for a document", render_markdown},
-    {NULL, NULL, NULL},
+    {"table", "aligned columns for a terminal", render_table, false},
+    {"csv", "RFC 4180, for spreadsheets and programs", render_csv, false},
+    {"tsv", "tab-separated, with backslash escapes", render_tsv, false},
+    {"json", "one array of objects", render_json, true},
+    {"jsonl", "one object per line", render_jsonl, true},
+    {"markdown", "a table for a document", render_markdown, false},
+    {NULL, NULL, NULL, false},
 };
 
-const struct report_format report_document = {"json", "a document", render_document};
+const struct report_format report_document = {"json", "a document", render_document, true};
 
 #define FORMAT_COUNT (sizeof report_formats / sizeof *report_formats - 1)
 

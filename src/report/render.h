@@ -71,6 +71,7 @@ struct report_format {
     const char *name;    /* as `--format` takes it */
     const char *summary; /* a few words for a help text */
     render_function *render;
+    bool is_json; /* it takes truth values and JSON as such; the others take them as text */
 };
 
 /* What --json gives. */

@@ -13,8 +13,8 @@ enum cell_kind {
     CELL_INT,
     CELL_FLOAT,
     CELL_TEXT,
-    CELL_TRUTH, /* only for render_document: false where `integer` is 0 */
-    CELL_JSON,  /* only for render_document: text that is JSON */
+    CELL_TRUTH, /* only for formats of JSON: false where `integer` is 0 */
+    CELL_JSON,  /* only for formats of JSON: text that is JSON */
 };
 
 struct cell {

@@ -2,7 +2,15 @@
 
 #include <stdlib.h>
 
+#include "results/query.h"
 #include "util/memory.h"
+
+struct statement_rows {
+    struct stmt *statement;
+    enum key_type *types; /* NULL: as SQLite has them */
+    bool is_json;         /* the format takes truth values and JSON as such */
+    uint64_t count;
+};
 
 static struct cell cell_of(const struct stmt *s, int column)
 {
@@ -20,38 +28,65 @@ static struct cell cell_of(const struct stmt *s, int column)
     return (struct cell){.kind = CELL_NULL};
 }
 
+/* What SQLite has no type for. */
+static void give_type(struct cell *cell, enum key_type type, bool is_json)
+{
+    if (type == KEY_TRUTH && cell->kind == CELL_INT && is_json)
+        cell->kind = CELL_TRUTH;
+    else if (type == KEY_TRUTH && cell->kind == CELL_INT)
+        *cell =
+            (struct cell){.kind = CELL_TEXT, .text = cell->integer ? "true" : "false", .length = cell->integer ? 4 : 5};
+    else if (type == KEY_JSON && cell->kind == CELL_TEXT && is_json)
+        cell->kind = CELL_JSON;
+}
+
 static int next_row(void *context, struct cell *cells, struct error *e)
 {
     struct statement_rows *r = context;
     int rc = stmt_next(r->statement, e);
     for (int i = 0; rc > 0 && i < stmt_column_count(r->statement); i++) {
         cells[i] = cell_of(r->statement, i);
-        if (r->types && r->types[i] == KEY_TRUTH && cells[i].kind == CELL_INT)
-            cells[i].kind = CELL_TRUTH;
-        if (r->types && r->types[i] == KEY_JSON && cells[i].kind == CELL_TEXT)
-            cells[i].kind = CELL_JSON;
+        if (r->types)
+            give_type(&cells[i], r->types[i], r->is_json);
     }
     r->count += rc > 0;
     return rc;
 }
 
-void statement_rows_init(struct statement_rows *r, struct stmt *s, char *const *units)
+/* Copies: SQLite's own may move at the first step. */
+static char **names_of(const struct stmt *s)
 {
-    size_t count = (size_t)stmt_column_count(s);
-    char **names = xcalloc(count + 1, sizeof *names);
-    /* Copies: SQLite's own may move at the first step. */
-    for (size_t i = 0; i < count; i++)
-        names[i] = xstrdup(stmt_column_name(s, (int)i));
-    *r = (struct statement_rows){
-        .source = {count, (const char *const *)names, (const char *const *)units, next_row, r},
-        .statement = s,
-        .names = names,
-    };
+    char **names = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *names);
+    for (int i = 0; i < stmt_column_count(s); i++)
+        names[i] = xstrdup(stmt_column_name(s, i));
+    return names;
 }
 
-void statement_rows_free(struct statement_rows *r)
+static void names_free(char **names)
 {
-    for (char **name = r->names; *name; name++)
+    for (char **name = names; *name; name++)
         free(*name);
-    free(r->names);
+    free(names);
+}
+
+int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count,
+                          struct error *e)
+{
+    struct statement_rows rows = {.statement = s, .is_json = shown->format->is_json};
+    char **units = NULL;
+    int rc = result_units(db, s, shown->format == &report_document, &units, e);
+    if (rc == 0 && shown->has_keys)
+        rc = result_key_types(db, s, &rows.types, e);
+    if (rc == 0) {
+        char **names = names_of(s);
+        const struct row_source source = {(size_t)stmt_column_count(s), (const char *const *)names,
+                                          (const char *const *)units, next_row, &rows};
+        rc = shown->format->render(&source, &shown->options, shown->sink, e);
+        names_free(names);
+    }
+    result_units_free(units, s);
+    free(rows.types);
+    if (count)
+        *count = rows.count;
+    return rc;
 }

@@ -1,21 +1,20 @@
-/* A statement's rows for the renderers of report/. */
+/* A statement's rows in one of the formats, with the units and types that the database knows of its columns. */
 #ifndef MESHSWEEP_REPORT_STATEMENT_ROWS_H
 #define MESHSWEEP_REPORT_STATEMENT_ROWS_H
 
 #include "database/db.h"
-#include "report/rows.h"
-#include "results/query.h"
+#include "report/render.h"
 
-struct statement_rows {
-    struct row_source source;
-    uint64_t count; /* rows given so far */
-    struct stmt *statement;
-    char **names;
-    const enum key_type *types; /* one per column; NULL: as SQLite has them. Borrowed */
+/* How rows are shown, and where they go. */
+struct shown_rows {
+    const struct report_format *format;
+    struct render_options options;
+    const struct report_sink *sink;
+    bool has_keys; /* columns with the names of keys are keys, as in the views `results` and `ranking` */
 };
 
-/* `s` is borrowed, and `units` (may be NULL), one per column; release with statement_rows_free. */
-void statement_rows_init(struct statement_rows *r, struct stmt *s, char *const *units);
-void statement_rows_free(struct statement_rows *r);
+/* `*count`: the rows that were read, of a failure too; NULL: not wanted. */
+int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count,
+                          struct error *e);
 
 #endif

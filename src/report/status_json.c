@@ -140,6 +140,22 @@ static cJSON *pareto_json(const struct pareto *p)
     return list;
 }
 
+static cJSON *search_json(const struct sweep_status *s)
+{
+    const struct status_search *x = &s->search;
+    if (!x->strategy)
+        return cJSON_CreateNull();
+    cJSON *search = cJSON_CreateObject();
+    cJSON_AddStringToObject(search, "strategy", x->strategy);
+    cJSON_AddNumberToObject(search, "trials_made", (double)x->trials);
+    cJSON_AddNumberToObject(search, "ok", (double)x->ok);
+    cJSON_AddNumberToObject(search, "stopped_early", (double)x->stopped);
+    cJSON_AddNumberToObject(search, "failed", (double)x->failed);
+    json_add_count(search, "trials_to_come", s->to_come);
+    json_add_text(search, "why_it_ended", x->ended);
+    return search;
+}
+
 cJSON *status_json(const struct sweep_status *s, const struct status_beside *beside)
 {
     cJSON *root = json_document();
@@ -155,6 +171,7 @@ cJSON *status_json(const struct sweep_status *s, const struct status_beside *bes
     cJSON_AddItemToObject(root, "running_attempts", running_json(s, beside->now_ms));
     cJSON_AddNumberToObject(root, "retries_waiting", (double)s->retry_total);
     cJSON_AddItemToObject(root, "retries", retries_json(s, beside->now_ms));
+    cJSON_AddItemToObject(root, "search", search_json(s));
     json_add_count(root, "mean_duration_ms", s->mean_ms);
     json_add_count(root, "waiting_duration_ms", s->waiting_ms);
     json_add_real(root, "jobs_per_second", s->rate);

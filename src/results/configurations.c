@@ -36,16 +36,6 @@ static void add_paths(const struct string_list *replicates, const char *section,
     }
 }
 
-int configurations_add_paths(struct db *db, const char *section, struct buffer *out, struct error *e)
-{
-    struct string_list replicates = STRING_LIST_INIT;
-    int rc = read_listed(db, "replicate", &replicates, e);
-    if (rc == 0)
-        add_paths(&replicates, section, strlen(section), out);
-    string_list_free(&replicates);
-    return rc;
-}
-
 /* A spec's JSON without replicate keys is what its replicates have in common. Names of keys hold no quotes. */
 static void add_same(const struct string_list *replicates, struct buffer *out)
 {

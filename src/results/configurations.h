@@ -53,7 +53,4 @@ bool configurations_alike(const struct configuration *a, const struct configurat
  * as a common table expression "same (id, same)". Appended; equal ids where there are no such keys. */
 int configurations_add_same(struct db *db, struct buffer *out, struct error *e);
 
-/* Appends ", '$.\"seed\"'" for each replicate key of the section: what json_remove() takes. */
-int configurations_add_paths(struct db *db, const char *section, struct buffer *out, struct error *e);
-
 #endif

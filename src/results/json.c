@@ -1,7 +1,10 @@
 #include "results/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "util/memory.h"
 
 cJSON *json_document(void)
 {
@@ -25,9 +28,75 @@ void json_add_text(cJSON *object, const char *name, const char *text)
     cJSON_AddItemToObject(object, name, text && *text ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
+static const char *skip_blanks(const char *p)
+{
+    return p + strspn(p, " \t\r\n");
+}
+
+/* Behind the string, or number or word, that begins at `p`. */
+static const char *scalar_end(const char *p)
+{
+    if (*p != '"')
+        return p + strcspn(p, ",]} \t\r\n");
+    for (p++; *p && *p != '"'; p++)
+        p += *p == '\\' && p[1];
+    return *p ? p + 1 : p;
+}
+
+static cJSON *scalar_of(const char **p)
+{
+    const char *begin = *p;
+    *p = scalar_end(begin);
+    char *text = xstrndup(begin, (size_t)(*p - begin));
+    cJSON *scalar = cJSON_CreateRaw(text);
+    free(text);
+    return scalar;
+}
+
+/* The key at `*p`, which is then at its value. The caller's. */
+static char *key_of(const char **p)
+{
+    cJSON *key = cJSON_ParseWithOpts(*p, p, 0);
+    char *text = xstrdup(key->valuestring);
+    cJSON_Delete(key);
+    *p = skip_blanks(skip_blanks(*p) + 1);
+    return text;
+}
+
+/* The value at `*p` as a tree, for the indents of the document around it. Numbers stay the text that they are: as
+ * doubles they would lose digits. */
+static cJSON *tree_of(const char **p)
+{
+    const bool is_object = **p == '{';
+    if (!is_object && **p != '[')
+        return scalar_of(p);
+    cJSON *tree = is_object ? cJSON_CreateObject() : cJSON_CreateArray();
+    for (*p = skip_blanks(*p + 1); **p && !strchr("]}", **p); *p = skip_blanks(*p + (**p == ','))) {
+        char *key = is_object ? key_of(p) : NULL;
+        cJSON *value = tree_of(p);
+        if (is_object)
+            cJSON_AddItemToObject(tree, key, value);
+        else
+            cJSON_AddItemToArray(tree, value);
+        free(key);
+        *p = skip_blanks(*p);
+    }
+    *p += **p != '\0';
+    return tree;
+}
+
+static cJSON *tree_of_text(const char *json)
+{
+    cJSON *checked = cJSON_Parse(json);
+    const char *p = skip_blanks(json);
+    cJSON *tree = checked ? tree_of(&p) : cJSON_CreateRaw(json);
+    cJSON_Delete(checked);
+    return tree;
+}
+
 void json_add_raw(cJSON *object, const char *name, const char *json)
 {
-    cJSON_AddItemToObject(object, name, json ? cJSON_CreateRaw(json) : cJSON_CreateNull());
+    cJSON_AddItemToObject(object, name, json ? tree_of_text(json) : cJSON_CreateNull());
 }
 
 /* What SQLite has no type for. */

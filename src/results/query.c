@@ -429,14 +429,14 @@ void result_units_free(char **units, const struct stmt *s)
 
 /* --- types --- */
 
-/* Keys whose values are of one of these types in every spec that has them, and the view's own truth value. A bare
+/* Keys whose values are of one of these types in every spec that has them, and the view's own truth values. A bare
  * column is called otherwise where another has the name. */
 static const char key_types_sql[] =
     "WITH typed AS (SELECT s.kind || '.' || k.key AS title, k.key AS name,"
     "  iif(min(k.type IN ('true', 'false')), 1, iif(min(k.type IN ('array', 'object')), 2, 0)) AS type"
     "  FROM spec AS s, json_each(s.json) AS k WHERE k.type <> 'null' GROUP BY 1)"
     " SELECT coalesce((SELECT c.name FROM pragma_table_info('results') AS c WHERE c.name = title), name), type"
-    " FROM typed WHERE type > 0 UNION ALL SELECT 'in_sweep', 1";
+    " FROM typed WHERE type > 0 UNION ALL VALUES ('in_sweep', 1), ('partial', 1)";
 
 int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e)
 {

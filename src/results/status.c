@@ -75,6 +75,19 @@ static void read_aside(const struct stmt *s, struct sweep_status *out)
     out->aside = stmt_int(s, 0);
 }
 
+static void read_search(const struct stmt *s, struct sweep_status *out)
+{
+    out->search = (struct status_search){.strategy = text_or(s, 0, ""),
+                                         .ended = text_or(s, 1, NULL),
+                                         .trials = stmt_int(s, 2),
+                                         .ok = stmt_int(s, 3),
+                                         .stopped = stmt_int(s, 4),
+                                         .failed = stmt_int(s, 5)};
+    out->search.running = out->search.trials - out->search.ok - out->search.stopped - out->search.failed;
+    int64_t most = int_or(s, 6, 0);
+    out->to_come = out->search.ended ? 0 : most > out->search.trials ? most - out->search.trials : most > 0 ? 0 : -1;
+}
+
 static void read_attempt(const struct stmt *s, struct sweep_status *out)
 {
     if (out->attempt_total++ >= STATUS_LISTED)
@@ -177,6 +190,15 @@ static const struct status_part parts[] = {
     {"SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
      " WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND j.state = 'running' AND j.sweep_id = ?1",
      read_claimed},
+    /* The newest one, unless a runner that made none of its trials has come after it. */
+    {"SELECT s.strategy, s.finished, count(t.asked), coalesce(sum(t.outcome = 'ok'), 0),"
+     " coalesce(sum(t.outcome = 'stopped'), 0), coalesce(sum(t.outcome = 'failed'), 0), s.options ->> 'max_trials'"
+     " FROM search AS s LEFT JOIN trial AS t ON t.search_id = s.id AND t.asked IS NOT NULL"
+     " WHERE s.id = (SELECT max(id) FROM search WHERE sweep_id = ?1) AND (s.finished IS NULL OR"
+     "  (SELECT a.runner_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.sweep_id = ?1 ORDER BY a.id DESC"
+     "   LIMIT 1) IN (SELECT a.runner_id FROM trial JOIN attempt AS a ON a.id = attempt_id WHERE search_id = s.id))"
+     " GROUP BY s.id",
+     read_search},
     /* Of any sweep: a runner that was started with an older file still occupies the machine. */
     {"WITH same AS MATERIALIZED (SELECT s.kind, k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
      "  HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind))"
@@ -331,7 +353,9 @@ int status_read(struct db *db, struct sweep_status *out, struct error *e)
         status_free(&status);
         return -1;
     }
-    int64_t left = status.pending + status.running;
+    if (!status.search.strategy || status.to_come > status.pending)
+        status.to_come = status.pending;
+    int64_t left = status.to_come < 0 ? 0 : status.to_come + status.running;
     status.device_hours_left = left > 0 ? status.device_hours_left * (double)left : NAN;
     *out = status;
     return 0;
@@ -361,6 +385,8 @@ void status_free(struct sweep_status *s)
         free(s->holds[i].why);
     free(s->holds);
     free(s->rules);
+    free(s->search.strategy);
+    free(s->search.ended);
     free(s->name);
     free(s->path);
     free(s->model_info);
@@ -371,12 +397,12 @@ void status_free(struct sweep_status *s)
 
 int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms)
 {
-    if (s->pending + s->running == 0)
+    if (s->to_come == 0 && s->running == 0)
         return 0;
-    if (s->mean_ms < 0 || s->attempt_total == 0)
+    if (s->mean_ms < 0 || s->to_come < 0 || s->attempt_total == 0)
         return -1;
     double waiting_ms = (double)(s->waiting_ms >= 0 ? s->waiting_ms : s->mean_ms);
-    double work = waiting_ms * (double)(s->pending + (int64_t)(s->attempt_total - s->attempt_count));
+    double work = waiting_ms * (double)(s->to_come + (int64_t)(s->attempt_total - s->attempt_count));
     for (size_t i = 0; i < s->attempt_count; i++) {
         const struct status_attempt *a = &s->attempts[i];
         int64_t expected_ms = a->expected_ms >= 0 ? a->expected_ms : s->mean_ms;

@@ -47,6 +47,12 @@ struct status_hold {
     int64_t jobs, first_job;
 };
 
+/* The search that chose what ran last. */
+struct status_search {
+    char *strategy, *ended;                       /* why it ended; NULL: it goes on. strategy NULL: none */
+    int64_t trials, running, ok, stopped, failed; /* trials, all and by what they came to */
+};
+
 /* A node on which jobs take longer than attempts of the same jobs do on others. */
 struct status_node {
     char *host;
@@ -68,6 +74,8 @@ struct sweep_status {
     int64_t pruned;                             /* by witnesses; not among the pending */
     int64_t held;                               /* wait for their host; not among the pending */
     int64_t aside;                              /* of the pending, that run last (store/attempts.h) */
+    int64_t to_come;                            /* of the pending, those that will run at most; -1: not known */
+    struct status_search search;
     struct status_class *classes;
     size_t class_count;
     struct failure_causes causes;
@@ -83,7 +91,7 @@ struct sweep_status {
     size_t rule_count;
     double rate; /* attempts of the newest runner that ended, per second, over the last RATE_WINDOW; NaN: unknown */
     double device_hours; /* of all attempts in the database that ended; NaN: too many to add up at each look */
-    /* For jobs that are not done, each like the mean of the last 1,000; NaN: unknown, or none is left. */
+    /* For jobs that run or are to come, each like the mean of the last 1,000; NaN: unknown, or none is left. */
     double device_hours_left;
     /* By a fifth or more slower than matched jobs elsewhere, of the last 10,000 attempts. */
     struct status_node *slow_nodes;
@@ -104,7 +112,7 @@ void status_free(struct sweep_status *s);
 /* The best of a sweep so far: has_best, best and best_job, and nothing else of `*out`, which owns nothing. */
 int status_best_read(struct db *db, int64_t sweep_id, struct sweep_status *out, struct error *e);
 
-/* Time until all is done with as many jobs at a time as run now, each as long as jobs like it took
+/* Time until all that will run is done, with as many jobs at a time as run now, each as long as jobs like it took
  * (results/durations.h), or as the mean where that is not known; -1: unknown. */
 int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms);
 

@@ -51,6 +51,9 @@ struct claim_source {
      * it, ends as if it had run out too, under the attempt 0: chosen or not, it is not claimed. */
     int (*ended)(void *context, const struct claim_end *end, struct error *e);
 
+    /* How many more attempts it asks for at most; -1: not known. NULL: of all that are pending. */
+    int64_t (*to_come)(void *context);
+
     /* Asked about each running attempt about once a second, outside of transactions, with what it has reported so far:
      * true has it ended early, as ENDING_STOPPED. NULL: none ever is. */
     bool (*is_beaten)(void *context, const struct claim *claim, const struct sample_list *so_far);

@@ -305,6 +305,14 @@ static void heed_signal(struct runner *r, struct wake wake)
     r->cancelling |= now;
 }
 
+static int64_t attempts_to_come(const struct runner *r)
+{
+    int64_t pending = r->result.counts.pending, asked = pending;
+    if (r->source && r->source->to_come)
+        asked = r->source->to_come(r->source->context);
+    return asked < pending ? asked : pending;
+}
+
 static void report_counts(struct runner *r, bool now)
 {
     int64_t ms = clock_monotonic_ms();
@@ -313,6 +321,7 @@ static void report_counts(struct runner *r, bool now)
     r->counts_reported_ms = ms;
     r->result.counts.elapsed_ms = ms - r->began_ms;
     r->result.counts.draining = r->draining;
+    r->result.counts.to_come = attempts_to_come(r);
     r->options->on_counts(r->options->context, &r->result.counts);
 }
 

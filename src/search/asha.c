@@ -109,7 +109,7 @@ static bool may_begin(const struct asha *a, const struct search *s, size_t candi
 static size_t next_new(const struct asha *a, const struct search *s)
 {
     static const double risks[] = {SEARCH_RISKY, SEARCH_HOPELESS, 1};
-    size_t count = sizeof risks / sizeof *risks - (s->counts.ok + s->counts.stopped > 0);
+    size_t count = sizeof risks / sizeof *risks - (s->counts.measured > 0);
     for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < s->space->count; i++)
             if (may_begin(a, s, a->order[i], risks[r]))

@@ -39,6 +39,7 @@ struct search_driver {
     int64_t search_id; /* 0: not begun */
     int64_t sequence;  /* events so far */
     int64_t opened_ms;
+    bool is_over;
     char reason[SEARCH_REASON_BYTES];
 };
 
@@ -414,9 +415,9 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
             return -1;
         *count += said == SEARCH_RUN && job_ids[*count];
     }
-    bool over = late || (said == SEARCH_FINISHED && !any_open(d));
-    *answer = over ? CLAIM_FINISHED : said == SEARCH_RUN ? CLAIM_MORE : CLAIM_WAIT;
-    return search_record_end(d->request.db, d->search_id, over ? d->reason : NULL, e);
+    d->is_over = late || (said == SEARCH_FINISHED && !any_open(d));
+    *answer = d->is_over ? CLAIM_FINISHED : said == SEARCH_RUN ? CLAIM_MORE : CLAIM_WAIT;
+    return search_record_end(d->request.db, d->search_id, d->is_over ? d->reason : NULL, e);
 }
 
 static int claimed(void *context, const struct claim *claim, struct error *e)
@@ -558,6 +559,14 @@ static bool is_beaten(void *context, const struct claim *claim, const struct sam
     return beaten;
 }
 
+/* Replicates of a trial that are due run beside those. */
+static int64_t to_come(void *context)
+{
+    const struct search_driver *d = context;
+    int64_t trials = d->is_over ? 0 : search_trials_to_come(d->search);
+    return trials < 0 ? -1 : trials + (int64_t)(d->further_count);
+}
+
 struct claim_source search_driver_source(struct search_driver *d)
 {
     return (struct claim_source){.ahead = 0,
@@ -565,6 +574,7 @@ struct claim_source search_driver_source(struct search_driver *d)
                                  .claimed = claimed,
                                  .released = released,
                                  .ended = ended,
+                                 .to_come = to_come,
                                  .is_beaten = is_beaten,
                                  .context = d};
 }

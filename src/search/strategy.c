@@ -90,6 +90,12 @@ struct search_counts search_counts(const struct search *s)
     return s->counts;
 }
 
+int64_t search_trials_to_come(const struct search *s)
+{
+    double most = search_number(s, SEARCH_MAX_TRIALS);
+    return most > 0 ? (int64_t)fmax(0, most - (double)s->counts.trials) : -1;
+}
+
 /* --- creating --- */
 
 static int check_options(const struct search_options *o, struct error *e)
@@ -304,10 +310,24 @@ static bool is_out_of_memory(const char *failure)
     return failure && strcmp(failure, "oom") == 0;
 }
 
+/* What was known before costs this search nothing, and is no sign that it finds nothing better. */
+static void count_trial(struct search_counts *c, enum outcome_kind kind, const struct search_outcome *outcome)
+{
+    c->ok += kind == OUTCOME_OK;
+    c->stopped += kind == OUTCOME_STOPPED;
+    c->failed += kind == OUTCOME_FAILED && !outcome->pruned && !outcome->infeasible;
+    c->infeasible += outcome->infeasible;
+    c->pruned += outcome->pruned;
+    c->since_best += !outcome->pruned;
+    if (outcome->device_seconds > 0)
+        c->device_hours += outcome->device_seconds / SECONDS_PER_HOUR;
+}
+
 void search_tell(struct search *s, size_t candidate, const struct search_outcome *outcome)
 {
     assert(candidate < s->space->count);
     struct trial *t = &s->trials[candidate];
+    bool known = t->state != TRIAL_RUNNING && !outcome->pruned;
     if (t->state == TRIAL_RUNNING)
         end_trial(s, candidate);
     enum outcome_kind kind = outcome->kind;
@@ -320,14 +340,11 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
     t->seconds = outcome->seconds;
     t->bytes = outcome->bytes;
     t->told++;
-    s->counts.ok += kind == OUTCOME_OK;
-    s->counts.stopped += kind == OUTCOME_STOPPED;
-    s->counts.failed += kind == OUTCOME_FAILED && !outcome->pruned && !outcome->infeasible;
-    s->counts.infeasible += outcome->infeasible;
-    s->counts.pruned += outcome->pruned;
-    s->counts.since_best += !outcome->pruned;
-    if (outcome->device_seconds > 0)
-        s->counts.device_hours += outcome->device_seconds / SECONDS_PER_HOUR;
+    s->counts.measured += kind != OUTCOME_FAILED;
+    if (known)
+        s->counts.known++;
+    else
+        count_trial(&s->counts, kind, outcome);
     if (kind == OUTCOME_OK)
         note_best(s, candidate, outcome->objective);
     if (s->strategy->tell) {

@@ -138,10 +138,15 @@ struct search_counts {
     size_t trials, running, ok, stopped, failed;
     size_t pruned;       /* none of the failed */
     size_t infeasible;   /* neither: they ran, and cannot win */
-    size_t since_best;   /* told since the best improved, but for the pruned */
-    double device_hours; /* of outcomes that told their cost */
+    size_t known;        /* outcomes that no trial of this search came to: among none of these */
+    size_t measured;     /* outcomes with a number, known or not */
+    size_t since_best;   /* trials told since the best improved, but for the pruned */
+    double device_hours; /* of trials that told their cost */
 };
 struct search_counts search_counts(const struct search *s);
+
+/* How many trials may still be begun at most; -1: no number limits them. */
+int64_t search_trials_to_come(const struct search *s);
 
 /* With every default filled in. Borrowed. */
 const struct search_options *search_options(const struct search *s);

@@ -5,10 +5,17 @@
 #include <strings.h>
 
 #include "predict/device.h"
+#include "predict/inputs.h"
+#include "predict/layout.h"
+#include "predict/mixer.h"
+#include "space/prediction.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 #define MOST_WORDS 96
+#define MOST_MODELS 4096 /* and combinations, that are looked at */
+#define MOST_FAULTS 8    /* that are told */
 
 struct vocabulary {
     const char *words[MOST_WORDS];
@@ -59,18 +66,44 @@ static const struct position *position_of(const struct space *space, const struc
     return &space->sweep->predict.device_at;
 }
 
+/* Those that begin with the word ("A100" has two sizes of memory), else the nearest. */
+static void add_near(const struct vocabulary *v, const char *word, struct buffer *out)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; length > 0 && i < v->count; i++)
+        if (strncasecmp(v->words[i], word, length) == 0)
+            buffer_printf(out, "%s\"%s\"", out->length ? " or " : "", v->words[i]);
+    const char *near = out->length ? NULL : suggest_nearest(word, v->words, v->count);
+    if (near)
+        buffer_printf(out, "\"%s\"", near);
+}
+
 static char *describe(const struct vocabulary *v, const char *key, const char *word)
 {
-    const char *near = suggest_nearest(word, v->words, v->count);
-    struct buffer known = BUFFER_INIT;
+    struct buffer known = BUFFER_INIT, near = BUFFER_INIT;
+    add_near(v, word, &near);
     for (size_t i = 0; i < v->count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", v->words[i]);
     char *text =
         xasprintf("%s = \"%s\" says nothing to the predictor%s%s%s (it knows %s)%s", key, word,
-                  near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", buffer_text(&known),
+                  near.length ? "; did you mean " : "", buffer_text(&near), near.length ? "?" : "", buffer_text(&known),
                   v->of_devices ? "; else state peak_flops and memory_bandwidth in [predict], and device_memory" : "");
     buffer_free(&known);
+    buffer_free(&near);
     return text;
+}
+
+/* Of the key, each once; NULL where they cannot be asked for. */
+static struct stmt *values_of(const struct space *space, const struct key *key)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    buffer_add_text(&sql, "SELECT DISTINCT ");
+    expression_add_column(&sql, key);
+    buffer_printf(&sql, " FROM \"%s\"", section_names[key->section]);
+    db_prepare(space->db, buffer_text(&sql), &s, NULL);
+    buffer_free(&sql);
+    return s;
 }
 
 struct vocabulary_report {
@@ -90,17 +123,11 @@ static void add_unknown(struct vocabulary_report *r, const struct position *at, 
 
 static void check_key(struct vocabulary_report *r, const struct vocabulary *v, const struct key *key)
 {
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
-    buffer_add_text(&sql, "SELECT DISTINCT ");
-    expression_add_column(&sql, key);
-    buffer_printf(&sql, " FROM \"%s\"", section_names[key->section]);
-    if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
-        while (stmt_next(s, NULL) > 0)
-            if (stmt_type(s, 0) == COLUMN_TEXT && strcmp(stmt_text(s, 0), "auto") != 0 && !knows(v, stmt_text(s, 0)))
-                add_unknown(r, position_of(r->space, key), describe(v, key->name, stmt_text(s, 0)));
+    struct stmt *s = values_of(r->space, key);
+    while (s && stmt_next(s, NULL) > 0)
+        if (stmt_type(s, 0) == COLUMN_TEXT && strcmp(stmt_text(s, 0), "auto") != 0 && !knows(v, stmt_text(s, 0)))
+            add_unknown(r, position_of(r->space, key), describe(v, key->name, stmt_text(s, 0)));
     stmt_free(s);
-    buffer_free(&sql);
 }
 
 static void check_input(struct vocabulary_report *r, const struct vocabulary *v, size_t input)
@@ -114,22 +141,227 @@ static void check_input(struct vocabulary_report *r, const struct vocabulary *v,
     free(words);
 }
 
-/* The first value of the key that means adapters; the caller's, NULL when there is none. */
-static char *adapters_of(const struct space *space, const struct key *key)
+/* --- texts of a form of their own --- */
+
+static bool is_layout(const char *text)
+{
+    struct pipeline_layout layout;
+    return layout_is_whole(text) && layout_read(text, &layout);
+}
+
+static bool is_pattern(const char *text)
+{
+    struct hybrid_layers stack;
+    return hybrid_read(text, false, &stack);
+}
+
+static const struct form {
+    const char *input;
+    bool (*reads)(const char *text);
+    const char *wanted;
+} forms[] = {
+    {"pipeline_layout", is_layout,
+     "no layout: E, t, m and L, E first and L last, with | between stages (\"Et*3|(tt|)*6tmL\")"},
+    {"hybrid_pattern", is_pattern, "no pattern: a letter for each layer, of M or G, *, - and E (\"M-M*-\")"},
+};
+
+static void check_form_of(struct vocabulary_report *r, const struct form *f, const struct key *key)
+{
+    struct stmt *s = values_of(r->space, key);
+    while (s && stmt_next(s, NULL) > 0)
+        if (stmt_type(s, 0) == COLUMN_TEXT && !f->reads(stmt_text(s, 0)))
+            add_unknown(r, position_of(r->space, key),
+                        xasprintf("%s = \"%.80s\" is %s", key->name, stmt_text(s, 0), f->wanted));
+    stmt_free(s);
+}
+
+/* The key that an input is read from; NULL: none, or no plain key. */
+static const struct key *key_of(const struct space *space, size_t input)
+{
+    const struct names *names = &space->names;
+    char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
+    const struct key *found = NULL;
+    size_t index;
+    for (char *name = strtok_r(words, " ", &rest); name && !found; name = strtok_r(NULL, " ", &rest))
+        if (names_resolve(names, name, &index) == RESOLVED_KEY)
+            found = &names->keys[index];
+    free(words);
+    return found;
+}
+
+static void check_forms(struct vocabulary_report *r)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct key *key = key_of(r->space, input_find(forms[i].input));
+        if (key)
+            check_form_of(r, &forms[i], key);
+    }
+}
+
+/* --- models that contradict themselves --- */
+
+/* The keys that say something of the model, and the sections that they are in. */
+struct model_keys {
+    const struct key *keys[INPUT_COUNT];
+    unsigned sections;
+};
+
+/* False where an input of the model is an expression of the file, or derived: that may read any section. */
+static bool find_model_keys(const struct space *space, struct model_keys *out)
+{
+    *out = (struct model_keys){.sections = 0};
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        if (!input_is_of_model(i) || !space->prediction.inputs[i])
+            continue;
+        out->keys[i] = key_of(space, i);
+        if (!out->keys[i])
+            return false;
+        out->sections |= 1U << out->keys[i]->section;
+    }
+    return true;
+}
+
+/* The input that the fault begins with; INPUT_COUNT where it begins with none. */
+static size_t input_at_fault(const char *text)
+{
+    size_t i = 0;
+    for (; i < INPUT_COUNT; i++) {
+        size_t length = strlen(inputs[i].name);
+        if (strncmp(text, inputs[i].name, length) == 0 && text[length] && strchr(" ,:=", text[length]))
+            break;
+    }
+    return i;
+}
+
+/* The key that it is read from, else the one that has the layers. */
+static const struct key *key_at_fault(const struct space *space, const char *text)
+{
+    size_t input = input_at_fault(text);
+    const struct key *key = input < INPUT_COUNT ? key_of(space, input) : NULL;
+    return key ? key : key_of(space, input_find("layers"));
+}
+
+static void read_inputs(const struct stmt *s, struct input_value *values)
+{
+    for (int i = 0; i < INPUT_COUNT; i++) {
+        enum column_type type = stmt_type(s, i);
+        bool is_number = type == COLUMN_INT || type == COLUMN_FLOAT;
+        values[i] = type == COLUMN_TEXT ? (struct input_value){INPUT_TEXT, 0, stmt_text(s, i)}
+                    : is_number         ? (struct input_value){INPUT_NUMBER, stmt_double(s, i), NULL}
+                                        : (struct input_value){INPUT_ABSENT, 0, NULL};
+    }
+}
+
+static bool lacks_something(const struct input_value *values)
+{
+    struct buffer missing = BUFFER_INIT;
+    bool present[INPUT_COUNT];
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        present[i] = values[i].kind != INPUT_ABSENT;
+    inputs_add_missing(present, &missing);
+    bool lacks = missing.length > 0;
+    buffer_free(&missing);
+    return lacks;
+}
+
+typedef bool judge(const struct space *space, struct input_value *values, struct error *e);
+
+/* Whatever the plan: on one device, of a batch of one. */
+static bool is_sound_model(const struct space *space, struct input_value *values, struct error *e)
+{
+    const struct input_value one = {INPUT_NUMBER, 1, NULL};
+    struct subject subject;
+    (void)space;
+    values[input_find("seq")] = values[input_find("micro_batch")] = one;
+    return lacks_something(values) || inputs_decode(values, &subject, e) == 0;
+}
+
+static bool is_predicted(const struct space *space, struct input_value *values, struct error *e)
+{
+    const struct prediction *p;
+    return predictor_predict(space->prediction.predictor, values, &p, e) == 0;
+}
+
+/* Where none of the rows is sound; one that is may be what rules leave. */
+static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_sound)
+{
+    struct string_list faults = STRING_LIST_INIT;
+    bool any = false;
+    while (!any && stmt_next(s, NULL) > 0) {
+        struct input_value values[INPUT_COUNT];
+        struct error e = ERROR_INIT;
+        read_inputs(s, values);
+        any = is_sound(r->space, values, &e);
+        if (!any && faults.count < MOST_FAULTS && string_list_find(&faults, e.text) == faults.count)
+            string_list_add(&faults, xstrdup(e.text));
+    }
+    for (size_t i = 0; !any && i < faults.count; i++)
+        add_unknown(r, position_of(r->space, key_at_fault(r->space, faults.items[i])), xstrdup(faults.items[i]));
+    string_list_free(&faults);
+}
+
+static void check_models(struct vocabulary_report *r)
+{
+    struct model_keys m;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    if (r->problems->found > 0 || !find_model_keys(r->space, &m) || !m.keys[input_find("layers")])
+        return;
+    buffer_add_text(&sql, "SELECT DISTINCT ");
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        buffer_printf(&sql, "%s%s", i ? ", " : "", m.keys[i] ? r->space->prediction.inputs[i] : "NULL");
+    space_add_from(r->space, m.sections, &sql);
+    buffer_printf(&sql, " LIMIT %d", MOST_MODELS);
+    if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
+        tell_faults(r, s, is_sound_model);
+    stmt_free(s);
+    buffer_free(&sql);
+}
+
+/* Only where all can be looked at. */
+static void check_combinations(struct vocabulary_report *r)
 {
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
-    char *found = NULL;
-    buffer_add_text(&sql, "SELECT DISTINCT ");
-    expression_add_column(&sql, key);
-    buffer_printf(&sql, " FROM \"%s\"", section_names[key->section]);
-    if (db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0)
-        while (!found && stmt_next(s, NULL) > 0)
-            if (stmt_type(s, 0) == COLUMN_TEXT && input_means_adapters(stmt_text(s, 0)))
-                found = xstrdup(stmt_text(s, 0));
+    if (r->problems->found > 0 || r->space->sweep->import.given || !r->space->prediction.predictor ||
+        space_combinations(r->space) > MOST_MODELS)
+        return;
+    buffer_add_text(&sql, "SELECT ");
+    prediction_add_columns(r->space, &sql);
+    buffer_add_text(&sql, " ");
+    space_add_from(r->space, ~0U, &sql);
+    if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
+        tell_faults(r, s, is_predicted);
     stmt_free(s);
     buffer_free(&sql);
+}
+
+/* --- adapters --- */
+
+/* The first value of the key that means adapters; the caller's, NULL when there is none. */
+static char *adapters_of(const struct space *space, const struct key *key)
+{
+    struct stmt *s = values_of(space, key);
+    char *found = NULL;
+    while (!found && s && stmt_next(s, NULL) > 0)
+        if (stmt_type(s, 0) == COLUMN_TEXT && input_means_adapters(stmt_text(s, 0)))
+            found = xstrdup(stmt_text(s, 0));
+    stmt_free(s);
     return found;
+}
+
+/* No value of the key names any module. */
+static bool names_nothing(const struct space *space, const struct key *key)
+{
+    struct stmt *s = values_of(space, key);
+    bool nothing = true;
+    while (nothing && s && stmt_next(s, NULL) > 0) {
+        char name[INPUT_NAME_MOST];
+        const char *text = stmt_type(s, 0) == COLUMN_TEXT ? stmt_text(s, 0) : "";
+        nothing = !input_next_name(&text, name);
+    }
+    stmt_free(s);
+    return nothing;
 }
 
 /* Adapters are of no size before it is said where they are and of which rank. */
@@ -150,6 +382,10 @@ static void check_adapters(struct vocabulary_report *r)
                 add_unknown(r, position_of(r->space, key),
                             xasprintf("%s = \"%s\" wants a key %s%s", name, value, wanted[i],
                                       i == 0 ? ", the modules that adapters are put on (\"q_proj v_proj\")" : ""));
+        const struct key *targets = key_of(r->space, input_find("lora_targets"));
+        if (value && targets && names_nothing(r->space, targets))
+            add_unknown(r, position_of(r->space, targets),
+                        xasprintf("%s names no module that adapters are put on (\"q_proj v_proj\")", targets->name));
         free(value);
     }
     free(words);
@@ -180,7 +416,11 @@ char *vocabulary_check(const struct space *space, struct problems *problems)
         if (v.of_devices && c->device && !knows(&v, c->device))
             add_unknown(&r, &c->device_at, describe(&v, "[predict] device", c->device));
     }
-    if (c->given)
+    if (c->given) {
         check_adapters(&r);
+        check_forms(&r);
+        check_models(&r);
+        check_combinations(&r);
+    }
     return r.first;
 }

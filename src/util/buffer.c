@@ -1,5 +1,6 @@
 #include "util/buffer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,11 @@ void buffer_printf(struct buffer *b, const char *format, ...)
     va_start(arguments, format);
     buffer_vprintf(b, format, arguments);
     va_end(arguments);
+}
+
+void buffer_add_count(struct buffer *b, int64_t count, const char *noun)
+{
+    buffer_printf(b, "%" PRId64 " %s%s", count, noun, count == 1 ? "" : "s");
 }
 
 void buffer_clear(struct buffer *b)

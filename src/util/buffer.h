@@ -26,6 +26,9 @@ void buffer_add_char(struct buffer *b, char c);
 void buffer_add_int(struct buffer *b, int64_t value); /* decimal */
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* "1 job", "2 jobs". */
+void buffer_add_count(struct buffer *b, int64_t count, const char *noun);
+
 void buffer_vprintf(struct buffer *b, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
 /* Empties without releasing. */

@@ -225,6 +225,12 @@ failed|oom|" "SELECT outcome, failure, objective FROM trial ORDER BY id"
     expect_sql "1|ok||2500
 2|ok||
 3|failed|out of it|" "SELECT job_id, state, message, duration_ms FROM attempt ORDER BY id"
+    # A failure without a message ends without one.
+    sql "UPDATE attempt SET message = NULL"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_matches '^  1 x oom, as job 3$'
+    expect_no_stderr
 }
 
 tell_fails() # ERROR, of the result in $2

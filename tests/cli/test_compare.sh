@@ -308,4 +308,35 @@ free__wrong__one_sentence()
     expect_stderr 'meshsweep: --free tp: it is compared by'
 }
 
+# What takes each value with each other one takes minutes for these.
+compare__thousands_of_values__in_time_that_grows_with_their_number()
+{
+    many_jobs 30000 0 "UPDATE spec SET json = json_object('path', '/data/' || id) WHERE id >= 100"
+    run_command sh -c "ulimit -t 10; exec '$meshsweep' compare --by path --metric throughput"
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    run_command sh -c "ulimit -t 10; exec '$meshsweep' report"
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+}
+
+# 1 and "1" of another key are two values. Labels of the key's own section do not count.
+compare__values_of_other_types__told_apart_in_other_keys()
+{
+    many_jobs 2 0 "UPDATE spec SET json = json_object('tp', 1, 'x', 1, 'name', 'a') WHERE id = 100" \
+        "UPDATE spec SET json = json_object('tp', 2, 'x', 1, 'name', 'b') WHERE id = 101"
+    run_meshsweep compare --by tp --free ''
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect_stdout_contains '2 against 1: 1 pair ran on both sides'
+    sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.x', '1') WHERE id = 101"
+    run_meshsweep compare --by tp --free ''
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'no two jobs differ in it alone'
+}
+
 run_cases "$@"

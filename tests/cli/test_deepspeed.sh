@@ -43,7 +43,7 @@ run__base_and_specs__each_job_has_its_own_file()
     expect "cmp winner/ds.json ds.json"
     run_meshsweep plan -c winner/sweep.toml
     expect_status 0
-    expect_stdout_contains "1 jobs: + 0 new  = 1 done"
+    expect_stdout_contains "1 job: + 0 new  = 1 done"
     expect_no_stderr
 }
 

@@ -67,7 +67,7 @@ cmd_optimal.txt breaks arguments with blanks
 an invalid configuration costs a start to find out
     test_deepspeed_defects invalid__excluded_before_it_costs_a_start
 uneven hosts get the least of them, of the wrong slots
-    test_deepspeed_tuner hostfile__uneven_hosts_and_lists__each_job_its_own_devices
+    test_deepspeed_launchers hostfile__uneven_hosts_and_lists__each_job_its_own_devices
 global batches that differ are compared
     test_deepspeed_tuner global_batch__largest_and_least__what_lies_between
 '

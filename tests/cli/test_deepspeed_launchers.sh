@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# meshsweep deepspeed --launcher: the words that each launcher gets, and what is refused before anything starts.
+# meshsweep deepspeed: launchers, hosts and devices: the words that each gets, and what is refused at once.
 . "$(dirname "$0")/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
@@ -393,6 +393,87 @@ END
     expect_status 2
     expect_no_stdout
     expect_stderr 'meshsweep: --config_file: only --launcher accelerate has one'
+}
+
+hostfile__with_filters__as_many_as_are_left()
+{
+    plain '' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    printf '# two hosts\nw0 slots=4\n\nw1 slots=8\n' >hosts
+    tune -H hosts -i 'w0:0,1@w1:4,5' train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '2|2' 'SELECT num_hosts, num_devices_per_host FROM results'
+    tune -H hosts -e w1:9 train.py --deepspeed ds_config.json
+    expect_status 2
+    expect_no_stdout
+    expect_stderr 'meshsweep: exclude: host w1 has no slot `9`'
+}
+
+# A rank too many would contradict the batch, in the stand-in as in DeepSpeed.
+hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
+{
+    plain '"num_gpus": [1, 2, 3], "num_nodes": [1, 2]' \
+        '"train_micro_batch_size_per_gpu": [1], "train_batch_size": 24, "zero_optimization": {"stage": 1}'
+    printf 'w0 slots=2\nw1 slots=8\n' >hosts
+    tune -H hosts -i 'w0@w1:4,5,6' train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '1|1|w0:0
+1|2|w0:0,1
+1|3|w1:4,5,6
+2|1|w0:0@w1:4
+2|2|w0:0,1@w1:4,5' "SELECT num_hosts, num_devices_per_host, include FROM results WHERE state = 'ok' ORDER BY 1, 2"
+    expect_sql 'devices.exist|1|the hostfile has 2 hosts, 5 devices in all' \
+        "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
+    expect_file_contains autotuning_results/cmd_optimal.txt "--hostfile=$PWD/hosts --include=w0:0,1@w1:4,5"
+}
+
+# The launcher takes devices 0, 1, ... when it is told how many, whatever CUDA_VISIBLE_DEVICES says. Jobs that wait for
+# each other can only do so side by side.
+own_devices__side_by_side__each_job_with_those_that_it_is_given()
+{
+    plain '"num_gpus": 1, "model_info": {"num_params": 1000000}' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
+    mkdir bin
+    printf '%s\n' '#!/usr/bin/env bash' "touch $PWD/met.\$MESHSWEEP_JOB" "for i in {1..200}; do" \
+        "[ \$(ls $PWD/met.* | wc -l) = 2 ] && exec $source_dir/tests/standin/deepspeed \"\$@\"" 'sleep 0.1; done' \
+        'exit 9' >bin/deepspeed
+    chmod +x bin/deepspeed
+    run_command env PATH="$PWD/bin:$PATH" CUDA_VISIBLE_DEVICES=4,5 "$meshsweep" deepspeed --progress none \
+        train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '4
+5' 'SELECT devices FROM attempt ORDER BY 1'
+    expect "grep -qE '^deepspeed --include=localhost:[45] --master_port=[0-9]+ train.py' \
+        autotuning_results/cmd_optimal.txt"
+    # All that one job has are more than the other can have beside it; one port is one job's.
+    plain '"num_gpus": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
+    run_command env CUDA_VISIBLE_DEVICES=4,5,6 "$meshsweep" deepspeed --progress none --master_port 29999 -d two.db \
+        -e localhost:6 train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '0' "SELECT count(*) FROM attempt AS a JOIN attempt AS b ON a.id < b.id AND a.ended > b.started" two.db
+    expect_sql '2|localhost:4
+2|localhost:4,5' 'SELECT count(*), include FROM results GROUP BY 2 ORDER BY 2' two.db
+}
+
+command_line__beside_the_ds_config__what_there_is_at_most()
+{
+    plain '"num_gpus": [2, 4], "num_nodes": [1, 2]' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
+    tune --num_gpus 2 train.py --deepspeed ds_config.json
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql '1|2' 'SELECT num_hosts, num_devices_per_host FROM results'
+    expect_sql 'num-gpus|--num_gpus gives no more devices of a host
+one-machine|without a hostfile (-H FILE) the launcher has this machine alone' \
+        "SELECT rule, reason FROM excluded WHERE excluded > 0 ORDER BY 1"
 }
 
 run_cases "$@"

@@ -77,6 +77,8 @@ for row, want in zip(rows, stored):
     for name, cell, value in zip(header, row, want):
         if value is None:
             assert cell == "", (name, cell)
+        elif name in ("in_sweep", "partial", "b", "j"):
+            assert cell == ("true" if value else "false"), (name, cell, value)
         elif isinstance(value, str):
             assert plain(cell) == value, (name, cell, value)
             assert cell[:1] not in FORMULA or cell == "", (name, cell)

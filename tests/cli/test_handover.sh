@@ -306,7 +306,7 @@ summary__page__has_winner_states_ranking_and_failures()
     expect_stdout_contains "/bin/sh job.sh 2 12 0.30000000000000004"
     expect_stdout_contains '| ok | 6 |'
     expect_stdout_contains '| rank | job | throughput | layers | compile | micro_batch | tag |'
-    expect_stdout_matches '^\| 1 \| [0-9]+ \| 72 \| 12 \| 1 \| 2 \| a\\\|b \|$'
+    expect_stdout_matches '^\| 1 \| [0-9]+ \| 72 \| 12 \| true \| 2 \| a\\\|b \|$'
     expect_stdout_matches '^\| oom \| 2 \| job [0-9]+ \| .*CUDA out of memory.* \|$'
 }
 

@@ -82,7 +82,7 @@ import__twice_and_with_a_further_row__adds_what_is_new()
     echo '4,1,2,fine,11,7,50' >>table.csv
     run_meshsweep import -c import.toml table.csv
     expect_status 0
-    expect_stdout_contains "4 jobs (0 new), 1 attempts added, 5 already there"
+    expect_stdout_contains "4 jobs (0 new), 1 attempt added, 5 already there"
     expect_any_stderr
     # One of its attempts is ok now, so the job is.
     expect_sql 'ok|2' "SELECT state, (SELECT count(*) FROM attempt WHERE job_id = id) FROM job ORDER BY id DESC LIMIT 1"
@@ -110,6 +110,37 @@ END
     expect_stdout_contains '"new":	2'
     expect_stdout_contains '"done":	3'
     expect_no_stderr
+}
+
+# As spreadsheets write them where the comma is the decimal point, and as `export --format tsv` does.
+import__semicolons_or_tabs__the_same_table()
+{
+    small_table
+    tr , ';' <table.csv >semicolons.csv
+    tr , '\t' <table.csv | sed 's/\t$/\t\\N/' >tabs.tsv
+    for table in semicolons.csv tabs.tsv; do
+        run_meshsweep import -c import.toml -d "$table.db" "$table"
+        expect_status 0
+        expect_stdout "$table: 5 rows: 4 ok, 1 failed, 0 refused; 4 jobs (4 new), 5 attempts added, 0 already there"
+        expect_any_stderr
+    done
+}
+
+# Whether 1,234 is more than a thousand or less than two depends on who wrote it.
+import__commas_in_numbers__refused_with_the_way_to_read_them()
+{
+    small_table
+    printf 'layers,gpus,mbs,result,rate,mem,secs\n2,1,1,fine,"1,234.5",3,60\n' >table.csv
+    run_meshsweep import -c import.toml table.csv
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains 'refused 1 row, first table.csv:2: throughput is `1,234.5`, no number; a comma goes by SQL: '
+    sed -i "s/^throughput = .*/throughput = \"replace(rate, ',', '')\"/" import.toml
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
+    expect_no_stderr
+    expect_sql 1234.5 "SELECT throughput FROM results"
 }
 
 import__sentinels_in_ok_rows__refused_with_counts()

@@ -106,7 +106,7 @@ every_command() # FILE
     works 0 best --out winner
     expect_no_file winner/command.sh
     works 0 check -c winner/sweep.toml
-    expect_stdout_contains ' 1 combinations'
+    expect_stdout_contains ' 1 combination'
     works 0 export --toml -o subset.toml
     works 0 check -c subset.toml
     works 0 plan -c subset.toml

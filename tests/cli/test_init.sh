@@ -144,9 +144,49 @@ throughput;1787.5;;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Toke
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
+throughput;2828.5;tokens/s;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb": 12.5}}
+throughput;2.5;steps/s;epoch 1 train_steps_per_second=2.5 loss=3
+peak_memory;12.5;GB;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb": 12.5}}
 throughput;1163.5;/s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
 step_time;0.22;s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
 END
+}
+
+# Dashes for underscores, switches that take no value, variables of the environment.
+script__takes_its_settings_otherwise__written_as_it_takes_them()
+{
+    cat >train.py <<'END'
+import argparse, os
+p = argparse.ArgumentParser()
+p.add_argument("--batch-size", type=int)
+p.add_argument("--lr", type=float)
+p.add_argument("--fused", action="store_true")
+p.add_argument("--bf16", action=argparse.BooleanOptionalAction)
+p.add_argument("--pad_to", type=int)
+a = p.parse_args()
+print(a.batch_size, a.lr, a.fused, a.bf16, a.pad_to, os.environ["WORKERS"], "took: 3 ms")
+END
+    run_meshsweep init batch_size=4,8 lr=1e-3 fused=true,false bf16=false,true WORKERS=2 \
+        -- python3 train.py --pad_to=8
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains sweep.toml \
+        'command = "python3 train.py --pad_to=8 --batch-size={batch_size} --lr={lr} {fused!r} {bf16!r}"'
+    expect_file_contains sweep.toml 'env = { WORKERS = "{WORKERS}" }'
+    expect_file_contains sweep.toml 'fused = ["--fused", ""]'
+    expect_file_contains sweep.toml 'bf16 = ["--no-bf16", "--bf16"]'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql '8|ok' "SELECT count(*), min(state) FROM job WHERE state = 'ok'"
+    expect '[ "$(cat results.db.d/*/*/output.log | sort | head -n 1)" = "4 0.001 False False 8 2 took: 3 ms" ]'
+    # What has values of its own is no switch, and without switches the command is words.
+    run_meshsweep init -o - fused=1,2 batch_size=4 -- python3 train.py
+    expect_status 0
+    expect_stdout_contains 'command = ["python3", "train.py", "--fused={fused}", "--batch-size={batch_size}"]'
+    expect_no_stderr
 }
 
 nobody_to_ask__what_is_missing__said()

@@ -347,6 +347,7 @@ every_document__valid_and_of_one_type_each()
     document failed why --json -d typed.db x=2 fused=false
     local chosen
     chosen=$(sql "SELECT max(job_id) FROM trial" searched.db)
+    document searched status --json -d searched.db
     document searched show --json -d searched.db "$chosen"
     document searched why --json -d searched.db "$chosen"
     document models check --json "$source_dir/configs/zhen-search.toml"

@@ -178,6 +178,20 @@ END
 7|1" "SELECT job_id, count(*) FROM attempt GROUP BY 1"
 }
 
+# A unit belongs to a value.
+not_finite__all_samples__no_unit_without_a_value()
+{
+    job_lines 'objective = "max:speed"' "$(regex_metric speed)
+unit = \"samples/s\"" <<'END'
+echo speed: nan
+END
+    run_silently 3
+    run_meshsweep show 1
+    expect_status 0
+    expect_stdout_contains '  speed, samples 0, not_finite 1'
+    expect_no_stderr
+}
+
 # SQL and whoever reads the table compute with what is there.
 not_finite__losses__unknown_in_every_view()
 {

@@ -258,6 +258,11 @@ END
     expect_status 2
     expect_no_stdout
     expect_stderr_contains '[predict] device = "H1000" says nothing to the predictor; did you mean "H100"? (it knows '
+    sed -i 's/^device = .*/device = "A100"/' sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'nothing to the predictor; did you mean "A100-40GB" or "A100-80GB"? (it knows '
     sed -i 's/^device = .*//; s/^num_hosts = 1/num_hosts = 1\ndevice = ["A100-80GB", "A100-90GB"]/' sweep.toml
     run_meshsweep run --progress none --limit 1
     expect_status 2
@@ -462,7 +467,82 @@ predict__adapters__want_targets_and_rank()
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'lora_targets = "q_proj w_proj" says nothing to the predictor'
-    sed -i 's/ w_proj/ v_proj/' sweep.toml
+    sed -i 's/^lora_targets = .*/lora_targets = ""/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'lora_targets names no module that adapters are put on ("q_proj v_proj")'
+    sed -i 's/^lora_targets = .*/lora_targets = "q_proj v_proj"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+}
+
+hybrid_sweep() # LAYERS PATTERN
+{
+    cat >sweep.toml <<END
+[job]
+command = ["true"]
+[predict]
+framework = "megatron"
+device = "H100"
+[[model]]
+layers = $1
+hybrid_pattern = $2
+hidden = 96
+heads = 6
+vocab = 1000
+mixer_heads = 16
+mixer_state = 16
+seq = 64
+[parallel_spec]
+micro_batch = 1
+[[cluster_spec]]
+num_hosts = 1
+num_devices_per_host = 2
+END
+}
+
+# A text that cannot be read is wrong wherever it stands; of what contradicts something else, rules may leave the rest.
+check__models_that_cannot_be_meant__said_at_the_key()
+{
+    hybrid_sweep 4 '["M*-M", "M*-X"]'
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:8:1: hybrid_pattern = "M*-X" is no pattern: a letter for each layer'
+    hybrid_sweep 5 '["M*-M", "M*M*"]'
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
+    hybrid_sweep '[4, 5]' '["M*-M", "M*M*"]'
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    sed -i 's/^hybrid_pattern.*/kv_heads = 4/; /^mixer/d' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
+    sed -i 's/^kv_heads.*/pipeline_layout = "Et|q*3L"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is no layout: E, t, m and L'
+    sed -i 's/^pipeline_layout.*/pipeline_layout = "Et|ttL"/; s/^micro_batch.*/&\npp = 2/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
+    sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'precision is fp8, which A100-80GB does not have; bf16 or fp16 is needed'
+    sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
     run_meshsweep check sweep.toml
     expect_status 0
     expect_any_stdout

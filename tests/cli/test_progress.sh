@@ -24,6 +24,16 @@ plain__each_end__with_its_configuration_and_what_became_of_it()
     expect_stderr_matches '^results in results.db; '
 }
 
+plain__no_job_ok__no_best_to_look_at()
+{
+    progress_sweep
+    echo 'exit 7' >job.sh
+    run_meshsweep run --progress plain --limit 1
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_contains "results in results.db; see meshsweep status, or sqlite3 results.db 'select * from results'"
+}
+
 plain__second_run__tells_what_was_done_before_from_what_is_done_now()
 {
     progress_sweep

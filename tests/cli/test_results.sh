@@ -79,7 +79,45 @@ results__all__jobs_of_earlier_sweeps_too()
     fixture_database
     run_meshsweep results --all --where 'dp IS NULL' --columns job,sweep,in_sweep --format jsonl
     expect_status 0
-    expect_stdout '{"job":9,"sweep":"first","in_sweep":0}'
+    expect_stdout '{"job":9,"sweep":"first","in_sweep":false}'
+    expect_no_stderr
+}
+
+# SQLite has no type for them.
+results__truth_and_lists__as_in_the_sweep_file()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+list_values = ["sizes"]
+[job]
+command = ["true"]
+[[parallel_spec]]
+fused = [true, false]
+sizes = [1, 2]
+rows = 9007199254740993
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    run_meshsweep results --columns fused,sizes,rows,in_sweep --format jsonl
+    expect_status 0
+    expect_stdout '{"fused":true,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}
+{"fused":false,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}'
+    expect_no_stderr
+    run_meshsweep results --columns fused,sizes --format tsv --where 'fused = false'
+    expect_status 0
+    expect_stdout $'fused\tsizes\nfalse\t[1,2]'
+    expect_no_stderr
+    run_meshsweep results --columns job,fused --where 'fused = true'
+    expect_status 0
+    expect_stdout_contains '  1  true'
+    expect_no_stderr
+    # In a document they are indented as the rest is, and lose no digit.
+    run_meshsweep show 2 --json
+    expect_status 0
+    expect_stdout_contains $'\t\t"parallel_spec":\t{\n\t\t\t"fused":\tfalse,\n\t\t\t"rows":\t9007199254740993,
+\t\t\t"sizes":\t[1, 2]\n\t\t},'
     expect_no_stderr
 }
 
@@ -194,8 +232,8 @@ export__plain__every_job_in_a_stable_order()
     expect_stdout_contains 'job,key,sweep,in_sweep,num_devices_per_host,num_hosts,layers,name,'\
 'micro_batch,tp,zero_stage,dp,state,failure,attempts,loss,throughput,'\
 'duration_ms,max_rss,partial,not_finite,error,directory,started,ended'
-    expect_stdout_contains '1,01000000000000000000000000000000,gpt,1,8,1,2,tiny,1,1,0,8,ok,,'\
-'1,2.5,100.0,10000,1048576,0,0,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
+    expect_stdout_contains '1,01000000000000000000000000000000,gpt,true,8,1,2,tiny,1,1,0,8,ok,,'\
+'1,2.5,100.0,10000,1048576,false,0,,,2023-11-14T22:30:00Z,2023-11-14T22:30:10Z'
     expect "[ \$(wc -l <.stdout) = 10 ]"
     expect_no_stderr
 }

@@ -176,7 +176,7 @@ why__of_a_job__its_end_and_what_would_change_it()
     run_meshsweep why 1
     expect_status 0
     expect_no_stderr
-    expect_stdout_contains '1 of 4 combinations have these values; 1 of them matched'
+    expect_stdout_contains '1 of 4 combinations has these values; 1 of them matched'
     expect_stdout_contains 'x=1 y=10: ok'
     expect_stdout_contains '    it runs again when its keys or the command change'
     run_meshsweep why 2
@@ -315,7 +315,7 @@ z = [1, 2, 3]
 END
     run_meshsweep why "name=it's" x=2 y=20 z=3
     expect_status 0
-    expect_stdout_matches '^1 of 12 combinations have these values; 1 of them matched$'
+    expect_stdout_matches '^1 of 12 combinations has these values; 1 of them matched$'
     expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
     expect_no_stderr
     run_meshsweep why

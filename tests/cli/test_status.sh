@@ -81,6 +81,54 @@ status__json__the_same_for_programs()
     expect_sql '' "SELECT readfile('status.json')->>'\$.eta_ms'"
 }
 
+# Of thousands of candidates a search runs few: what it does not run is no work that is left.
+status__search__how_far_it_is_and_why_it_ended()
+{
+    cat >drawn.toml <<'END'
+[sweep]
+name = "drawn"
+objective = "max:score"
+[job]
+command = ["sh", "-c", "echo score: $(({x} * {y}))"]
+[job.metrics.score]
+regex = 'score: ([0-9]+)'
+[parallel_spec]
+x = { from = 1, to = 30 }
+y = { from = 1, to = 30 }
+END
+    run_meshsweep run -c drawn.toml --strategy random --max-trials 4
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'search: 4 trials, 4 ok, 0 stopped early, 0 failed; max_trials: 4 trials were made'
+    expect "! grep -q 'eta' .stderr"
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'search by random: 4 trials, 4 ok, 0 stopped early, 0 failed; it has ended: max_trials: 4'
+    expect_stdout_contains 'no runner is at work; `meshsweep run -c drawn.toml` with higher limits searches further'
+    expect "! grep -q 'device-hours so far, about' .stdout"
+    expect_no_stderr
+    meshsweep status --json >status.json
+    expect_sql 'random|4|4|0|max_trials: 4 trials were made|1' "WITH s (j) AS (SELECT readfile('status.json'))
+        SELECT j->>'\$.search.strategy', j->>'\$.search.trials_made', j->>'\$.search.ok',
+        j->>'\$.search.trials_to_come', j->>'\$.search.why_it_ended', j->>'\$.device_hours_left' IS NULL FROM s"
+    # What has run is known to the next one, and neither a trial of it nor a sign that nothing better is found.
+    run_meshsweep run -c drawn.toml --strategy random --random-seed 7 --max-trials 0 --early-stopping 2
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_matches \
+        'search: ([2-9]|[1-9][0-9]+) trials, .*, 4 known without a trial; early_stopping: 2 trials without a better one'
+    # All the others, without a search.
+    run_meshsweep run -c drawn.toml --only x=30
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    run_meshsweep status
+    expect_status 0
+    expect "! grep -q 'search by' .stdout"
+    expect_stdout_contains 'no runner is at work; `meshsweep run -c drawn.toml` goes on from here'
+    expect_no_stderr
+}
+
 # Two jobs at a time that take a second each, and end together: two a second, whatever an earlier runner did.
 status__rate__of_the_newest_runner_from_its_first_start()
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predict/dhen.h"
+#include "models/dhen.h"
 
 static const struct dhen_sizes base_sizes = {.features = 512, .emb_dim = 160, .output_per_emb = 50};
 

@@ -11,8 +11,8 @@
 
 #include "model_space_fixture.h"
 #include "models/cursor.h"
+#include "models/dhen.h"
 #include "models/toml.h"
-#include "predict/dhen.h"
 #include "sweep_file/reader.h"
 #include "util/rng.h"
 

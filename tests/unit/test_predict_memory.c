@@ -45,63 +45,23 @@ static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
     return a;
 }
 
-/* arXiv 2205.05198, figures 1 and 7: A100 with tensor degree 8. */
-static const struct {
-    int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
-    double none_gib, sequence_selective_gib;                                /* figure 1 */
-    double sequence_percent, selective_percent, both_percent, full_percent; /* figure 7, of none */
-} paper[] = {
-    {48, 6144, 64, 1, 1, 4, 1, 59.25, 9.5625, 66.84, 49.42, 16.18, 7.64},
-    {96, 12288, 96, 8, 3, 1, 64, 66.84375, 12.3515625, 62.04, 56.53, 18.49, 8.71},
-    {105, 20480, 128, 35, 3, 1, 280, 114.0234375, 23.076171875, 58.31, 62.04, 20.27, 9.42},
-    {128, 25600, 160, 64, 1, 1, 512, 131.25, 26.5625, 58.31, 62.04, 20.27, 9.42},
-};
-
-/* Bytes of layers alone on the first stage, without fragmentation or inputs. */
-static double paper_activations(size_t i, enum recompute recompute, bool sequence_parallel)
-{
-    struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
-    struct training_plan plan = {.tensor = 8,
-                                 .pipeline = paper[i].pipeline,
-                                 .virtual_stages = paper[i].virtual_stages,
-                                 .micro_batch = paper[i].micro_batch,
-                                 .micro_batches = paper[i].micro_batches,
-                                 .sequence = 2048,
-                                 .recompute = recompute,
-                                 .sequence_parallel = sequence_parallel};
-    struct error e = ERROR_INIT;
-    plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
-    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e))
-        fail_msg("%s", e.text);
-    return plan_stage_layers(&plan, &a, 0) * plan_in_flight(&plan, 0) *
-           memory_kept_per_layer(&a, &plan, &framework_find("megatron")->memory);
-}
-
-static void memory_kept_per_layer__selective_recompute_paper__its_figures(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
-        double none = paper_activations(i, RECOMPUTE_NONE, false);
-        assert_close(none / GIB, paper[i].none_gib, 1e-9);
-        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / GIB, paper[i].sequence_selective_gib, 1e-9);
-        assert_close(paper_activations(i, RECOMPUTE_NONE, true) / none * 100, paper[i].sequence_percent, 0.05);
-        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, false) / none * 100, paper[i].selective_percent, 5e-3);
-        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / none * 100, paper[i].both_percent, 5e-3);
-        assert_close(paper_activations(i, RECOMPUTE_FULL, false) / none * 100, paper[i].full_percent, 0.15);
-    }
-}
-
-/* The same figure's weights and optimizer: 18 bytes for each of the layers' weights. */
+/* arXiv 2205.05198, figure 1: weights and optimizer, 18 bytes for each of the layers' weights; tensor degree 8. */
 static void memory_predict__selective_recompute_paper__weights_and_optimizer(void **state)
 {
     (void)state;
-    static const double gib[] = {45.5625, 45.5625, 31.640625, 32.958984375};
+    static const struct {
+        int64_t layers, hidden, heads, pipeline;
+        double gib;
+    } paper[] = {{48, 6144, 64, 1, 45.5625},
+                 {96, 12288, 96, 8, 45.5625},
+                 {105, 20480, 128, 35, 31.640625},
+                 {128, 25600, 160, 64, 32.958984375}};
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
         struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
         struct training_plan plan = {.tensor = 8, .pipeline = paper[i].pipeline, .sequence = 2048};
         struct memory_prediction m = predict(a, plan, "megatron");
         double embedding = 51200.0 * (double)paper[i].hidden / 8 * 18;
-        assert_close((m.first.terms[MEMORY_UNSHARDED] - embedding) / GIB, gib[i], 2e-3);
+        assert_close((m.first.terms[MEMORY_UNSHARDED] - embedding) / GIB, paper[i].gib, 2e-3);
     }
 }
 
@@ -283,50 +243,6 @@ static void memory_predict__experts_over_ranks__states_by_their_own_group(void *
     assert_close(m.most.terms[MEMORY_SHARDED], 12 * (dense / 16 + experts / 2), 1e-9);
 }
 
-/* h 1024, 8 heads of 128 + 64, values of 128, ranks 768 and 512; four experts of 512, two for a token; 64 tokens. */
-static double kept_of_latent(struct training_plan plan)
-{
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    struct error e = ERROR_INIT;
-    a.layers = 4;
-    a.hidden = 1024;
-    a.heads = 8;
-    a.vocab = 1000;
-    a.experts = 4;
-    a.experts_per_token = 2;
-    a.expert_ffn = 512;
-    a.head_dim = 128;
-    a.q_lora_rank = 768;
-    a.kv_lora_rank = 512;
-    a.qk_rope_dim = 64;
-    plan.sequence = 64;
-    plan.flash_attention = true;
-    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
-    struct memory_coefficients c = framework_find("megatron")->memory;
-    c.expert_imbalance = 1;
-    return memory_kept_per_layer(&a, &plan, &c) / 64;
-}
-
-static void memory_kept_per_layer__latent_attention_and_experts__terms_of_the_header(void **state)
-{
-    (void)state;
-    const double norms = 8 * 1024, latent = 4 * 768 + 4 * 512 + 2 * 64, heads = 4 * 8 * 192 + 4 * 8 * 128;
-    const double experts = 2 * (2 * 1024 + 6 * 512) + 2 * 1024 * 2;
-    struct training_plan plan = {.recompute = RECOMPUTE_NONE};
-    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
-    plan.modules = MODULE_MLA_UP_PROJ | MODULE_LAYERNORM;
-    assert_close(kept_of_latent(plan), norms - 4 * 1024 + latent + 2 * 8 * 128 + experts, 1e-12);
-    plan.modules = MODULE_MOE_ACT;
-    assert_close(kept_of_latent(plan), norms + latent + heads + experts - 2 * 2 * 512, 1e-12);
-    plan.modules = MODULE_MOE;
-    assert_close(kept_of_latent(plan), norms + latent + heads + 2 * 1024, 1e-12);
-    plan = (struct training_plan){.precision = PRECISION_FP8};
-    assert_close(kept_of_latent(plan), 6 * 1024 + latent + heads + 8 * 128 + 2 * (1024 + 5 * 512) + 2 * 1024 * 2,
-                 1e-12);
-}
-
 /* With hardly any activations the step is the peak: the temporaries are over the shards, and no logits. */
 static void memory_predict__phases__the_larger_alone(void **state)
 {
@@ -373,6 +289,20 @@ static void memory_predict__t5_decoder__keeps_what_its_tokens_do(void **state)
     assert_true(least.most.terms[MEMORY_LOGITS] < equal.most.terms[MEMORY_LOGITS] / 1000);
 }
 
+/* What no layer's unit holds is FSDP's root: embedding and head, where they are two and on one stage. */
+static void memory_predict__fsdp_root__embedding_and_head_at_once(void **state)
+{
+    (void)state;
+    struct architecture tied = gpt(4, 256, 4), untied = gpt(4, 256, 4);
+    untied.tied_embeddings = false;
+    tied.tied_embeddings = true;
+    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
+    const double matrix = 2 * 51200.0 * 256;
+    double one = predict(tied, plan, "fsdp2").most.terms[MEMORY_BUFFERS];
+    double two = predict(untied, plan, "fsdp2").most.terms[MEMORY_BUFFERS];
+    assert_close(two - one, matrix, 1e-9);
+}
+
 static void memory_predict__absurd_batch__refused(void **state)
 {
     (void)state;
@@ -410,32 +340,6 @@ static void frameworks__uncalibrated_ones__wider_interval(void **state)
     struct memory_prediction unsure = predict(gpt(4, 256, 4), (struct training_plan){.sequence = 128}, "deepspeed");
     assert_true(unsure.high_bytes / unsure.most.bytes > sure.high_bytes / sure.most.bytes);
     assert_close(sure.high_bytes * sure.low_bytes, sure.most.bytes * sure.most.bytes, 1e-12);
-}
-
-static void oom_probability__at_capacity__a_half_and_rising(void **state)
-{
-    (void)state;
-    struct error e = ERROR_INIT;
-    double p;
-    assert_int_equal(oom_probability(79e9, 0.12, 80e9, 1e9, &p, &e), 0);
-    assert_close(p, 0.5, 1e-12);
-    assert_int_equal(oom_probability(79e9 * exp(0.12), 0.12, 80e9, 1e9, &p, &e), 0);
-    assert_close(p, 0.8413447460685429, 1e-9);
-    assert_int_equal(oom_probability(1, 0.12, 80e9, 1e9, &p, &e), 0);
-    assert_true(p < 1e-12);
-}
-
-static void oom_probability__senseless__refused(void **state)
-{
-    (void)state;
-    static const double cases[][4] = {{0, 0.1, 1, 0},   {1, 0, 1, 0},          {1, 0.1, 1, 1},
-                                      {NAN, 0.1, 1, 0}, {1, 0.1, INFINITY, 0}, {1, 0.1, 1, -1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct error e = ERROR_INIT;
-        double p = 42;
-        assert_int_equal(oom_probability(cases[i][0], cases[i][1], cases[i][2], cases[i][3], &p, &e), -1);
-        assert_true(p == 42);
-    }
 }
 
 /* nanotron's runs (tables beside the project), with the row of the coefficients as it stands: constants from
@@ -481,138 +385,6 @@ static void memory_predict__ultrascale_runs__within_a_tenth(void **state)
     shared_table_free(&t);
 }
 
-/* --- what excluding by a prediction avoids and loses --- */
-
-struct judged_run {
-    double share; /* predicted over usable */
-    bool out_of_memory;
-    size_t group; /* model and number of devices */
-};
-
-struct judged_runs {
-    struct judged_run items[2000];
-    size_t count, groups;
-    bool loaded;
-};
-
-struct trade {
-    double avoided, failures, lost, good;
-};
-
-/* The rows that fitted or failed for want of memory (oom_label likely_oom), tp <= `tensor_most`, on 79.1 GiB. */
-static void judge_runs(int64_t tensor_most, struct judged_runs *out)
-{
-    const struct memory_coefficients *c = &framework_find("nanotron")->memory;
-    struct shared_table t;
-    double keys[64];
-    out->count = out->groups = 0;
-    out->loaded = shared_table_load("ultrascale-1B-8B.csv", &t);
-    for (size_t row = 0; out->loaded && row < t.row_count; row++) {
-        struct ultrascale_run run;
-        ultrascale_read(&t, row, &run);
-        if ((!run.fits && !run.out_of_memory) || run.plan.tensor > tensor_most)
-            continue;
-        double key =
-            (double)run.architecture.hidden * 1e6 + (double)(run.plan.tensor * run.plan.pipeline * run.plan.data);
-        size_t group = 0;
-        while (group < out->groups && keys[group] != key)
-            group++;
-        keys[group] = key;
-        out->groups += group == out->groups;
-        out->items[out->count++] =
-            (struct judged_run){ultrascale_predict(&run, c).most.bytes / device_find("H100")->usable_bytes,
-                                run.out_of_memory, group};
-    }
-    if (out->loaded)
-        shared_table_free(&t);
-}
-
-/* Of one group (SIZE_MAX: of none), or with `others` of all but that one. */
-static struct trade trade_at(const struct judged_runs *r, double share, size_t group, bool others)
-{
-    struct trade t = {0, 0, 0, 0};
-    for (size_t i = 0; i < r->count; i++) {
-        const struct judged_run *run = &r->items[i];
-        if ((run->group == group) == others)
-            continue;
-        t.failures += run->out_of_memory;
-        t.good += !run->out_of_memory;
-        t.avoided += run->out_of_memory && run->share > share;
-        t.lost += !run->out_of_memory && run->share > share;
-    }
-    return t;
-}
-
-/* Of the good runs of the others: a quarter less than the 2 % that may be lost, for what they do not show. */
-#define LOST_BY_OTHERS 0.015
-
-/* The lowest share, in hundredths, above which no more than LOST_BY_OTHERS of the good runs lie, outside of a group. */
-static double share_without(const struct judged_runs *r, size_t group)
-{
-    double share = 1.30;
-    for (int hundredths = 130; hundredths >= 60; hundredths--) {
-        struct trade t = trade_at(r, hundredths / 100., group, true);
-        if (t.lost > LOST_BY_OTHERS * t.good)
-            break;
-        share = hundredths / 100.;
-    }
-    return share;
-}
-
-static void print_trade(const char *what, const struct trade *t)
-{
-    print_message("%s: %.1f %% of %.0f avoided, %.1f %% of %.0f lost\n", what, 100 * t->avoided / t->failures,
-                  t->failures, 100 * t->lost / t->good, t->good);
-}
-
-static void oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs(void **state)
-{
-    (void)state;
-    static struct judged_runs runs;
-    judge_runs(8, &runs);
-    if (!runs.loaded)
-        skip();
-    struct trade t = trade_at(&runs, OOM_CERTAIN_SHARE, SIZE_MAX, true);
-    print_trade("out of memory, tp <= 8", &t);
-    assert_true(t.avoided >= 0.93 * t.failures && t.lost <= 0.02 * t.good);
-    for (int hundredths = 80; hundredths <= 120; hundredths += 5) {
-        struct trade at = trade_at(&runs, hundredths / 100., SIZE_MAX, true);
-        char what[64];
-        snprintf(what, sizeof what, "above %d %%", hundredths);
-        print_trade(what, &at);
-    }
-    judge_runs(64, &runs);
-    t = trade_at(&runs, OOM_CERTAIN_SHARE, SIZE_MAX, true);
-    print_trade("out of memory, all", &t);
-}
-
-/* OOM_CERTAIN_SHARE is no fit to the rows it is measured on: each group (model, devices) is judged by the share that
- * the other groups alone lead to. */
-static void oom_verdict__share_of_the_other_groups__as_good(void **state)
-{
-    (void)state;
-    static struct judged_runs runs;
-    struct trade sum = {0, 0, 0, 0};
-    double least = 9, most = 0;
-    judge_runs(8, &runs);
-    if (!runs.loaded)
-        skip();
-    for (size_t group = 0; group < runs.groups; group++) {
-        double share = share_without(&runs, group);
-        struct trade t = trade_at(&runs, share, group, false);
-        least = fmin(least, share);
-        most = fmax(most, share);
-        sum.avoided += t.avoided;
-        sum.failures += t.failures;
-        sum.lost += t.lost;
-        sum.good += t.good;
-    }
-    print_message("shares that the other groups lead to: %.2f to %.2f\n", least, most);
-    print_trade("out of memory, each group by the others' share", &sum);
-    assert_true(sum.avoided >= 0.93 * sum.failures && sum.lost <= 0.02 * sum.good);
-    assert_true(least <= OOM_CERTAIN_SHARE && OOM_CERTAIN_SHARE <= most);
-}
-
 /* GPT by Megatron-LM and OneFlow on up to 32 V100 of 16 GB, activations checkpointed (DLPerf): all of them ran.
  * OneFlow's memory is that of another framework; it is said, not asserted. */
 static void memory_predict__dlperf_rows__fit_as_they_did(void **state)
@@ -650,7 +422,6 @@ static void memory_predict__dlperf_rows__fit_as_they_did(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_kept_per_layer__selective_recompute_paper__its_figures),
         cmocka_unit_test(memory_predict__selective_recompute_paper__weights_and_optimizer),
         cmocka_unit_test(memory_predict__megatron_functional_tests__their_golden_values),
         cmocka_unit_test(memory_predict__states__bytes_per_parameter_of_each_framework),
@@ -660,18 +431,14 @@ int main(void)
         cmocka_unit_test(memory_predict__savings__save),
         cmocka_unit_test(memory_predict__offload__host_bytes_of_a_node),
         cmocka_unit_test(memory_predict__experts_over_ranks__states_by_their_own_group),
-        cmocka_unit_test(memory_kept_per_layer__latent_attention_and_experts__terms_of_the_header),
         cmocka_unit_test(memory_predict__phases__the_larger_alone),
         cmocka_unit_test(memory_predict__offloaded_layers__not_on_the_device),
         cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
+        cmocka_unit_test(memory_predict__fsdp_root__embedding_and_head_at_once),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
         cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
-        cmocka_unit_test(oom_probability__at_capacity__a_half_and_rising),
-        cmocka_unit_test(oom_probability__senseless__refused),
         cmocka_unit_test(memory_predict__ultrascale_runs__within_a_tenth),
-        cmocka_unit_test(oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs),
         cmocka_unit_test(memory_predict__dlperf_rows__fit_as_they_did),
-        cmocka_unit_test(oom_verdict__share_of_the_other_groups__as_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

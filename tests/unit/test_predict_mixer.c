@@ -10,7 +10,7 @@
 
 #include "frameworks.h"
 #include "predict/flops.h"
-#include "predict/memory.h"
+#include "predict/layer_memory.h"
 #include "predict/mixer.h"
 #include "predict/step_time.h"
 #include "predict/tuning.h"
@@ -44,11 +44,11 @@ static double kept(const char *pattern, struct training_plan plan)
     const struct framework *f = framework_find("megatron");
     struct architecture a = stack(pattern);
     completed(&a, &plan);
-    return memory_kept_per_layer(&a, &plan, &f->memory) / plan_tokens(&plan);
+    return layer_memory_kept(&a, &plan, &f->memory) / plan_tokens(&plan);
 }
 
 /* Megatron-LM's defaults at h = 1024: 32 heads of 64, 8 groups of 128. */
-static void memory_kept_per_layer__mamba2__projection_and_gated_norm(void **state)
+static void layer_memory_kept__mamba2__projection_and_gated_norm(void **state)
 {
     (void)state;
     const double h = 1024, u = 2048, x = u + 2 * 8 * 128, n = 32;
@@ -65,14 +65,14 @@ static void memory_kept_per_layer__mamba2__projection_and_gated_norm(void **stat
 }
 
 /* The states of chunks are there in passing, and not kept. */
-static void memory_layer_set__mamba2__states_of_chunks_in_passing(void **state)
+static void layer_memory_set__mamba2__states_of_chunks_in_passing(void **state)
 {
     (void)state;
     const struct framework *f = framework_find("megatron");
     struct training_plan plan = {.sequence = 512, .flash_attention = true};
     struct architecture a = stack("MM");
     completed(&a, &plan);
-    double passing = (memory_layer_set(&a, &plan, &f->memory) - memory_kept_per_layer(&a, &plan, &f->memory)) / 512;
+    double passing = (layer_memory_set(&a, &plan, &f->memory) - layer_memory_kept(&a, &plan, &f->memory)) / 512;
     assert_close(passing, 2 * 4096 + 8 * 2048 + 4 * 8 * 128, 1e-12);
 }
 
@@ -166,7 +166,7 @@ static void memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens(vo
     struct architecture a = t5();
     struct training_plan plan = {.sequence = 1024, .recompute = RECOMPUTE_FULL, .decoder_sequence = 256};
     completed(&a, &plan);
-    assert_close(memory_kept_per_layer(&a, &plan, &f->memory), 2 * 1024 * 256 * 5.0 / 8, 1e-12);
+    assert_close(layer_memory_kept(&a, &plan, &f->memory), 2 * 1024 * 256 * 5.0 / 8, 1e-12);
 }
 
 /* A decoder block's own adapters, and half of those on what it reads of the encoder. */
@@ -192,8 +192,8 @@ static void tuning_passed__t5_decoder__its_own_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_kept_per_layer__mamba2__projection_and_gated_norm),
-        cmocka_unit_test(memory_layer_set__mamba2__states_of_chunks_in_passing),
+        cmocka_unit_test(layer_memory_kept__mamba2__projection_and_gated_norm),
+        cmocka_unit_test(layer_memory_set__mamba2__states_of_chunks_in_passing),
         cmocka_unit_test(mixer_bytes__other_mixers__by_hand),
         cmocka_unit_test(step_predict__mixers__linear_in_the_sequence),
         cmocka_unit_test(step_predict__mixers_under_tensor_parallelism__one_collective_a_block),

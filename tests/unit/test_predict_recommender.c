@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predict/recommender.h"
+#include "models/recommender.h"
 
 #define TABLES 26
 

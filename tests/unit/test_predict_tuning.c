@@ -11,6 +11,7 @@
 #include "frameworks.h"
 #include "predict/flops.h"
 #include "predict/inputs.h"
+#include "predict/layer_memory.h"
 #include "predict/memory.h"
 #include "predict/step_time.h"
 #include "predict/tuning.h"
@@ -277,10 +278,10 @@ static double kept_of(struct architecture a)
 {
     struct training_plan plan = {.sequence = 32, .flash_attention = true};
     completed(&a, &plan);
-    return memory_kept_per_layer(&a, &plan, &framework_find("megatron")->memory) / 32;
+    return layer_memory_kept(&a, &plan, &framework_find("megatron")->memory) / 32;
 }
 
-static void memory_kept_per_layer__norms_and_parallel_blocks__what_they_read(void **state)
+static void layer_memory_kept__norms_and_parallel_blocks__what_they_read(void **state)
 {
     (void)state;
     const double usual = kept_of(llama());
@@ -326,7 +327,7 @@ int main(void)
         cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
         cmocka_unit_test(inputs_decode__adapters__targets_by_their_names),
         cmocka_unit_test(tuning_kept__products_that_keep_what_they_read__their_inputs),
-        cmocka_unit_test(memory_kept_per_layer__norms_and_parallel_blocks__what_they_read),
+        cmocka_unit_test(layer_memory_kept__norms_and_parallel_blocks__what_they_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

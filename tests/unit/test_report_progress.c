@@ -23,6 +23,7 @@ static const struct sweep_progress half = {
     .skipped = 10,
     .running = 4,
     .pending = 329,
+    .to_come = 329,
     .elapsed_ms = 90000,
     .jobs_per_second = 12.34,
     .eta_ms = 200000,
@@ -36,7 +37,11 @@ static const struct sweep_progress half = {
     .failure_count = 3,
 };
 
-static const struct sweep_progress begun = {.total = 8, .pending = 8, .eta_ms = -1, .jobs_per_second = NAN};
+static const struct sweep_progress begun = {.total = 8,
+                                            .pending = 8,
+                                            .to_come = 8,
+                                            .eta_ms = -1,
+                                            .jobs_per_second = NAN};
 
 static void check_line(const struct sweep_progress *p, size_t columns, bool ascii, const char *expected)
 {

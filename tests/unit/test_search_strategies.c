@@ -301,6 +301,36 @@ static void dsat_binary__estimate_too_small__never_above(void **state)
     fixture_close(&f);
 }
 
+static void any__known_outcomes__cost_no_trial_no_hours_and_no_patience(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 8, false);
+    struct search *s = open_search(&f, "random", 1);
+    for (size_t i = 0; i < 20; i++) {
+        const struct decision d = {.candidate = i};
+        struct search_outcome o = fixture_outcome(&f, &d);
+        o.device_seconds = 7200;
+        search_tell(s, i, &o);
+    }
+    struct search_counts c = search_counts(s);
+    assert_int_equal(c.known, 20);
+    assert_int_equal(c.trials + c.ok + c.failed + c.stopped + c.since_best, 0);
+    assert_true(c.device_hours == 0);
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    struct search_outcome o = fixture_outcome(&f, &d);
+    o.device_seconds = 3600;
+    search_tell(s, d.candidate, &o);
+    c = search_counts(s);
+    assert_int_equal(c.known, 20);
+    assert_int_equal(c.trials, 1);
+    assert_int_equal(c.ok + c.failed, 1);
+    assert_true(c.device_hours == 1);
+    search_free(s);
+    fixture_close(&f);
+}
+
 static void asha__rungs__the_best_go_on_and_only_they_run_whole(void **state)
 {
     (void)state;
@@ -444,6 +474,7 @@ int main(void)
         cmocka_unit_test(dsat__limits_not_given__those_of_its_documents),
         cmocka_unit_test(staged__accumulations__the_best_of_them),
         cmocka_unit_test(staged__memory_key__only_where_memory_is_short),
+        cmocka_unit_test(any__known_outcomes__cost_no_trial_no_hours_and_no_patience),
         cmocka_unit_test(asha__rungs__the_best_go_on_and_only_they_run_whole),
         cmocka_unit_test(stage_by_stage__each_stage__only_its_keys_move_from_the_best),
         cmocka_unit_test(stage_by_stage__two_groups__each_goes_on_from_its_own_best),

@@ -31,8 +31,8 @@
  * Sources: [1] arXiv 1906.00091 (DLRM) · [2] arXiv 2008.13535 (DCN-v2) · [3] arXiv 2104.05158
  *
  * Not compared with measurements: ± 25 %. Pure. */
-#ifndef MESHSWEEP_PREDICT_RECOMMENDER_H
-#define MESHSWEEP_PREDICT_RECOMMENDER_H
+#ifndef MESHSWEEP_MODELS_RECOMMENDER_H
+#define MESHSWEEP_MODELS_RECOMMENDER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* Which keys cannot be changed alone, for the sweep file connects them with others. */
-#ifndef MESHSWEEP_REPORT_KEY_TIES_H
-#define MESHSWEEP_REPORT_KEY_TIES_H
+#ifndef MESHSWEEP_COMPARE_KEY_TIES_H
+#define MESHSWEEP_COMPARE_KEY_TIES_H
 
+#include "compare/compared_jobs.h"
 #include "database/db.h"
 #include "util/string_list.h"
 
@@ -9,6 +10,7 @@
  * together with `key`, directly or by derived keys, or that are tied with it ("(tp, dp)"); and those that follow these
  * in turn. Not the global batch, which says what work is done, nor replicate keys. Nothing where the recorded file can
  * no longer be read. */
-int key_ties_read(struct db *db, const char *key, struct string_list *out, struct error *e);
+int key_ties_read(struct db *db, const struct compared_jobs *jobs, const char *key, struct string_list *out,
+                  struct error *e);
 
 #endif

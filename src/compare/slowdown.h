@@ -4,8 +4,8 @@
  * What is judged is the geometric mean of the jobs' ratios. Its interval is Student's, over logarithms: from how much
  * the runs of one job differ where repeats say that with more degrees of freedom than the jobs, else from how much the
  * jobs' ratios do. */
-#ifndef MESHSWEEP_REPORT_SLOWDOWN_H
-#define MESHSWEEP_REPORT_SLOWDOWN_H
+#ifndef MESHSWEEP_COMPARE_SLOWDOWN_H
+#define MESHSWEEP_COMPARE_SLOWDOWN_H
 
 #include <stddef.h>
 #include <stdint.h>

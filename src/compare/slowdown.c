@@ -1,4 +1,4 @@
-#include "report/slowdown.h"
+#include "compare/slowdown.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "predict/recommender.h"
+#include "models/recommender.h"
 
 #include <math.h>
 #include <stdbool.h>

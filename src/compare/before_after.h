@@ -1,11 +1,11 @@
 /* The jobs that two databases have in common, set side by side: what was measured before, and what is now. */
-#ifndef MESHSWEEP_REPORT_BEFORE_AFTER_H
-#define MESHSWEEP_REPORT_BEFORE_AFTER_H
+#ifndef MESHSWEEP_COMPARE_BEFORE_AFTER_H
+#define MESHSWEEP_COMPARE_BEFORE_AFTER_H
 
 #include <stdbool.h>
 
+#include "compare/slowdown.h"
 #include "database/db.h"
-#include "report/slowdown.h"
 
 /* Jobs of the two current sweeps are matched by job key. All their successful attempts count, each with its summary,
  * whether they meet [sweep] subject_to or not. */

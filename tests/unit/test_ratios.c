@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/ratios.h"
+#include "compare/ratios.h"
 #include "util/rng.h"
 
 static void summarise__none__all_unknown(void **state)

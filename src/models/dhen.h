@@ -28,8 +28,8 @@
  *
  * Mixers that share weights are computed each on its own. The backward pass takes twice the forward one. The base
  * above takes 1,251,521,536 forward. Pure. */
-#ifndef MESHSWEEP_PREDICT_DHEN_H
-#define MESHSWEEP_PREDICT_DHEN_H
+#ifndef MESHSWEEP_MODELS_DHEN_H
+#define MESHSWEEP_MODELS_DHEN_H
 
 #include <stdbool.h>
 #include <stdint.h>

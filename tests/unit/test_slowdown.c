@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/slowdown.h"
+#include "compare/slowdown.h"
 #include "rounds.h"
 #include "util/memory.h"
 #include "util/quantile.h"

@@ -1,4 +1,4 @@
-#include "report/ratios.h"
+#include "compare/ratios.h"
 
 #include <math.h>
 #include <stdlib.h>

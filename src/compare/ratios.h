@@ -1,6 +1,6 @@
 /* The median of ratios and how sure it is. Pure. */
-#ifndef MESHSWEEP_REPORT_RATIOS_H
-#define MESHSWEEP_REPORT_RATIOS_H
+#ifndef MESHSWEEP_COMPARE_RATIOS_H
+#define MESHSWEEP_COMPARE_RATIOS_H
 
 #include <stddef.h>
 #include <stdint.h>

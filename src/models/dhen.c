@@ -1,4 +1,4 @@
-#include "predict/dhen.h"
+#include "models/dhen.h"
 
 #include <stddef.h>
 #include <string.h>

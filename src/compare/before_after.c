@@ -1,4 +1,4 @@
-#include "report/before_after.h"
+#include "compare/before_after.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "report/key_ties.h"
+#include "compare/key_ties.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -96,24 +96,31 @@ static void add_tied(const struct sweep *s, const char *key, struct string_list 
                 add_axis(&s->sections[kind].blocks[b].axes[a], key, out);
 }
 
+static bool is_batch(const char *key)
+{
+    return strcmp(key, "global_batch") == 0 || strcmp(key, "train_batch_size") == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    bool x_micro = strcasestr(x, "micro"), y_micro = strcasestr(y, "micro");
+    return x_micro != y_micro ? y_micro - x_micro : strcmp(x, y);
+}
+
 /* The keys that specs have with several values. The micro-batch comes first: it is what stays equal rather than others
  * where either would do, for it changes most what a step does. */
-static int read_swept(struct db *db, const char *key, struct string_list *out, struct error *e)
+static void find_swept(const struct compared_jobs *jobs, const char *key, struct string_list *out)
 {
-    static const char sql[] = "SELECT k.key FROM spec AS s, json_each(s.json) AS k WHERE k.key <> ?1"
-                              " AND k.key NOT IN ('name', 'description', 'global_batch', 'train_batch_size')"
-                              " AND NOT EXISTS (SELECT 1 FROM meta AS m, json_each(m.value) AS r"
-                              "  WHERE m.name = 'replicate' AND r.value = s.kind || '.' || k.key)"
-                              " GROUP BY k.key HAVING count(DISTINCT k.value) > 1 ORDER BY k.key NOT LIKE '%micro%', 1";
-    struct stmt *s = NULL;
-    int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, key);
-    while ((rc = stmt_next(s, e)) > 0)
-        string_list_add(out, stmt_copy_text(s, 0));
-    stmt_free(s);
-    return rc;
+    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
+        for (size_t k = 0; k < jobs->sections[kind].key_count; k++) {
+            const struct compared_key *one = &jobs->sections[kind].keys[k];
+            if (one->distinct > 1 && !one->is_label && !one->is_replicate && !is_batch(one->name) &&
+                strcmp(one->name, key) != 0)
+                add_new(out, xstrdup(one->name));
+        }
+    if (out->count)
+        qsort(out->items, out->count, sizeof *out->items, by_name);
 }
 
 /* What follows a key may have followers of its own. `found` says which of `swept` are connected. */
@@ -140,7 +147,8 @@ static void add_followers(const struct sweep *s, const char *key, const struct s
     free(found);
 }
 
-int key_ties_read(struct db *db, const char *key, struct string_list *out, struct error *e)
+int key_ties_read(struct db *db, const struct compared_jobs *jobs, const char *key, struct string_list *out,
+                  struct error *e)
 {
     struct string_list swept = STRING_LIST_INIT;
     struct sweep *sweep = NULL;
@@ -149,12 +157,12 @@ int key_ties_read(struct db *db, const char *key, struct string_list *out, struc
     int64_t id;
     if (sweep_read_current(db, &id, &path, &text, e) < 0)
         return -1;
-    int rc = read_swept(db, bare(key), &swept, e);
-    if (rc == 0 && sweep_parse(path, text, strlen(text), &sweep, &unreadable) == 0)
+    find_swept(jobs, bare(key), &swept);
+    if (sweep_parse(path, text, strlen(text), &sweep, &unreadable) == 0)
         add_followers(sweep, bare(key), &swept, out);
     sweep_free(sweep);
     string_list_free(&swept);
     free(path);
     free(text);
-    return rc;
+    return 0;
 }

@@ -1,12 +1,14 @@
 /* Jobs that differ in one key only, set side by side. */
-#ifndef MESHSWEEP_REPORT_COMPARISON_H
-#define MESHSWEEP_REPORT_COMPARISON_H
+#ifndef MESHSWEEP_COMPARE_COMPARISON_H
+#define MESHSWEEP_COMPARE_COMPARISON_H
 
 #include <stdbool.h>
 
+#include "compare/ratios.h"
 #include "database/db.h"
-#include "report/ratios.h"
 #include "util/string_list.h"
+
+struct compared_jobs;
 
 /* Replicates ([sweep] replicate) are one: their mean. Two jobs are a pair when all their keys are equal but the one
  * compared by, labels (name, description) and derived keys; the global batch (global_batch or train_batch_size) must be
@@ -20,6 +22,9 @@ struct comparison_request {
                          * the sweep's rules, derived keys and tied keys connect with it are freed as far as that adds
                          * pairs. "": none, whatever there is */
     uint64_t seed;
+    struct compared_jobs
+        *jobs; /* read with that metric in the caller's transaction, for several comparisons; NULL: what
+                                 * this one needs is read for it */
 };
 
 #define COMPARISON_VALUES 8
@@ -33,7 +38,7 @@ struct comparison_pair {
     int64_t neither;                        /* both failed */
     int64_t open;                           /* a side has not ended yet */
     int64_t without_ratio;                  /* both ok, but a value is absent, not finite, zero or negative */
-    int64_t example_only_a, example_only_b; /* the job that failed in one of them; 0: there is none */
+    int64_t example_only_a, example_only_b; /* the first job that failed in one of them; 0: none */
 };
 
 struct comparison {

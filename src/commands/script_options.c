@@ -1,0 +1,83 @@
+#include "commands/script_options.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/file.h"
+#include "util/memory.h"
+
+enum { SCRIPT_BYTES_MOST = 1 << 20, DECLARATION_BYTES = 200 };
+
+char *script_text(char *const *command)
+{
+    for (; *command; command++) {
+        struct buffer text = BUFFER_INIT;
+        struct error e = ERROR_INIT;
+        struct stat is;
+        bool is_file = stat(*command, &is) == 0 && S_ISREG(is.st_mode);
+        if (is_file && file_read(*command, SCRIPT_BYTES_MOST, &text, &e) == 0 && text.length &&
+            !memchr(text.data, '\0', text.length))
+            return buffer_take(&text);
+        buffer_free(&text);
+    }
+    return NULL;
+}
+
+/* Behind `before` and `word`, which is a whole one; NULL: not in the text. */
+static const char *behind(const char *text, const char *before, const char *word)
+{
+    char *whole = xasprintf("%s%s", before, word);
+    const char *found = text;
+    while ((found = strstr(found, whole))) {
+        found += strlen(whole);
+        if (!isalnum((unsigned char)*found) && !strchr("_-", *found ? *found : ' '))
+            break;
+    }
+    free(whole);
+    return found;
+}
+
+static bool is_variable(const char *text, const char *key)
+{
+    static const char *const before[] =
+        {"environ[\"", "environ['", "environ.get(\"", "environ.get('", "getenv(\"", "getenv('", "${", "$"};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (behind(text, before[i], key))
+            return true;
+    return false;
+}
+
+/* What the declaration of the option goes on with. */
+static enum script_way way_of_option(const char *declaration)
+{
+    char *rest = xstrndup(declaration, strnlen(declaration, DECLARATION_BYTES));
+    char *next = strstr(rest, "add_argument");
+    if (next)
+        *next = '\0';
+    enum script_way way = strstr(rest, "BooleanOptionalAction")                        ? SCRIPT_NEGATION
+                          : strstr(rest, "store_true") || strstr(rest, "is_flag=True") ? SCRIPT_SWITCH
+                                                                                       : SCRIPT_OPTION;
+    free(rest);
+    return way;
+}
+
+enum script_way script_way(const char *text, const char *key, char **option)
+{
+    *option = xstrdup(key);
+    if (!text)
+        return SCRIPT_OPTION;
+    const char *declaration = behind(text, "--", key);
+    if (!declaration && is_variable(text, key))
+        return SCRIPT_VARIABLE;
+    if (!declaration) {
+        char *dashed = xstrdup(key);
+        for (char *c = dashed; *c; c++)
+            *c = (char)(*c == '_' ? '-' : *c);
+        declaration = behind(text, "--", dashed);
+        free(declaration ? *option : dashed);
+        *option = declaration ? dashed : *option;
+    }
+    return declaration ? way_of_option(declaration) : SCRIPT_OPTION;
+}

@@ -1,0 +1,19 @@
+/* How a training script takes its settings, as its own text says: what `init` writes for it. */
+#ifndef MESHSWEEP_COMMANDS_SCRIPT_OPTIONS_H
+#define MESHSWEEP_COMMANDS_SCRIPT_OPTIONS_H
+
+enum script_way {
+    SCRIPT_OPTION,   /* --key=VALUE; also where the text says nothing */
+    SCRIPT_SWITCH,   /* --key or nothing: argparse's store_true, click's is_flag */
+    SCRIPT_NEGATION, /* --key or --no-key: argparse's BooleanOptionalAction */
+    SCRIPT_VARIABLE, /* of the environment */
+};
+
+/* The text of the first word that names a file of text; NULL: none does. The caller's. */
+char *script_text(char *const *command);
+
+/* `text` may be NULL. `*option`, the caller's, is its spelling without the dashes in front: "batch-size" of a key
+ * batch_size. */
+enum script_way script_way(const char *text, const char *key, char **option);
+
+#endif

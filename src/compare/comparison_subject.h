@@ -1,0 +1,19 @@
+/* What a comparison is of: its metric, its key and what is free, as they are asked for. */
+#ifndef MESHSWEEP_COMPARE_COMPARISON_SUBJECT_H
+#define MESHSWEEP_COMPARE_COMPARISON_SUBJECT_H
+
+#include "compare/compared_jobs.h"
+#include "compare/comparison.h"
+
+struct comparison_subject {
+    bool has_direction, maximise; /* of what differs in free keys alone, which one stands for all */
+};
+
+/* Fills the names in `out`, which is the caller's whatever is returned; fails as comparison_read() does. `metric`: NULL
+ * for the objective. */
+int comparison_subject_metric(struct db *db, const char *metric, struct comparison *out,
+                              struct comparison_subject *subject, struct error *e);
+int comparison_subject_keys(struct db *db, const struct compared_jobs *jobs, const struct comparison_request *request,
+                            const struct comparison_subject *subject, struct comparison *out, struct error *e);
+
+#endif

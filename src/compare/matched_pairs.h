@@ -1,0 +1,14 @@
+/* All pairs of a comparison, set side by side. */
+#ifndef MESHSWEEP_COMPARE_MATCHED_PAIRS_H
+#define MESHSWEEP_COMPARE_MATCHED_PAIRS_H
+
+#include "compare/compared_jobs.h"
+#include "compare/comparison.h"
+
+/* Fills the pairs of `c`, with the key and the free keys that it has; those that it had are released. `maximise`: which
+ * of several that differ in free keys alone stands for all. ERROR_USAGE for a value that no job has. */
+int matched_pairs_measure(const struct compared_jobs *jobs, const struct comparison_request *request, bool maximise,
+                          struct comparison *c, struct error *e);
+void matched_pairs_clear(struct comparison *c);
+
+#endif

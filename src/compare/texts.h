@@ -1,0 +1,24 @@
+/* Distinct texts, each with a number from 0 in the order in which they came. */
+#ifndef MESHSWEEP_COMPARE_TEXTS_H
+#define MESHSWEEP_COMPARE_TEXTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct texts {
+    char **items; /* by number */
+    size_t count;
+    uint32_t *places; /* open addressing: number + 1; 0: free */
+    size_t room;      /* a power of two, or 0 */
+};
+
+#define TEXTS_INIT                                                                                                     \
+    {                                                                                                                  \
+        NULL, 0, NULL, 0                                                                                               \
+    }
+
+/* The number of a text, which is copied where it is new. */
+uint32_t texts_number(struct texts *t, const char *text);
+void texts_free(struct texts *t);
+
+#endif

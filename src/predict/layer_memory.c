@@ -1,0 +1,143 @@
+#include "predict/layer_memory.h"
+
+#include "predict/mixer.h"
+
+double layer_outer_degree(const struct training_plan *plan)
+{
+    return plan->sequence_parallel ? (double)plan->tensor : 1;
+}
+
+double layer_score_bytes(const struct architecture *a, const struct training_plan *plan)
+{
+    double share = plan_decoder_share(plan), decoder = share * (share + 1) * (double)a->decoder_layers;
+    double heads =
+        (double)a->heads * ((double)(a->attention_layers - a->decoder_layers) + decoder) / architecture_layers(a);
+    return (a->dropout ? 5 : 2) * heads * (double)plan->sequence / (double)plan->tensor;
+}
+
+static bool drops(const struct training_plan *plan, enum recompute_module module)
+{
+    return plan->recompute == RECOMPUTE_SELECTIVE && (plan->modules & (unsigned)module) != 0;
+}
+
+bool layer_drops_scores(const struct training_plan *plan)
+{
+    return plan->recompute == RECOMPUTE_SELECTIVE && (plan->modules == 0 || drops(plan, MODULE_CORE_ATTN));
+}
+
+bool layer_is_narrow(const struct training_plan *plan)
+{
+    return plan->precision == PRECISION_FP8 || plan->precision == PRECISION_FP4;
+}
+
+/* Kept of an MLP of width 1: its output before and after the activation, in 16 bits; the latter, which is what a matrix
+ * product reads, in 8 where these are computed so. */
+static double mlp_unit(const struct architecture *a, const struct training_plan *plan,
+                       const struct memory_coefficients *c)
+{
+    double unit = a->gated_mlp ? c->gated_mlp_bytes : 4;
+    return layer_is_narrow(plan) ? unit - 1 : unit;
+}
+
+/* Per token, of a layer's MLP or experts, on average over the layers. */
+static double mlp_bytes(const struct architecture *a, const struct training_plan *plan,
+                        const struct memory_coefficients *c)
+{
+    double unit = mlp_unit(a, plan, c), t = (double)plan->tensor, h = (double)a->hidden;
+    double o = layer_outer_degree(plan), et = (double)plan->expert_tensor;
+    double dense = drops(plan, MODULE_MLP) ? 0 : unit * (double)a->ffn / t;
+    if (a->experts == 0)
+        return architecture_mlp_share(a) * dense;
+    double latent = architecture_expert_input(a), sparse = architecture_sparse_share(a);
+    double k = (double)a->experts_per_token * c->expert_imbalance, f = (double)a->expert_ffn;
+    double activation = drops(plan, MODULE_MOE_ACT) ? 2 * k * f : 0;
+    double input = layer_is_narrow(plan) ? 1 : 2; /* what the first product of an expert reads */
+    double routed = k * (input * latent * et + unit * f) + 2 * latent * (double)a->experts_per_token - activation +
+                    4 * (double)a->expert_latent;
+    double shared = drops(plan, MODULE_SHARED_EXPERTS) ? 0 : unit * (double)a->shared_ffn / t;
+    double experts = drops(plan, MODULE_MOE) ? 2 * h / o : routed / o + shared;
+    return architecture_mlp_share(a) * dense + sparse * experts;
+}
+
+/* Per token, of latent attention: compressed queries, keys and values, then those of all heads and the output. */
+static double latent_bytes(const struct architecture *a, const struct training_plan *plan)
+{
+    double t = (double)plan->tensor, queries = architecture_query_width(a), values = architecture_value_width(a);
+    double ranks = 4 * (double)(a->q_lora_rank + a->kv_lora_rank) + 2 * (double)a->qk_rope_dim;
+    double heads = 4 * queries + 4 * values - (drops(plan, MODULE_MLA_UP_PROJ) ? 4 * queries + 2 * values : 0);
+    return ranks / layer_outer_degree(plan) + heads / t;
+}
+
+static double attention_bytes(const struct architecture *a, const struct training_plan *plan)
+{
+    double t = (double)plan->tensor, output = architecture_value_width(a) / t;
+    double narrow = layer_is_narrow(plan) ? output : 0; /* in 8 bits, next to that of the attention kernel */
+    if (architecture_is_latent(a))
+        return latent_bytes(a, plan) + narrow;
+    double unit = a->qk_norm == QK_NORM_NONE ? 4 : 6;
+    double gate = a->attention_gate ? 4 * output : 0; /* before and behind it */
+    return gate + unit * (double)(a->heads + a->kv_heads) * (double)a->head_dim / t + narrow;
+}
+
+/* Per token, of a layer's mixer on average over the layers. */
+static double mixer_bytes(const struct architecture *a, const struct training_plan *plan,
+                          double (*bytes)(const struct architecture *a))
+{
+    return a->mixer_layers > 0 ? architecture_mixer_share(a) * bytes(a) / (double)plan->tensor : 0;
+}
+
+/* Per token, of a layer without its scores. */
+static double layer_bytes(const struct architecture *a, const struct training_plan *plan,
+                          const struct memory_coefficients *c)
+{
+    double h = (double)a->hidden, mask = a->dropout ? 1 : 0;
+    double layers = plan_layer_share(plan, a), blocks = plan_attention_blocks(plan, a);
+    double third = plan_decoder_share(plan) * (double)a->decoder_layers / architecture_layers(a);
+    double blocks_read = a->parallel_blocks || a->norms_per_layer < 2 ? 1 : 2;
+    double read = a->parallel_blocks ? 1 : blocks_read * layers + third; /* norms whose output a matrix product reads */
+    double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (drops(plan, MODULE_LAYERNORM) ? 2 : 0);
+    double further = 2 * ((double)a->norms_per_layer - blocks_read);
+    further += a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0;
+    double gathered =
+        plan->keeps_gathered ? (layer_is_narrow(plan) ? 1 : 2) * read * h * (1 - 1 / layer_outer_degree(plan)) : 0;
+    return gathered + (read * (norms + mask) + layers * further) * h / layer_outer_degree(plan) +
+           blocks * attention_bytes(a, plan) + layers * mlp_bytes(a, plan, c) + mixer_bytes(a, plan, mixer_kept_bytes);
+}
+
+double layer_activation_scale(const struct training_plan *plan)
+{
+    return plan_tokens(plan) * (plan->precision == PRECISION_FP32 ? 2 : 1);
+}
+
+double layer_memory_set(const struct architecture *a, const struct training_plan *plan,
+                        const struct memory_coefficients *coefficients)
+{
+    double scores = plan->flash_attention ? 0 : layer_score_bytes(a, plan);
+    scores += mixer_bytes(a, plan, mixer_passing_bytes);
+    if (plan->modules == 0 && !layer_is_narrow(plan))
+        return layer_activation_scale(plan) * (layer_bytes(a, plan, coefficients) + scores);
+    struct training_plan whole = *plan;
+    whole.modules = 0;
+    if (layer_is_narrow(plan))
+        whole.precision = PRECISION_BF16; /* the 16-bit values are there while the layer is computed */
+    return layer_activation_scale(plan) * (layer_bytes(a, &whole, coefficients) + scores);
+}
+
+/* Of torch's selective checkpointing by operations: inputs of the layer and its norms, and every second product. */
+static double operation_bytes(const struct architecture *a, const struct training_plan *plan)
+{
+    double kv = (double)a->kv_heads * (double)a->head_dim, t = (double)plan->tensor;
+    return 8 * (double)a->hidden / layer_outer_degree(plan) + (2 * kv + 2 * (double)a->ffn) / t;
+}
+
+double layer_memory_kept(const struct architecture *a, const struct training_plan *plan,
+                         const struct memory_coefficients *coefficients)
+{
+    if (plan->recompute == RECOMPUTE_FULL)
+        return layer_activation_scale(plan) * plan_layer_share(plan, a) * 2 * (double)a->hidden /
+               layer_outer_degree(plan);
+    if (plan->recompute == RECOMPUTE_OPERATIONS)
+        return layer_activation_scale(plan) * plan_layer_share(plan, a) * operation_bytes(a, plan);
+    double scores = plan->flash_attention || layer_drops_scores(plan) ? 0 : layer_score_bytes(a, plan);
+    return layer_activation_scale(plan) * (layer_bytes(a, plan, coefficients) + scores);
+}

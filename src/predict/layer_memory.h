@@ -1,0 +1,70 @@
+/* What a layer keeps of a micro-batch for its backward pass, and what it has while it is computed.
+ *
+ * Symbols are those of architecture.h and plan.h; T = b·s/c tokens of a micro-batch, o is t with sequence parallelism,
+ * else 1.
+ *
+ *   kept         bytes per layer and micro-batch, the sum of                                           source
+ *   between      T·h·(8 + 2·dropout), / t with sequence parallelism; 2 for each norm more than two      [2]
+ *                (norms_per_layer), parallel blocks: 4 with one norm, and one mask
+ *   gathered     where it is kept, not gathered again: 2·T·h·(1 - 1/t) for each of these norms, as a     [10]
+ *                matrix product reads it whole under sequence parallelism
+ *   attention    T·(4·a·d + 4·g·d) / t; with qk_norm, 2·a·d + 2·g·d more                               [2]
+ *   MLP          T·4·f / t; gated: 6 to 8 (gated_mlp_bytes) in place of 4                              [2], gated [3]
+ *   experts      in place of the MLP: T·(K·imbalance·(2·h·et + 4…8·f_e) + 2·h·K)/o + T·4…8·f_s/t       gated [3] [6]
+ *   latent       in place of attention: T·((4·q + 4·c + 2·r)/o + (4·a·(d + r) + 4·a·w)/t)              [7]
+ *   scores       T·a·s·2 / t, with dropout 5 in place of 2; none with flash attention or selective     [2]
+ *                recompute
+ *   full         full recompute: 2·T·h, / t with sequence parallelism, in place of all of these        [2]
+ *   some layers  of each stage recompute (plan_recompute_share), the others keep all; by groups of n   [9]
+ *                layers (uniform) one input is kept for n layers, and n layers' sets are there at once
+ *   windows      save nothing: scores that are stored are stored masked
+ *   operations   by operations: T·(8·h/o + (2·g·d + 2·f)/t)                                            [8]
+ *   modules      selective recompute drops: layernorm 4·h/o, mla_up_proj (4·a·(d + r) + 2·a·w)/t, mlp   [9]
+ *                all of the MLP, moe_act 2·K·f_e/o, moe all but 2·h/o, shared_experts theirs
+ *   fp8, fp4     what a product reads is kept in 8 bits: norms 6·h, the MLP 1·f less, an expert's input h, and the
+ *                attention's output a·w/t once more
+ *   adapters     tuning.h in place of a layer's set; checkpoints as under full recompute, in fp32 with
+ *                kbit_preparation
+ *
+ * With f = 4·h, dropout and scores, without sequence parallelism, it is the T·h·(10 + 24/t + 5·a·s/(h·t)) of [2].
+ *
+ * PRECISION_FP32 doubles all of it.
+ *
+ * Sources: [2] arXiv 2205.05198, table 2 · [3] arXiv 2411.06465 ·
+ * [6] Megatron-LM core/transformer/moe/token_dispatcher.py · [7] core/transformer/multi_latent_attention.py ·
+ * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py ·
+ * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather. Pure. */
+#ifndef MESHSWEEP_PREDICT_LAYER_MEMORY_H
+#define MESHSWEEP_PREDICT_LAYER_MEMORY_H
+
+#include <stdbool.h>
+
+#include "predict/architecture.h"
+#include "predict/coefficients.h"
+#include "predict/plan.h"
+
+/* Bytes that one layer keeps of one micro-batch, before fragmentation. */
+double layer_memory_kept(const struct architecture *a, const struct training_plan *plan,
+                         const struct memory_coefficients *coefficients);
+
+/* The same under no recompute, scores included where they are stored: also what element-wise work passes
+ * through. */
+double layer_memory_set(const struct architecture *a, const struct training_plan *plan,
+                        const struct memory_coefficients *coefficients);
+
+/* Per token of a layer that stores its attention scores, of 16 bits; windows save nothing. */
+double layer_score_bytes(const struct architecture *a, const struct training_plan *plan);
+
+/* Scores are dropped by selective recompute where nothing else is named. */
+bool layer_drops_scores(const struct training_plan *plan);
+
+/* Matrix products in 8 bits or 4. */
+bool layer_is_narrow(const struct training_plan *plan);
+
+/* Tokens of a micro-batch, of fp32 twice as many as of 16 bits. */
+double layer_activation_scale(const struct training_plan *plan);
+
+/* Degree that divides what lies between the matrices. */
+double layer_outer_degree(const struct training_plan *plan);
+
+#endif

@@ -1,0 +1,289 @@
+#include "predict/stage_memory.h"
+
+#include <math.h>
+
+#include "predict/layer_memory.h"
+
+#define FP32_BYTES 4.0
+
+double stage_moment_bytes(enum optimizer optimizer)
+{
+    static const double bytes[OPTIMIZER_END] = {
+        [OPTIMIZER_ADAM] = 8, [OPTIMIZER_ADAM_8BIT] = 2,    [OPTIMIZER_LION] = 4,
+        [OPTIMIZER_MUON] = 4, [OPTIMIZER_SGD_MOMENTUM] = 4, [OPTIMIZER_SGD] = 0,
+    };
+    return bytes[optimizer];
+}
+
+/* Parameters of a rank of a stage, experts apart. */
+static double dense_parameters(const struct plan_memory *m, int64_t stage, double layers)
+{
+    double t = (double)m->plan->tensor;
+    bool has_head = stage == m->head_stage;
+    double sum =
+        layers * ((m->whole.layer.attention + m->whole.layer.mlp) / t + m->whole.layer.norms + m->whole.layer.router);
+    if (stage == 0)
+        sum += m->vocab_weights / t + (m->whole.embedding - m->vocab_weights);
+    if (has_head) {
+        double matrix = m->a->tied_embeddings ? 0 : m->vocab_weights;
+        sum += m->whole.head - matrix; /* poolers and classes, replicated */
+        if (m->vocab_weights > 0 && (stage > 0 || !m->a->tied_embeddings))
+            sum += m->vocab_weights / t;
+        sum += m->whole.norms - architecture_layers(m->a) * m->whole.layer.norms;
+    }
+    return sum;
+}
+
+struct state_bytes stage_state_bytes(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    int64_t zero = plan->zero_stage;
+    struct state_bytes s = {c->parameter, c->gradient + c->accumulation[zero], c->master,
+                            stage_moment_bytes(plan->optimizer) * c->moment / FP32_BYTES};
+    if (plan->gradient_bytes > 0)
+        s.gradient = (double)plan->gradient_bytes;
+    if (plan->moment_bytes > 0)
+        s.moments = (double)plan->moment_bytes;
+    if (plan->precision == PRECISION_FP32 && c->parameter < FP32_BYTES) {
+        s.parameter = FP32_BYTES;
+        s.master = zero > 0 ? c->fp32_master : 0;
+    }
+    if (plan->precision == PRECISION_FP32 && c->gradient < FP32_BYTES)
+        s.gradient = FP32_BYTES;
+    return s;
+}
+
+/* Adds `bytes` of weights that are not trained, copies of which are on `replicas` ranks. */
+static void add_frozen(const struct plan_memory *m, double bytes, double replicas, double *terms)
+{
+    if (m->plan->zero_stage < 3)
+        terms[MEMORY_UNSHARDED] += bytes;
+    else if (m->plan->offload != OFFLOAD_PARAMETERS)
+        terms[MEMORY_SHARDED] += bytes / plan_shards(m->plan, replicas);
+}
+
+void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms)
+{
+    const struct state_bytes s = m->states;
+    int64_t zero = m->plan->zero_stage;
+    double shards = plan_shards(m->plan, replicas);
+    double gradient = s.gradient;
+    double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : s.parameter;
+    double optimizer = m->plan->offload == OFFLOAD_NONE ? s.master + s.moments : 0;
+    double partition = zero == 1 && m->plan->precision != PRECISION_FP32 ? m->c->partition / shards : 0;
+    double sharded = (zero >= 1 ? optimizer : 0) + (zero >= 2 ? gradient : 0) + (zero >= 3 ? parameter : 0);
+    terms[MEMORY_UNSHARDED] += parameters * (optimizer + gradient + parameter - sharded);
+    terms[MEMORY_SHARDED] += parameters * (sharded / shards + partition);
+}
+
+/* Optimizer's temporaries of parameters that `replicas` ranks hold; gradients that are narrower than the master copy
+ * are widened first. */
+static double step_bytes(const struct plan_memory *m, double parameters, double replicas)
+{
+    double widened = m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0;
+    double shards = m->plan->zero_stage > 0 ? plan_shards(m->plan, replicas) : 1;
+    return m->plan->offload == OFFLOAD_NONE ? (m->c->step + widened) * parameters / shards : 0;
+}
+
+/* Parameters of FSDP's root, whose unit is what is outside of layers: on one stage the embedding and the head both. */
+static double root_unit(const struct plan_memory *m)
+{
+    double matrices = m->a->tied_embeddings || m->plan->pipeline > 1 ? 1 : 2;
+    return matrices * m->vocab_weights / (double)m->plan->tensor;
+}
+
+/* Two units of layers as they are stored, and the root's. */
+static double frozen_buffers(const struct plan_memory *m)
+{
+    double t = (double)m->plan->tensor;
+    double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
+                   m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
+    return m->c->gathered_layers * m->quantised * layer + m->frozen * root_unit(m);
+}
+
+static double buffer_bytes(const struct plan_memory *m, double parameters)
+{
+    const struct memory_coefficients *c = m->c;
+    double t = (double)m->plan->tensor;
+    if (m->plan->zero_stage == 0 || plan_replicas(m->plan) <= 1)
+        return 0;
+    if (m->plan->zero_stage < 3)
+        return 2 * fmin(c->reduce_elements, parameters);
+    if (m->plan->tuning != TUNING_FULL)
+        return frozen_buffers(m);
+    double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
+                   m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
+    bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each by itself */
+    double largest = fmax(layer, by_modules ? m->vocab_weights / t : root_unit(m));
+    return 2 * fmin(parameters, c->prefetch_elements + c->gathered_layers * layer) + 2 * largest;
+}
+
+/* Per token and entry. */
+static double loss_bytes(const struct plan_memory *m)
+{
+    const double bytes[LOSS_END] =
+        {[LOSS_EAGER] = m->c->logit_bytes, [LOSS_FUSED] = m->c->fused_logit_bytes, [LOSS_TE] = m->c->te_logit_bytes};
+    return bytes[m->plan->loss];
+}
+
+static double logit_bytes(const struct plan_memory *m)
+{
+    double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan), h = (double)m->a->hidden;
+    double entries = m->a->family == ARCHITECTURE_VIT
+                         ? (double)m->a->classes / (double)m->plan->sequence
+                         : architecture_padded_vocab(m->a, m->plan->tensor) / (double)m->plan->tensor;
+    bool widens = m->plan->tuning != TUNING_FULL && m->a->rms_norm && m->c->norm_bytes > 0 &&
+                  m->plan->norms != NORMS_FUSED; /* the last norm's input is there in fp32, too */
+    return tokens * (loss_bytes(m) * entries + (widens ? 6 : 2) * h);
+}
+
+/* Of one micro-batch on the first stage. */
+static double input_bytes(const struct plan_memory *m)
+{
+    double per_unit = (m->a->dropout ? 1 : 0) + (m->a->embedding_norm ? 2 : 0);
+    return plan_tokens(m->plan) * (8 + per_unit * (double)m->a->hidden / layer_outer_degree(m->plan));
+}
+
+void stage_weigh(const struct memory_coefficients *c, double kept, struct memory_stage *out)
+{
+    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
+        out->bytes += c->weights[i] * out->terms[i];
+    out->allocated_bytes = out->bytes - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
+}
+
+/* Multi-token-prediction layers of the stage with the head, each with its copy of the embedding where that is
+ * elsewhere: parameters and what they keep of a micro-batch. */
+static void add_mtp(const struct plan_memory *m, int64_t stage, double *dense, double *experts, double *kept)
+{
+    struct layer_parameters layer;
+    double n = (double)m->a->mtp_layers, t = (double)m->plan->tensor;
+    if (n == 0 || stage != m->head_stage)
+        return;
+    double projection = architecture_mtp_layer(m->a, &layer);
+    double copy = m->plan->pipeline > 1 ? m->vocab_weights / t : 0;
+    struct architecture stack;
+    architecture_mtp_stack(m->a, &stack);
+    double layers = architecture_is_hybrid(m->a) ? (double)stack.layers : 1;
+    *dense += n * ((layer.attention + layer.mlp + projection) / t + layer.norms + layer.router + copy);
+    *experts += n * layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
+    *kept +=
+        n * (layers * m->layer_kept + FP32_BYTES * plan_tokens(m->plan) * m->vocab_weights / (double)m->a->hidden / t);
+}
+
+static double gradients_of(const struct plan_memory *m, double parameters, double replicas)
+{
+    double shards = m->plan->zero_stage >= 2 ? plan_shards(m->plan, replicas) : 1;
+    return m->states.gradient * parameters / shards;
+}
+
+/* Where a framework's phases are known, the peak is in one of them: the logits, with the gradients of earlier
+ * micro-batches where there are any; a layer's backward pass; the optimizer's step, without activations. */
+static void choose_phase(const struct plan_memory *m, double dense, double experts, double *terms)
+{
+    if (m->c->phases == 0)
+        return;
+    double step = step_bytes(m, dense, m->replicas) + step_bytes(m, experts, m->expert_replicas);
+    double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
+    bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;
+    double kept = terms[MEMORY_ACTIVATIONS], buffers = terms[MEMORY_BUFFERS], missing = is_first ? gradients : 0;
+    double logits = kept + buffers + terms[MEMORY_LOGITS] - missing;
+    double working = kept * (is_first ? 0 : 1) + buffers + terms[MEMORY_WORKING];
+    if (step > fmax(logits, working)) {
+        terms[MEMORY_ACTIVATIONS] = terms[MEMORY_WORKING] = terms[MEMORY_LOGITS] = 0;
+        terms[MEMORY_BUFFERS] = step;
+    } else if (working > logits) {
+        terms[MEMORY_ACTIVATIONS] = working - buffers - terms[MEMORY_WORKING];
+        terms[MEMORY_LOGITS] = 0;
+    } else {
+        terms[MEMORY_WORKING] = 0;
+        terms[MEMORY_UNSHARDED] -= m->plan->zero_stage >= 2 ? 0 : missing;
+        terms[MEMORY_SHARDED] -= m->plan->zero_stage >= 2 ? missing : 0;
+    }
+}
+
+/* Of the stage's layers, those that come before `frozen_layers`. */
+static double frozen_of_stage(const struct plan_memory *m, int64_t stage, double layers)
+{
+    double before = 0;
+    if (m->plan->frozen_layers == 0)
+        return 0;
+    for (int64_t k = 0; k < stage; k++)
+        before += plan_stage_layers(m->plan, m->a, k);
+    return fmax(0, fmin(layers, (double)m->plan->frozen_layers - before));
+}
+
+/* What a rank of a stage holds. */
+struct stage_load {
+    double layers, frozen_layers;
+    double dense, experts;                 /* parameters */
+    double trained_dense, trained_experts; /* of these, or of adapters */
+};
+
+static void add_adapted(const struct plan_memory *m, struct stage_load *load, bool has_head, double *terms)
+{
+    double matrices = load->layers * (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor;
+    add_frozen(m, m->quantised * matrices + m->frozen * (load->dense - matrices), m->replicas, terms);
+    add_frozen(m, m->quantised * load->experts, m->expert_replicas, terms);
+    load->trained_dense = load->layers * m->adapters.dense + (has_head ? tuning_head_adapter(m->a, m->plan) : 0);
+    load->trained_experts = load->layers * m->adapters.experts;
+}
+
+static void add_all_states(const struct plan_memory *m, int64_t stage, struct stage_load *load, double *terms)
+{
+    load->trained_dense = load->dense;
+    load->trained_experts = load->experts;
+    if (m->plan->tuning != TUNING_FULL) {
+        add_adapted(m, load, stage == m->head_stage, terms);
+    } else if (m->plan->frozen_layers > 0) {
+        double share = load->layers > 0 ? load->frozen_layers / load->layers : 0;
+        double layer = (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor +
+                       m->whole.layer.norms + m->whole.layer.router;
+        double frozen = load->frozen_layers * layer + (stage == 0 ? m->vocab_weights / (double)m->plan->tensor : 0);
+        add_frozen(m, m->states.parameter * frozen, m->replicas, terms);
+        add_frozen(m, m->states.parameter * share * load->experts, m->expert_replicas, terms);
+        load->trained_dense -= frozen;
+        load->trained_experts -= share * load->experts;
+    }
+    stage_add_states(m, load->trained_dense, m->replicas, terms);
+    stage_add_states(m, load->trained_experts, m->expert_replicas, terms);
+}
+
+/* Gradients of hidden states that the backward pass of frozen, sharded, checkpointed layers holds. */
+static double frozen_gradients(const struct plan_memory *m, double layers)
+{
+    bool held = m->plan->tuning != TUNING_FULL && m->plan->zero_stage == 3 && m->replicas > 1 &&
+                m->plan->recompute == RECOMPUTE_FULL;
+    double tokens = plan_tokens(m->plan) * plan_layer_share(m->plan, m->a);
+    return held ? 2 * tokens * fmax(0, layers - 2) * (double)m->a->hidden : 0;
+}
+
+/* On average over the stage. */
+static double kept_of_layer(const struct plan_memory *m, double layers)
+{
+    if (m->layer_whole == 0)
+        return m->layer_kept;
+    double share = plan_recompute_share(m->plan, layers);
+    return share * m->layer_kept + (1 - share) * m->layer_whole;
+}
+
+void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory_stage *out)
+{
+    double layers = plan_stage_layers(m->plan, m->a, stage), in_flight = plan_in_flight(m->plan, stage);
+    double frozen = frozen_of_stage(m, stage, layers);
+    struct stage_load load = {.layers = layers, .frozen_layers = frozen, .dense = dense_parameters(m, stage, layers)};
+    load.experts = layers * m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
+    double on_device = fmax(0, layers - frozen - (double)m->plan->offload_layers);
+    double once = on_device * kept_of_layer(m, layers) + (stage == 0 ? input_bytes(m) : 0);
+    add_mtp(m, stage, &load.dense, &load.experts, &once);
+    double kept = in_flight * once;
+    *out = (struct memory_stage){.stage = stage, .parameters = load.dense + load.experts};
+    double *terms = out->terms;
+    add_all_states(m, stage, &load, terms);
+    terms[MEMORY_BASE] = m->c->base_bytes;
+    terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
+    terms[MEMORY_WORKING] =
+        m->layer_set + m->c->hidden_bytes * plan_tokens(m->plan) * (double)m->a->hidden + frozen_gradients(m, layers);
+    terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) : 0;
+    terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
+    choose_phase(m, load.trained_dense, load.trained_experts, terms);
+    stage_weigh(m->c, terms[MEMORY_ACTIVATIONS] > 0 ? kept : 0, out);
+}

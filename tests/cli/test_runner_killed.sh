@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# run: a runner that is killed, whatever it was doing, leaves nothing running and loses nothing.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/logged_sweep.sh"
+
+all_are_gone() # FILE
+{
+    local pid
+    while read -r pid; do
+        case $(ps -o stat= -p "$pid") in
+        '' | Z*) ;;
+        *) return 1 ;;
+        esac
+    done <"$1"
+}
+
+kill_runner_at_work() # JOBS
+{
+    : >pids
+    start_meshsweep run --progress none -j 2
+    wait_until "[ \$(lines_of pids) = $((3 * $1)) ]" 20
+    wait_until "[ \$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\") = $1 ]" 20
+    signal_command KILL
+    wait_command
+    expect_status 137
+    expect_no_stdout
+    expect_any_stderr # the shell's own word
+}
+
+runner_killed__next_start__ends_what_is_left_and_runs_it_again()
+{
+    waiting_sweep
+    kill_runner_at_work 2
+    expect_ran "1 10, 1 20"
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"new":[[:space:]]*2'
+    expect_stdout_matches '"retry":[[:space:]]*2'
+    expect_stdout_matches '"running":[[:space:]]*0'
+    expect_no_stderr
+    touch go
+    run_silently 0
+    expect "all_are_gone pids"
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    expect_sql "1|failed|lost
+1|ok|
+2|failed|lost
+2|ok|
+3|ok|
+4|ok|" "SELECT job_id, state, failure FROM attempt ORDER BY job_id, number"
+    expect_sql "the runner died before it was known how this ended|2" \
+        "SELECT message, count(*) FROM attempt WHERE failure = 'lost' GROUP BY 1"
+    run_meshsweep check -d results.db
+    expect_status 0
+    expect_stdout "results.db: all well"
+    expect_no_stderr
+}
+
+# Whatever befalls the runner, it is no fault of what it ran.
+runner_killed__ten_times_with_the_defaults__nothing_failed()
+{
+    local i
+    waiting_sweep
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        kill_runner_at_work 2
+    done
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"failed":[[:space:]]*0'
+    expect_no_stderr
+    touch go
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+    expect_sql "runner|1" "SELECT blame, count(*) > 9 FROM attempt WHERE failure = 'lost'"
+}
+
+# One that ran at each death is last in the queue, which is said; one at whose runner's death it did not run clears it.
+runner_killed__by_the_same_job_each_time__that_one_is_last()
+{
+    small_sweep
+    cat >job.sh <<'END'
+echo "$1 $2" >>ran.log
+[ "$1 $2" != "1 10" ] || [ -e tame ] || { kill -KILL "$PPID"; sleep 60; }
+echo "score: $(($1 * $2))"
+END
+    local i
+    for i in 1 2 3; do
+        run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
+        expect_status 137
+        expect_no_stdout
+        expect_any_stderr
+    done
+    expect_sql 2 "SELECT losses FROM job WHERE id = 1"
+    : >ran.log
+    run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
+    expect_status 137
+    expect_no_stdout
+    expect_stderr_contains "1 job was running at each of the last deaths of the runner, and runs after all others"
+    expect "[ \"\$(paste -s -d , ran.log)\" = '1 20,2 10,2 20,1 10' ]"
+    touch tame
+    run_meshsweep run --progress none --release
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+    expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
+run_cases "$@"

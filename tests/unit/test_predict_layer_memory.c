@@ -1,0 +1,147 @@
+/* predict: what a layer keeps, against tables of papers and the terms of the header. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "frameworks.h"
+#include "predict/layer_memory.h"
+
+#define GIB 1073741824.0
+
+static void assert_close(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual / expected - 1) <= tolerance))
+        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
+}
+
+static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    a.layers = layers;
+    a.hidden = hidden;
+    a.heads = heads;
+    a.vocab = 51200;
+    return a;
+}
+
+/* arXiv 2205.05198, figures 1 and 7: A100 with tensor degree 8. */
+static const struct {
+    int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
+    double none_gib, sequence_selective_gib;                                /* figure 1 */
+    double sequence_percent, selective_percent, both_percent, full_percent; /* figure 7, of none */
+} paper[] = {
+    {48, 6144, 64, 1, 1, 4, 1, 59.25, 9.5625, 66.84, 49.42, 16.18, 7.64},
+    {96, 12288, 96, 8, 3, 1, 64, 66.84375, 12.3515625, 62.04, 56.53, 18.49, 8.71},
+    {105, 20480, 128, 35, 3, 1, 280, 114.0234375, 23.076171875, 58.31, 62.04, 20.27, 9.42},
+    {128, 25600, 160, 64, 1, 1, 512, 131.25, 26.5625, 58.31, 62.04, 20.27, 9.42},
+};
+
+/* Bytes of layers alone on the first stage, without fragmentation or inputs. */
+static double paper_activations(size_t i, enum recompute recompute, bool sequence_parallel)
+{
+    struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
+    struct training_plan plan = {.tensor = 8,
+                                 .pipeline = paper[i].pipeline,
+                                 .virtual_stages = paper[i].virtual_stages,
+                                 .micro_batch = paper[i].micro_batch,
+                                 .micro_batches = paper[i].micro_batches,
+                                 .sequence = 2048,
+                                 .recompute = recompute,
+                                 .sequence_parallel = sequence_parallel};
+    struct error e = ERROR_INIT;
+    plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
+    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e))
+        fail_msg("%s", e.text);
+    return plan_stage_layers(&plan, &a, 0) * plan_in_flight(&plan, 0) *
+           layer_memory_kept(&a, &plan, &framework_find("megatron")->memory);
+}
+
+static void layer_memory_kept__selective_recompute_paper__its_figures(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
+        double none = paper_activations(i, RECOMPUTE_NONE, false);
+        assert_close(none / GIB, paper[i].none_gib, 1e-9);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / GIB, paper[i].sequence_selective_gib, 1e-9);
+        assert_close(paper_activations(i, RECOMPUTE_NONE, true) / none * 100, paper[i].sequence_percent, 0.05);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, false) / none * 100, paper[i].selective_percent, 5e-3);
+        assert_close(paper_activations(i, RECOMPUTE_SELECTIVE, true) / none * 100, paper[i].both_percent, 5e-3);
+        assert_close(paper_activations(i, RECOMPUTE_FULL, false) / none * 100, paper[i].full_percent, 0.15);
+    }
+}
+
+/* h 1024, 8 heads of 128 + 64, values of 128, ranks 768 and 512; four experts of 512, two for a token; 64 tokens. */
+static double kept_of_latent(struct training_plan plan)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct error e = ERROR_INIT;
+    a.layers = 4;
+    a.hidden = 1024;
+    a.heads = 8;
+    a.vocab = 1000;
+    a.experts = 4;
+    a.experts_per_token = 2;
+    a.expert_ffn = 512;
+    a.head_dim = 128;
+    a.q_lora_rank = 768;
+    a.kv_lora_rank = 512;
+    a.qk_rope_dim = 64;
+    plan.sequence = 64;
+    plan.flash_attention = true;
+    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+    struct memory_coefficients c = framework_find("megatron")->memory;
+    c.expert_imbalance = 1;
+    return layer_memory_kept(&a, &plan, &c) / 64;
+}
+
+static void layer_memory_kept__latent_attention_and_experts__terms_of_the_header(void **state)
+{
+    (void)state;
+    const double norms = 8 * 1024, latent = 4 * 768 + 4 * 512 + 2 * 64, heads = 4 * 8 * 192 + 4 * 8 * 128;
+    const double experts = 2 * (2 * 1024 + 6 * 512) + 2 * 1024 * 2;
+    struct training_plan plan = {.recompute = RECOMPUTE_NONE};
+    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
+    plan.modules = MODULE_MLA_UP_PROJ | MODULE_LAYERNORM;
+    assert_close(kept_of_latent(plan), norms - 4 * 1024 + latent + 2 * 8 * 128 + experts, 1e-12);
+    plan.modules = MODULE_MOE_ACT;
+    assert_close(kept_of_latent(plan), norms + latent + heads + experts - 2 * 2 * 512, 1e-12);
+    plan.modules = MODULE_MOE;
+    assert_close(kept_of_latent(plan), norms + latent + heads + 2 * 1024, 1e-12);
+    plan = (struct training_plan){.precision = PRECISION_FP8};
+    assert_close(kept_of_latent(plan), 6 * 1024 + latent + heads + 8 * 128 + 2 * (1024 + 5 * 512) + 2 * 1024 * 2,
+                 1e-12);
+}
+
+/* Both products of a layer that read a norm's output read all of it, of which a rank has a share of its own. */
+static void layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer(void **state)
+{
+    (void)state;
+    const struct memory_coefficients *c = &framework_find("nanotron")->memory;
+    struct architecture a = gpt(8, 1024, 16);
+    struct training_plan plan = {.tensor = 8, .sequence = 512, .sequence_parallel = true, .flash_attention = true};
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+    double again = layer_memory_kept(&a, &plan, c);
+    plan.keeps_gathered = true;
+    assert_close(layer_memory_kept(&a, &plan, c) - again, 2 * 2 * 512 * 1024 * 7.0 / 8, 1e-12);
+    plan.sequence_parallel = false;
+    double whole = layer_memory_kept(&a, &plan, c);
+    plan.keeps_gathered = false;
+    assert_close(layer_memory_kept(&a, &plan, c), whole, 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layer_memory_kept__selective_recompute_paper__its_figures),
+        cmocka_unit_test(layer_memory_kept__latent_attention_and_experts__terms_of_the_header),
+        cmocka_unit_test(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
