@@ -6,6 +6,9 @@ INSERT OR IGNORE INTO main.sweep (hash, name, path, text, profile_text, tool_ver
 SELECT hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen, last_seen, combinations,
        matched, duplicates, jobs, role, json_remove(model_info, '$.job') FROM source.sweep ORDER BY id;
 
+UPDATE main.sweep SET last_seen = s.last_seen FROM source.sweep AS s
+WHERE s.hash = main.sweep.hash AND s.last_seen > main.sweep.last_seen;
+
 INSERT OR IGNORE INTO main.rule
 SELECT h.id, r.position, r.name, r.require, r.reason, r.source, r.level, r.excluded, r.alone
 FROM source.rule AS r JOIN source.sweep AS s ON s.id = r.sweep_id JOIN main.sweep AS h ON h.hash = s.hash;
@@ -28,6 +31,11 @@ SELECT j.key, (SELECT h.id FROM main.sweep AS h JOIN source.sweep AS s ON s.hash
        j.derived, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms, j.predicted_memory,
        j.predicted_memory_of, j.predicted_time, j.priority, j.risk, j.audit
 FROM source.job AS j ORDER BY j.id;
+
+-- A job of both belongs to the sweep that last asked for it.
+UPDATE main.job SET sweep_id = h.id, rank = j.rank
+FROM source.job AS j JOIN source.sweep AS s ON s.id = j.sweep_id JOIN main.sweep AS h ON h.hash = s.hash
+WHERE j.key = main.job.key AND h.last_seen > (SELECT last_seen FROM main.sweep WHERE id = main.job.sweep_id);
 
 INSERT INTO main.runner (host, boot_id, pid, start_ticks, started, ended, tool_version, provenance)
 SELECT host, boot_id, pid, start_ticks, started, coalesce(ended, started), tool_version, provenance FROM source.runner AS r

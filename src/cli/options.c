@@ -408,3 +408,20 @@ void options_add_help(const struct option *table, struct buffer *out)
     add_rare(table, out);
     add_lines(common_option_table, width, out);
 }
+
+int option_find_word(const char *option, const char *text, const char *const *words, struct error *e)
+{
+    int count = 0;
+    for (; words[count]; count++)
+        if (strcmp(words[count], text) == 0)
+            return count;
+    const char *near = suggest_nearest(text, words, (size_t)count);
+    if (near)
+        return error_set(e, ERROR_USAGE, "%s: there is no `%s` (did you mean `%s`?)", option, text, near);
+    struct buffer all = BUFFER_INIT;
+    for (int i = 0; i < count; i++)
+        buffer_printf(&all, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", words[i]);
+    error_set(e, ERROR_USAGE, "%s: there is no `%s`; it is one of %s", option, text, buffer_text(&all));
+    buffer_free(&all);
+    return -1;
+}

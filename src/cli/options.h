@@ -108,4 +108,7 @@ bool option_is_known(const struct option *table, const char *word);
  * come last, before them the names of rare ones. */
 void options_add_help(const struct option *table, struct buffer *out);
 
+/* The place of a value of `option` in the NULL-terminated `words`; -1 (ERROR_USAGE) with the nearest, or with all. */
+int option_find_word(const char *option, const char *text, const char *const *words, struct error *e);
+
 #endif

@@ -7,7 +7,6 @@
 #include "search/candidates.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/suggest.h"
 
 static char *option_name(enum search_number which)
 {
@@ -53,28 +52,10 @@ static int read_stages(const char *text, bool *stages, struct error *e)
     return rc;
 }
 
-/* The place of `text` in the NULL-terminated `words`; -1 with the nearest, or with all of them. */
-static int read_word(const char *option, const char *text, const char *const *words, struct error *e)
-{
-    int count = 0;
-    for (; words[count]; count++)
-        if (strcmp(words[count], text) == 0)
-            return count;
-    const char *near = suggest_nearest(text, words, (size_t)count);
-    if (near)
-        return error_set(e, ERROR_USAGE, "%s: there is no `%s` (did you mean `%s`?)", option, text, near);
-    struct buffer all = BUFFER_INIT;
-    for (int i = 0; i < count; i++)
-        buffer_printf(&all, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", words[i]);
-    error_set(e, ERROR_USAGE, "%s: there is no `%s`; it is one of %s", option, text, buffer_text(&all));
-    buffer_free(&all);
-    return -1;
-}
-
 static int read_options(const struct run_options *o, struct search_options *out, struct error *e)
 {
-    int strategy = o->strategy ? read_word("--strategy", o->strategy, search_strategy_names, e) : 0;
-    out->order = o->order ? read_word("--order", o->order, search_order_names, e) : -1;
+    int strategy = o->strategy ? option_find_word("--strategy", o->strategy, search_strategy_names, e) : 0;
+    out->order = o->order ? option_find_word("--order", o->order, search_order_names, e) : -1;
     if (strategy < 0 || (o->order && out->order < 0))
         return -1;
     out->strategy = o->strategy ? search_strategy_names[strategy] : NULL;

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answers/idle_keys.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/search_model.h"
@@ -102,6 +103,10 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     buffer_add_text(&b, ", ");
     buffer_add_count(&b, (int64_t)space->rule_count, "rule");
     buffer_add_char(&b, '\n');
+    size_t before = b.length;
+    idle_keys_add(space, &b);
+    if (b.length > before)
+        buffer_add_text(&b, ": no prediction changes with these keys, whatever their value\n");
     int rc = output_people(&b, e);
     buffer_free(&b);
     return rc;

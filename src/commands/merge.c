@@ -75,7 +75,11 @@ static int run(const struct arguments *a, struct error *e)
         return -1;
     if (notice)
         output_message("%s", notice);
+    int64_t others = 0;
     int rc = merge_all(db, a, &counts, e);
+    if (rc == 0)
+        rc = db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id <> (SELECT id FROM current_sweep)", 0, &others,
+                          e);
     store_close(db);
     free(notice);
     if (rc < 0)
@@ -86,6 +90,9 @@ static int run(const struct arguments *a, struct error *e)
     buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
     rc = output_people(&b, e);
     buffer_free(&b);
+    if (rc == 0 && others > 0)
+        output_message("%" PRId64 " of its jobs belong to other sweeps than the newest: meshsweep results --all -d %s",
+                       others, o->output);
     return rc < 0 ? -1 : STATUS_OK;
 }
 

@@ -231,13 +231,9 @@ static int check_strategies(const char *list, struct error *e)
 {
     char *copy = xstrdup(list), *rest = NULL;
     int rc = *list ? 0 : error_set(e, ERROR_USAGE, "--strategy: no name given");
-    for (char *name = strtok_r(copy, ",", &rest); rc == 0 && name; name = strtok_r(NULL, ",", &rest)) {
-        size_t i = 0;
-        while (search_strategy_names[i] && strcmp(search_strategy_names[i], name) != 0)
-            i++;
-        if (!search_strategy_names[i] && strcmp(name, EVERY_STRATEGY) != 0)
-            rc = error_set(e, ERROR_USAGE, "--strategy: there is no strategy `%s`", name);
-    }
+    for (char *name = strtok_r(copy, ",", &rest); rc == 0 && name; name = strtok_r(NULL, ",", &rest))
+        if (strcmp(name, EVERY_STRATEGY) != 0 && option_find_word("--strategy", name, search_strategy_names, e) < 0)
+            rc = -1;
     free(copy);
     return rc;
 }

@@ -20,7 +20,7 @@ const halfWidth = ({ samples, stddev }) => {
 
 const withUnit = (value, unit) => {
   const text = short(value, unit);
-  return unit && unit.split(" ")[0] !== "B" ? `${text} ${unit.split(",")[0]}` : text;
+  return unit && !isBytes(unit) ? `${text} ${unit.split(",")[0]}` : text;
 };
 
 // A cell: what it says, and all of it on hover.
@@ -79,7 +79,8 @@ const factsOf = (id) => {
   }
   if (!known) return facts;
   const last = known.attempts[known.attempts.length - 1] || {};
-  add("outcome", "attempts", cell(known.attempts.map(attemptWords).join("\n")));
+  const before = known.attempts_left_out ? [`${known.attempts_left_out} earlier ones: meshsweep show ${id}`] : [];
+  add("outcome", "attempts", cell([...before, ...known.attempts.map(attemptWords)].join("\n")));
   for (const name of SURROUNDINGS) if (last[name] !== undefined) add("where it ran", name, cell(last[name]));
   for (const entry of known.environment) {
     const at = entry.indexOf("=");

@@ -15,6 +15,7 @@
 #define FAILED_BYTES 150000 /* of these, kept for jobs without an objective */
 #define TAIL_BYTES 2500
 #define VALUE_MOST 600
+#define ATTEMPTS_MOST 100 /* the newest of a job */
 
 /* A row as an object, without what is absent. */
 static void add_row(struct buffer *out, const struct stmt *s)
@@ -37,14 +38,35 @@ static void add_row(struct buffer *out, const struct stmt *s)
     buffer_add_char(out, '}');
 }
 
+/* "attempts_left_out":99900, how many come before the ones that the page has. */
+static int add_left_out(struct html_page *p, int64_t job, int64_t *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, job);
+    stmt_bind_int(s, 2, ATTEMPTS_MOST);
+    int rc = stmt_next(s, e);
+    *out = rc > 0 ? stmt_int(s, 0) : 0;
+    stmt_free(s);
+    if (*out)
+        buffer_printf(&p->out, "\"attempts_left_out\":%lld,", (long long)*out);
+    return rc < 0 ? -1 : 0;
+}
+
 static int add_part(struct html_page *p, enum job_part part, int64_t job, struct error *e)
 {
     struct stmt *s = NULL;
+    int64_t left_out = 0;
     int rc, rows = 0;
+    if (part == JOB_PART_ATTEMPTS && add_left_out(p, job, &left_out, e) < 0)
+        return -1;
     if (job_part_open(p->db, part, job, &s, e) < 0)
         return -1;
     buffer_printf(&p->out, "\"%s\":%s", job_part_names[part], part == JOB_PART_JOB ? "" : "[");
     while ((rc = stmt_next(s, e)) > 0) {
+        if (left_out-- > 0)
+            continue;
         buffer_add_text(&p->out, rows++ ? "," : "");
         add_row(&p->out, s);
     }

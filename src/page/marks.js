@@ -14,7 +14,7 @@ const describe = (id) => {
     return !differs(c) ? 30 : c.role === "key" ? 10 : 20;
   };
   const line = (c) => {
-    const unit = c.unit && c.unit.split(" ")[0] !== "B" ? " " + c.unit : "";
+    const unit = c.unit && !isBytes(c.unit) ? " " + c.unit : "";
     return `${c.name}  ${c.text(i)}${unit}${weight(c) === 10 ? `  (winner: ${c.text(winner)})` : ""}`;
   };
   return columns

@@ -68,9 +68,11 @@ const scaled = (value, base, names) => {
 
 const digits = (value) => String(Number(value.toPrecision(3)));
 
+const isBytes = (unit) => /^(B|bytes)( |$)/.test(unit);
+
 const short = (value, unit = "") => {
   if (!isFinite(value)) return isNaN(value) ? "" : String(value);
-  if (unit.split(" ")[0] === "B") {
+  if (isBytes(unit)) {
     const [v, name] = scaled(value, 1024, BINARY);
     return `${digits(v)} ${name}`;
   }
@@ -78,7 +80,24 @@ const short = (value, unit = "") => {
   return digits(v) + prefix;
 };
 
-const unitOf = (column) => (column.unit && column.unit.split(" ")[0] !== "B" ? ` (${column.unit})` : "");
+// Of the marks of an axis: all with the prefix of the greatest, and as many digits as tell them apart.
+const shortAll = (values, unit) => {
+  const greatest = Math.max(...values.map(Math.abs));
+  const [most, name] = isBytes(unit) ? scaled(greatest, 1024, BINARY)
+    : greatest < 9999.5 ? [greatest, ""] : scaled(greatest, 1000, DECIMAL);
+  const factor = greatest / most || 1;
+  let texts = [];
+  for (let places = 3; places < 16 && new Set(texts).size < values.length; places++) {
+    texts = values.map((v) => String(Number((v / factor).toPrecision(places))));
+  }
+  return texts.map((text) => (isBytes(unit) ? `${text} ${name}` : text === "0" ? text : text + name));
+};
+
+// Bytes stand with their numbers; what they are of, with the name.
+const unitOf = ({ unit }) => {
+  const rest = unit && isBytes(unit) ? unit.split(" ").slice(1).join(" ") : unit;
+  return rest ? ` (${rest})` : "";
+};
 
 // --- the filter: words that a text of the row has, and conditions: deep zero_stage=1|3 "peak memory">100 ---
 const TOKEN = /(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g;

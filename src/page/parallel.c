@@ -14,6 +14,7 @@
 #define HEIGHT 420
 #define LEFT 60
 #define RIGHT 880
+#define CHARACTER 7 /* wide, of most texts */
 #define TOP 44
 #define BOTTOM 386
 
@@ -60,6 +61,8 @@ static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t
     const struct html_column *k = c->keys[axis];
     double x = axis_x(c, axis);
     size_t step = (k->level_count + 11) / 12;
+    /* As long as there is room up to the axis before. */
+    size_t most = (size_t)((axis ? x - axis_x(c, axis - 1) : LEFT) - 10) / CHARACTER;
     add_axis_line(out, x, k->title);
     if (lies_by_number(k))
         buffer_printf(out, " data-low=%.9g data-high=%.9g", k->level_numbers[0], k->level_numbers[k->level_count - 1]);
@@ -67,7 +70,7 @@ static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t
     svg_text(out, axis ? x : 2, axis % 2 ? TOP - 28 : TOP - 14, axis ? " class=name text-anchor=middle" : " class=name",
              k->title, 24);
     for (size_t i = 0; i < k->level_count; i += step)
-        svg_text(out, x - 5, key_y(k, (int)i) + 4, " text-anchor=end", k->level_texts[i], 12);
+        svg_text(out, x - 5, key_y(k, (int)i) + 4, " text-anchor=end", k->level_texts[i], most < 12 ? most : 12);
 }
 
 static void add_objective_axis(struct buffer *out, const struct coordinates *c)

@@ -63,13 +63,16 @@ const makeScale = (low, high, log, unit = "") => {
   const back = log ? Math.exp : (v) => v;
   const pad = (forth(high) - forth(low)) * 0.03;
   const [from, to] = [forth(low) - pad, forth(high) + pad];
-  const binary = unit.split(" ")[0] === "B";
+  const binary = isBytes(unit);
   const ends = [back(from), back(to)];
   return {
     at: (v) => (forth(v) - from) / (to - from),
     value: (share) => back(from + share * (to - from)),
     ticks: (most) => (log ? logTicks(...ends) : binary ? memoryTicks(...ends, most) : linearTicks(...ends, most)),
-    label: (v) => short(v, unit),
+    labels: (ticks) => {
+      const each = ticks.map((v) => short(v, unit));
+      return log && new Set(each).size === each.length ? each : shortAll(ticks, unit);
+    },
   };
 };
 
@@ -79,7 +82,8 @@ const levelScale = (levels) => {
     at: (place) => (place + 0.5) / most,
     value: (share) => share * most - 0.5,
     ticks: (wanted) => levels.map((_, i) => i).filter((i) => i % Math.ceil(most / Math.max(wanted * 1.6, 1)) === 0),
-    label: (place) => (levels[place].length > 14 ? levels[place].slice(0, 13) + "…" : levels[place]),
+    labels: (ticks) => ticks.map((place) => levels[place])
+      .map((text) => (text.length > 14 ? text.slice(0, 13) + "…" : text)),
     levels,
   };
 };
@@ -99,7 +103,7 @@ const openCanvas = (canvas, width, height) => {
 
 // Where a plot lies in its canvas, and its values in it.
 const makeFrame = (width, height, x, y) => {
-  const frame = { left: 62, top: 12, right: width - 14, bottom: height - 40, x, y };
+  const frame = { left: 62, top: 26, right: width - 14, bottom: height - 40, x, y };
   frame.px = (v) => frame.left + x.at(v) * (frame.right - frame.left);
   frame.py = (v) => frame.bottom - y.at(v) * (frame.bottom - frame.top);
   frame.vx = (px) => x.value((px - frame.left) / (frame.right - frame.left));
@@ -114,24 +118,28 @@ const drawAxes = (context, frame, titles) => {
   context.lineWidth = 1;
   context.textAlign = "center";
   context.beginPath();
-  for (const tick of x.ticks((right - left) / 80)) {
+  const across = x.ticks((right - left) / 80);
+  const acrossLabels = x.labels(across);
+  for (const [i, tick] of across.entries()) {
     const at = Math.round(frame.px(tick)) + 0.5;
     context.moveTo(at, top);
     context.lineTo(at, bottom);
-    context.fillText(x.label(tick), at, bottom + 16);
+    context.fillText(acrossLabels[i], at, bottom + 16);
   }
   context.textAlign = "right";
-  for (const tick of y.ticks((bottom - top) / 45)) {
+  const up = y.ticks((bottom - top) / 45);
+  const upLabels = y.labels(up);
+  for (const [i, tick] of up.entries()) {
     const at = Math.round(frame.py(tick)) + 0.5;
     context.moveTo(left, at);
     context.lineTo(right, at);
-    context.fillText(y.label(tick), left - 6, at + 4);
+    context.fillText(upLabels[i], left - 6, at + 4);
   }
   context.stroke();
   context.fillStyle = ink("--fg");
   context.fillText(titles[0], right, bottom + 34);
   context.textAlign = "left";
-  context.fillText(titles[1], left + 4, top + 10);
+  context.fillText(titles[1], 4, top - 12);
 };
 
 const drawCross = (context, x, y, r) => {

@@ -8,6 +8,9 @@
  * peak. `usable` is what torch reports as the total of a device (79.1 GiB of "80 GB"); where nobody has said what it
  * reports, the total of nvidia-smi less 0.7 GiB, or the datasheet's.
  *
+ * `product_share` is the best of many shapes of matrix products under the power limit (MAMF: stas00/ml-engineering,
+ * compute/accelerator): products of a model reach a part of it that is taken to be the same for all devices.
+ *
  * A link domain is the devices that the fast links join: those of a host, unless the device says otherwise. Pure. */
 #ifndef MESHSWEEP_PREDICT_DEVICE_H
 #define MESHSWEEP_PREDICT_DEVICE_H
@@ -16,6 +19,8 @@
 #include <stdint.h>
 
 #include "util/error.h"
+
+#define PRODUCT_SHARE_A100 0.869
 
 struct device {
     const char *name;
@@ -26,11 +31,15 @@ struct device {
     double fp8_factor;         /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
     double fp4_factor;         /* the same for fp4; as fp8 where there is none */
     double fp32_factor;        /* the same for fp32 (tf32 where there is one) */
+    double product_share;      /* of the peak that the best product was measured to reach; 0: as an A100's */
+    double fp8_share;          /* the same in fp8; 0: as product_share */
+    double vector_flops;       /* FLOP/s in fp32 without the tensor cores; 0: not known */
     double attention_flops;    /* FLOP/s */
     double memory_bytes_per_s; /* HBM */
     double usable_bytes;
-    double link_bytes_per_s; /* to other devices of the link domain */
-    int64_t link_domain;     /* devices; 0: those of a host */
+    double link_bytes_per_s;    /* to other devices of the link domain */
+    int64_t link_domain;        /* devices; 0: those of a host */
+    double adapter_bytes_per_s; /* of a device, one way, in its maker's own system; 0: 25e9, 200 Gb/s */
 };
 
 /* Zero means the device's own, or the value named. */
@@ -39,7 +48,7 @@ struct cluster {
     int64_t devices_per_node; /* 0: 8 */
     int64_t link_domain;      /* devices that the fast links join; 0: the device's, at least those of a node */
     double intra_bytes_per_s; /* per device, one way, in the link domain */
-    double inter_bytes_per_s; /* per device, one way, between domains; 0: 25e9, a 200 Gb/s adapter each */
+    double inter_bytes_per_s; /* per device, one way, between domains; 0: the device's adapter */
     double usable_bytes;      /* per device */
     double pcie_bytes_per_s;  /* per device, for offload; 0: 20e9 */
     double host_bytes_per_s;  /* memory of a node, for an optimizer on the host; 0: 150e9 */

@@ -18,6 +18,7 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_ADAPTERS] = "adapters",
     [FEATURE_DEVICE] = "devices not measured on",
     [FEATURE_MIXERS] = "layers without attention",
+    [FEATURE_SPREAD] = "tensor parallelism over nodes",
 };
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
@@ -39,7 +40,7 @@ static const char *evidence_name(const char *framework)
 
 /* Over the tables that count. */
 struct pool {
-    double sum, weight, tables;
+    double sum, weight, tables, widest;
 };
 
 static void pool_add(struct pool *p, const struct compared_table *row)
@@ -48,6 +49,7 @@ static void pool_add(struct pool *p, const struct compared_table *row)
     p->sum += weight * row->within;
     p->weight += weight;
     p->tables++;
+    p->widest = fmax(p->widest, row->within);
 }
 
 static bool counts(const struct compared_table *row, const char *without, enum predicted_quantity quantity,
@@ -72,7 +74,10 @@ static double plain_width(const char *framework, const char *without, enum predi
         if (counts(&evidence_rows[i], without, quantity, FEATURE_PLAIN))
             pool_add(strcmp(evidence_rows[i].framework, framework) == 0 ? &own : &others, &evidence_rows[i]);
     *compared = own.tables > 0;
-    return width_of(&own, &others, uncompared[quantity]);
+    double width = width_of(&own, &others, uncompared[quantity]);
+    if (own.tables > 0)
+        return width;
+    return fmax(fmax(width, others.widest), quantity == QUANTITY_OF_TIME ? UNCOMPARED_TIME : 0);
 }
 
 double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double doublings)
@@ -143,9 +148,9 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
 {
     const char *name = evidence_name(framework), *words[] = {"memory", "time"};
     if (quantity == QUANTITY_OF_MEMORY)
-        features &= ~(1U << FEATURE_DEVICE);
+        features &= ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD);
     if (!describe_feature(name, quantity, FEATURE_PLAIN, out))
-        buffer_printf(out, "  %s: %s was compared with no measurement; as wide as other frameworks were off\n",
+        buffer_printf(out, "  %s: %s was compared with no measurement; as wide as the widest of other frameworks\n",
                       framework, words[quantity]);
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
         if (features & 1U << f && !describe_feature(NULL, quantity, (enum plan_feature)f, out))

@@ -2,13 +2,16 @@
  * for what is unusual about the plan.
  *
  * A comparison is one published table, one quantity, and the runs of it that are plain or have one unusual feature,
- * with the width w within which nine of ten |ln(measured / predicted)| lay; nothing was fitted to any of them.
+ * with the width w within which nine of ten |ln(measured / predicted)| lay. Nothing was fitted to any of them but the
+ * weight of products of predict.toml, which the others choose, too, with each left out.
  * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c.
  *
  * The width of a plain plan is the mean over the framework's tables, each with weight n / (n + 5) for its n runs, and,
- * with weight 1, of that of all other frameworks' tables, times what Student's distribution asks for as few; without a
- * table of its own it is that of the others alone. A feature widens it to the mean of what was seen with it in any
- * framework; a feature that was compared nowhere to UNCOMPARED_MEMORY or UNCOMPARED_TIME.
+ * with weight 1, of that of all other frameworks' tables, times what Student's distribution asks for as few. Without a
+ * table of its own it is that of the others, but no less than the widest of them, and of time no less than
+ * UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say little. A feature widens it to
+ * the mean of what was seen with it in any framework; a feature that was compared nowhere to UNCOMPARED_MEMORY or
+ * UNCOMPARED_TIME.
  */
 #ifndef MESHSWEEP_PREDICT_EVIDENCE_H
 #define MESHSWEEP_PREDICT_EVIDENCE_H
@@ -33,6 +36,7 @@ enum plan_feature {
     FEATURE_ADAPTERS, /* LoRA and the like, over frozen weights */
     FEATURE_DEVICE,   /* of time: one of which nothing was measured */
     FEATURE_MIXERS,   /* layers without attention */
+    FEATURE_SPREAD,   /* of time: tensor parallelism over nodes */
     PLAN_FEATURES
 };
 

@@ -398,6 +398,13 @@ static void add_time(struct predictor *p, const struct subject *s, const struct 
     out->time_calibrated = row->time.calibrated;
 }
 
+/* Tensor groups over nodes, or domains of fast links. */
+static bool is_spread(const struct subject *s, const struct device *device)
+{
+    double domain = s->link_domain > 0 || !device ? s->link_domain : (double)device->link_domain;
+    return (double)s->plan.tensor > fmax(domain, s->devices_per_node);
+}
+
 static feature_set features_of(const struct subject *s, const struct device *device)
 {
     const struct architecture *a = &s->architecture;
@@ -414,6 +421,7 @@ static feature_set features_of(const struct subject *s, const struct device *dev
         [FEATURE_SCHEDULE] = plan->schedule > SCHEDULE_INTERLEAVED,
         [FEATURE_ADAPTERS] = plan->tuning != TUNING_FULL,
         [FEATURE_DEVICE] = device && !device->measured,
+        [FEATURE_SPREAD] = is_spread(s, device),
     };
     feature_set features = 0;
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
@@ -423,7 +431,7 @@ static feature_set features_of(const struct subject *s, const struct device *dev
 
 static feature_set of_quantity(feature_set features, enum predicted_quantity quantity)
 {
-    return quantity == QUANTITY_OF_MEMORY ? features & ~(1U << FEATURE_DEVICE) : features;
+    return quantity == QUANTITY_OF_MEMORY ? features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD) : features;
 }
 
 /* Half the 90 % interval by the comparisons; false where something nearer says it. */

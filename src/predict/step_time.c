@@ -11,6 +11,7 @@
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
 #define COLLECTIVE_LAUNCHES 0.02       /* of a layer's: NCCL's kernel, and ordering its stream and torch's */
 #define ADAPTER_LAUNCHES 0.05          /* two products, a cast, a scaling and an addition */
+#define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
 struct terms {
@@ -31,8 +32,18 @@ struct plan_time {
     double again;          /* share of layers computed again in full */
     double matrix_passes;  /* without gradients of weights that are frozen */
     double passes;         /* forward passes' worth of a layer: 3, or 4 */
+    double swept;          /* the same of what only passes through device memory */
     double between_layers; /* bytes of the hidden state of a micro-batch, of T5 on average over the layers */
 };
+
+/* Of a layer's products, which are q, k, v, o, (gate,) up and down: what torchtitan's selective checkpointing by
+ * operations computes again. */
+static double every_second_product(const struct architecture *a)
+{
+    double q = (double)a->heads * (double)a->head_dim, kv = (double)a->kv_heads * (double)a->head_dim;
+    double f = (double)(a->experts > 0 ? a->experts_per_token * a->expert_ffn : a->ffn);
+    return (kv + q + f) / (2 * q + 2 * kv + (a->gated_mlp ? 3 : 2) * f);
+}
 
 static void set_up(struct plan_time *t)
 {
@@ -47,7 +58,12 @@ static void set_up(struct plan_time *t)
         double frozen = (double)t->plan->frozen_layers / t->layers;
         t->passes = (1 - frozen) * t->passes + frozen;
     }
+    t->swept = t->passes;
     t->matrix_passes = t->passes;
+    if (t->plan->recompute == RECOMPUTE_OPERATIONS) {
+        t->swept += 1;
+        t->matrix_passes += every_second_product(t->a);
+    }
     if (t->plan->tuning != TUNING_FULL) {
         t->matrix_passes = t->passes - 1;
         tuning_adapters(t->a, t->plan, &t->adapters);
@@ -68,13 +84,33 @@ static double matrix_peak(const struct plan_time *t)
                              [PRECISION_FP8] = d->fp8_factor,
                              [PRECISION_FP4] = d->fp4_factor,
                              [PRECISION_FP32] = d->fp32_factor};
-    return d->peak_flops * factor[t->plan->precision];
+    bool is_short = t->plan->precision == PRECISION_FP8 || t->plan->precision == PRECISION_FP4;
+    double share = is_short && d->fp8_share > 0 ? d->fp8_share : d->product_share;
+    return d->peak_flops * factor[t->plan->precision] * (share > 0 ? share / PRODUCT_SHARE_A100 : 1);
+}
+
+/* Of attention that is not fused: a head size that is no multiple of 8 leaves the tensor cores. */
+static double score_peak(const struct plan_time *t)
+{
+    double vector = t->cluster->device->vector_flops;
+    return t->a->head_dim % 8 != 0 && vector > 0 ? fmin(vector, matrix_peak(t)) : matrix_peak(t);
 }
 
 /* Of one device, one way, for groups of `ranks` neighbours. */
 static double link_speed(const struct plan_time *t, double ranks)
 {
     return ranks <= (double)t->cluster->link_domain ? t->cluster->intra_bytes_per_s : t->cluster->inter_bytes_per_s;
+}
+
+/* Of a ring over groups that are larger than a node, whose ranks are `apart`: it uses the adapters of all its members
+ * in a node. */
+static double ring_speed(const struct plan_time *t, double ranks, double apart)
+{
+    double node = (double)t->cluster->link_domain;
+    if (ranks * apart <= node)
+        return t->cluster->intra_bytes_per_s;
+    double members = fmax(1, floor(node / apart));
+    return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
 }
 
 static void add_layer_products(const struct plan_time *t, struct terms *out)
@@ -89,7 +125,7 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
     struct token_flops token;
     double again = t->plan->recompute == RECOMPUTE_SELECTIVE ? 1 : 0;
     flops_per_token(t->a, t->plan, ATTENTION_SQUARE, &token);
-    out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / matrix_peak(t);
+    out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / score_peak(t);
 }
 
 /* Of tensor parallelism in a layer: two forward and two backward, and two again with full recompute; half of that where
@@ -98,6 +134,13 @@ static double tensor_collectives(const struct plan_time *t)
 {
     double blocks = t->layer.attention_blocks + t->layer.mixer_layers + t->layer.mlp_layers + t->layer.expert_layers;
     return t->tensor > 1 ? (t->a->parallel_blocks ? 1 : blocks) * (2 + t->again) : 0;
+}
+
+/* Sequence parallelism gathers and reduce-scatters, half an all-reduce each, and gathers again what the two column
+ * products read: five halves in place of two. */
+static double tensor_halves(const struct plan_time *t)
+{
+    return tensor_collectives(t) * (t->plan->sequence_parallel ? 2.5 : 2);
 }
 
 /* Copies of a token's hidden state that leave a rank, over (e - 1) / e. */
@@ -140,8 +183,9 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
     double kv = (double)t->a->kv_heads * (double)t->a->head_dim / t->tensor;
     if (t->tensor > 1) {
         double volume = 2 * (t->tensor - 1) / t->tensor * t->between_layers;
-        out->x[TIME_TENSOR] = collectives * volume / link_speed(t, t->tensor);
-        out->x[TIME_TENSOR_STEPS] = collectives * log2(t->tensor);
+        out->x[TIME_TENSOR] = collectives * volume / ring_speed(t, t->tensor, 1);
+        bool rings = t->tensor > (double)t->cluster->link_domain;
+        out->x[TIME_TENSOR_STEPS] = tensor_halves(t) * (rings ? t->tensor - 1 : log2(t->tensor) / 2);
     }
     if (c > 1)
         out->x[TIME_CONTEXT] = architecture_attention_share(t->a) * 3 * 2 * (c - 1) / c * 4 * t->tokens * kv /
@@ -163,32 +207,57 @@ static double weighted(const double *weights, const struct terms *terms)
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
 {
     const double *weights = t->framework->time.nominal;
-    double launches =
-        t->passes / 3 * (1 + ADAPTER_LAUNCHES * t->adapters.modules) + COLLECTIVE_LAUNCHES * tensor_collectives(t);
+    double launches = t->passes / 3 * (1 + ADAPTER_LAUNCHES * t->adapters.modules) +
+                      COLLECTIVE_LAUNCHES * (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (hypot(device, host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
-/* Seconds at the rate of device memory. */
-static double dequantising(const struct plan_time *t)
+/* Of a layer's matrices on a rank. */
+static double layer_weights(const struct plan_time *t)
+{
+    return (t->layer.attention + t->layer.mlp) / t->tensor +
+           t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
+}
+
+/* Bytes through device memory for a layer and micro-batch: quantised weights, and what passes adapters. */
+static double tuning_bytes(const struct plan_time *t)
 {
     double stored = tuning_weight_bytes(t->plan);
-    double weights = (t->layer.attention + t->layer.mlp) / t->tensor +
-                     t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
-    return stored > 0 ? t->matrix_passes * (stored + 4) * weights / t->cluster->device->memory_bytes_per_s : 0;
+    double weights = stored > 0 ? t->matrix_passes * (stored + 4) * layer_weights(t) : 0;
+    return weights + t->tokens * tuning_traffic(t->a, t->plan, &t->framework->memory, t->swept - 2);
+}
+
+/* Bytes of a parameter's gradients, for a micro-batch: read, and added to those before. In the product where they are
+ * wider than parameters; else the first of a step is not added to anything. */
+static double accumulated_bytes(const struct plan_time *t)
+{
+    const struct memory_coefficients *c = &t->framework->memory;
+    double m = (double)t->plan->micro_batches, further = c->accumulation[t->plan->zero_stage];
+    double gradient = t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : c->gradient;
+    double trained = 1 - (double)t->plan->frozen_layers / t->layers;
+    double bytes = 3 * gradient * (m - 1) / m;
+    if (further > 0)
+        bytes = gradient + 2 * further;
+    else if (gradient > c->parameter)
+        bytes = 2 * gradient;
+    bool scattered = t->plan->zero_stage >= 2 && t->framework->time.reduce_each_micro_batch != 0;
+    bool elsewhere = t->plan->tuning != TUNING_FULL || t->plan->offload != OFFLOAD_NONE;
+    return elsewhere ? 0 : trained * bytes / (scattered ? t->shards : 1);
 }
 
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
-    double set = layer_memory_set(t->a, t->plan, &t->framework->memory);
+    double set = (t->plan->kbit_preparation ? 2 : 1) * layer_memory_set(t->a, t->plan, &t->framework->memory);
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
     if (t->plan->overlap_tensor || t->plan->overlap_expert)
         hide_layer_traffic(t, &out);
-    out.x[TIME_ELEMENTWISE] = t->passes / 3 * set / t->cluster->device->memory_bytes_per_s;
-    if (t->plan->quantization != QUANTIZATION_NONE) /* at no less than that rate, which is not that of the term */
-        out.x[TIME_ELEMENTWISE] += dequantising(t) / t->framework->time.nominal[TIME_ELEMENTWISE];
+    out.x[TIME_ELEMENTWISE] = t->swept / 3 * set / t->cluster->device->memory_bytes_per_s;
+    if (t->plan->tuning != TUNING_FULL)
+        out.x[TIME_ELEMENTWISE] += tuning_bytes(t) / SWEEPS / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
 }
@@ -201,16 +270,18 @@ static struct terms head_terms(const struct plan_time *t)
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
     out.x[TIME_LOGITS] =
         4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_OPTIMIZER] =
+        accumulated_bytes(t) * vocab * t->hidden / t->tensor / t->cluster->device->memory_bytes_per_s;
     return out;
 }
 
 /* Transfers of a stage for one micro-batch. */
 static double stage_transfers(const struct plan_time *t)
 {
-    if (t->plan->pipeline == 1)
-        return 0;
+    if (t->plan->pipeline == 1 || t->plan->virtual_stages > 1)
+        return 0; /* interleaved stages compute another chunk meanwhile: Megatron-LM's overlap_p2p_comm */
     double outer = t->plan->sequence_parallel ? t->tensor : 1;
-    return 2 * t->between_layers / outer * (double)t->plan->virtual_stages / link_speed(t, plan_world(t->plan));
+    return 2 * t->between_layers / outer / link_speed(t, plan_world(t->plan));
 }
 
 /* The slowest stage is one with most layers, or the one with the head: its layers, and whether it has the head. What
@@ -261,16 +332,9 @@ static double data_volume(const struct plan_time *t, double parameters, double r
 /* `apart`: ranks between neighbours of the group. */
 static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart, struct terms *out)
 {
-    double node = (double)t->cluster->link_domain;
-    if (ranks <= 1)
-        return;
-    if (ranks * apart <= node) {
-        out->x[TIME_DATA_INTRA] += volume / t->cluster->intra_bytes_per_s;
-        return;
-    }
-    double members = fmax(1, floor(node / apart));
-    double speed = fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
-    out->x[TIME_DATA_INTER] += volume / speed;
+    if (ranks > 1)
+        out->x[ranks * apart <= (double)t->cluster->link_domain ? TIME_DATA_INTRA : TIME_DATA_INTER] +=
+            volume / ring_speed(t, ranks, apart);
 }
 
 /* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */

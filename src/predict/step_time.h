@@ -10,21 +10,30 @@
  * Terms are in seconds at the full rate of the device, memory or link, where no other unit stands.
  *
  *   term          of a layer and a micro-batch                                                           source
- *   matrices      r·T·F_matrices / (t·peak); without flash attention also attention's products, the      flops.h
- *                 whole square
+ *   matrices      r·T·F_matrices / (t·peak), the peak less what the device's best products are           flops.h
+ *                 measured to fall short of it more than an A100's (device.h); without flash attention
+ *                 also attention's products, the whole square, and where the head size is no multiple
+ *                 of 8 outside the tensor cores                                                          [6]
  *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
  *                 adapters: r - 1 for matrices; leading frozen layers: 1
+ *                 recompute by operations: every second product again                                    [7]
  *   elementwise   the layer's activations (layer_memory_set) / device memory, 4/3 with full recompute    layer_memory.h
- *                 quantised weights: stored and in 2 bytes, written and read, r - 1 times
+ *                 and with that by operations; twice as many after preparation for k-bit training
+ *                 an eighth of: quantised weights, stored and in 2 bytes, written and read, r - 1 times; tuning.h
+ *                 what passes adapters that no kernel fuses
+ *   optimizer     gradients added up over micro-batches: 3·G for each after the first; where they are
+ *                 added up in fp32 beside, G + 8 for each; in the product (Megatron-LM) 2·G
  *   tensor        4 all-reduces of 2·T·h, 6 with full recompute: each 2·(t-1)/t of it over the link.     [2] [3]
  *                 Sequence parallelism sends as much
- *   tensor-steps  4 (6) · log2 t: a number of steps
+ *   tensor-steps  4 (6) · log2 t, over nodes 2·(t - 1) (rings): a number of steps. With sequence         [2] [3]
+ *                 parallelism 1.25 times: it gathers inputs again for the backward pass
  *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
  *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts             [3]
  *   launch        (√(device² + host²) - device) / what a launch takes: a number of layers, see below     [5]
  *
  *   term          of a stage and a micro-batch                                                           source
- *   pipeline      2 transfers of 2·T·h (/ t with sequence parallelism) · v over the link                 [1]
+ *   pipeline      2 transfers of 2·T·h (/ t with sequence parallelism) over the link; none where stages  [1]
+ *                 are interleaved, which compute another chunk meanwhile (Megatron-LM overlap_p2p_comm)
  *
  *   term          of the head and a micro-batch                                                          source
  *   matrices      3·T·F_head / (t·peak)                                                                  flops.h
@@ -53,8 +62,8 @@
  * beyond m·slowest by v.
  *
  * Links: tensor (and context, expert times tensor) groups of at most a link domain (device.h; "node" below) use its
- * links, others the adapters; stages are on different nodes once the world is larger than one. Data goes within a node
- * over its link, between nodes over the adapters of the node's members of the group, all of which NCCL's rings use.
+ * links, others the adapters; stages are on different nodes once the world is larger than one. Data and larger tensor
+ * groups go over the adapters of the node's members of the group, all of which NCCL's rings use.
  * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
@@ -68,7 +77,9 @@
  *
  * Sources: [1] arXiv 2104.04473 · [2] arXiv 2205.05198 · [3] nccl-tests doc/PERFORMANCE.md ·
  * [4] DeepSpeed runtime/engine.py (stage 2 refuses no_sync) · [5] Pollux (OSDI 2021), (x^γ + y^γ)^(1/γ) for work that
- * overlaps in part. A term without one counts what its line says. Pure; some hundred nanoseconds. */
+ * overlaps in part · [6] NVIDIA Matrix Multiplication Background User's Guide; arXiv 2401.14489 · [7] torchtitan
+ * distributed/activation_checkpoint.py. A term without one counts what its line says. Pure; some hundred
+ * nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
 

@@ -217,6 +217,60 @@ double tuning_passing(const struct architecture *a, const struct training_plan *
     return unit * ((1 - sparse) * (double)a->ffn + sparse * of_expert) / (double)plan->tensor;
 }
 
+/* Inputs and outputs of the modules that have adapters. */
+struct target_widths {
+    double in, out;
+};
+
+static void add_widths(const struct training_plan *plan, const struct target_module *modules, size_t count,
+                       double share, struct target_widths *w)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((plan->lora_targets & modules[i].bit) && modules[i].out > 0) {
+            w->in += share * modules[i].in;
+            w->out += share * modules[i].out;
+        }
+}
+
+static void add_mlp_widths(const struct architecture *a, const struct training_plan *plan, double width, double share,
+                           struct target_widths *w)
+{
+    struct target_module modules[4];
+    mlp_modules(a, width, modules);
+    if (width > 0 && share > 0)
+        add_widths(plan, modules, LENGTH(modules), share, w);
+}
+
+/* Of peft's layers (tuners/lora/layer.py, bnb.py), which no kernel fuses, per number of a module's input or output.
+ * In fp32, without autocast: the input is widened (6), dropped out (9) and read (4); the output is written (4), scaled
+ * (8), added to the layer's (10) and narrowed (6). Under autocast: dropped out (5), read (2); written (2), scaled (4),
+ * added (6), with a copy of the layer's own (4) where it is quantised. Backward the input's gradient is written and the
+ * input read, then all of it the other way, and added to that of the layer. */
+static const struct passing {
+    double in, dropout, out, in_back, out_back;
+} passing[] = {{10, 9, 28, 20, 28}, {2, 5, 16, 10, 8}};
+
+double tuning_traffic(const struct architecture *a, const struct training_plan *plan,
+                      const struct memory_coefficients *c, double forward_passes)
+{
+    struct target_module attention[5];
+    struct target_widths w = {0, 0};
+    double sparse = architecture_sparse_share(a), layers = plan_layer_share(plan, a);
+    bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE;
+    const struct passing *p = &passing[copies ? 0 : 1];
+    double dropout = plan->lora_dropout ? p->dropout : 0, wide = plan->kbit_preparation ? 2 : 1;
+    if (plan->tuning == TUNING_FULL)
+        return 0;
+    attention_modules(a, attention);
+    add_widths(plan, attention, LENGTH(attention), plan_attention_blocks(plan, a), &w);
+    add_mlp_widths(a, plan, (double)a->ffn, layers * (1 - sparse), &w);
+    add_mlp_widths(a, plan, (double)a->shared_ffn, layers * sparse, &w);
+    add_mlp_widths(a, plan, (double)a->expert_ffn, layers * sparse * (double)a->experts_per_token, &w);
+    double in = forward_passes * (p->in + dropout) + p->in_back + dropout;
+    double out = forward_passes * p->out + p->out_back;
+    return wide * (in * w.in + out * w.out) / (double)plan->tensor;
+}
+
 double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan)
 {
     double width = a->experts > 0 ? (double)a->expert_ffn : (double)a->ffn;

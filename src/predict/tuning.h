@@ -61,6 +61,10 @@ double tuning_weight_bytes(const struct training_plan *plan);
 double tuning_kept(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c);
 double tuning_passing(const struct architecture *a, const struct training_plan *plan);
 
+/* Bytes per token through device memory that adapters cost a layer, beside its own, with so many forward passes. */
+double tuning_traffic(const struct architecture *a, const struct training_plan *plan,
+                      const struct memory_coefficients *c, double forward_passes);
+
 /* Bytes of the matrices that a layer's pass makes for a while: dequantised, with DoRA's product. */
 double tuning_dense_matrices(const struct architecture *a, const struct training_plan *plan);
 

@@ -21,8 +21,8 @@
 enum {
     LOOK_MS = 200,     /* between two looks whether anything was committed */
     REST_MS = 1000,    /* between two pages, or rows of jobs, at least */
-    PAGES_SHARE = 110, /* one in so many of the processor time that there is, with what readers took meanwhile */
-    ROWS_SHARE = 200,  /* the same for rows */
+    PAGES_SHARE = 150, /* one in so many of the processor time that there is, with what readers took meanwhile */
+    ROWS_SHARE = 350,  /* the same for rows */
     BEAT_MS = 15000,
     LOWEST_PRIORITY = 19,
 };

@@ -175,8 +175,7 @@ static void check_form_of(struct vocabulary_report *r, const struct form *f, con
     stmt_free(s);
 }
 
-/* The key that an input is read from; NULL: none, or no plain key. */
-static const struct key *key_of(const struct space *space, size_t input)
+const struct key *vocabulary_key(const struct space *space, size_t input)
 {
     const struct names *names = &space->names;
     char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
@@ -192,7 +191,7 @@ static const struct key *key_of(const struct space *space, size_t input)
 static void check_forms(struct vocabulary_report *r)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const struct key *key = key_of(r->space, input_find(forms[i].input));
+        const struct key *key = vocabulary_key(r->space, input_find(forms[i].input));
         if (key)
             check_form_of(r, &forms[i], key);
     }
@@ -213,7 +212,7 @@ static bool find_model_keys(const struct space *space, struct model_keys *out)
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         if (!input_is_of_model(i) || !space->prediction.inputs[i])
             continue;
-        out->keys[i] = key_of(space, i);
+        out->keys[i] = vocabulary_key(space, i);
         if (!out->keys[i])
             return false;
         out->sections |= 1U << out->keys[i]->section;
@@ -237,11 +236,11 @@ static size_t input_at_fault(const char *text)
 static const struct key *key_at_fault(const struct space *space, const char *text)
 {
     size_t input = input_at_fault(text);
-    const struct key *key = input < INPUT_COUNT ? key_of(space, input) : NULL;
-    return key ? key : key_of(space, input_find("layers"));
+    const struct key *key = input < INPUT_COUNT ? vocabulary_key(space, input) : NULL;
+    return key ? key : vocabulary_key(space, input_find("layers"));
 }
 
-static void read_inputs(const struct stmt *s, struct input_value *values)
+void vocabulary_read_inputs(const struct stmt *s, struct input_value *values)
 {
     for (int i = 0; i < INPUT_COUNT; i++) {
         enum column_type type = stmt_type(s, i);
@@ -290,7 +289,7 @@ static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_s
     while (!any && stmt_next(s, NULL) > 0) {
         struct input_value values[INPUT_COUNT];
         struct error e = ERROR_INIT;
-        read_inputs(s, values);
+        vocabulary_read_inputs(s, values);
         any = is_sound(r->space, values, &e);
         if (!any && faults.count < MOST_FAULTS && string_list_find(&faults, e.text) == faults.count)
             string_list_add(&faults, xstrdup(e.text));
@@ -382,7 +381,7 @@ static void check_adapters(struct vocabulary_report *r)
                 add_unknown(r, position_of(r->space, key),
                             xasprintf("%s = \"%s\" wants a key %s%s", name, value, wanted[i],
                                       i == 0 ? ", the modules that adapters are put on (\"q_proj v_proj\")" : ""));
-        const struct key *targets = key_of(r->space, input_find("lora_targets"));
+        const struct key *targets = vocabulary_key(r->space, input_find("lora_targets"));
         if (value && targets && names_nothing(r->space, targets))
             add_unknown(r, position_of(r->space, targets),
                         xasprintf("%s names no module that adapters are put on (\"q_proj v_proj\")", targets->name));

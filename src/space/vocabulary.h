@@ -12,4 +12,10 @@
  * caller's); else NULL. */
 char *vocabulary_check(const struct space *space, struct problems *problems);
 
+/* The key that an input is read from; NULL: none, or no plain key. */
+const struct key *vocabulary_key(const struct space *space, size_t input);
+
+/* Of a row of prediction_add_columns, INPUT_COUNT of them; texts are the row's. */
+void vocabulary_read_inputs(const struct stmt *row, struct input_value *values);
+
 #endif

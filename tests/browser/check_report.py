@@ -8,6 +8,7 @@ should be; status 1 when there is any. With DIRECTORY, leaves screenshots at two
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -329,6 +330,25 @@ def measure(page, most_ms):
         expect("%s takes at most %d ms, not %.0f" % (change, most_ms, took), took <= most_ms)
 
 
+def read_axes(page):
+    """Marks of one axis differ, with one prefix; the objective is in thousands, memory in MiB and close together."""
+    page.value("(() => { window.drawn = []; const old = CanvasRenderingContext2D.prototype.fillText;"
+               " CanvasRenderingContext2D.prototype.fillText = function (text, ...at)"
+               " { window.drawn.push(text); return old.call(this, text, ...at); };"
+               " document.getElementById('explore').scrollIntoView();"
+               " const x = document.getElementById('plot-x'); x.value = 'peak_memory';"
+               " x.dispatchEvent(new Event('change', { bubbles: true })); })()")
+    wait(page)
+    drawn = page.value("window.drawn")
+    expect("what memory is of is told", "peak_memory (allocated)" in drawn)
+    times = drawn.count("peak_memory (allocated)") or 1
+    for unit in " MiB", " k":
+        marks = [text for text in drawn if text.endswith(unit)]
+        expect("several marks in%s" % unit, len(set(marks)) > 2)
+        expect("marks in%s differ: %s" % (unit, marks), len(marks), len(set(marks)) * times)
+    expect("no thousands without a prefix: %s" % drawn, [t for t in drawn if re.fullmatch("[1-9][0-9]{3,}", t)], [])
+
+
 def use_all(page, shots):
     use_table(page)
     use_plots(page)
@@ -364,4 +384,5 @@ def main_of(use):
 
 if __name__ == "__main__":
     shots = sys.argv[3] if len(sys.argv) > 3 else None
-    main_of((lambda page: measure(page, float(sys.argv[4]))) if shots == "--speed" else lambda page: use_all(page, shots))
+    main_of((lambda page: measure(page, float(sys.argv[4]))) if shots == "--speed" else read_axes if shots == "--axes"
+            else lambda page: use_all(page, shots))

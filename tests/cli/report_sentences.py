@@ -13,7 +13,7 @@ import sqlite3
 import statistics
 import sys
 
-from report_statistics import mean_half_width, median_bootstrap_bounds, t_quantile
+from report_statistics import mean_half_width, median_bootstrap_bounds, median_limit_bounds, t_quantile
 
 SECTIONS = ("winner", "overview", "learning", "timeline", "effects", "front", "predicted")
 POINTS_MOST = 1500
@@ -322,10 +322,11 @@ def effects_table():
 
 
 def interval(key, ratios, low, high):
-    if len(ratios) < 2 or len(ratios) > 400:
+    if len(ratios) < 2:
         return
+    bounds_of = median_limit_bounds if len(ratios) > 400 else median_bootstrap_bounds
     for said, share in (low, 0.025), (high, 0.975):
-        least, most = median_bootstrap_bounds(ratios, share)
+        least, most = bounds_of(ratios, share)
         same("the interval's end for %s: %s within %g and %g" % (key, said, least, most),
              least * (1 - 1e-5) <= float(said) <= most * (1 + 1e-5), True)
 

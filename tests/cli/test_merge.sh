@@ -32,6 +32,26 @@ parts()
     FAIL=yes part b.db 'n = 2 OR n >= 4' 3
 }
 
+# Commands look at the newest sweep of a database, to which a job of both belongs, whichever comes first.
+two_sweeps__merged__jobs_of_the_newest_in_it_and_the_others_told()
+{
+    local first second
+    shared_sweep
+    part a.db 'n <= 2 OR n = 4' 0
+    sed -i 's/^n = .*/n = [4, 5]/; s/^objective/name = "later"\nobjective/' sweep.toml
+    part b.db true 0
+    for first in a b; do
+        second=$([ "$first" = a ] && echo b || echo a)
+        run_meshsweep merge "$first.db" "$second.db" -o "from-$first.db"
+        expect_status 0
+        expect_stdout "from-$first.db: 6 new jobs, 5 new attempts"
+        expect_stderr "meshsweep: 4 of its jobs belong to other sweeps than the newest: meshsweep results --all -d \
+from-$first.db"
+        expect_sql '4|2
+5|1' "SELECT n, attempts FROM results WHERE in_sweep ORDER BY n" "from-$first.db"
+    done
+}
+
 merged="SELECT n, state, failure, score, attempts FROM results ORDER BY n"
 expected="1|ok||1.0|1
 2|ok||2.0|2

@@ -53,7 +53,7 @@ predict__before_any_run__predictions_alone()
     expect_stdout_contains ', certain, out of memory with'
     expect_stdout_matches 'step [0-9.e-]+ s \([0-9.e-]+ to [0-9.e-]+, uncalibrated\), MFU'
     expect_stdout_lacks '; measured'
-    expect_stdout_contains 'trainer: time was compared with no measurement; as wide as other frameworks were off'
+    expect_stdout_contains 'trainer: time was compared with no measurement; as wide as the widest of other frameworks'
     expect_stdout_matches '^  megatron, devices not measured on: nine in ten of 107 runs within [0-9]+ %'
     expect_no_stderr
     expect_no_file results.db
@@ -546,6 +546,25 @@ check__models_that_cannot_be_meant__said_at_the_key()
     run_meshsweep check sweep.toml
     expect_status 0
     expect_any_stdout
+    expect_no_stderr
+}
+
+# A key that would say something elsewhere is not passed over in silence.
+check__keys_without_effect__named()
+{
+    hybrid_sweep 4 '"M*-M"'
+    sed -i '/^hybrid_pattern/d; /^mixer/d' sweep.toml
+    sed -i 's/^micro_batch.*/&\nrecompute = ["none", "full"]\nrecompute_modules = "core_attn"/' sweep.toml
+    sed -i 's/^recompute_modules.*/&\nlora_targets = "q_proj"\nexpert_dispatcher = "allgather"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: no prediction changes with these keys'
+    expect_no_stderr
+    sed -i 's/"none", "full"/"none", "selective"/; /^lora_targets/d; /^expert_dispatcher/d' sweep.toml
+    sed -i 's/^recompute_modules.*/recompute_modules = "mlp"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_stdout_lacks 'no prediction changes'
     expect_no_stderr
 }
 

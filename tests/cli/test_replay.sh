@@ -225,7 +225,7 @@ replay__nothing_to_replay__said()
     run_meshsweep replay --strategy modle
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'there is no strategy `modle`'
+    expect_stderr_contains '--strategy: there is no `modle` (did you mean `model`?)'
     run_meshsweep replay -d absent.db
     expect_status 1
     expect_no_stdout

@@ -277,6 +277,20 @@ report__curve_of_many_samples__keeps_what_stands_out()
         '<td>loss<td class=n>5000<td class=n>1<td class=n>1<td class=n>-3.25<td class=n>77.5'
 }
 
+# Of one job's attempts the newest, and how many there are besides.
+report__job_of_thousands_of_attempts__bounded_and_said()
+{
+    fixture_database "WITH s(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM s WHERE i < 20001)
+        INSERT INTO attempt (job_id, number, runner_id, state, failure, started, ended, duration_ms, message)
+        SELECT 4, 100 + i, 1, 'failed', 'exit', i, i + 1, 1, 'ValueError: ' || i FROM s"
+    write_report
+    expect '[ "$(wc -c <report.html)" -lt 1000000 ]'
+    expect_embedded details 4.attempts_left_out "$(sqlite3 results.db \
+        'SELECT count(*) - 100 FROM attempt WHERE job_id = 4')"
+    expect "[ \"\$(embedded details \"json_array_length(page, '\$.4.attempts')\")\" = 100 ]"
+    expect_embedded details '4.attempts[99].attempt' 20101
+}
+
 # More curves than there is room for: the best are there, and the page says how many are not.
 report__curves_of_many_jobs__bounded_and_said()
 {

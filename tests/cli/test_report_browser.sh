@@ -57,6 +57,19 @@ browser__report__read_and_walked_without_mouse_or_eyes()
     report_passes check_access
 }
 
+browser__report__marks_of_an_axis_differ()
+{
+    needs_browser
+    many_jobs 300 0 "UPDATE metric_definition SET unit = 'bytes allocated' WHERE name = 'peak_memory'" \
+        "UPDATE summary SET value = 12910000 + attempt_id * 700 WHERE name = 'peak_memory'" \
+        "UPDATE summary SET value = attempt_id * 80 - 7900 WHERE name = 'throughput'"
+    run_meshsweep report
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    report_passes check_report --axes
+}
+
 browser__report__printed_on_a4()
 {
     needs_browser

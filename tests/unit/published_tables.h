@@ -288,6 +288,7 @@ static const struct given fms_fused[] = {
     {"zero_stage", NULL, "3"},
     {"recompute", NULL, "full"},
     {"loss_kernel", NULL, "fused"},
+    {"norm_kernel", NULL, "fused"},
     {"device", NULL, "A100-80GB"},
     {"devices_per_node", "gpus", NULL},
     {NULL, NULL, NULL},

@@ -268,7 +268,7 @@ static void predictor_predict__evidence__as_wide_as_it_is(void **state)
     assert_true(p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && p->features == 0);
     assert_true(plain > 0.2 && plain < 0.3);
     p = predict(unknown, v);
-    assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY]);
+    assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && width_of(p) > 1.1 * plain);
     set_number(v, "experts", 8);
     p = predict(known, v);
     assert_true(p->memory_calibrated && p->features == 1U << FEATURE_EXPERTS && width_of(p) >= plain);
@@ -289,8 +289,14 @@ static void evidence_widths_of__without_a_table__by_the_others(void **state)
     evidence_widths_of("nanotron", "ultrascale-1B-8B.csv", &without);
     (void)evidence_width(&with, QUANTITY_OF_MEMORY, 0, &compared);
     assert_true(compared);
-    (void)evidence_width(&without, QUANTITY_OF_MEMORY, 0, &compared);
+    for (size_t i = 0; i < evidence_count; i++)
+        if (evidence_rows[i].feature == FEATURE_PLAIN && evidence_rows[i].quantity == QUANTITY_OF_MEMORY &&
+            strcmp(evidence_rows[i].framework, "nanotron") != 0)
+            assert_true(evidence_width(&without, QUANTITY_OF_MEMORY, 0, &compared) >= evidence_rows[i].within);
     assert_false(compared);
+    assert_true(evidence_width(&without, QUANTITY_OF_TIME, 0, &compared) >= UNCOMPARED_TIME);
+    assert_true(evidence_width(&with, QUANTITY_OF_TIME, 1U << FEATURE_SPREAD, &compared) >
+                evidence_width(&with, QUANTITY_OF_TIME, 0, &compared));
     struct buffer b = BUFFER_INIT;
     evidence_describe("nanotron", QUANTITY_OF_MEMORY, 1U << FEATURE_OFFLOAD, &b);
     assert_non_null(strstr(buffer_text(&b), "(ultrascale-1B-8B.csv)"));

@@ -115,8 +115,8 @@ static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 static void tell_evidence(const struct table *spec)
 {
     static const char *const quantities[] = {"MEMORY", "TIME"};
-    static const char *const features[] = {"PLAIN", "FAMILY", "EXPERTS",  "CONTEXT",  "OFFLOAD", "MTP",
-                                           "FP8",   "FP4",    "SCHEDULE", "ADAPTERS", "DEVICE",  "MIXERS"};
+    static const char *const features[] = {"PLAIN", "FAMILY",   "EXPERTS",  "CONTEXT", "OFFLOAD", "MTP",   "FP8",
+                                           "FP4",   "SCHEDULE", "ADAPTERS", "DEVICE",  "MIXERS",  "SPREAD"};
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
             struct comparison *c = &apart[q][k];
@@ -185,7 +185,7 @@ static void take(struct figures *f, const struct shared_table *t, size_t row, co
     if (seconds > 0 && p->has_time)
         add(&f->time, p->seconds, seconds, p->low_s / p->seconds, p->high_s / p->seconds);
     if (measured > 0)
-        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE), bytes, measured);
+        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD), bytes, measured);
     if (seconds > 0 && p->has_time)
         add_apart(QUANTITY_OF_TIME, p->features, p->seconds, seconds);
     if (getenv("MESHSWEEP_EACH_ROW"))

@@ -235,12 +235,38 @@ static double seconds_of(struct training_plan plan)
 static void step_predict__adapters__between_a_forward_pass_and_all(void **state)
 {
     (void)state;
-    struct training_plan full = {.flash_attention = true}, frozen = full, quantised = lora;
+    struct training_plan full = {.flash_attention = true}, frozen = full, quantised = lora, prepared, dropped = lora;
     frozen.frozen_layers = LAYERS;
     quantised.quantization = QUANTIZATION_NF4;
+    prepared = quantised;
+    prepared.kbit_preparation = dropped.lora_dropout = true;
     assert_true(seconds_of(lora) < seconds_of(full));
     assert_true(seconds_of(frozen) < seconds_of(lora));
-    assert_true(seconds_of(quantised) > seconds_of(lora));
+    assert_true(seconds_of(frozen) < seconds_of(quantised));
+    assert_true(seconds_of(dropped) > seconds_of(lora));
+    assert_true(seconds_of(prepared) > seconds_of(quantised));
+}
+
+/* Bytes per number of an input and an output of peft's layers, forward and backward. */
+static void tuning_traffic__of_one_target__bytes(void **state)
+{
+    (void)state;
+    struct architecture a = llama();
+    struct training_plan plan = lora;
+    const struct memory_coefficients *c = &framework_find("hf-trainer")->memory;
+    plan.lora_targets = TARGET_O;
+    completed(&a, &plan);
+    double h = (double)a.hidden;
+    assert_close(tuning_traffic(&a, &plan, c, 1), h * (10 + 28 + 20 + 28), 1e-12);
+    assert_close(tuning_traffic(&a, &plan, c, 2), h * (2 * (10 + 28) + 20 + 28), 1e-12);
+    plan.lora_dropout = true;
+    assert_close(tuning_traffic(&a, &plan, c, 1), h * (19 + 28 + 29 + 28), 1e-12);
+    plan.quantization = QUANTIZATION_NF4;
+    assert_close(tuning_traffic(&a, &plan, c, 1), h * (7 + 16 + 15 + 8), 1e-12);
+    plan.kbit_preparation = true;
+    assert_close(tuning_traffic(&a, &plan, c, 1), 2 * h * (7 + 16 + 15 + 8), 1e-12);
+    plan.tuning = TUNING_FULL;
+    assert_true(tuning_traffic(&a, &plan, c, 1) == 0);
 }
 
 static int decode(const char *peft, const char *targets, struct subject *s, struct error *e)
@@ -325,6 +351,7 @@ int main(void)
         cmocka_unit_test(plan_complete__adapters_without_what_they_need__refused),
         cmocka_unit_test(flops_per_step__frozen__passes_that_are_left),
         cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
+        cmocka_unit_test(tuning_traffic__of_one_target__bytes),
         cmocka_unit_test(inputs_decode__adapters__targets_by_their_names),
         cmocka_unit_test(tuning_kept__products_that_keep_what_they_read__their_inputs),
         cmocka_unit_test(layer_memory_kept__norms_and_parallel_blocks__what_they_read),

@@ -1,0 +1,121 @@
+#include "answers/idle_keys.h"
+
+#include <string.h>
+
+#include "predict/predictor.h"
+#include "space/prediction.h"
+#include "space/vocabulary.h"
+
+#define MOST_LOOKED_AT 64
+#define WORDS_MOST 96
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static const double numbers[] = {0, 1, 2, 3, 4, 8, 64};
+
+/* What a prediction says. */
+struct said {
+    bool has_any, has_time;
+    double numbers[8];
+    char refusal[sizeof((struct error *)NULL)->text];
+};
+
+static void predict(const struct space *space, const struct input_value *values, struct said *out)
+{
+    const struct prediction *p;
+    struct error e = ERROR_INIT;
+    memset(out, 0, sizeof *out);
+    out->has_any = predictor_predict(space->prediction.predictor, values, &p, &e) == 0;
+    if (!out->has_any) {
+        strcpy(out->refusal, e.text);
+        return;
+    }
+    const double all[] = {p->memory.most.bytes,
+                          p->memory.first.bytes,
+                          p->memory.last.bytes,
+                          p->memory.host_bytes,
+                          p->memory.parameters,
+                          p->seconds,
+                          p->flops,
+                          p->tokens};
+    memcpy(out->numbers, all, sizeof all);
+    out->has_time = p->has_time;
+}
+
+/* A word that the input does not take says nothing of the others. */
+static bool differs(const struct said *a, const struct said *b)
+{
+    if (strstr(b->refusal, "says nothing to the predictor"))
+        return false;
+    bool same = strcmp(a->refusal, b->refusal) == 0;
+    for (size_t i = 0; same && i < LENGTH(a->numbers); i++)
+        same = a->numbers[i] == b->numbers[i];
+    return !same;
+}
+
+static bool changes(const struct space *space, const struct input_value *values, size_t input, const struct said *as_is)
+{
+    const char *words[WORDS_MOST];
+    size_t count = input_words(input, words, WORDS_MOST);
+    struct input_value other[INPUT_COUNT];
+    bool changed = false;
+    memcpy(other, values, sizeof other);
+    for (size_t k = 0; !changed && k < count + LENGTH(numbers); k++) {
+        struct said said;
+        other[input] = k < count ? (struct input_value){INPUT_TEXT, 0, words[k]}
+                                 : (struct input_value){INPUT_NUMBER, numbers[k - count], NULL};
+        predict(space, other, &said);
+        changed = differs(as_is, &said);
+    }
+    return changed;
+}
+
+/* Of the model or the plan, and neither a text of its own form nor a batch, which rules compare with the others. */
+static bool may_be_idle(const struct space *space, size_t input)
+{
+    const struct input_place *p = &inputs[input].place;
+    bool is_own = p->member == MEMBER_OWN && input != AT_GLOBAL_BATCH && input < AT_PARAMS;
+    bool is_of_plan = p->target == TO_ARCHITECTURE || p->target == TO_PLAN;
+    return (is_own || (is_of_plan && p->member != MEMBER_TEXT)) && space->prediction.inputs[input] &&
+           vocabulary_key(space, input);
+}
+
+static void look_at(const struct space *space, const struct stmt *s, bool *idle, bool *any)
+{
+    struct input_value values[INPUT_COUNT];
+    struct said as_is;
+    vocabulary_read_inputs(s, values);
+    predict(space, values, &as_is);
+    if (!as_is.has_time)
+        return;
+    *any = true;
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        idle[i] = idle[i] && !changes(space, values, i, &as_is);
+}
+
+void idle_keys_add(const struct space *space, struct buffer *out)
+{
+    bool idle[INPUT_COUNT], any = false;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    size_t before = out->length;
+    int64_t all = space->prediction.asked && space->prediction.predictor ? space_combinations(space) : 0;
+    int64_t looked_at = all < MOST_LOOKED_AT ? all : MOST_LOOKED_AT;
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        idle[i] = may_be_idle(space, i);
+    buffer_add_text(&sql, "SELECT ");
+    prediction_add_columns(space, &sql);
+    buffer_add_text(&sql, " ");
+    space_add_combination(space, 1, &sql);
+    if (looked_at > 0 && db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0)
+        for (int64_t k = 0; k < looked_at; k++) {
+            space_bind_rank(space, s, 1, looked_at > 1 ? (all - 1) / (looked_at - 1) * k : 0);
+            if (stmt_next(s, NULL) == 1)
+                look_at(space, s, idle, &any);
+            stmt_reset(s);
+        }
+    for (size_t i = 0; any && i < INPUT_COUNT; i++)
+        if (idle[i])
+            buffer_printf(out, "%s%s", out->length > before ? ", " : "", vocabulary_key(space, i)->name);
+    stmt_free(s);
+    buffer_free(&sql);
+}

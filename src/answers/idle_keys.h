@@ -1,0 +1,14 @@
+/* Keys that say something to the predictor in general, but nothing in this sweep: recompute_modules where nothing
+ * recomputes, lora_targets without adapters, an expert dispatcher without experts. */
+#ifndef MESHSWEEP_ANSWERS_IDLE_KEYS_H
+#define MESHSWEEP_ANSWERS_IDLE_KEYS_H
+
+#include "space/space.h"
+#include "util/buffer.h"
+
+/* Appends the names, ", " between them, of keys with which, whatever their value, no prediction changes: neither of
+ * memory nor of time nor of FLOPs, nor whether there is one. Looked at are up to 64 combinations, from the first to the
+ * last at equal distances. Nothing where none of these is predicted with its time. */
+void idle_keys_add(const struct space *space, struct buffer *out);
+
+#endif
