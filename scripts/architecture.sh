@@ -62,11 +62,12 @@ described()
     }' "$document"
 }
 
-# The lines that the document states, where they are right within a tenth; else those counted, to the next hundred.
+# The lines that the document states, where they are right within a tenth; else those counted, to the next hundred. A
+# merge may have left a floor two rows.
 shown_lines() # FLOOR COUNTED
 {
     local stated
-    stated=$(sed -n "s/^| \`$1\` | [0-9]* | \([0-9,]*\) |.*/\1/p" "$document")
+    stated=$(sed -n "s/^| \`$1\` | [0-9]* | \([0-9,]*\) |.*/\1/p" "$document" | head -n 1)
     stated=${stated//,/}
     if [ -n "$stated" ] && [ $((10 * (stated > $2 ? stated - $2 : $2 - stated))) -le "$2" ]; then
         echo "$stated"

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "answers/memory_frontier.h"
 #include "learning/learning.h"
 #include "predict/baseline.h"
 #include "util/memory.h"
@@ -21,18 +22,6 @@ struct residual {
     char *word; /* "tp=2" */
     double bytes, seconds;
     int64_t byte_count, second_count;
-};
-
-struct points {
-    double *sizes, *bytes;
-    size_t count;
-};
-
-struct frontier {
-    char *rest;                      /* the combination without the key */
-    double largest_ok, smallest_oom; /* NaN: none */
-    double usable, bytes_at_largest;
-    struct points predicted, measured; /* memory by size */
 };
 
 /* A kind of plan that was listed. */
@@ -50,8 +39,7 @@ struct prediction_report {
     int64_t seen, shown, without;
     struct residual *residuals;
     size_t residual_count;
-    struct frontier *frontiers;
-    size_t frontier_count;
+    struct memory_frontier frontier;
     int64_t ok, oom, lost[SHARES], avoided[SHARES]; /* of jobs with an outcome and a prediction before */
     int64_t audits_ok, audits_oom;
 };
@@ -69,18 +57,11 @@ void prediction_report_free(struct prediction_report *r)
         return;
     for (size_t i = 0; i < r->residual_count; i++)
         free(r->residuals[i].word);
-    for (size_t i = 0; i < r->frontier_count; i++) {
-        free(r->frontiers[i].rest);
-        free(r->frontiers[i].predicted.sizes);
-        free(r->frontiers[i].predicted.bytes);
-        free(r->frontiers[i].measured.sizes);
-        free(r->frontiers[i].measured.bytes);
-    }
     for (size_t i = 0; i < r->kind_count; i++)
         free(r->kinds[i].framework);
     free(r->kinds);
     free(r->residuals);
-    free(r->frontiers);
+    memory_frontier_free(&r->frontier);
     buffer_free(&r->lines);
     free(r);
 }
@@ -375,104 +356,6 @@ static int add_accuracy(const struct prediction_report *r, struct db *db, struct
     return 0;
 }
 
-/* --- the frontier --- */
-
-/* Splits "a=1 key=4 b=2" into the rest and the value; false when the key is not among what differs. */
-static bool split_words(const char *words, const char *key, struct buffer *rest, double *value)
-{
-    bool found = false;
-    char *copy = xstrdup(words), *left = NULL;
-    size_t length = strlen(key);
-    for (char *word = strtok_r(copy, " ", &left); word; word = strtok_r(NULL, " ", &left)) {
-        if (strncmp(word, key, length) == 0 && word[length] == '=' && parse_double(word + length + 1, value))
-            found = true;
-        else
-            buffer_printf(rest, "%s%s", rest->length ? " " : "", word);
-    }
-    free(copy);
-    return found;
-}
-
-static struct frontier *find_frontier(struct prediction_report *r, const char *rest)
-{
-    for (size_t i = 0; i < r->frontier_count; i++)
-        if (strcmp(r->frontiers[i].rest, rest) == 0)
-            return &r->frontiers[i];
-    r->frontiers = array_grow(r->frontiers, r->frontier_count, sizeof *r->frontiers);
-    r->frontiers[r->frontier_count] = (struct frontier){.rest = xstrdup(rest), .largest_ok = NAN, .smallest_oom = NAN};
-    return &r->frontiers[r->frontier_count++];
-}
-
-static void add_point(struct points *p, double size, double bytes)
-{
-    p->sizes = array_grow(p->sizes, p->count, sizeof *p->sizes);
-    p->bytes = array_grow(p->bytes, p->count, sizeof *p->bytes);
-    p->sizes[p->count] = size;
-    p->bytes[p->count++] = bytes;
-}
-
-static void note_frontier(struct prediction_report *r, const struct predicted_row *row)
-{
-    struct buffer rest = BUFFER_INIT;
-    double value;
-    if (!split_words(row->words, r->request.frontier_key, &rest, &value)) {
-        buffer_free(&rest);
-        return;
-    }
-    struct frontier *f = find_frontier(r, buffer_text(&rest));
-    buffer_free(&rest);
-    if (strcmp(row->state, "ok") == 0 && !(f->largest_ok >= value)) {
-        f->largest_ok = value;
-        f->bytes_at_largest = row->measured_bytes;
-    }
-    if (strcmp(row->state, "ok") == 0 && row->measured_bytes > 0)
-        add_point(&f->measured, value, row->measured_bytes);
-    if (strcmp(row->failure, "oom") == 0 && !(f->smallest_oom <= value))
-        f->smallest_oom = value;
-    if (!row->prediction || !row->prediction->has_memory)
-        return;
-    f->usable = row->prediction->usable_bytes;
-    add_point(&f->predicted, value, row->prediction->memory.most.bytes);
-}
-
-static void add_size(struct buffer *out, double value)
-{
-    if (isnan(value))
-        buffer_printf(out, "  %9s", "-");
-    else
-        buffer_printf(out, "  %9g", value);
-}
-
-/* a + b · size through what was measured, where that is two points or more, else through what is predicted. */
-static bool find_line(const struct frontier *f, struct memory_line *line)
-{
-    const struct points *p = f->measured.count >= 2 ? &f->measured : &f->predicted;
-    struct error ignored;
-    return memory_line_fit(p->sizes, p->bytes, p->count, line, &ignored) == 0;
-}
-
-static int add_frontier(const struct prediction_report *r, struct buffer *out, struct error *e)
-{
-    if (r->frontier_count == 0)
-        return error_set(e, ERROR_NOTHING, "no two combinations differ in a number `%s`", r->request.frontier_key);
-    buffer_printf(out, "%s:  largest ok  smallest oom  predicted limit  headroom at largest\n",
-                  r->request.frontier_key);
-    for (size_t i = 0; i < r->frontier_count; i++) {
-        const struct frontier *f = &r->frontiers[i];
-        struct memory_line line;
-        bool has_line = f->usable > 0 && find_line(f, &line);
-        add_size(out, f->largest_ok);
-        add_size(out, f->smallest_oom);
-        add_size(out, has_line ? memory_line_largest(&line, f->usable) : NAN);
-        if (f->usable > 0 && f->bytes_at_largest > 0)
-            buffer_printf(out, "  %5.1f %%", 100 * (1 - f->bytes_at_largest / f->usable));
-        else
-            buffer_add_text(out, "        -");
-        buffer_printf(out, "  %s\n", f->rest);
-    }
-    return 0;
-}
-
 /* --- the whole --- */
 
 void prediction_report_add(struct prediction_report *r, const struct predicted_row *row)
@@ -482,7 +365,7 @@ void prediction_report_add(struct prediction_report *r, const struct predicted_r
     if (r->request.kind == REPORT_LIST)
         list(r, row);
     if (r->request.kind == REPORT_FRONTIER)
-        note_frontier(r, row);
+        memory_frontier_add(&r->frontier, r->request.frontier_key, row);
     if (!row->prediction)
         return;
     if (r->request.kind == REPORT_LIST)
@@ -496,7 +379,7 @@ int prediction_report_end(struct prediction_report *r, struct space *space, stru
     if (r->request.kind == REPORT_ACCURACY)
         return add_accuracy(r, db, out, e);
     if (r->request.kind == REPORT_FRONTIER)
-        return add_frontier(r, out, e);
+        return memory_frontier_describe(&r->frontier, r->request.frontier_key, out, e);
     buffer_add(out, r->lines.data, r->lines.length);
     if (r->seen > r->shown)
         buffer_printf(out, "… and %" PRId64 " more; --all shows them\n", r->seen - r->shown);

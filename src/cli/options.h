@@ -51,6 +51,18 @@ struct option {
     bool many;           /* OPTION_STRING: the words that follow its value and begin with a digit belong to it too */
 };
 
+/* Options of many commands, alike in all: entries of a table, with the offset of the member. */
+#define OPTION_DB(at)                                                                                                  \
+    {                                                                                                                  \
+        .name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = (at), .value = "FILE", .help = "the database",   \
+        .fallback = "results.db"                                                                                       \
+    }
+#define OPTION_CONFIG(at)                                                                                              \
+    {                                                                                                                  \
+        .name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = (at), .value = "FILE",                       \
+        .help = "the sweep file (the database's, else sweep.toml)"                                                     \
+    }
+
 /* -h, --help, --version, --color and --no-pager, which every table has. */
 extern const struct option common_option_table[];
 

@@ -7,7 +7,7 @@
 
 #define AT(member) offsetof(struct run_options, member)
 
-static const char *const progress_words[] = {
+const char *const run_progress_words[] = {
     [PROGRESS_AUTO] = "auto", [PROGRESS_TTY] = "tty",   [PROGRESS_PLAIN] = "plain",
     [PROGRESS_JSON] = "json", [PROGRESS_NONE] = "none", NULL,
 };
@@ -24,13 +24,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .value = "FILE",                                                                                                  \
      .help = "the sweep file",                                                                                         \
      .fallback = "sweep.toml"},                                                                                        \
-        {.name = "db",                                                                                                 \
-         .letter = 'd',                                                                                                \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(db),                                                                                             \
-         .value = "FILE",                                                                                              \
-         .help = "the database",                                                                                       \
-         .fallback = "results.db"},                                                                                    \
+        OPTION_DB(AT(db)),                                                                                             \
         {.name = "only",                                                                                               \
          .offer = OFFER_KEYS,                                                                                          \
          .kind = OPTION_STRING,                                                                                        \
@@ -176,30 +170,7 @@ const struct option run_option_table[] = {
      .kind = OPTION_FLAG,
      .offset = AT(dry_run),
      .help = "show the plan (see meshsweep plan), run nothing"},
-    {.name = "jobs",
-     .letter = 'j',
-     .kind = OPTION_INT,
-     .offset = AT(jobs),
-     .value = "N",
-     .help = "jobs at a time",
-     .least = 1,
-     .most = 65536},
-    {.name = "max-fail",
-     .kind = OPTION_INT,
-     .offset = AT(max_fail),
-     .value = "N",
-     .help = "start nothing new after N failed jobs",
-     .least = 1,
-     .most = INFINITY},
-    {.name = "pause-after",
-     .kind = OPTION_INT,
-     .offset = AT(pause_after),
-     .value = "N",
-     .help = "pause after N that failed alike before any is ok",
-     .fallback = "3",
-     .least = 1,
-     .most = INFINITY},
-    {.name = "keep-going", .kind = OPTION_FLAG, .offset = AT(keep_going), .help = "do not pause, however jobs fail"},
+    OPTIONS_OF_STARTS,
     {.name = "detach",
      .kind = OPTION_FLAG,
      .offset = AT(detach),
@@ -208,13 +179,7 @@ const struct option run_option_table[] = {
      .kind = OPTION_FLAG,
      .offset = AT(release),
      .help = "try now what waits for its host, in turn what was to run last"},
-    {.name = "progress",
-     .kind = OPTION_CHOICE,
-     .offset = AT(progress),
-     .value = "HOW",
-     .help = "auto, tty, plain, json or none",
-     .choices = progress_words,
-     .fallback = "auto"},
+    OPTION_PROGRESS,
     SEARCH_OPTIONS,
     {.name = "stale", .kind = OPTION_FLAG, .offset = AT(stale), .help = "results of other surroundings again, too"},
     {.name = NULL},

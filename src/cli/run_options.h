@@ -45,4 +45,39 @@ struct run_options {
 
 extern const struct option run_option_table[], plan_option_table[];
 
+/* Entries of tables of commands that start jobs, in whose file AT(member) is the offset of a member of this name. */
+extern const char *const run_progress_words[];
+#define OPTIONS_OF_STARTS                                                                                              \
+    {.name = "jobs",                                                                                                   \
+     .letter = 'j',                                                                                                    \
+     .kind = OPTION_INT,                                                                                               \
+     .offset = AT(jobs),                                                                                               \
+     .value = "N",                                                                                                     \
+     .help = "jobs at a time",                                                                                         \
+     .least = 1,                                                                                                       \
+     .most = 65536},                                                                                                   \
+        {.name = "max-fail",                                                                                           \
+         .kind = OPTION_INT,                                                                                           \
+         .offset = AT(max_fail),                                                                                       \
+         .value = "N",                                                                                                 \
+         .help = "start nothing new after N failed jobs",                                                              \
+         .least = 1,                                                                                                   \
+         .most = INFINITY},                                                                                            \
+        {.name = "pause-after",                                                                                        \
+         .kind = OPTION_INT,                                                                                           \
+         .offset = AT(pause_after),                                                                                    \
+         .value = "N",                                                                                                 \
+         .help = "pause after N that failed alike before any is ok",                                                   \
+         .fallback = "3",                                                                                              \
+         .least = 1,                                                                                                   \
+         .most = INFINITY},                                                                                            \
+    {                                                                                                                  \
+        .name = "keep-going", .kind = OPTION_FLAG, .offset = AT(keep_going), .help = "do not pause, however jobs fail" \
+    }
+#define OPTION_PROGRESS                                                                                                \
+    {                                                                                                                  \
+        .name = "progress", .kind = OPTION_CHOICE, .offset = AT(progress), .value = "HOW",                             \
+        .help = "auto, tty, plain, json or none", .choices = run_progress_words, .fallback = "auto"                    \
+    }
+
 #endif

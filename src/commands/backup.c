@@ -14,13 +14,7 @@ struct backup_options {
 };
 
 static const struct option option_table[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct backup_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct backup_options, db)),
     {.name = "json",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct backup_options, json),

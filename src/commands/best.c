@@ -38,13 +38,7 @@ struct best_options {
 #define AT(member) offsetof(struct best_options, member)
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "out",
      .kind = OPTION_STRING,
      .offset = AT(out),

@@ -22,13 +22,7 @@ struct compare_options {
 #define AT(member) offsetof(struct compare_options, member)
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "by",
      .offer = OFFER_KEYS,
      .kind = OPTION_STRING,

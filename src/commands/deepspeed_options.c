@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cli/run_options.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -11,7 +12,6 @@
 
 static const char *const modes[] = {[MODE_TUNE] = "tune", [MODE_RUN] = "run", NULL};
 static const char *const log_levels[] = {"debug", "info", "warning", "error", "critical", NULL};
-static const char *const progress_words[] = {"auto", "tty", "plain", "json", "none", NULL};
 
 const struct option deepspeed_option_table[] = {
     {.name = "autotuning",
@@ -159,43 +159,14 @@ const struct option deepspeed_option_table[] = {
      .value = "FILE",
      .help = "the database; DeepSpeed's files beside it",
      .fallback = "results.db"},
-    {.name = "jobs",
-     .letter = 'j',
-     .kind = OPTION_INT,
-     .offset = AT(jobs),
-     .value = "N",
-     .help = "jobs at a time",
-     .least = 1,
-     .most = 65536},
-    {.name = "max-fail",
-     .kind = OPTION_INT,
-     .offset = AT(max_fail),
-     .value = "N",
-     .help = "start nothing new after N failed jobs",
-     .least = 1,
-     .most = INFINITY},
-    {.name = "pause-after",
-     .kind = OPTION_INT,
-     .offset = AT(pause_after),
-     .value = "N",
-     .help = "pause after N that failed alike before any is ok",
-     .fallback = "3",
-     .least = 1,
-     .most = INFINITY},
-    {.name = "keep-going", .kind = OPTION_FLAG, .offset = AT(keep_going), .help = "do not pause, however jobs fail"},
+    OPTIONS_OF_STARTS,
     {.name = "retry-failed",
      .kind = OPTION_STRING,
      .offset = AT(retry_failed),
      .value = "CLASS,...",
      .help = "failed jobs too, or those of some classes",
      .value_optional = true},
-    {.name = "progress",
-     .kind = OPTION_CHOICE,
-     .offset = AT(progress),
-     .value = "HOW",
-     .help = "auto, tty, plain, json or none",
-     .choices = progress_words,
-     .fallback = "auto"},
+    OPTION_PROGRESS,
     {.name = "stale", .kind = OPTION_FLAG, .offset = AT(stale), .help = "results of another script again, too"},
     {.name = "env-clean",
      .kind = OPTION_FLAG,

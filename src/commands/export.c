@@ -25,13 +25,7 @@ static const char *const format_names[] = {"csv",   "tsv",    "json",       "jso
                                            "table", "optuna", "prometheus", "summary", NULL};
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "every job (as without any of these three)"},
     {.name = "succeeded", .kind = OPTION_FLAG, .offset = AT(succeeded), .help = "jobs that are ok"},
     {.name = "failed", .kind = OPTION_FLAG, .offset = AT(failed), .help = "jobs that failed"},

@@ -31,19 +31,8 @@ struct predict_options {
 #define AT(member) (offsetof(struct predict_options, match) + offsetof(struct run_options, member))
 
 static const struct option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .kind = OPTION_STRING,
-     .offset = AT(config),
-     .value = "FILE",
-     .help = "the sweep file (the database's, else sweep.toml)"},
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_CONFIG(AT(config)),
+    OPTION_DB(AT(db)),
     {.name = "only",
      .offer = OFFER_KEYS,
      .kind = OPTION_STRING,

@@ -22,13 +22,7 @@ struct replay_options {
 #define AT(member) offsetof(struct replay_options, member)
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "config",
      .letter = 'c',
      .kind = OPTION_STRING,

@@ -16,13 +16,7 @@ struct report_options {
 };
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct report_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct report_options, db)),
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_STRING,

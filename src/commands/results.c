@@ -14,13 +14,7 @@ struct results_options {
 #define AT(member) offsetof(struct results_options, member)
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "where",
      .offer = OFFER_COLUMNS,
      .kind = OPTION_STRING,

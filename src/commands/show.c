@@ -18,13 +18,7 @@ struct show_options {
 };
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct show_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct show_options, db)),
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct show_options, json), .help = "as JSON"},
     {.name = NULL},
 };

@@ -19,13 +19,7 @@ struct stale_options {
 };
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct stale_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct stale_options, db)),
     {.name = "config",
      .letter = 'c',
      .kind = OPTION_STRING,

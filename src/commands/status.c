@@ -31,13 +31,7 @@ struct status_options {
 };
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct status_options, db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(offsetof(struct status_options, db)),
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct status_options, json), .help = "as JSON"},
     {.name = "watch",
      .kind = OPTION_STRING,

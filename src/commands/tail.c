@@ -24,13 +24,7 @@ struct tail_options {
 #define AT(member) offsetof(struct tail_options, member)
 
 static const struct option options[] = {
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = AT(db),
-     .value = "FILE",
-     .help = "the database",
-     .fallback = "results.db"},
+    OPTION_DB(AT(db)),
     {.name = "attempt",
      .kind = OPTION_INT,
      .offset = AT(attempt),

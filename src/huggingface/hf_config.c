@@ -142,6 +142,36 @@ static int check_demands(const struct hf_reading *r)
     return 0;
 }
 
+static bool reads(const struct hf_field *fields, const char *field)
+{
+    size_t length = strlen(field);
+    for (const struct hf_field *f = fields; f && f->key; f++)
+        for (const char *at = strstr(f->fields, field); at; at = strstr(at + 1, field))
+            if ((at == f->fields || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+                return true;
+    return false;
+}
+
+/* Parts of a model that this type is not known to have: without them it would be counted too small. */
+static int check_foreign(const struct hf_reading *r)
+{
+    static const struct {
+        const char *field;
+        int64_t most; /* that means none */
+    } parts[] = {{"num_experts", 1},     {"num_local_experts", 1}, {"n_routed_experts", 1},
+                 {"moe_num_experts", 1}, {"kv_lora_rank", 0},      {"num_nextn_predict_layers", 0}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const cJSON *item = hf_field_of(r->root, parts[i].field);
+        if (cJSON_IsNumber(item) && item->valuedouble > (double)parts[i].most &&
+            !reads(r->type->shape, parts[i].field) && !reads(r->type->fields, parts[i].field))
+            return error_set(r->e, ERROR_USAGE,
+                             "%s: \"%s\" is %g, but no %s is known to have any: its own model_type, or layers, hidden, "
+                             "heads, ffn and vocab as keys in place of hf_config, would be needed",
+                             r->name, parts[i].field, item->valuedouble, r->type->name);
+    }
+    return 0;
+}
+
 /* --- windows --- */
 
 /* Layers that layer_types calls sliding. */
@@ -251,8 +281,8 @@ static int read_root(struct hf_reading *r)
         return unknown_type(r, type->valuestring);
     hf_set_text(r, "family", r->type->family);
     set_constants(r);
-    if (check_demands(r) < 0 || read_fields(r, r->type->shape) < 0 || read_fields(r, r->type->fields) < 0 ||
-        hf_finish(r) < 0)
+    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r, r->type->shape) < 0 ||
+        read_fields(r, r->type->fields) < 0 || hf_finish(r) < 0)
         return -1;
     return read_windows(r);
 }

@@ -236,11 +236,6 @@ static bool start_stack(const struct layer_stack *s, struct layer_state *st, siz
     return true;
 }
 
-bool layer_stack_first(const struct layer_stack *s, struct layer_state *st)
-{
-    return start_stack(s, st, 0);
-}
-
 bool layer_stack_next(const struct layer_stack *s, struct layer_state *st)
 {
     for (unsigned layer = st->layers; layer-- > 0;) {

@@ -70,9 +70,6 @@ uint64_t layer_stack_count_layers(const struct layer_stack *s, unsigned layers);
 struct layer_state layer_state_make(const struct layer_stack *s);
 void layer_state_free(struct layer_state *st);
 
-/* To the first stack; false when there is none. */
-bool layer_stack_first(const struct layer_stack *s, struct layer_state *st);
-
 /* To the next stack; false, with the state unusable until set again, after the last. */
 bool layer_stack_next(const struct layer_stack *s, struct layer_state *st);
 

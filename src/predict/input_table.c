@@ -55,6 +55,7 @@ const struct input inputs[] = {
     {"lora_targets", "target_modules lora_target_modules", OWN(target_words)},
     {"peft", "peft_method", P_WORD(tuning, tuning_words)},
     {"quantization", "quantize", P_WORD(quantization, quantization_words)},
+    {"recompute_allgather", "tp_recompute_allgather", OWN(NULL)},
     {"lora_rank", "lora_r", P(MEMBER_WHOLE, lora_rank)},
     {"lora_dropout", "", P(MEMBER_FLAG, lora_dropout)},
     {"kbit_preparation", "prepare_model_for_kbit_training", P(MEMBER_FLAG, kbit_preparation)},

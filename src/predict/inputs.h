@@ -7,7 +7,7 @@
  *   family               vit with `image`; llama with one of kv_heads, gated_mlp, rms_norm; else gpt
  *   dp                   devices / (tp · pp · cp), when it is not given and divides
  *   gradient_accumulation, micro_batch, global_batch: the third follows from two; 1 when only one is given
- *   sequence_parallel, flash_attention: not, yes
+ *   sequence_parallel, flash_attention, recompute_allgather: not, yes, yes
  *   recompute_modules, lora_targets    names with blanks, commas or plus signs between them; what is not known is
  *                        refused
  *   quantization         nf4 with peft = qlora

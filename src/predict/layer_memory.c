@@ -98,7 +98,9 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
     double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (drops(plan, MODULE_LAYERNORM) ? 2 : 0);
     double further = 2 * ((double)a->norms_per_layer - blocks_read);
     further += a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0;
-    return (read * (norms + mask) + layers * further) * h / layer_outer_degree(plan) +
+    double gathered =
+        plan->keeps_gathered ? (layer_is_narrow(plan) ? 1 : 2) * read * h * (1 - 1 / layer_outer_degree(plan)) : 0;
+    return gathered + (read * (norms + mask) + layers * further) * h / layer_outer_degree(plan) +
            blocks * attention_bytes(a, plan) + layers * mlp_bytes(a, plan, c) + mixer_bytes(a, plan, mixer_kept_bytes);
 }
 

@@ -6,6 +6,8 @@
  *   kept         bytes per layer and micro-batch, the sum of                                           source
  *   between      T·h·(8 + 2·dropout), / t with sequence parallelism; 2 for each norm more than two      [2]
  *                (norms_per_layer), parallel blocks: 4 with one norm, and one mask
+ *   gathered     where it is kept, not gathered again: 2·T·h·(1 - 1/t) for each of these norms, as a     [10]
+ *                matrix product reads it whole under sequence parallelism
  *   attention    T·(4·a·d + 4·g·d) / t; with qk_norm, 2·a·d + 2·g·d more                               [2]
  *   MLP          T·4·f / t; gated: 6 to 8 (gated_mlp_bytes) in place of 4                              [2], gated [3]
  *   experts      in place of the MLP: T·(K·imbalance·(2·h·et + 4…8·f_e) + 2·h·K)/o + T·4…8·f_s/t       gated [3] [6]
@@ -30,7 +32,8 @@
  *
  * Sources: [2] arXiv 2205.05198, table 2 · [3] arXiv 2411.06465 ·
  * [6] Megatron-LM core/transformer/moe/token_dispatcher.py · [7] core/transformer/multi_latent_attention.py ·
- * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py. Pure. */
+ * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py ·
+ * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather. Pure. */
 #ifndef MESHSWEEP_PREDICT_LAYER_MEMORY_H
 #define MESHSWEEP_PREDICT_LAYER_MEMORY_H
 

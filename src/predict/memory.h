@@ -11,7 +11,7 @@
  *   logits       on the stage with the head: logit_bytes·T·V/t + 2·T·h                                 coefficients.h
  *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters)                                            [5]
  *                ZeRO stage 3: 2·min(parameters, prefetch + gathered layers) + 2·(largest layer        [5]
- *                or embedding)
+ *                or embedding; where layers are the units (no prefetch), embedding and head together)  [10]
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]
  *   base         base_bytes                                                                            coefficients.h
  *
@@ -24,7 +24,8 @@
  *   OFFLOAD_PARAMETERS   18, in fp32 20
  *
  * Sources: [1] arXiv 1910.02054, section 3.1 · [2] arXiv 2205.05198, table 2 ·
- * [5] DeepSpeed runtime/zero/config.py and stage3.py · [6] Megatron-LM core/transformer/moe/token_dispatcher.py
+ * [5] DeepSpeed runtime/zero/config.py and stage3.py · [6] Megatron-LM core/transformer/moe/token_dispatcher.py ·
+ * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass
  *
  * docs/predictions.md has what it was compared with.
  * Pure; some hundred nanoseconds. */

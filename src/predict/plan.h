@@ -147,6 +147,7 @@ struct training_plan {
     int64_t mean_tokens;
     int64_t decoder_sequence; /* tokens of the decoder of T5 alone; 0: as many as sequence */
     bool sequence_parallel;   /* activations outside the matrices are divided by t, too */
+    bool keeps_gathered;      /* what sequence parallelism gathers for a matrix product is kept, not gathered again */
     bool flash_attention;     /* scores are never stored */
 };
 

@@ -489,6 +489,18 @@ static const struct framework *widened(const struct framework *row, const struct
     return scratch;
 }
 
+/* Of a device that is known: its factors are 1, or as those of fp8, where it has no units for a precision. */
+static int check_precision(const struct training_plan *plan, const char *name, struct error *e)
+{
+    const struct device *d = device_find(name);
+    if (d && plan->precision == PRECISION_FP8 && d->fp8_factor <= 1)
+        return error_set(e, ERROR_USAGE, "precision is fp8, which %s does not have; bf16 or fp16 is needed", d->name);
+    if (d && plan->precision == PRECISION_FP4 && d->fp4_factor <= d->fp8_factor)
+        return error_set(e, ERROR_USAGE, "precision is fp4, which %s does not have; %s is needed", d->name,
+                         d->fp8_factor > 1 ? "fp8 or bf16" : "bf16 or fp16");
+    return 0;
+}
+
 static int predict(struct predictor *p, const struct input_value *values, const struct subject *s, struct error *e)
 {
     const struct predictor_options *o = &p->options;
@@ -508,7 +520,7 @@ static int predict(struct predictor *p, const struct input_value *values, const 
         return no_framework(p, out->where.framework, e);
     const struct calibrated *c = find_calibrated(p, &out->where);
     bool has_speed = find_cluster(p, s, out->where.device, &cluster);
-    if (has_speed && cluster_complete(&cluster, e) < 0)
+    if (has_speed && (cluster_complete(&cluster, e) < 0 || check_precision(&s->plan, out->where.device, e) < 0))
         return -1;
     struct framework scratch;
     const struct framework *row = widened(c ? &c->row : prior, &p->priors.base, c, s, cluster.device, &scratch);

@@ -84,13 +84,20 @@ static double step_bytes(const struct plan_memory *m, double parameters, double 
     return m->plan->offload == OFFLOAD_NONE ? (m->c->step + widened) * parameters / shards : 0;
 }
 
-/* Two units of layers as they are stored, and the root's, which holds what is outside of layers. */
+/* Parameters of FSDP's root, whose unit is what is outside of layers: on one stage the embedding and the head both. */
+static double root_unit(const struct plan_memory *m)
+{
+    double matrices = m->a->tied_embeddings || m->plan->pipeline > 1 ? 1 : 2;
+    return matrices * m->vocab_weights / (double)m->plan->tensor;
+}
+
+/* Two units of layers as they are stored, and the root's. */
 static double frozen_buffers(const struct plan_memory *m)
 {
-    double t = (double)m->plan->tensor, units = m->a->tied_embeddings ? 1 : 2;
+    double t = (double)m->plan->tensor;
     double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
                    m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
-    return m->c->gathered_layers * m->quantised * layer + units * m->frozen * m->vocab_weights / t;
+    return m->c->gathered_layers * m->quantised * layer + m->frozen * root_unit(m);
 }
 
 static double buffer_bytes(const struct plan_memory *m, double parameters)
@@ -105,7 +112,8 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
         return frozen_buffers(m);
     double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
                    m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
-    double largest = fmax(layer, m->vocab_weights / t);
+    bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each by itself */
+    double largest = fmax(layer, by_modules ? m->vocab_weights / t : root_unit(m));
     return 2 * fmin(parameters, c->prefetch_elements + c->gathered_layers * layer) + 2 * largest;
 }
 

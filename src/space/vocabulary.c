@@ -8,12 +8,13 @@
 #include "predict/inputs.h"
 #include "predict/layout.h"
 #include "predict/mixer.h"
+#include "space/prediction.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 #include "util/suggest.h"
 
 #define MOST_WORDS 96
-#define MOST_MODELS 4096 /* that are looked at */
+#define MOST_MODELS 4096 /* and combinations, that are looked at */
 #define MOST_FAULTS 8    /* that are told */
 
 struct vocabulary {
@@ -145,7 +146,7 @@ static void check_input(struct vocabulary_report *r, const struct vocabulary *v,
 static bool is_layout(const char *text)
 {
     struct pipeline_layout layout;
-    return layout_read(text, &layout);
+    return layout_is_whole(text) && layout_read(text, &layout);
 }
 
 static bool is_pattern(const char *text)
@@ -159,7 +160,8 @@ static const struct form {
     bool (*reads)(const char *text);
     const char *wanted;
 } forms[] = {
-    {"pipeline_layout", is_layout, "no layout: E, t, m and L, with | between stages (\"Et*3|(tt|)*6tmL\")"},
+    {"pipeline_layout", is_layout,
+     "no layout: E, t, m and L, E first and L last, with | between stages (\"Et*3|(tt|)*6tmL\")"},
     {"hybrid_pattern", is_pattern, "no pattern: a letter for each layer, of M or G, *, - and E (\"M-M*-\")"},
 };
 
@@ -219,18 +221,27 @@ static bool find_model_keys(const struct space *space, struct model_keys *out)
     return true;
 }
 
-/* The key that the fault begins with, else the one that has the layers. */
-static const struct key *key_at_fault(const struct model_keys *m, const char *text)
+/* The input that the fault begins with; INPUT_COUNT where it begins with none. */
+static size_t input_at_fault(const char *text)
 {
-    for (size_t i = 0; i < INPUT_COUNT; i++) {
+    size_t i = 0;
+    for (; i < INPUT_COUNT; i++) {
         size_t length = strlen(inputs[i].name);
-        if (m->keys[i] && strncmp(text, inputs[i].name, length) == 0 && strchr(" ,:=", text[length]))
-            return m->keys[i];
+        if (strncmp(text, inputs[i].name, length) == 0 && text[length] && strchr(" ,:=", text[length]))
+            break;
     }
-    return m->keys[input_find("layers")];
+    return i;
 }
 
-static void read_model(const struct stmt *s, struct input_value *values)
+/* The key that it is read from, else the one that has the layers. */
+static const struct key *key_at_fault(const struct space *space, const char *text)
+{
+    size_t input = input_at_fault(text);
+    const struct key *key = input < INPUT_COUNT ? key_of(space, input) : NULL;
+    return key ? key : key_of(space, input_find("layers"));
+}
+
+static void read_inputs(const struct stmt *s, struct input_value *values)
 {
     for (int i = 0; i < INPUT_COUNT; i++) {
         enum column_type type = stmt_type(s, i);
@@ -239,8 +250,6 @@ static void read_model(const struct stmt *s, struct input_value *values)
                     : is_number         ? (struct input_value){INPUT_NUMBER, stmt_double(s, i), NULL}
                                         : (struct input_value){INPUT_ABSENT, 0, NULL};
     }
-    const struct input_value one = {INPUT_NUMBER, 1, NULL};
-    values[input_find("seq")] = values[input_find("micro_batch")] = one;
 }
 
 static bool lacks_something(const struct input_value *values)
@@ -255,26 +264,42 @@ static bool lacks_something(const struct input_value *values)
     return lacks;
 }
 
-/* A model that is sound among them is what a rule may leave; where none is, no rule can help. */
-static void tell_models(struct vocabulary_report *r, const struct model_keys *m, struct stmt *s)
+typedef bool judge(const struct space *space, struct input_value *values, struct error *e);
+
+/* Whatever the plan: on one device, of a batch of one. */
+static bool is_sound_model(const struct space *space, struct input_value *values, struct error *e)
+{
+    const struct input_value one = {INPUT_NUMBER, 1, NULL};
+    struct subject subject;
+    (void)space;
+    values[input_find("seq")] = values[input_find("micro_batch")] = one;
+    return lacks_something(values) || inputs_decode(values, &subject, e) == 0;
+}
+
+static bool is_predicted(const struct space *space, struct input_value *values, struct error *e)
+{
+    const struct prediction *p;
+    return predictor_predict(space->prediction.predictor, values, &p, e) == 0;
+}
+
+/* Where none of the rows is sound; one that is may be what rules leave. */
+static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_sound)
 {
     struct string_list faults = STRING_LIST_INIT;
-    bool is_sound = false;
-    while (!is_sound && stmt_next(s, NULL) > 0) {
+    bool any = false;
+    while (!any && stmt_next(s, NULL) > 0) {
         struct input_value values[INPUT_COUNT];
-        struct subject subject;
         struct error e = ERROR_INIT;
-        read_model(s, values);
-        is_sound = lacks_something(values) || inputs_decode(values, &subject, &e) == 0;
-        if (!is_sound && faults.count < MOST_FAULTS && string_list_find(&faults, e.text) == faults.count)
+        read_inputs(s, values);
+        any = is_sound(r->space, values, &e);
+        if (!any && faults.count < MOST_FAULTS && string_list_find(&faults, e.text) == faults.count)
             string_list_add(&faults, xstrdup(e.text));
     }
-    for (size_t i = 0; !is_sound && i < faults.count; i++)
-        add_unknown(r, position_of(r->space, key_at_fault(m, faults.items[i])), xstrdup(faults.items[i]));
+    for (size_t i = 0; !any && i < faults.count; i++)
+        add_unknown(r, position_of(r->space, key_at_fault(r->space, faults.items[i])), xstrdup(faults.items[i]));
     string_list_free(&faults);
 }
 
-/* Whatever the plan, so that no rule could exclude it: on one device, of a batch of one. */
 static void check_models(struct vocabulary_report *r)
 {
     struct model_keys m;
@@ -288,7 +313,25 @@ static void check_models(struct vocabulary_report *r)
     space_add_from(r->space, m.sections, &sql);
     buffer_printf(&sql, " LIMIT %d", MOST_MODELS);
     if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
-        tell_models(r, &m, s);
+        tell_faults(r, s, is_sound_model);
+    stmt_free(s);
+    buffer_free(&sql);
+}
+
+/* Only where all can be looked at. */
+static void check_combinations(struct vocabulary_report *r)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    if (r->problems->found > 0 || r->space->sweep->import.given || !r->space->prediction.predictor ||
+        space_combinations(r->space) > MOST_MODELS)
+        return;
+    buffer_add_text(&sql, "SELECT ");
+    prediction_add_columns(r->space, &sql);
+    buffer_add_text(&sql, " ");
+    space_add_from(r->space, ~0U, &sql);
+    if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
+        tell_faults(r, s, is_predicted);
     stmt_free(s);
     buffer_free(&sql);
 }
@@ -377,6 +420,7 @@ char *vocabulary_check(const struct space *space, struct problems *problems)
         check_adapters(&r);
         check_forms(&r);
         check_models(&r);
+        check_combinations(&r);
     }
     return r.first;
 }

@@ -498,6 +498,9 @@ mixer_state = 16
 seq = 64
 [parallel_spec]
 micro_batch = 1
+[[cluster_spec]]
+num_hosts = 1
+num_devices_per_host = 2
 END
 }
 
@@ -529,6 +532,21 @@ check__models_that_cannot_be_meant__said_at_the_key()
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is no layout: E, t, m and L'
+    sed -i 's/^pipeline_layout.*/pipeline_layout = "Et|ttL"/; s/^micro_batch.*/&\npp = 2/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
+    sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'precision is fp8, which A100-80GB does not have; bf16 or fp16 is needed'
+    sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
 }
 
 run_cases "$@"

@@ -262,6 +262,10 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
          "c.json: \"mamba_conv_bias\" is 0; a jamba is known with 1 alone, so that layers, hidden, heads, ffn and "
          "vocab "
          "are needed as keys in place of hf_config"},
+        {"{\"model_type\": \"llama\", \"num_local_experts\": 8, " SHAPE "}",
+         "c.json: \"num_local_experts\" is 8, but no llama is known to have any: its own model_type, or layers, "
+         "hidden, "
+         "heads, ffn and vocab as keys in place of hf_config, would be needed"},
         {"{\"model_type\": \"qwen3\", " SHAPE ", \"layer_types\": [\"linear_attention\"]}",
          "c.json: \"layer_types\" is [\"linear_attention\"], where a list of full_attention and sliding_attention is "
          "needed"},

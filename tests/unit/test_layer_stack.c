@@ -40,13 +40,21 @@ static struct layer_stack make(const struct layer_rules *rules)
     return s;
 }
 
+/* To the first stack; false: there is none. */
+static bool first(const struct layer_stack *s, struct layer_state *st)
+{
+    if (s->count > 0)
+        layer_stack_unrank(s, 0, st);
+    return s->count > 0;
+}
+
 /* Walks the whole stack; every position must lead to the same place and back. Returns how many there were. */
 static uint64_t walk_and_compare(const struct layer_stack *s)
 {
     struct layer_state walked = layer_state_make(s), found = layer_state_make(s);
     struct buffer a = BUFFER_INIT, b = BUFFER_INIT;
     uint64_t rank = 0;
-    for (bool more = layer_stack_first(s, &walked); more; more = layer_stack_next(s, &walked)) {
+    for (bool more = first(s, &walked); more; more = layer_stack_next(s, &walked)) {
         assert_true(rank < s->count);
         assert_int_equal(layer_stack_rank(s, &walked), rank);
         layer_stack_unrank(s, rank, &found);
@@ -122,7 +130,7 @@ static void next__three_mixers_two_kinds__documented_order(void **state)
     struct layer_state st = layer_state_make(&s);
     struct buffer text = BUFFER_INIT;
     size_t i = 0;
-    for (bool more = layer_stack_first(&s, &st); more; more = layer_stack_next(&s, &st), i++) {
+    for (bool more = first(&s, &st); more; more = layer_stack_next(&s, &st), i++) {
         assert_true(i < 16);
         assert_string_equal(describe(&s, &st, &text), expected[i]);
     }

@@ -118,11 +118,30 @@ static void layer_memory_kept__latent_attention_and_experts__terms_of_the_header
                  1e-12);
 }
 
+/* Both products of a layer that read a norm's output read all of it, of which a rank has a share of its own. */
+static void layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer(void **state)
+{
+    (void)state;
+    const struct memory_coefficients *c = &framework_find("nanotron")->memory;
+    struct architecture a = gpt(8, 1024, 16);
+    struct training_plan plan = {.tensor = 8, .sequence = 512, .sequence_parallel = true, .flash_attention = true};
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+    double again = layer_memory_kept(&a, &plan, c);
+    plan.keeps_gathered = true;
+    assert_close(layer_memory_kept(&a, &plan, c) - again, 2 * 2 * 512 * 1024 * 7.0 / 8, 1e-12);
+    plan.sequence_parallel = false;
+    double whole = layer_memory_kept(&a, &plan, c);
+    plan.keeps_gathered = false;
+    assert_close(layer_memory_kept(&a, &plan, c), whole, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layer_memory_kept__selective_recompute_paper__its_figures),
         cmocka_unit_test(layer_memory_kept__latent_attention_and_experts__terms_of_the_header),
+        cmocka_unit_test(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

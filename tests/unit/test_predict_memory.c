@@ -289,6 +289,20 @@ static void memory_predict__t5_decoder__keeps_what_its_tokens_do(void **state)
     assert_true(least.most.terms[MEMORY_LOGITS] < equal.most.terms[MEMORY_LOGITS] / 1000);
 }
 
+/* What no layer's unit holds is FSDP's root: embedding and head, where they are two and on one stage. */
+static void memory_predict__fsdp_root__embedding_and_head_at_once(void **state)
+{
+    (void)state;
+    struct architecture tied = gpt(4, 256, 4), untied = gpt(4, 256, 4);
+    untied.tied_embeddings = false;
+    tied.tied_embeddings = true;
+    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
+    const double matrix = 2 * 51200.0 * 256;
+    double one = predict(tied, plan, "fsdp2").most.terms[MEMORY_BUFFERS];
+    double two = predict(untied, plan, "fsdp2").most.terms[MEMORY_BUFFERS];
+    assert_close(two - one, matrix, 1e-9);
+}
+
 static void memory_predict__absurd_batch__refused(void **state)
 {
     (void)state;
@@ -420,6 +434,7 @@ int main(void)
         cmocka_unit_test(memory_predict__phases__the_larger_alone),
         cmocka_unit_test(memory_predict__offloaded_layers__not_on_the_device),
         cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
+        cmocka_unit_test(memory_predict__fsdp_root__embedding_and_head_at_once),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
         cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
         cmocka_unit_test(memory_predict__ultrascale_runs__within_a_tenth),

@@ -10,6 +10,7 @@
 
 #include "config/model_space.h"
 #include "sweep_file/reader.h"
+#include "sweep_problems.h"
 #include "util/memory.h"
 
 static struct sweep *read_sweep(const char *text)
@@ -19,18 +20,6 @@ static struct sweep *read_sweep(const char *text)
     if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
         fail_msg("%s\n%s", text, e.text);
     return s;
-}
-
-static void assert_problems(const char *text, const char *expected)
-{
-    struct error e = ERROR_INIT;
-    struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) == 0)
-        fail_msg("accepted:\n%s", text);
-    assert_null(s);
-    assert_int_equal(e.kind, ERROR_USAGE);
-    if (strcmp(e.text, expected) != 0)
-        fail_msg("%s\n--- said\n%s\n--- not\n%s", text, e.text, expected);
 }
 
 /* Five lines of a DHEN space, then what a case adds. */
@@ -140,21 +129,6 @@ static void read__filters_base_and_samples__as_written(void **state)
     assert_int_equal(m->samples[2].take, 100);
     sweep_free(s);
 }
-
-struct problem_case {
-    const char *text, *message; /* without "s.toml:" */
-};
-
-static void assert_cases(const struct problem_case *cases, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char *expected = xasprintf("s.toml:%s", cases[i].message);
-        assert_problems(cases[i].text, expected);
-        free(expected);
-    }
-}
-
-#define ASSERT_CASES(cases) assert_cases(cases, sizeof(cases) / sizeof *(cases))
 
 static void keys__wrong__said_where(void **state)
 {

@@ -8,36 +8,9 @@
 
 #include <cmocka.h>
 
-#include "sweep_file/reader.h"
+#include "sweep_problems.h"
 #include "util/buffer.h"
 #include "util/memory.h"
-
-static void assert_problems(const char *text, const char *expected)
-{
-    struct error e = ERROR_INIT;
-    struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) == 0)
-        fail_msg("accepted:\n%s", text);
-    assert_null(s);
-    assert_int_equal(e.kind, ERROR_USAGE);
-    if (strcmp(e.text, expected) != 0)
-        fail_msg("%s\n--- said\n%s\n--- not\n%s", text, e.text, expected);
-}
-
-struct problem_case {
-    const char *text, *message; /* without "s.toml:" */
-};
-
-static void assert_cases(const struct problem_case *cases, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char *expected = xasprintf("s.toml:%s", cases[i].message);
-        assert_problems(cases[i].text, expected);
-        free(expected);
-    }
-}
-
-#define ASSERT_CASES(cases) assert_cases(cases, sizeof(cases) / sizeof *(cases))
 
 static void keys__unknown__hint(void **state)
 {
