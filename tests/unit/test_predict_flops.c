@@ -10,16 +10,10 @@
 #include <cmocka.h>
 
 #include "predict/flops.h"
+#include "predict_fixture.h"
 #include "shared_data.h"
 
-static void completed(struct architecture *a, struct training_plan *plan)
-{
-    struct error e = ERROR_INIT;
-    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
-        fail_msg("%s", e.text);
-}
-
-static struct architecture gpt(double layers, double hidden, double heads, double vocab)
+static struct architecture sized(double layers, double hidden, double heads, double vocab)
 {
     struct architecture a = architecture_of(ARCHITECTURE_GPT);
     a.layers = (int64_t)layers;
@@ -29,19 +23,13 @@ static struct architecture gpt(double layers, double hidden, double heads, doubl
     return a;
 }
 
-static void assert_close(double actual, double expected, double tolerance)
-{
-    if (!(fabs(actual / expected - 1) <= tolerance))
-        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
-}
-
 /* arXiv 2104.04473: 96·B·s·L·h²·(1 + s/(6h) + V/(16·L·h)) with full recompute, 72 and 12 in place of 96 and
  * 16 without. */
 static void flops_per_step__gpt__megatron_closed_form(void **state)
 {
     (void)state;
     const double B = 3072, s = 2048, L = 128, h = 25600, V = 51200;
-    struct architecture a = gpt(L, h, 160, V);
+    struct architecture a = sized(L, h, 160, V);
     struct training_plan plan = {.data = 6, .micro_batches = 512, .sequence = (int64_t)s};
     struct step_flops f;
     completed(&a, &plan);
@@ -69,7 +57,7 @@ static void flops_per_step__selective_activation_paper__its_mfu(void **state)
                 {105, 20480, 128, 280, 280, 37.83, 0.560, 0.570},
                 {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct architecture a = gpt(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
+        struct architecture a = sized(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
         struct training_plan plan = {.micro_batches = (int64_t)rows[i].batch,
                                      .sequence = 2048,
                                      .recompute = RECOMPUTE_SELECTIVE};
@@ -133,7 +121,7 @@ static void flops_per_token__hybrid_stack__by_hand(void **state)
 {
     (void)state;
     const double h = 256, u = 512, N = 64, g = 2, n = 8, Q = 32, s = 1024, f = 1024;
-    struct architecture a = gpt(4, h, 4, 1000);
+    struct architecture a = sized(4, h, 4, 1000);
     struct training_plan plan = {.sequence = (int64_t)s, .recompute = RECOMPUTE_SELECTIVE};
     struct token_flops t;
     struct step_flops step;
@@ -158,7 +146,7 @@ static void flops_per_token__hybrid_stack__by_hand(void **state)
 static void flops_per_token__other_mixers__by_hand(void **state)
 {
     (void)state;
-    struct architecture delta = gpt(2, 256, 4, 1000), mamba = delta;
+    struct architecture delta = sized(2, 256, 4, 1000), mamba = delta;
     struct training_plan plan = {.sequence = 1024};
     struct token_flops t;
     delta.hybrid_pattern = "G-";
@@ -205,7 +193,7 @@ static void flops_per_token__sliding_window__what_tokens_see(void **state)
     static const enum attention_convention seen[] = {ATTENTION_FULL, ATTENTION_CAUSAL};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct architecture plain = gpt(12, 768, 12, 50257), windowed = plain;
+        struct architecture plain = sized(12, 768, 12, 50257), windowed = plain;
         struct training_plan plan = {.micro_batch = 1, .sequence = 2048};
         struct token_flops all, some, square;
         windowed.window = 1024;
@@ -261,7 +249,7 @@ static const struct mpt_size *mpt_size_of(const char *name)
 static double utilisation_of_row(const struct shared_table *t, size_t row)
 {
     const struct mpt_size *size = mpt_size_of(shared_text(t, row, "model"));
-    struct architecture a = gpt(size->layers, size->hidden, size->heads, 50368);
+    struct architecture a = sized(size->layers, size->hidden, size->heads, 50368);
     struct training_plan plan = {.sequence = (int64_t)shared_number(t, row, "seq_len")};
     struct step_flops f;
     const double peak = strncmp(shared_text(t, row, "gpu"), "h100", 4) == 0 ? 989.5e12 : 312e12;
