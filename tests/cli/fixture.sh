@@ -37,3 +37,40 @@ fixture_database()
     } | sqlite3 -batch -bail results.db
     "$build_dir"/tests/cli/refresh_views results.db
 }
+
+# tp, dp and gas move together; the micro-batch need not. A higher tp is better, a larger micro-batch worse.
+tied_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["sh", "-c", "echo rate $((100 + 10 * {tp} - {micro_batch} * 3 + {layers}))"]
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+[model]
+layers = [1, 2, 3, 4, 5, 6]
+[training_spec]
+global_batch = 16
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 4
+[parallel_spec]
+tp = [1, 2]
+dp = [2, 4]
+micro_batch = [1, 2]
+gas = [2, 4, 8]
+[derive]
+batch = "micro_batch * dp * gas"
+[[rule]]
+name = "world"
+require = "tp * dp = gpus"
+[[rule]]
+name = "batch"
+require = "batch = global_batch"
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_no_stderr
+}

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "database_fixture.h"
 #include "process/slot_owners.h"
 #include "run/recover_output.h"
 #include "util/embedded.h"
@@ -22,13 +23,6 @@
 
 static char directory[64], scratch[96];
 static struct db *db;
-
-static void must(const char *sql)
-{
-    struct error e = ERROR_INIT;
-    if (db_exec(db, sql, &e) < 0)
-        fail_msg("%s: %s", sql, e.text);
-}
 
 static void put(const char *name, const char *text)
 {
@@ -49,8 +43,9 @@ static int set_up(void **state)
     struct error e = ERROR_INIT;
     assert_int_equal(file_make_directories(scratch, &e), 0);
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, &e), 0);
-    must(embedded_text("migrations/0001_initial.sql"));
-    must("INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
+    must(db, embedded_text("migrations/0001_initial.sql"));
+    must(db,
+         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
          " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"
          "INSERT INTO job (id, key, sweep_id, rank, derived, state) VALUES"
          " (1, x'0A000000000000000000000000000000', 1, 0, '{}', 'running');"
@@ -162,7 +157,7 @@ static void recover_output__keeping_had_begun__completed_in_the_same_place(void 
 static void recover_output__claim_that_had_run__no_longer_a_claim(void **state)
 {
     (void)state;
-    must("DROP TRIGGER attempt_state; UPDATE attempt SET state = 'claimed', started = NULL WHERE id IN (7, 8)");
+    must(db, "DROP TRIGGER attempt_state; UPDATE attempt SET state = 'claimed', started = NULL WHERE id IN (7, 8)");
     put("slots/slot-0.log", "one\n");
     recover();
     assert_attempts("id = 8 AND state = 'running' AND started = 1 AND log_tail = 'one\n'", 1);

@@ -9,17 +9,11 @@
 #include <cmocka.h>
 
 #include "database/guard.h"
+#include "database_fixture.h"
 #include "results/key_sets.h"
 #include "results/views.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
-
-static void must(struct db *db, const char *sql)
-{
-    struct error e = ERROR_INIT;
-    if (db_exec(db, sql, &e) < 0)
-        fail_msg("%s: %s", sql, e.text);
-}
 
 /* One sweep, two jobs; job 1 ok with a loss of 0.5, job 2 failed twice. */
 static int open_database(void **state)
@@ -53,12 +47,6 @@ static int open_database(void **state)
          " (2, 2, 1, 1, 'failed', 'exit', 'first', 1, 2, 1), (3, 2, 2, 1, 'failed', 'exit', 'second', 1, 2, 1);"
          "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'loss', 0.5, 1), (1, 'layers', 9, 1);");
     *state = db;
-    return 0;
-}
-
-static int close_database(void **state)
-{
-    db_close(*state);
     return 0;
 }
 

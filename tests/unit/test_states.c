@@ -12,15 +12,9 @@
 #include "config/failure.h"
 #include "database/db.h"
 #include "database/open.h"
+#include "database_fixture.h"
 #include "store/states.h"
 #include "util/memory.h"
-
-static void must(struct db *db, const char *sql)
-{
-    struct error e = ERROR_INIT;
-    if (db_exec(db, sql, &e) < 0)
-        fail_msg("%s: %s", sql, e.text);
-}
 
 static int make_database(void **state)
 {
@@ -32,12 +26,6 @@ static int make_database(void **state)
              " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"
              "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 0, NULL, '', '{}')");
     *state = db;
-    return 0;
-}
-
-static int close_database(void **state)
-{
-    db_close(*state);
     return 0;
 }
 

@@ -1,0 +1,20 @@
+/* What tests that write to a database of their own share. */
+#ifndef MESHSWEEP_TESTS_DATABASE_FIXTURE_H
+#define MESHSWEEP_TESTS_DATABASE_FIXTURE_H
+
+#include "database/db.h"
+
+static inline void must(struct db *db, const char *sql)
+{
+    struct error e = ERROR_INIT;
+    if (db_exec(db, sql, &e) < 0)
+        fail_msg("%s: %s", sql, e.text);
+}
+
+static inline int close_database(void **state)
+{
+    db_close(*state);
+    return 0;
+}
+
+#endif
