@@ -496,6 +496,10 @@ file = \"train.log\" under [job.metrics.v] reads it where the job writes it to {
 2|exit status 0, but the objective v was not reported; it may stand in out.txt, which is not read: \
 file = \"out.txt\" under [job.metrics.v] reads it where the job writes it to {job_dir}
 3|exit status 0, but the objective v was not reported" "SELECT job_id, message FROM attempt ORDER BY job_id"
+    run_meshsweep why 3
+    expect_status 0
+    expect_stdout_contains 'numbers are read from the output, or from the file in {job_dir} that `file` under'
+    expect_no_stderr
     rm -r results.db*
     job_lines 'objective = "max:v"' "$(regex_metric v)
 file = \"tr*.log\"
