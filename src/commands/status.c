@@ -151,6 +151,17 @@ static void add_search(const struct status_view *v, struct buffer *b)
     buffer_add_char(b, '\n');
 }
 
+static void add_open(const struct status_view *v, struct buffer *b)
+{
+    const int64_t open = v->status.open;
+    if (open == 0)
+        return;
+    buffer_printf(b, "\n%lld %s asked for and not told yet; `meshsweep ask --open", (long long)open,
+                  open == 1 ? "job is" : "jobs are");
+    hint_add_db(b, v->path);
+    buffer_printf(b, "` lists %s\n", open == 1 ? "it" : "them");
+}
+
 static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
 {
     buffer_add_text(b, "\nno runner is at work; `meshsweep run");
@@ -405,6 +416,7 @@ static int print_text(const struct status_view *v, struct error *e)
     add_heading(v, &b);
     add_counts(v, &b);
     add_search(v, &b);
+    add_open(v, &b);
     add_running(v, &b);
     add_retries(v, &b);
     add_spent(v, &b);
