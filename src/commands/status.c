@@ -167,7 +167,13 @@ static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
     buffer_add_text(b, "\nno runner is at work; `meshsweep run");
     hint_add_config(b, v->status.path);
     hint_add_db(b, v->path);
-    buffer_add_text(b, v->status.search.ended ? "` with higher limits searches further\n" : "` goes on from here\n");
+    const struct status_search *x = &v->status.search;
+    if (x->ended)
+        buffer_add_text(b, " --strategy grid` runs what the search left out\n");
+    else if (x->strategy)
+        buffer_printf(b, " --strategy %s` goes on from here, with the other options it was given\n", x->strategy);
+    else
+        buffer_add_text(b, "` goes on from here\n");
 }
 
 static void add_see_best(const struct status_view *v, struct buffer *b)

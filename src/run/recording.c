@@ -167,9 +167,8 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
     char *file = m && m->reader != READER_FILE && !m->file ? unread_file(output) : NULL;
     if (file)
         buffer_printf(text,
-                      "; it may stand in %s, which is not read: file = \"%s\" under [job.metrics.%s] reads it where "
-                      "the "
-                      "job writes it to {job_dir}",
+                      "; it may stand in %s, which is not read: file = \"%s\" under [job.metrics.%s] reads it "
+                      "where the job writes it to {job_dir}",
                       file, file, m->name);
     free(file);
 }
