@@ -34,7 +34,7 @@ const rangeOf = (column, log) => {
 const axisOf = (column, log) => {
   if (isPlaced(column)) {
     const of = (i) => (column.codes[i] < 0 ? NaN : column.codes[i] + jitter(i));
-    return { column, scale: levelScale(column.levels), of };
+    return { column, scale: levelScale(column.levels, (text) => keyText(column, text)), of };
   }
   const [low, high] = rangeOf(column, log);
   if (!(low <= high)) return null;
@@ -60,7 +60,7 @@ const byState = () => {
 const byPalette = (column) => {
   const inks = [...column.levels.slice(0, PALETTE).map((_, at) => ink("--c" + at)), ink("--dim")];
   const legend = column.levels.slice(0, PALETTE).map((text, at) => ({
-    colour: inks[at], label: text || "(empty)", click: () => restrict([{ column, values: [text] }]),
+    colour: inks[at], label: keyText(column, text) || "(empty)", click: () => restrict([{ column, values: [text] }]),
   }));
   const rest = inks.length - 1;
   if (column.levels.length > PALETTE) {
@@ -415,7 +415,7 @@ const addFacet = (place, title, width, height) => {
 const facetsOf = (facet) => {
   if (!facet) return [{}];
   const used = new Set(facet.codes.filter((_, i) => passing[i]));
-  const all = facet.levels.map((text, level) => ({ text: `${facet.name} = ${text}`, level }));
+  const all = facet.levels.map((text, level) => ({ text: `${facet.name} = ${keyText(facet, text)}`, level }));
   return all.filter((f) => used.has(f.level));
 };
 
