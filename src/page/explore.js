@@ -1,6 +1,7 @@
 // --- any column against any other: colour, facets, limits, matched pairs; a rectangle drawn over it filters ---
 const LEVELS_PLACED = 24; // a key with more values lies where its numbers do
 const FACETS_MOST = 16;
+const NARROWEST = 120;
 const JOINED_MOST = 1000;
 
 const isPlaced = (c) => c.levels && (!c.numeric || c.levels.length <= LEVELS_PLACED);
@@ -471,6 +472,7 @@ const drawExplore = () => {
     $("plot-figures").hidden = true;
     return;
   }
+  if (place.clientWidth < NARROWEST) return; // not laid out, as in a tab that was never in front
   const across = facet ? Math.max(1, Math.min(3, Math.floor(place.clientWidth / 300))) : 1;
   const width = Math.floor((place.clientWidth - (across - 1) * 12) / across);
   const height = facet ? 260 : Math.min(440, Math.max(300, width * 0.6));
