@@ -172,6 +172,8 @@ static void formula__awkward__as_sqlite_has_it(void **state)
 #define AXES 4
 static const char *const four_axes = "[[cluster_spec]]\na = [0, 1, 5, 11, -7]\nb = [3, -4, 8, 13]\n"
                                      "[[parallel_spec]]\nc = [1, 2, 6, 10]\nd = [2, -5, 2.5, 0]\n";
+static const char *const four_axes_of_naturals = "[[cluster_spec]]\na = [0, 1, 5, 13]\nb = [1, 3, 4, 16]\n"
+                                                 "[[parallel_spec]]\nc = [1, 2, 6, 10]\nd = [2, 5, 14]\n";
 
 /* The truths of all combinations under one residue, by what the keys come to that are not bound. */
 struct residue_truths {
@@ -296,11 +298,10 @@ static void formula__equality__solved_for_its_last_key(void **state)
     built_free(&b);
 }
 
-static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
+static void check_drawn_sums(const char *axes)
 {
     static const char *const signs[] = {" < ", " <= ", " = ", " <> ", " >= ", " IS "};
-    (void)state;
-    struct built b = build_text(four_axes);
+    struct built b = build_text(axes);
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(400); seed++) {
         struct rng d = rng_stream(seed, 1);
         struct buffer text = BUFFER_INIT;
@@ -315,6 +316,13 @@ static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
     built_free(&b);
 }
 
+static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
+{
+    (void)state;
+    check_drawn_sums(four_axes);
+    check_drawn_sums(four_axes_of_naturals);
+}
+
 static void residue__sum__only_its_total_counts(void **state)
 {
     (void)state;
@@ -325,6 +333,9 @@ static void residue__sum__only_its_total_counts(void **state)
     assert_int_equal(check_residues(&b, "a - c = 1 - b", 3), 2 * 3);
     assert_int_equal(check_residues(&b, "(a + c + b) % 3 = 1", 3), 2 * 3);
     assert_int_equal(check_residues(&b, "(c + b * 2) % 2 <> 0", 3), 2 * 1);
+    /* Factors count by their classes where nothing is negative. */
+    assert_int_equal(check_residues(&b, "(a * c + b) % 3 = 1", 3), 2 * 3 * 3);
+    assert_int_equal(check_residues(&b, "(a - 9) * c % 3 = b - 3", 3), 2 * (4 * 3 + 1));
     built_free(&b);
 }
 
