@@ -61,8 +61,11 @@ const factsOf = (id) => {
   add("outcome", "state", cell([stateColumn.text(i), failureColumn?.text(i)].filter(Boolean).join(", ")));
   if (columnOf("error")) add("outcome", "message", cell(columnOf("error").text(i)));
   for (const name of OUTCOME) if (known?.job[name] !== undefined) add("outcome", name, cell(known.job[name]));
-  for (const c of keys) add("configuration", c.name, cell(c.text(i)));
-  for (const [name, text] of Object.entries(data.constants)) add("configuration", name, cell(text));
+  for (const c of keys) add("configuration", c.name, cell(keyText(c, c.text(i)), c.text(i)));
+  for (const [name, text] of Object.entries(data.constants)) {
+    const unit = data.sizes.includes(name) ? "B" : "";
+    add("configuration", name, cell(keyText({ unit, role: "key" }, text), text));
+  }
   if (known?.metrics.length) {
     for (const m of known.metrics) add("measured", m.name, metricCell(m));
   } else {

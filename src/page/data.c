@@ -308,6 +308,36 @@ static void say_whose_memory(struct html_data *d)
     }
 }
 
+/* Whether a key is of bytes, by its name and by values that are no GiB. */
+static bool is_size(const struct html_column *c)
+{
+    const char *dot = strrchr(c->title, '.'), *name = dot ? dot + 1 : c->title;
+    const size_t length = strlen(name);
+    if (c->role != HTML_KEY || !c->numeric || c->level_count == 0 ||
+        (strcmp(name, "device_memory") != 0 && strcmp(name, "gpu_memory") != 0 &&
+         (length < 6 || strcmp(name + length - 6, "_bytes") != 0)))
+        return false;
+    for (size_t i = 0; i < c->level_count; i++)
+        if (c->level_numbers[i] < 1024 * 1024)
+            return false;
+    return true;
+}
+
+static void find_sizes(struct html_data *d)
+{
+    for (size_t i = 0; i < d->column_count; i++)
+        if (is_size(&d->columns[i])) {
+            free(d->columns[i].unit);
+            d->columns[i].unit = xstrdup("B");
+        }
+}
+
+const char *html_key_text(const struct html_column *c, const char *text, char out[HTML_SIZE_BYTES])
+{
+    const bool size = text && c->role == HTML_KEY && strcmp(c->unit, "B") == 0;
+    return size ? html_size(strtod(text, NULL), out) : text;
+}
+
 /* A metric of memory by its usual names, else any whose name has the word, else what the processes took. */
 static const struct html_column *find_memory(const struct html_data *d)
 {
@@ -406,6 +436,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
         return -1;
     }
     say_whose_memory(&d);
+    find_sizes(&d);
     find_twins(&d);
     describe_jobs(&d);
     d.best = compete ? -1 : d.best;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "database/db.h"
+#include "page/text.h"
 
 /* Jobs that a page holds; of a larger sweep the page says that it shows so many. */
 #define HTML_JOBS_MOST 100000
@@ -21,7 +22,7 @@ struct html_value {
 };
 
 struct html_column {
-    char *title, *unit; /* unit "" for none */
+    char *title, *unit; /* unit "" for none; of keys "B" or "" */
     enum html_role role;
     struct html_value *values; /* one per job */
     /* Of keys, and of states, failures and messages: */
@@ -66,6 +67,9 @@ struct html_data {
 /* ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: html_data_free. */
 int html_data_read(struct db *db, struct html_data *out, struct error *e);
 void html_data_free(struct html_data *d);
+
+/* A value of a key as it stands in words and along axes: bytes as "16 MiB", in `out`; all else is `text`. */
+const char *html_key_text(const struct html_column *c, const char *text, char out[HTML_SIZE_BYTES]);
 
 /* The role of the next column of `results`, from the first on; `*section` begins as HTML_FIXED. */
 enum html_role html_role_of(const char *title, enum html_role *section);

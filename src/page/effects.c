@@ -119,14 +119,18 @@ static void add_words(struct buffer *out, const struct comparison *c, const stru
                       fabs(s->median - 1) * 100, s->count);
 }
 
-static void add_row(struct buffer *out, const struct comparison *c, const struct comparison_pair *pair,
+static void add_row(struct html_page *p, const struct comparison *c, const struct comparison_pair *pair,
                     const struct svg_axis *x, double y)
 {
     const struct ratio_summary *s = &pair->summary;
-    struct buffer words = BUFFER_INIT;
+    const struct html_column *key = c->key ? html_column_named(p->data, c->key) : NULL;
+    char from[HTML_SIZE_BYTES], to[HTML_SIZE_BYTES];
+    struct buffer words = BUFFER_INIT, *out = &p->out;
     bool told = s->verdict == RATIO_HIGHER || s->verdict == RATIO_LOWER;
     bool better = told && (s->verdict == RATIO_HIGHER) == c->maximise;
-    char *label = xasprintf("%s: %s against %s", c->key ? c->key : c->section, pair->b, pair->a);
+    char *label =
+        xasprintf("%s: %s against %s", c->key ? c->key : c->section, key ? html_key_text(key, pair->b, to) : pair->b,
+                  key ? html_key_text(key, pair->a, from) : pair->a);
     svg_text(out, LEFT - 10, y + 4, " class=name text-anchor=end", label, 42);
     buffer_printf(out, "<g class=\"effect %s\">", !told ? classes[s->verdict] : better ? "better" : "worse");
     if (!isnan(s->low))
@@ -190,7 +194,7 @@ static void draw(struct html_page *p, const struct effects *x)
     for (size_t i = 0; i < x->count; i++)
         for (size_t j = 0; j < x->items[i].count && row < rows; j++)
             if (x->items[i].pairs[j].summary.count)
-                add_row(&p->out, &x->items[i], &x->items[i].pairs[j], &axis, TOP + ROW_HEIGHT * ((double)row++ + 0.5));
+                add_row(p, &x->items[i], &x->items[i].pairs[j], &axis, TOP + ROW_HEIGHT * ((double)row++ + 0.5));
     buffer_add_text(&p->out, "</g>\n");
     svg_close(&p->out);
     buffer_printf(&p->out,
@@ -245,7 +249,7 @@ int html_effects(struct html_page *p, struct error *e)
     int rc = read_effects(p, &x, e);
     if (rc == 0 && x.rows)
         draw(p, &x);
-    else if (rc == 0)
+    else if (rc == 0 && x.apart.length == 0)
         html_add_none(&p->out, "No two jobs that are ok differ in one key alone.");
     if (rc == 0)
         add_one_sided(p, &x);
@@ -257,9 +261,9 @@ int html_effects(struct html_page *p, struct error *e)
         buffer_add_text(&p->out, ".</p>\n");
     }
     if (rc == 0 && x.apart.length) {
+        buffer_add_text(&p->out, x.rows ? "<p class=note>" : "<p class=none>");
         buffer_add_text(&p->out,
-                        "<p class=note>No two jobs that ran differ in one of these alone, so that their effect is not "
-                        "known: ");
+                        "No two jobs that are ok differ in one of these alone, so their effect is not known: ");
         html_add(&p->out, buffer_text(&x.apart), HTML_TEXT_MOST);
         buffer_add_text(&p->out, ".</p>\n");
     }

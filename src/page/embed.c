@@ -101,6 +101,7 @@ static void add_column(struct buffer *out, const struct html_column *c, size_t r
 static void add_constants(struct buffer *out, const struct html_data *d)
 {
     bool first = true;
+    struct buffer sizes = BUFFER_INIT; /* those of bytes */
     buffer_add_text(out, "],\n\"constants\":{");
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];
@@ -111,8 +112,13 @@ static void add_constants(struct buffer *out, const struct html_data *d)
         buffer_add_char(out, ':');
         html_add_json(out, c->level_texts[0], HTML_LEVEL_MOST);
         first = false;
+        if (c->unit[0]) {
+            buffer_add_text(&sizes, sizes.length ? "," : "");
+            html_add_json(&sizes, c->title, HTML_NAME_MOST);
+        }
     }
-    buffer_add_text(out, "},\n\"conditions\":[");
+    buffer_printf(out, "},\n\"sizes\":[%s],\n\"conditions\":[", buffer_text(&sizes));
+    buffer_free(&sizes);
 }
 
 static int add_conditions(struct html_page *p, struct error *e)

@@ -1,6 +1,7 @@
 // --- any column against any other: colour, facets, limits, matched pairs; a rectangle drawn over it filters ---
 const LEVELS_PLACED = 24; // a key with more values lies where its numbers do
 const FACETS_MOST = 16;
+const NARROWEST = 120;
 const JOINED_MOST = 1000;
 
 const isPlaced = (c) => c.levels && (!c.numeric || c.levels.length <= LEVELS_PLACED);
@@ -34,7 +35,7 @@ const rangeOf = (column, log) => {
 const axisOf = (column, log) => {
   if (isPlaced(column)) {
     const of = (i) => (column.codes[i] < 0 ? NaN : column.codes[i] + jitter(i));
-    return { column, scale: levelScale(column.levels), of };
+    return { column, scale: levelScale(column.levels, (text) => keyText(column, text)), of };
   }
   const [low, high] = rangeOf(column, log);
   if (!(low <= high)) return null;
@@ -60,7 +61,7 @@ const byState = () => {
 const byPalette = (column) => {
   const inks = [...column.levels.slice(0, PALETTE).map((_, at) => ink("--c" + at)), ink("--dim")];
   const legend = column.levels.slice(0, PALETTE).map((text, at) => ({
-    colour: inks[at], label: text || "(empty)", click: () => restrict([{ column, values: [text] }]),
+    colour: inks[at], label: keyText(column, text) || "(empty)", click: () => restrict([{ column, values: [text] }]),
   }));
   const rest = inks.length - 1;
   if (column.levels.length > PALETTE) {
@@ -415,7 +416,7 @@ const addFacet = (place, title, width, height) => {
 const facetsOf = (facet) => {
   if (!facet) return [{}];
   const used = new Set(facet.codes.filter((_, i) => passing[i]));
-  const all = facet.levels.map((text, level) => ({ text: `${facet.name} = ${text}`, level }));
+  const all = facet.levels.map((text, level) => ({ text: `${facet.name} = ${keyText(facet, text)}`, level }));
   return all.filter((f) => used.has(f.level));
 };
 
@@ -471,6 +472,7 @@ const drawExplore = () => {
     $("plot-figures").hidden = true;
     return;
   }
+  if (place.clientWidth < NARROWEST) return; // not laid out, as in a tab that was never in front
   const across = facet ? Math.max(1, Math.min(3, Math.floor(place.clientWidth / 300))) : 1;
   const width = Math.floor((place.clientWidth - (across - 1) * 12) / across);
   const height = facet ? 260 : Math.min(440, Math.max(300, width * 0.6));

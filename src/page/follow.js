@@ -38,6 +38,8 @@ const showCards = (tally) => {
       cards.append(card);
     }
     card.querySelector("b").textContent = tally.get(name) || 0;
+    // Of a search that had ended, what waits may be to come again.
+    card.querySelector("span").textContent = name;
   }
 };
 

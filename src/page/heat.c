@@ -104,13 +104,14 @@ static void add_cell(struct buffer *out, const struct map *m, size_t column, siz
 
 static void add_labels(struct buffer *out, const struct map *m, double width, double height)
 {
+    char size[HTML_SIZE_BYTES];
     buffer_add_text(out, "<g class=axis>");
     for (size_t i = 0; i < m->x->level_count; i++)
         svg_text(out, LEFT + m->cell_width * ((double)i + 0.5), TOP + height + 16, " text-anchor=middle",
-                 m->x->level_texts[i], m->cell_width < 60 ? 6 : 14);
+                 html_key_text(m->x, m->x->level_texts[i], size), m->cell_width < 60 ? 6 : 14);
     for (size_t i = 0; i < m->y->level_count; i++)
-        svg_text(out, LEFT - 8, TOP + m->cell_height * ((double)i + 0.5) + 4, " text-anchor=end", m->y->level_texts[i],
-                 14);
+        svg_text(out, LEFT - 8, TOP + m->cell_height * ((double)i + 0.5) + 4, " text-anchor=end",
+                 html_key_text(m->y, m->y->level_texts[i], size), 14);
     svg_text(out, LEFT + width / 2, TOP + height + 36, " class=name text-anchor=middle", m->x->title, HTML_NAME_MOST);
     buffer_printf(out, "<g transform=\"translate(14 %.1f) rotate(-90)\">", TOP + height / 2);
     svg_text(out, 0, 0, " class=name text-anchor=middle", m->y->title, 40);
@@ -120,7 +121,8 @@ static void add_labels(struct buffer *out, const struct map *m, double width, do
 /* "zero_stage=2" */
 static char *level_name(const struct html_column *key, size_t level)
 {
-    return xasprintf("%s=%s", key->title, key->level_texts[level]);
+    char size[HTML_SIZE_BYTES];
+    return xasprintf("%s=%s", key->title, html_key_text(key, key->level_texts[level], size));
 }
 
 static void add_figures_cell(struct buffer *out, const struct heat_cell *c)

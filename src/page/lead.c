@@ -80,13 +80,12 @@ static void add_memory(struct html_page *p)
     const struct html_column *key = html_column_named(d, "device_memory");
     const double taken = html_memory_bytes(d, (size_t)d->best);
     int64_t capacity = 0;
-    char one[32], all[32];
+    char one[HTML_SIZE_BYTES], all[HTML_SIZE_BYTES];
     if (!key || isnan(taken) || !key->values[d->best].text || !parse_size_bytes(key->values[d->best].text, &capacity) ||
         capacity <= 0)
         return;
-    buffer_printf(&p->out, "<p>It takes %s of a device's %s (%.0f %%).</p>\n",
-                  format_size_bytes((int64_t)taken, one, sizeof one), format_size_bytes(capacity, all, sizeof all),
-                  100 * taken / (double)capacity);
+    buffer_printf(&p->out, "<p>It takes %s of a device's %s (%.0f %%).</p>\n", html_size(taken, one),
+                  html_size((double)capacity, all), 100 * taken / (double)capacity);
 }
 
 /* Whether a job has other values than the winner of exactly one of the keys. */
@@ -113,7 +112,7 @@ static void add_neighbours(struct html_page *p)
 {
     const struct html_data *d = p->data;
     const struct html_column **keys = xcalloc(d->column_count + 1, sizeof(*keys));
-    size_t count = 0, next = 0, failed = 0, of[FAILURE_COUNT] = {0};
+    size_t count = 0, next = 0, ended = 0, failed = 0, of[FAILURE_COUNT] = {0};
     for (size_t i = 0; i < d->column_count; i++)
         if (tells_apart(d, &d->columns[i]))
             keys[count++] = &d->columns[i];
@@ -121,6 +120,7 @@ static void add_neighbours(struct html_page *p)
         if (!is_next(d, keys, count, row))
             continue;
         next++;
+        ended += d->jobs[row].state == HTML_OK || d->jobs[row].state == HTML_FAILED;
         failed += d->jobs[row].state == HTML_FAILED;
         for (size_t c = 1; d->jobs[row].state == HTML_FAILED && c < FAILURE_COUNT; c++)
             of[c] += strcmp(failure_names[c], d->jobs[row].failure) == 0;
@@ -128,7 +128,13 @@ static void add_neighbours(struct html_page *p)
     free(keys);
     if (next == 0)
         return;
-    buffer_printf(&p->out, "<p>Of the %zu jobs that differ from it in one key, %zu failed", next, failed);
+    buffer_add_text(&p->out, "<p>Of ");
+    html_add_count(&p->out, (long long)next, "job");
+    buffer_printf(&p->out, " that differ%s from it in one key, ", next == 1 ? "s" : "");
+    if (ended < next)
+        buffer_printf(&p->out, ended ? "%zu ended and %zu of these failed" : "none has ended", ended, failed);
+    else
+        buffer_printf(&p->out, "%zu failed", failed);
     for (size_t c = 1, named = 0; c < FAILURE_COUNT; c++)
         if (of[c])
             buffer_printf(&p->out, "%s%zu %s", named++ ? ", " : ": ", of[c], failure_names[c]);

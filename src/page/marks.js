@@ -14,8 +14,9 @@ const describe = (id) => {
     return !differs(c) ? 30 : c.role === "key" ? 10 : 20;
   };
   const line = (c) => {
-    const unit = c.unit && !isBytes(c.unit) ? " " + c.unit : "";
-    return `${c.name}  ${c.text(i)}${unit}${weight(c) === 10 ? `  (winner: ${c.text(winner)})` : ""}`;
+    const text = (row) => (isBytes(c.unit) && c.text(row) ? short(c.number(row), c.unit) : c.text(row));
+    const unit = !c.unit ? "" : isBytes(c.unit) ? ` (${c.text(i)} B)` : " " + c.unit;
+    return `${c.name}  ${text(i)}${unit}${weight(c) === 10 ? `  (winner: ${text(winner)})` : ""}`;
   };
   return columns
     .filter((c) => c.text(i) !== "")

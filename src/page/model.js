@@ -1,7 +1,7 @@
 "use strict";
 // --- the jobs: columns of numbers, or of texts with the number of each job's (embed.c) ---
 const $ = (id) => document.getElementById(id);
-const data = JSON.parse($("data")?.textContent || '{"columns":[],"constants":{},"conditions":[]}');
+const data = JSON.parse($("data")?.textContent || '{"columns":[],"constants":{},"sizes":[],"conditions":[]}');
 
 // Number() knows "Infinity" and "-Infinity"; nothing is no number, and not 0.
 const toNumber = (text) => (text === "" || text === null ? NaN : Number(text));
@@ -79,6 +79,10 @@ const short = (value, unit = "") => {
   const [v, prefix] = Math.abs(value) < 9999.5 ? [value, ""] : scaled(value, 1000, DECIMAL);
   return digits(v) + prefix;
 };
+
+// A value of a key in words and along axes.
+const keyText = ({ unit, role }, text) =>
+  (role === "key" && isBytes(unit) && text ? short(toNumber(text), unit) : text);
 
 // Of the marks of an axis: all with the prefix of the greatest, and as many digits as tell them apart.
 const shortAll = (values, unit) => {

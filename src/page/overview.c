@@ -9,6 +9,7 @@
 #include "report/job_command.h"
 #include "results/configurations.h"
 #include "results/pareto.h"
+#include "results/status.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -53,7 +54,13 @@ static void add_count_card(struct buffer *out, const char *class, const char *la
     free(text);
 }
 
-static void add_cards(struct html_page *p, const struct totals *t)
+/* Jobs that a search which has ended did not choose wait for nothing. */
+static const char *state_words(enum html_state state, bool search_ended)
+{
+    return state == HTML_PENDING && search_ended ? "pending, not to come" : html_state_names[state];
+}
+
+static void add_cards(struct html_page *p, const struct totals *t, bool search_ended)
 {
     const struct html_data *d = p->data;
     struct buffer *out = &p->out;
@@ -66,7 +73,7 @@ static void add_cards(struct html_page *p, const struct totals *t)
     add_count_card(out, "", "jobs", d->jobs_in_all);
     for (int i = 0; i < HTML_STATE_COUNT; i++)
         if (d->counts[i])
-            add_count_card(out, html_state_names[i], html_state_names[i], d->counts[i]);
+            add_count_card(out, html_state_names[i], state_words((enum html_state)i, search_ended), d->counts[i]);
     add_count_card(out, "", t->attempts == 1 ? "attempt" : "attempts", t->attempts);
     if (t->wall_ms >= 0)
         add_card(out, "", "from first to last", format_duration_ms(t->wall_ms, duration, sizeof duration));
@@ -91,7 +98,7 @@ static const char *piece_name(size_t piece)
 }
 
 /* One bar, a piece per state or failure class, and its legend in words. */
-static void add_bar(struct html_page *p)
+static void add_bar(struct html_page *p, bool search_ended)
 {
     const struct html_data *d = p->data;
     struct buffer *out = &p->out;
@@ -112,18 +119,33 @@ static void add_bar(struct html_page *p)
         double width = 1000.0 * (double)count / (double)d->job_count;
         buffer_printf(out, "<rect class=\"x-%s\" x=%.2f y=0 width=%.2f height=20><title>%zu %s</title></rect>", name, x,
                       width, count, name);
-        buffer_printf(&legend, "<li><i class=\"x-%s\"></i>%s %zu", name, name, count);
+        const char *words = c == FAILURE_COUNT + 1 ? state_words(HTML_PENDING, search_ended) : name;
+        buffer_printf(&legend, "<li><i class=\"x-%s\"></i>%s %zu", name, words, count);
         x += width;
     }
     buffer_printf(out, "</svg>\n<ul class=legend>%s</ul>\n", buffer_text(&legend));
     buffer_free(&legend);
 }
 
+/* All of a number that is shortened is in its title. */
+static void add_key_value(struct buffer *out, const struct html_column *c, const char *text)
+{
+    char size[HTML_SIZE_BYTES];
+    const char *shown = html_key_text(c, text, size);
+    if (shown != text) {
+        buffer_add_text(out, "<data title=\"");
+        html_add(out, text, HTML_NAME_MOST);
+        buffer_printf(out, " B\">%s</data>", shown);
+    } else {
+        html_add(out, text, HTML_NAME_MOST);
+    }
+}
+
 static void add_values(struct buffer *out, const struct html_column *c)
 {
     for (size_t i = 0; i < c->level_count && i < 12; i++) {
         buffer_add_text(out, i ? ", " : "");
-        html_add(out, c->level_texts[i], HTML_NAME_MOST);
+        add_key_value(out, c, c->level_texts[i]);
     }
     if (c->level_count > 12)
         buffer_printf(out, " and %zu more", c->level_count - 12);
@@ -134,11 +156,14 @@ static void add_keys(struct html_page *p)
 {
     const struct html_data *d = p->data;
     struct buffer *out = &p->out;
-    size_t same = 0;
-    buffer_add_text(out,
-                    "<div class=scroll tabindex=0><table class=plain><caption>Keys that were swept</caption><thead><tr>"
-                    "<th scope=col>key<th scope=col>values<th scope=col>how many<th scope=col>tied "
-                    "to</thead><tbody>\n");
+    size_t same = 0, tied = 0;
+    for (size_t i = 0; i < d->column_count; i++)
+        tied += d->columns[i].role == HTML_KEY && html_column_varies(&d->columns[i]) &&
+                (d->columns[i].twin || d->columns[i].derived);
+    buffer_printf(out,
+                  "<div class=scroll tabindex=0><table class=plain><caption>Keys that were swept</caption><thead><tr>"
+                  "<th scope=col>key<th scope=col>values<th scope=col>how many%s</thead><tbody>\n",
+                  tied ? "<th scope=col>tied to" : "");
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];
         if (c->role != HTML_KEY || !html_column_varies(c)) {
@@ -149,7 +174,7 @@ static void add_keys(struct html_page *p)
         html_add(out, c->title, HTML_NAME_MOST);
         buffer_add_text(out, "<td>");
         add_values(out, c);
-        buffer_printf(out, "<td class=n>%zu<td>", c->level_count);
+        buffer_printf(out, "<td class=n>%zu%s", c->level_count, tied ? "<td>" : "");
         buffer_add_text(out, c->twin ? "moves with " : c->derived ? "derived" : "");
         html_add(out, c->twin ? c->twin->title : NULL, HTML_NAME_MOST);
         buffer_add_char(out, '\n');
@@ -165,7 +190,7 @@ static void add_keys(struct html_page *p)
         buffer_add_text(out, "<div><dt>");
         html_add(out, c->title, HTML_NAME_MOST);
         buffer_add_text(out, "</dt><dd>");
-        html_add(out, c->level_texts[0], HTML_NAME_MOST);
+        add_key_value(out, c, c->level_texts[0]);
         buffer_add_text(out, "</dd></div>");
     }
     buffer_add_text(out, "</dl></details>\n");
@@ -209,11 +234,72 @@ static int add_left_out(struct html_page *p, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+/* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It has ended: max_trials: 5 trials were made." */
+static void add_search(struct html_page *p, const struct sweep_status *s)
+{
+    const struct status_search *x = &s->search;
+    const long long pending = p->data->counts[HTML_PENDING];
+    struct buffer *out = &p->out;
+    if (!x->strategy)
+        return;
+    buffer_add_text(out, "<p>Search by ");
+    html_add(out, x->strategy, HTML_NAME_MOST);
+    buffer_add_text(out, ": ");
+    html_add_count(out, x->trials, "trial");
+    buffer_printf(out, ", %lld ok, %lld stopped early, %lld failed", (long long)x->ok, (long long)x->stopped,
+                  (long long)x->failed);
+    if (x->running > 0)
+        buffer_printf(out, ", %lld open", (long long)x->running);
+    buffer_add_text(out, ". ");
+    if (x->ended) {
+        buffer_add_text(out, "It has ended: ");
+        html_add(out, x->ended, HTML_TEXT_MOST);
+        buffer_add_char(out, '.');
+        if (pending > 0) {
+            buffer_add_char(out, ' ');
+            html_add_count(out, pending, "pending job");
+            buffer_printf(out, " %s not to come: <code>meshsweep run</code> with higher limits searches further.",
+                          pending == 1 ? "is" : "are");
+        }
+    } else if (s->to_come >= 0) {
+        buffer_printf(out, "At most %lld more to come, of %lld pending.",
+                      s->to_come < pending ? (long long)s->to_come : pending, pending);
+    }
+    buffer_add_text(out, "</p>\n");
+}
+
+/* Of several sweeps in one file the page has the one that was asked for last. */
+static int add_other_sweeps(struct html_page *p, struct error *e)
+{
+    enum { NAMED = 10 };
+    struct stmt *s = NULL;
+    struct buffer names = BUFFER_INIT;
+    long long count = 0;
+    int rc;
+    if (db_prepare(p->db, "SELECT name FROM sweep WHERE id <> ?1 ORDER BY last_seen DESC, id DESC", &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, p->data->sweep_id);
+    while ((rc = stmt_next(s, e)) > 0)
+        if (count++ < NAMED) {
+            buffer_add_text(&names, count > 1 ? ", " : "");
+            html_add(&names, stmt_text(s, 0), HTML_NAME_MOST);
+        }
+    stmt_free(s);
+    if (rc == 0 && count > 0) {
+        buffer_add_text(&p->out, "<p class=note>This page is of the sweep that was asked for last; the database has ");
+        html_add_count(&p->out, count, "other");
+        buffer_printf(&p->out, ": %s%s.</p>\n", buffer_text(&names), count > NAMED ? ", …" : "");
+    }
+    buffer_free(&names);
+    return rc < 0 ? -1 : 0;
+}
+
 int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
     struct totals t = {0, 0, NAN};
-    if (read_totals(p, &t, e) < 0)
+    struct sweep_status status = {0};
+    if (read_totals(p, &t, e) < 0 || status_search_read(p->db, d->sweep_id, &status, e) < 0)
         return -1;
     buffer_add_text(&p->out, "<p>");
     if (d->objective) {
@@ -229,9 +315,11 @@ int html_overview(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, ". Sweep file: <code>");
     html_add(&p->out, d->file, HTML_TEXT_MOST);
     buffer_add_text(&p->out, "</code></p>\n");
-    add_cards(p, &t);
-    add_bar(p);
-    if (add_left_out(p, e) < 0)
+    add_search(p, &status);
+    add_cards(p, &t, status.search.ended);
+    add_bar(p, status.search.ended);
+    status_free(&status);
+    if (add_left_out(p, e) < 0 || add_other_sweeps(p, e) < 0)
         return -1;
     if (d->job_count < (size_t)d->jobs_in_all)
         buffer_printf(&p->out,
@@ -259,7 +347,7 @@ static void add_winner_keys(struct html_page *p)
         buffer_printf(&p->out, "<div%s><dt>", html_column_varies(c) ? " class=varies" : "");
         html_add(&p->out, c->title, HTML_NAME_MOST);
         buffer_add_text(&p->out, "</dt><dd>");
-        html_add(&p->out, c->values[d->best].text, HTML_NAME_MOST);
+        add_key_value(&p->out, c, c->values[d->best].text);
         buffer_add_text(&p->out, "</dd></div>\n");
     }
     buffer_add_text(&p->out, "</dl>\n");
@@ -327,6 +415,21 @@ static int add_pareto_set(struct html_page *p, struct error *e)
     return 0;
 }
 
+static void add_no_winner(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    const long long failed = d->counts[HTML_FAILED];
+    if (d->counts[HTML_OK])
+        html_add_none(&p->out, "Jobs are ok, but none has a finite objective.");
+    else if (failed == 0)
+        html_add_none(&p->out, "No job is ok yet.");
+    else
+        buffer_printf(&p->out,
+                      "<p class=none>No job is ok%s: %lld failed (<a href=\"#failures\">why</a>)."
+                      "</p>\n",
+                      failed == d->jobs_in_all ? "" : " yet", failed);
+}
+
 int html_winner(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
@@ -343,8 +446,7 @@ int html_winner(struct html_page *p, struct error *e)
     if (compete)
         return html_winning_configurations(p, e);
     if (d->best < 0) {
-        html_add_none(&p->out,
-                      d->counts[HTML_OK] ? "Jobs are ok, but none has a finite objective." : "No job is ok yet.");
+        add_no_winner(p);
         return 0;
     }
     const struct html_job *best = &d->jobs[d->best];

@@ -59,6 +59,7 @@ static void add_axis_line(struct buffer *out, double x, const char *column)
 static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t axis)
 {
     const struct html_column *k = c->keys[axis];
+    char size[HTML_SIZE_BYTES];
     double x = axis_x(c, axis);
     size_t step = (k->level_count + 11) / 12;
     /* As long as there is room up to the axis before. */
@@ -70,7 +71,8 @@ static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t
     svg_text(out, axis ? x : 2, axis % 2 ? TOP - 28 : TOP - 14, axis ? " class=name text-anchor=middle" : " class=name",
              k->title, 24);
     for (size_t i = 0; i < k->level_count; i += step)
-        svg_text(out, x - 5, key_y(k, (int)i) + 4, " text-anchor=end", k->level_texts[i], most < 12 ? most : 12);
+        svg_text(out, x - 5, key_y(k, (int)i) + 4, " text-anchor=end", html_key_text(k, k->level_texts[i], size),
+                 most < 12 ? most : 12);
 }
 
 static void add_objective_axis(struct buffer *out, const struct coordinates *c)

@@ -76,13 +76,13 @@ const makeScale = (low, high, log, unit = "") => {
   };
 };
 
-const levelScale = (levels) => {
+const levelScale = (levels, words = (text) => text) => {
   const most = Math.max(levels.length, 1);
   return {
     at: (place) => (place + 0.5) / most,
     value: (share) => share * most - 0.5,
     ticks: (wanted) => levels.map((_, i) => i).filter((i) => i % Math.ceil(most / Math.max(wanted * 1.6, 1)) === 0),
-    labels: (ticks) => ticks.map((place) => levels[place])
+    labels: (ticks) => ticks.map((place) => words(levels[place]))
       .map((text) => (text.length > 14 ? text.slice(0, 13) + "…" : text)),
     levels,
   };

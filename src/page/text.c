@@ -1,6 +1,7 @@
 #include "page/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/text.h"
@@ -133,6 +134,16 @@ void html_add_scaled(struct buffer *out, double value, int digits)
 void html_add_short(struct buffer *out, double value)
 {
     html_add_scaled(out, value, 3);
+}
+
+const char *html_size(double bytes, char out[HTML_SIZE_BYTES])
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t i = 0;
+    for (; fabs(bytes) >= 1024 && i + 1 < sizeof names / sizeof *names; i++)
+        bytes /= 1024;
+    snprintf(out, HTML_SIZE_BYTES, "%.*g %s", fabs(bytes) >= 999.5 ? 4 : 3, bytes, names[i]);
+    return out;
 }
 
 void html_add_count(struct buffer *out, long long count, const char *noun)

@@ -36,6 +36,11 @@ void html_add_short(struct buffer *out, double value);
 /* The same with so many digits, as ticks want them: "62.5 k". */
 void html_add_scaled(struct buffer *out, double value, int digits);
 
+#define HTML_SIZE_BYTES 24
+
+/* 3 significant digits with the greatest binary prefix: "16 MiB", "9.22 MiB". Returns `out`. */
+const char *html_size(double bytes, char out[HTML_SIZE_BYTES]);
+
 /* "1 job", "2 jobs". */
 void html_add_count(struct buffer *out, long long count, const char *noun);
 

@@ -299,6 +299,18 @@ int status_best_read(struct db *db, int64_t sweep_id, struct sweep_status *out, 
     return 0;
 }
 
+int status_search_read(struct db *db, int64_t sweep_id, struct sweep_status *out, struct error *e)
+{
+    struct sweep_status status = {.sweep_id = sweep_id};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].row == read_search && read_part(db, &parts[i], &status, e) < 0) {
+            status_free(&status);
+            return -1;
+        }
+    *out = status;
+    return 0;
+}
+
 static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
 {
     struct stmt *s = NULL;

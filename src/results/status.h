@@ -113,6 +113,10 @@ void status_free(struct sweep_status *s);
 /* The best of a sweep so far: has_best, best and best_job, and nothing else of `*out`, which owns nothing. */
 int status_best_read(struct db *db, int64_t sweep_id, struct sweep_status *out, struct error *e);
 
+/* What search chose what ran last, and how many jobs are to come of it: `search` and `to_come`, and nothing else of
+ * `*out`, which is the caller's: status_free. */
+int status_search_read(struct db *db, int64_t sweep_id, struct sweep_status *out, struct error *e);
+
 /* Time until all that will run is done, with as many jobs at a time as run now, each as long as jobs like it took
  * (results/durations.h), or as the mean where that is not known; -1: unknown. */
 int64_t status_eta_ms(const struct sweep_status *s, int64_t now_ms);

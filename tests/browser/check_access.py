@@ -83,6 +83,10 @@ def read_names(page):
     page.ask("Accessibility.enable")
     expect("all titles are there, in sight or not", titles_of(page), page.value(
         "[...document.querySelectorAll('h1, h2, h3')].filter((h) => h.checkVisibility()).map((h) => h.textContent)"))
+    summaries = page.value("[...document.querySelectorAll('main details.figures')].filter((d) => d.checkVisibility())"
+                           ".map((d) => d.querySelector('summary').textContent)")
+    expect("so are the tables of all plots, however far off", (len(summaries) > 5, [s for s in summaries if s not in
+           [name for role, name in nodes_of(page) if role == "DisclosureTriangle"]]), (True, []))
     page.value("document.body.insertAdjacentHTML('beforeend', '<style id=seen>* { content-visibility: visible !important }</style>')")
     wait(page)
     role = nodes_of(page)

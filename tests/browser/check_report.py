@@ -349,9 +349,20 @@ def read_axes(page):
     expect("no thousands without a prefix: %s" % drawn, [t for t in drawn if re.fullmatch("[1-9][0-9]{3,}", t)], [])
 
 
+def use_hidden(page):
+    """In a tab that was never in front nothing has a width."""
+    draw = ("(() => { document.getElementById('plots').style.width = '%s'; document.getElementById('plot-form')"
+            ".dispatchEvent(new Event('change', { bubbles: true })); })()")
+    for width, wanted in ("0", False), ("", True):
+        page.value(draw % width)
+        wait(page)
+        expect("plots are drawn where there is room for them", page.value("!!document.querySelector('#plots canvas')"), wanted)
+
+
 def use_all(page, shots):
     use_table(page)
     use_plots(page)
+    use_hidden(page)
     use_jobs(page)
     use_brushes(page)
     use_theme(page)

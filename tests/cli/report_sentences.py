@@ -285,7 +285,7 @@ def configurations():
 
 
 def text_of(value):
-    return json.dumps(value) if isinstance(value, bool) else "%g" % value if isinstance(value, (int, float)) else str(value)
+    return json.dumps(value) if isinstance(value, bool) else "%g" % value if isinstance(value, float) else str(value)
 
 
 @functools.cache
@@ -423,7 +423,7 @@ def alike(count, jobs, _, hours):
         near("device-hours", hours, taken)
 
 
-def neighbours(count, failed):
+def neighbours(count, ended, ended_and_failed, failed):
     kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
     specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
     jobs = {}
@@ -438,7 +438,55 @@ def neighbours(count, failed):
     differ = [sum(p[i] != p[at] for p in parts) for i in range(len(jobs))]
     states = [state for i, (state, _) in enumerate(jobs.values()) if differ[i] == 1]
     same("jobs that differ in one key", int(count), len(states))
-    same("failed ones of them", int(failed), states.count("failed"))
+    same("ended ones of them", int(ended or 0) if failed is None else len(states), states.count("ok") + states.count("failed"))
+    same("failed ones of them", int(ended_and_failed or failed or 0), states.count("failed"))
+
+
+def none_but_failed(still, failed):
+    none_ok()
+    states = [s for s, in rows("SELECT state FROM job WHERE sweep_id = ?", SWEEP)]
+    same("failed jobs", int(failed), states.count("failed"))
+    same("others", bool(still), len(states) > int(failed))
+
+
+BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def rounded(size):
+    """"9.22 MiB" of its bytes."""
+    unit = max((u for u in BYTES if BYTES[u] <= size), key=BYTES.get)
+    return "%s %s" % (float("%.3g" % (size / BYTES[unit])), unit)
+
+
+def device_memory(taken, taken_unit, all_, all_unit, percent):
+    winner_id = ranked()[0][0]
+    capacity, = rows("SELECT k.value FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id,"
+                     " j.parallel_id), json_each(s.json) AS k WHERE j.id = ? AND k.key = 'device_memory'", winner_id)[0]
+    used, = rows("SELECT s.value FROM summary AS s JOIN job AS j USING (attempt_id) WHERE j.id = ? AND s.name LIKE"
+                 " '%memory%' AND s.name <> 'device_memory_peak'", winner_id)[0]
+    same("memory taken", "%s %s" % (float(taken), taken_unit), rounded(used))
+    same("memory of a device", "%s %s" % (float(all_), all_unit), rounded(capacity))
+    same("share of it", int(percent), round(100 * used / capacity))
+
+
+def search(strategy, trials, ok, stopped, failed, running, ended, pending, most, of_pending):
+    id_, name, finished, options = rows("SELECT id, strategy, finished, options FROM search WHERE sweep_id = ? ORDER BY id"
+                                        " DESC LIMIT 1", SWEEP)[0]
+    outcomes = [o for o, in rows("SELECT outcome FROM trial WHERE search_id = ? AND asked IS NOT NULL", id_)]
+    waiting = rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state = 'pending'", SWEEP)[0][0]
+    same("strategy", strategy, name)
+    same("trials", [int(n or 0) for n in (trials, ok, stopped, failed, running)],
+         [len(outcomes)] + [outcomes.count(o) for o in ("ok", "stopped", "failed", None)])
+    same("why it ended", ended, finished)
+    same("pending jobs", int(pending or of_pending or 0), waiting if finished is None or waiting else 0)
+    if most is not None:
+        same("trials to come", int(most), min(json.loads(options)["max_trials"] - len(outcomes), waiting))
+
+
+def other_sweeps(count, names):
+    others = [n for n, in rows("SELECT name FROM sweep WHERE id <> ? ORDER BY last_seen DESC, id DESC", SWEEP)]
+    same("other sweeps", int(count), len(others))
+    same("their names", names, ", ".join(others[:10]) + (", …" if len(others) > 10 else ""))
 
 
 def none_ok():
@@ -540,7 +588,7 @@ KNOWN = [
     (r"The first (\d+) of (\d+) are shown\.", rows_cut),
     (r"No two jobs that are ok differ in one key alone\.", no_effects),
     (r"Best against best, free to differ what rules and derived keys tie to the key: (.*)\.", best_against_best),
-    (r"No two jobs that ran differ in one of these alone, so that their effect is not known: (.*)\.", apart),
+    (r"No two jobs that are ok differ in one of these alone, so their effect is not known: (.*)\.", apart),
     (r"(\d+) of (\d+) (jobs|runs|rows|attempts)(?:, those with the least memory; All jobs has both of each|, the first|"
      r": those at which the best changed)\.", cut),
     (r"(\S+ ?\S*(?: \S+)?) (\S+), job (\d+)", winner),
@@ -550,7 +598,14 @@ KNOWN = [
      r", 95 % interval \S+ to \S+ %)\.", level),
     (r"It cannot be told apart from (\d+) others? \(95 %\): ((?:job \d+(?:, )?)+…?)\."
      r"(?: One more run of each takes (.*?), one after the other, and (\S+) device-hours\.)?", alike),
-    (r"Of the (\d+) jobs that differ from it in one key, (\d+) failed(?:: [^.]*)?\.", neighbours),
+    (r"Of (\d+) jobs? that differs? from it in one key, (?:none has ended|(\d+) ended and (\d+) of these failed|(\d+) failed)"
+     r"(?:: [^.]*)?\.", neighbours),
+    (r"No job is ok( yet)?: (\d+) failed \(why\)\.", none_but_failed),
+    (r"It takes ([\d.]+) (\S+) of a device's ([\d.]+) (\S+) \((\d+) %\)\.", device_memory),
+    (r"Search by (\S+): (\d+) trials?, (\d+) ok, (\d+) stopped early, (\d+) failed(?:, (\d+) open)?\."
+     r"(?: It has ended: (.*?)\.(?: (\d+) pending jobs? (?:is|are) not to come: meshsweep run with higher limits searches "
+     r"further\.)?| At most (\d+) more to come, of (\d+) pending\.)?", search),
+    (r"This page is of the sweep that was asked for last; the database has (\d+) others?: (.*)\.", other_sweeps),
     (r"It has no command: it was measured elsewhere \(.*\)\.", nothing),
     (r"Its command, to be run again:", nothing),
     (r"No job is ok yet\.", none_ok),

@@ -221,8 +221,8 @@ report__winner__how_far_ahead_and_what_limits_it()
     expect_file_contains report.html '<p>1 % ahead of <a href="#j2">job 2</a>, 95 % interval -0.67 to 2.7 %.</p>'
     expect_file_contains report.html '<p>It cannot be told apart from 1 other (95 %): <a href="#j2">job 2</a>.'
     expect_file_contains report.html ' One more run of each takes 20.0s, one after the other, and 0.044 device-hours.'
-    expect_file_contains report.html "<p>It takes 12.0 MiB of a device's 16.0 MiB (75 %).</p>"
-    expect_file_contains report.html '<p>Of the 2 jobs that differ from it in one key, 1 failed: 1 exit.</p>'
+    expect_file_contains report.html "<p>It takes 12 MiB of a device's 16 MiB (75 %).</p>"
+    expect_file_contains report.html '<p>Of 2 jobs that differ from it in one key, 1 failed: 1 exit.</p>'
     fixture_database
     write_report
     expect_file_contains report.html '; one of the two was measured once, so how sure that is cannot be told.'

@@ -76,6 +76,65 @@ sentences__sweeps_that_ran__true()
     sentences_are_true single.db
 }
 
+# Of a search that has ended the rest of the jobs is no work to come; the file has other sweeps, of one all failed.
+sentences__a_search_that_ended_beside_other_sweeps__true()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "all failed"
+objective = "max:rate"
+[job]
+command = ["sh", "-c", "exit 3"]
+[job.metrics.rate]
+regex = "rate: ([0-9]+)"
+unit = "tokens/s"
+[job.metrics.peak_memory]
+regex = "peak_memory: ([0-9]+)"
+unit = "B"
+[[training_spec]]
+x = [1, 2, 3, 4, 5]
+y = [1, 2, 4, 8]
+device_memory = [16777216]
+END
+    run_meshsweep run --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    expect 'grep -q "No job is ok: 20 failed" report.html'
+    sed -i 's/"all failed"/"searched"/' sweep.toml
+    sed -i 's/"exit 3"/"echo rate: {x}{y}000; echo peak_memory: {y}00000"/' sweep.toml
+    run_meshsweep run --progress none --strategy random --max-trials 5
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    expect 'grep -q "5 trials were made. 15 pending jobs are not to come" report.html'
+    expect 'grep -q "the database has 1 other: all failed" report.html'
+    expect 'grep -q "<b>15</b><span>pending, not to come" report.html'
+    expect '! grep -q "tied to" report.html'
+    # A number of bytes is one in words too: among the winner's keys and those that all jobs have.
+    grep -o '<dt>device_memory</dt><dd><data title="16777216 B">16 MiB</data>' report.html >sizes
+    expect '[ "$(wc -l <sizes)" -eq 2 ]'
+    sed -i 's/device_memory = .*/device_memory = [16777216, 25165824]/; s/"searched"/"sizes"/' sweep.toml
+    run_meshsweep run --progress none --strategy random --max-trials 5
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    expect 'grep -q ">24 MiB</data>" report.html'
+    expect 'grep -q "<text[^>]*>24 MiB</text>" report.html'
+    expect '! grep -q "<text[^>]*>[^<]*\(16777216\|25165824\)" report.html'
+    # GiB under a name of its own are no bytes.
+    sed -i 's/device_memory = .*/gpu_memory = [16, 24]/; s/"sizes"/"plain"/' sweep.toml
+    run_meshsweep run --progress none --limit 3
+    expect_any_stdout
+    expect_any_stderr
+    expect_status "$status"
+    sentences_are_true results.db
+    expect '! grep -q "[0-9] B<" report.html'
+}
+
 # Replicates of configurations that compete in groups under a condition; of some, replicates fail or do not meet it.
 sentences__replicates_in_groups_under_a_condition__true()
 {
