@@ -27,6 +27,9 @@ RULES = (
     "{2} % {0} = 0",
     "({0} + {1} + {2}) % 5 = {3} % 5",
     "{0} < {1}",
+    "{0} * {1} = {1} * {2}",
+    "{0} * {0} + {1} = {2} * {3}",
+    "({0} | {1}) <= 40",  # SQLite's to work out
 )
 SECONDS, MATCHES = 5, 200_000
 BRIEF, RUNS = 0.5, 3
@@ -42,6 +45,8 @@ def draw_block(rng, keys):
         else:
             names = (keys.pop(0),)
             rows = [(v,) for v in range(1, 1 + rng.choice((1, 2, 4, 8, 20, 60, 200)))]
+            if rng.random() < 0.2:
+                rng.shuffle(rows)
         axes.append((names, rows))
     return axes
 

@@ -31,6 +31,7 @@ struct evaluator {
     struct range *failed_keys; /* of the one that failed */
     struct remembered *memory;
     uint64_t prepared; /* so far */
+    int64_t asked;     /* since that was taken */
     bool failed;
     struct error why;
     struct buffer key;
@@ -228,6 +229,7 @@ static struct datum work_out(const struct scope *s, struct sql_part *part)
     if (r->taken && memcmp(r->of.bytes, of.bytes, sizeof of.bytes) == 0)
         return r->datum;
     int rc = guard_next(p->select, &v->why);
+    v->asked++;
     if (rc > 0)
         cell = take_result(p);
     stmt_reset(p->select);
@@ -250,6 +252,13 @@ bool evaluator_failed(struct evaluator *v, struct error *e)
     *e = v->why;
     v->failed = false;
     return true;
+}
+
+int64_t evaluator_take_count(struct evaluator *v)
+{
+    int64_t asked = v->asked;
+    v->asked = 0;
+    return asked;
 }
 
 bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why)

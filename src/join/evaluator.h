@@ -23,6 +23,9 @@ void evaluator_forget(struct formula *f);
  * bound stay so for evaluator_fails. */
 bool evaluator_failed(struct evaluator *v, struct error *e);
 
+/* How often SQLite was asked since the last call. */
+int64_t evaluator_take_count(struct evaluator *v);
+
 /* Whether an expression fails with what was bound when something failed last; never when it reads more. */
 bool evaluator_fails(struct evaluator *v, const struct expression *x, struct error *why);
 

@@ -76,6 +76,13 @@ unsigned formula_truth(struct formula *f, const struct scope *s);
 /* Its value; all its keys must be exact. A text is borrowed until the next evaluation. */
 struct datum formula_value(struct formula *f, const struct scope *s);
 
+/* Whether it is an equality that may be linear in the key, and nothing but that. */
+bool formula_may_be_solved(const struct formula *f, size_t key);
+
+/* Of such a one, where all other keys are exact and all values integers: whether there is a value for which it is true,
+ * and which; it is false for all others in the range of the key. Else false. */
+bool formula_solve(const struct formula *f, const struct range *keys, size_t key, bool *any, int64_t *value);
+
 /* What is asked of a formula. */
 enum demand { DEMAND_NOT_FALSE = 1, DEMAND_TRUE, DEMAND_FALSE };
 enum outlook { OUTLOOK_OPEN, OUTLOOK_MET, OUTLOOK_FAILED };

@@ -10,6 +10,8 @@
 #define SHAPES_TRIED 16
 #define VARIABLES_SHARED 16
 
+#define ROWS_SORTED_MOST (1 << 20)
+
 /* A variable on its way: its keys, and by block of the shape which axis moves it. */
 struct shape_column {
     size_t *keys;
@@ -175,6 +177,45 @@ static void bound_rows(struct rows *r)
     bound_run(r, 1, 0, r->count);
 }
 
+struct sorting {
+    const struct rows *rows;
+    size_t column;
+};
+
+static int by_value(const void *a, const void *b, void *context)
+{
+    const struct sorting *s = context;
+    const uint32_t *x = a, *y = b;
+    int64_t left = s->rows->cells[*x * s->rows->width + s->column].integer;
+    int64_t right = s->rows->cells[*y * s->rows->width + s->column].integer;
+    return left != right ? (left > right) - (left < right) : (*x > *y) - (*x < *y);
+}
+
+static uint32_t *sort_column(const struct rows *r, size_t column)
+{
+    struct sorting s = {r, column};
+    bool are_integers = r->count > ROWS_RUN && r->count <= ROWS_SORTED_MOST, ascend = true;
+    for (size_t row = 0; row < r->count && are_integers; row++)
+        are_integers = r->cells[row * r->width + column].kind == DATUM_INT;
+    if (!are_integers)
+        return NULL;
+    uint32_t *rows = xcalloc(r->count, sizeof *rows);
+    for (uint32_t row = 0; row < r->count; row++) {
+        rows[row] = row;
+        ascend = ascend && (row == 0 || by_value(&rows[row - 1], &rows[row], &s) < 0);
+    }
+    if (!ascend)
+        qsort_r(rows, r->count, sizeof *rows, by_value, &s);
+    return rows;
+}
+
+static void sort_rows(struct rows *r)
+{
+    r->sorted = xcalloc(r->width + 1, sizeof *r->sorted);
+    for (size_t k = 0; k < r->width; k++)
+        r->sorted[k] = sort_column(r, k);
+}
+
 static bool same_rows(const struct rows *a, const struct rows *b)
 {
     if (a->count != b->count)
@@ -198,6 +239,7 @@ static size_t add_rows(struct variable *v, struct rows r)
             return i;
         }
     bound_rows(&r);
+    sort_rows(&r);
     v->rows = array_grow(v->rows, v->rows_count, sizeof *v->rows);
     v->rows[v->rows_count] = r;
     return v->rows_count++;
@@ -214,7 +256,7 @@ static void read_constants(const struct spec_block *b, struct datum *cells, size
 
 static struct rows rows_of(const struct shape_column *c, const struct spec_axis *a, const struct datum *constants)
 {
-    struct rows r = {a ? a->axis->value_count : 1, c->width, NULL, NULL};
+    struct rows r = {.count = a ? a->axis->value_count : 1, .width = c->width};
     r.cells = xcalloc(r.count * r.width + 1, sizeof *r.cells);
     for (size_t row = 0; row < r.count; row++)
         for (size_t i = 0; i < c->width; i++) {
@@ -346,6 +388,9 @@ static void free_variable(struct variable *v)
     for (size_t i = 0; i < v->rows_count; i++) {
         free(v->rows[i].cells);
         free(v->rows[i].bounds);
+        for (size_t k = 0; k < v->width; k++)
+            free(v->rows[i].sorted[k]);
+        free(v->rows[i].sorted);
     }
     free(v->rows);
     free(v->rows_of);

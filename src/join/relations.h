@@ -11,6 +11,7 @@ struct rows {
     size_t count, width;
     struct datum *cells;  /* count rows of width */
     struct range *bounds; /* of runs of rows: node 1 covers all, 2n and 2n + 1 the halves of n; width each */
+    uint32_t **sorted;    /* by column: the rows by value, then as they stand. NULL: not all are integers */
 };
 
 /* Runs of at most so many rows are not halved any more. */

@@ -8,7 +8,7 @@
 
 /* --- places --- */
 
-static bool constraint_reads(const struct constraint *c, size_t key)
+bool constraint_reads(const struct constraint *c, size_t key)
 {
     size_t count;
     const size_t *keys = formula_keys(c->formula, &count);
@@ -118,6 +118,8 @@ void solver_release(struct solver *s, size_t place)
 
 /* --- solving a component --- */
 
+#define STATEMENT_COST 16 /* evaluations that take as long as one by SQLite */
+
 /* If this try goes on like the best one so far. */
 static double share_of_work(const struct solver *s)
 {
@@ -141,7 +143,8 @@ static enum outlook ask(struct solver *s, size_t constraint)
 {
     const struct constraint *c = &s->request.constraints[constraint];
     enum outlook outlook = demand_outlook(c->demand, formula_truth(c->formula, &s->scope));
-    if (++s->work >= s->next_look)
+    s->work += 1 + STATEMENT_COST * evaluator_take_count(s->request.evaluator);
+    if (s->work >= s->next_look)
         look(s);
     if (evaluator_failed(s->request.evaluator, s->e))
         s->stopped = s->failed = true;
@@ -280,23 +283,95 @@ struct hash128 solver_residue(struct solver *s, const struct tree *t, const stru
     return hash_bytes(s->residue.data, s->residue.length);
 }
 
-int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
+/* The place among the sorted rows of the first whose cell is not below the value. */
+static size_t first_place(const struct rows *r, size_t column, int64_t value)
 {
-    const struct rows *rows = s->places[b->place].rows;
-    int64_t found;
-    /* Free and alone: no constraint asks for what it is. */
-    if (b->test_count == 0 && b->child_count == 0)
-        return (int64_t)rows->count;
-    struct hash128 residue = solver_residue(s, t, b);
-    if (hash_map_get(&t->memory, &residue, &found))
-        return found;
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->cells[r->sorted[column][middle] * r->width + column].integer < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct found_rows find_value(const struct rows *r, size_t column, int64_t value)
+{
+    size_t low = first_place(r, column, value), high = low;
+    while (high < r->count && r->cells[r->sorted[column][high] * r->width + column].integer == value)
+        high++;
+    return (struct found_rows){r->sorted[column] + low, high - low};
+}
+
+static bool look_up(struct solver *s, const struct variable_place *p, const struct constraint *c,
+                    struct found_rows *out)
+{
+    for (size_t i = 0; i < p->column_count; i++) {
+        size_t column = p->columns[i];
+        bool any;
+        int64_t value;
+        if (!p->rows->sorted[column] ||
+            !formula_solve(c->formula, s->scope.keys, p->variable->keys[column], &any, &value))
+            continue;
+        *out = any ? find_value(p->rows, column, value) : (struct found_rows){NULL, 0};
+        return true;
+    }
+    return false;
+}
+
+bool solver_look_up(struct solver *s, const struct branch *b, struct found_rows *out)
+{
+    const struct variable_place *p = &s->places[b->place];
+    bool found = false;
+    if (b->equality_count > 0)
+        unbind(s, b->place); /* the walk comes with the row that was found last */
+    for (size_t i = 0; i < b->equality_count && !found; i++)
+        found = look_up(s, p, &s->request.constraints[b->equalities[i]], out);
+    s->work += found;
+    return found;
+}
+
+static int64_t solve_found(struct solver *s, struct tree *t, const struct branch *b, const struct found_rows *found,
+                           struct open_run open)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < found->count && !s->stopped && !(s->any && sum); i++)
+        sum += solve_row(s, t, b, found->rows[i], open);
+    return sum;
+}
+
+/* `found`: NULL: any of its rows can be part of a solution. */
+static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, const struct found_rows *found)
+{
+    const size_t count = s->places[b->place].rows->count;
     struct open_run open = {s->top, b->test_count};
     for (size_t i = 0; i < b->test_count; i++)
         solver_push(s, open.first + i, b->tests[i]);
-    found = solve_run(s, t, b, (struct run){1, 0, rows->count}, open);
+    int64_t sum = found ? solve_found(s, t, b, found, open) : solve_run(s, t, b, (struct run){1, 0, count}, open);
     if (s->stopped)
-        s->share = ((double)s->places[b->place].row + s->share) / (double)rows->count;
-    else if (t->memory.count < MEMORY_MOST)
+        s->share = ((double)s->places[b->place].row + s->share) / (double)count;
+    return sum;
+}
+
+int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
+{
+    struct found_rows rows = {NULL, s->places[b->place].rows->count};
+    int64_t found;
+    /* Free and alone: no constraint asks for what it is. */
+    if (b->test_count == 0 && b->child_count == 0)
+        return (int64_t)rows.count;
+    bool is_looked_up = solver_look_up(s, b, &rows);
+    bool is_brief = is_looked_up && b->child_count == 0; /* it takes no longer than to remember it */
+    struct hash128 residue = {{0}};
+    if (!is_brief) {
+        residue = solver_residue(s, t, b);
+        if (hash_map_get(&t->memory, &residue, &found))
+            return found;
+    }
+    found = solve_open(s, t, b, is_looked_up ? &rows : NULL);
+    if (!is_brief && !s->stopped && t->memory.count < MEMORY_MOST)
         hash_map_put(&t->memory, &residue, found);
     solver_release(s, b->place);
     return found;

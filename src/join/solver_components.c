@@ -113,10 +113,20 @@ static bool holds(const struct set *set, size_t item)
     return false;
 }
 
+static bool may_be_solved(const struct solver *s, size_t constraint, size_t place)
+{
+    const struct constraint *c = &s->request.constraints[constraint];
+    const struct variable *v = s->places[place].variable;
+    bool may = false;
+    for (size_t k = 0; k < v->width; k++)
+        may |= constraint_reads(c, v->keys[k]) && formula_may_be_solved(c->formula, v->keys[k]);
+    return may && c->demand != DEMAND_FALSE;
+}
+
 /* What of the outside counts for a component. */
 static void note_context(const struct solver *s, const struct set *component, struct branch *b)
 {
-    struct set tests = {NULL, 0}, pending = {NULL, 0}, guided = {NULL, 0};
+    struct set tests = {NULL, 0}, equalities = {NULL, 0}, pending = {NULL, 0}, guided = {NULL, 0};
     for (size_t c = 0; c < s->request.constraint_count; c++) {
         bool inside = false, outside = false;
         for (size_t p = 0; p < s->place_count; p++) {
@@ -126,6 +136,8 @@ static void note_context(const struct solver *s, const struct set *component, st
         }
         if (solver_reads(s, c, b->place))
             add(&tests, c);
+        if (solver_reads(s, c, b->place) && may_be_solved(s, c, b->place))
+            add(&equalities, c);
         if (inside && outside)
             add(&pending, c);
     }
@@ -137,6 +149,8 @@ static void note_context(const struct solver *s, const struct set *component, st
     }
     b->tests = tests.items;
     b->test_count = tests.count;
+    b->equalities = equalities.items;
+    b->equality_count = equalities.count;
     b->pending = pending.items;
     b->pending_count = pending.count;
     b->guided = guided.items;
@@ -171,6 +185,7 @@ void tree_free(struct tree *t)
     for (size_t i = 0; i < t->branch_count; i++) {
         free(t->branches[i].children);
         free(t->branches[i].tests);
+        free(t->branches[i].equalities);
         free(t->branches[i].pending);
         free(t->branches[i].guided);
     }

@@ -25,10 +25,11 @@ struct variable_place {
 struct branch {
     size_t place;
     size_t *children, child_count;
-    size_t *tests, test_count;      /* constraints that read the place */
-    size_t *pending, pending_count; /* constraints that read something of the subtree and something above it */
-    size_t *guided, guided_count;   /* places of the subtree whose rows depend on a block above it */
-    bool guides;                    /* rows of other places of the subtree depend on this one */
+    size_t *tests, test_count;          /* constraints that read the place */
+    size_t *equalities, equality_count; /* of them, those that may be solved for a key of the place */
+    size_t *pending, pending_count;     /* constraints that read something of the subtree and something above it */
+    size_t *guided, guided_count;       /* places of the subtree whose rows depend on a block above it */
+    bool guides;                        /* rows of other places of the subtree depend on this one */
     /* How often the walk came to it, and found it under what it had been under before. */
     size_t entered, entered_again;
     /* How often ranges of runs were asked, for how many rows they told something, and rows that went without. */
@@ -109,6 +110,13 @@ struct run {
     size_t node, low, high;
 };
 
+/* Ascending. */
+struct found_rows {
+    const uint32_t *rows;
+    size_t count;
+};
+
+bool constraint_reads(const struct constraint *c, size_t key);
 bool solver_reads(const struct solver *s, size_t constraint, size_t place);
 bool place_is_guided(const struct variable_place *p); /* its rows depend on its section's block */
 
@@ -135,6 +143,9 @@ bool solver_ask_open(struct solver *s, struct open_run open, struct open_run *le
  * they are not asked: `*left` is `open` then, and `*skips` that they need not be for parts of the run. */
 bool solver_ask_ranges(struct solver *s, struct branch *b, struct run run, struct open_run open, struct open_run *left,
                        bool *skips);
+
+/* The rows of the branch's place that an equality leaves, of which all other keys are bound. False: all of them. */
+bool solver_look_up(struct solver *s, const struct branch *b, struct found_rows *out);
 
 /* Those that read nothing but what never changes. */
 bool solver_meets_fixed(struct solver *s);

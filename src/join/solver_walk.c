@@ -44,17 +44,28 @@ static size_t find_in_run(struct solver *s, struct branch *b, struct run run, si
     return found != NONE ? found : find_in_run(s, b, (struct run){2 * run.node + 1, middle, run.high}, from, left);
 }
 
+static size_t find_in_found(struct solver *s, const struct branch *b, const struct found_rows *found, size_t from,
+                            struct open_run open)
+{
+    size_t row = NONE;
+    for (size_t i = 0; i < found->count && row == NONE; i++)
+        row = find_in_rows(s, b, (struct run){0, found->rows[i], found->rows[i] + 1}, from, open);
+    return row;
+}
+
 static size_t search_row(struct solver *s, size_t place, size_t from)
 {
     struct branch *b = &s->walk.branches[s->branch_of[place]];
     const struct rows *rows = s->places[place].rows;
+    struct found_rows found;
     if (from >= rows->count)
         return NONE;
     struct open_run open = {0, b->test_count};
     for (size_t i = 0; i < b->test_count; i++)
         solver_push(s, i, b->tests[i]);
     s->top = b->test_count;
-    return find_in_run(s, b, (struct run){1, 0, rows->count}, from, open);
+    return solver_look_up(s, b, &found) ? find_in_found(s, b, &found, from, open)
+                                        : find_in_run(s, b, (struct run){1, 0, rows->count}, from, open);
 }
 
 /* --- rows that were found before --- */

@@ -32,6 +32,7 @@ struct curves {
     struct html_page *page;
     struct stmt *samples;
     struct curve curve;
+    struct buffer barred; /* "7,12": jobs that do not compete, of those that have curves here */
     size_t buckets;
     size_t jobs, read, with_samples;
     struct stated stated[STATED_MOST];
@@ -200,8 +201,12 @@ static int add_jobs(struct curves *c, struct error *e)
             size_t used = c->page->out.length - start;
             if (used > (failed ? CURVES_BYTES : CURVES_BYTES - FAILED_BYTES))
                 break;
-            if (isfinite(d->jobs[order[i]].objective) != failed && d->jobs[order[i]].state != HTML_PENDING)
-                rc = add_job(c, d->jobs[order[i]].id, e);
+            const struct html_job *j = &d->jobs[order[i]];
+            const size_t before = c->jobs;
+            if (isfinite(j->objective) != failed && j->state != HTML_PENDING)
+                rc = add_job(c, j->id, e);
+            if (j->barred && c->jobs > before)
+                buffer_printf(&c->barred, "%s%lld", c->barred.length ? "," : "", (long long)j->id);
         }
     free(order);
     return rc;
@@ -257,11 +262,12 @@ static void release(struct curves *c)
     free(c->curve.x);
     free(c->curve.y);
     stmt_free(c->samples);
+    buffer_free(&c->barred);
 }
 
 int html_curves(struct html_page *p, struct error *e)
 {
-    struct curves c = {.page = p};
+    struct curves c = {.page = p, .barred = BUFFER_INIT};
     if (db_prepare(p->db,
                    "SELECT m.name, coalesce(m.step, m.sequence), m.value, coalesce(d.warmup, 0) FROM metric AS m"
                    " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
@@ -272,7 +278,8 @@ int html_curves(struct html_page *p, struct error *e)
     int rc = choose_buckets(&c, e);
     buffer_add_text(&p->out, "<script type=application/json id=curve-data>{");
     rc = rc == 0 ? add_jobs(&c, e) : rc;
-    buffer_add_text(&p->out, "}</script>\n");
+    buffer_printf(&p->out, "}</script>\n<script type=application/json id=curve-barred>[%s]</script>\n",
+                  buffer_text(&c.barred));
     if (rc == 0 && c.jobs)
         add_section(&c);
     else if (rc == 0)

@@ -2,6 +2,8 @@
 const curves = JSON.parse($("curve-data")?.textContent || "{}");
 const curveNames = [...new Set(Object.values(curves).flatMap(Object.keys))];
 const CURVES_SHOWN = 8;
+// Those that do not meet the conditions, or were ended early: they come after all that compete.
+const curvesBarred = new Set(JSON.parse($("curve-barred")?.textContent || "[]"));
 
 const curveMetric = () => {
   const wanted = state.plot.curve;
@@ -14,9 +16,9 @@ const curveJobs = (metric) => {
   const asked = [...new Set([...state.pins, state.job].filter((id) => id !== null))];
   if (asked.length) return asked.filter(has).slice(0, PALETTE);
   const order = orderBy(sought || jobColumn, bestFirst(sought));
-  const jobs = [];
-  for (const i of order) if (passing[i] && has(jobAt(i)) && jobs.length < CURVES_SHOWN) jobs.push(jobAt(i));
-  return jobs;
+  const jobs = order.filter((i) => passing[i] && has(jobAt(i))).map(jobAt);
+  return [...jobs.filter((id) => !curvesBarred.has(id)), ...jobs.filter((id) => curvesBarred.has(id))]
+    .slice(0, CURVES_SHOWN);
 };
 
 const xOf = (series, at) => (series.x ? series.x[at] : series.from + at * series.by);

@@ -9,10 +9,8 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 
-/* A rule is counted by itself where the sections that it reads have up to so many combinations, or where that takes
- * up to so many evaluations. */
-#define CHEAP_ROWS 4000000
-#define CHEAP_EVALUATIONS 250000
+/* A rule is counted by itself where that takes up to about so many evaluations, which is some milliseconds. */
+#define CHEAP_EVALUATIONS 60000
 
 /* What SQLite may take for expressions: this, and so much for each combination. The slowest real sweep takes a
  * thousandth. */
@@ -25,21 +23,11 @@
 struct census {
     struct space *space;
     struct formula *filter; /* NULL: none */
-    unsigned sections;      /* that it reads */
     struct solver_memory *memory;
     size_t rule;              /* that is being counted; rule_count: none */
     struct constraints rules; /* of those so far, and the filter */
     int64_t left;             /* that meet them */
 };
-
-static int64_t rows_of(const struct space *space, unsigned sections)
-{
-    int64_t rows = 1;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i] && (sections & 1u << i))
-            rows *= space->counts[i];
-    return rows;
-}
 
 /* An expression without end, or one that is hostile, must end; one that is merely large, must not. */
 void match_allow_time(struct space *space)
@@ -81,7 +69,7 @@ static int count_alone(struct census *c, size_t rule, int64_t of, int64_t *out, 
 {
     const struct space_rule *r = &c->space->rules[rule];
     struct constraints alone = {NULL, 0};
-    int64_t met = 0, most = rows_of(c->space, r->accepts.sections | c->sections) > CHEAP_ROWS ? CHEAP_EVALUATIONS : 0;
+    int64_t met = 0;
     *out = -1;
     c->rule = rule;
     if (r->is_costly)
@@ -89,7 +77,7 @@ static int count_alone(struct census *c, size_t rule, int64_t of, int64_t *out, 
     if (c->filter)
         constraints_add(&alone, c->filter, DEMAND_TRUE);
     formulas_add_rule(c->space, rule, &alone);
-    int rc = count(c, &alone, most, &met, e);
+    int rc = count(c, &alone, CHEAP_EVALUATIONS, &met, e);
     if (rc > 0)
         *out = of - met;
     free(alone.items);
@@ -156,7 +144,6 @@ int match_count(struct space *space, const struct expression *filter, struct mat
     struct match_counts m = {space_combinations(space), 0, xcalloc(space->rule_count + 1, sizeof *m.rules)};
     struct census c = {.space = space,
                        .filter = formulas_compile_filter(space, filter),
-                       .sections = filter ? filter->sections : 0,
                        .rule = space->rule_count,
                        .memory = solver_memory_create()};
     match_allow_time(space);

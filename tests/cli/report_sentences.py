@@ -253,6 +253,8 @@ def rows_cut(shown, _):
 def best_against_best(keys):
     for key, pairs, least in re.findall(r"(\S+) \(too few pairs: (\d+) of (\d+)\)", keys):
         same("too few pairs of " + key, True, int(pairs) < int(least))
+        if key in plain_keys():
+            same("pairs of %s alone" % key, int(pairs), most_pairs(key))
 
 
 def apart(keys):
@@ -287,8 +289,9 @@ def text_of(value):
 
 
 @functools.cache
-def ratios_of(key):
-    """(a, b) -> ratios b over a, of pairs that differ in the key alone and have the same batch; replicates are their mean."""
+def ratios_of(key, free=()):
+    """(a, b) -> ratios b over a, of pairs that differ in the key alone and have the same batch; replicates are their
+    mean. Of what differs in `free` keys alone, the best."""
     values, replicated = metric_of_jobs(OBJECTIVE), set(listed("replicate"))
     means, groups = collections.defaultdict(list), collections.defaultdict(list)
     for job, found, batch in configurations():
@@ -297,9 +300,15 @@ def ratios_of(key):
         rest = json.dumps(sorted((list(p), v) for p, v in found.items() if p not in own), sort_keys=True)
         if own and finite(values.get(job)):
             means[rest, batch, text_of(found[own[0]])].append(values[job])
+    best = {}
     for (rest, batch, value), list_ in means.items():
-        if statistics.mean(list_) > 0:
-            groups[rest, batch].append((value, statistics.mean(list_)))
+        mean = statistics.mean(list_)
+        fixed = json.dumps([[place, v] for place, v in json.loads(rest) if place[1] not in free])
+        if (fixed, batch, value) not in best or better(mean, best[fixed, batch, value]):
+            best[fixed, batch, value] = mean
+    for (fixed, batch, value), mean in best.items():
+        if mean > 0:
+            groups[fixed, batch].append((value, mean))
     ratios = collections.defaultdict(list)
     for group in groups.values():
         for a, x in group:
@@ -309,12 +318,17 @@ def ratios_of(key):
     return ratios
 
 
+def most_pairs(key):
+    return max((len(r) for r in ratios_of(key).values()), default=0)
+
+
 def effects_table():
     found = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
-    freed = " ".join(page.paragraphs["effects"])
+    freed = {key: tuple(keys.split(", ")) for key, keys in re.findall(
+        r"(\S+) \(too few pairs: \d+ of \d+\) with ([^;.]+)", " ".join(page.paragraphs["effects"]))}
     for key, b, a, pairs, median, low, high, words in found[0][1:] if found else []:
-        if key in plain_keys() and key + " (too few" not in freed:
-            ratios = ratios_of(key).get((a, b), [])
+        if key in plain_keys():
+            ratios = ratios_of(key, freed.get(key, ())).get((a, b), [])
             same("pairs of %s, %s against %s" % (key, b, a), int(pairs), len(ratios))
             same("their median ratio", median, "%.6g" % statistics.median(ratios) if ratios else "")
             interval(key, ratios, low, high)

@@ -309,6 +309,10 @@ report__curves_of_many_jobs__bounded_and_said()
     expect "[ '$kept' -gt 500 ] && [ '$kept' -lt 2000 ]"
     expect_file_contains report.html " This page has the curves of $kept of 2001 jobs"
     expect_embedded curve-data '2099.throughput.samples' '60'
+    expect '[ "$(embedded curve-barred page)" = "[]" ]'
+    sqlite3 results.db "INSERT INTO breach (attempt_id, position) VALUES (2099, 1), (2090, 1)"
+    write_report
+    expect '[ "$(embedded curve-barred page)" = "[2099,2090]" ]'
     expect "[ \"\$(wc -c <curve-data.json)\" -lt 800000 ]"
     expect "[ \"\$(grep -c '^<tr id=j' report.html)\" = 250 ]"
     expect "[ \"\$(grep -m 1 -o '^<tr id=j[0-9]*' report.html)\" = '<tr id=j2099' ]"

@@ -147,6 +147,45 @@ ticks__tens_of_thousands__with_a_prefix()
     expect "! grep -q '>50000<' report.html"
 }
 
+# Keys that rules tie to others: the best against the best, with the others free.
+sentences__keys_that_follow_others__true()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["sh", "-c", "echo rate $((100 + 10 * {tp} - {micro_batch} * 3 + {layers}))"]
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+[model]
+layers = [1, 2, 3, 4, 5, 6]
+[training_spec]
+global_batch = 16
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 4
+[parallel_spec]
+tp = [1, 2]
+dp = [2, 4]
+micro_batch = [1, 2]
+gas = [2, 4, 8]
+[derive]
+batch = "micro_batch * dp * gas"
+[[rule]]
+name = "world"
+require = "tp * dp = gpus"
+[[rule]]
+name = "batch"
+require = "batch = global_batch"
+END
+    run_meshsweep run -j4 --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    expect 'grep -q "dp (too few pairs: 0 of 6) with gas, tp" report.html'
+}
+
 # As many as one has to be quick about.
 sentences__10000_jobs__true()
 {

@@ -172,6 +172,8 @@ static void formula__awkward__as_sqlite_has_it(void **state)
 #define AXES 4
 static const char *const four_axes = "[[cluster_spec]]\na = [0, 1, 5, 11, -7]\nb = [3, -4, 8, 13]\n"
                                      "[[parallel_spec]]\nc = [1, 2, 6, 10]\nd = [2, -5, 2.5, 0]\n";
+static const char *const four_axes_of_naturals = "[[cluster_spec]]\na = [0, 1, 5, 13]\nb = [1, 3, 4, 16]\n"
+                                                 "[[parallel_spec]]\nc = [1, 2, 6, 10]\nd = [2, 5, 14]\n";
 
 /* The truths of all combinations under one residue, by what the keys come to that are not bound. */
 struct residue_truths {
@@ -256,11 +258,50 @@ static void draw_sum(struct rng *d, int depth, struct buffer *out)
     buffer_add_char(out, ')');
 }
 
-static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
+static void formula__equality__solved_for_its_last_key(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_solved, any;
+        int64_t value;
+    } cases[] = {
+        {"a * 3 + b = d * 2 - b", true, true, 6},
+        {"7 - d = b", true, true, 4},
+        {"d * b = a", true, false, 0},
+        {"d * 0 = a", false, false, 0},
+        {"d * d = a", false, false, 0},
+        {"d + 1.5 = a", false, false, 0},
+        {"d % 3 = a", false, false, 0},
+        {"(d - 4611686018427387904) * 4 = a", false, false, 0},
+        {"d <= a", false, false, 0},
+        {"d + c = a", false, false, 0}, /* c is open, too */
+    };
+    (void)state;
+    struct built b =
+        build_text("[[cluster_spec]]\na = [2, 5]\nb = [3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = [1, 4, 6]\n");
+    struct range exact[4], keys[4];
+    bind_keys(&b, 0, exact);
+    loosen(&b, 3, exact, keys);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct expression x = EXPRESSION_INIT;
+        struct error e = ERROR_INIT;
+        assert_int_equal(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
+        struct formula *f = formula_compile(&b.space->names, x.sql);
+        bool any = false;
+        int64_t value = 0;
+        bool is_solved = formula_may_be_solved(f, 3) && formula_solve(f, keys, 3, &any, &value);
+        if (is_solved != cases[i].is_solved || any != cases[i].any || (any && value != cases[i].value))
+            fail_msg("%s: %d %d %d", cases[i].text, is_solved, any, (int)value);
+        formula_free(f);
+        expression_free(&x);
+    }
+    built_free(&b);
+}
+
+static void check_drawn_sums(const char *axes)
 {
     static const char *const signs[] = {" < ", " <= ", " = ", " <> ", " >= ", " IS "};
-    (void)state;
-    struct built b = build_text(four_axes);
+    struct built b = build_text(axes);
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(400); seed++) {
         struct rng d = rng_stream(seed, 1);
         struct buffer text = BUFFER_INIT;
@@ -275,6 +316,13 @@ static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
     built_free(&b);
 }
 
+static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
+{
+    (void)state;
+    check_drawn_sums(four_axes);
+    check_drawn_sums(four_axes_of_naturals);
+}
+
 static void residue__sum__only_its_total_counts(void **state)
 {
     (void)state;
@@ -285,6 +333,9 @@ static void residue__sum__only_its_total_counts(void **state)
     assert_int_equal(check_residues(&b, "a - c = 1 - b", 3), 2 * 3);
     assert_int_equal(check_residues(&b, "(a + c + b) % 3 = 1", 3), 2 * 3);
     assert_int_equal(check_residues(&b, "(c + b * 2) % 2 <> 0", 3), 2 * 1);
+    /* Factors count by their classes where nothing is negative. */
+    assert_int_equal(check_residues(&b, "(a * c + b) % 3 = 1", 3), 2 * 3 * 3);
+    assert_int_equal(check_residues(&b, "(a - 9) * c % 3 = b - 3", 3), 2 * (4 * 3 + 1));
     built_free(&b);
 }
 
@@ -372,23 +423,78 @@ static void check_walk(struct built *b, const struct reference *r, uint64_t seed
     match_close(c);
 }
 
+static void check_as_one_by_one(struct built *b, uint64_t seed)
+{
+    struct reference r = look_at_all(b);
+    check_counts(b, &r, seed);
+    check_walk(b, &r, seed);
+    free(r.ranks);
+    free(r.excluded);
+    free(r.alone);
+}
+
 static void match__drawn_spaces__as_one_by_one(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(250); seed++) {
         char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
         struct built b = build_text(text);
-        if (space_combinations(b.space) <= 40000) {
-            struct reference r = look_at_all(&b);
-            check_counts(&b, &r, seed);
-            check_walk(&b, &r, seed);
-            free(r.ranks);
-            free(r.excluded);
-            free(r.alone);
-        }
+        if (space_combinations(b.space) <= 40000)
+            check_as_one_by_one(&b, seed);
         built_free(&b);
         free(text);
     }
+}
+
+/* Axes that are not in order, with values that overflow, and blocks that lack a key: drawn sums of them are equal. */
+static void match__drawn_equalities__as_one_by_one(void **state)
+{
+    static const char axes[] =
+        "[[model]]\na = [9, 4, 1, 7, 3, 12, 2, 8, 0, -5, 6]\n\"(b, t)\" = [[4, 1], [1, 2], [4, 3], [2, 4], [3, 5], [9, "
+        "1], "
+        "[8, 1], [7, 1], [5, 5], [6, 2]]\n[[model]]\na = [3, 1]\nt = [1, 9007199254740993, 3037000500]\n"
+        "[[parallel_spec]]\nc = [12, 1, 4611686018427387904, 5, 2, 3, 40, 8, 16, 9, -9, -4]\n"
+        "[[parallel_spec]]\nc = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]\nd = [2, 1]\n";
+    static const char *const keys[] = {"a", "b", "c", "t", "a", "c", "3", "-2", "12"};
+    static const char *const signs[] = {" + ", " - ", " * "};
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(60); seed++) {
+        struct rng d = rng_stream(seed, 2);
+        struct buffer text = BUFFER_INIT;
+        buffer_add_text(&text, axes);
+        for (int rule = 0; rule < 2; rule++) {
+            buffer_printf(&text, "[[rule]]\nname = \"r%d\"\nrequire = \"%s", rule, keys[rng_below(&d, 4)]);
+            for (int i = 0; i < 3; i++)
+                buffer_printf(&text, "%s%s", i == 1 ? " = " : signs[rng_below(&d, 3)], keys[rng_below(&d, 9)]);
+            buffer_add_text(&text, rng_below(&d, 3) ? "\"\n" : " OR a > 7\"\n");
+        }
+        struct built b = build_text(buffer_text(&text));
+        check_as_one_by_one(&b, seed);
+        built_free(&b);
+        buffer_free(&text);
+    }
+}
+
+/* What a rule makes false by itself is told where that is cheap: SQLite is asked for each of 40,000 pairs here. */
+static void match__rule_for_sqlite__not_counted_by_itself_where_dear(void **state)
+{
+    (void)state;
+    struct buffer text = BUFFER_INIT;
+    buffer_add_text(&text, "[[model]]\na = { from = 1, to = 200, step = 1 }\n"
+                           "[[parallel_spec]]\nb = { from = 1, to = 200, step = 1 }\n"
+                           "[[rule]]\nname = \"none\"\nrequire = \"a > 200\"\n"
+                           "[[rule]]\nname = \"dear\"\nrequire = \"length(printf('%d%d', a, b)) > 2\"\n");
+    struct built b = build_text(buffer_text(&text));
+    struct match_counts counts;
+    struct error e = ERROR_INIT;
+    assert_int_equal(match_count(b.space, NULL, &counts, &e), 0);
+    assert_int_equal(counts.matched, 0);
+    assert_int_equal(counts.rules[0].excluded, 40000);
+    assert_int_equal(counts.rules[1].excluded, 0);
+    assert_int_equal(counts.rules[1].alone, -1);
+    free(counts.rules);
+    built_free(&b);
+    buffer_free(&text);
 }
 
 /* --- beyond what can be listed --- */
@@ -430,6 +536,9 @@ int main(void)
         cmocka_unit_test(residue__drawn_sums__equal_residue_equal_outcome),
         cmocka_unit_test(residue__sum__only_its_total_counts),
         cmocka_unit_test(match__drawn_spaces__as_one_by_one),
+        cmocka_unit_test(match__drawn_equalities__as_one_by_one),
+        cmocka_unit_test(formula__equality__solved_for_its_last_key),
+        cmocka_unit_test(match__rule_for_sqlite__not_counted_by_itself_where_dear),
         cmocka_unit_test(match__a_million_millions__counted_by_each_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,6 +184,7 @@ static void tell__objective_not_a_number__never_best(void **state)
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
     struct search_outcome o = {.kind = OUTCOME_OK, .objective = NAN, .steps = NAN, .seconds = NAN, .bytes = NAN};
+    search_begin(s, 0, 0);
     search_tell(s, 0, &o);
     size_t candidate;
     double objective;

@@ -32,16 +32,19 @@ static void status_eta_ms__nothing_left__zero(void **state)
 static void status_eta_ms__nothing_known__unknown(void **state)
 {
     (void)state;
-    const struct sweep_status no_mean = {.pending = 5, .mean_ms = -1, .attempt_total = 1};
-    const struct sweep_status none_runs = {.pending = 5, .mean_ms = 100};
+    const struct sweep_status no_mean = {.to_come = 5, .mean_ms = -1, .attempt_total = 1};
+    const struct sweep_status none_runs = {.to_come = 5, .mean_ms = 100};
     assert_int_equal(status_eta_ms(&no_mean, 0), -1);
     assert_int_equal(status_eta_ms(&none_runs, 0), -1);
+    /* A search that nothing limits. */
+    const struct sweep_status no_limit = {.pending = 5, .to_come = -1, .mean_ms = 100, .attempt_total = 1};
+    assert_int_equal(status_eta_ms(&no_limit, 0), -1);
 }
 
 static void status_eta_ms__some_run__rest_of_these_and_the_waiting(void **state)
 {
     (void)state;
-    struct sweep_status s = {.pending = 4,
+    struct sweep_status s = {.to_come = 4,
                              .running = 3,
                              .mean_ms = 3000,
                              .waiting_ms = -1,
@@ -64,7 +67,7 @@ static void status_eta_ms__like_ones_known__they_count_instead_of_the_mean(void 
         {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = 10000},
         {.job_id = 2, .number = 1, .started_ms = 4000, .expected_ms = -1},
     };
-    struct sweep_status s = {.pending = 4,
+    struct sweep_status s = {.to_come = 4,
                              .running = 3,
                              .mean_ms = 3000,
                              .waiting_ms = 500,
