@@ -310,6 +310,10 @@ static const struct hf_field smollm3[] = {{"tied_embeddings", "tie_word_embeddin
                                           {"mlp_bias", "mlp_bias", 0},
                                           END};
 static const struct hf_field ernie[] = {{"tied_embeddings", "tie_word_embeddings", 1}, {"biases", "use_bias", 0}, END};
+/* Whether the head is tied is said beside a text_config, and has to be put into it. */
+static const struct hf_field qwen3_vl_text[] = {{"tied_embeddings", "tie_word_embeddings", HF_NEEDED},
+                                                {"attention_bias", "attention_bias", 0},
+                                                END};
 static const struct hf_field glm[] = {{"tied_embeddings", "tie_word_embeddings", 0},
                                       {"qkv_bias", "attention_bias", 0},
                                       END};
@@ -489,6 +493,7 @@ static const struct hf_type types[] = {
      {{"qk_norm", 0, "head"}, {"attention_gate", 1, NULL}, {"shared_gate", 1, NULL}, {"mixer", 0, "gated-delta"}},
      {{NULL, 0}},
      HF_WINDOWS_MIXED},
+    {"qwen3_vl_text", "llama", llama_shape, qwen3_vl_text, {{"qk_norm", 0, "head"}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"seed_oss", "llama", llama_shape, seed_oss, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"smollm3", "llama", llama_shape, smollm3, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"stablelm",

@@ -95,6 +95,7 @@ static const struct {
     {"Llama-4-Scout-17B-16E-text_config", 107769861120},
     {"Llama-4-Maverick-17B-128E-text_config", 400711848960},
     {"ERNIE-4.5-21B-A3B", 21825436160},
+    {"Qwen3-VL-8B-text_config", 8190735360},
     {"Olmo-3-7B", 7298011136},
     {"Olmo-3-32B", 32233522176},
     {"glm-4-9b-chat-hf", 9399951360},
@@ -268,6 +269,8 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"{\"model_type\": \"gemma3\", \"vision_config\": {}, " SHAPE "}",
          "c.json: \"vision_config\" is an encoder tower, which is not counted; text_config as a file of its own would "
          "be needed"},
+        {"{\"model_type\": \"qwen3_vl_text\", " SHAPE "}",
+         "c.json lacks \"tie_word_embeddings\", which a qwen3_vl_text has"},
         {"{\"model_type\": \"dbrx\", \"n_layers\": 2, \"d_model\": 64, \"n_heads\": 4, \"attn_config\": {}}",
          "c.json lacks \"attn_config.kv_n_heads\", which a dbrx has"},
         {"{\"model_type\": \"phi\", \"qk_layernorm\": true, " SHAPE "}",
