@@ -32,7 +32,12 @@ static const cJSON *first_of(const struct hf_reading *r, const char *fields)
         char field[FIELD_LONGEST] = "";
         size_t length = strcspn(at, " ");
         memcpy(field, at, length < sizeof field ? length : sizeof field - 1);
+        char *dot = strchr(field, '.');
+        if (dot)
+            *dot++ = '\0';
         found = hf_field_of(r->root, field);
+        if (dot)
+            found = hf_field_of(found, dot);
         at += length;
     }
     return found;
@@ -193,6 +198,7 @@ static int patterned_windows(const struct hf_reading *r, int64_t layers, int64_t
                               [HF_WINDOWS_ALL] = layers,
                               [HF_WINDOWS_WHERE_ASKED] = asked && first < layers ? layers - first : 0,
                               [HF_WINDOWS_PATTERN] = every > 0 ? layers - layers / every : 0,
+                              [HF_WINDOWS_OF_FOUR] = layers - layers / 4,
                               [HF_WINDOWS_HALF] = (layers + 1) / 2};
     *out = counts[r->type->windows];
     return 0;

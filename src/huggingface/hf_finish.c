@@ -74,6 +74,44 @@ static int finish_qwen_moe(struct hf_reading *r)
     return 0;
 }
 
+/* The layers of moe_layers, or every interleave_moe_layer_step-th; beside each, an expert for all. */
+static int finish_llama4(struct hf_reading *r)
+{
+    int64_t step, layers = hf_key_value(r, "layers");
+    const cJSON *list = hf_field_of(r->root, "moe_layers");
+    if (hf_whole(r, "interleave_moe_layer_step", 1, &step) < 0)
+        return -1;
+    int64_t sparse = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : step > 0 ? layers / step : 0;
+    hf_set_whole(r, "dense_layers", sparse < layers ? layers - sparse : 0);
+    hf_set_whole(r, "shared_ffn", hf_key_value(r, "expert_ffn"));
+    return 0;
+}
+
+/* Experts in every moe_layer_interval-th layer from moe_layer_start_index to moe_layer_end_index (-1: the last). */
+static int finish_ernie_moe(struct hf_reading *r)
+{
+    int64_t first, last, every, shared, sparse = 0, layers = hf_key_value(r, "layers");
+    const cJSON *end = hf_field_of(r->root, "moe_layer_end_index");
+    last = layers - 1;
+    if (hf_whole(r, "moe_layer_start_index", 1, &first) < 0 || hf_whole(r, "moe_layer_interval", 1, &every) < 0 ||
+        hf_whole(r, "moe_num_shared_experts", 2, &shared) < 0 ||
+        (!(cJSON_IsNumber(end) && end->valuedouble == -1) && hf_whole(r, "moe_layer_end_index", last, &last) < 0))
+        return -1;
+    for (int64_t i = first; i < layers && i <= last; i++)
+        sparse += every > 0 && (i + 1) % every == 0;
+    hf_set_whole(r, "dense_layers", layers - sparse);
+    hf_set_whole(r, "shared_ffn", shared * hf_key_value(r, "expert_ffn"));
+    return 0;
+}
+
+static int finish_minicpm3(struct hf_reading *r)
+{
+    int64_t heads = hf_key_value(r, "heads");
+    if (hf_key_value(r, "v_head_dim") == 0 && heads > 0)
+        hf_set_whole(r, "v_head_dim", hf_key_value(r, "hidden") / heads);
+    return 0;
+}
+
 /* --- hybrid stacks --- */
 
 /* Layers that a list calls `word`; -1: there is no such list of one text for each layer. */
@@ -226,6 +264,9 @@ int hf_finish(struct hf_reading *r)
                  {"deepseek_v3", finish_deepseek},
                  {"glm4_moe", finish_deepseek},
                  {"kimi_k2", finish_deepseek},
+                 {"llama4_text", finish_llama4},
+                 {"ernie4_5_moe", finish_ernie_moe},
+                 {"minicpm3", finish_minicpm3},
                  {"qwen2_moe", finish_qwen_moe},
                  {"qwen3_moe", finish_qwen_moe},
                  {"mamba", finish_mamba},

@@ -30,6 +30,53 @@ static const struct hf_field deepseek_shape[] = {{"layers", "num_hidden_layers",
                                                  {"v_head_dim", "v_head_dim", HF_NEEDED},
                                                  END};
 
+/* Without a v_head_dim the width of a head is what hidden leaves each. */
+static const struct hf_field minicpm3_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
+                                                 {"hidden", "hidden_size", HF_NEEDED},
+                                                 {"heads", "num_attention_heads", HF_NEEDED},
+                                                 {"ffn", "intermediate_size", HF_NEEDED},
+                                                 {"vocab", "vocab_size", HF_NEEDED},
+                                                 {"q_lora_rank", "q_lora_rank", HF_NEEDED},
+                                                 {"kv_lora_rank", "kv_lora_rank", HF_NEEDED},
+                                                 {"head_dim", "qk_nope_head_dim", HF_NEEDED},
+                                                 {"qk_rope_dim", "qk_rope_head_dim", HF_NEEDED},
+                                                 {"v_head_dim", "v_head_dim", HF_UNSET},
+                                                 END};
+
+/* The text_config of Gemma 3 leaves out what is as transformers has it. */
+static const struct hf_field gemma3_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
+                                               {"hidden", "hidden_size", HF_NEEDED},
+                                               {"heads", "num_attention_heads", 8},
+                                               {"kv_heads", "num_key_value_heads", 4},
+                                               {"head_dim", "head_dim", 256},
+                                               {"ffn", "intermediate_size", HF_NEEDED},
+                                               {"vocab", "vocab_size", 262208},
+                                               END};
+static const struct hf_field glm_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
+                                            {"hidden", "hidden_size", HF_NEEDED},
+                                            {"heads", "num_attention_heads", HF_NEEDED},
+                                            {"kv_heads", "num_key_value_heads", 2},
+                                            {"head_dim", "head_dim", 128},
+                                            {"ffn", "intermediate_size", HF_NEEDED},
+                                            {"vocab", "vocab_size", HF_NEEDED},
+                                            END};
+/* intermediate_size is that of an expert. */
+static const struct hf_field llama4_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
+                                               {"hidden", "hidden_size", HF_NEEDED},
+                                               {"heads", "num_attention_heads", HF_NEEDED},
+                                               {"kv_heads", "num_key_value_heads", 8},
+                                               {"head_dim", "head_dim", 128},
+                                               {"ffn", "intermediate_size_mlp", HF_NEEDED},
+                                               {"vocab", "vocab_size", HF_NEEDED},
+                                               END};
+static const struct hf_field dbrx_shape[] = {{"layers", "n_layers", HF_NEEDED},
+                                             {"hidden", "d_model", HF_NEEDED},
+                                             {"heads", "n_heads", HF_NEEDED},
+                                             {"kv_heads", "attn_config.kv_n_heads", HF_NEEDED},
+                                             {"ffn", "ffn_config.ffn_hidden_size", HF_NEEDED},
+                                             {"vocab", "vocab_size", HF_NEEDED},
+                                             END};
+
 static const struct hf_field gpt2_shape[] = {{"layers", "n_layer num_hidden_layers", HF_NEEDED},
                                              {"hidden", "n_embd hidden_size", HF_NEEDED},
                                              {"heads", "n_head num_attention_heads", HF_NEEDED},
@@ -263,6 +310,28 @@ static const struct hf_field smollm3[] = {{"tied_embeddings", "tie_word_embeddin
                                           {"mlp_bias", "mlp_bias", 0},
                                           END};
 static const struct hf_field ernie[] = {{"tied_embeddings", "tie_word_embeddings", 1}, {"biases", "use_bias", 0}, END};
+/* Whether the head is tied is said beside a text_config, and has to be put into it. */
+static const struct hf_field qwen3_vl_text[] = {{"tied_embeddings", "tie_word_embeddings", HF_NEEDED},
+                                                {"attention_bias", "attention_bias", 0},
+                                                END};
+static const struct hf_field glm[] = {{"tied_embeddings", "tie_word_embeddings", 0},
+                                      {"qkv_bias", "attention_bias", 0},
+                                      END};
+static const struct hf_field llama4[] = {{"tied_embeddings", "tie_word_embeddings", 0},
+                                         {"attention_bias", "attention_bias", 0},
+                                         {"experts", "num_local_experts", HF_NEEDED},
+                                         {"experts_per_token", "num_experts_per_tok", HF_NEEDED},
+                                         {"expert_ffn", "intermediate_size", HF_NEEDED},
+                                         END};
+static const struct hf_field ernie_moe[] = {{"tied_embeddings", "tie_word_embeddings", 1},
+                                            {"experts", "moe_num_experts", HF_NEEDED},
+                                            {"experts_per_token", "moe_k", HF_NEEDED},
+                                            {"expert_ffn", "moe_intermediate_size", HF_NEEDED},
+                                            END};
+static const struct hf_field dbrx[] = {{"tied_embeddings", "tie_word_embeddings", 0},
+                                       {"experts", "ffn_config.moe_num_experts", HF_NEEDED},
+                                       {"experts_per_token", "ffn_config.moe_top_k", HF_NEEDED},
+                                       END};
 
 /* Transformers' modules, src/transformers/models/NAME. What no field says (Falcon's key-value heads, OPT's two
  * further positions, shared experts, which layers are mixers) is worked out in hf_finish.c. */
@@ -282,9 +351,11 @@ static const struct hf_type types[] = {
      {{"parallel_blocks", 1, NULL}},
      {{"use_qk_norm", 0}},
      HF_WINDOWS_NONE},
+    {"dbrx", "llama", dbrx_shape, dbrx, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"deepseek_v2", "llama", deepseek_shape, deepseek, {{NULL, 0, NULL}}, {{"moe_layer_freq", 1}}, HF_WINDOWS_NONE},
     {"deepseek_v3", "llama", deepseek_shape, deepseek, {{NULL, 0, NULL}}, {{"moe_layer_freq", 1}}, HF_WINDOWS_NONE},
     {"ernie4_5", "llama", llama_shape, ernie, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
+    {"ernie4_5_moe", "llama", llama_shape, ernie_moe, {{NULL, 0, NULL}}, {{"use_bias", 0}}, HF_WINDOWS_NONE},
     {"falcon", "gpt", falcon_shape, falcon, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"falcon_h1",
      "llama",
@@ -304,11 +375,13 @@ static const struct hf_type types[] = {
      HF_WINDOWS_HALF},
     {"gemma3_text",
      "llama",
-     llama_shape,
+     gemma3_shape,
      attention_bias_tied_1,
      {{"norms_per_layer", 4, NULL}, {"qk_norm", 0, "head"}},
      {{NULL, 0}},
      HF_WINDOWS_PATTERN},
+    {"glm", "llama", glm_shape, glm, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
+    {"glm4", "llama", glm_shape, glm, {{"norms_per_layer", 4, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"glm4_moe", "llama", llama_shape, glm4_moe, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"gpt2", "gpt", gpt2_shape, gpt2, {{"biases", 1, NULL}}, {{"add_cross_attention", 0}}, HF_WINDOWS_NONE},
     {"gpt_bigcode", "gpt", gpt2_shape, gpt2, {{"biases", 1, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
@@ -351,6 +424,7 @@ static const struct hf_type types[] = {
      HF_WINDOWS_MIXED},
     {"kimi_k2", "llama", deepseek_shape, deepseek, {{NULL, 0, NULL}}, {{"moe_layer_freq", 1}}, HF_WINDOWS_NONE},
     {"llama", "llama", llama_shape, llama, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
+    {"llama4_text", "llama", llama4_shape, llama4, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"mamba", "llama", mamba_shape, mamba, {{"mixer", 0, "mamba"}}, {{"use_conv_bias", 1}}, HF_WINDOWS_MIXED},
     {"mamba2",
      "llama",
@@ -359,6 +433,7 @@ static const struct hf_type types[] = {
      {{NULL, 0, NULL}},
      {{"use_conv_bias", 1}, {"rms_norm", 1}},
      HF_WINDOWS_MIXED},
+    {"minicpm3", "llama", minicpm3_shape, attention_bias_tied_1, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"minimax", "llama", llama_shape, mixtral, {{"mixer", 0, "lightning"}}, {{NULL, 0}}, HF_WINDOWS_MIXED},
     {"minimax_text_01", "llama", llama_shape, mixtral, {{"mixer", 0, "lightning"}}, {{NULL, 0}}, HF_WINDOWS_MIXED},
     {"mistral", "llama", llama_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
@@ -378,6 +453,7 @@ static const struct hf_type types[] = {
      {{NULL, 0}},
      HF_WINDOWS_NONE},
     {"olmo2", "llama", llama_shape, attention_bias_tied_0, {{"qk_norm", 0, "full"}}, {{NULL, 0}}, HF_WINDOWS_NONE},
+    {"olmo3", "llama", llama_shape, attention_bias_tied_0, {{"qk_norm", 0, "full"}}, {{NULL, 0}}, HF_WINDOWS_OF_FOUR},
     {"olmoe", "llama", llama_shape, olmoe, {{"qk_norm", 0, "full"}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"opt",
      "gpt",
@@ -417,6 +493,7 @@ static const struct hf_type types[] = {
      {{"qk_norm", 0, "head"}, {"attention_gate", 1, NULL}, {"shared_gate", 1, NULL}, {"mixer", 0, "gated-delta"}},
      {{NULL, 0}},
      HF_WINDOWS_MIXED},
+    {"qwen3_vl_text", "llama", llama_shape, qwen3_vl_text, {{"qk_norm", 0, "head"}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"seed_oss", "llama", llama_shape, seed_oss, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"smollm3", "llama", llama_shape, smollm3, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"stablelm",

@@ -7,7 +7,8 @@
 /* What holds where a field is absent, in place of a number. */
 enum { HF_NEEDED = -1, HF_UNSET = -2 };
 
-/* A key and the field that it is read from: one of several names, separated by blanks. */
+/* A key and the field that it is read from: one of several names, separated by blanks;
+ * a name with a dot is of a table inside. */
 struct hf_field {
     const char *key, *fields;
     int absent; /* the number that transformers takes, HF_NEEDED or HF_UNSET (no key then) */
@@ -32,6 +33,7 @@ enum hf_windows {
     HF_WINDOWS_ALL,
     HF_WINDOWS_WHERE_ASKED, /* use_sliding_window, from layer max_window_layers on */
     HF_WINDOWS_PATTERN,     /* all but every sliding_window_pattern-th, by default every sixth */
+    HF_WINDOWS_OF_FOUR,     /* all but every fourth */
     HF_WINDOWS_HALF,        /* every second, beginning with the first */
     HF_WINDOWS_MIXED,       /* none; layer_types says which layers have no attention */
 };

@@ -88,6 +88,20 @@ static const struct {
     {"ERNIE-4.5-0.3B", 360748032},
     {"Seed-OSS-36B", 36151104512},
     {"phi-4", 14659507200},
+    {"gemma-3-270m", 268098176},
+    {"gemma-3-4b-pt-text_config", 3880263168},
+    {"gemma-3-12b-pt-text_config", 11766034176},
+    {"gemma-3-27b-pt-text_config", 27009346304},
+    {"Llama-4-Scout-17B-16E-text_config", 107769861120},
+    {"Llama-4-Maverick-17B-128E-text_config", 400711848960},
+    {"ERNIE-4.5-21B-A3B", 21825436160},
+    {"Qwen3-VL-8B-text_config", 8190735360},
+    {"Olmo-3-7B", 7298011136},
+    {"Olmo-3-32B", 32233522176},
+    {"glm-4-9b-chat-hf", 9399951360},
+    {"GLM-4-9B-0414", 9400094720},
+    {"MiniCPM3-4B", 4073875968},
+    {"dbrx-base", 131596523520},
 };
 
 static struct hf_keys read_text(const char *name, const char *text)
@@ -169,6 +183,8 @@ static void hf_config_read__windows__layers_that_have_them(void **state)
     assert_int_equal(windows_of("Qwen2-7B"), 0);
     assert_int_equal(windows_of("gemma-2-9b"), 21);
     assert_int_equal(windows_of("gemma-3-1b-pt"), 22);
+    assert_int_equal(windows_of("gemma-3-27b-pt-text_config"), 52);
+    assert_int_equal(windows_of("Olmo-3-7B"), 24);
     assert_int_equal(windows_of("gpt-oss-20b"), 12);
 }
 
@@ -199,6 +215,15 @@ static void hf_config_read__hybrid_stacks__what_each_layer_is(void **state)
     expect_layers("Qwen3-Next-80B-A3B", 12, 36, 48);
     expect_layers("MiniMax-Text-01", 10, 70, 80);
     expect_layers("mamba2-2.7b", 0, 64, 0);
+}
+
+static void hf_config_read__experts_every_so_many_layers__those_alone(void **state)
+{
+    (void)state;
+    expect_layers("Llama-4-Scout-17B-16E-text_config", 48, 0, 48);
+    expect_layers("Llama-4-Maverick-17B-128E-text_config", 48, 0, 24);
+    expect_layers("ERNIE-4.5-21B-A3B", 28, 0, 27);
+    expect_layers("dbrx-base", 40, 0, 40);
 }
 
 static void hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout(void **state)
@@ -244,6 +269,10 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"{\"model_type\": \"gemma3\", \"vision_config\": {}, " SHAPE "}",
          "c.json: \"vision_config\" is an encoder tower, which is not counted; text_config as a file of its own would "
          "be needed"},
+        {"{\"model_type\": \"qwen3_vl_text\", " SHAPE "}",
+         "c.json lacks \"tie_word_embeddings\", which a qwen3_vl_text has"},
+        {"{\"model_type\": \"dbrx\", \"n_layers\": 2, \"d_model\": 64, \"n_heads\": 4, \"attn_config\": {}}",
+         "c.json lacks \"attn_config.kv_n_heads\", which a dbrx has"},
         {"{\"model_type\": \"phi\", \"qk_layernorm\": true, " SHAPE "}",
          "c.json: \"qk_layernorm\" is 1; a phi is known with 0 alone, so that layers, hidden, heads, ffn and vocab are "
          "needed as keys in place of hf_config"},
@@ -297,6 +326,7 @@ int main(void)
         cmocka_unit_test(hf_config_read__windows__layers_that_have_them),
         cmocka_unit_test(hf_config_read__experts_in_some_layers__others_dense),
         cmocka_unit_test(hf_config_read__hybrid_stacks__what_each_layer_is),
+        cmocka_unit_test(hf_config_read__experts_every_so_many_layers__those_alone),
         cmocka_unit_test(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout),
         cmocka_unit_test(hf_config_read__bad_file__one_sentence_with_file_and_field),
         cmocka_unit_test(hf_config_read__unknown_type__what_would_be_needed),
