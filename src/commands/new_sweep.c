@@ -234,6 +234,14 @@ static void add_axis_value(struct buffer *out, const struct new_axis *a, const c
     free(word);
 }
 
+/* "0..4", as some tools write a range: numbers with dots between. */
+static bool is_range(const char *value, size_t length)
+{
+    size_t from = strspn(value, "-0123456789"), dots = strspn(value + from, ".");
+    size_t to = strspn(value + from + dots, "-0123456789");
+    return from > 0 && dots >= 2 && to > 0 && from + dots + to == length;
+}
+
 /* "KEY=A,B" as "KEY = [A, "B"]". */
 static int add_axis(struct buffer *out, const struct new_axis *a, const char *text, struct error *e)
 {
@@ -244,6 +252,9 @@ static int add_axis(struct buffer *out, const struct new_axis *a, const char *te
         size_t length = strcspn(value, ",");
         if (length == 0)
             return error_set(e, ERROR_USAGE, "init: %s: a value is empty", text);
+        if (is_range(value, length))
+            return error_set(e, ERROR_USAGE, "init: %s: %.*s is no range: name each value, as in %s=1,2,4", text,
+                             (int)length, value, a->key);
         add_axis_value(out, a, value, length);
         value += length;
         if (*value == '\0')

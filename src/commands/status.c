@@ -151,12 +151,29 @@ static void add_search(const struct status_view *v, struct buffer *b)
     buffer_add_char(b, '\n');
 }
 
+static void add_open(const struct status_view *v, struct buffer *b)
+{
+    const int64_t open = v->status.open;
+    if (open == 0)
+        return;
+    buffer_printf(b, "\n%lld %s asked for and not told yet; `meshsweep ask --open", (long long)open,
+                  open == 1 ? "job is" : "jobs are");
+    hint_add_db(b, v->path);
+    buffer_printf(b, "` lists %s\n", open == 1 ? "it" : "them");
+}
+
 static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
 {
     buffer_add_text(b, "\nno runner is at work; `meshsweep run");
     hint_add_config(b, v->status.path);
     hint_add_db(b, v->path);
-    buffer_add_text(b, v->status.search.ended ? "` with higher limits searches further\n" : "` goes on from here\n");
+    const struct status_search *x = &v->status.search;
+    if (x->ended)
+        buffer_add_text(b, " --strategy grid` runs what the search left out\n");
+    else if (x->strategy)
+        buffer_printf(b, " --strategy %s` goes on from here, with the other options it was given\n", x->strategy);
+    else
+        buffer_add_text(b, "` goes on from here\n");
 }
 
 static void add_see_best(const struct status_view *v, struct buffer *b)
@@ -399,6 +416,7 @@ static int print_text(const struct status_view *v, struct error *e)
     add_heading(v, &b);
     add_counts(v, &b);
     add_search(v, &b);
+    add_open(v, &b);
     add_running(v, &b);
     add_retries(v, &b);
     add_spent(v, &b);

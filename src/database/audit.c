@@ -14,6 +14,7 @@
 #include "database/schema.h"
 #include "process/log_cap.h"
 #include "util/memory.h"
+#include "util/shell_words.h"
 
 struct audit {
     struct db *db;
@@ -25,7 +26,7 @@ struct audit {
 };
 
 /* Reports the finding if there is any, and releases the examples. */
-static void conclude(struct audit *a, struct examples *x, const char *what, const char *advice)
+static void report(struct audit *a, struct examples *x, const char *what, const char *advice)
 {
     if (x->count) {
         const struct audit_finding finding = {what, buffer_text(&x->text), x->count, advice};
@@ -33,6 +34,14 @@ static void conclude(struct audit *a, struct examples *x, const char *what, cons
         a->count++;
     }
     examples_free(x);
+}
+
+/* The same, with the database in place of FILE in the advice. */
+static void conclude(struct audit *a, struct examples *x, const char *what, const char *advice)
+{
+    char *named = shell_fill_file(advice, a->path);
+    report(a, x, what, named);
+    free(named);
 }
 
 static void cannot_be_read(struct audit *a, const struct error *e)
@@ -150,10 +159,11 @@ static int find_escaped(struct audit *a, struct error *e)
 {
     struct unowned_names u = {a->directory, EXAMPLES_INIT};
     int rc = audit_unowned_directories(a->db, a->directory, note_unowned, &u, e);
-    char *advice = xasprintf("they may be deleted; they are in %s; `meshsweep check --repair -d FILE` moves them aside",
-                             a->directory);
-    conclude(a, &u.examples, "directories that no attempt has", advice);
+    char *repair = shell_fill_file("`meshsweep check --repair -d FILE` moves them aside", a->path);
+    char *advice = xasprintf("they may be deleted; they are in %s; %s", a->directory, repair);
+    report(a, &u.examples, "directories that no attempt has", advice);
     free(advice);
+    free(repair);
     return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/shell_words.h"
 
 #define BUSY_TIMEOUT_MS 10000
 #define STEPS_BETWEEN_LOOKS 1000 /* of SQLite; some 10 us */
@@ -60,8 +61,11 @@ int db_error(struct db *db, struct error *e)
         return -1;
     /* One in memory is there for the expressions of a sweep file. */
     const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
-    return error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "",
-                     advice ? advice : "");
+    char *named = shell_fill_file(advice ? advice : "", name);
+    int rc =
+        error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "", named);
+    free(named);
+    return rc;
 }
 
 /* Counts of memory that nobody reads cost every allocation a lock. Refused, and no harm, where SQLite is in use

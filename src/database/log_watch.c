@@ -10,6 +10,7 @@
 #include "database/sqlite.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/shell_words.h"
 
 enum { CHECKPOINT_FRAMES = 1000 }; /* as SQLite's */
 
@@ -196,10 +197,13 @@ static int check_file(const char *path, const struct log_facts *f, struct error 
                                  &faults, &none) == 0 &&
                     faults == 0;
     db_close(db);
-    return is_sound ? 0
-                    : error_set(e, ERROR_FAILED,
-                                "database %s: another program has cut %s-wal, of which a part was copied to it: %s",
-                                path, path, db_advice(SQLITE_CORRUPT));
+    if (is_sound)
+        return 0;
+    char *advice = shell_fill_file(db_advice(SQLITE_CORRUPT), path);
+    error_set(e, ERROR_FAILED, "database %s: another program has cut %s-wal, of which a part was copied to it: %s",
+              path, path, advice);
+    free(advice);
+    return -1;
 }
 
 int log_watch_left(const char *path, char **notice, struct error *e)

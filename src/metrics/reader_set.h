@@ -46,7 +46,7 @@ void collector_add_named(struct collector *c, const char *name, int64_t step, do
 /* Leaves one name of each metric, with the samples of the one source that counts. Called once, at the end. */
 void collector_drop_fallbacks(struct collector *c);
 
-/* What a regular expression finds in a piece of a line, at most once in each line. */
-void collector_match(struct collector *c, const struct line_piece *piece);
+/* What the regular expression finds in a piece of a line, at most once in each line. */
+void collector_match(struct collector *c, const struct metric_reader *r, const struct line_piece *piece);
 
 #endif

@@ -172,18 +172,15 @@ static bool match_piece(const struct metric_reader *r, const struct line_piece *
            (piece->ends || at[0].begin <= (ptrdiff_t)(piece->length - LINE_OVERLAP));
 }
 
-void collector_match(struct collector *c, const struct line_piece *piece)
+void collector_match(struct collector *c, const struct metric_reader *r, const struct line_piece *piece)
 {
-    const struct reader_set *set = c->set;
     struct text_range at[GROUPS_MOST];
+    bool *matched = &c->matched[r->index];
     double value;
-    for (size_t i = 0; i < set->count; i++) {
-        const struct metric_reader *r = &set->readers[i];
-        c->matched[i] &= !piece->begins;
-        if (r->source->reader != READER_REGEX || c->matched[i] || !match_piece(r, piece, at))
-            continue;
-        c->matched[i] = true;
-        if (number_of_match(r, piece->text, at, &value))
-            collector_add_read(c, r, -1, value);
-    }
+    *matched &= !piece->begins;
+    if (*matched || !match_piece(r, piece, at))
+        return;
+    *matched = true;
+    if (number_of_match(r, piece->text, at, &value))
+        collector_add_read(c, r, -1, value);
 }

@@ -93,6 +93,15 @@ static size_t each_object(const char *path, struct collector *c, const struct me
     return malformed;
 }
 
+static void match_lines(const char *path, struct collector *c, const struct metric_reader *reader)
+{
+    struct line_reader *r = open_lines(path, c);
+    struct line_piece piece;
+    while (r && line_reader_next_piece(r, &piece))
+        collector_match(c, reader, &piece);
+    close_lines(r, c);
+}
+
 static void take_named(struct collector *c, const struct metric_reader *reader, const cJSON *object)
 {
     const cJSON *item;
@@ -165,6 +174,8 @@ static void read_named_file(const struct metric_reader *r, const char *job_dir, 
                                         : xasprintf("%s/%s", job_dir, file);
     if (path && r->source->reader == READER_JSON)
         read_json_file(r, path, c);
+    else if (path && r->source->reader == READER_REGEX)
+        match_lines(path, c, r);
     else if (path)
         each_object(path, c, r, take_at_path);
     free(path);
@@ -200,20 +211,19 @@ static void read_files(struct collector *c, const char *log_path, const char *me
 {
     for (size_t i = 0; i < c->set->count; i++) {
         const struct metric_reader *r = &c->set->readers[i];
-        bool json = r->source->reader == READER_JSON;
-        if (json && !r->source->file && log_path)
-            read_json_file(r, log_path, c);
-        else if ((json || r->source->reader == READER_JSONL) && r->source->file && job_dir)
+        if (r->source->file && job_dir)
             read_named_file(r, job_dir, c);
+        else if (r->source->reader == READER_JSON && !r->source->file && log_path)
+            read_json_file(r, log_path, c);
     }
     c->list.malformed_metrics = each_object(metrics_path, c, NULL, take_named);
 }
 
 /* --- the log --- */
 
-static bool is_of_log(const struct metric_reader *r)
+static bool is_of_log(const struct metric_reader *r, enum reader_kind kind)
 {
-    return r->source->reader == READER_JSONL && !r->source->file;
+    return r->source->reader == kind && !r->source->file;
 }
 
 /* Other output between the JSON lines is no fault: only what begins like an object is taken for one. */
@@ -223,15 +233,18 @@ static void take_json_line(struct collector *c, const char *line)
         return;
     cJSON *object = json_object(line, &c->list.malformed_lines);
     for (size_t i = 0; object && i < c->set->count; i++)
-        if (is_of_log(&c->set->readers[i]))
+        if (is_of_log(&c->set->readers[i], READER_JSONL))
             take_at_path(c, &c->set->readers[i], object);
     cJSON_Delete(object);
 }
 
 static void take_piece(struct output_reading *r, const struct line_piece *piece)
 {
+    const struct reader_set *set = r->collector->set;
     size_t oversized = 0;
-    collector_match(r->collector, piece);
+    for (size_t i = 0; i < set->count; i++)
+        if (is_of_log(&set->readers[i], READER_REGEX))
+            collector_match(r->collector, &set->readers[i], piece);
     if (!r->log_has_json)
         return;
     const char *line = complete_line(&r->line, piece, &oversized);
@@ -245,7 +258,7 @@ static void take_piece(struct output_reading *r, const struct line_piece *piece)
 static bool reads_log(const struct reader_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        if (set->readers[i].source->reader == READER_REGEX || is_of_log(&set->readers[i]))
+        if (is_of_log(&set->readers[i], READER_REGEX) || is_of_log(&set->readers[i], READER_JSONL))
             return true;
     return false;
 }
@@ -256,7 +269,7 @@ struct output_reading *output_reading_create(const struct reader_set *set)
     r->collector = collector_create(set);
     r->log = reads_log(set) ? line_reader_create_growing() : NULL;
     for (size_t i = 0; i < set->count; i++)
-        r->log_has_json |= is_of_log(&set->readers[i]);
+        r->log_has_json |= is_of_log(&set->readers[i], READER_JSONL);
     return r;
 }
 

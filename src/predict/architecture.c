@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "predict/bounds.h"
 #include "predict/mixer.h"
@@ -10,11 +9,6 @@
 #define TOTAL_MOST 1e15
 #define T5_BUCKETS 32
 #define IMAGE_CHANNELS 3
-
-const char *const architecture_family_names[ARCHITECTURE_FAMILY_END] = {
-    [ARCHITECTURE_NONE] = "none", [ARCHITECTURE_GPT] = "gpt", [ARCHITECTURE_LLAMA] = "llama",
-    [ARCHITECTURE_BERT] = "bert", [ARCHITECTURE_T5] = "t5",   [ARCHITECTURE_VIT] = "vit",
-};
 
 static const struct architecture families[ARCHITECTURE_FAMILY_END] = {
     [ARCHITECTURE_GPT] = {.tied_embeddings = true, .biases = true, .dropout = true},
@@ -68,14 +62,6 @@ static const struct bound integer_bounds[] = {
     FIELD(expert_latent, 0, 1e7),
 };
 #undef FIELD
-
-enum architecture_family architecture_family_from_name(const char *name)
-{
-    for (int f = ARCHITECTURE_NONE + 1; f < ARCHITECTURE_FAMILY_END; f++)
-        if (strcmp(name, architecture_family_names[f]) == 0)
-            return (enum architecture_family)f;
-    return ARCHITECTURE_NONE;
-}
 
 struct architecture architecture_of(enum architecture_family family)
 {

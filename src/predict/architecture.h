@@ -156,12 +156,6 @@ struct architecture_parameters {
     struct layer_parameters layer;
 };
 
-/* "gpt", "llama", "bert", "t5", "vit". */
-extern const char *const architecture_family_names[ARCHITECTURE_FAMILY_END];
-
-/* ARCHITECTURE_NONE for any other name. */
-enum architecture_family architecture_family_from_name(const char *name);
-
 /* All zero but the family and what goes without saying in it: gpt tied, biases, dropout · llama RMS norm,
  * gated · bert tied, biases, dropout, mlm_head · t5 tied, RMS norm, dropout · vit biases, dropout. */
 struct architecture architecture_of(enum architecture_family family);

@@ -229,11 +229,3 @@ void framework_set_free(struct framework_set *s)
     free(s->items);
     *s = (struct framework_set){.count = 0};
 }
-
-const struct framework *framework_set_find(const struct framework_set *s, const char *name)
-{
-    for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->items[i].name, name) == 0)
-            return &s->items[i];
-    return NULL;
-}

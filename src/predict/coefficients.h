@@ -121,7 +121,4 @@ struct framework_set {
 int framework_set_read(struct framework_set *out, struct error *e);
 void framework_set_free(struct framework_set *s);
 
-/* NULL for another. */
-const struct framework *framework_set_find(const struct framework_set *s, const char *name);
-
 #endif

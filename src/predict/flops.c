@@ -128,14 +128,3 @@ void flops_per_step(const struct architecture *a, const struct training_plan *pl
         out->recompute *= 1 - frozen_share(a, plan);
     out->hardware = out->model + out->recompute;
 }
-
-int flops_utilisation(double flops, double seconds, double devices, double peak_flops, double *out, struct error *e)
-{
-    double utilisation = flops / seconds / devices / peak_flops;
-    if (!(flops > 0 && seconds > 0 && devices > 0 && peak_flops > 0) || !isfinite(utilisation) ||
-        !isfinite(flops * seconds * devices * peak_flops))
-        return error_set(e, ERROR_USAGE, "no utilisation follows from %g FLOPs in %g s on %g devices of %g FLOP/s",
-                         flops, seconds, devices, peak_flops);
-    *out = utilisation;
-    return 0;
-}

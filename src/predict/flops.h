@@ -50,8 +50,4 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
 void flops_per_step(const struct architecture *a, const struct training_plan *plan,
                     enum attention_convention convention, struct step_flops *out);
 
-/* flops / (seconds · devices · peak): a share, above 1 only for inputs that contradict each other.
- * -1 (ERROR_USAGE) when an argument is not finite and positive. */
-int flops_utilisation(double flops, double seconds, double devices, double peak_flops, double *out, struct error *e);
-
 #endif

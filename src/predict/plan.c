@@ -320,9 +320,3 @@ double plan_waiting_share(const struct training_plan *plan)
                                                 [SCHEDULE_DUALPIPE_V] = 1.0 / 3};
     return shares[plan->schedule];
 }
-
-double plan_bubble(const struct training_plan *plan)
-{
-    return plan_waiting_share(plan) * ((double)plan->pipeline - 1) /
-           ((double)plan->virtual_stages * (double)plan->micro_batches);
-}

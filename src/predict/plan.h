@@ -210,7 +210,4 @@ double plan_in_flight(const struct training_plan *plan, int64_t stage);
  * equal length: (p - 1)·(F + B - W) of (p - 1)·(F + B + W)), DualPipe-V too, ZB-V none. */
 double plan_waiting_share(const struct training_plan *plan);
 
-/* Idle share of the ideal time: (p - 1) / (v·m), times that share. */
-double plan_bubble(const struct training_plan *plan);
-
 #endif

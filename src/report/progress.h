@@ -24,9 +24,9 @@ struct sweep_progress {
     int64_t running;
     int64_t pending;
     int64_t to_come; /* of the pending, those that will run at most; -1: not known */
-    int64_t ended;  /* being recorded: neither `running` nor done */
-    int64_t pruned; /* need no less device memory than one that ran out of it; not among `pending` */
-    int64_t held;   /* wait for their host; not among `pending` */
+    int64_t ended;   /* being recorded: neither `running` nor done */
+    int64_t pruned;  /* need no less device memory than one that ran out of it; not among `pending` */
+    int64_t held;    /* wait for their host; not among `pending` */
     int64_t elapsed_ms;
     double jobs_per_second; /* over the caller's window; not above 0, or not finite: unknown */
     int64_t eta_ms;         /* until all is done; -1: unknown */

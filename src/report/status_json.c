@@ -172,6 +172,7 @@ cJSON *status_json(const struct sweep_status *s, const struct status_beside *bes
     cJSON_AddNumberToObject(root, "retries_waiting", (double)s->retry_total);
     cJSON_AddItemToObject(root, "retries", retries_json(s, beside->now_ms));
     cJSON_AddItemToObject(root, "search", search_json(s));
+    cJSON_AddNumberToObject(root, "open", (double)s->open);
     json_add_count(root, "mean_duration_ms", s->mean_ms);
     json_add_count(root, "waiting_duration_ms", s->waiting_ms);
     json_add_real(root, "jobs_per_second", s->rate);

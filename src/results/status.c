@@ -75,6 +75,11 @@ static void read_aside(const struct stmt *s, struct sweep_status *out)
     out->aside = stmt_int(s, 0);
 }
 
+static void read_open(const struct stmt *s, struct sweep_status *out)
+{
+    out->open = stmt_int(s, 0);
+}
+
 static void read_search(const struct stmt *s, struct sweep_status *out)
 {
     out->search = (struct status_search){.strategy = text_or(s, 0, ""),
@@ -199,6 +204,10 @@ static const struct status_part parts[] = {
      "   LIMIT 1) IN (SELECT a.runner_id FROM trial JOIN attempt AS a ON a.id = attempt_id WHERE search_id = s.id))"
      " GROUP BY s.id",
      read_search},
+    {"SELECT count(DISTINCT t.job_id) FROM search AS s JOIN trial AS t ON t.search_id = s.id JOIN job AS j ON j.id = "
+     "t.job_id"
+     " WHERE s.sweep_id = ?1 AND s.strategy = 'ask' AND t.told IS NULL AND j.state IN ('pending', 'running')",
+     read_open},
     /* Of any sweep: a runner that was started with an older file still occupies the machine. */
     {"WITH same AS MATERIALIZED (SELECT s.kind, k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
      "  HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind))"

@@ -75,6 +75,7 @@ struct sweep_status {
     int64_t held;                               /* wait for their host; not among the pending */
     int64_t aside;                              /* of the pending, that run last (store/attempts.h) */
     int64_t to_come;                            /* of the pending, those that will run at most; -1: not known */
+    int64_t open;                               /* asked for (`ask`), neither told yet nor run */
     struct status_search search;
     struct status_class *classes;
     size_t class_count;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/own_metrics.h"
+#include "metrics/unread_file.h"
 #include "process/log_cap.h"
 #include "util/buffer.h"
 #include "util/fault.h"
@@ -156,14 +157,31 @@ static void add_objective(const struct recording *r, const struct measures *meas
     buffer_printf(text, "%s%s", read && read[0] ? ")" : "", at);
 }
 
+/* Where it may stand that no reader looked. */
+static void add_elsewhere(const struct recording *r, const struct attempt_output *output,
+                          const struct measures *measures, struct buffer *text)
+{
+    const char *name = r->sweep->objectives[0].metric;
+    const char *const *read = measures_inputs(measures, name);
+    const struct metric *m = job_find_metric(&r->sweep->job, read && read[0] ? read[0] : name);
+    char *file = m && m->reader != READER_FILE && !m->file ? unread_file(output) : NULL;
+    if (file)
+        buffer_printf(text,
+                      "; it may stand in %s, which is not read: file = \"%s\" under [job.metrics.%s] reads it "
+                      "where the job writes it to {job_dir}",
+                      file, file, m->name);
+    free(file);
+}
+
 /* What there is instead of the objective. */
-static void explain_missing(struct recording *r, const struct measures *measures)
+static void explain_missing(struct recording *r, const struct attempt_output *output, const struct measures *measures)
 {
     struct buffer text = BUFFER_INIT;
     if (r->verdict.failure != FAILURE_NO_METRIC)
         return;
     add_objective(r, measures, &text);
     add_reported(&r->samples, &text);
+    add_elsewhere(r, output, measures, &text);
     if (r->samples.malformed_metrics > 0)
         buffer_printf(&text, "; lines of its metrics file that are no JSON objects: %zu", r->samples.malformed_metrics);
     if (r->samples.oversized_files > 0)
@@ -287,7 +305,7 @@ void recording_make(const struct recording_context *context, const struct outcom
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
     judge_unread(&r, o);
     judge_diverged(&r);
-    explain_missing(&r, context->measures);
+    explain_missing(&r, &output, context->measures);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = end_of(&r, o);

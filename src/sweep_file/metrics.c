@@ -119,8 +119,8 @@ static bool read_reader(const struct reading *r, const struct toml_node *const *
 
 static void read_metric_file(const struct reading *r, const struct toml_node *file, struct metric *m)
 {
-    if (m->reader != READER_JSON && m->reader != READER_JSONL)
-        problem_at_key(r, file, "file goes with json or jsonl only");
+    if (m->reader == READER_FILE)
+        problem_at_key(r, file, "file goes with regex, key, json or jsonl only");
     else if (!is_inside_path(file->text))
         problem_at_value(r, file, "file must be a path inside the job directory");
     set_text(&m->file, xstrdup(file->text));

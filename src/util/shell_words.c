@@ -29,6 +29,18 @@ void shell_add_word(struct buffer *out, const char *word)
         add_quoted(out, word);
 }
 
+char *shell_fill_file(const char *text, const char *path)
+{
+    static const char word[] = "FILE";
+    struct buffer b = BUFFER_INIT;
+    for (const char *at; (at = strstr(text, word)); text = at + strlen(word)) {
+        buffer_add(&b, text, (size_t)(at - text));
+        shell_add_word(&b, path);
+    }
+    buffer_add_text(&b, text);
+    return buffer_take(&b);
+}
+
 /* Bytes of the name that a shell can assign to, 0 when "NAME=" is none. */
 static size_t name_length(const char *setting)
 {

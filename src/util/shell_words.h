@@ -9,6 +9,9 @@
 /* Appends `word` so that a POSIX shell takes it as that one word. */
 void shell_add_word(struct buffer *out, const char *word);
 
+/* `text` with `path`, as a shell takes it, wherever it has the word FILE. The caller's. */
+char *shell_fill_file(const char *text, const char *path);
+
 /* Appends a line that runs `command` with the settings `environment` (NAME=value; both NULL-terminated). */
 void shell_add_command(struct buffer *out, char *const *environment, char *const *command);
 

@@ -171,7 +171,7 @@ check_database__files__missing_and_unknown_ones()
     expect_stdout "attempts whose files are gone (1): 0400000000000000/1
   nothing need be done: what they measured is in the database; their logs are lost
 directories that no attempt has (1): 0300000000000000/2
-  they may be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d FILE\` moves them aside"
+  they may be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d results.db\` moves them aside"
     expect_no_stderr
 }
 
@@ -284,9 +284,14 @@ check_database__schema_changed__said()
     run_meshsweep check -d results.db
     expect_status 1
     expect_stdout 'indexes and triggers that are missing (2): index job_failed (missing), trigger job_state (missing)
-  `meshsweep check --repair -d FILE` makes them again
+  `meshsweep check --repair -d results.db` makes them again
 parts of the schema that another program changed (1): table metric (changed)
   make a new database by `meshsweep run -d NEW`, or restore a copy of this one'
+    expect_no_stderr
+    mv results.db 'my FILE.db'
+    run_meshsweep check -d 'my FILE.db'
+    expect_status 1
+    expect_stdout_contains "\`meshsweep check --repair -d 'my FILE.db'\` makes them again"
     expect_no_stderr
 }
 

@@ -191,6 +191,7 @@ END
 
 nobody_to_ask__what_is_missing__said()
 {
+    local range
     run_meshsweep init
     expect_status 2
     expect_no_stdout
@@ -203,6 +204,16 @@ nobody_to_ask__what_is_missing__said()
     expect_status 2
     expect_no_stdout
     expect_stderr 'meshsweep: init: micro_batch: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4'
+    for range in 0..4 1,2...8 -3..-1; do
+        run_meshsweep init -o - "workers=$range" -- true
+        expect_status 2
+        expect_no_stdout
+        expect_stderr "meshsweep: init: workers=$range: ${range#1,} is no range: name each value, as in workers=1,2,4"
+    done
+    run_meshsweep init -o - data=a..b,../x,v1..2 -- true
+    expect_status 0
+    expect_stdout_contains 'data = ["a..b", "../x", "v1..2"]'
+    expect_no_stderr
     run_meshsweep init -o - a=true,2 -- true
     expect_status 2
     expect_no_stdout

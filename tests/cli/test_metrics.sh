@@ -482,6 +482,34 @@ END
     expect "grep -aqE '[0-9]{10} bytes cut by meshsweep' results.db.d/*/1/output.log"
 }
 
+# The failure says which file was not read; `file` reads it, by regex and by key, and not what the output says.
+log_in_a_file__not_read__said_and_read_by_file()
+{
+    job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'
+echo "v: 3" >{job_dir}/train.log; echo "saved model.bin"
+echo "logs are in /tmp/runs/out.txt."
+echo "nothing was logged"
+END
+    run_silently 3
+    expect_sql "1|exit status 0, but the objective v was not reported; it may stand in train.log, which is not read: \
+file = \"train.log\" under [job.metrics.v] reads it where the job writes it to {job_dir}
+2|exit status 0, but the objective v was not reported; it may stand in out.txt, which is not read: \
+file = \"out.txt\" under [job.metrics.v] reads it where the job writes it to {job_dir}
+3|exit status 0, but the objective v was not reported" "SELECT job_id, message FROM attempt ORDER BY job_id"
+    rm -r results.db*
+    job_lines 'objective = "max:v"' "$(regex_metric v)
+file = \"tr*.log\"
+take = \"max\"
+[job.metrics.speed]
+key = \"speed\"
+file = \"train.log\"
+unit = \"ms\"" <<'END'
+printf "v: 3\nspeed: 2 s\nv: 4\n" >$MESHSWEEP_JOB_DIR/train.log; echo v: 9; echo speed: 7 s
+END
+    run_silently 0
+    expect_sql "4.0|2000.0|2" "SELECT v, speed, (SELECT count(*) FROM metric WHERE name = 'v') FROM results"
+}
+
 output__binary__does_no_harm()
 {
     job_lines 'objective = "max:v"' "$(regex_metric v)" <<'END'

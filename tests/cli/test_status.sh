@@ -104,7 +104,7 @@ END
     run_meshsweep status
     expect_status 0
     expect_stdout_contains 'search by random: 4 trials, 4 ok, 0 stopped early, 0 failed; it has ended: max_trials: 4'
-    expect_stdout_contains 'no runner is at work; `meshsweep run -c drawn.toml` with higher limits searches further'
+    expect_stdout_contains '; `meshsweep run -c drawn.toml --strategy grid` runs what the search left out'
     expect "! grep -q 'device-hours so far, about' .stdout"
     expect_no_stderr
     meshsweep status --json >status.json
@@ -117,6 +117,13 @@ END
     expect_any_stdout
     expect_stderr_matches \
         'search: ([2-9]|[1-9][0-9]+) trials, .*, 4 known without a trial; early_stopping: 2 trials without a better one'
+    # As if it had been killed.
+    sql 'UPDATE search SET finished = NULL WHERE id = (SELECT max(id) FROM search)'
+    run_meshsweep status
+    expect_status 0
+    expect_stdout_contains 'run -c drawn.toml --strategy random` goes on from here, with the other options it was given'
+    expect_no_stderr
+    sql "UPDATE search SET finished = 'every candidate was tried' WHERE finished IS NULL"
     # All the others, without a search.
     run_meshsweep run -c drawn.toml --only x=30
     expect_status 0

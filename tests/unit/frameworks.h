@@ -2,6 +2,8 @@
 #ifndef MESHSWEEP_TESTS_FRAMEWORKS_H
 #define MESHSWEEP_TESTS_FRAMEWORKS_H
 
+#include <string.h>
+
 #include "predict/coefficients.h"
 
 static const struct framework_set *frameworks(void)
@@ -15,7 +17,11 @@ static const struct framework_set *frameworks(void)
 
 static const struct framework *framework_find(const char *name)
 {
-    return framework_set_find(frameworks(), name);
+    const struct framework_set *set = frameworks();
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->items[i].name, name) == 0)
+            return &set->items[i];
+    return NULL;
 }
 
 #endif

@@ -486,15 +486,6 @@ static void architecture_count__more_than_a_quadrillion__refused(void **state)
     assert_true(p.total == 42);
 }
 
-static void architecture_family_from_name__known_and_unknown__found_or_none(void **state)
-{
-    (void)state;
-    for (int f = ARCHITECTURE_NONE + 1; f < ARCHITECTURE_FAMILY_END; f++)
-        assert_int_equal(architecture_family_from_name(architecture_family_names[f]), f);
-    assert_int_equal(architecture_family_from_name("none"), ARCHITECTURE_NONE);
-    assert_int_equal(architecture_family_from_name("mamba"), ARCHITECTURE_NONE);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,7 +507,6 @@ int main(void)
         cmocka_unit_test(architecture_complete__pattern_and_mixers__faults_named),
         cmocka_unit_test(architecture_count__mamba2_and_a_depth_behind__by_hand),
         cmocka_unit_test(architecture_count__more_than_a_quadrillion__refused),
-        cmocka_unit_test(architecture_family_from_name__known_and_unknown__found_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,24 +9,9 @@
 
 #include "frameworks.h"
 #include "predict/layer_memory.h"
+#include "predict_fixture.h"
 
 #define GIB 1073741824.0
-
-static void assert_close(double actual, double expected, double tolerance)
-{
-    if (!(fabs(actual / expected - 1) <= tolerance))
-        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
-}
-
-static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
-{
-    struct architecture a = architecture_of(ARCHITECTURE_GPT);
-    a.layers = layers;
-    a.hidden = hidden;
-    a.heads = heads;
-    a.vocab = 51200;
-    return a;
-}
 
 /* arXiv 2205.05198, figures 1 and 7: A100 with tensor degree 8. */
 static const struct {

@@ -13,6 +13,7 @@
 #include "frameworks.h"
 #include "predict/memory.h"
 #include "predict/oom.h"
+#include "predict_fixture.h"
 #include "shared_data.h"
 #include "ultrascale.h"
 
@@ -27,22 +28,6 @@ static struct memory_prediction predict(struct architecture a, struct training_p
         memory_predict(&a, &plan, &cluster, &framework_find(framework)->memory, &m, &e))
         fail_msg("%s", e.text);
     return m;
-}
-
-static void assert_close(double actual, double expected, double tolerance)
-{
-    if (!(fabs(actual / expected - 1) <= tolerance))
-        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
-}
-
-static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
-{
-    struct architecture a = architecture_of(ARCHITECTURE_GPT);
-    a.layers = layers;
-    a.hidden = hidden;
-    a.heads = heads;
-    a.vocab = 51200;
-    return a;
 }
 
 /* arXiv 2205.05198, figure 1: weights and optimizer, 18 bytes for each of the layers' weights; tensor degree 8. */

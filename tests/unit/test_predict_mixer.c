@@ -14,19 +14,7 @@
 #include "predict/mixer.h"
 #include "predict/step_time.h"
 #include "predict/tuning.h"
-
-static void assert_close(double actual, double expected, double tolerance)
-{
-    if (!(fabs(actual - expected) <= tolerance * fabs(expected)))
-        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
-}
-
-static void completed(struct architecture *a, struct training_plan *plan)
-{
-    struct error e = ERROR_INIT;
-    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
-        fail_msg("%s", e.text);
-}
+#include "predict_fixture.h"
 
 static struct architecture stack(const char *pattern)
 {

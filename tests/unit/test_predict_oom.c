@@ -10,14 +10,9 @@
 
 #include "frameworks.h"
 #include "predict/oom.h"
+#include "predict_fixture.h"
 #include "shared_data.h"
 #include "ultrascale.h"
-
-static void assert_close(double actual, double expected, double tolerance)
-{
-    if (!(fabs(actual / expected - 1) <= tolerance))
-        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
-}
 
 static void oom_probability__at_capacity__a_half_and_rising(void **state)
 {

@@ -12,8 +12,9 @@
 #include "predict/flops.h"
 #include "predict/memory.h"
 #include "predict/step_time.h"
+#include "predict_fixture.h"
 
-static void assert_close(double actual, double expected)
+static void assert_same(double actual, double expected)
 {
     if (!(fabs(actual - expected) <= 1e-9 * fabs(expected)))
         fail_msg("%.12g is not %.12g", actual, expected);
@@ -37,13 +38,6 @@ static const struct training_plan usual = {.micro_batch = 2,
                                            .sequence = 1024,
                                            .flash_attention = true,
                                            .recompute = RECOMPUTE_FULL};
-
-static void completed(struct architecture *a, struct training_plan *plan)
-{
-    struct error e = ERROR_INIT;
-    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
-        fail_msg("%s", e.text);
-}
 
 static struct memory_stage memory_of(struct training_plan plan, int64_t experts)
 {
@@ -87,11 +81,11 @@ static void memory_predict__some_layers_recompute__the_others_keep(void **state)
     const double none = kept_of(RECOMPUTE_NONE, 0, 0, RECOMPUTE_BLOCK);
     const double full = kept_of(RECOMPUTE_FULL, 0, 0, RECOMPUTE_BLOCK);
     const double inputs = 8 * 2 * 1024; /* token ids, whatever is recomputed */
-    assert_close(kept_of(RECOMPUTE_FULL, 2, 0, RECOMPUTE_BLOCK), (none + full) / 2);
-    assert_close(kept_of(RECOMPUTE_FULL, 3, 0, RECOMPUTE_BLOCK), full / 4 + none * 3 / 4);
-    assert_close(kept_of(RECOMPUTE_FULL, 0, 6, RECOMPUTE_BLOCK), full * 3 / 4 + none / 4);
-    assert_close(kept_of(RECOMPUTE_FULL, 0, 9, RECOMPUTE_BLOCK), full);
-    assert_close(kept_of(RECOMPUTE_FULL, 0, 4, RECOMPUTE_UNIFORM) - inputs, (full - inputs) / 4);
+    assert_same(kept_of(RECOMPUTE_FULL, 2, 0, RECOMPUTE_BLOCK), (none + full) / 2);
+    assert_same(kept_of(RECOMPUTE_FULL, 3, 0, RECOMPUTE_BLOCK), full / 4 + none * 3 / 4);
+    assert_same(kept_of(RECOMPUTE_FULL, 0, 6, RECOMPUTE_BLOCK), full * 3 / 4 + none / 4);
+    assert_same(kept_of(RECOMPUTE_FULL, 0, 9, RECOMPUTE_BLOCK), full);
+    assert_same(kept_of(RECOMPUTE_FULL, 0, 4, RECOMPUTE_UNIFORM) - inputs, (full - inputs) / 4);
 }
 
 static void memory_predict__groups_of_layers_recompute__all_there_at_once(void **state)
@@ -102,7 +96,7 @@ static void memory_predict__groups_of_layers_recompute__all_there_at_once(void *
     double one = memory_of(plan, 0).terms[MEMORY_WORKING] - hidden;
     plan.recompute_layers = 4;
     plan.recompute_method = RECOMPUTE_UNIFORM;
-    assert_close(memory_of(plan, 0).terms[MEMORY_WORKING] - hidden, 4 * one);
+    assert_same(memory_of(plan, 0).terms[MEMORY_WORKING] - hidden, 4 * one);
 }
 
 static void flops_per_step__some_layers_recompute__their_share(void **state)
@@ -116,7 +110,7 @@ static void flops_per_step__some_layers_recompute__their_share(void **state)
     completed(&a, &some);
     flops_per_step(&a, &plan, ATTENTION_FULL, &all);
     flops_per_step(&a, &some, ATTENTION_FULL, &half);
-    assert_close(half.recompute, all.recompute / 2);
+    assert_same(half.recompute, all.recompute / 2);
     assert_true(time_of(some, 0, 8).seconds < time_of(plan, 0, 8).seconds);
 }
 
@@ -137,10 +131,10 @@ static void step_predict__overlapped__only_what_is_longer(void **state)
     double hidden = weights[TIME_DATA_INTER] * (apart.terms[TIME_DATA_INTER] - gradients.terms[TIME_DATA_INTER]);
     double further = weights[TIME_DATA_INTER] * (gradients.terms[TIME_DATA_INTER] - both.terms[TIME_DATA_INTER]);
     assert_true(hidden > 0 && gradients.terms[TIME_DATA_INTER] > 0);
-    assert_close(hidden, 2 * further);
-    assert_close(apart.terms[TIME_MATRICES], both.terms[TIME_MATRICES]);
+    assert_same(hidden, 2 * further);
+    assert_same(apart.terms[TIME_MATRICES], both.terms[TIME_MATRICES]);
     plan.sequence = 65536;
-    assert_close(1 + time_of(plan, 0, 8).terms[TIME_DATA_INTRA], 1);
+    assert_same(1 + time_of(plan, 0, 8).terms[TIME_DATA_INTRA], 1);
 }
 
 static void step_predict__layer_traffic_overlapped__hidden(void **state)
@@ -170,9 +164,9 @@ static void step_predict__dispatchers__copies_of_a_token(void **state)
 {
     (void)state;
     const double each = expert_traffic(DISPATCH_ALL_TO_ALL, 8), within = expert_traffic(DISPATCH_ALL_TO_ALL, 16);
-    assert_close(expert_traffic(DISPATCH_ALL_GATHER, 8) / each, 16.0 / 4);
-    assert_close(expert_traffic(DISPATCH_ONCE, 8) / each, 2 * (1 - 1.0 / 16) / 4);
-    assert_close(expert_traffic(DISPATCH_ONCE, 16) / within, 16 * (1 - pow(15.0 / 16, 4)) / 4);
+    assert_same(expert_traffic(DISPATCH_ALL_GATHER, 8) / each, 16.0 / 4);
+    assert_same(expert_traffic(DISPATCH_ONCE, 8) / each, 2 * (1 - 1.0 / 16) / 4);
+    assert_same(expert_traffic(DISPATCH_ONCE, 16) / within, 16 * (1 - pow(15.0 / 16, 4)) / 4);
 }
 
 static void memory_predict__all_gathered_tokens__there_at_once(void **state)
@@ -182,7 +176,7 @@ static void memory_predict__all_gathered_tokens__there_at_once(void **state)
     plan.data = plan.expert = 8;
     double each = memory_of(plan, 8).terms[MEMORY_WORKING];
     plan.dispatcher = DISPATCH_ALL_GATHER;
-    assert_close(memory_of(plan, 8).terms[MEMORY_WORKING] - each, 2 * 2048 * 1024.0 * 7);
+    assert_same(memory_of(plan, 8).terms[MEMORY_WORKING] - each, 2 * 2048 * 1024.0 * 7);
 }
 
 static void refused(struct training_plan plan, const char *expected)

@@ -15,6 +15,7 @@
 #include "predict/memory.h"
 #include "predict/step_time.h"
 #include "predict/tuning.h"
+#include "predict_fixture.h"
 
 #define LAYERS 4
 #define HIDDEN 256.0
@@ -22,12 +23,6 @@
 #define KV 64.0
 #define VOCAB 1000.0
 #define BLOCK (2 * HIDDEN * HIDDEN + 2 * HIDDEN * KV + 3 * HIDDEN * FFN)
-
-static void assert_close(double actual, double expected, double tolerance)
-{
-    if (!(fabs(actual - expected) <= tolerance * fabs(expected)))
-        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
-}
 
 static struct architecture llama(void)
 {
@@ -47,13 +42,6 @@ static const struct training_plan lora = {.tuning = TUNING_LORA,
                                           .sequence = 32,
                                           .flash_attention = true,
                                           .micro_batch = 2};
-
-static void completed(struct architecture *a, struct training_plan *plan)
-{
-    struct error e = ERROR_INIT;
-    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
-        fail_msg("%s", e.text);
-}
 
 static struct memory_prediction predict(struct architecture a, struct training_plan plan, const char *framework)
 {

@@ -1,0 +1,72 @@
+#include "metrics/unread_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/memory.h"
+
+#define OUTPUT_BYTES 16384
+#define NAME_BYTES_MOST 100
+
+static bool is_one_of(const char *name, const char *const *names, size_t count, bool at_end)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = strlen(names[i]);
+        if (at_end ? length > n && strcmp(name + length - n, names[i]) == 0 : strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_text_of_job(const char *name)
+{
+    static const char *const endings[] = {".log", ".txt", ".jsonl", ".csv", ".out"};
+    static const char *const ours[] = {"output.log", "stdout.log", "stderr.log", "metrics.jsonl"};
+    return strlen(name) <= NAME_BYTES_MOST && is_one_of(name, endings, sizeof endings / sizeof *endings, true) &&
+           !is_one_of(name, ours, sizeof ours / sizeof *ours, false);
+}
+
+static char *newest_in(const char *directory)
+{
+    DIR *d = directory ? opendir(directory) : NULL;
+    const struct dirent *entry;
+    struct stat status;
+    time_t newest = 0;
+    char *name = NULL;
+    while (d && (entry = readdir(d))) {
+        if (!is_text_of_job(entry->d_name) || fstatat(dirfd(d), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(status.st_mode) || status.st_size == 0 || (name && status.st_mtime < newest))
+            continue;
+        newest = status.st_mtime;
+        free(name);
+        name = xstrdup(entry->d_name);
+    }
+    if (d)
+        closedir(d);
+    return name;
+}
+
+static char *last_named(const char *log)
+{
+    char *text = log_tail(log, OUTPUT_BYTES), *rest = text, *word, *name = NULL;
+    while ((word = strtok_r(rest, " \t\r\n\"'`()[]<>,;:=", &rest))) {
+        word[strlen(word) - (strlen(word) > 1 && word[strlen(word) - 1] == '.')] = '\0';
+        const char *slash = strrchr(word, '/');
+        if (!is_text_of_job(slash ? slash + 1 : word))
+            continue;
+        free(name);
+        name = xstrdup(slash ? slash + 1 : word);
+    }
+    free(text);
+    return name;
+}
+
+char *unread_file(const struct attempt_output *output)
+{
+    char *name = newest_in(output->directory);
+    return name || !output->log ? name : last_named(output->log);
+}

@@ -1,0 +1,11 @@
+/* Numbers that a job wrote where no reader looked. */
+#ifndef MESHSWEEP_METRICS_UNREAD_FILE_H
+#define MESHSWEEP_METRICS_UNREAD_FILE_H
+
+#include "metrics/classify.h"
+
+/* The text file (.log, .txt, .jsonl, .csv, .out) that the attempt wrote last in its directory, else the last one that
+ * the end of its output names, without directories. The caller's; NULL: none. */
+char *unread_file(const struct attempt_output *output);
+
+#endif

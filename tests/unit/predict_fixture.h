@@ -1,0 +1,32 @@
+/* What tests of predictions share: a GPT, completed inputs, numbers that are close. */
+#ifndef MESHSWEEP_TESTS_PREDICT_FIXTURE_H
+#define MESHSWEEP_TESTS_PREDICT_FIXTURE_H
+
+#include <math.h>
+
+#include "predict/plan.h"
+
+static inline void assert_close(double actual, double expected, double tolerance)
+{
+    if (!(fabs(actual - expected) <= tolerance * fabs(expected)))
+        fail_msg("%.9g is not within %g of %.9g", actual, tolerance, expected);
+}
+
+static inline struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads)
+{
+    struct architecture a = architecture_of(ARCHITECTURE_GPT);
+    a.layers = layers;
+    a.hidden = hidden;
+    a.heads = heads;
+    a.vocab = 51200;
+    return a;
+}
+
+static inline void completed(struct architecture *a, struct training_plan *plan)
+{
+    struct error e = ERROR_INIT;
+    if (architecture_complete(a, &e) || plan_complete(plan, a, &e))
+        fail_msg("%s", e.text);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* Predicted steps of a GPT on A100s, for tests. */
+#ifndef MESHSWEEP_TESTS_STEP_FIXTURE_H
+#define MESHSWEEP_TESTS_STEP_FIXTURE_H
+
+#include "frameworks.h"
+#include "predict/step_time.h"
+#include "predict_fixture.h"
+
+static inline void all_completed(struct architecture *a, struct training_plan *plan, struct cluster *cluster)
+{
+    struct error e = ERROR_INIT;
+    completed(a, plan);
+    if (cluster_complete(cluster, &e))
+        fail_msg("%s", e.text);
+}
+
+static inline struct step_prediction predict(struct architecture a, struct training_plan plan, struct cluster cluster,
+                                             const char *framework)
+{
+    struct step_prediction s;
+    struct error e = ERROR_INIT;
+    all_completed(&a, &plan, &cluster);
+    if (step_predict(&a, &plan, &cluster, framework_find(framework), &s, &e))
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static inline const struct cluster *a100(void)
+{
+    static struct cluster c;
+    c = (struct cluster){.device = device_find("A100-80GB")};
+    return &c;
+}
+
+#endif

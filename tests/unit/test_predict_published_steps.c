@@ -1,0 +1,303 @@
+/* predict: step time, against published iterations, and the rank of measured ones. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shared_data.h"
+#include "statistics.h"
+#include "step_fixture.h"
+#include "ultrascale.h"
+#include "util/memory.h"
+
+/* arXiv 2205.05198, table 5: seconds per iteration on A100, full recompute and sequence-parallel selective,
+ * which Calculon, built for these, meets within 3.7 % on average (8.9 % at most). No weight is from these
+ * rows. Reached: mean 5.5 %, at most 11 %. */
+static void step_predict__selective_recompute_paper__its_iterations(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
+        double full_s, selective_s;
+    } rows[] = {{48, 6144, 64, 1, 1, 4, 1, 1.42, 1.10},
+                {96, 12288, 96, 8, 3, 1, 64, 18.13, 13.75},
+                {105, 20480, 128, 35, 3, 1, 280, 49.05, 37.83},
+                {128, 25600, 160, 64, 1, 1, 512, 94.42, 71.49}};
+    double error = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct training_plan plan = {.tensor = 8,
+                                     .pipeline = rows[i].pipeline,
+                                     .virtual_stages = rows[i].virtual_stages,
+                                     .micro_batch = rows[i].micro_batch,
+                                     .micro_batches = rows[i].micro_batches,
+                                     .sequence = 2048,
+                                     .recompute = RECOMPUTE_FULL};
+        plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
+        struct architecture a = gpt(rows[i].layers, rows[i].hidden, rows[i].heads);
+        double full = predict(a, plan, *a100(), "megatron").seconds;
+        plan.recompute = RECOMPUTE_SELECTIVE;
+        plan.sequence_parallel = true;
+        double selective = predict(a, plan, *a100(), "megatron").seconds;
+        print_message("%.1f s of %.1f, %.1f of %.1f\n", full, rows[i].full_s, selective, rows[i].selective_s);
+        assert_close(full, rows[i].full_s, 0.15);
+        assert_close(selective, rows[i].selective_s, 0.15);
+        error += fabs(full / rows[i].full_s - 1) + fabs(selective / rows[i].selective_s - 1);
+    }
+    print_message("iterations of the paper: mean error %.1f %%\n", 100 * error / 8);
+    assert_true(error / 8 <= 0.08);
+}
+
+struct vtrain_run {
+    char group[64]; /* one model, number of devices and global batch: what may be ranked */
+    double predicted_s, measured_s;
+};
+
+static void vtrain_read(const struct shared_table *t, size_t row, const struct framework *framework,
+                        struct vtrain_run *out)
+{
+    struct architecture a = gpt((int64_t)shared_number(t, row, "n_layers"), (int64_t)shared_number(t, row, "hidden"),
+                                (int64_t)shared_number(t, row, "n_heads"));
+    struct training_plan plan = {.tensor = (int64_t)shared_number(t, row, "tp"),
+                                 .pipeline = (int64_t)shared_number(t, row, "pp"),
+                                 .data = (int64_t)shared_number(t, row, "dp"),
+                                 .micro_batch = (int64_t)shared_number(t, row, "mbs"),
+                                 .micro_batches = (int64_t)shared_number(t, row, "grad_acc"),
+                                 .sequence = (int64_t)shared_number(t, row, "seq_len"),
+                                 .recompute = RECOMPUTE_FULL};
+    struct cluster cluster = {.device = device_find("A100-80GB")};
+    struct step_prediction s;
+    struct error e = ERROR_INIT;
+    a.vocab = 50257;
+    a.vocab_multiple = 128;
+    all_completed(&a, &plan, &cluster);
+    if (step_predict(&a, &plan, &cluster, framework, &s, &e))
+        fail_msg("%s", e.text);
+    snprintf(out->group, sizeof out->group, "%s/%s/%s/%s", shared_text(t, row, "n_layers"),
+             shared_text(t, row, "hidden"), shared_text(t, row, "gpus"), shared_text(t, row, "gbs"));
+    out->predicted_s = s.seconds;
+    out->measured_s = shared_number(t, row, "iter_ms") / 1e3;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    return strcmp(((const struct vtrain_run *)a)->group, ((const struct vtrain_run *)b)->group);
+}
+
+enum { VTRAIN_GROUPS = 48 };
+
+struct vtrain_ranks {
+    char group[VTRAIN_GROUPS][64]; /* in order */
+    double rho[VTRAIN_GROUPS];
+    size_t groups;
+    double error; /* mean, of the seconds */
+};
+
+static void rank_group(const struct vtrain_run *runs, size_t count, struct vtrain_ranks *out)
+{
+    enum { MOST = 32 };
+    double predicted[MOST], measured[MOST];
+    assert_true(count <= MOST && out->groups < VTRAIN_GROUPS);
+    for (size_t i = 0; i < count; i++) {
+        predicted[i] = runs[i].predicted_s;
+        measured[i] = runs[i].measured_s;
+        out->error += fabs(predicted[i] / measured[i] - 1);
+    }
+    memcpy(out->group[out->groups], runs->group, sizeof runs->group);
+    out->rho[out->groups++] = rank_correlation(predicted, measured, count);
+}
+
+static void vtrain_rank(const struct shared_table *t, const struct framework *framework, struct vtrain_ranks *out)
+{
+    struct vtrain_run *runs = xcalloc(t->row_count, sizeof *runs);
+    *out = (struct vtrain_ranks){.groups = 0};
+    for (size_t row = 0; row < t->row_count; row++)
+        vtrain_read(t, row, framework, &runs[row]);
+    qsort(runs, t->row_count, sizeof *runs, compare_groups);
+    for (size_t begin = 0, end; begin < t->row_count; begin = end) {
+        for (end = begin; end < t->row_count && compare_groups(&runs[end], &runs[begin]) == 0;)
+            end++;
+        rank_group(runs + begin, end - begin, out);
+    }
+    out->error /= (double)t->row_count;
+    free(runs);
+}
+
+static double lowest(const double *values, size_t count)
+{
+    double least = values[0];
+    for (size_t i = 1; i < count; i++)
+        least = fmin(least, values[i]);
+    return least;
+}
+
+static double mean(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+/* 736 measured iterations of GPT on 2 to 8 A100 in 48 groups; the weights are those that hold for anybody, none from
+ * this table. Reached: rank correlation within a group 0.964 on average, lowest 0.909 (mean error of the seconds
+ * 10.9 %). With launches that add to the device's time instead of hiding behind it: 0.944 and 0.867. The link is
+ * NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which is what was measured of it, the weight
+ * of the tensor term would count the loss twice. */
+static void step_predict__vtrain_runs__ranked_within_their_groups(void **state)
+{
+    (void)state;
+    struct shared_table t;
+    struct vtrain_ranks r;
+    if (!shared_table_load("vtrain-single-node.csv", &t))
+        skip();
+    vtrain_rank(&t, framework_find("megatron"), &r);
+    print_message("vTrain: %zu runs in %zu groups, mean rank correlation %.3f, lowest %.3f, mean error %.1f %%\n",
+                  t.row_count, r.groups, mean(r.rho, r.groups), lowest(r.rho, r.groups), 100 * r.error);
+    assert_true(r.groups == VTRAIN_GROUPS);
+    assert_true(mean(r.rho, r.groups) >= 0.95 && lowest(r.rho, r.groups) >= 0.9);
+    shared_table_free(&t);
+}
+
+static bool is_same_model(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "/") + 1;
+    length += strcspn(a + length, "/") + 1;
+    return strncmp(a, b, length) == 0;
+}
+
+enum { LAUNCHES = 6 };
+
+/* The launch under which the groups of the other models have the highest mean correlation. */
+static size_t launch_of_the_others(const struct vtrain_ranks *ranks, const char *group)
+{
+    size_t best = 0;
+    double best_mean = -1;
+    for (size_t l = 0; l < LAUNCHES; l++) {
+        double others[VTRAIN_GROUPS] = {0};
+        size_t count = 0;
+        for (size_t g = 0; g < ranks[l].groups; g++)
+            if (!is_same_model(ranks[l].group[g], group))
+                others[count++] = ranks[l].rho[g];
+        if (mean(others, count) > best_mean) {
+            best_mean = mean(others, count);
+            best = l;
+        }
+    }
+    return best;
+}
+
+/* Were the weight of launches chosen by the table, each of the eight models by the seven others. Reached: 0.964 and
+ * 0.909, with 2 ms each. (Calibrated on the runs of MPT it is 2.3 ms.) */
+static void step_predict__vtrain_launch_of_the_other_models__as_good(void **state)
+{
+    (void)state;
+    static const double launches[LAUNCHES] = {0.5e-3, 1e-3, 1.5e-3, 2e-3, 2.5e-3, 3e-3};
+    struct shared_table t;
+    struct vtrain_ranks ranks[LAUNCHES];
+    double held_out[VTRAIN_GROUPS] = {0}, least = 1, most = 0;
+    if (!shared_table_load("vtrain-single-node.csv", &t))
+        skip();
+    for (size_t l = 0; l < LAUNCHES; l++) {
+        struct framework f = *framework_find("megatron");
+        f.time.weights[TIME_LAUNCH] = f.time.nominal[TIME_LAUNCH] = launches[l];
+        vtrain_rank(&t, &f, &ranks[l]);
+        print_message("  launches of %.1f ms: mean rank correlation %.3f, lowest %.3f\n", 1e3 * launches[l],
+                      mean(ranks[l].rho, ranks[l].groups), lowest(ranks[l].rho, ranks[l].groups));
+    }
+    for (size_t g = 0; g < ranks[0].groups; g++) {
+        size_t l = launch_of_the_others(ranks, ranks[0].group[g]);
+        held_out[g] = ranks[l].rho[g];
+        least = fmin(least, launches[l]);
+        most = fmax(most, launches[l]);
+    }
+    print_message("vTrain, launches by the other models, %.1f to %.1f ms: mean rank correlation %.3f, lowest %.3f\n",
+                  1e3 * least, 1e3 * most, mean(held_out, ranks[0].groups), lowest(held_out, ranks[0].groups));
+    assert_true(mean(held_out, ranks[0].groups) >= 0.95 && lowest(held_out, ranks[0].groups) >= 0.9);
+    shared_table_free(&t);
+}
+
+static const char *node_group(const struct shared_table *t, size_t row, char out[64])
+{
+    snprintf(out, 64, "%s/%s", shared_text(t, row, "model"), shared_text(t, row, "nodes"));
+    return out;
+}
+
+enum { GROUP_MOST = 64 };
+
+struct timed_group {
+    double predicted_s[GROUP_MOST], measured_s[GROUP_MOST];
+    size_t count;
+};
+
+/* The runs of one model on one number of nodes, without a pipeline and with tp <= 8; marks their rows. */
+static void ultrascale_group(const struct shared_table *t, size_t first, bool *seen, struct timed_group *out)
+{
+    const struct cluster cluster = {.device = device_find("H100"), .inter_bytes_per_s = 50e9};
+    char group[64], other[64];
+    out->count = 0;
+    node_group(t, first, group);
+    for (size_t row = first; row < t->row_count; row++) {
+        struct ultrascale_run run;
+        if (strcmp(node_group(t, row, other), group) != 0)
+            continue;
+        seen[row] = true;
+        ultrascale_read(t, row, &run);
+        if (!run.fits || run.plan.pipeline > 1 || run.plan.tensor > 8)
+            continue;
+        assert_true(out->count < GROUP_MOST);
+        out->predicted_s[out->count] = predict(run.architecture, run.plan, cluster, "nanotron").seconds;
+        out->measured_s[out->count++] = plan_global_batch(&run.plan) * (double)run.plan.sequence / run.tokens_per_s;
+    }
+}
+
+/* nanotron's runs without a pipeline (with one, half of them are slow for reasons apart), weights that hold
+ * for anybody, adapters of 400 Gb/s. Reached, 187 runs: mean error 19 %, mostly too fast; within the groups
+ * of one model and up to 8 nodes rank correlation 0.924 on average, and the run predicted fastest is the
+ * fastest or within 4 %. From 16 nodes on the network decides, which the weights of a cluster must tell: 0.06
+ * to 0.78. */
+static void step_predict__ultrascale_runs__ranked_on_few_nodes(void **state)
+{
+    (void)state;
+    struct shared_table t;
+    double error = 0, runs = 0, rho = 0, groups = 0;
+    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
+        skip();
+    bool *seen = xcalloc(t.row_count, sizeof *seen);
+    for (size_t first = 0; first < t.row_count; first++) {
+        struct timed_group g;
+        if (seen[first])
+            continue;
+        ultrascale_group(&t, first, seen, &g);
+        for (size_t i = 0; i < g.count; i++)
+            error += fabs(g.predicted_s[i] / g.measured_s[i] - 1);
+        runs += (double)g.count;
+        if (shared_number(&t, first, "nodes") > 8)
+            continue;
+        rho += rank_correlation(g.predicted_s, g.measured_s, g.count);
+        groups++;
+    }
+    print_message("ultrascale without pipeline: %.0f runs, mean error %.1f %%; %.0f groups on up to 8 nodes, mean rank "
+                  "correlation %.3f\n",
+                  runs, 100 * error / runs, groups, rho / groups);
+    assert_true(runs == 187 && groups == 8);
+    assert_true(error / runs <= 0.3 && rho / groups >= 0.9);
+    free(seen);
+    shared_table_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_predict__selective_recompute_paper__its_iterations),
+        cmocka_unit_test(step_predict__vtrain_runs__ranked_within_their_groups),
+        cmocka_unit_test(step_predict__vtrain_launch_of_the_other_models__as_good),
+        cmocka_unit_test(step_predict__ultrascale_runs__ranked_on_few_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
