@@ -14,7 +14,10 @@
 
 struct planner {
     const struct plan_request *request;
-    struct stmt *lookup;  /* NULL: there is no database */
+    struct stmt *lookup;    /* NULL: there is no database */
+    struct stmt *lookup_at; /* the same of the one after the job that was found last */
+    int64_t last_id;
+    bool follows;         /* it stood there after the one before, too */
     bool are_distinct;    /* no two matches are one job */
     int64_t jobs;         /* that the matches are, where that can be told without looking at all of them; else -1 */
     struct hash_set seen; /* where they are not: all; else those that are in the database */
@@ -94,15 +97,17 @@ static bool is_forced(char *const *forced, const char *failure)
 }
 
 /* State and failure of the job with key ?1; attempts that failed likewise and count (that were ok, for one that is ok
- * where ?2 are wanted); whether an attempt has been started. */
-static const char lookup[] =
-    "SELECT state, failure,"
-    " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = "
-    "job.failure AND a.blame IS NULL)"
-    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok'), 1) "
-    "END,"
-    " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running')"
-    " FROM job WHERE key = ?1";
+ * where ?2 are wanted); whether an attempt has been started; its number. */
+#define LOOKUP_WHERE(condition)                                                                                        \
+    "SELECT state, failure,"                                                                                           \
+    " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = "       \
+    "job.failure AND a.blame IS NULL)"                                                                                 \
+    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok'), 1) " \
+    "END,"                                                                                                             \
+    " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running'), id"   \
+    " FROM job WHERE " condition
+static const char lookup[] = LOOKUP_WHERE("key = ?1");
+static const char lookup_at[] = LOOKUP_WHERE("id = ?3 AND +key = ?1");
 
 static enum plan_mark mark_failed(const struct plan_request *r, const char *failure, int64_t tried)
 {
@@ -122,10 +127,9 @@ static enum plan_mark mark_row(const struct plan_request *r, const struct stmt *
     return r->runner_alive ? PLAN_RUNNING : PLAN_RETRY;
 }
 
-static void explain_row(struct planner *p, enum plan_mark mark)
+static void explain_row(struct planner *p, const struct stmt *row, enum plan_mark mark)
 {
     const struct plan_request *r = p->request;
-    const struct stmt *row = p->lookup;
     const char *state = stmt_text(row, 0), *failure = stmt_text(row, 1);
     int64_t tried = stmt_int(row, 2);
     buffer_clear(&p->why);
@@ -142,23 +146,39 @@ static void explain_row(struct planner *p, enum plan_mark mark)
                       (long long)retry_allowed(r->policy, failure));
 }
 
+static int mark_row_of(struct planner *p, struct stmt *row, const struct hash128 *key, enum plan_mark *mark,
+                       struct error *e)
+{
+    stmt_bind_blob(row, 1, key->bytes, sizeof key->bytes);
+    stmt_bind_int(row, 2, p->request->space->sweep->job.repeat);
+    int rc = stmt_next(row, e);
+    if (rc > 0) {
+        *mark = mark_row(p->request, row);
+        explain_row(p, row, *mark);
+        p->follows = stmt_int(row, 4) == p->last_id + 1;
+        p->last_id = stmt_int(row, 4);
+        p->known++;
+        if (p->are_distinct)
+            hash_set_add(&p->seen, key);
+    }
+    stmt_reset(row);
+    return rc;
+}
+
+/* Jobs mostly stand in the order of the matches: the one after the last needs no index. */
 static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark *mark, struct error *e)
 {
     *mark = PLAN_NEW;
     buffer_clear(&p->why);
     if (!p->lookup)
         return 0;
-    stmt_bind_blob(p->lookup, 1, key->bytes, sizeof key->bytes);
-    stmt_bind_int(p->lookup, 2, p->request->space->sweep->job.repeat);
-    int rc = stmt_next(p->lookup, e);
-    if (rc > 0) {
-        *mark = mark_row(p->request, p->lookup);
-        explain_row(p, *mark);
-        p->known++;
-        if (p->are_distinct)
-            hash_set_add(&p->seen, key);
-    }
-    stmt_reset(p->lookup);
+    int rc = 0;
+    stmt_bind_int(p->lookup_at, 3, p->last_id + 1);
+    if (p->follows)
+        rc = mark_row_of(p, p->lookup_at, key, mark, e);
+    p->follows = rc > 0;
+    if (rc == 0)
+        rc = mark_row_of(p, p->lookup, key, mark, e);
     return rc < 0 ? -1 : 0;
 }
 
@@ -382,6 +402,8 @@ static int make(const struct plan_request *request, struct plan *out, struct err
     if (rc == 0 && request->db)
         rc = db_prepare(request->db, lookup, &p.lookup, e);
     if (rc == 0 && request->db)
+        rc = db_prepare(request->db, lookup_at, &p.lookup_at, e);
+    if (rc == 0 && request->db)
         rc = value_changes_open(request->space, request->db, &p.changes, e);
     if (rc == 0)
         rc = tell_counts(&p, e);
@@ -399,6 +421,7 @@ static int make(const struct plan_request *request, struct plan *out, struct err
     value_changes_close(p.changes);
     buffer_free(&p.why);
     stmt_free(p.lookup);
+    stmt_free(p.lookup_at);
     knowledge_free(p.knowledge);
     free(p.witnesses);
     hash_set_free(&p.seen);

@@ -25,6 +25,19 @@ axis_values__added_removed_reordered__only_new_ones_run()
     expect_sql "ok|6" "SELECT state, count(*) FROM results WHERE in_sweep GROUP BY 1"
 }
 
+axis_values__reordered_and_added__plan_knows_what_is_done()
+{
+    logged_sweep
+    run_silently 0
+    edit 's/x = \[1, 2\]/x = [2, 3, 1]/; s/y = \[10, 20\]/y = [20, 30, 10]/'
+    run_meshsweep plan --json
+    expect_status 0
+    expect_stdout_matches '"done":[[:space:]]*4'
+    expect_stdout_matches '"new":[[:space:]]*5'
+    expect_stdout_matches '"gone":[[:space:]]*0'
+    expect_no_stderr
+}
+
 blocks__split_and_keys_moved_about__nothing_runs()
 {
     logged_sweep
