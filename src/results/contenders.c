@@ -27,15 +27,24 @@ struct contender {
 
 enum { COLUMN_JOB, COLUMN_VALUE, COLUMN_STDDEV, COLUMN_SAMPLES, COLUMN_ATTEMPTS, COLUMN_SQUARES, COLUMN_TAKE };
 
-#define CONTENDERS_SQL(order)                                                                                          \
+#define CONTENDER_COLUMNS                                                                                              \
     "SELECT j.id, m.value, m.stddev, m.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
-    " coalesce((SELECT take FROM metric_definition WHERE name = ?1), 'median')"                                        \
-    " FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                                                \
-    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"                                                  \
+    " coalesce((SELECT take FROM metric_definition WHERE name = ?1), 'median')"
+
+#define ATTEMPTS_OF_CONTENDER                                                                                          \
     " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND " MEASURED_AS_ASKED(                            \
-        "o") " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"                  \
-             " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(                   \
-                 "a") " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
+        "o") " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"
+
+#define CONTENDERS_SQL(order)                                                                                          \
+    CONTENDER_COLUMNS                                                                                                  \
+    " FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                                                \
+    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" ATTEMPTS_OF_CONTENDER                            \
+    " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(                            \
+        "a") " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
+
+static const char contender_sql[] = CONTENDER_COLUMNS
+    " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1" ATTEMPTS_OF_CONTENDER
+    " WHERE j.id = ?2 GROUP BY j.id";
 
 static struct contender read_contender(const struct stmt *s)
 {
@@ -134,6 +143,34 @@ int lead_read(struct db *db, const struct best *b, struct lead *out, struct erro
             out->alike[out->alike_count] = c.job_id;
         out->alike_count++;
     }
+    stmt_free(s);
+    return rc;
+}
+
+static int read_one(struct stmt *s, int64_t job_id, struct contender *out, struct error *e)
+{
+    stmt_reset(s);
+    stmt_bind_int(s, 2, job_id);
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = read_contender(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int lead_between(struct db *db, const char *objective, int64_t winner_id, int64_t second_id, struct lead *out,
+                 struct error *e)
+{
+    struct contender winner = {.value = NAN, .half_width = NAN}, second = winner;
+    struct stmt *s = NULL;
+    *out = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
+    if (db_prepare(db, contender_sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, objective);
+    int rc = read_one(s, winner_id, &winner, e);
+    if (rc == 0)
+        rc = read_one(s, second_id, &second, e);
+    if (rc == 0)
+        note_second(&winner, &second, out);
     stmt_free(s);
     return rc;
 }

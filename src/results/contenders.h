@@ -23,4 +23,8 @@ struct lead {
 /* Of the winner of `b`, of which only objective, maximise and jobs[0] are looked at. */
 int lead_read(struct db *db, const struct best *b, struct lead *out, struct error *e);
 
+/* Of one of two jobs over the other, which both have a value: all but those that are alike. */
+int lead_between(struct db *db, const char *objective, int64_t winner, int64_t second, struct lead *out,
+                 struct error *e);
+
 #endif

@@ -511,12 +511,14 @@ def winning_configurations():
     kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
     specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
     replicated, found = set(listed("replicate")), collections.defaultdict(list)
-    of, states = {}, {}
+    of, states, group_of = {}, {}, {}
     for job, state, *ids in rows("SELECT id, state, %s FROM job WHERE sweep_id = ?" % ", ".join(kinds), SWEEP):
         of[job] = json.dumps([{k: v for k, v in specs[i][1].items() if "%s.%s" % (specs[i][0], k) not in replicated}
                               for i in ids if i is not None], sort_keys=True)
         states[job] = state
         found[of[job]].append(job)
+        group_of[of[job]] = [(k, specs[i][1].get(k.split(".", 1)[1])) for k in listed("group_by") for i in ids
+                             if i is not None and specs[i][0] == k.split(".", 1)[0]]
     for row in table[1:]:
         cells = dict(zip((title.split(" ")[0] for title in table[0]), row))
         jobs = found[of[int(cells["job"])]]
@@ -530,6 +532,22 @@ def winning_configurations():
                 near("their median", cells["median"], statistics.median(good))
                 for said, true in (cells["from"], mean - half), (cells["to"], mean + half):
                     same("the interval's end %s for %g" % (said, true), math.isclose(float(said), true, rel_tol=1e-3), True)
+        rivals = [(statistics.mean(v), key) for key in found if key != of[int(cells["job"])]
+                  and group_of[key] == group_of[of[int(cells["job"])]]
+                  and (v := [values[j] for j in found[key] if j in may and finite(values.get(j))])]
+        same("whether job %s is ahead of any" % cells["job"], cells["ahead"] != "", bool(rivals))
+        if not rivals:
+            continue
+        value, key = (max if MAXIMISE else min)(rivals)
+        rival = [j for j in found[key] if j in may]
+        halves = ((half, mean_half_width([values[j] for j in rival])) if replicated
+                  else (half_width(jobs[0]), half_width(rival[0])))
+        near("its lead in %", cells["ahead"].removesuffix(" %"), abs(mean - value) / abs(value) * 100)
+        same("whether the lead has an interval", cells["by"] != "", None not in halves)
+        if None not in halves:
+            for said, sign in (cells["by"], -1), (cells["at"], 1):
+                near("its interval", said.removesuffix(" %"),
+                     (abs(mean - value) + sign * math.hypot(*halves)) / abs(value) * 100)
 
 
 # --- overview ---
@@ -612,7 +630,7 @@ KNOWN = [
     (r"Jobs are ok, but none has a finite objective\.", none_finite),
     (r"The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under \[sweep\] and run it once "
      r"more\.", no_objective),
-    (r"Groups are not compared with each other\. meshsweep best --group has the command of each winner\.", nothing),
+    (r"Groups are not compared with each other\. meshsweep best --group GROUP has the command of its winner\.", nothing),
     (r"Values are means over replicates; the job is the one in the middle\.", nothing),
     (r"No objective is declared, so nothing is best\..*", no_objective),
     (r"Sought: the (highest|lowest) (\S+)\. First asked for at .*", asked),

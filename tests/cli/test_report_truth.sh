@@ -179,6 +179,34 @@ END
     sentences_are_true results.db
 }
 
+# The lead in a group is by the samples of two jobs; one that is alone in its group is ahead of none.
+sentences__jobs_in_groups__true()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:time"
+group_by = ["layers"]
+[job]
+command = ["sh", "-c", '''for i in 1 2 3 4 5; do echo time: $(({x} * 50 + {layers} * 9 + i * {x})); done''']
+[job.metrics.time]
+regex = "time: ([0-9]+)"
+[[rule]]
+name = "alone"
+require = "layers < 4 or x = 2"
+[model]
+layers = [1, 2, 4]
+[parallel_spec]
+x = [1, 2, 3]
+END
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    expect_file_contains report.html '<td class=n>46.1 %<td class=n>41.3 %<td class=n>50.9 %<td><a href="#j1">1</a>'
+    expect_file_contains report.html '<td class=n><td class=n><td class=n><td><a href="#j7">7</a>'
+}
+
 # What a search had ended before its steps is not the winner, whatever it reported.
 sentences__ended_early_by_a_search__do_not_win()
 {
