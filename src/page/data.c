@@ -370,26 +370,53 @@ static enum html_state state_of(const char *name)
     return HTML_PENDING;
 }
 
-/* Rows are in the order of jobs. */
-static int mark_barred(struct db *db, struct html_data *d, struct error *e)
+/* For each row of the SQL that is a job of the page, in the order of jobs, as those are. */
+static int mark_jobs(struct db *db, const char *sql, struct html_data *d,
+                     void (*mark)(const struct stmt *s, struct html_data *d, struct html_job *job), struct error *e)
 {
     struct stmt *s = NULL;
     size_t i = 0;
     int rc;
-    d->jobs = xcalloc(d->job_count + 1, sizeof *d->jobs);
-    if (db_prepare(db,
-                   "SELECT j.id FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
-                   " WHERE j.sweep_id = ?1 AND NOT " MEASURED_AS_ASKED("a") " ORDER BY j.id",
-                   &s, e) < 0)
+    if (db_prepare(db, sql, &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, d->sweep_id);
     while ((rc = stmt_next(s, e)) > 0) {
         while (i < d->job_count && (int64_t)d->columns[0].values[i].number < stmt_int(s, 0))
             i++;
-        if (i < d->job_count)
-            d->jobs[i].barred = (int64_t)d->columns[0].values[i].number == stmt_int(s, 0);
+        if (i < d->job_count && (int64_t)d->columns[0].values[i].number == stmt_int(s, 0))
+            mark(s, d, &d->jobs[i]);
     }
     stmt_free(s);
+    return rc;
+}
+
+static void mark_barred(const struct stmt *s, struct html_data *d, struct html_job *job)
+{
+    (void)s;
+    (void)d;
+    job->barred = true;
+}
+
+static void mark_group(const struct stmt *s, struct html_data *d, struct html_job *job)
+{
+    job->group = (size_t)stmt_int(s, 1);
+    if (job->group >= d->group_count)
+        d->group_count = job->group + 1;
+}
+
+static int read_jobs(struct db *db, struct html_data *d, struct error *e)
+{
+    struct buffer groups = BUFFER_INIT;
+    d->jobs = xcalloc(d->job_count + 1, sizeof *d->jobs);
+    d->group_count = 1;
+    int rc = mark_jobs(db,
+                       "SELECT j.id FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id WHERE j.sweep_id ="
+                       " (SELECT id FROM current_sweep) AND NOT " MEASURED_AS_ASKED("a") " ORDER BY j.id",
+                       d, mark_barred, e);
+    if (rc == 0)
+        rc = configurations_add_groups(db, &groups, e);
+    if (rc == 0 && groups.length)
+        rc = mark_jobs(db, buffer_text(&groups), d, mark_group, e);
+    buffer_free(&groups);
     return rc;
 }
 
@@ -430,7 +457,7 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
     if (rc == 0)
         rc = mark_derived(db, &d, e);
     if (rc == 0)
-        rc = mark_barred(db, &d, e);
+        rc = read_jobs(db, &d, e);
     if (rc < 0) {
         html_data_free(&d);
         return -1;

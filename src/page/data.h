@@ -45,6 +45,7 @@ struct html_job {
     double objective;    /* NaN: none, or the job is not ok */
     bool barred;         /* it cannot win: not MEASURED_AS_ASKED (results/measured.h) */
     double memory;       /* bytes, or the unit of its column; NaN: none */
+    size_t group;        /* jobs of other groups are not compared with it */
 };
 
 struct html_data {
@@ -58,6 +59,7 @@ struct html_data {
     size_t column_count;
     struct html_job *jobs;
     size_t job_count;
+    size_t group_count; /* 1: all are compared */
     int64_t counts[HTML_STATE_COUNT];
     long best;                        /* index of the best job; -1: none, or configurations compete, not jobs */
     const struct html_column *sought; /* the objective's; NULL: none is declared or reported */

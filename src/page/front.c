@@ -34,33 +34,42 @@ static size_t collect(const struct html_data *d, struct point *points)
     return count;
 }
 
-/* Marks those that no other beats in both: less memory and a better objective. The points are in the order of
- * memory. */
+/* Marks those that no other of their group beats in both: less memory and a better objective. The points are in the
+ * order of memory. */
 static size_t find_front(const struct html_data *d, const struct point *points, size_t count, bool *on_front)
 {
-    double best = NAN;
+    double *best = xcalloc(d->group_count, sizeof *best);
     size_t n = 0;
+    for (size_t g = 0; g < d->group_count; g++)
+        best[g] = NAN;
     for (size_t i = 0; i < count; i++) {
-        on_front[i] = !d->jobs[points[i].job].barred && html_is_better(d, points[i].y, best);
+        const struct html_job *job = &d->jobs[points[i].job];
+        on_front[i] = !job->barred && html_is_better(d, points[i].y, best[job->group]);
         if (on_front[i])
-            best = points[i].y;
+            best[job->group] = points[i].y;
         n += on_front[i];
     }
+    free(best);
     return n;
 }
 
-static void add_front_line(struct buffer *out, const struct point *points, const bool *on_front, size_t count,
-                           const struct svg_axis *x, const struct svg_axis *y)
+/* One of each group. */
+static void add_front_lines(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
+                            const struct svg_axis *x, const struct svg_axis *y)
 {
-    bool first = true;
-    buffer_add_text(out, "<path class=front d=\"");
-    for (size_t i = 0; i < count; i++) {
-        if (!on_front[i])
-            continue;
-        buffer_printf(out, first ? "M%.1f %.1f" : "H%.1fV%.1f", svg_at(x, points[i].x), svg_at(y, points[i].y));
-        first = false;
+    struct buffer *out = &p->out;
+    for (size_t group = 0; group < p->data->group_count; group++) {
+        bool first = true;
+        for (size_t i = 0; i < count; i++) {
+            if (!on_front[i] || p->data->jobs[points[i].job].group != group)
+                continue;
+            buffer_add_text(out, first ? "<path class=front d=\"" : "");
+            buffer_printf(out, first ? "M%.1f %.1f" : "H%.1fV%.1f", svg_at(x, points[i].x), svg_at(y, points[i].y));
+            first = false;
+        }
+        if (!first)
+            buffer_printf(out, "H%.1f\"/>\n", x->to);
     }
-    buffer_printf(out, "H%.1f\"/>\n", x->to);
 }
 
 static void add_front_points(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
@@ -154,13 +163,16 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     }
     struct svg_axis x = svg_axis_over(points[0].x, points[count - 1].x, d->memory->title, d->memory->unit, false);
     struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
-    char *desc = xasprintf("%zu jobs, %zu of them on the front: no other job %stakes less memory and is better.", count,
-                           on, conditions ? "that may win " : "");
+    char *desc = xasprintf("%zu jobs, %zu of them on %s: no other job %s%stakes less memory and is better.", count, on,
+                           d->group_count > 1 ? "the fronts of their groups" : "the front",
+                           conditions ? "that may win " : "", d->group_count > 1 ? "of the group " : "");
     svg_open_plot(&p->out, "front-plot", "Objective against memory, with the Pareto front", desc, &x, &y);
-    add_front_line(&p->out, points, on_front, count, &x, &y);
+    add_front_lines(p, points, on_front, count, &x, &y);
     add_front_points(p, points, on_front, count, &x, &y);
     svg_close(&p->out);
-    buffer_printf(&p->out, "<p class=note>The line is the Pareto front: %s</p>\n", desc);
+    buffer_printf(&p->out, "<p class=note>%s: %s</p>\n",
+                  d->group_count > 1 ? "Each line is the Pareto front of a group" : "The line is the Pareto front",
+                  desc);
     html_add_stride_note(&p->out, count);
     add_front_table(p, points, on_front, count, &x);
     add_front_figures(p, points, on_front, count, &x);

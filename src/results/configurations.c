@@ -80,6 +80,19 @@ static void add_group(const struct string_list *groups, struct buffer *out)
     }
 }
 
+int configurations_add_groups(struct db *db, struct buffer *out, struct error *e)
+{
+    struct string_list groups = STRING_LIST_INIT;
+    int rc = read_listed(db, "group_by", &groups, e);
+    if (rc == 0 && groups.count) {
+        buffer_add_text(out, "SELECT j.id, dense_rank() OVER (ORDER BY ");
+        add_group(&groups, out);
+        buffer_add_text(out, ") - 1 FROM job AS j WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.id");
+    }
+    string_list_free(&groups);
+    return rc;
+}
+
 /* Half the interval is so many standard errors. */
 static void add_reach(struct buffer *out)
 {

@@ -49,6 +49,10 @@ void configurations_free(struct configurations *c);
  * nothing says. */
 bool configurations_alike(const struct configuration *a, const struct configuration *b);
 
+/* Appends SQL for rows (job, number of its group from 0 on) of the current sweep in the order of jobs, or nothing where
+ * it lists no groups. */
+int configurations_add_groups(struct db *db, struct buffer *out, struct error *e);
+
 /* SQL for `job` and `spec` tables: the id of the first spec of the same section that is equal but for replicate keys,
  * as a common table expression "same (id, same)". Appended; equal ids where there are no such keys. */
 int configurations_add_same(struct db *db, struct buffer *out, struct error *e);

@@ -177,14 +177,24 @@ def points(column):
             if job in objective and finite(memory[job]) and finite(objective[job])}
 
 
-def front(count, on):
+def groups_of_jobs():
+    """The values of the keys of group_by by job: () where none are listed."""
+    keys = [k.split(".", 1) for k in listed("group_by")]
+    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
+    return {job: tuple(str(specs[i][1].get(key)) for kind, key in keys for i in ids if i is not None and specs[i][0] == kind)
+            for job, *ids in rows("SELECT id, cluster_id, model_id, training_id, parallel_id FROM job")}
+
+
+def front(which, count, on, grouped):
     all_ = points(data["memory"].removeprefix("metric."))
-    may = {all_[job] for job in all_ if job in jobs_may_win()}
+    groups, allowed, kept = groups_of_jobs(), jobs_may_win(), 0
+    same("whether groups are told", grouped is not None and which.startswith("Each"), len(set(groups.values())) > 1)
     same("jobs with both", int(count), len(all_))
-    best, kept = None, 0
-    for _, value in sorted(may, key=lambda p: (p[0], -p[1] if MAXIMISE else p[1])):
-        if best is None or better(value, best):
-            best, kept = value, kept + 1
+    for group in set(groups.values()):
+        best, may = None, {all_[job] for job in all_ if job in allowed and groups[job] == group}
+        for _, value in sorted(may, key=lambda p: (p[0], -p[1] if MAXIMISE else p[1])):
+            if best is None or better(value, best):
+                best, kept = value, kept + 1
     same("of the front", int(on), kept)
 
 
@@ -592,8 +602,9 @@ KNOWN = [
     (r"Dotted lines stand for idle times that were cut out\.", nothing),
     (r"Only the first 64 slots are drawn\.", lanes_cut),
     (r"The first (\d+) of (\d+) attempts are drawn\.", bars_cut),
-    (r"The line is the Pareto front: (\d+) jobs, (\d+) of them on the front: no other job (?:that may win )?"
-     r"takes less memory and is better\.", front),
+    (r"(The line is the Pareto front|Each line is the Pareto front of a group): (\d+) jobs, (\d+) of them on "
+     r"(?:the front|the fronts of their groups): no other job (?:that may win )?(of the group )?takes less memory and is "
+     r"better\.", front),
     (r"No job is ok with a finite objective and a memory figure\.", no_front),
     (r"No job reports memory: a metric whose name has the word, such as peak_memory_bytes, would be shown here\.", no_memory),
     (r"(\d+) runs; predictions made before each were off by ([\d.]+) % in the mean\.", predicted),

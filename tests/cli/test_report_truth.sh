@@ -187,9 +187,12 @@ sentences__jobs_in_groups__true()
 objective = "min:time"
 group_by = ["layers"]
 [job]
-command = ["sh", "-c", '''for i in 1 2 3 4 5; do echo time: $(({x} * 50 + {layers} * 9 + i * {x})); done''']
+command = ["sh", "-c", '''for i in 1 2 3 4 5; do echo time: $(({x} * 50 + {layers} * 9 + i * {x})); done
+    echo peak_memory: $((100 * {layers} + {x} % 3))''']
 [job.metrics.time]
 regex = "time: ([0-9]+)"
+[job.metrics.peak_memory]
+regex = "peak_memory: ([0-9]+)"
 [[rule]]
 name = "alone"
 require = "layers < 4 or x = 2"
@@ -205,6 +208,7 @@ END
     sentences_are_true results.db
     expect_file_contains report.html '<td class=n>46.1 %<td class=n>41.3 %<td class=n>50.9 %<td><a href="#j1">1</a>'
     expect_file_contains report.html '<td class=n><td class=n><td class=n><td><a href="#j7">7</a>'
+    expect_file_contains report.html '7 jobs, 5 of them on the fronts of their groups'
 }
 
 # What a search had ended before its steps is not the winner, whatever it reported.
