@@ -236,6 +236,12 @@ static int unknown_type(const struct hf_reading *r, const char *type)
     size_t count;
     struct buffer known = BUFFER_INIT;
     const struct hf_type *types = hf_types(&count);
+    if (hf_field_of(r->root, "text_config"))
+        return error_set(r->e, ERROR_USAGE,
+                         "%s: model_type \"%s\" is not known; its language model is text_config, which would be needed "
+                         "as "
+                         "a file of its own",
+                         r->name, type);
     for (size_t i = 0; i < count && i < 64; i++) {
         names[i] = types[i].name;
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
@@ -243,8 +249,7 @@ static int unknown_type(const struct hf_reading *r, const char *type)
     const char *near = suggest_nearest(type, names, count);
     error_set(r->e, ERROR_USAGE,
               "%s: model_type \"%s\" is not known%s%s%s (there are %s); layers, hidden, heads, ffn and vocab are "
-              "needed "
-              "as keys in place of hf_config",
+              "needed as keys in place of hf_config",
               r->name, type, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", buffer_text(&known));
     buffer_free(&known);
     return -1;

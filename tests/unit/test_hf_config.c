@@ -269,6 +269,9 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"{\"model_type\": \"gemma3\", \"vision_config\": {}, " SHAPE "}",
          "c.json: \"vision_config\" is an encoder tower, which is not counted; text_config as a file of its own would "
          "be needed"},
+        {"{\"model_type\": \"kosmos9\", \"text_config\": {" SHAPE "}}",
+         "c.json: model_type \"kosmos9\" is not known; its language model is text_config, which would be needed as a "
+         "file of its own"},
         {"{\"model_type\": \"qwen3_vl_text\", " SHAPE "}",
          "c.json lacks \"tie_word_embeddings\", which a qwen3_vl_text has"},
         {"{\"model_type\": \"dbrx\", \"n_layers\": 2, \"d_model\": 64, \"n_heads\": 4, \"attn_config\": {}}",
