@@ -89,7 +89,8 @@ static double matrix_peak(const struct plan_time *t)
     return d->peak_flops * factor[t->plan->precision] * (share > 0 ? share / PRODUCT_SHARE_A100 : 1);
 }
 
-/* Of attention that is not fused: a head size that is no multiple of 8 leaves the tensor cores. */
+/* Of attention that is not fused: a head size that is no multiple of 8 counts as without tensor cores, as NVIDIA's
+ * guide to matrix products has it of cuBLAS before 11; later ones use them in part. */
 static double score_peak(const struct plan_time *t)
 {
     double vector = t->cluster->device->vector_flops;
