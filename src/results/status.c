@@ -195,13 +195,13 @@ static const struct status_part parts[] = {
     {"SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
      " WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND j.state = 'running' AND j.sweep_id = ?1",
      read_claimed},
-    /* The newest one, unless a runner that made none of its trials has come after it. */
+    /* The newest one that a run made, unless the last attempt is of a runner that made none of its trials. */
     {"SELECT s.strategy, s.finished, count(t.asked), coalesce(sum(t.outcome = 'ok'), 0),"
      " coalesce(sum(t.outcome = 'stopped'), 0), coalesce(sum(t.outcome = 'failed'), 0), s.options ->> 'max_trials'"
      " FROM search AS s LEFT JOIN trial AS t ON t.search_id = s.id AND t.asked IS NOT NULL"
-     " WHERE s.id = (SELECT max(id) FROM search WHERE sweep_id = ?1) AND (s.finished IS NULL OR"
+     " WHERE s.id = (SELECT max(id) FROM search WHERE sweep_id = ?1 AND strategy <> 'ask') AND"
      "  (SELECT a.runner_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.sweep_id = ?1 ORDER BY a.id DESC"
-     "   LIMIT 1) IN (SELECT a.runner_id FROM trial JOIN attempt AS a ON a.id = attempt_id WHERE search_id = s.id))"
+     "   LIMIT 1) IN (SELECT a.runner_id FROM trial JOIN attempt AS a ON a.id = attempt_id WHERE search_id = s.id)"
      " GROUP BY s.id",
      read_search},
     {"SELECT count(DISTINCT t.job_id) FROM search AS s JOIN trial AS t ON t.search_id = s.id JOIN job AS j ON j.id = "

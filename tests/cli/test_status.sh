@@ -136,6 +136,27 @@ END
     expect_no_stderr
 }
 
+# A search that was interrupted is not what a run without one goes on with, nor is what `ask` proposed.
+status__search__not_that_of_another_run()
+{
+    small_sweep sweep.toml
+    run_meshsweep run --progress none --strategy random --max-trials 2
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    sql 'UPDATE search SET finished = NULL'
+    run_meshsweep run --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    meshsweep ask >asked.json <<<'[{}]'
+    run_meshsweep status
+    expect_status 0
+    expect "! grep -q 'search by\|--strategy' .stdout"
+    expect_stdout_contains 'no runner is at work; `meshsweep run` goes on from here'
+    expect_no_stderr
+}
+
 # Two jobs at a time that take a second each, and end together: two a second, whatever an earlier runner did.
 status__rate__of_the_newest_runner_from_its_first_start()
 {
