@@ -6,6 +6,7 @@
 #include "config/failure.h"
 #include "page/sections.h"
 #include "page/text.h"
+#include "report/hint.h"
 #include "report/job_command.h"
 #include "results/configurations.h"
 #include "results/pareto.h"
@@ -234,6 +235,19 @@ static int add_left_out(struct html_page *p, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+/* With the names of files alone, as where the page goes nobody knows of directories. */
+static void add_rest_of_search(struct html_page *p, const struct status_search *x)
+{
+    struct buffer command = BUFFER_INIT;
+    const char *slash = strrchr(p->job_files, '/');
+    char *db = xstrdup(slash ? slash + 1 : p->job_files);
+    db[strlen(db) - strlen(".d")] = '\0';
+    hint_add_rest_of_search(&command, x, p->data->file, db);
+    html_add(&p->out, buffer_text(&command), HTML_TEXT_MOST);
+    buffer_free(&command);
+    free(db);
+}
+
 /* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It has ended: max_trials: 5 trials were made." */
 static void add_search(struct html_page *p, const struct sweep_status *s)
 {
@@ -258,8 +272,9 @@ static void add_search(struct html_page *p, const struct sweep_status *s)
         if (pending > 0) {
             buffer_add_char(out, ' ');
             html_add_count(out, pending, "pending job");
-            buffer_printf(out, " %s not to come: <code>meshsweep run</code> with higher limits searches further.",
-                          pending == 1 ? "is" : "are");
+            buffer_printf(out, " %s not to come: <code>", pending == 1 ? "is" : "are");
+            add_rest_of_search(p, x);
+            buffer_add_text(out, "</code> " HINT_REST_OF_SEARCH ".");
         }
     } else if (s->to_come >= 0) {
         buffer_printf(out, "At most %lld more to come, of %lld pending.",

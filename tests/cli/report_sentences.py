@@ -9,6 +9,7 @@ import html.parser
 import json
 import math
 import re
+import shlex
 import sqlite3
 import statistics
 import sys
@@ -479,7 +480,7 @@ def device_memory(taken, taken_unit, all_, all_unit, percent):
     same("share of it", int(percent), round(100 * used / capacity))
 
 
-def search(strategy, trials, ok, stopped, failed, running, ended, pending, most, of_pending):
+def search(strategy, trials, ok, stopped, failed, running, ended, pending, command, most, of_pending):
     id_, name, finished, options = rows("SELECT id, strategy, finished, options FROM search WHERE sweep_id = ? ORDER BY id"
                                         " DESC LIMIT 1", SWEEP)[0]
     outcomes = [o for o, in rows("SELECT outcome FROM trial WHERE search_id = ? AND asked IS NOT NULL", id_)]
@@ -489,6 +490,12 @@ def search(strategy, trials, ok, stopped, failed, running, ended, pending, most,
          [len(outcomes)] + [outcomes.count(o) for o in ("ok", "stopped", "failed", None)])
     same("why it ended", ended, finished)
     same("pending jobs", int(pending or of_pending or 0), waiting if finished is None or waiting else 0)
+    if command is not None:
+        limits = [n for n in ("max_trials", "early_stopping", "budget", "deadline") if json.loads(options).get(n, 0) > 0]
+        words = shlex.split(command)
+        same("how it begins", "meshsweep run", " ".join(words[:2]))
+        same("what lifts the limits", words[words.index("--strategy"):],
+             ["--strategy", "grid"] + [w for n in limits for w in ("--" + n.replace("_", "-"), "0")])
     if most is not None:
         same("trials to come", int(most), min(json.loads(options)["max_trials"] - len(outcomes), waiting))
 
@@ -632,8 +639,8 @@ KNOWN = [
     (r"No job is ok( yet)?: (\d+) failed \(why\)\.", none_but_failed),
     (r"It takes ([\d.]+) (\S+) of a device's ([\d.]+) (\S+) \((\d+) %\)\.", device_memory),
     (r"Search by (\S+): (\d+) trials?, (\d+) ok, (\d+) stopped early, (\d+) failed(?:, (\d+) open)?\."
-     r"(?: It has ended: (.*?)\.(?: (\d+) pending jobs? (?:is|are) not to come: meshsweep run with higher limits searches "
-     r"further\.)?| At most (\d+) more to come, of (\d+) pending\.)?", search),
+     r"(?: It has ended: (.*?)\.(?: (\d+) pending jobs? (?:is|are) not to come: (.*?) runs what the search left out"
+     r"\.)?| At most (\d+) more to come, of (\d+) pending\.)?", search),
     (r"This page is of the sweep that was asked for last; the database has (\d+) others?: (.*)\.", other_sweeps),
     (r"It has no command: it was measured elsewhere \(.*\)\.", nothing),
     (r"Its command, to be run again:", nothing),
