@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/expected_time.h"
-#include "cli/hint.h"
+#include "report/hint.h"
 #include "cli/output.h"
 #include "report/countdown.h"
 #include "report/progress.h"

@@ -7,7 +7,7 @@
 
 #include "answers/conditions_report.h"
 #include "cli/command.h"
-#include "cli/hint.h"
+#include "report/hint.h"
 #include "cli/output.h"
 #include "database/lock.h"
 #include "database/open.h"
@@ -164,13 +164,17 @@ static void add_open(const struct status_view *v, struct buffer *b)
 
 static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
 {
-    buffer_add_text(b, "\nno runner is at work; `meshsweep run");
+    const struct status_search *x = &v->status.search;
+    buffer_add_text(b, "\nno runner is at work; `");
+    if (x->ended) {
+        hint_add_rest_of_search(b, x, v->status.path, v->path);
+        buffer_add_text(b, "` " HINT_REST_OF_SEARCH "\n");
+        return;
+    }
+    buffer_add_text(b, "meshsweep run");
     hint_add_config(b, v->status.path);
     hint_add_db(b, v->path);
-    const struct status_search *x = &v->status.search;
-    if (x->ended)
-        buffer_add_text(b, " --strategy grid` runs what the search left out\n");
-    else if (x->strategy)
+    if (x->strategy)
         buffer_printf(b, " --strategy %s` goes on from here, with the other options it was given\n", x->strategy);
     else
         buffer_add_text(b, "` goes on from here\n");

@@ -201,27 +201,44 @@ static bool is_told_by_text(const struct html_column *c)
     return false;
 }
 
-static int mark_derived(struct db *db, struct html_data *d, struct error *e)
+/* Marks the keys that a question has: "section.key", as a column is titled where another section has such a key. */
+static int mark_keys(struct db *db, struct html_data *d, const char *sql, void (*mark)(struct html_column *c),
+                     struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT k.key FROM job AS j, json_each(j.derived) AS k"
-                   " WHERE j.id = (SELECT max(id) FROM job WHERE sweep_id = ?1)",
-                   &s, e) < 0)
+    if (db_prepare(db, sql, &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, d->sweep_id);
     while ((rc = stmt_next(s, e)) > 0) {
-        char *qualified = xasprintf("derived.%s", stmt_text(s, 0));
+        const char *qualified = stmt_text(s, 0), *dot = strchr(qualified, '.');
         for (size_t i = 0; i < d->column_count; i++)
             if (d->columns[i].role == HTML_KEY &&
-                (strcmp(d->columns[i].title, stmt_text(s, 0)) == 0 || strcmp(d->columns[i].title, qualified) == 0))
-                d->columns[i].derived = true;
-        free(qualified);
+                (strcmp(d->columns[i].title, qualified) == 0 || (dot && strcmp(d->columns[i].title, dot + 1) == 0)))
+                mark(&d->columns[i]);
     }
     stmt_free(s);
     return rc;
 }
+
+static void mark_derived(struct html_column *c)
+{
+    c->derived = true;
+}
+
+static void mark_replicated(struct html_column *c)
+{
+    c->replicated = true;
+}
+
+static const struct {
+    const char *sql;
+    void (*mark)(struct html_column *c);
+} marks_of_keys[] = {
+    {"SELECT 'derived.' || k.key FROM job AS j, json_each(j.derived) AS k"
+     " WHERE j.id = (SELECT max(id) FROM job WHERE sweep_id = (SELECT id FROM current_sweep))",
+     mark_derived},
+    {"SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'", mark_replicated},
+};
 
 /* Whether every value of one goes with one value of the other. */
 static bool move_together(const struct html_column *a, const struct html_column *b, size_t rows)
@@ -454,8 +471,8 @@ int html_data_read(struct db *db, struct html_data *out, struct error *e)
     for (size_t i = 0; rc == 0 && i < d.column_count; i++)
         if (d.columns[i].role == HTML_KEY || is_told_by_text(&d.columns[i]))
             find_levels(&d.columns[i], d.job_count);
-    if (rc == 0)
-        rc = mark_derived(db, &d, e);
+    for (size_t i = 0; rc == 0 && i < sizeof marks_of_keys / sizeof *marks_of_keys; i++)
+        rc = mark_keys(db, &d, marks_of_keys[i].sql, marks_of_keys[i].mark, e);
     if (rc == 0)
         rc = read_jobs(db, &d, e);
     if (rc < 0) {
@@ -517,4 +534,17 @@ double html_memory_bytes(const struct html_data *d, size_t row)
         one = 1;
     free(text);
     return d->memory->values[row].number * (double)one;
+}
+
+long html_row_of(const struct html_data *d, int64_t job)
+{
+    size_t low = 0, high = d->job_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->jobs[middle].id < job)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < d->job_count && d->jobs[low].id == job ? (long)low : -1;
 }

@@ -32,6 +32,7 @@ struct html_column {
     size_t level_count;
     bool numeric;                   /* all values are numbers */
     bool derived;                   /* keys: made from others */
+    bool replicated;                /* keys: tells replicates of one configuration apart */
     const struct html_column *twin; /* keys: another one that moves with it value for value and stands for both; NULL */
 };
 
@@ -90,6 +91,9 @@ double html_memory_bytes(const struct html_data *d, size_t row);
 
 /* The column of that title; NULL: there is none. */
 const struct html_column *html_column_named(const struct html_data *d, const char *title);
+
+/* The place of a job among `jobs`; -1: the page does not hold it. */
+long html_row_of(const struct html_data *d, int64_t job);
 
 /* Whether any job is ok or has failed. */
 bool html_any_ended(const struct html_data *d);

@@ -31,12 +31,12 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
 }
 
 /* What one more run of the winner and these takes, by what the last one took. */
-static int add_cost(struct html_page *p, const struct lead *l, struct error *e)
+static int add_cost(struct html_page *p, size_t row, const struct lead *l, struct error *e)
 {
     static const char sql[] = "SELECT a.duration_ms, 1.0 * a.duration_ms * j.devices / 3600000 FROM job AS j"
                               " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = ?1 AND a.duration_ms IS NOT NULL";
     const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
-    int64_t jobs[BEST_LISTED + 1] = {p->data->jobs[p->data->best].id}, total_ms = 0;
+    int64_t jobs[BEST_LISTED + 1] = {p->data->jobs[row].id}, total_ms = 0;
     double device_hours = 0;
     struct stmt *s = NULL;
     int rc = db_prepare(p->db, sql, &s, e);
@@ -56,7 +56,7 @@ static int add_cost(struct html_page *p, const struct lead *l, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static int add_alike(struct html_page *p, const struct lead *l, struct error *e)
+static int add_alike(struct html_page *p, size_t row, const struct lead *l, struct error *e)
 {
     struct buffer *out = &p->out;
     const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
@@ -67,40 +67,41 @@ static int add_alike(struct html_page *p, const struct lead *l, struct error *e)
         add_job_link(out, l->alike[i]);
     }
     buffer_add_text(out, l->alike_count > (int64_t)listed ? ", …." : ".");
-    int rc = add_cost(p, l, e);
+    int rc = add_cost(p, row, l, e);
     buffer_add_text(out, "</p>\n");
     return rc;
 }
 
 /* --- what limits it --- */
 
-static void add_memory(struct html_page *p)
+static void add_memory(struct html_page *p, size_t row)
 {
     const struct html_data *d = p->data;
     const struct html_column *key = html_column_named(d, "device_memory");
-    const double taken = html_memory_bytes(d, (size_t)d->best);
+    const double taken = html_memory_bytes(d, row);
     int64_t capacity = 0;
     char one[HTML_SIZE_BYTES], all[HTML_SIZE_BYTES];
-    if (!key || isnan(taken) || !key->values[d->best].text || !parse_size_bytes(key->values[d->best].text, &capacity) ||
+    if (!key || isnan(taken) || !key->values[row].text || !parse_size_bytes(key->values[row].text, &capacity) ||
         capacity <= 0)
         return;
     buffer_printf(&p->out, "<p>It takes %s of a device's %s (%.0f %%).</p>\n", html_size(taken, one),
                   html_size((double)capacity, all), 100 * taken / (double)capacity);
 }
 
-/* Whether a job has other values than the winner of exactly one of the keys. */
-static bool is_next(const struct html_data *d, const struct html_column *const *keys, size_t count, size_t row)
+/* Whether a job has other values than the winner, with which it competes, of exactly one of the keys. */
+static bool is_next(const struct html_data *d, const struct html_column *const *keys, size_t count, size_t winner,
+                    size_t row)
 {
     size_t different = 0;
     for (size_t k = 0; k < count && different < 2; k++)
-        different += keys[k]->levels[row] != keys[k]->levels[d->best];
-    return different == 1;
+        different += keys[k]->levels[row] != keys[k]->levels[winner];
+    return different == 1 && d->jobs[row].group == d->jobs[winner].group;
 }
 
-/* Whether jobs differ in the key: some may have none of it. */
+/* Whether configurations differ in the key: some may have none of it. */
 static bool tells_apart(const struct html_data *d, const struct html_column *c)
 {
-    if (c->role != HTML_KEY || c->derived || c->twin || c->level_count == 0)
+    if (c->role != HTML_KEY || c->derived || c->replicated || c->twin || c->level_count == 0)
         return false;
     for (size_t row = 1; row < d->job_count; row++)
         if (c->levels[row] != c->levels[0])
@@ -108,7 +109,7 @@ static bool tells_apart(const struct html_data *d, const struct html_column *c)
     return false;
 }
 
-static void add_neighbours(struct html_page *p)
+static void add_neighbours(struct html_page *p, size_t winner)
 {
     const struct html_data *d = p->data;
     const struct html_column **keys = xcalloc(d->column_count + 1, sizeof(*keys));
@@ -117,7 +118,7 @@ static void add_neighbours(struct html_page *p)
         if (tells_apart(d, &d->columns[i]))
             keys[count++] = &d->columns[i];
     for (size_t row = 0; row < d->job_count; row++) {
-        if (!is_next(d, keys, count, row))
+        if (!is_next(d, keys, count, winner, row))
             continue;
         next++;
         ended += d->jobs[row].state == HTML_OK || d->jobs[row].state == HTML_FAILED;
@@ -141,19 +142,13 @@ static void add_neighbours(struct html_page *p)
     buffer_add_text(&p->out, ".</p>\n");
 }
 
-int html_lead(struct html_page *p, struct error *e)
+int html_add_lead(struct html_page *p, size_t row, const struct lead *l, struct error *e)
 {
-    const struct html_data *d = p->data;
-    struct best_job winner = {.job_id = d->jobs[d->best].id, .value = d->jobs[d->best].objective};
-    const struct best b = {.objective = d->objective, .maximise = d->maximise, .jobs = &winner, .count = 1};
-    struct lead lead;
-    if (lead_read(p->db, &b, &lead, e) < 0)
+    if (l->second)
+        add_ahead(&p->out, p->data, l);
+    if (l->alike_count && add_alike(p, row, l, e) < 0)
         return -1;
-    if (lead.second)
-        add_ahead(&p->out, d, &lead);
-    if (lead.alike_count && add_alike(p, &lead, e) < 0)
-        return -1;
-    add_memory(p);
-    add_neighbours(p);
+    add_memory(p, row);
+    add_neighbours(p, row);
     return 0;
 }

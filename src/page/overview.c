@@ -1,4 +1,4 @@
-/* What was swept, how it ended, and the winner. */
+/* What was swept and how it ended. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +6,7 @@
 #include "config/failure.h"
 #include "page/sections.h"
 #include "page/text.h"
-#include "report/job_command.h"
-#include "results/configurations.h"
-#include "results/pareto.h"
+#include "report/hint.h"
 #include "results/status.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -127,8 +125,7 @@ static void add_bar(struct html_page *p, bool search_ended)
     buffer_free(&legend);
 }
 
-/* All of a number that is shortened is in its title. */
-static void add_key_value(struct buffer *out, const struct html_column *c, const char *text)
+void html_add_key_value(struct buffer *out, const struct html_column *c, const char *text)
 {
     char size[HTML_SIZE_BYTES];
     const char *shown = html_key_text(c, text, size);
@@ -145,7 +142,7 @@ static void add_values(struct buffer *out, const struct html_column *c)
 {
     for (size_t i = 0; i < c->level_count && i < 12; i++) {
         buffer_add_text(out, i ? ", " : "");
-        add_key_value(out, c, c->level_texts[i]);
+        html_add_key_value(out, c, c->level_texts[i]);
     }
     if (c->level_count > 12)
         buffer_printf(out, " and %zu more", c->level_count - 12);
@@ -190,7 +187,7 @@ static void add_keys(struct html_page *p)
         buffer_add_text(out, "<div><dt>");
         html_add(out, c->title, HTML_NAME_MOST);
         buffer_add_text(out, "</dt><dd>");
-        add_key_value(out, c, c->level_texts[0]);
+        html_add_key_value(out, c, c->level_texts[0]);
         buffer_add_text(out, "</dd></div>");
     }
     buffer_add_text(out, "</dl></details>\n");
@@ -256,10 +253,14 @@ static void add_search(struct html_page *p, const struct sweep_status *s)
         html_add(out, x->ended, HTML_TEXT_MOST);
         buffer_add_char(out, '.');
         if (pending > 0) {
+            struct buffer command = BUFFER_INIT;
             buffer_add_char(out, ' ');
             html_add_count(out, pending, "pending job");
-            buffer_printf(out, " %s not to come: <code>meshsweep run</code> with higher limits searches further.",
-                          pending == 1 ? "is" : "are");
+            buffer_printf(out, " %s not to come: <code>", pending == 1 ? "is" : "are");
+            hint_add_rest_of_search(&command, x, p->data->file, p->database);
+            html_add(out, buffer_text(&command), HTML_TEXT_MOST);
+            buffer_add_text(out, "</code> " HINT_REST_OF_SEARCH ".");
+            buffer_free(&command);
         }
     } else if (s->to_come >= 0) {
         buffer_printf(out, "At most %lld more to come, of %lld pending.",
@@ -332,142 +333,4 @@ int html_overview(struct html_page *p, struct error *e)
     else
         add_keys(p);
     return 0;
-}
-
-/* --- the winner --- */
-
-static void add_winner_keys(struct html_page *p)
-{
-    const struct html_data *d = p->data;
-    buffer_add_text(&p->out, "<dl class=keys>");
-    for (size_t i = 0; i < d->column_count; i++) {
-        const struct html_column *c = &d->columns[i];
-        if (c->role != HTML_KEY || !c->values[d->best].text)
-            continue;
-        buffer_printf(&p->out, "<div%s><dt>", html_column_varies(c) ? " class=varies" : "");
-        html_add(&p->out, c->title, HTML_NAME_MOST);
-        buffer_add_text(&p->out, "</dt><dd>");
-        add_key_value(&p->out, c, c->values[d->best].text);
-        buffer_add_text(&p->out, "</dd></div>\n");
-    }
-    buffer_add_text(&p->out, "</dl>\n");
-}
-
-static void add_command(struct html_page *p, const struct job_launch *l)
-{
-    char *line = l->command[0] ? job_command_line(l) : NULL, *redacted = job_command_redacted(l);
-    if (line) {
-        buffer_add_text(&p->out,
-                        "<p>Its command, to be run again:</p>\n<div class=command><pre id=command tabindex=0>");
-        html_add_lines(&p->out, line, 0);
-        buffer_add_text(&p->out, "</pre><button type=button data-copy=command hidden>copy</button></div>\n");
-    }
-    if (l->measured_elsewhere) {
-        buffer_add_text(&p->out, "<p class=note>It has no command: it was measured elsewhere (");
-        html_add(&p->out, l->measured_elsewhere, HTML_TEXT_MOST);
-        buffer_add_text(&p->out, ").</p>\n");
-    }
-    if (redacted[0]) {
-        buffer_add_text(&p->out, "<p class=note>Secrets are left out, to be put in their places: ");
-        html_add(&p->out, redacted, HTML_TEXT_MOST);
-        buffer_add_text(&p->out, "</p>\n");
-    }
-    free(line);
-    free(redacted);
-}
-
-static void add_unbeaten(struct html_page *p, const struct pareto_job *job, size_t objectives)
-{
-    buffer_printf(&p->out, "<tr><td><a href=\"#j%lld\">%lld</a>", (long long)job->job_id, (long long)job->job_id);
-    for (size_t k = 0; k < objectives; k++) {
-        buffer_add_text(&p->out, "<td class=n>");
-        html_add_number(&p->out, job->values[k]);
-    }
-    if (job->tie)
-        buffer_printf(&p->out, "<td>as job %lld", (long long)job->tie);
-    buffer_add_char(&p->out, '\n');
-}
-
-/* Of several objectives the first ranks; here are those that none beats in all of them. */
-static int add_pareto_set(struct html_page *p, struct error *e)
-{
-    enum { MOST = 50 };
-    struct pareto set = {0};
-    if (pareto_read(p->db, &set, e) < 0)
-        return -1;
-    if (set.objective_count >= 2 && set.count > 0) {
-        buffer_printf(&p->out,
-                      "<div class=scroll tabindex=0><table class=plain><caption>Of %zu objectives: the %zu jobs that "
-                      "none beats in all of them (Pareto set)%s</caption><thead><tr><th scope=col>job",
-                      set.objective_count, set.count, set.count > MOST ? ", the first 50" : "");
-        for (size_t k = 0; k < set.objective_count; k++) {
-            const struct pareto_objective *o = &set.objectives[k];
-            buffer_printf(&p->out, "<th scope=col>%s ", o->maximise ? "highest" : "lowest");
-            html_add(&p->out, o->metric, HTML_NAME_MOST);
-            html_add_unit(&p->out, o->unit);
-        }
-        buffer_add_text(&p->out, "</thead><tbody>\n");
-        for (size_t i = 0; i < set.count && i < MOST; i++)
-            add_unbeaten(p, &set.jobs[i], set.objective_count);
-        buffer_add_text(&p->out, "</tbody></table></div>\n");
-    }
-    pareto_free(&set);
-    return 0;
-}
-
-static void add_no_winner(struct html_page *p)
-{
-    const struct html_data *d = p->data;
-    const long long failed = d->counts[HTML_FAILED];
-    if (d->counts[HTML_OK])
-        html_add_none(&p->out, "Jobs are ok, but none has a finite objective.");
-    else if (failed == 0)
-        html_add_none(&p->out, "No job is ok yet.");
-    else
-        buffer_printf(&p->out,
-                      "<p class=none>No job is ok%s: %lld failed (<a href=\"#failures\">why</a>)."
-                      "</p>\n",
-                      failed == d->jobs_in_all ? "" : " yet", failed);
-}
-
-int html_winner(struct html_page *p, struct error *e)
-{
-    const struct html_data *d = p->data;
-    struct job_launch launch;
-    bool compete = false;
-    if (!d->objective) {
-        html_add_none(&p->out,
-                      "The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under "
-                      "[sweep] and run it once more.");
-        return 0;
-    }
-    if (configurations_compete(p->db, &compete, e) < 0)
-        return -1;
-    if (compete)
-        return html_winning_configurations(p, e);
-    if (d->best < 0) {
-        add_no_winner(p);
-        return 0;
-    }
-    const struct html_job *best = &d->jobs[d->best];
-    if (job_launch_read(p->db, best->id, &launch, e) < 0)
-        return -1;
-    buffer_add_text(&p->out, "<p class=best><b title=\"");
-    html_add_number(&p->out, best->objective);
-    buffer_add_text(&p->out, "\">");
-    html_add_short(&p->out, best->objective);
-    buffer_add_text(&p->out, " ");
-    html_add(&p->out, d->unit, HTML_NAME_MOST);
-    buffer_add_text(&p->out, "</b> ");
-    html_add(&p->out, d->objective, HTML_NAME_MOST);
-    buffer_printf(&p->out, ", <a href=\"#j%lld\">job %lld</a></p>\n", (long long)best->id, (long long)best->id);
-    if (html_lead(p, e) < 0) {
-        job_launch_free(&launch);
-        return -1;
-    }
-    add_winner_keys(p);
-    job_command_train(&launch, p->job_files);
-    add_command(p, &launch);
-    job_launch_free(&launch);
-    return add_pareto_set(p, e);
 }

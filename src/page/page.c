@@ -170,12 +170,20 @@ static void tell_columns(const struct html_data *d, struct string_list *out)
     free(columns);
 }
 
+/* "results.db" of ".../results.db.d" */
+static char *database_name(const char *job_files)
+{
+    const char *slash = strrchr(job_files, '/'), *name = slash ? slash + 1 : job_files;
+    return xasprintf("%.*s", (int)(strlen(name) - strlen(".d")), name);
+}
+
 static int make_page(struct db *db, const struct html_request *request, const struct report_sink *sink, struct error *e)
 {
     struct html_data data;
     if (html_data_read(db, &data, e) < 0)
         return -1;
-    struct html_page p = {BUFFER_INIT, &data, db, request->job_files, request->files_beside};
+    char *database = database_name(request->job_files);
+    struct html_page p = {BUFFER_INIT, &data, db, request->job_files, request->files_beside, database};
     add_head(&p, request->live);
     int rc = add_sections(&p, sink, e);
     add_foot(&p, request->now_ms);
@@ -186,6 +194,7 @@ static int make_page(struct db *db, const struct html_request *request, const st
     add_scripts(&p);
     rc = rc == 0 ? flush(&p, sink, e) : rc;
     buffer_free(&p.out);
+    free(database);
     html_data_free(&data);
     return rc;
 }

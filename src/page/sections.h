@@ -12,6 +12,7 @@ struct html_page {
     struct db *db;
     const char *job_files;    /* store_directory() */
     const char *files_beside; /* the same as the page links to it; NULL: the page lies elsewhere */
+    const char *database;     /* its name alone: where the page goes nobody knows of directories */
 };
 
 typedef int html_section(struct html_page *p, struct error *e);
@@ -37,8 +38,14 @@ size_t html_stride(size_t count);
 /* html_winner() where configurations compete, not jobs. */
 html_section html_winning_configurations;
 
-/* What stands below the winner, where there is one (`best`). */
-html_section html_lead;
+/* Below the winner that is in `row`: how far it is ahead, what limits it and what more would cost; then its keys and
+ * its command too. */
+struct lead;
+int html_add_lead(struct html_page *p, size_t row, const struct lead *l, struct error *e);
+int html_add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e);
+
+/* A value of a key; of a number of bytes all is in the title. */
+void html_add_key_value(struct buffer *out, const struct html_column *c, const char *text);
 
 /* The same as figures_begin() makes, of a plot that the script draws: it fills it in when it is opened (plot.js). */
 #define HTML_FIGURES_BY_SCRIPT(id)                                                                                     \

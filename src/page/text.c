@@ -146,6 +146,36 @@ const char *html_size(double bytes, char out[HTML_SIZE_BYTES])
     return out;
 }
 
+void html_add_amount(struct buffer *out, double value, const char *unit)
+{
+    char size[HTML_SIZE_BYTES];
+    if (strcmp(unit, "B") == 0 && isfinite(value)) {
+        buffer_add_text(out, html_size(value, size));
+        return;
+    }
+    html_add_short(out, value);
+    buffer_add_text(out, unit[0] ? " " : "");
+    html_add(out, unit, HTML_NAME_MOST);
+}
+
+void html_add_amount_cell(struct buffer *out, double value, const char *unit)
+{
+    struct buffer all = BUFFER_INIT, shown = BUFFER_INIT;
+    buffer_add_text(out, "<td class=n");
+    if (isfinite(value)) {
+        html_add_number(&all, value);
+        html_add_amount(&shown, value, strcmp(unit, "B") == 0 ? unit : "");
+    }
+    if (strcmp(buffer_text(&all), buffer_text(&shown)) != 0) {
+        buffer_printf(out, " title=\"%s%s", buffer_text(&all), unit[0] ? " " : "");
+        html_add(out, unit, HTML_NAME_MOST);
+        buffer_add_char(out, '"');
+    }
+    buffer_printf(out, ">%s", buffer_text(&shown));
+    buffer_free(&all);
+    buffer_free(&shown);
+}
+
 void html_add_count(struct buffer *out, long long count, const char *noun)
 {
     buffer_printf(out, "%lld %s%s", count, noun, count == 1 ? "" : "s");

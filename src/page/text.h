@@ -41,6 +41,11 @@ void html_add_scaled(struct buffer *out, double value, int digits);
 /* 3 significant digits with the greatest binary prefix: "16 MiB", "9.22 MiB". Returns `out`. */
 const char *html_size(double bytes, char out[HTML_SIZE_BYTES]);
 
+/* What a person reads: "6.09 M tokens/s", of bytes "16 MiB"; `unit` "" for none. The same as a cell of a table whose
+ * heading has the unit; all digits are in its title. */
+void html_add_amount(struct buffer *out, double value, const char *unit);
+void html_add_amount_cell(struct buffer *out, double value, const char *unit);
+
 /* "1 job", "2 jobs". */
 void html_add_count(struct buffer *out, long long count, const char *noun);
 

@@ -1,8 +1,10 @@
 #include "results/contenders.h"
 
 #include "results/measured.h"
+#include "util/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Half the width of the 95 % interval of a mean; NaN for fewer than two. */
@@ -122,55 +124,78 @@ static void note_second(const struct contender *winner, const struct contender *
     out->high = (distance + half_width) / size;
 }
 
-int lead_read(struct db *db, const struct best *b, struct lead *out, struct error *e)
+static void note_alike(const struct contender *winner, const struct contender *c, struct lead *out)
 {
-    struct contender winner;
+    double reach = hypot(winner->half_width, c->half_width);
+    if (isnan(reach) || fabs(winner->value - c->value) > reach)
+        return;
+    if (out->alike_count < BEST_LISTED)
+        out->alike[out->alike_count] = c->job_id;
+    out->alike_count++;
+}
+
+static int read_winners(struct db *db, const struct competition *c, struct contender *out, struct error *e)
+{
     struct stmt *s = NULL;
-    int rc;
-    *out = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
-    if (find_winner(db, b, &winner, e) < 0 || open_contenders(db, b, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
-        const struct contender c = read_contender(s);
-        if (c.job_id == winner.job_id)
-            continue;
-        if (out->second == 0)
-            note_second(&winner, &c, out);
-        if (fabs(winner.value - c.value) > hypot(winner.half_width, c.half_width) ||
-            isnan(c.half_width + winner.half_width))
-            continue;
-        if (out->alike_count < BEST_LISTED)
-            out->alike[out->alike_count] = c.job_id;
-        out->alike_count++;
+    int rc = db_prepare(db, contender_sql, &s, e);
+    if (rc == 0)
+        stmt_bind_text(s, 1, c->objective);
+    for (size_t i = 0; rc == 0 && i < c->winner_count; i++) {
+        out[i] = (struct contender){c->winners[i], NAN, NAN};
+        stmt_reset(s);
+        stmt_bind_int(s, 2, c->winners[i]);
+        int next = stmt_next(s, e);
+        if (next > 0)
+            out[i] = read_contender(s);
+        rc = next < 0 ? -1 : 0;
     }
     stmt_free(s);
     return rc;
 }
 
-static int read_one(struct stmt *s, int64_t job_id, struct contender *out, struct error *e)
+static int by_job(const void *a, const void *b)
 {
-    stmt_reset(s);
-    stmt_bind_int(s, 2, job_id);
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        *out = read_contender(s);
-    return rc < 0 ? -1 : 0;
+    int64_t x = ((const struct competitor *)a)->job, y = ((const struct competitor *)b)->job;
+    return (x > y) - (x < y);
 }
 
-int lead_between(struct db *db, const char *objective, int64_t winner_id, int64_t second_id, struct lead *out,
-                 struct error *e)
+/* The group in which a job competes; -1: in none. */
+static long group_of(const struct competition *c, int64_t job)
 {
-    struct contender winner = {.value = NAN, .half_width = NAN}, second = winner;
+    const struct competitor key = {.job = job}, *found;
+    if (!c->competitors)
+        return 0;
+    found = bsearch(&key, c->competitors, c->competitor_count, sizeof key, by_job);
+    return found ? (long)found->group : -1;
+}
+
+static int read_others(struct db *db, const struct competition *c, const struct contender *winners, struct lead *out,
+                       struct error *e)
+{
+    const struct best b = {.objective = (char *)c->objective, .maximise = c->maximise};
     struct stmt *s = NULL;
-    *out = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
-    if (db_prepare(db, contender_sql, &s, e) < 0)
+    int rc;
+    if (open_contenders(db, &b, &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, objective);
-    int rc = read_one(s, winner_id, &winner, e);
-    if (rc == 0)
-        rc = read_one(s, second_id, &second, e);
-    if (rc == 0)
-        note_second(&winner, &second, out);
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct contender other = read_contender(s);
+        const long group = group_of(c, other.job_id);
+        if (group < 0 || other.job_id == winners[group].job_id)
+            continue;
+        if (out[group].second == 0)
+            note_second(&winners[group], &other, &out[group]);
+        note_alike(&winners[group], &other, &out[group]);
+    }
     stmt_free(s);
+    return rc;
+}
+
+int leads_read(struct db *db, const struct competition *c, struct lead *out, struct error *e)
+{
+    struct contender *winners = xcalloc(c->winner_count, sizeof *winners);
+    for (size_t i = 0; i < c->winner_count; i++)
+        out[i] = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
+    int rc = read_winners(db, c, winners, e) < 0 ? -1 : read_others(db, c, winners, out, e);
+    free(winners);
     return rc;
 }

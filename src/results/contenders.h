@@ -20,11 +20,22 @@ struct lead {
     int64_t alike_count;        /* how many they are in all */
 };
 
-/* Of the winner of `b`, of which only objective, maximise and jobs[0] are looked at. */
-int lead_read(struct db *db, const struct best *b, struct lead *out, struct error *e);
+/* A job that competes, and in which of the winners' groups. */
+struct competitor {
+    int64_t job;
+    size_t group;
+};
 
-/* Of one of two jobs over the other, which both have a value: all but those that are alike. */
-int lead_between(struct db *db, const char *objective, int64_t winner, int64_t second, struct lead *out,
-                 struct error *e);
+struct competition {
+    const char *objective;
+    bool maximise;
+    const int64_t *winners; /* of each group */
+    size_t winner_count;
+    const struct competitor *competitors; /* by job; NULL: all of the sweep are in the one group */
+    size_t competitor_count;
+};
+
+/* How far each winner is ahead in its group: as many leads as winners. */
+int leads_read(struct db *db, const struct competition *c, struct lead *out, struct error *e);
 
 #endif

@@ -84,6 +84,7 @@ static void read_search(const struct stmt *s, struct sweep_status *out)
 {
     out->search = (struct status_search){.strategy = text_or(s, 0, ""),
                                          .ended = text_or(s, 1, NULL),
+                                         .lifting = text_or(s, 7, ""),
                                          .trials = stmt_int(s, 2),
                                          .ok = stmt_int(s, 3),
                                          .stopped = stmt_int(s, 4),
@@ -197,7 +198,9 @@ static const struct status_part parts[] = {
      read_claimed},
     /* The newest one that a run made, unless the last attempt is of a runner that made none of its trials. */
     {"SELECT s.strategy, s.finished, count(t.asked), coalesce(sum(t.outcome = 'ok'), 0),"
-     " coalesce(sum(t.outcome = 'stopped'), 0), coalesce(sum(t.outcome = 'failed'), 0), s.options ->> 'max_trials'"
+     " coalesce(sum(t.outcome = 'stopped'), 0), coalesce(sum(t.outcome = 'failed'), 0), s.options ->> 'max_trials',"
+     " (SELECT group_concat(' --' || replace(key, '_', '-') || ' 0', '') FROM json_each(s.options)"
+     "  WHERE key IN ('max_trials', 'early_stopping', 'budget', 'deadline') AND value > 0)"
      " FROM search AS s LEFT JOIN trial AS t ON t.search_id = s.id AND t.asked IS NOT NULL"
      " WHERE s.id = (SELECT max(id) FROM search WHERE sweep_id = ?1 AND strategy <> 'ask') AND"
      "  (SELECT a.runner_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.sweep_id = ?1 ORDER BY a.id DESC"
@@ -408,6 +411,7 @@ void status_free(struct sweep_status *s)
     free(s->rules);
     free(s->search.strategy);
     free(s->search.ended);
+    free(s->search.lifting);
     free(s->name);
     free(s->path);
     free(s->model_info);

@@ -50,6 +50,7 @@ struct status_hold {
 /* The search that chose what ran last. */
 struct status_search {
     char *strategy, *ended;                       /* why it ended; NULL: it goes on. strategy NULL: none */
+    char *lifting;                                /* options that lift its limits: " --max-trials 0"; "": it had none */
     int64_t trials, running, ok, stopped, failed; /* trials, all and by what they came to */
 };
 

@@ -9,22 +9,26 @@ import html.parser
 import json
 import math
 import re
+import shlex
 import sqlite3
 import statistics
 import sys
 
-from report_statistics import mean_half_width, median_bootstrap_bounds, median_limit_bounds, t_quantile
+from report_statistics import mean_half_width, median_bootstrap_bounds, median_limit_bounds, t_quantile, told_apart
 
 SECTIONS = ("winner", "overview", "learning", "timeline", "effects", "front", "predicted")
 POINTS_MOST = 1500
 wrong, checked = [], 0
+page_job = None  # whose details are read; None: what stands beside the only winner
 
 
 class Page(html.parser.HTMLParser):
-    """Paragraphs by section, rows of tables by section and title, and what the script is given."""
+    """Paragraphs by section, with the job whose details they are of, rows of tables by section and title, where a number
+    is cut all of it, and what the script is given."""
 
     def __init__(self):
         super().__init__()
+        self.job, self.winners, self.commands = None, {}, collections.defaultdict(str)
         self.paragraphs, self.tables = collections.defaultdict(list), collections.defaultdict(list)
         self.section, self.inside, self.summary, self.data = None, None, "", ""
 
@@ -34,30 +38,41 @@ class Page(html.parser.HTMLParser):
             self.section = attributes["id"]
         elif tag == "p":
             self.inside = "p"
-            self.paragraphs[self.section].append("")
+            self.paragraphs[self.section].append(("", self.job))
+        elif tag == "details" and "data-job" in attributes:
+            self.job = int(attributes["data-job"])
         elif tag == "summary":
             self.inside, self.summary = "summary", ""
+        elif tag == "pre" and self.section == "winner":
+            self.inside = "command"
         elif tag == "tr":
             self.tables[self.section, self.summary].append([])
         elif tag in ("td", "th"):
-            self.inside = "cell"
-            self.tables[self.section, self.summary][-1].append("")
+            self.inside = "all" if "title" in attributes else "cell"
+            self.tables[self.section, self.summary][-1].append(attributes.get("title", "").split(" ")[0])
         elif tag == "script" and attributes.get("id") == "data":
             self.inside = "data"
         elif tag in ("svg", "script"):
             self.inside = None
 
     def handle_endtag(self, tag):
-        if tag in ("p", "summary", "table", "script"):
+        if tag in ("p", "summary", "table", "script", "pre"):
             self.inside = None
+        if tag == "details":
+            self.job = None
         if tag in ("details", "section"):
             self.summary = ""
 
     def handle_data(self, text):
         if self.inside == "p":
-            self.paragraphs[self.section][-1] += text
+            words, job = self.paragraphs[self.section][-1]
+            self.paragraphs[self.section][-1] = words + text, job
         elif self.inside == "summary":
             self.summary += text
+            if self.job:
+                self.winners[self.job] = self.summary
+        elif self.inside == "command":
+            self.commands[self.job] += text
         elif self.inside == "cell":
             self.tables[self.section, self.summary][-1][-1] += text.strip("\n")
         elif self.inside == "data":
@@ -335,7 +350,7 @@ def most_pairs(key):
 def effects_table():
     found = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
     freed = {key: tuple(keys.split(", ")) for key, keys in re.findall(
-        r"(\S+) \(too few pairs: \d+ of \d+\) with ([^;.]+)", " ".join(page.paragraphs["effects"]))}
+        r"(\S+) \(too few pairs: \d+ of \d+\) with ([^;.]+)", " ".join(words for words, _ in page.paragraphs["effects"]))}
     for key, b, a, pairs, median, low, high, words in found[0][1:] if found else []:
         if key in plain_keys():
             ratios = ratios_of(key, freed.get(key, ())).get((a, b), [])
@@ -400,36 +415,75 @@ def near(what, said, true):
     same("%s: %s for %g" % (what, said, true), math.isclose(float(said), true, rel_tol=0.06, abs_tol=1e-9), True)
 
 
-def ahead(share, way, second, low, high):
-    (first, value), (job, other) = ranked()[:2]
-    same("the second", int(second), job)
-    near("the lead in %", share, abs(value - other) / abs(other) * 100)
+Rival = collections.namedtuple("Rival", "jobs values value")
+
+
+def half_of(rival):
+    """Of replicates by their values, of a job by what was measured of it."""
+    return mean_half_width(rival.values) if listed("replicate") else half_width(min(rival.jobs))
+
+
+def contest(of=None):
+    """Who competes with the job, the winner first: jobs and the mean of their values; of=None: all jobs."""
+    if of is None:
+        return [Rival({job}, [value], value) for job, value in ranked()]
+    configuration_of, group_of, _ = competitors()
+    values, may = metric_of_jobs(OBJECTIVE), jobs_may_win()
+    found = collections.defaultdict(set)
+    for job, key in configuration_of.items():
+        if group_of[key] == group_of[configuration_of[of]]:
+            found[key].add(job)
+    rivals = []
+    for jobs in found.values():
+        good = [values[j] for j in sorted(jobs) if j in may and finite(values.get(j))]
+        if good:
+            rivals.append(Rival(jobs, good, statistics.mean(good)))
+    return sorted(rivals, key=lambda r: (-r.value if MAXIMISE else r.value, min(r.jobs)))
+
+
+def second(job):
+    """The winner and the one after it, which the page says to be that job, or another one as good."""
+    first, next_, *others = contest(page_job)
+    named = [r for r in [next_, *others] if int(job) in r.jobs]
+    same("the second", [next_.value], [r.value for r in named])
+    return first, named[0] if named else next_
+
+
+def ahead(share, way, job, low, high):
+    first, other = second(job)
+    near("the lead in %", share, abs(first.value - other.value) / abs(other.value) * 100)
     same("which way", way, "ahead of" if MAXIMISE else "below")
-    halves = half_width(first), half_width(job)
+    halves = half_of(first), half_of(other)
     same("whether there is an interval", low is not None, None not in halves)
     if low is not None:
         reach = math.hypot(*halves)
         for said, sign in (low, -1), (high, 1):
-            near("its interval", said, (abs(value - other) + sign * reach) / abs(other) * 100)
+            near("its interval", said, (abs(first.value - other.value) + sign * reach) / abs(other.value) * 100)
 
 
-def level(second):
-    (_, value), (job, other) = ranked()[:2]
-    same("the second", int(second), job)
-    same("less than 0.01 %", abs(value - other) / abs(other) < 1e-4, True)
+def level(job):
+    first, other = second(job)
+    same("less than 0.01 %", abs(first.value - other.value) / abs(other.value) < 1e-4, True)
+
+
+def are_alike(first, other):
+    if listed("replicate"):
+        return told_apart(first.values, other.values) is False
+    halves = half_of(first), half_of(other)
+    return None not in halves and abs(first.value - other.value) <= math.hypot(*halves)
 
 
 def alike(count, jobs, _, hours):
-    (first, value), *others = ranked()
-    widths = {job: half_width(job) for job, _ in others}
-    own = half_width(first)
-    true = [job for job, v in others if None not in (own, widths[job]) and abs(v - value) <= math.hypot(own, widths[job])]
+    first, *others = contest(page_job)
+    true = [r for r in others if are_alike(first, r)]
     same("those that cannot be told apart", int(count), len(true))
-    listed = [int(job) for job in re.findall(r"job (\d+)", jobs)]
-    same("the first of them", listed, true[:len(listed)])
+    named = [int(job) for job in re.findall(r"job (\d+)", jobs)]
+    same("the first of them", [r.value for r in true[:len(named)]],
+         [r.value for job in named for r in true if job in r.jobs])
     if hours:
+        own = page_job or min(first.jobs)
         taken, = rows("SELECT sum(a.duration_ms * j.devices) / 3600000.0 FROM job AS j JOIN attempt AS a ON a.id ="
-                      " j.attempt_id WHERE j.id IN (%s)" % ",".join(map(str, [first, *listed])))[0]
+                      " j.attempt_id WHERE j.id IN (%s)" % ",".join(map(str, [own, *named])))[0]
         near("device-hours", hours, taken)
 
 
@@ -439,14 +493,16 @@ def neighbours(count, ended, ended_and_failed, failed):
     jobs = {}
     for job, state, *ids in rows("SELECT id, state, %s FROM job WHERE sweep_id = ? ORDER BY id" % ", ".join(kinds), SWEEP):
         jobs[job] = state, {(kind, k): json.dumps(v) for kind, keys in (specs[i] for i in ids if i is not None)
-                            for k, v in keys.items() if k != "description" and v is not None}
+                            for k, v in keys.items() if k != "description" and v is not None
+                            and "%s.%s" % (kind, k) not in listed("replicate")}
     parts = set()
     for key in {k for _, found in jobs.values() for k in found}:
         numbers = {}
         parts.add(tuple(numbers.setdefault(found.get(key), len(numbers)) for _, found in jobs.values()))
-    at = list(jobs).index(ranked()[0][0])
+    own = page_job or ranked()[0][0]
+    at, group = list(jobs).index(own), groups_of_jobs()
     differ = [sum(p[i] != p[at] for p in parts) for i in range(len(jobs))]
-    states = [state for i, (state, _) in enumerate(jobs.values()) if differ[i] == 1]
+    states = [state for i, (job, (state, _)) in enumerate(jobs.items()) if differ[i] == 1 and group[job] == group[own]]
     same("jobs that differ in one key", int(count), len(states))
     same("ended ones of them", int(ended or 0) if failed is None else len(states), states.count("ok") + states.count("failed"))
     same("failed ones of them", int(ended_and_failed or failed or 0), states.count("failed"))
@@ -469,7 +525,7 @@ def rounded(size):
 
 
 def device_memory(taken, taken_unit, all_, all_unit, percent):
-    winner_id = ranked()[0][0]
+    winner_id = page_job or ranked()[0][0]
     capacity, = rows("SELECT k.value FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id,"
                      " j.parallel_id), json_each(s.json) AS k WHERE j.id = ? AND k.key = 'device_memory'", winner_id)[0]
     used, = rows("SELECT s.value FROM summary AS s JOIN job AS j USING (attempt_id) WHERE j.id = ? AND s.name LIKE"
@@ -479,7 +535,7 @@ def device_memory(taken, taken_unit, all_, all_unit, percent):
     same("share of it", int(percent), round(100 * used / capacity))
 
 
-def search(strategy, trials, ok, stopped, failed, running, ended, pending, most, of_pending):
+def search(strategy, trials, ok, stopped, failed, running, ended, pending, command, most, of_pending):
     id_, name, finished, options = rows("SELECT id, strategy, finished, options FROM search WHERE sweep_id = ? ORDER BY id"
                                         " DESC LIMIT 1", SWEEP)[0]
     outcomes = [o for o, in rows("SELECT outcome FROM trial WHERE search_id = ? AND asked IS NOT NULL", id_)]
@@ -489,6 +545,12 @@ def search(strategy, trials, ok, stopped, failed, running, ended, pending, most,
          [len(outcomes)] + [outcomes.count(o) for o in ("ok", "stopped", "failed", None)])
     same("why it ended", ended, finished)
     same("pending jobs", int(pending or of_pending or 0), waiting if finished is None or waiting else 0)
+    if command is not None:
+        limits = [n for n in ("max_trials", "early_stopping", "budget", "deadline") if json.loads(options).get(n, 0) > 0]
+        words = shlex.split(command)
+        same("how it begins", "meshsweep run", " ".join(words[:2]))
+        same("what lifts the limits", words[words.index("--strategy"):],
+             ["--strategy", "grid"] + [w for n in limits for w in ("--" + n.replace("_", "-"), "0")])
     if most is not None:
         same("trials to come", int(most), min(json.loads(options)["max_trials"] - len(outcomes), waiting))
 
@@ -512,52 +574,83 @@ def listed(name):
     return [k for text, in rows("SELECT value FROM meta WHERE name = ?", name) for k in json.loads(text)]
 
 
-def winning_configurations():
-    """The table of winners where replicates or groups compete: each row from the jobs of its configuration."""
-    table = next((t for (section, s), t in page.tables.items() if section == "winner" and t and "job" == t[0][-1]), None)
-    if not table or not (listed("replicate") or listed("group_by")):
-        return
-    values, may = metric_of_jobs(OBJECTIVE), jobs_may_win()
+@functools.cache
+def competitors():
+    """The configuration of each job, and of configurations the group and the states of their jobs."""
     kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
     specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
-    replicated, found = set(listed("replicate")), collections.defaultdict(list)
-    of, states, group_of = {}, {}, {}
+    replicated, of, states, group_of = set(listed("replicate")), {}, collections.defaultdict(list), {}
     for job, state, *ids in rows("SELECT id, state, %s FROM job WHERE sweep_id = ?" % ", ".join(kinds), SWEEP):
         of[job] = json.dumps([{k: v for k, v in specs[i][1].items() if "%s.%s" % (specs[i][0], k) not in replicated}
                               for i in ids if i is not None], sort_keys=True)
-        states[job] = state
-        found[of[job]].append(job)
+        states[of[job]].append(state)
         group_of[of[job]] = [(k, specs[i][1].get(k.split(".", 1)[1])) for k in listed("group_by") for i in ids
                              if i is not None and specs[i][0] == k.split(".", 1)[0]]
+    return of, group_of, states
+
+
+def winning_configurations():
+    """The table of winners where replicates or groups compete: each row from the jobs of its configuration, and below
+    it of each the sentences and the command."""
+    table = next((t for (section, s), t in page.tables.items() if section == "winner" and t and "job" == t[0][-1]), None)
+    if not table or not (listed("replicate") or listed("group_by")):
+        return
+    of, group_of, states = competitors()
+    at = table[0].index(next(t for t in table[0] if OBJECTIVE in t))
+    same("groups with a winner", len(table) - 1,
+         len({str(group_of[of[j]]) for j, v in metric_of_jobs(OBJECTIVE).items() if finite(v) and j in jobs_may_win()}))
+    same("groups with details", list(page.winners), [int(row[-1]) for row in table[1:]])
     for row in table[1:]:
         cells = dict(zip((title.split(" ")[0] for title in table[0]), row))
-        jobs = found[of[int(cells["job"])]]
-        good = [values[j] for j in jobs if j in may and finite(values.get(j))]
-        mean, half = statistics.mean(good), mean_half_width(good)
-        near("the mean of job %s" % cells["job"], row[table[0].index(next(t for t in table[0] if OBJECTIVE in t))], mean)
-        if replicated:
-            same("replicates", int(cells["replicates"]), len(good))
-            same("failed ones", int(cells["failed"]), sum(states[j] == "failed" for j in jobs))
+        job = int(cells["job"])
+        first, *rivals = contest(job)
+        same("whether job %d is of the winner" % job, job in first.jobs, True)
+        near("the mean of job %d" % job, row[at], first.value)
+        same("its group's name has the values of its keys", True, all(
+            isinstance(v, int) and v >= 1 << 20 or "%s=%s" % (k.split(".", 1)[1], text_of(v)) in row[0]
+            for k, v in group_of[of[job]]))
+        half = mean_half_width(first.values)
+        if listed("replicate"):
+            same("replicates", int(cells["replicates"]), len(first.values))
+            same("failed ones", int(cells["failed"]), states[of[job]].count("failed"))
+            same("alike ones", int(cells["not"]), sum(are_alike(first, r) for r in rivals))
             if half is not None:
-                near("their median", cells["median"], statistics.median(good))
-                for said, true in (cells["from"], mean - half), (cells["to"], mean + half):
+                near("their median", cells["median"], statistics.median(first.values))
+                for said, true in (cells["from"], first.value - half), (cells["to"], first.value + half):
                     same("the interval's end %s for %g" % (said, true), math.isclose(float(said), true, rel_tol=1e-3), True)
-        rivals = [(statistics.mean(v), key) for key in found if key != of[int(cells["job"])]
-                  and group_of[key] == group_of[of[int(cells["job"])]]
-                  and (v := [values[j] for j in found[key] if j in may and finite(values.get(j))])]
-        same("whether job %s is ahead of any" % cells["job"], cells["ahead"] != "", bool(rivals))
+        same("whether job %d is ahead of any" % job, cells["ahead"] != "", bool(rivals))
+        sentences = " ".join(words for words, whose in page.paragraphs["winner"] if whose == job)
+        same("whether a sentence says it", bool(re.search("ahead of job|below job|% from job", sentences)), bool(rivals))
+        commands = [json.loads(c) for c, in rows("SELECT a.command FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
+                                                 " WHERE j.id = ?", job) if c]
+        for command in commands:
+            same("whether its command is there", True, " ".join(map(shlex.quote, command)).split()[0] in page.commands[job])
+            same("all of its words", command, shlex.split(page.commands[job])[-len(command):])
         if not rivals:
             continue
-        value, key = (max if MAXIMISE else min)(rivals)
-        rival = [j for j in found[key] if j in may]
-        halves = ((half, mean_half_width([values[j] for j in rival])) if replicated
-                  else (half_width(jobs[0]), half_width(rival[0])))
-        near("its lead in %", cells["ahead"].removesuffix(" %"), abs(mean - value) / abs(value) * 100)
+        halves = half_of(first), half_of(rivals[0])
+        near("its lead in %", cells["ahead"].removesuffix(" %"),
+             abs(first.value - rivals[0].value) / abs(rivals[0].value) * 100)
         same("whether the lead has an interval", cells["by"] != "", None not in halves)
         if None not in halves:
             for said, sign in (cells["by"], -1), (cells["at"], 1):
-                near("its interval", said.removesuffix(" %"),
-                     (abs(mean - value) + sign * math.hypot(*halves)) / abs(value) * 100)
+                near("its interval", said.removesuffix(" %"), (abs(first.value - rivals[0].value)
+                                                               + sign * math.hypot(*halves)) / abs(rivals[0].value) * 100)
+
+
+def how_to_use(word):
+    """The name by which `best` knows the group."""
+    of, group_of, _ = competitors()
+    name = ", ".join("%s=%s" % (k.split(".", 1)[1] if not k.endswith(".name") else k, "none" if v is None else text_of(v))
+                     for k, v in group_of[of[page_job]])
+    same("the group's name", shlex.split(word), [name])
+
+
+def groups_cut(shown, count):
+    of, group_of, _ = competitors()
+    ranked_groups = {str(group_of[of[j]]) for j, v in metric_of_jobs(OBJECTIVE).items() if finite(v) and j in jobs_may_win()}
+    same("groups", int(count), len(ranked_groups))
+    same("those shown", int(shown), min(len(ranked_groups), 100))
 
 
 # --- overview ---
@@ -632,8 +725,8 @@ KNOWN = [
     (r"No job is ok( yet)?: (\d+) failed \(why\)\.", none_but_failed),
     (r"It takes ([\d.]+) (\S+) of a device's ([\d.]+) (\S+) \((\d+) %\)\.", device_memory),
     (r"Search by (\S+): (\d+) trials?, (\d+) ok, (\d+) stopped early, (\d+) failed(?:, (\d+) open)?\."
-     r"(?: It has ended: (.*?)\.(?: (\d+) pending jobs? (?:is|are) not to come: meshsweep run with higher limits searches "
-     r"further\.)?| At most (\d+) more to come, of (\d+) pending\.)?", search),
+     r"(?: It has ended: (.*?)\.(?: (\d+) pending jobs? (?:is|are) not to come: (.*?) runs what the search left out"
+     r"\.)?| At most (\d+) more to come, of (\d+) pending\.)?", search),
     (r"This page is of the sweep that was asked for last; the database has (\d+) others?: (.*)\.", other_sweeps),
     (r"It has no command: it was measured elsewhere \(.*\)\.", nothing),
     (r"Its command, to be run again:", nothing),
@@ -641,7 +734,9 @@ KNOWN = [
     (r"Jobs are ok, but none has a finite objective\.", none_finite),
     (r"The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under \[sweep\] and run it once "
      r"more\.", no_objective),
-    (r"Groups are not compared with each other\. meshsweep best --group GROUP has the command of its winner\.", nothing),
+    (r"The first (\d+) of (\d+) groups are shown\.", groups_cut),
+    (r"Groups are not compared with each other\.", nothing),
+    (r"Files to use it: meshsweep best(?: -d \S+)? --group (.*) --out DIR", how_to_use),
     (r"Values are means over replicates; the job is the one in the middle\.", nothing),
     (r"No objective is declared, so nothing is best\..*", no_objective),
     (r"Sought: the (highest|lowest) (\S+)\. First asked for at .*", asked),
@@ -665,7 +760,7 @@ def read(section, text):
 
 
 for name in SECTIONS:
-    for paragraph in page.paragraphs[name]:
+    for paragraph, page_job in page.paragraphs[name]:
         read(name, paragraph)
 effects_table()
 winning_configurations()

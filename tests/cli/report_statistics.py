@@ -32,6 +32,18 @@ def mean_half_width(values):
     return t_quantile(len(values) - 1) * deviation / math.sqrt(len(values))
 
 
+def told_apart(a, b):
+    """Whether the means of two lists differ by Welch's t-test at 5 %; None where one has fewer than two values."""
+    if min(len(a), len(b)) < 2:
+        return None
+    means = [sum(v) / len(v) for v in (a, b)]
+    errors = [sum((x - m) ** 2 for x in v) / (len(v) - 1) / len(v) for v, m in zip((a, b), means)]
+    if sum(errors) == 0:
+        return means[0] != means[1]
+    freedom = sum(errors) ** 2 / sum(x * x / (len(v) - 1) for v, x in zip((a, b), errors))
+    return abs(means[0] - means[1]) > t_quantile(max(math.floor(freedom), 1)) * math.sqrt(sum(errors))
+
+
 def _binomial_tail(n, p, least):
     """P(at least so many of n)."""
     return sum(math.comb(n, k) * p ** k * (1 - p) ** (n - k) for k in range(least, n + 1))

@@ -211,6 +211,52 @@ END
     expect_file_contains report.html '7 jobs, 5 of them on the fronts of their groups'
 }
 
+# Large numbers and bytes stand as people read them, with all their digits in the title; of each group its command, what
+# limits it and what more would cost.
+sentences__groups_of_bytes_and_large_numbers__true()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+group_by = ["device_memory", "model.name"]
+[job]
+command = ["sh", "-c", '''[ $(({x} * {y})) -lt 12 ] || { echo CUDA out of memory; exit 1; }
+    for i in 1 2 3 4; do echo rate: $((6046000 + {x} * 7000 + {y} * 20000 + i * 300)).5; done
+    echo peak_memory: $(({x} * 2000000)) # {device_memory}''', "it's", "{name}"]
+[job.metrics.rate]
+regex = "rate: ([0-9.]+)"
+unit = "tokens/s"
+[job.metrics.peak_memory]
+regex = "peak_memory: ([0-9]+)"
+unit = "B"
+[cluster_spec]
+device_memory = [16777216, 8589934592]
+[[model]]
+name = "a, b"
+layers = 2
+[[model]]
+name = "<c>"
+layers = 3
+[parallel_spec]
+x = [1, 3, 6]
+y = [1, 2]
+END
+    run_meshsweep run -j4 --progress none --keep-going
+    expect_status 3
+    expect_no_stdout
+    expect_any_stderr
+    sentences_are_true results.db
+    expect_file_contains report.html '<td>device_memory=<data title="16777216 B">16 MiB</data>, model.name=a, b<td'
+    expect_file_contains report.html '<td class=n title="6108750 tokens/s">6.11 M<'
+    expect_file_contains report.html '<data title="8589934592 B">8 GiB</data>, model.name=&lt;c&gt;: 6.11 M tokens/s,'
+    expect '[ "$(grep -c "<p>It takes 11.4 MiB of a device.s 16 MiB (72 %).</p>" report.html)" = 2 ]'
+    expect '[ "$(grep -c "<p>Of 3 jobs that differ from it in one key, 1 failed: 1 oom.</p>" report.html)" = 4 ]'
+    expect '[ "$(grep -c "One more run of each takes" report.html)" = 4 ]'
+    cp results.db other.db
+    sentences_are_true other.db
+    expect_file_contains report.html 'best -d other.db --group &#39;device_memory=16777216, model.name=a, b&#39; --out'
+}
+
 # What a search had ended before its steps is not the winner, whatever it reported.
 sentences__ended_early_by_a_search__do_not_win()
 {

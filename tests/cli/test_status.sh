@@ -104,7 +104,7 @@ END
     run_meshsweep status
     expect_status 0
     expect_stdout_contains 'search by random: 4 trials, 4 ok, 0 stopped early, 0 failed; it has ended: max_trials: 4'
-    expect_stdout_contains '; `meshsweep run -c drawn.toml --strategy grid` runs what the search left out'
+    expect_stdout_contains '; `meshsweep run -c drawn.toml --strategy grid --max-trials 0` runs what the search left'
     expect "! grep -q 'device-hours so far, about' .stdout"
     expect_no_stderr
     meshsweep status --json >status.json
@@ -134,6 +134,32 @@ END
     expect "! grep -q 'search by' .stdout"
     expect_stdout_contains 'no runner is at work; `meshsweep run -c drawn.toml` goes on from here'
     expect_no_stderr
+}
+
+# What is advised then does that, whichever limits stand in the sweep file; the page of another database says the same.
+status__search_that_has_ended__what_it_left_out_runs_as_advised()
+{
+    local limit advised
+    small_sweep sweep.toml
+    sed 's/^x = .*/x = [1, 2, 3, 4, 5, 6]/' sweep.toml >plain.toml
+    echo '[ ! -e slow ] || sleep 0.3; echo "score: $1$2"' >job.sh
+    for limit in 'max_trials = 2' 'early_stopping = 1' 'budget = 1e-9' 'deadline = "1s"'; do
+        rm -rf other.db*
+        [[ $limit != deadline* ]] || touch slow
+        { cat plain.toml; printf '[search]\nstrategy = "random"\n%s\n' "$limit"; } >sweep.toml
+        run_meshsweep run -d other.db --progress none -j 1
+        expect_status "$status"
+        expect_any_stdout
+        expect_any_stderr
+        rm -f slow
+        meshsweep status -d other.db >stood
+        advised=$(sed -En 's/.*`(meshsweep run .*)` runs what the search left out$/\1/p' stood)
+        expect '[ -n "$advised" ]'
+        meshsweep report -d other.db 2>/dev/null
+        expect 'grep -qF "not to come: <code>$advised</code> runs what the search left out." report.html'
+        eval "$advised --progress none" >/dev/null 2>&1
+        expect '[ "$(sqlite3 other.db "SELECT count(*) FROM job WHERE state <> '"'ok'"'")" = 0 ]'
+    done
 }
 
 # A search that was interrupted is not what a run without one goes on with, nor is what `ask` proposed.

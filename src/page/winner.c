@@ -1,0 +1,155 @@
+/* The winner: how far it is ahead, what limits it, its keys and its command; of several objectives what none beats. */
+#include <stdlib.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "report/job_command.h"
+#include "results/contenders.h"
+#include "results/pareto.h"
+#include "util/memory.h"
+
+/* Of a group those that vary, as many groups are one page. */
+static void add_winner_keys(struct html_page *p, size_t row)
+{
+    const struct html_data *d = p->data;
+    buffer_add_text(&p->out, "<dl class=keys>");
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        if (c->role != HTML_KEY || !c->values[row].text || (d->best < 0 && !html_column_varies(c)))
+            continue;
+        buffer_printf(&p->out, "<div%s><dt>", html_column_varies(c) ? " class=varies" : "");
+        html_add(&p->out, c->title, HTML_NAME_MOST);
+        buffer_add_text(&p->out, "</dt><dd>");
+        html_add_key_value(&p->out, c, c->values[row].text);
+        buffer_add_text(&p->out, "</dd></div>\n");
+    }
+    buffer_add_text(&p->out, "</dl>\n");
+}
+
+static void add_command(struct html_page *p, int64_t job, const struct job_launch *l)
+{
+    char *line = l->command[0] ? job_command_line(l) : NULL, *redacted = job_command_redacted(l);
+    if (line) {
+        buffer_printf(&p->out,
+                      "<p>Its command, to be run again:</p>\n<div class=command><pre id=command%lld tabindex=0>",
+                      (long long)job);
+        html_add_lines(&p->out, line, 0);
+        buffer_printf(&p->out, "</pre><button type=button data-copy=command%lld hidden>copy</button></div>\n",
+                      (long long)job);
+    }
+    if (l->measured_elsewhere) {
+        buffer_add_text(&p->out, "<p class=note>It has no command: it was measured elsewhere (");
+        html_add(&p->out, l->measured_elsewhere, HTML_TEXT_MOST);
+        buffer_add_text(&p->out, ").</p>\n");
+    }
+    if (redacted[0]) {
+        buffer_add_text(&p->out, "<p class=note>Secrets are left out, to be put in their places: ");
+        html_add(&p->out, redacted, HTML_TEXT_MOST);
+        buffer_add_text(&p->out, "</p>\n");
+    }
+    free(line);
+    free(redacted);
+}
+
+static void add_unbeaten(struct html_page *p, const struct pareto_job *job, const struct pareto *set)
+{
+    buffer_printf(&p->out, "<tr><td><a href=\"#j%lld\">%lld</a>", (long long)job->job_id, (long long)job->job_id);
+    for (size_t k = 0; k < set->objective_count; k++)
+        html_add_amount_cell(&p->out, job->values[k], set->objectives[k].unit);
+    if (job->tie)
+        buffer_printf(&p->out, "<td>as job %lld", (long long)job->tie);
+    buffer_add_char(&p->out, '\n');
+}
+
+/* Of several objectives the first ranks; here are those that none beats in all of them. */
+static int add_pareto_set(struct html_page *p, struct error *e)
+{
+    enum { MOST = 50 };
+    struct pareto set = {0};
+    if (pareto_read(p->db, &set, e) < 0)
+        return -1;
+    if (set.objective_count >= 2 && set.count > 0) {
+        buffer_printf(&p->out,
+                      "<div class=scroll tabindex=0><table class=plain><caption>Of %zu objectives: the %zu jobs that "
+                      "none beats in all of them (Pareto set)%s</caption><thead><tr><th scope=col>job",
+                      set.objective_count, set.count, set.count > MOST ? ", the first 50" : "");
+        for (size_t k = 0; k < set.objective_count; k++) {
+            const struct pareto_objective *o = &set.objectives[k];
+            buffer_printf(&p->out, "<th scope=col>%s ", o->maximise ? "highest" : "lowest");
+            html_add(&p->out, o->metric, HTML_NAME_MOST);
+            html_add_unit(&p->out, o->unit);
+        }
+        buffer_add_text(&p->out, "</thead><tbody>\n");
+        for (size_t i = 0; i < set.count && i < MOST; i++)
+            add_unbeaten(p, &set.jobs[i], &set);
+        buffer_add_text(&p->out, "</tbody></table></div>\n");
+    }
+    pareto_free(&set);
+    return 0;
+}
+
+static void add_no_winner(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    const long long failed = d->counts[HTML_FAILED];
+    if (d->counts[HTML_OK])
+        html_add_none(&p->out, "Jobs are ok, but none has a finite objective.");
+    else if (failed == 0)
+        html_add_none(&p->out, "No job is ok yet.");
+    else
+        buffer_printf(&p->out,
+                      "<p class=none>No job is ok%s: %lld failed (<a href=\"#failures\">why</a>)."
+                      "</p>\n",
+                      failed == d->jobs_in_all ? "" : " yet", failed);
+}
+
+int html_add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+{
+    const int64_t job = p->data->jobs[row].id;
+    struct job_launch launch;
+    if (html_add_lead(p, row, l, e) < 0 || job_launch_read(p->db, job, &launch, e) < 0)
+        return -1;
+    add_winner_keys(p, row);
+    job_command_train(&launch, p->job_files);
+    add_command(p, job, &launch);
+    job_launch_free(&launch);
+    return 0;
+}
+
+static int add_winner(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    const struct html_job *best = &d->jobs[d->best];
+    const struct competition all = {d->objective, d->maximise, &best->id, 1, NULL, 0};
+    struct lead lead;
+    if (leads_read(p->db, &all, &lead, e) < 0)
+        return -1;
+    buffer_add_text(&p->out, "<p class=best><b title=\"");
+    html_add_number(&p->out, best->objective);
+    buffer_add_text(&p->out, "\">");
+    html_add_amount(&p->out, best->objective, d->unit);
+    buffer_add_text(&p->out, "</b> ");
+    html_add(&p->out, d->objective, HTML_NAME_MOST);
+    buffer_printf(&p->out, ", <a href=\"#j%lld\">job %lld</a></p>\n", (long long)best->id, (long long)best->id);
+    return html_add_winner_details(p, (size_t)d->best, &lead, e);
+}
+
+int html_winner(struct html_page *p, struct error *e)
+{
+    bool compete = false;
+    if (!p->data->objective) {
+        html_add_none(&p->out,
+                      "The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under "
+                      "[sweep] and run it once more.");
+        return 0;
+    }
+    if (configurations_compete(p->db, &compete, e) < 0)
+        return -1;
+    if (compete)
+        return html_winning_configurations(p, e);
+    if (p->data->best < 0) {
+        add_no_winner(p);
+        return 0;
+    }
+    return add_winner(p, e) < 0 ? -1 : add_pareto_set(p, e);
+}
