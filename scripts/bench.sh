@@ -806,25 +806,35 @@ compared_tables() # FILE: what the test printed
     sed -n 's/^.* rows are not predicted$/- &/p' "$1"
 }
 
-# Renews the table of docs/predictions.md, and prints the rows of src/predict/evidence_rows.c.
+compared_devices() # FILE: what the test printed
+{
+    echo '| place | runs | fitted to, runs | before | all weights | overheads | inside, before | inside, all |'
+    echo '|---|---|---|---|---|---|---|---|'
+    grep -E '\| (all others|the table.s other devices), ' "$1"
+}
+
+# The file with what lies between the lines that match FIRST and LAST taken from standard input.
+renew_between() # FILE FIRST LAST
+{
+    awk -v first="$2" -v last="$3" '
+        inside && $0 ~ last { inside = 0 }
+        !inside { print }
+        $0 ~ first { inside = 1; while ((getline line < "-") > 0) print line }' "$1" >"$BENCH_DIR/renewed"
+    cat "$BENCH_DIR/renewed" >"$1"
+}
+
+# Renews src/predict/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md.
 accuracy_of_tables()
 {
-    local page=$root/docs/predictions.md
-    accuracy_of predict_tables >"$BENCH_DIR/tables"
-    {
-        sed '/^<!-- made by/q' "$page"
-        compared_tables "$BENCH_DIR/tables"
-        sed -n '/^<!-- end/,$p' "$page"
-    } >"$BENCH_DIR/page"
-    cat "$BENCH_DIR/page" >"$page"
-    printf '\n### What intervals are made of (src/predict/evidence_rows.c)\n\n'
-    grep -E '^    \{' "$BENCH_DIR/tables"
-    printf '\n### What they grow by with the number of devices (scaling_rows there)\n\n'
-    sed -n 's/^scaled /    /p' "$BENCH_DIR/tables"
-    printf '\n### What weights of other devices teach\n\n'
-    printf '| place | runs | fitted to, runs | before | all weights | overheads | inside, before | inside, all |\n'
-    printf '|---|---|---|---|---|---|---|---|\n'
-    grep -E '\| (all others|the table.s other devices), ' "$BENCH_DIR/tables"
+    local page=$root/docs/predictions.md rows=$root/src/predict/evidence_rows.c tables=$BENCH_DIR/tables
+    accuracy_of predict_tables >"$tables"
+    cp "$rows" "$BENCH_DIR/rows"
+    grep -E '^    \{' "$tables" | renew_between "$rows" ' evidence_rows.. = ' '^};'
+    sed -n 's/^scaled /    /p' "$tables" | renew_between "$rows" ' scaling_rows.. = ' '^};'
+    cmp -s "$rows" "$BENCH_DIR/rows" || accuracy_of predict_tables >"$tables"
+    compared_tables "$tables" | renew_between "$page" '^<!-- tables compared' '^<!-- end'
+    compared_devices "$tables" | renew_between "$page" '^<!-- devices compared' '^<!-- end'
+    printf '\nRenewed: %s\n' "${page#"$root/"}, ${rows#"$root/"}"
 }
 
 # --- search ---

@@ -1,4 +1,4 @@
-/* As `scripts/bench.sh accuracy` printed them; do not edit by hand. Toys and runs that are slow for reasons that no
+/* Renewed by `scripts/bench.sh accuracy`; do not edit by hand. Toys and runs that are slow for reasons that no
  * configuration shows are left out, see tests/unit/published_tables.h. */
 #include "predict/evidence.h"
 
