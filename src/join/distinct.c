@@ -1,142 +1,363 @@
-#include "join/specs.h"
-
+/* The distinct specs of a section as disjoint blocks: of two blocks that overlap the first has what both have, and what
+ * the other has besides is cut into blocks of its own. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "join/specs.h"
 #include "util/hash_set.h"
+#include "util/memory.h"
 
-/* So many specs are looked at one by one, and so many blocks with each other. */
-#define SPECS_MOST 4096
+/* More blocks are not compared, nor axes made one of which the product has more rows. */
 #define BLOCKS_MOST 64
+#define ROWS_MOST 4096
 
-static bool same_axes(const struct spec_axis *x, const struct spec_axis *y)
+struct block_list {
+    struct spec_block *items;
+    size_t count;
+};
+
+struct cutting {
+    const struct names *names;
+    size_t *group_of; /* by key: keys of one group move together in some block of the section */
+    struct buffer scratch;
+    struct block_list done;
+    bool failed; /* it would take too long, or equal specs have different labels */
+};
+
+/* --- blocks of the same groups --- */
+
+static void join_groups(struct cutting *c, size_t a, size_t b)
+{
+    size_t from = c->group_of[a], to = c->group_of[b];
+    for (size_t k = 0; k < c->names->key_count; k++)
+        if (c->group_of[k] == from)
+            c->group_of[k] = to;
+}
+
+static struct axis *axis_make(size_t key_count, size_t value_count)
+{
+    struct axis *a = xcalloc(1, sizeof *a);
+    a->key_count = key_count;
+    a->value_count = value_count;
+    a->values = xcalloc(key_count * value_count + 1, sizeof *a->values);
+    return a;
+}
+
+static void free_axis(struct spec_axis *a)
+{
+    free(a->axis->values);
+    free((struct axis *)a->axis);
+    free(a->keys);
+}
+
+static struct spec_axis copy_axis(const struct spec_axis *from, const bool *takes, size_t count)
+{
+    const size_t width = from->axis->key_count;
+    struct axis *axis = axis_make(width, 0);
+    struct spec_axis copy = {axis, xcalloc(width, sizeof *copy.keys), 1};
+    axis->values = xreallocarray(axis->values, count * width + 1, sizeof *axis->values);
+    memcpy(copy.keys, from->keys, width * sizeof *copy.keys);
+    for (size_t row = 0; row < from->axis->value_count; row++)
+        if (!takes || takes[row])
+            memcpy(axis->values + width * axis->value_count++, from->axis->values + width * row,
+                   width * sizeof *axis->values);
+    return copy;
+}
+
+/* The product of both, the second fastest. */
+static struct spec_axis multiply(const struct spec_axis *x, const struct spec_axis *y)
 {
     const struct axis *a = x->axis, *b = y->axis;
-    if (a->key_count != b->key_count || a->value_count != b->value_count ||
-        memcmp(x->keys, y->keys, a->key_count * sizeof *x->keys) != 0)
-        return false;
-    for (size_t i = 0; i < a->key_count * a->value_count; i++)
-        if (!value_equal(&a->values[i], &b->values[i]))
-            return false;
-    return true;
-}
-
-static bool same_blocks(const struct spec_block *x, const struct spec_block *y)
-{
-    bool same = x->axis_count == y->axis_count;
-    for (size_t a = 0; a < x->axis_count && same; a++) {
-        size_t other = 0;
-        while (other < y->axis_count && !same_axes(&x->axes[a], &y->axes[other]))
-            other++;
-        same = other < y->axis_count;
+    struct axis *axis = axis_make(a->key_count + b->key_count, a->value_count * b->value_count);
+    struct spec_axis product = {axis, xcalloc(axis->key_count, sizeof *product.keys), 1};
+    memcpy(product.keys, x->keys, a->key_count * sizeof *product.keys);
+    memcpy(product.keys + a->key_count, y->keys, b->key_count * sizeof *product.keys);
+    for (size_t row = 0; row < axis->value_count; row++) {
+        struct value *values = axis->values + row * axis->key_count;
+        memcpy(values, a->values + row / b->value_count * a->key_count, a->key_count * sizeof *values);
+        memcpy(values + a->key_count, b->values + row % b->value_count * b->key_count, b->key_count * sizeof *values);
     }
-    return same;
+    return product;
 }
 
-bool specs_repeat(const struct specs *s, size_t block)
-{
-    size_t count;
-    const struct spec_block *blocks = specs_blocks(s, &count);
-    for (size_t b = 0; b < block && count <= BLOCKS_MOST; b++)
-        if (same_blocks(&blocks[b], &blocks[block]))
-            return true;
-    return false;
-}
-
-static bool differ_one_by_one(struct specs *s, bool but_for_repeats)
-{
-    size_t count;
-    const struct spec_block *blocks = specs_blocks(s, &count);
-    struct hash_set seen = HASH_SET_INIT;
-    bool differ = true;
-    for (size_t b = 0; b < count && differ; b++)
-        for (int64_t i = 0; i < blocks[b].count && differ && !(but_for_repeats && i == 0 && specs_repeat(s, b)); i++) {
-            const struct hash128 hash = specs_hash(s, blocks[b].first + i);
-            differ = hash_set_add(&seen, &hash);
-        }
-    hash_set_free(&seen);
-    return differ;
-}
-
-/* What an axis adds to the identity of a spec. */
-static struct hash128 hash_of_row(const struct spec_axis *a, size_t row, const struct names *n, struct buffer *scratch)
-{
-    const size_t width = a->axis->key_count;
-    buffer_clear(scratch);
-    for (size_t k = 0; k < width; k++) {
-        if (n->keys[a->keys[k]].is_label)
-            continue;
-        value_add_json(&a->axis->values[row * width + k], scratch);
-        buffer_add_char(scratch, '\0');
-    }
-    return hash_bytes(scratch->data, scratch->length);
-}
-
-static bool rows_differ(const struct spec_axis *a, const struct names *n)
-{
-    struct hash_set seen = HASH_SET_INIT;
-    struct buffer scratch = BUFFER_INIT;
-    bool differ = true;
-    for (size_t row = 0; row < a->axis->value_count && differ; row++) {
-        const struct hash128 hash = hash_of_row(a, row, n, &scratch);
-        differ = hash_set_add(&seen, &hash);
-    }
-    buffer_free(&scratch);
-    hash_set_free(&seen);
-    return differ;
-}
-
-/* The axis of a block that has the key, alone. */
-static const struct spec_axis *find_axis(const struct spec_block *b, size_t key)
+static struct spec_axis *axis_of_group(const struct cutting *c, const struct spec_block *b, size_t group)
 {
     for (size_t a = 0; a < b->axis_count; a++)
-        if (b->axes[a].axis->key_count == 1 && b->axes[a].keys[0] == key)
+        if (c->group_of[b->axes[a].keys[0]] == group)
             return &b->axes[a];
     return NULL;
 }
 
-static bool have_common_row(const struct spec_axis *x, const struct spec_axis *y, const struct names *n)
+static void add_to_box(struct cutting *c, struct spec_block *box, const struct spec_axis *a)
 {
-    struct hash_set seen = HASH_SET_INIT;
-    struct buffer scratch = BUFFER_INIT;
-    bool common = false;
-    for (size_t row = 0; row < x->axis->value_count; row++) {
-        const struct hash128 hash = hash_of_row(x, row, n, &scratch);
-        hash_set_add(&seen, &hash);
+    struct spec_axis *there = axis_of_group(c, box, c->group_of[a->keys[0]]);
+    if (!there) {
+        box->axes[box->axis_count++] = copy_axis(a, NULL, a->axis->value_count);
+        return;
     }
-    for (size_t row = 0; row < y->axis->value_count && !common; row++) {
-        const struct hash128 hash = hash_of_row(y, row, n, &scratch);
-        common = hash_set_has(&seen, &hash);
-    }
-    buffer_free(&scratch);
-    hash_set_free(&seen);
-    return common;
+    c->failed |= there->axis->value_count * a->axis->value_count > ROWS_MOST;
+    if (c->failed)
+        return;
+    struct spec_axis product = multiply(there, a);
+    free_axis(there);
+    *there = product;
 }
 
-static bool blocks_differ(const struct spec_block *x, const struct spec_block *y, const struct names *n)
+/* --- rows --- */
+
+struct row_hashes {
+    struct hash128 identity, all; /* without labels; with them */
+};
+
+static void mix(struct hash128 *into, const struct hash128 *one)
 {
-    for (size_t a = 0; a < x->axis_count; a++) {
-        const struct spec_axis *other = x->axes[a].axis->key_count == 1 ? find_axis(y, x->axes[a].keys[0]) : NULL;
-        if (other && !n->keys[x->axes[a].keys[0]].is_label && !have_common_row(&x->axes[a], other, n))
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < sizeof into->bytes; i++)
+        into->bytes[i] ^= one->bytes[i];
 }
 
-bool specs_are_distinct(struct specs *s, bool but_for_repeats)
+/* Whatever the order of the keys is. */
+static struct row_hashes hash_row(struct cutting *c, const struct spec_axis *a, size_t row)
+{
+    struct row_hashes hashes = {{{0}}, {{0}}};
+    for (size_t k = 0; k < a->axis->key_count; k++) {
+        buffer_clear(&c->scratch);
+        buffer_add(&c->scratch, &a->keys[k], sizeof a->keys[k]);
+        value_add_json(&a->axis->values[row * a->axis->key_count + k], &c->scratch);
+        const struct hash128 hash = hash_bytes(c->scratch.data, c->scratch.length);
+        mix(&hashes.all, &hash);
+        if (!c->names->keys[a->keys[k]].is_label)
+            mix(&hashes.identity, &hash);
+    }
+    return hashes;
+}
+
+/* Each row once. */
+static void drop_repeats(struct cutting *c, struct spec_axis *a)
+{
+    struct hash_set identities = HASH_SET_INIT, all = HASH_SET_INIT;
+    bool *is_new = xcalloc(a->axis->value_count, sizeof *is_new);
+    size_t count = 0;
+    for (size_t row = 0; row < a->axis->value_count; row++) {
+        const struct row_hashes hashes = hash_row(c, a, row);
+        is_new[row] = hash_set_add(&identities, &hashes.identity);
+        c->failed |= hash_set_add(&all, &hashes.all) && !is_new[row];
+        count += is_new[row];
+    }
+    if (count < a->axis->value_count) {
+        struct spec_axis once = copy_axis(a, is_new, count);
+        free_axis(a);
+        *a = once;
+    }
+    free(is_new);
+    hash_set_free(&identities);
+    hash_set_free(&all);
+}
+
+/* --- cutting --- */
+
+static void free_block(struct spec_block *b)
+{
+    for (size_t a = 0; a < b->axis_count; a++)
+        free_axis(&b->axes[a]);
+    free(b->axes);
+}
+
+static void push(struct block_list *l, struct spec_block b)
+{
+    b.count = 1;
+    for (size_t a = 0; a < b.axis_count; a++)
+        b.count *= (int64_t)b.axes[a].axis->value_count;
+    l->items = array_grow(l->items, l->count, sizeof *l->items);
+    l->items[l->count++] = b;
+}
+
+static struct spec_block make_box(struct cutting *c, const struct spec_block *b)
+{
+    struct spec_block box = {.axes = xcalloc(b->axis_count + 1, sizeof *box.axes)};
+    for (size_t a = 0; a < b->axis_count && !c->failed; a++)
+        add_to_box(c, &box, &b->axes[a]);
+    for (size_t a = 0; a < box.axis_count && !c->failed; a++)
+        drop_repeats(c, &box.axes[a]);
+    return box;
+}
+
+static bool is_of_labels(const struct cutting *c, const struct spec_axis *a)
+{
+    for (size_t k = 0; k < a->axis->key_count; k++)
+        if (!c->names->keys[a->keys[k]].is_label)
+            return false;
+    return true;
+}
+
+/* Which rows of the axis the other has, too; how many. `*differs` where one has other labels there. */
+static size_t find_common(struct cutting *c, const struct spec_axis *a, const struct spec_axis *other, bool *is_common,
+                          bool *differs)
+{
+    struct hash_set identities = HASH_SET_INIT, all = HASH_SET_INIT;
+    size_t count = 0;
+    for (size_t row = 0; row < other->axis->value_count; row++) {
+        const struct row_hashes hashes = hash_row(c, other, row);
+        hash_set_add(&identities, &hashes.identity);
+        hash_set_add(&all, &hashes.all);
+    }
+    for (size_t row = 0; row < a->axis->value_count; row++) {
+        const struct row_hashes hashes = hash_row(c, a, row);
+        is_common[row] = hash_set_has(&identities, &hashes.identity);
+        *differs |= is_common[row] && !hash_set_has(&all, &hashes.all);
+        count += is_common[row];
+    }
+    hash_set_free(&identities);
+    hash_set_free(&all);
+    return count;
+}
+
+/* Whether the blocks have a spec in common; `common` are the rows of each axis of `b` that are in it, where the other
+ * has such an axis. */
+static bool overlap(struct cutting *c, const struct spec_block *b, const struct spec_block *other, bool **common)
+{
+    bool overlaps = true, differs = false;
+    for (size_t a = 0; a < other->axis_count && overlaps; a++)
+        if (!axis_of_group(c, b, c->group_of[other->axes[a].keys[0]])) {
+            overlaps = is_of_labels(c, &other->axes[a]);
+            differs = true;
+        }
+    for (size_t a = 0; a < b->axis_count && overlaps; a++) {
+        const struct spec_axis *same = axis_of_group(c, other, c->group_of[b->axes[a].keys[0]]);
+        common[a] = xcalloc(b->axes[a].axis->value_count, sizeof *common[a]);
+        overlaps = same ? find_common(c, &b->axes[a], same, common[a], &differs) > 0 : is_of_labels(c, &b->axes[a]);
+        differs |= !same;
+    }
+    c->failed |= overlaps && differs;
+    return overlaps;
+}
+
+static struct spec_block copy_block(const struct spec_block *b)
+{
+    struct spec_block copy = {.axes = xcalloc(b->axis_count + 1, sizeof *copy.axes), .axis_count = b->axis_count};
+    for (size_t a = 0; a < b->axis_count; a++)
+        copy.axes[a] = copy_axis(&b->axes[a], NULL, b->axes[a].axis->value_count);
+    return copy;
+}
+
+static void choose_rows(struct spec_axis *a, const bool *rows, bool are_taken)
+{
+    bool *takes = xcalloc(a->axis->value_count, sizeof *takes);
+    size_t count = 0;
+    for (size_t row = 0; row < a->axis->value_count; row++)
+        count += takes[row] = rows[row] == are_taken;
+    struct spec_axis chosen = copy_axis(a, takes, count);
+    free_axis(a);
+    *a = chosen;
+    free(takes);
+}
+
+/* What is left of `b`, which is taken over, without what the other has: for each axis what lies outside of the other's,
+ * the axes before it inside. */
+static void cut(struct cutting *c, struct spec_block b, const struct spec_block *other, struct block_list *out)
+{
+    bool **common = xcalloc(b.axis_count + 1, sizeof *common);
+    bool overlaps = overlap(c, &b, other, common);
+    if (!overlaps)
+        push(out, copy_block(&b));
+    for (size_t a = 0; a < b.axis_count && overlaps && !c->failed; a++) {
+        struct spec_block outside = copy_block(&b);
+        choose_rows(&outside.axes[a], common[a], false);
+        if (outside.axes[a].axis->value_count > 0)
+            push(out, outside);
+        else
+            free_block(&outside);
+        choose_rows(&b.axes[a], common[a], true);
+    }
+    for (size_t a = 0; a < b.axis_count; a++)
+        free(common[a]);
+    free(common);
+    free_block(&b);
+}
+
+/* Each piece of a block is cut by all that stand before it. */
+static void add_block(struct cutting *c, const struct spec_block *block)
+{
+    const size_t before = c->done.count;
+    struct block_list pieces = {NULL, 0};
+    push(&pieces, make_box(c, block));
+    for (size_t other = 0; other < before && !c->failed; other++) {
+        struct block_list left = {NULL, 0};
+        for (size_t p = 0; p < pieces.count; p++)
+            cut(c, pieces.items[p], &c->done.items[other], &left);
+        free(pieces.items);
+        pieces = left;
+        c->failed |= c->done.count + pieces.count > BLOCKS_MOST;
+    }
+    for (size_t p = 0; p < pieces.count; p++)
+        push(&c->done, pieces.items[p]);
+    free(pieces.items);
+}
+
+static void find_groups(struct cutting *c, const struct spec_block *blocks, size_t count)
+{
+    c->group_of = xcalloc(c->names->key_count + 1, sizeof *c->group_of);
+    for (size_t k = 0; k < c->names->key_count; k++)
+        c->group_of[k] = k;
+    for (size_t b = 0; b < count; b++)
+        for (size_t a = 0; a < blocks[b].axis_count; a++)
+            for (size_t k = 1; k < blocks[b].axes[a].axis->key_count; k++)
+                join_groups(c, blocks[b].axes[a].keys[0], blocks[b].axes[a].keys[k]);
+}
+
+void spec_blocks_free(struct spec_block *blocks, size_t count)
+{
+    for (size_t b = 0; b < count; b++)
+        free_block(&blocks[b]);
+    free(blocks);
+}
+
+bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *out_count)
 {
     size_t count;
     const struct spec_block *blocks = specs_blocks(s, &count);
-    const struct names *n = specs_names(s);
-    if (specs_count(s) <= SPECS_MOST)
-        return differ_one_by_one(s, but_for_repeats);
-    bool distinct = count <= BLOCKS_MOST;
-    for (size_t b = 0; b < count && distinct; b++) {
-        if (but_for_repeats && specs_repeat(s, b))
-            continue;
-        for (size_t a = 0; a < blocks[b].axis_count && distinct; a++)
-            distinct = rows_differ(&blocks[b].axes[a], n);
-        for (size_t other = 0; other < b && distinct; other++)
-            distinct = blocks_differ(&blocks[b], &blocks[other], n) || (but_for_repeats && specs_repeat(s, other));
+    struct cutting c = {.names = specs_names(s), .failed = count > BLOCKS_MOST};
+    find_groups(&c, blocks, count);
+    for (size_t b = 0; b < count && !c.failed; b++)
+        add_block(&c, &blocks[b]);
+    free(c.group_of);
+    buffer_free(&c.scratch);
+    if (c.failed) {
+        spec_blocks_free(c.done.items, c.done.count);
+        return false;
     }
-    return distinct;
+    *out = c.done.items;
+    *out_count = c.done.count;
+    return true;
+}
+
+/* --- what can be told --- */
+
+/* So many specs are looked at one by one. */
+#define SPECS_MOST 4096
+
+static bool differ_one_by_one(struct specs *s)
+{
+    struct hash_set seen = HASH_SET_INIT;
+    bool differ = true;
+    for (int64_t i = 0; i < specs_count(s) && differ; i++) {
+        const struct hash128 hash = specs_hash(s, i);
+        differ = hash_set_add(&seen, &hash);
+    }
+    hash_set_free(&seen);
+    return differ;
+}
+
+bool specs_are_distinct(struct specs *s)
+{
+    struct spec_block *blocks;
+    size_t count;
+    int64_t sum = 0;
+    if (specs_count(s) <= SPECS_MOST)
+        return differ_one_by_one(s);
+    if (!specs_distinct_blocks(s, &blocks, &count))
+        return false;
+    for (size_t b = 0; b < count; b++)
+        sum += blocks[b].count;
+    spec_blocks_free(blocks, count);
+    return sum == specs_count(s);
 }

@@ -365,14 +365,12 @@ static void make_shape(const struct maker *m, const struct draft *d, struct sect
     free(constants);
 }
 
-void relation_make(struct specs *specs, const struct names *names, enum section_kind section, bool repeats,
+void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,
                    struct relation *out)
 {
-    size_t count;
-    struct maker m = {.blocks = specs_blocks(specs, &count), .names = names, .section = section};
+    struct maker m = {.blocks = blocks, .names = names, .section = section};
     for (size_t b = 0; b < count; b++)
-        if (repeats || !specs_repeat(specs, b))
-            place(&m, b);
+        place(&m, b);
     *out = (struct relation){xcalloc(m.draft_count + 1, sizeof *out->shapes), m.draft_count};
     for (size_t d = 0; d < m.draft_count; d++) {
         make_shape(&m, &m.drafts[d], &out->shapes[d]);

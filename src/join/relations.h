@@ -42,8 +42,8 @@ struct relation {
     size_t shape_count;
 };
 
-/* Of all blocks, or without those that repeat another (specs_repeat). */
-void relation_make(struct specs *specs, const struct names *names, enum section_kind section, bool repeats,
+/* Of the blocks, which are looked at no more afterwards. */
+void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,
                    struct relation *out);
 void relation_free(struct relation *r);
 

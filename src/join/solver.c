@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/hash.h"
 #include "util/memory.h"
@@ -128,18 +129,23 @@ static double share_of_work(const struct solver *s)
     return done / ((double)s->spent + needed);
 }
 
+void solver_look_later(struct solver *s)
+{
+    s->next_look = s->work + LOOK_EVERY;
+    if (s->most > 0 && s->most < s->next_look)
+        s->next_look = s->most;
+}
+
 static void look(struct solver *s)
 {
     const struct solver_watch *watch = s->request.watch;
-    s->next_look = s->work + LOOK_EVERY;
-    if (s->most > 0 && s->work > s->most)
-        s->stopped = true;
+    s->stopped = s->most > 0 && s->work >= s->most;
+    solver_look_later(s);
     if (watch && watch->look(watch->context, share_of_work(s), s->e) < 0)
         s->stopped = s->failed = true;
 }
 
-/* Under what is bound now. Once s->stopped all fail. */
-static enum outlook ask(struct solver *s, size_t constraint)
+enum outlook solver_ask(struct solver *s, size_t constraint)
 {
     const struct constraint *c = &s->request.constraints[constraint];
     enum outlook outlook = demand_outlook(c->demand, formula_truth(c->formula, &s->scope));
@@ -186,7 +192,7 @@ bool solver_ask_open(struct solver *s, struct open_run open, struct open_run *le
     *left = (struct open_run){open.first + open.count, 0};
     for (size_t i = 0; i < open.count; i++) {
         size_t constraint = s->open[open.first + i];
-        enum outlook outlook = ask(s, constraint);
+        enum outlook outlook = solver_ask(s, constraint);
         if (outlook == OUTLOOK_FAILED)
             return false;
         if (outlook == OUTLOOK_OPEN)
@@ -226,17 +232,18 @@ bool solver_ask_ranges(struct solver *s, struct branch *b, struct run run, struc
     return may;
 }
 
-static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open);
-
-static int64_t solve_row(struct solver *s, struct tree *t, const struct branch *b, size_t row, struct open_run open)
+static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, size_t row, struct open_run open)
 {
     struct open_run left;
     solver_bind(s, b->place, row);
-    return solver_ask_open(s, open, &left) ? solver_solve_children(s, t, b) : 0;
+    int64_t found = solver_ask_open(s, open, &left) ? solver_solve_children(s, t, b) : 0;
+    if (!s->stopped)
+        return found;
+    b->from = row;
+    return 0;
 }
 
-static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch *b, struct run run,
-                          struct open_run open)
+static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open)
 {
     int64_t sum = 0;
     for (size_t row = run.low; row < run.high && !s->stopped && !(s->any && sum); row++)
@@ -244,22 +251,34 @@ static int64_t solve_rows(struct solver *s, struct tree *t, const struct branch 
     return sum;
 }
 
+/* All rows of a run alike. */
+static int64_t solve_alike(struct solver *s, struct tree *t, struct branch *b, struct run run)
+{
+    solver_bind(s, b->place, run.low);
+    int64_t found = solver_times(solver_solve_children(s, t, b), (int64_t)(run.high - run.low));
+    if (!s->stopped)
+        return found;
+    b->from = run.low;
+    return 0;
+}
+
 static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open)
 {
     struct open_run left;
     bool skips;
-    if (s->stopped)
+    if (s->stopped || run.high <= b->from)
         return 0;
+    struct run rest = {run.node, run.low < b->from ? b->from : run.low, run.high};
     if (run.high - run.low == 1)
         return solve_row(s, t, b, run.low, open);
-    if (!solver_ask_ranges(s, b, run, open, &left, &skips))
+    if (!solver_ask_ranges(s, b, run, open, &left, &skips)) {
+        b->from = s->stopped ? rest.low : b->from;
         return 0;
-    if (left.count == 0 && !b->guides) {
-        solver_bind(s, b->place, run.low);
-        return solver_times(solver_solve_children(s, t, b), (int64_t)(run.high - run.low));
     }
+    if (left.count == 0 && !b->guides)
+        return solve_alike(s, t, b, rest);
     if (skips || run.high - run.low <= ROWS_RUN)
-        return solve_rows(s, t, b, run, left);
+        return solve_rows(s, t, b, rest, left);
     size_t middle = run.low + (run.high - run.low) / 2;
     int64_t sum = solve_run(s, t, b, (struct run){2 * run.node, run.low, middle}, left);
     return s->any && sum ? sum : sum + solve_run(s, t, b, (struct run){2 * run.node + 1, middle, run.high}, left);
@@ -333,13 +352,28 @@ bool solver_look_up(struct solver *s, const struct branch *b, struct found_rows 
     return found;
 }
 
-static int64_t solve_found(struct solver *s, struct tree *t, const struct branch *b, const struct found_rows *found,
+static int64_t solve_found(struct solver *s, struct tree *t, struct branch *b, const struct found_rows *found,
                            struct open_run open)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < found->count && !s->stopped && !(s->any && sum); i++)
-        sum += solve_row(s, t, b, found->rows[i], open);
+        if (found->rows[i] >= b->from)
+            sum += solve_row(s, t, b, found->rows[i], open);
     return sum;
+}
+
+/* Of the rows of a branch's place those before b->from, and of that one so much as s->share; a block counts by its
+ * specs. */
+static double share_of_rows(const struct solver *s, const struct branch *b)
+{
+    const struct variable_place *p = &s->places[b->place];
+    double done = 0, all = 0;
+    for (size_t row = 0; row < p->rows->count; row++) {
+        double size = p->block == b->place ? (double)s->request.shapes[p->section]->counts[row] : 1;
+        done += row < b->from ? size : row == b->from ? size * s->share : 0;
+        all += size;
+    }
+    return done / all;
 }
 
 /* `found`: NULL: any of its rows can be part of a solution. */
@@ -351,27 +385,41 @@ static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, co
         solver_push(s, open.first + i, b->tests[i]);
     int64_t sum = found ? solve_found(s, t, b, found, open) : solve_run(s, t, b, (struct run){1, 0, count}, open);
     if (s->stopped)
-        s->share = ((double)s->places[b->place].row + s->share) / (double)count;
+        s->share = share_of_rows(s, b);
     return sum;
+}
+
+/* Where the try before this one stopped; what it had found until then. */
+static int64_t go_on(struct branch *b, const struct hash128 *residue)
+{
+    if (!b->part.any || memcmp(b->part.residue.bytes, residue->bytes, sizeof residue->bytes) != 0)
+        return 0;
+    b->from = b->part.from;
+    b->part.any = false;
+    return b->part.sum;
 }
 
 int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
 {
     struct found_rows rows = {NULL, s->places[b->place].rows->count};
-    int64_t found;
+    int64_t found = 0;
     /* Free and alone: no constraint asks for what it is. */
     if (b->test_count == 0 && b->child_count == 0)
         return (int64_t)rows.count;
     bool is_looked_up = solver_look_up(s, b, &rows);
     bool is_brief = is_looked_up && b->child_count == 0; /* it takes no longer than to remember it */
     struct hash128 residue = {{0}};
+    b->from = 0;
     if (!is_brief) {
         residue = solver_residue(s, t, b);
         if (hash_map_get(&t->memory, &residue, &found))
             return found;
+        found = go_on(b, &residue);
     }
-    found = solve_open(s, t, b, is_looked_up ? &rows : NULL);
-    if (!is_brief && !s->stopped && t->memory.count < MEMORY_MOST)
+    found += solve_open(s, t, b, is_looked_up ? &rows : NULL);
+    if (!is_brief && s->stopped)
+        b->part = (struct part_solved){!s->failed, residue, b->from, found};
+    else if (!is_brief && t->memory.count < MEMORY_MOST)
         hash_map_put(&t->memory, &residue, found);
     solver_release(s, b->place);
     return found;
@@ -385,7 +433,7 @@ bool solver_meets_fixed(struct solver *s)
         bool any = false;
         for (size_t p = 0; p < s->place_count; p++)
             any |= solver_reads(s, c, p);
-        meets = any || ask(s, c) == OUTLOOK_MET;
+        meets = any || solver_ask(s, c) == OUTLOOK_MET;
     }
     return meets;
 }
@@ -422,6 +470,7 @@ void solver_free(struct solver *s)
     free(s->places);
     free(s->scope.keys);
     free(s->reads);
+    free(s->ranks);
     free(s->open);
     free(s->branch_of);
     solver_forget_lists(s);

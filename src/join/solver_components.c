@@ -1,6 +1,5 @@
 #include "join/solver_state.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "util/memory.h"
@@ -47,64 +46,6 @@ struct set solver_component(const struct solver *s, bool *in, size_t from)
     return sorted;
 }
 
-static double weight(const struct variable_place *p)
-{
-    size_t most = 1;
-    for (size_t i = 0; i < p->variable->rows_count; i++)
-        most = p->variable->rows[i].count > most ? p->variable->rows[i].count : most;
-    return log2((double)most);
-}
-
-/* The weight of the heaviest component that is left without the place. */
-static double rest_without(const struct solver *s, const struct set *component, size_t without)
-{
-    bool *in = xcalloc(s->place_count, sizeof *in);
-    double heaviest = 0;
-    for (size_t i = 0; i < component->count; i++)
-        in[component->items[i]] = component->items[i] != without;
-    for (size_t p = 0; p < s->place_count; p++) {
-        if (!in[p])
-            continue;
-        struct set part = solver_component(s, in, p);
-        double sum = 0;
-        for (size_t i = 0; i < part.count; i++)
-            sum += weight(&s->places[part.items[i]]);
-        heaviest = sum > heaviest ? sum : heaviest;
-        free(part.items);
-    }
-    free(in);
-    return heaviest;
-}
-
-/* What splits the component best is bound first. */
-static size_t best_split(const struct solver *s, const struct set *component)
-{
-    size_t best = component->items[0];
-    double least = INFINITY;
-    for (size_t i = 0; i < component->count; i++) {
-        size_t p = component->items[i];
-        /* Of two that leave as much the one with fewer rows. */
-        double left = rest_without(s, component, p) + weight(&s->places[p]) * 1.001;
-        if (left < least) {
-            least = left;
-            best = p;
-        }
-    }
-    return best;
-}
-
-static size_t choose(const struct solver *s, const struct set *component, enum order order)
-{
-    size_t chosen = order == ORDER_FILE      ? component->items[0]
-                    : order == ORDER_REVERSE ? component->items[component->count - 1]
-                                             : best_split(s, component);
-    /* Which rows there are must be known first. */
-    for (size_t i = 0; place_is_guided(&s->places[chosen]) && i < component->count; i++)
-        if (component->items[i] == s->places[chosen].block)
-            return component->items[i];
-    return chosen;
-}
-
 static bool holds(const struct set *set, size_t item)
 {
     for (size_t i = 0; i < set->count; i++)
@@ -113,7 +54,7 @@ static bool holds(const struct set *set, size_t item)
     return false;
 }
 
-static bool may_be_solved(const struct solver *s, size_t constraint, size_t place)
+bool solver_may_solve(const struct solver *s, size_t constraint, size_t place)
 {
     const struct constraint *c = &s->request.constraints[constraint];
     const struct variable *v = s->places[place].variable;
@@ -121,6 +62,14 @@ static bool may_be_solved(const struct solver *s, size_t constraint, size_t plac
     for (size_t k = 0; k < v->width; k++)
         may |= constraint_reads(c, v->keys[k]) && formula_may_be_solved(c->formula, v->keys[k]);
     return may && c->demand != DEMAND_FALSE;
+}
+
+bool solver_is_within(const struct solver *s, size_t constraint, const struct set *component)
+{
+    bool is = false;
+    for (size_t i = 0; i < component->count && !is; i++)
+        is = solver_reads(s, constraint, component->items[i]);
+    return is;
 }
 
 /* What of the outside counts for a component. */
@@ -136,7 +85,7 @@ static void note_context(const struct solver *s, const struct set *component, st
         }
         if (solver_reads(s, c, b->place))
             add(&tests, c);
-        if (solver_reads(s, c, b->place) && may_be_solved(s, c, b->place))
+        if (solver_reads(s, c, b->place) && solver_may_solve(s, c, b->place))
             add(&equalities, c);
         if (inside && outside)
             add(&pending, c);
@@ -160,7 +109,7 @@ static void note_context(const struct solver *s, const struct set *component, st
 /* Takes the component over; the number of its branch. */
 size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order)
 {
-    struct branch b = {.place = choose(s, &component, order)};
+    struct branch b = {.place = solver_choose(s, &component, order)};
     bool *in = xcalloc(s->place_count, sizeof *in);
     struct set children = {NULL, 0};
     note_context(s, &component, &b);

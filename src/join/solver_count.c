@@ -1,5 +1,6 @@
 #include "join/solver_state.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,25 +17,13 @@ static const struct hash128 *component_hash(struct solver *s, const struct set *
     buffer_add(&s->residue, s->shapes.bytes, sizeof s->shapes.bytes);
     buffer_add(&s->residue, component->items, component->count * sizeof *component->items);
     for (size_t c = 0; c < s->request.constraint_count; c++)
-        for (size_t i = 0; i < component->count; i++)
-            if (solver_reads(s, c, component->items[i])) {
-                const struct constraint *k = &s->request.constraints[c];
-                buffer_add(&s->residue, &k->formula, sizeof k->formula);
-                buffer_add(&s->residue, &k->demand, sizeof k->demand);
-                break;
-            }
+        if (solver_is_within(s, c, component)) {
+            const struct constraint *k = &s->request.constraints[c];
+            buffer_add(&s->residue, &k->formula, sizeof k->formula);
+            buffer_add(&s->residue, &k->demand, sizeof k->demand);
+        }
     *out = hash_bytes(s->residue.data, s->residue.length);
     return out;
-}
-
-static int64_t solve_within(struct solver *s, struct tree *t, int64_t most)
-{
-    s->stopped = false;
-    s->work = 0;
-    s->next_look = most > 0 && most < LOOK_EVERY ? most : LOOK_EVERY;
-    s->most = most;
-    s->top = 0;
-    return solver_solve(s, t, &t->branches[t->roots[0]]);
 }
 
 #define FIRST_TRY 2000 /* evaluations */
@@ -48,31 +37,78 @@ static struct set copy_set(const struct set *set)
 
 struct effort {
     struct tree tree;
+    int64_t work; /* so far */
     double speed; /* the share by evaluation */
 };
 
-/* Nothing that was solved is lost from one try to the next. */
-static bool try_order(struct solver *s, const struct set *component, enum order order, struct effort *t, int64_t *out)
+/* Goes on where it stopped before. */
+static bool try_order(struct solver *s, struct effort *t, int64_t most, int64_t *out)
 {
-    if (t->tree.branch_count == 0) {
-        size_t root = solver_grow(s, &t->tree, copy_set(component), order);
-        t->tree.roots = array_grow(NULL, 0, sizeof *t->tree.roots);
-        t->tree.roots[t->tree.root_count++] = root;
-    }
+    s->spent -= t->work;
+    s->work = t->work;
+    s->most = t->work + most;
+    s->top = 0;
+    s->stopped = false;
     s->share = 0;
-    *out = solve_within(s, &t->tree, s->allowed);
+    solver_look_later(s);
+    *out = solver_solve(s, &t->tree, &t->tree.branches[t->tree.roots[0]]);
+    t->work = s->work;
     t->speed = s->share / (double)(s->work + 1);
+    s->spent += s->work;
     return !s->stopped;
 }
 
+static bool same_order(const struct tree *a, const struct tree *b)
+{
+    for (size_t i = 0; i < a->branch_count; i++)
+        if (a->branches[i].place != b->branches[i].place)
+            return false;
+    return true;
+}
+
+/* One more, where it is not as one of the others; how many there are. */
+static int add_try(struct solver *s, const struct set *component, enum order order, struct effort *tries, int count)
+{
+    struct tree t = {0};
+    if (order == ORDER_RANKED)
+        solver_rank(s, component);
+    size_t root = solver_grow(s, &t, copy_set(component), order);
+    t.roots = array_grow(NULL, 0, sizeof *t.roots);
+    t.roots[t.root_count++] = root;
+    int same = 0;
+    while (same < count && !same_order(&tries[same].tree, &t))
+        same++;
+    if (same < count)
+        tree_free(&t);
+    else
+        tries[count++] = (struct effort){.tree = t};
+    return count;
+}
+
 /* The order that got furthest for what it took. */
-static int best_try(const struct effort *tries)
+static int best_try(const struct effort *tries, int count)
 {
     int best = 0;
-    for (int i = 1; i < ORDER_COUNT; i++)
+    for (int i = 1; i < count; i++)
         if (tries[i].speed > tries[best].speed)
             best = i;
     return best;
+}
+
+/* What others may take is a part of what the best one still needs, if it goes on as it did. */
+#define OTHERS_PART 4
+static int64_t others_most(const struct effort *best, int64_t most)
+{
+    double left = best->speed > 0 ? 1 / best->speed - (double)best->work : INFINITY;
+    return left / OTHERS_PART < (double)most ? (int64_t)(left / OTHERS_PART) + 1 : most;
+}
+
+static bool go_on_with(struct solver *s, struct effort *tries, int count, int number, int64_t allowed, int64_t *out)
+{
+    int best = best_try(tries, count);
+    bool done = try_order(s, &tries[number], number == best ? allowed : others_most(&tries[best], allowed), out);
+    s->speed = tries[number].speed > s->speed ? tries[number].speed : s->speed;
+    return done;
 }
 
 /* No order of binding is best for all: each gets a little time, the one that got furthest more, until one is through.
@@ -80,22 +116,24 @@ static int best_try(const struct effort *tries)
 static int race(struct solver *s, const struct set *component, int64_t most, int64_t *out)
 {
     struct effort tries[ORDER_COUNT] = {0};
+    int64_t allowed = FIRST_TRY;
+    int count = 0;
     bool done = false;
-    s->allowed = FIRST_TRY;
     s->speed = 0;
     s->spent = 0;
-    for (int round = 0; !done && !s->failed && (most <= 0 || s->spent < most); round++) {
-        int best = best_try(tries);
-        for (int i = 0; i < ORDER_COUNT && !done && !s->failed; i++) {
-            if (round % 3 != 0 && i != best)
-                continue;
-            done = try_order(s, component, (enum order)i, &tries[i], out);
-            s->spent += s->work;
-            s->speed = tries[i].speed > s->speed ? tries[i].speed : s->speed;
-        }
-        s->allowed *= round % 3 == 0 ? 3 : 2;
+    for (int order = 0; order < ORDER_COUNT && !done && !s->failed; order++) {
+        int before = count;
+        count = add_try(s, component, (enum order)order, tries, count);
+        done = count > before && go_on_with(s, tries, count, before, allowed, out);
     }
-    for (int i = 0; i < ORDER_COUNT; i++)
+    for (int round = 1; !done && !s->failed && (most <= 0 || s->spent < most); round++) {
+        allowed *= round % 3 == 1 ? 3 : 2;
+        int best = best_try(tries, count);
+        for (int i = 0; i < count && !done && !s->failed; i++)
+            if (round % 3 == 0 || i == best)
+                done = go_on_with(s, tries, count, i, allowed, out);
+    }
+    for (int i = 0; i < count; i++)
         tree_free(&tries[i].tree);
     return s->failed ? -1 : done;
 }

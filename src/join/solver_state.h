@@ -20,6 +20,14 @@ struct variable_place {
     size_t column_count;
 };
 
+/* What a try that stopped had solved of a component: the next one goes on there. */
+struct part_solved {
+    bool any;
+    struct hash128 residue;
+    size_t from;
+    int64_t sum; /* of the rows before `from` */
+};
+
 /* A place with what is to be bound after it. Its subtree holds a component: what the constraints tie together once the
  * places above it are bound. */
 struct branch {
@@ -30,6 +38,8 @@ struct branch {
     size_t *pending, pending_count;     /* constraints that read something of the subtree and something above it */
     size_t *guided, guided_count;       /* places of the subtree whose rows depend on a block above it */
     bool guides;                        /* rows of other places of the subtree depend on this one */
+    size_t from;                        /* its rows before this one are solved */
+    struct part_solved part;
     /* How often the walk came to it, and found it under what it had been under before. */
     size_t entered, entered_again;
     /* How often ranges of runs were asked, for how many rows they told something, and rows that went without. */
@@ -65,24 +75,25 @@ struct visit {
     struct row_list made;
 };
 
-enum order { ORDER_FILE, ORDER_SPLIT, ORDER_REVERSE, ORDER_COUNT };
+enum order { ORDER_FILE, ORDER_RANKED, ORDER_SPLIT, ORDER_REVERSE, ORDER_COUNT };
 
 struct solver {
     struct solver_request request;
     struct scope scope;
     struct variable_place *places;
     size_t place_count;
-    bool *reads; /* by constraint and place */
+    bool *reads;   /* by constraint and place */
+    size_t *ranks; /* by place, within the component that was ranked last */
     struct buffer residue;
     struct hash128 shapes; /* of which shapes it is over */
     size_t *open;          /* constraints that are open, run by run */
     size_t open_room, top;
-    int64_t work, most, next_look, allowed;
-    double share;  /* of the component that was solved when it stopped */
-    double speed;  /* the largest share by evaluation of a try so far; 0: not known */
-    int64_t spent; /* evaluations of tries before this one */
-    bool any;      /* one is enough */
-    bool stopped;  /* out of work, or by an error */
+    int64_t work, most, next_look; /* evaluations */
+    double share;                  /* of the component that was solved when it stopped */
+    double speed;                  /* the largest share by evaluation of a try so far; 0: not known */
+    int64_t spent;                 /* evaluations of other tries */
+    bool any;                      /* one is enough */
+    bool stopped;                  /* out of work, or by an error */
     bool failed;
     struct error *e;
     /* Walking. */
@@ -129,9 +140,22 @@ void solver_guide(struct solver *s, size_t block_place, size_t block);
 /* The component of `from` among the places that are in; takes them out. */
 struct set solver_component(const struct solver *s, bool *in, size_t from);
 
+/* For ORDER_RANKED: by samples of what each constraint lets through. */
+void solver_rank(struct solver *s, const struct set *component);
+/* What is bound first. */
+size_t solver_choose(const struct solver *s, const struct set *component, enum order order);
+
 /* Takes the component over; the number of its branch. */
 size_t solver_grow(const struct solver *s, struct tree *t, struct set component, enum order order);
 void tree_free(struct tree *t);
+
+/* Whether it may be an equality that can be solved for a key of the place. */
+bool solver_may_solve(const struct solver *s, size_t constraint, size_t place);
+/* Whether the constraint reads places of the component. */
+bool solver_is_within(const struct solver *s, size_t constraint, const struct set *component);
+
+/* Under what is bound now. Once s->stopped all fail. */
+enum outlook solver_ask(struct solver *s, size_t constraint);
 
 void solver_push(struct solver *s, size_t at, size_t constraint);
 
@@ -153,6 +177,9 @@ bool solver_meets_fixed(struct solver *s);
 /* The number of solutions of a component under what is bound; where s->any, whether there is one. */
 int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b);
 int64_t solver_solve_children(struct solver *s, struct tree *t, const struct branch *b);
+
+/* When ask looks next: after LOOK_EVERY, or where the work that it may take is spent. */
+void solver_look_later(struct solver *s);
 
 /* Of what is left of the constraints above a branch: equal hashes, equal solutions of its component. */
 struct hash128 solver_residue(struct solver *s, const struct tree *t, const struct branch *b);

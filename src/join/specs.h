@@ -48,12 +48,14 @@ struct hash128 specs_hash(struct specs *s, int64_t spec);
 /* Whether two specs differ in that key. */
 bool specs_differ(const struct specs *s, size_t key);
 
-/* Whether a block is one that stood before: what it has is there already. Of many blocks that is not asked: false. */
-bool specs_repeat(const struct specs *s, size_t block);
+/* Blocks with the specs of the section, of those of one identity the first: false where that is not known. What they
+ * hold is borrowed from the sweep; spec_blocks_free. */
+bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *count);
+void spec_blocks_free(struct spec_block *blocks, size_t count);
 
-/* Whether no two specs (of blocks that repeat none, where `but_for_repeats`) have one identity, as far as that can be
- * told without looking at many of them: false is not known. */
-bool specs_are_distinct(struct specs *s, bool but_for_repeats);
+/* Whether no two specs have one identity, as far as that can be told without looking at many of them: false is not
+ * known. */
+bool specs_are_distinct(struct specs *s);
 
 /* Makes the table "SECTION" of `db`, whose rows are worked out:
  *   "#id"    the spec's number

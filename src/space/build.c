@@ -164,8 +164,11 @@ static int declare_sections(struct space *space, const struct sweep *view, struc
 
 static void relate_sections(struct space *space)
 {
-    for (int i = 0; i < SECTION_COUNT; i++)
-        relation_make(space->specs[i], &space->names, (enum section_kind)i, true, &space->relations[i]);
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        size_t count;
+        const struct spec_block *blocks = specs_blocks(space->specs[i], &count);
+        relation_make(blocks, count, &space->names, (enum section_kind)i, &space->relations[i]);
+    }
 }
 
 /* All that can be wrong with expressions is found without looking at a combination. */

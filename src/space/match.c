@@ -167,17 +167,34 @@ int match_count(struct space *space, const struct expression *filter, struct mat
 
 /* --- what can be told without looking --- */
 
-static bool are_distinct(const struct space *space, bool but_for_repeats)
+/* Whether what differs in a spec is another job. */
+static bool specs_identify(const struct space *space)
 {
-    bool distinct = space->inert_count == 0 && !space->of_jobs;
-    for (int i = 0; i < SECTION_COUNT && distinct; i++)
-        distinct = space->counts[i] <= 1 || specs_are_distinct(space->specs[i], but_for_repeats);
-    return distinct;
+    return space->inert_count == 0 && !space->of_jobs;
 }
 
 bool match_are_distinct(const struct space *space)
 {
-    return are_distinct(space, false);
+    bool distinct = specs_identify(space);
+    for (int i = 0; i < SECTION_COUNT && distinct; i++)
+        distinct = space->counts[i] <= 1 || specs_are_distinct(space->specs[i]);
+    return distinct;
+}
+
+/* A relation of each section with each spec once. */
+static bool make_distinct(const struct space *space, struct relation *out)
+{
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        struct spec_block *blocks;
+        size_t count;
+        if (space->relations[i].shape_count == 0)
+            continue;
+        if (!specs_distinct_blocks(space->specs[i], &blocks, &count))
+            return false;
+        relation_make(blocks, count, &space->names, (enum section_kind)i, &out[i]);
+        spec_blocks_free(blocks, count);
+    }
+    return true;
 }
 
 int match_count_jobs(struct space *space, const struct expression *filter, int64_t *out, struct error *e)
@@ -185,17 +202,14 @@ int match_count_jobs(struct space *space, const struct expression *filter, int64
     struct relation relations[SECTION_COUNT] = {{NULL, 0}};
     struct product product = space_product(space);
     struct constraints c = {NULL, 0};
-    if (!are_distinct(space, true))
-        return 0;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->relations[i].shape_count)
-            relation_make(space->specs[i], &space->names, (enum section_kind)i, false, &relations[i]);
+    int rc = 0;
     product.relations = relations;
     struct formula *within = formulas_compile_filter(space, filter);
     formulas_add_rules(space, space->rule_count, &c);
     if (within)
         constraints_add(&c, within, DEMAND_TRUE);
-    int rc = combinations_count(&product, &c, NULL, 0, out, e);
+    if (specs_identify(space) && make_distinct(space, relations))
+        rc = combinations_count(&product, &c, NULL, 0, out, e);
     free(c.items);
     formulas_drop_filter(within);
     for (int i = 0; i < SECTION_COUNT; i++)

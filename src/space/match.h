@@ -43,8 +43,8 @@ struct match {
 /* Whether it can be told that no two matches are one job: false is not known. */
 bool match_are_distinct(const struct space *space);
 
-/* How many jobs the matches within `filter` (NULL: all) are where two are one because a block stands twice: 1 with
- * `*out`, 0 where others may be, -1. */
+/* How many jobs the matches within `filter` (NULL: all) are, where two are one because specs stand in several blocks: 1
+ * with `*out`, 0 where that is not known, -1. */
 int match_count_jobs(struct space *space, const struct expression *filter, int64_t *out, struct error *e);
 
 /* Whether whatever is worked out for a match (devices, limits, derived keys, predictions) is the same for every one:

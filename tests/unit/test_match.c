@@ -259,25 +259,50 @@ static void count_looks(void *context, int64_t matches, int64_t of)
     ++*(int *)context;
 }
 
-static void plan__block_stands_twice__its_jobs_counted_without_looking(void **state)
+static void plan__specs_stand_in_several_blocks__jobs_counted_without_looking(void **state)
 {
     (void)state;
-    struct built b = build_text("[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\na = [1, 2, 3]\nb = [1, 2]\n"
-                                "[[training_spec]]\nt = [1, 2, 3]\n"
-                                "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n");
-    struct plan p;
-    struct error e = ERROR_INIT;
-    int looks = 0;
-    const struct retry_policy policy = {NULL, 0, 0, 0};
-    const struct plan_request request = {.space = b.space,
-                                         .policy = &policy,
-                                         .looked_at = count_looks,
-                                         .context = &looks};
-    assert_int_equal(plan_make(&request, &p, &e), 0);
-    assert_int_equal(p.match.matched, 24);
-    assert_int_equal(p.jobs, 12);
-    assert_int_equal(p.duplicates, 12);
-    assert_int_equal(looks, 1);
+#define RULE "[[training_spec]]\nt = [1, 2, 3]\n[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"
+    static const struct {
+        const char *text;
+        int64_t matched, jobs;
+    } cases[] = {
+        {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\nb = [1, 2]\na = [1, 2, 3]\n" RULE, 24, 12},
+        {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\na = [2, 3, 4]\nb = [2, 3]\n" RULE, 26, 22},
+        {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\n\"(b, a)\" = [[1, 3], [5, 4], [2, 2]]\n" RULE, 19, 15},
+        {"[[model]]\na = [1, 2]\n[[model]]\na = [2, 3]\n[[model]]\na = [1, 2, 3, 4]\n" RULE, 17, 9},
+        {"[[model]]\na = [1, 2]\n[[model]]\na = [1, 2]\nb = 1\n[[model]]\na = [1, 2, 3]\n" RULE, 14, 10},
+    };
+#undef RULE
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct built b = build_text(cases[i].text);
+        struct plan p;
+        struct error e = ERROR_INIT;
+        int looks = 0;
+        const struct retry_policy policy = {NULL, 0, 0, 0};
+        const struct plan_request request = {.space = b.space,
+                                             .policy = &policy,
+                                             .looked_at = count_looks,
+                                             .context = &looks};
+        assert_int_equal(plan_make(&request, &p, &e), 0);
+        assert_int_equal(p.match.matched, cases[i].matched);
+        assert_int_equal(p.jobs, cases[i].jobs);
+        assert_int_equal(p.duplicates, cases[i].matched - cases[i].jobs);
+        assert_int_equal(looks, 1);
+        plan_free(&p);
+        built_free(&b);
+    }
+}
+
+/* A rule that reads a label may tell equal specs apart. */
+static void plan__equal_specs_have_other_labels__looked_at(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
+                                "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.match.matched, 3);
+    assert_int_equal(p.jobs, 3);
     plan_free(&p);
     built_free(&b);
 }
@@ -541,7 +566,8 @@ int main(void)
         cmocka_unit_test(identity__order_labels_and_blocks__do_not_count),
         cmocka_unit_test(distinct__what_makes_two_combinations_one_job__known),
         cmocka_unit_test(plan__jobs_that_are_alike__told_without_looking),
-        cmocka_unit_test(plan__block_stands_twice__its_jobs_counted_without_looking),
+        cmocka_unit_test(plan__specs_stand_in_several_blocks__jobs_counted_without_looking),
+        cmocka_unit_test(plan__equal_specs_have_other_labels__looked_at),
         cmocka_unit_test(identity__values_types_command_and_environment__count),
         cmocka_unit_test(identity__label_in_command_or_derived_key__counts),
         cmocka_unit_test(identity__equal_combinations__one_job),
