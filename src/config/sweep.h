@@ -233,6 +233,7 @@ struct predict_config {
     double certain, risky; /* shares of the device's memory */
     double audit;          /* share of what is pruned that runs all the same */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* FLOP/s, bytes per second */
+    double network_latency;                                                 /* seconds */
     struct predict_key *keys;
     size_t key_count;
     struct predict_number *numbers;

@@ -315,7 +315,7 @@ static const struct device devices[] = {
 static const struct bound integer_bounds[] = {FIELD(devices_per_node, 0, 1e5), FIELD(link_domain, 0, 1e6)};
 static const struct bound double_bounds[] = {
     FIELD(intra_bytes_per_s, 0, 1e15), FIELD(inter_bytes_per_s, 0, 1e15), FIELD(usable_bytes, 0, 1e15),
-    FIELD(pcie_bytes_per_s, 0, 1e15),  FIELD(host_bytes_per_s, 0, 1e15),
+    FIELD(pcie_bytes_per_s, 0, 1e15),  FIELD(host_bytes_per_s, 0, 1e15),  FIELD(inter_latency_s, 0, 1),
 };
 #undef FIELD
 

@@ -49,6 +49,7 @@ struct cluster {
     int64_t link_domain;      /* devices that the fast links join; 0: the device's, at least those of a node */
     double intra_bytes_per_s; /* per device, one way, in the link domain */
     double inter_bytes_per_s; /* per device, one way, between domains; 0: the device's adapter */
+    double inter_latency_s;   /* of an adapter, as it reports it to NCCL; 0: InfiniBand's, which is in the steps */
     double usable_bytes;      /* per device */
     double pcie_bytes_per_s;  /* per device, for offload; 0: 20e9 */
     double host_bytes_per_s;  /* memory of a node, for an optimizer on the host; 0: 150e9 */

@@ -288,6 +288,7 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
                             .link_domain = (int64_t)s->link_domain,
                             .intra_bytes_per_s = o->link_bandwidth,
                             .inter_bytes_per_s = o->network_bandwidth,
+                            .inter_latency_s = o->network_latency,
                             .usable_bytes = s->usable_bytes > 0 ? s->usable_bytes : p->stated.usable_bytes};
     return true;
 }

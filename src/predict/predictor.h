@@ -34,6 +34,7 @@ struct predictor_options {
     const char *evidence_without; /* a table that counts as never seen (evidence.h); NULL: none */
     double certain, risky;        /* 0: those of oom.h */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* go over the device's own */
+    double network_latency;                                                 /* seconds */
 };
 
 struct predictor;

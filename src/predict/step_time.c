@@ -9,8 +9,9 @@
 
 #define SECONDS_MOST 1e9
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
-#define COLLECTIVE_LAUNCHES 0.02       /* of a layer's: NCCL's kernel, and ordering its stream and torch's */
-#define ADAPTER_LAUNCHES 0.05          /* two products, a cast, a scaling and an addition */
+#define ADAPTER_LAUNCHES 0.05          /* of a layer's: two products, a cast, a scaling and an addition */
+#define COPY_LAUNCHES 0.005            /* of a layer's: a view and a copy, without a graph */
+#define TRIPS 2.0                      /* of an adapter's latency: the data, and the flush that makes it visible */
 #define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
@@ -177,6 +178,18 @@ static void hide_layer_traffic(const struct plan_time *t, struct terms *out)
         hide(t, TIME_EXPERT, behind, out);
 }
 
+/* Of half an all-reduce. A ring's data crosses to another node once for each node; what an adapter's latency makes
+ * that longer is in steps of the weight before any calibration. */
+static double collective_steps(const struct plan_time *t)
+{
+    double node = (double)t->cluster->link_domain;
+    if (t->tensor <= node)
+        return log2(t->tensor) / 2;
+    double step = t->framework->time.nominal[TIME_TENSOR_STEPS];
+    double crossing = ceil(t->tensor / node) * TRIPS * t->cluster->inter_latency_s;
+    return t->tensor - 1 + (step > 0 ? crossing / step : 0);
+}
+
 static void add_layer_traffic(const struct plan_time *t, struct terms *out)
 {
     double c = (double)t->plan->context, e = (double)t->plan->expert;
@@ -185,8 +198,7 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
     if (t->tensor > 1) {
         double volume = 2 * (t->tensor - 1) / t->tensor * t->between_layers;
         out->x[TIME_TENSOR] = collectives * volume / ring_speed(t, t->tensor, 1);
-        bool rings = t->tensor > (double)t->cluster->link_domain;
-        out->x[TIME_TENSOR_STEPS] = tensor_halves(t) * (rings ? t->tensor - 1 : log2(t->tensor) / 2);
+        out->x[TIME_TENSOR_STEPS] = tensor_halves(t) * collective_steps(t);
     }
     if (c > 1)
         out->x[TIME_CONTEXT] = architecture_attention_share(t->a) * 3 * 2 * (c - 1) / c * 4 * t->tokens * kv /
@@ -209,7 +221,8 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
 {
     const double *weights = t->framework->time.nominal;
     double launches = t->passes / 3 * (1 + ADAPTER_LAUNCHES * t->adapters.modules) +
-                      COLLECTIVE_LAUNCHES * (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
+                      t->framework->time.collective_launches *
+                          (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (hypot(device, host) - device) / weights[TIME_LAUNCH] : launches;
 }
@@ -423,6 +436,8 @@ static void add_step(const struct plan_time *t, struct terms *out)
     if (t->plan->offload == OFFLOAD_NONE)
         out->x[TIME_OPTIMIZER] +=
             OPTIMIZER_TRAFFIC * (dense + experts) / shards / t->cluster->device->memory_bytes_per_s;
+    if (t->plan->zero_stage == 1 && t->shards > 1)
+        out->x[TIME_LAUNCH] += COPY_LAUNCHES * t->framework->time.gathered_tensors * t->layers / p * t->shards;
     add_offload(t, dense + experts, shards, out);
     out->x[TIME_STEP] += 1;
 }

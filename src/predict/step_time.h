@@ -26,7 +26,8 @@
  *   tensor        4 all-reduces of 2·T·h, 6 with full recompute: each 2·(t-1)/t of it over the link.     [2] [3]
  *                 Sequence parallelism sends as much
  *   tensor-steps  4 (6) · log2 t, over nodes 2·(t - 1) (rings): a number of steps. With sequence         [2] [3]
- *                 parallelism 1.25 times: it gathers inputs again for the backward pass
+ *                 parallelism 1.25 times: it gathers inputs again for the backward pass. Over
+ *                 nodes, half an all-reduce also has 2·latency of the network for each node, in steps    [8] [9]
  *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
  *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts             [3]
  *   launch        (√(device² + host²) - device) / what a launch takes: a number of layers, see below     [5]
@@ -47,6 +48,7 @@
  *                   3   m·(4 + G)·Ψ_r
  *                 adapters: of these, and under stage 3 two gathers of the frozen weights as stored
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
+ *   launch        under ZeRO stage 1 a copy for each rank and gathered tensor (coefficients.h)
  *   offload       gradients and parameters over PCIe, 30 bytes per parameter of a node / host memory
  *   step          1: a number of steps
  *
@@ -55,7 +57,7 @@
  * calibrated, so that the sum stays linear:
  *   device   the terms above it
  *            (adapters: 5 more for each target)
- *   host     one layer's launches, 4/3 with full recompute, and 2 of its hundred more for each collective of tensor
+ *   host     one layer's launches, 4/3 with full recompute, and collective_launches more for each collective of tensor
  *            parallelism
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies
@@ -78,8 +80,9 @@
  * Sources: [1] arXiv 2104.04473 · [2] arXiv 2205.05198 · [3] nccl-tests doc/PERFORMANCE.md ·
  * [4] DeepSpeed runtime/engine.py (stage 2 refuses no_sync) · [5] Pollux (OSDI 2021), (x^γ + y^γ)^(1/γ) for work that
  * overlaps in part · [6] NVIDIA Matrix Multiplication Background User's Guide; arXiv 2401.14489 · [7] torchtitan
- * distributed/activation_checkpoint.py. A term without one counts what its line says. Pure; some hundred
- * nanoseconds. */
+ * distributed/activation_checkpoint.py · [8] NCCL src/graph/tuning.cc: a ring of the protocol for large messages counts
+ * an adapter's latency twice · [9] aws-ofi-nccl src/tuner/nccl_ofi_model.cpp: steps between nodes. A term without one
+ * counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
 

@@ -48,7 +48,8 @@ static void create_predictor(struct space_prediction *p, struct problems *proble
                                               .peak_flops = c->peak_flops,
                                               .memory_bandwidth = c->memory_bandwidth,
                                               .link_bandwidth = c->link_bandwidth,
-                                              .network_bandwidth = c->network_bandwidth};
+                                              .network_bandwidth = c->network_bandwidth,
+                                              .network_latency = c->network_latency};
     struct predictor_options fallback = options;
     fallback.framework = NULL;
     if (predictor_create(&options, &p->predictor, &why) < 0) {

@@ -36,6 +36,7 @@ static const struct {
     {PREDICT_MEMORY_BANDWIDTH, AT(memory_bandwidth), 1, 1e18},
     {PREDICT_LINK_BANDWIDTH, AT(link_bandwidth), 1, 1e18},
     {PREDICT_NETWORK_BANDWIDTH, AT(network_bandwidth), 1, 1e18},
+    {PREDICT_NETWORK_LATENCY, AT(network_latency), 0, 1},
 };
 
 static double number_of(const struct toml_node *node)

@@ -225,6 +225,7 @@ static const struct schema_key predict_keys[] = {
     [PREDICT_MEMORY_BANDWIDTH] = {"memory_bandwidth", TYPE_NUMBER, DEFAULTS, false},
     [PREDICT_LINK_BANDWIDTH] = {"link_bandwidth", TYPE_NUMBER, DEFAULTS, false},
     [PREDICT_NETWORK_BANDWIDTH] = {"network_bandwidth", TYPE_NUMBER, DEFAULTS, false},
+    [PREDICT_NETWORK_LATENCY] = {"network_latency", TYPE_NUMBER, DEFAULTS, false},
     [PREDICT_KEYS] = {"keys", TYPE_TABLE, DEFAULTS, false},
     [PREDICT_MEMORY] = {"memory", TYPE_TABLE, DEFAULTS, false},
     [PREDICT_TIME] = {"time", TYPE_TABLE, DEFAULTS, false},

@@ -101,6 +101,33 @@ static void step_predict__tensor_parallel__volume_and_steps(void **state)
     assert_close(s.terms[TIME_TENSOR], 24 * 6 * volume / 0.75 * 15 / 16 / 300e9, 1e-12);
 }
 
+/* A ring over two nodes crosses from one to another twice. Within a node nothing does. */
+static void step_predict__latency_of_the_network__once_a_node(void **state)
+{
+    (void)state;
+    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
+    struct training_plan plan = {.tensor = 16, .micro_batch = 2, .sequence = 2048};
+    struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
+    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 4 * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
+    plan.tensor = 8;
+    s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
+    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 4 * 3, 1e-12);
+}
+
+/* nanotron copies each parameter from what each rank sent: six of a layer. */
+static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.data = 64, .zero_stage = 0, .sequence = 2048};
+    struct step_prediction all = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron");
+    plan.zero_stage = 1;
+    struct step_prediction sharded = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron");
+    assert_close(sharded.terms[TIME_LAUNCH] - all.terms[TIME_LAUNCH], 0.005 * 6 * 24 * 64, 1e-9);
+    double others = predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH];
+    plan.zero_stage = 0;
+    assert_close(others, predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH], 1e-12);
+}
+
 /* Of one micro-batch of a sequence of 2,048: only layers have it. */
 static double elementwise_of_a_layer(struct architecture a)
 {
@@ -318,6 +345,8 @@ int main(void)
         cmocka_unit_test(step_predict__launches__hidden_behind_the_device),
         cmocka_unit_test(step_predict__weight_of_launches__same_terms),
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
+        cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
+        cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
         cmocka_unit_test(step_predict__zero_stages__volume_of_data_parallelism),
