@@ -45,7 +45,8 @@ query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = '
     INSERT INTO failure_pattern VALUES ('oom', 'a pattern of then', 'built in')"
 printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' \
     "$(query "PRAGMA user_version")"
-printf -- '-- Its tables, indexes and triggers: MD5 %s.\n' "$(schema results.db "type <> 'view'" | md5sum | cut -c 1-32)"
+tables=$(schema results.db "type <> 'view'" | md5sum)
+printf -- '-- Its tables, indexes and triggers: MD5 %s.\n' "${tables%% *}"
 printf 'PRAGMA application_id = %s;\n' "$(query "PRAGMA application_id")"
 {
     query ".dump --data-only"
