@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Databases of older schema versions (tests/cli/schemas/NNNN.sql, dumps of what those versions wrote) become the schema
-# of a fresh file, one transaction per step, and go on from where they were.
+# Databases of older schema versions (tests/cli/schemas/NNNN.sql: the rows and views that those versions wrote) become
+# the schema of a fresh file, one transaction per step, and go on from where they were.
 #
 # When a migration is added, the version before it gets its dump, by schemas/dump.sh with the last program of that
 # version.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
+. "$(dirname "$0")/schemas/schema.sh"
 
 newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -n 1 | sed -E 's/^\.\/0*([0-9]+)_.*/\1/')
 
@@ -13,16 +14,12 @@ newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -
 # one and the steps since.
 old_database() # VERSION
 {
-    local base=$1 step
+    local base=$1
     until [ -f "$(dump_of "$base")" ]; do
         base=$((base - 1))
     done
-    rm -rf results.db*
-    sqlite3 -batch -bail results.db <"$(dump_of "$base")"
-    for ((step = base + 1; step <= $1; step++)); do
-        cat "$source_dir"/sql/migrations/"$(printf '%04d' "$step")"_*.sql
-        echo "PRAGMA user_version = $step;"
-    done | sqlite3 -batch -bail results.db
+    restore "$(dump_of "$base")" "$base"
+    steps "$((base + 1))" "$1" | sqlite3 -batch -bail results.db
     expect_sql "$1" "PRAGMA user_version"
 }
 
@@ -31,13 +28,24 @@ dump_of() # VERSION
     printf '%s/cli/schemas/%04d.sql' "$tests_source_dir" "$1"
 }
 
-# Tables SQLite makes for itself come and go with what it has seen.
-schema() # FILE [CONDITION]
+# Writes results.db from a dump, which has no more of the tables than a checksum: a migration that has been released is
+# not changed.
+restore() # DUMP VERSION
 {
-    sql \
-        "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND ${2-true}
-            ORDER BY 1, 2" \
-        "$1"
+    rm -rf results.db*
+    steps 1 "$2" | sqlite3 -batch -bail results.db
+    [ "$(schema results.db | md5sum)" = "$(sed -n 's/.*MD5 \(.*\)\.$/\1  -/p' "$1")" ] ||
+        fail "the migrations make other tables than $1 was written with"
+    { echo "BEGIN;" && cat "$1" && echo "COMMIT;"; } | sqlite3 -batch -bail results.db
+}
+
+steps() # FIRST LAST
+{
+    local step
+    for ((step = $1; step <= $2; step++)); do
+        cat "$source_dir"/sql/migrations/"$(printf '%04d' "$step")"_*.sql
+        echo "PRAGMA user_version = $step;"
+    done
 }
 
 every_version__run__becomes_the_schema_of_a_fresh_file()
@@ -78,8 +86,7 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
 # How matches are found has changed since: their keys and places must not have.
 older_version__all_jobs_done__none_runs_again()
 {
-    rm -rf results.db*
-    sqlite3 -batch -bail results.db <"$tests_source_dir/cli/schemas/listed.sql"
+    restore "$tests_source_dir/cli/schemas/listed.sql" 12
     sql "SELECT text FROM sweep" >sweep.toml
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >before
     run_meshsweep run --progress none

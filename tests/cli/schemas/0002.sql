@@ -1,245 +1,30 @@
 -- A database of schema version 2: three jobs are ok, the fourth was running when its runner died.
+-- Its tables, indexes and triggers: MD5 b882b533b260b66cd0e86d625ac1ef9e.
 PRAGMA application_id = 1836279927;
-PRAGMA user_version = 2;
-BEGIN TRANSACTION;
-CREATE TABLE meta (
-    name  TEXT PRIMARY KEY,
-    value TEXT NOT NULL
-) WITHOUT ROWID;
 INSERT INTO meta VALUES('identity','00112233445566778899aabbccddeeff');
-CREATE TABLE sweep (
-    id           INTEGER PRIMARY KEY,
-    hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 16),
-    name         TEXT NOT NULL,
-    path         TEXT NOT NULL,
-    text         TEXT NOT NULL,
-    profile_text TEXT NOT NULL,
-    tool_version TEXT NOT NULL,
-    objective    TEXT,                  -- metric name; NULL: none declared
-    maximise     INTEGER NOT NULL DEFAULT 0 CHECK (maximise IN (0, 1)),
-    first_seen   INTEGER NOT NULL,
-    last_seen    INTEGER NOT NULL,
-    combinations INTEGER,
-    matched      INTEGER,
-    duplicates   INTEGER,
-    jobs         INTEGER,
-    enumerated   INTEGER NOT NULL DEFAULT 0 CHECK (enumerated IN (0, 1))
-);
 INSERT INTO sweep VALUES(1,X'789396d32ef20e311a01344ae74e83fd','small','sweep.toml',replace('[sweep]\nname = "small"\nobjective = "max:score"\n\n[job]\ncommand = ["/bin/sh", "./job.sh", "{x}", "{y}"]\n\n[job.metrics.score]\nregex = ''score: ([0-9.]+)''\nbetter = "max"\n\n[[training_spec]]\nx = [1, 2]\n\n[[parallel_spec]]\ny = [10, 20]\n','\n',char(10)),'','0.1.0','score',1,1700000000000,1700000000000,4,4,0,4,1);
-CREATE TABLE spec (
-    id   INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('cluster_spec', 'model', 'training_spec', 'parallel_spec')),
-    hash BLOB NOT NULL CHECK (length(hash) = 16),
-    name TEXT,
-    json TEXT NOT NULL CHECK (json_valid(json)),
-    UNIQUE (kind, hash)
-);
 INSERT INTO spec VALUES(1,'cluster_spec',X'b4189afdffd054df8149f1b5e17f71f7',NULL,'{"num_devices_per_host":1,"num_hosts":1}');
 INSERT INTO spec VALUES(2,'training_spec',X'560e13377107fb286e0056ba3ec68476',NULL,'{"x":1}');
 INSERT INTO spec VALUES(3,'parallel_spec',X'984cbb01f14ee0c1db5b2e5d102970e6',NULL,'{"y":10}');
 INSERT INTO spec VALUES(4,'parallel_spec',X'f91ec4322102397b4ddc12e2aee10475',NULL,'{"y":20}');
 INSERT INTO spec VALUES(5,'training_spec',X'5b858b8ae9e96c0b9cd316c3036561c3',NULL,'{"x":2}');
-CREATE TABLE rule (
-    sweep_id INTEGER NOT NULL REFERENCES sweep (id) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    name     TEXT NOT NULL,
-    require  TEXT NOT NULL,
-    reason   TEXT NOT NULL,
-    source   TEXT NOT NULL,
-    level    TEXT NOT NULL CHECK (level IN ('exclude', 'warn')),
-    excluded INTEGER NOT NULL,          -- combinations for which this is the first rule that fails
-    alone    INTEGER,                   -- combinations that it fails whatever the others say; NULL: too many to count
-    PRIMARY KEY (sweep_id, position)
-) WITHOUT ROWID;
-CREATE TABLE exclusion (
-    id       INTEGER PRIMARY KEY,
-    sweep_id INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    rank     INTEGER NOT NULL,          -- the combination's place in the product of the specs
-    "values" TEXT NOT NULL CHECK (json_valid("values")),
-    FOREIGN KEY (sweep_id, position) REFERENCES rule (sweep_id, position) ON DELETE CASCADE
-);
-CREATE TABLE job (
-    id                 INTEGER PRIMARY KEY,
-    key                BLOB NOT NULL UNIQUE CHECK (length(key) = 16),
-    sweep_id           INTEGER NOT NULL REFERENCES sweep (id),   -- the sweep that last asked for it
-    rank               INTEGER NOT NULL,                          -- its place in that sweep
-    cluster_id         INTEGER REFERENCES spec (id),
-    model_id           INTEGER REFERENCES spec (id),
-    training_id        INTEGER REFERENCES spec (id),
-    parallel_id        INTEGER REFERENCES spec (id),
-    derived            TEXT,                                      -- JSON object of the derived keys
-    devices            INTEGER NOT NULL DEFAULT 1,
-    timeout_ms         INTEGER,                                   -- NULL: none
-    idle_timeout_ms    INTEGER,
-    startup_timeout_ms INTEGER,
-    state              TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'running', 'ok', 'failed')),
-    failure            TEXT CHECK (failure IN ('exit', 'signal', 'oom', 'oom-host', 'timeout', 'hang', 'no-metric',
-                                               'spawn', 'lost', 'cancelled')),
-    attempt_id         INTEGER,                                   -- the attempt that stands for the job
-    predicted_memory   REAL,
-    predicted_time     REAL, priority INTEGER NOT NULL DEFAULT 0, risk INTEGER CHECK (risk IN (1, 2, 3)), audit INTEGER NOT NULL DEFAULT 0 CHECK (audit IN (0, 1)),
-    CHECK ((state = 'failed') = (failure IS NOT NULL))
-);
 INSERT INTO job VALUES(1,X'4fb8f0f756171fc7f07bc8b09b1a3d29',1,0,1,NULL,2,3,NULL,1,600000,NULL,NULL,'ok',NULL,1,NULL,NULL,0,NULL,0);
 INSERT INTO job VALUES(2,X'8372b42862c8a3786ce0d3c4ca1a534e',1,1,1,NULL,2,4,NULL,1,600000,NULL,NULL,'ok',NULL,2,NULL,NULL,0,NULL,0);
 INSERT INTO job VALUES(3,X'2e9b080ba9bcbb842437e9372aab4fb4',1,2,1,NULL,5,3,NULL,1,600000,NULL,NULL,'ok',NULL,3,NULL,NULL,0,NULL,0);
 INSERT INTO job VALUES(4,X'604ae8af869efbc6afd48c794a950fc7',1,3,1,NULL,5,4,NULL,1,600000,NULL,NULL,'running',NULL,NULL,NULL,NULL,0,NULL,0);
-CREATE TABLE runner (
-    id           INTEGER PRIMARY KEY,
-    host         TEXT NOT NULL,
-    boot_id      TEXT NOT NULL,
-    pid          INTEGER NOT NULL,
-    start_ticks  INTEGER NOT NULL,
-    started      INTEGER NOT NULL,
-    ended        INTEGER,
-    tool_version TEXT NOT NULL,
-    provenance   TEXT NOT NULL CHECK (json_valid(provenance))
-);
 INSERT INTO runner VALUES(1,'node1','another-boot',1000,5,1795305151868,NULL,'0.1.0','{}');
-CREATE TABLE attempt (
-    id           INTEGER PRIMARY KEY,
-    job_id       INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-    number       INTEGER NOT NULL CHECK (number > 0),
-    runner_id    INTEGER NOT NULL REFERENCES runner (id),
-    state        TEXT NOT NULL CHECK (state IN ('claimed', 'running', 'ok', 'failed')),
-    failure      TEXT CHECK (failure IN ('exit', 'signal', 'oom', 'oom-host', 'timeout', 'hang', 'no-metric', 'spawn',
-                                         'lost', 'cancelled')),
-    message      TEXT,
-    command      TEXT CHECK (command IS NULL OR json_valid(command)),
-    environment  TEXT CHECK (environment IS NULL OR json_valid(environment)),
-    executor     TEXT NOT NULL DEFAULT 'local',
-    reference    TEXT,                  -- the executor's own name for it (a Slurm job id)
-    slot         INTEGER,
-    pid          INTEGER,
-    start_ticks  INTEGER,               -- with pid and the runner's boot id: a process's identity
-    started      INTEGER,
-    ended        INTEGER,
-    duration_ms  INTEGER,
-    exit_code    INTEGER,
-    signal       INTEGER,
-    limit_ms     INTEGER,               -- the limit that fired
-    user_ms      INTEGER,
-    system_ms    INTEGER,
-    max_rss      INTEGER,               -- bytes, of the largest process
-    leftovers    INTEGER,               -- descendants that had to be ended after it
-    directory    TEXT,                  -- its files: output.log, metrics.jsonl
-    log_bytes    INTEGER,
-    log_tail     TEXT,
-    UNIQUE (job_id, number),
-    CHECK ((state = 'failed') = (failure IS NOT NULL))
-);
 INSERT INTO attempt VALUES(1,1,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","10"]',NULL,'local',NULL,0,1001,5,1700000000001,1700000001001,2,0,NULL,NULL,1,0,7376896,0,NULL,10,replace('score: 10\n','\n',char(10)));
 INSERT INTO attempt VALUES(2,2,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","20"]',NULL,'local',NULL,0,1002,5,1700000000002,1700000001002,1,0,NULL,NULL,0,0,7376896,0,NULL,10,replace('score: 20\n','\n',char(10)));
 INSERT INTO attempt VALUES(3,3,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","2","10"]',NULL,'local',NULL,0,1003,5,1700000000003,1700000001003,1,0,NULL,NULL,0,0,7376896,0,NULL,10,replace('score: 20\n','\n',char(10)));
 INSERT INTO attempt VALUES(4,4,1,1,'running',NULL,NULL,'["/bin/sh","./job.sh","2","20"]',NULL,'local',NULL,0,1004,5,1700000000004,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
-CREATE TABLE metric (
-    attempt_id INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
-    name       TEXT NOT NULL,
-    sequence   INTEGER NOT NULL,
-    step       INTEGER,
-    value      NOT NULL CHECK (typeof(value) IN ('real', 'integer') OR value = 'NaN'),
-    PRIMARY KEY (attempt_id, name, sequence)
-) WITHOUT ROWID;
 INSERT INTO metric VALUES(1,'score',0,0,10.0);
 INSERT INTO metric VALUES(2,'score',0,0,20.0);
 INSERT INTO metric VALUES(3,'score',0,0,20.0);
-CREATE TABLE summary (
-    attempt_id INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
-    name       TEXT NOT NULL,
-    value      NOT NULL CHECK (typeof(value) IN ('real', 'integer') OR value = 'NaN'),
-    count      INTEGER NOT NULL,        -- samples counted, after warm-up
-    mean       REAL,
-    median     REAL,
-    minimum    REAL,
-    maximum    REAL,
-    stddev     REAL,
-    p90        REAL,
-    PRIMARY KEY (attempt_id, name)
-) WITHOUT ROWID;
 INSERT INTO summary VALUES(1,'score',10.0,1,10.0,10.0,10.0,10.0,0.0,10.0);
 INSERT INTO summary VALUES(2,'score',20.0,1,20.0,20.0,20.0,20.0,0.0,20.0);
 INSERT INTO summary VALUES(3,'score',20.0,1,20.0,20.0,20.0,20.0,0.0,20.0);
-CREATE TABLE metric_definition (
-    name   TEXT PRIMARY KEY,
-    unit   TEXT NOT NULL DEFAULT '',
-    better TEXT CHECK (better IN ('max', 'min')),
-    warmup INTEGER NOT NULL DEFAULT 0,
-    take   TEXT NOT NULL DEFAULT 'median'
-) WITHOUT ROWID;
 INSERT INTO metric_definition VALUES('score','','max',0,'median');
-CREATE TABLE failure_pattern (
-    class   TEXT NOT NULL,
-    pattern TEXT NOT NULL,
-    source  TEXT NOT NULL,
-    PRIMARY KEY (class, pattern)
-) WITHOUT ROWID;
 INSERT INTO failure_pattern VALUES('oom','a pattern of then','built in');
-CREATE TABLE observation (
-    attempt_id INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
-    quantity   TEXT NOT NULL CHECK (quantity IN ('memory', 'time')),
-    framework  TEXT NOT NULL,
-    device     TEXT NOT NULL,
-    cluster    TEXT NOT NULL,
-    kind       TEXT NOT NULL CHECK (kind IN ('measured', 'at-least', 'at-most')),
-    measured   REAL NOT NULL,           -- bytes or seconds; for at-least and at-most, the device's bytes
-    predicted  REAL NOT NULL,           -- by the coefficients of that moment
-    peak       REAL,                    -- time: seconds at the peak of all devices
-    terms      TEXT NOT NULL CHECK (json_valid(terms)),
-    PRIMARY KEY (attempt_id, quantity)
-) WITHOUT ROWID;
-CREATE TABLE calibration (
-    framework TEXT NOT NULL,
-    device    TEXT NOT NULL,
-    cluster   TEXT NOT NULL,
-    quantity  TEXT NOT NULL CHECK (quantity IN ('memory', 'time')),
-    weights   TEXT NOT NULL CHECK (json_valid(weights)),   -- one per term
-    sigma     REAL NOT NULL,
-    interval  REAL NOT NULL,
-    measured  INTEGER NOT NULL,
-    censored  INTEGER NOT NULL,
-    broken    INTEGER NOT NULL,
-    prior     INTEGER NOT NULL CHECK (prior IN (0, 1)),    -- too few measurements: the prior's weights
-    baseline  REAL,                     -- time: measured over peak seconds, where that does better than the model
-    model_error REAL, baseline_error REAL,                 -- over the last runs: mean of |predicted / measured - 1|
-    updated   INTEGER NOT NULL,
-    PRIMARY KEY (framework, device, cluster, quantity)
-) WITHOUT ROWID;
-CREATE INDEX sweep_last_seen ON sweep (last_seen);
-CREATE INDEX exclusion_rule ON exclusion (sweep_id, position);
-CREATE INDEX job_running ON job (id) WHERE state = 'running';
-CREATE INDEX job_failed  ON job (sweep_id, failure) WHERE state = 'failed';
-CREATE TRIGGER job_state BEFORE UPDATE OF state ON job
-WHEN OLD.state <> NEW.state AND OLD.state || ' ' || NEW.state NOT IN
-     ('pending running', 'running pending', 'running ok', 'running failed', 'ok pending', 'failed pending')
-BEGIN
-    SELECT RAISE(ABORT, 'a job goes from pending to running to ok or failed, and from each of them to pending');
-END;
-CREATE TRIGGER job_deleted AFTER DELETE ON job
-BEGIN
-    UPDATE sweep SET enumerated = 0 WHERE id = OLD.sweep_id AND enumerated;
-    DELETE FROM attempt WHERE job_id = OLD.id;
-END;
-CREATE TRIGGER job_taken_over AFTER UPDATE OF sweep_id ON job WHEN OLD.sweep_id <> NEW.sweep_id
-BEGIN
-    UPDATE sweep SET enumerated = 0 WHERE id = OLD.sweep_id AND enumerated;
-END;
-CREATE INDEX attempt_open ON attempt (id) WHERE state IN ('claimed', 'running');
-CREATE TRIGGER attempt_state BEFORE UPDATE OF state ON attempt
-WHEN OLD.state <> NEW.state AND OLD.state || ' ' || NEW.state NOT IN ('claimed running', 'running ok', 'running failed')
-BEGIN
-    SELECT RAISE(ABORT, 'an attempt goes from claimed to running to ok or failed, and nowhere else');
-END;
-CREATE TRIGGER attempt_deleted AFTER DELETE ON attempt
-BEGIN
-    DELETE FROM metric WHERE attempt_id = OLD.id;
-    DELETE FROM summary WHERE attempt_id = OLD.id;
-    UPDATE job SET state = 'pending', failure = NULL, attempt_id = nullif(attempt_id, OLD.id)
-    WHERE id = OLD.job_id AND (attempt_id = OLD.id OR state = 'running')
-          AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = OLD.job_id AND state IN ('claimed', 'running'));
-END;
-CREATE INDEX job_pending ON job (sweep_id, priority, rank) WHERE state = 'pending';
-CREATE INDEX observation_place ON observation (framework, device, cluster, quantity);
 CREATE VIEW current_sweep AS
 SELECT * FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1;
 CREATE VIEW progress AS
@@ -262,4 +47,3 @@ SELECT r.name AS rule, r.level, r.excluded, r.alone, r.reason, r.source,
 FROM rule AS r
 WHERE r.sweep_id = (SELECT id FROM current_sweep)
 ORDER BY r.position;
-COMMIT;

@@ -2,11 +2,14 @@
 # Prints the dump that tests/cli/test_migrations.sh keeps of a schema version, from the last program that wrote it:
 # tests/cli/schemas/dump.sh path/to/meshsweep >tests/cli/schemas/NNNN.sql
 #
-# Three jobs are ok, the fourth runs when its runner is killed. What differs from machine to machine is made equal.
+# Three jobs are ok, the fourth runs when its runner is killed. What differs from machine to machine is made equal. The
+# dump has the rows and the views; of the rest, which the migrations up to that version make, it has the checksum.
 set -eu
 
 program=$(readlink -f "${1?the program}")
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+# shellcheck source-path=SCRIPTDIR
+. "$here/schema.sh"
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"
@@ -17,11 +20,11 @@ query()
 }
 
 bash -c '. "$1"; small_sweep' - "$here/../lib.sh"
-cat >job.sh <<'END'
+cat >job.sh <<'JOB'
 echo $$ >pid
 while [ "$1 $2" = "2 20" ]; do sleep 0.1; done
 echo "score: $(($1 * $2))"
-END
+JOB
 "$program" run -j 1 --progress none </dev/null &
 until [ "$(query "SELECT job_id FROM attempt WHERE state = 'running'" 2>/dev/null)" = 4 ] && [ -s pid ]; do
     sleep 0.1
@@ -30,7 +33,6 @@ kill -KILL $!
 { wait $! || true; } 2>/dev/null
 kill -KILL "$(cat pid)"
 
-version=$(query "PRAGMA user_version")
 query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = 'identity';
     DELETE FROM meta WHERE name <> 'identity';
     UPDATE sweep SET first_seen = 1700000000000, last_seen = 1700000000000;
@@ -42,6 +44,11 @@ query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = '
     DELETE FROM failure_pattern;
     INSERT INTO failure_pattern VALUES ('oom', 'a pattern of then', 'built in')"
 printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' \
-    "$version"
-printf 'PRAGMA application_id = %s;\nPRAGMA user_version = %s;\n' "$(query "PRAGMA application_id")" "$version"
-query .dump | sed "s#$(pwd -P)/##g" | grep -v '^PRAGMA foreign_keys\|sqlite_stat\|^ANALYZE'
+    "$(query "PRAGMA user_version")"
+tables=$(schema results.db "type <> 'view'" | md5sum)
+printf -- '-- Its tables, indexes and triggers: MD5 %s.\n' "${tables%% *}"
+printf 'PRAGMA application_id = %s;\n' "$(query "PRAGMA application_id")"
+{
+    query ".dump --data-only"
+    query "SELECT sql || ';' FROM sqlite_schema WHERE type = 'view' ORDER BY rowid"
+} | sed "s#$(pwd -P)/##g" | grep -v 'sqlite_stat'

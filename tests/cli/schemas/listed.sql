@@ -1,40 +1,9 @@
 -- A database whose 84 jobs are ok, of a sweep with tied keys, unions, derived keys and rules over several sections, as
 -- the program of schema version 12 listed them, which expanded every section into a table.
+-- Its tables, indexes and triggers: MD5 f985f2114ff77f15e00b635e3ea5fb46.
 PRAGMA application_id = 1836279927;
-PRAGMA user_version = 12;
-BEGIN TRANSACTION;
-CREATE TABLE meta (
-    name  TEXT PRIMARY KEY,
-    value TEXT NOT NULL
-) WITHOUT ROWID;
 INSERT INTO meta VALUES('identity','00112233445566778899aabbccddeeff');
-CREATE TABLE sweep (
-    id           INTEGER PRIMARY KEY,
-    hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 16),
-    name         TEXT NOT NULL,
-    path         TEXT NOT NULL,
-    text         TEXT NOT NULL,
-    profile_text TEXT NOT NULL,
-    tool_version TEXT NOT NULL,
-    objective    TEXT,                  -- metric name; NULL: none declared
-    maximise     INTEGER NOT NULL DEFAULT 0 CHECK (maximise IN (0, 1)),
-    first_seen   INTEGER NOT NULL,
-    last_seen    INTEGER NOT NULL,
-    combinations INTEGER,
-    matched      INTEGER,
-    duplicates   INTEGER,
-    jobs         INTEGER,
-    enumerated   INTEGER NOT NULL DEFAULT 0 CHECK (enumerated IN (0, 1))
-, model_info TEXT CHECK (model_info IS NULL OR json_valid(model_info)), role TEXT);
 INSERT INTO sweep VALUES(1,X'0fae0202b92c741184bbe0bae87e28ae','listed','sweep.toml',replace('[sweep]\nname = "listed"\nnote = ["owner"]\ndisable_rules = ["layers-divide-by-pp"]\n\n[job]\ncommand = ["/bin/true", "{layers}", "{tp}", "{micro_batch}", "{groups}"]\n\n[[model]]\nname = "small"\nowner = "a"\nlayers = [2, 4]\n"(hidden, heads)" = [[64, 4], [96, 6]]\n\n[[model]]\nlayers = 6\nhidden = 128\nheads = 8\nexperts = [2, 4]\n\n[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [2, 4]\n\n[[training_spec]]\nglobal_batch = 16\n\n[[parallel_spec]]\n"(tp, pp)" = [[1, 1], [2, 1], [1, 2], [2, 2]]\nmicro_batch = [1, 2.0, 4]\n\n[[parallel_spec]]\npp = 2\nzero_stage = [0, 1]\n\n[derive]\ndp = "gpus / (coalesce(tp, 1) * coalesce(pp, 1))"\ngroups = "dp * coalesce(micro_batch, 1)"\n\n[[rule]]\nname = "sum"\nrequire = "(layers + coalesce(micro_batch, 3) + gpus) % 3 <> 1"\n\n[[rule]]\nname = "experts-fit"\nrequire = "experts % coalesce(tp, 1) = 0 OR hidden < 100"\n','\n',char(10)),'','0.1.0',NULL,0,1700000000000,1700000000000,168,84,0,84,1,NULL,NULL);
-CREATE TABLE spec (
-    id   INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind = 'cluster_spec' OR kind = 'model' OR kind = 'training_spec' OR kind = 'parallel_spec'),
-    hash BLOB NOT NULL CHECK (length(hash) = 16),
-    name TEXT,
-    json TEXT NOT NULL CHECK (json_valid(json)), identity BLOB CHECK (identity IS NULL OR length(identity) = 16),
-    UNIQUE (kind, hash)
-);
 INSERT INTO spec VALUES(1,'cluster_spec',X'b7494c4ebeeea658156d08eb60f7586f',NULL,'{"num_devices_per_host":2,"num_hosts":1}',NULL);
 INSERT INTO spec VALUES(2,'model',X'ea3d1ca9c4161729fe85a62771475f6e','small','{"heads":4,"hidden":64,"layers":2,"name":"small","owner":"a"}',NULL);
 INSERT INTO spec VALUES(3,'training_spec',X'f1b15df6dd5dcff6bab55390e63c1536',NULL,'{"global_batch":16}',NULL);
@@ -56,18 +25,6 @@ INSERT INTO spec VALUES(18,'parallel_spec',X'e7d72dafc10bea6fc68724ecd36198d6',N
 INSERT INTO spec VALUES(19,'parallel_spec',X'65221373a827006d5a403188479274d1',NULL,'{"micro_batch":1,"pp":2,"tp":2}',NULL);
 INSERT INTO spec VALUES(20,'parallel_spec',X'94141453be2514feb64f7b5df84b2add',NULL,'{"micro_batch":2.0,"pp":2,"tp":2}',NULL);
 INSERT INTO spec VALUES(21,'parallel_spec',X'977660290762245016a95772b99888e5',NULL,'{"micro_batch":4,"pp":2,"tp":2}',NULL);
-CREATE TABLE rule (
-    sweep_id INTEGER NOT NULL REFERENCES sweep (id) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    name     TEXT NOT NULL,
-    require  TEXT NOT NULL,
-    reason   TEXT NOT NULL,
-    source   TEXT NOT NULL,
-    level    TEXT NOT NULL CHECK (level IN ('exclude', 'warn')),
-    excluded INTEGER NOT NULL,          -- combinations for which this is the first rule that fails
-    alone    INTEGER,                   -- combinations that it fails whatever the others say; NULL: too many to count
-    PRIMARY KEY (sweep_id, position)
-) WITHOUT ROWID;
 INSERT INTO rule VALUES(1,0,'world-size',replace('CASE WHEN coalesce(dp, tp, pp, op, mp, cp) IS NOT NULL\n       THEN coalesce(dp, 1) * coalesce(tp, 1) * coalesce(pp, 1) * coalesce(op, 1) * coalesce(mp, 1) * coalesce(cp, 1)\n            = gpus END','\n',char(10)),'the parallel degrees must multiply to the number of devices','Megatron-LM arguments.py: world size = data x tensor x pipeline x context parallel size; ZHEN codesign config.py','exclude',18,18);
 INSERT INTO rule VALUES(1,1,'batch-divides','global_batch % (micro_batch * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))) = 0','global batch must be a multiple of micro-batch x data-parallel degree','Megatron-LM num_microbatches_calculator.py','exclude',0,0);
 INSERT INTO rule VALUES(1,2,'hidden-divides-by-heads','hidden % heads = 0','hidden size must be a multiple of the number of attention heads','Megatron-LM arguments.py: kv_channels = hidden_size / num_attention_heads','exclude',0,0);
@@ -78,37 +35,6 @@ INSERT INTO rule VALUES(1,6,'experts-fit','experts % coalesce(tp, 1) = 0 OR hidd
 INSERT INTO rule VALUES(1,7,'binds-tp','"tp" IS NOT NULL','the job''s command, environment or directory needs {tp}, which this combination does not bind','[job]','exclude',16,24);
 INSERT INTO rule VALUES(1,8,'binds-micro_batch','"micro_batch" IS NOT NULL','the job''s command, environment or directory needs {micro_batch}, which this combination does not bind','[job]','exclude',0,24);
 INSERT INTO rule VALUES(1,9,'binds-groups','"groups" IS NOT NULL','the job''s command, environment or directory needs {groups}, which this combination does not bind','[job]','exclude',0,0);
-CREATE TABLE exclusion (
-    id       INTEGER PRIMARY KEY,
-    sweep_id INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    rank     INTEGER NOT NULL,          -- the combination's place in the product of the specs
-    "values" TEXT NOT NULL CHECK (json_valid("values")),
-    FOREIGN KEY (sweep_id, position) REFERENCES rule (sweep_id, position) ON DELETE CASCADE
-);
-CREATE TABLE job (
-    id                 INTEGER PRIMARY KEY,
-    key                BLOB NOT NULL UNIQUE CHECK (length(key) = 16),
-    sweep_id           INTEGER NOT NULL REFERENCES sweep (id),   -- the sweep that last asked for it
-    rank               INTEGER NOT NULL,                          -- its place in that sweep
-    cluster_id         INTEGER REFERENCES spec (id),
-    model_id           INTEGER REFERENCES spec (id),
-    training_id        INTEGER REFERENCES spec (id),
-    parallel_id        INTEGER REFERENCES spec (id),
-    derived            TEXT,                                      -- JSON object of the derived keys
-    devices            INTEGER NOT NULL DEFAULT 1,
-    timeout_ms         INTEGER,                                   -- NULL: none
-    idle_timeout_ms    INTEGER,
-    startup_timeout_ms INTEGER,
-    state              TEXT NOT NULL DEFAULT 'pending' CHECK (state = 'pending' OR state = 'running' OR state = 'ok' OR state = 'failed'),
-    failure            TEXT CHECK (failure IS NULL OR failure = 'exit' OR failure = 'signal' OR failure = 'oom' OR failure = 'oom-host'
-                                        OR failure = 'timeout' OR failure = 'hang' OR failure = 'no-metric'
-                                        OR failure = 'spawn' OR failure = 'lost' OR failure = 'cancelled'),
-    attempt_id         INTEGER,                                   -- the attempt that stands for the job
-    predicted_memory   REAL,
-    predicted_time     REAL, priority INTEGER NOT NULL DEFAULT 0, risk INTEGER CHECK (risk = 1 OR risk = 2 OR risk = 3), audit INTEGER NOT NULL DEFAULT 0 CHECK (audit IN (0, 1)), due INTEGER, witness_id INTEGER CHECK (witness_id IS NULL OR state = 'pending'),
-    CHECK ((state = 'failed') = (failure IS NOT NULL))
-);
 INSERT INTO job VALUES(1,X'f0f75dbbd4ce2ed92cf126998c9b6afd',1,0,1,2,3,4,'{"dp":2,"groups":2}',2,600000,NULL,NULL,'ok',NULL,1,NULL,NULL,0,NULL,0,NULL,NULL);
 INSERT INTO job VALUES(2,X'013fa856ed20a6c1843d754f96447413',1,14,1,5,3,4,'{"dp":2,"groups":2}',2,600000,NULL,NULL,'ok',NULL,10,NULL,NULL,0,NULL,0,NULL,NULL);
 INSERT INTO job VALUES(3,X'c5d0b31c0cc06adaa84e4373a9768a74',1,56,1,6,3,4,'{"dp":2,"groups":2}',2,600000,NULL,NULL,'ok',NULL,25,NULL,NULL,0,NULL,0,NULL,NULL);
@@ -193,51 +119,7 @@ INSERT INTO job VALUES(81,X'cede0cb2dff1354a9fc2fface1f2daa2',1,123,8,9,3,21,'{"
 INSERT INTO job VALUES(82,X'4b269009f0c99cb1767b50cc929185d6',1,137,8,10,3,21,'{"dp":1,"groups":4}',4,600000,NULL,NULL,'ok',NULL,60,NULL,NULL,0,NULL,0,NULL,NULL);
 INSERT INTO job VALUES(83,X'4cfdd69a33bedd2dafd6964fa66291a9',1,151,8,6,3,21,'{"dp":1,"groups":4}',4,600000,NULL,NULL,'ok',NULL,72,NULL,NULL,0,NULL,0,NULL,NULL);
 INSERT INTO job VALUES(84,X'ffab123d41e145782fc227c50ec4c10f',1,165,8,7,3,21,'{"dp":1,"groups":4}',4,600000,NULL,NULL,'ok',NULL,84,NULL,NULL,0,NULL,0,NULL,NULL);
-CREATE TABLE runner (
-    id           INTEGER PRIMARY KEY,
-    host         TEXT NOT NULL,
-    boot_id      TEXT NOT NULL,
-    pid          INTEGER NOT NULL,
-    start_ticks  INTEGER NOT NULL,
-    started      INTEGER NOT NULL,
-    ended        INTEGER,
-    tool_version TEXT NOT NULL,
-    provenance   TEXT NOT NULL CHECK (json_valid(provenance))
-);
 INSERT INTO runner VALUES(1,'node1','another-boot',1000,5,1700000000000,1795388850668,'0.1.0','{}');
-CREATE TABLE attempt (
-    id           INTEGER PRIMARY KEY,
-    job_id       INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-    number       INTEGER NOT NULL CHECK (number > 0),
-    runner_id    INTEGER NOT NULL REFERENCES runner (id),
-    state        TEXT NOT NULL CHECK (state = 'claimed' OR state = 'running' OR state = 'ok' OR state = 'failed'),
-    failure      TEXT CHECK (failure IS NULL OR failure = 'exit' OR failure = 'signal' OR failure = 'oom' OR failure = 'oom-host'
-                                  OR failure = 'timeout' OR failure = 'hang' OR failure = 'no-metric'
-                                  OR failure = 'spawn' OR failure = 'lost' OR failure = 'cancelled'),
-    message      TEXT,
-    command      TEXT CHECK (command IS NULL OR json_valid(command)),
-    environment  TEXT CHECK (environment IS NULL OR json_valid(environment)),
-    executor     TEXT NOT NULL DEFAULT 'local',
-    reference    TEXT,                  -- the executor's own name for it (a Slurm job id)
-    slot         INTEGER,
-    pid          INTEGER,
-    start_ticks  INTEGER,               -- with pid and the runner's boot id: a process's identity
-    started      INTEGER,
-    ended        INTEGER,
-    duration_ms  INTEGER,
-    exit_code    INTEGER,
-    signal       INTEGER,
-    limit_ms     INTEGER,               -- the limit that fired
-    user_ms      INTEGER,
-    system_ms    INTEGER,
-    max_rss      INTEGER,               -- bytes, of the largest process
-    leftovers    INTEGER,               -- descendants that had to be ended after it
-    directory    TEXT,                  -- its files: output.log, metrics.jsonl
-    log_bytes    INTEGER,
-    log_tail     TEXT, host TEXT, devices TEXT, stopped_steps INTEGER, origin TEXT, scripts TEXT CHECK (scripts IS NULL OR json_valid(scripts)),
-    UNIQUE (job_id, number),
-    CHECK ((state = 'failed') = (failure IS NOT NULL))
-);
 INSERT INTO attempt VALUES(1,1,1,1,'ok',NULL,NULL,'["/bin/true","2","1","1","2"]',NULL,'local',NULL,0,1001,5,1700000000001,1700000001001,20,0,NULL,NULL,0,0,8544256,0,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL);
 INSERT INTO attempt VALUES(2,9,1,1,'ok',NULL,NULL,'["/bin/true","2","1","2.0","4.0"]',NULL,'local',NULL,0,1002,5,1700000000002,1700000001002,20,0,NULL,NULL,0,0,8544256,0,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL);
 INSERT INTO attempt VALUES(3,17,1,1,'ok',NULL,NULL,'["/bin/true","2","1","4","8"]',NULL,'local',NULL,0,1003,5,1700000000003,1700000001003,20,0,NULL,NULL,0,0,8544256,0,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL);
@@ -322,165 +204,6 @@ INSERT INTO attempt VALUES(81,72,1,1,'ok',NULL,NULL,'["/bin/true","6","1","4","8
 INSERT INTO attempt VALUES(82,76,1,1,'ok',NULL,NULL,'["/bin/true","6","2","1","1"]',NULL,'local',NULL,0,1082,5,1700000000082,1700000001082,20,0,NULL,NULL,0,0,8544256,0,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL);
 INSERT INTO attempt VALUES(83,80,1,1,'ok',NULL,NULL,'["/bin/true","6","2","2.0","2.0"]',NULL,'local',NULL,0,1083,5,1700000000083,1700000001083,20,0,NULL,NULL,0,0,8544256,0,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL);
 INSERT INTO attempt VALUES(84,84,1,1,'ok',NULL,NULL,'["/bin/true","6","2","4","4"]',NULL,'local',NULL,0,1084,5,1700000000084,1700000001084,20,0,NULL,NULL,0,0,8544256,0,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL);
-CREATE TABLE metric (
-    attempt_id INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
-    name       TEXT NOT NULL,
-    sequence   INTEGER NOT NULL,
-    step       INTEGER,
-    value      NOT NULL CHECK (typeof(value) IN ('real', 'integer') OR value = 'NaN'),
-    PRIMARY KEY (attempt_id, name, sequence)
-) WITHOUT ROWID;
-CREATE TABLE summary (
-    attempt_id INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
-    name       TEXT NOT NULL,
-    value      NOT NULL CHECK (typeof(value) IN ('real', 'integer') OR value = 'NaN'),
-    count      INTEGER NOT NULL,        -- samples counted, after warm-up
-    mean       REAL,
-    median     REAL,
-    minimum    REAL,
-    maximum    REAL,
-    stddev     REAL,
-    p90        REAL,
-    PRIMARY KEY (attempt_id, name)
-) WITHOUT ROWID;
-CREATE TABLE metric_definition (
-    name   TEXT PRIMARY KEY,
-    unit   TEXT NOT NULL DEFAULT '',
-    better TEXT CHECK (better IN ('max', 'min')),
-    warmup INTEGER NOT NULL DEFAULT 0,
-    take   TEXT NOT NULL DEFAULT 'median'
-) WITHOUT ROWID;
-CREATE TABLE failure_pattern (
-    class   TEXT NOT NULL,
-    pattern TEXT NOT NULL,
-    source  TEXT NOT NULL,
-    PRIMARY KEY (class, pattern)
-) WITHOUT ROWID;
-CREATE TABLE observation (
-    attempt_id INTEGER NOT NULL REFERENCES attempt (id) ON DELETE CASCADE,
-    quantity   TEXT NOT NULL CHECK (quantity IN ('memory', 'time')),
-    framework  TEXT NOT NULL,
-    device     TEXT NOT NULL,
-    cluster    TEXT NOT NULL,
-    kind       TEXT NOT NULL CHECK (kind IN ('measured', 'at-least', 'at-most')),
-    measured   REAL NOT NULL,           -- bytes or seconds; for at-least and at-most, the device's bytes
-    predicted  REAL NOT NULL,           -- by the coefficients of that moment
-    peak       REAL,                    -- time: seconds at the peak of all devices
-    terms      TEXT NOT NULL CHECK (json_valid(terms)),
-    PRIMARY KEY (attempt_id, quantity)
-) WITHOUT ROWID;
-CREATE TABLE calibration (
-    framework TEXT NOT NULL,
-    device    TEXT NOT NULL,
-    cluster   TEXT NOT NULL,
-    quantity  TEXT NOT NULL CHECK (quantity IN ('memory', 'time')),
-    weights   TEXT NOT NULL CHECK (json_valid(weights)),   -- one per term
-    sigma     REAL NOT NULL,
-    interval  REAL NOT NULL,
-    measured  INTEGER NOT NULL,
-    censored  INTEGER NOT NULL,
-    broken    INTEGER NOT NULL,
-    prior     INTEGER NOT NULL CHECK (prior IN (0, 1)),    -- too few measurements: the prior's weights
-    baseline  REAL,                     -- time: measured over peak seconds, where that does better than the model
-    model_error REAL, baseline_error REAL,                 -- over the last runs: mean of |predicted / measured - 1|
-    updated   INTEGER NOT NULL,
-    PRIMARY KEY (framework, device, cluster, quantity)
-) WITHOUT ROWID;
-CREATE TABLE search (
-    id       INTEGER PRIMARY KEY,
-    sweep_id INTEGER NOT NULL REFERENCES sweep (id) ON DELETE CASCADE,
-    strategy TEXT NOT NULL,
-    options  TEXT NOT NULL CHECK (json_valid(options)),  -- every one, with its default
-    started  INTEGER NOT NULL,
-    finished TEXT                                        -- why it ended; NULL: it goes on
-);
-CREATE TABLE trial (
-    id         INTEGER PRIMARY KEY,
-    search_id  INTEGER NOT NULL REFERENCES search (id) ON DELETE CASCADE,
-    job_id     INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-    attempt_id INTEGER,
-    asked      INTEGER,
-    told       INTEGER,
-    resource   REAL,
-    lineage    TEXT,
-    draw       INTEGER,
-    reason     TEXT NOT NULL,
-    outcome    TEXT CHECK (outcome IN ('ok', 'stopped', 'failed')),
-    failure    TEXT,
-    objective  REAL,
-    steps      REAL,
-    seconds    REAL,               -- of a step
-    bytes      REAL,
-    device_seconds REAL,
-    CHECK (asked IS NOT NULL OR told IS NOT NULL),
-    CHECK ((told IS NULL) = (outcome IS NULL))
-);
-CREATE TABLE further_objective (
-    sweep_id INTEGER NOT NULL REFERENCES sweep (id) ON DELETE CASCADE,
-    position INTEGER NOT NULL CHECK (position >= 1), -- as declared; 0 would be sweep.objective
-    metric   TEXT NOT NULL,
-    maximise INTEGER NOT NULL CHECK (maximise IN (0, 1)),
-    PRIMARY KEY (sweep_id, position)
-) WITHOUT ROWID;
-CREATE INDEX sweep_last_seen ON sweep (last_seen);
-CREATE INDEX exclusion_rule ON exclusion (sweep_id, position);
-CREATE INDEX job_running ON job (id) WHERE state = 'running';
-CREATE INDEX job_failed  ON job (sweep_id, failure) WHERE state = 'failed';
-CREATE TRIGGER job_deleted AFTER DELETE ON job
-BEGIN
-    UPDATE sweep SET enumerated = 0 WHERE id = OLD.sweep_id AND enumerated;
-    DELETE FROM attempt WHERE job_id = OLD.id;
-END;
-CREATE TRIGGER job_taken_over AFTER UPDATE OF sweep_id ON job WHEN OLD.sweep_id <> NEW.sweep_id
-BEGIN
-    UPDATE sweep SET enumerated = 0 WHERE id = OLD.sweep_id AND enumerated;
-END;
-CREATE INDEX attempt_open ON attempt (id) WHERE state IN ('claimed', 'running');
-CREATE TRIGGER attempt_deleted AFTER DELETE ON attempt
-BEGIN
-    DELETE FROM metric WHERE attempt_id = OLD.id;
-    DELETE FROM summary WHERE attempt_id = OLD.id;
-    UPDATE job SET state = 'pending', failure = NULL, attempt_id = nullif(attempt_id, OLD.id)
-    WHERE id = OLD.job_id AND (attempt_id = OLD.id OR state = 'running')
-          AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = OLD.job_id AND state IN ('claimed', 'running'));
-END;
-CREATE INDEX observation_place ON observation (framework, device, cluster, quantity);
-CREATE INDEX job_due ON job (sweep_id, due) WHERE state = 'pending' AND due IS NOT NULL;
-CREATE INDEX job_pending ON job (sweep_id, priority, rank) WHERE state = 'pending' AND witness_id IS NULL;
-CREATE INDEX job_pruned ON job (witness_id, sweep_id) WHERE witness_id IS NOT NULL;
-CREATE TRIGGER witness_deleted AFTER DELETE ON job WHEN OLD.failure = 'oom'
-BEGIN
-    UPDATE job SET witness_id = NULL WHERE witness_id = OLD.id;
-END;
-CREATE TRIGGER witness_reopened AFTER UPDATE OF failure ON job WHEN OLD.failure = 'oom' AND NEW.failure IS NOT 'oom'
-BEGIN
-    UPDATE job SET witness_id = NULL WHERE witness_id = OLD.id;
-END;
-CREATE INDEX search_sweep ON search (sweep_id);
-CREATE INDEX trial_search ON trial (search_id, asked);
-CREATE INDEX trial_job ON trial (job_id);
-CREATE TRIGGER trial_job_deleted AFTER DELETE ON job
-BEGIN
-    DELETE FROM trial WHERE job_id = OLD.id;
-END;
-CREATE INDEX summary_value ON summary (name, value);
-CREATE UNIQUE INDEX attempt_origin ON attempt (origin) WHERE origin IS NOT NULL;
-CREATE TRIGGER job_state BEFORE UPDATE OF state ON job
-WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
-     WHEN 'pending' THEN NEW.state = 'running'
-     WHEN 'running' THEN NEW.state = 'pending' OR NEW.state = 'ok' OR NEW.state = 'failed'
-     ELSE NEW.state = 'pending' END
-BEGIN
-    SELECT RAISE(ABORT, 'a job goes from pending to running to ok or failed, and from each of them to pending');
-END;
-CREATE TRIGGER attempt_state BEFORE UPDATE OF state ON attempt
-WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
-     WHEN 'claimed' THEN NEW.state = 'running'
-     WHEN 'running' THEN NEW.state = 'ok' OR NEW.state = 'failed'
-     ELSE 0 END
-BEGIN
-    SELECT RAISE(ABORT, 'an attempt goes from claimed to running to ok or failed, and nowhere else');
-END;
 CREATE VIEW current_sweep AS
 SELECT * FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1;
 CREATE VIEW progress AS
@@ -549,4 +272,3 @@ WHERE s.role IS NULL;
 CREATE VIEW ranking AS
 SELECT NULL AS rank, NULL AS objective, r.job, r.key, r.sweep, r.in_sweep, r."num_devices_per_host", r."num_hosts", r."heads", r."hidden", r."layers", r."name", r."owner", r."experts", r."global_batch", r."micro_batch", r."pp", r."tp", r."dp", r."groups", r.state, r.failure, r.attempts, r.duration_ms, r.max_rss, r.partial, r.error, r.directory, r.started, r.ended
 FROM results AS r WHERE 0;
-COMMIT;

@@ -1,0 +1,10 @@
+# shellcheck shell=bash
+# What the schema of a database is: sourced by tests/cli/test_migrations.sh and by dump.sh.
+
+# Tables SQLite makes for itself come and go with what it has seen.
+schema() # FILE [CONDITION]
+{
+    sqlite3 -batch -noheader "$1" \
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND ${2-true}
+            ORDER BY 1, 2"
+}
