@@ -250,6 +250,31 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
     predictor_free(unsure);
 }
 
+/* What the allocator only holds it gives back on a device that is smaller: no more is predicted than there is, and
+ * the verdict is about the rest. */
+static void predictor_predict__slack__given_back_before_memory_runs_out(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("internevo");
+    fill_gpt(v);
+    set_number(v, "hidden", 2048);
+    set_number(v, "heads", 16);
+    set_number(v, "seq", 64);
+    const struct memory_prediction at_ease = predict(p, v)->memory;
+    assert_true(at_ease.most.slack > 0.1 * at_ease.most.bytes);
+    double room = at_ease.most.bytes - at_ease.most.slack / 2;
+    set_number(v, "device_memory", room + at_ease.reserve_bytes);
+    const struct prediction *tight = predict(p, v);
+    assert_true(tight->memory.most.bytes <= room && tight->memory.most.bytes > room - at_ease.most.slack / 2);
+    assert_true(tight->memory.most.allocated_bytes == at_ease.most.allocated_bytes);
+    double needed = at_ease.most.bytes - at_ease.most.slack;
+    set_number(v, "device_memory", needed / 1.4);
+    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
+    assert_true(predict(p, v)->memory.most.bytes <= needed * (1 + 1e-9));
+    predictor_free(p);
+}
+
 static double width_of(const struct prediction *p)
 {
     return log(p->memory.high_bytes / p->memory.most.bytes);
@@ -395,6 +420,7 @@ int main(void)
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
+        cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
         cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
         cmocka_unit_test(evidence_widths_of__without_a_table__by_the_others),
         cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
