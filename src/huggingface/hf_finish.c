@@ -74,6 +74,24 @@ static int finish_qwen_moe(struct hf_reading *r)
     return 0;
 }
 
+/* Attention within chunks in layers with rotary positions: those that no_rope_layers marks (with a 1), or all but every
+ * no_rope_layer_interval-th (transformers configuration_llama4.py). */
+static int finish_chunks(struct hf_reading *r)
+{
+    int64_t chunk, every, layers = hf_key_value(r, "layers"), count = 0;
+    const cJSON *list = hf_field_of(r->root, "no_rope_layers"), *item;
+    if (hf_whole(r, "attention_chunk_size", 8192, &chunk) < 0 || hf_whole(r, "no_rope_layer_interval", 4, &every) < 0)
+        return -1;
+    cJSON_ArrayForEach(item, list) count += cJSON_IsNumber(item) && item->valuedouble != 0;
+    if (cJSON_GetArraySize(list) == 0)
+        count = every > 0 ? layers - layers / every : layers;
+    if (chunk > 0 && count > 0) {
+        hf_set_whole(r, "attention_chunk", chunk);
+        hf_set_whole(r, "window_layers", count);
+    }
+    return 0;
+}
+
 /* The layers of moe_layers, or every interleave_moe_layer_step-th; beside each, an expert for all. */
 static int finish_llama4(struct hf_reading *r)
 {
@@ -84,7 +102,7 @@ static int finish_llama4(struct hf_reading *r)
     int64_t sparse = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : step > 0 ? layers / step : 0;
     hf_set_whole(r, "dense_layers", sparse < layers ? layers - sparse : 0);
     hf_set_whole(r, "shared_ffn", hf_key_value(r, "expert_ffn"));
-    return 0;
+    return finish_chunks(r);
 }
 
 /* Experts in every moe_layer_interval-th layer from moe_layer_start_index to moe_layer_end_index (-1: the last). */

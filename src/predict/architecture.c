@@ -47,6 +47,7 @@ static const struct bound integer_bounds[] = {
     FIELD(v_head_dim, 0, 1e6),
     FIELD(mtp_layers, 0, 100),
     FIELD(window, 0, 1e9),
+    FIELD(chunk, 0, 1e9),
     FIELD(window_layers, 0, 1e5),
     FIELD(norms_per_layer, 0, 8),
     FIELD(mixer_layers, 0, 1e5),
@@ -126,7 +127,7 @@ static void fill_defaults(struct architecture *a)
     fill(&a->norms_per_layer, a->parallel_blocks || a->hybrid_pattern ? 1 : 2);
     fill_layers(a);
     mixer_fill(a);
-    if (a->window > 0)
+    if (a->window > 0 || a->chunk > 0)
         fill(&a->window_layers, a->attention_layers);
     if (a->kv_lora_rank > 0)
         fill(&a->v_head_dim, a->head_dim);
@@ -150,8 +151,10 @@ static int check_parts(const struct architecture *a, struct error *e)
     int rc = mixer_check(a, e);
     if (a->kv_lora_rank == 0 && (a->q_lora_rank > 0 || a->qk_rope_dim > 0 || a->v_head_dim > 0))
         rc = error_add_line(e, ERROR_USAGE, "q_lora_rank, qk_rope_dim and v_head_dim want kv_lora_rank");
-    if (a->window_layers > 0 && a->window == 0)
-        rc = error_add_line(e, ERROR_USAGE, "window_layers wants sliding_window");
+    if (a->window_layers > 0 && a->window == 0 && a->chunk == 0)
+        rc = error_add_line(e, ERROR_USAGE, "window_layers wants sliding_window or attention_chunk");
+    if (a->window > 0 && a->chunk > 0)
+        rc = error_add_line(e, ERROR_USAGE, "sliding_window and attention_chunk are not for the same layers");
     if (a->window_layers > a->attention_layers)
         rc = error_add_line(e, ERROR_USAGE, "window_layers = %lld is more than layers = %lld with attention",
                             (long long)a->window_layers, (long long)a->attention_layers);

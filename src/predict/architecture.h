@@ -94,9 +94,9 @@ struct architecture {
     int64_t v_head_dim; /* 0: head_dim */
     int64_t mtp_layers; /* multi-token-prediction layers behind the last one */
 
-    /* Layers whose tokens see no more than `window` tokens. */
-    int64_t window;        /* 0: none */
-    int64_t window_layers; /* 0: all, where there is a window */
+    /* Layers whose tokens see no more than `window` tokens, or those of their own `chunk` of so many. */
+    int64_t window, chunk; /* 0: none; at most one */
+    int64_t window_layers; /* 0: all, where there is either */
 
     /* Hybrid stacks. A layer may have both a mixer and attention (Falcon-H1). */
     const char

@@ -62,6 +62,7 @@ struct memory_coefficients {
     double adapters_compared;
     double quantised_inputs; /* bytes that a product with quantised weights keeps of each number of its input */
     double step;             /* optimizer's temporaries, sharded as its states */
+    double flat_step;        /* stages 0 to 2: further ones, where the step lays gradients out in one block */
     /* Not 0: its recipes recompute and reduce gradients in 16 bits where no key says otherwise, so that what excludes
      * is the least of these. */
     double recipes;
@@ -73,6 +74,7 @@ struct memory_coefficients {
     double logit_bytes;        /* per token and vocabulary entry of a rank */
     double fused_logit_bytes;  /* the same where one kernel makes the loss and its gradient */
     double te_logit_bytes;     /* and TransformerEngine's */
+    double logit_slack;        /* of logit_bytes, reserved but not allocated: a block that is free, and too small */
     double frees_gradients;    /* not 0: gradients are not there before the first backward pass of a step */
     double hidden_bytes;       /* per token and hidden unit: gathered inputs and gradients in passing */
     double expert_imbalance;   /* tokens of the busiest expert rank over the mean */

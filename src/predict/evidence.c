@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
+#define FULL_WEIGHT 5.0 /* runs of a table, or of a framework, that make half of its weight */
 
 static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_PLAIN] = "plain",
@@ -40,7 +40,7 @@ static const char *evidence_name(const char *framework)
 
 /* Over the tables that count. */
 struct pool {
-    double sum, weight, tables, widest;
+    double sum, weight, runs, tables, widest;
 };
 
 static void pool_add(struct pool *p, const struct compared_table *row)
@@ -48,6 +48,7 @@ static void pool_add(struct pool *p, const struct compared_table *row)
     double weight = (double)row->runs / ((double)row->runs + FULL_WEIGHT);
     p->sum += weight * row->within;
     p->weight += weight;
+    p->runs += (double)row->runs;
     p->tables++;
     p->widest = fmax(p->widest, row->within);
 }
@@ -58,21 +59,33 @@ static bool counts(const struct compared_table *row, const char *without, enum p
     return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
 }
 
-/* Of the framework's tables and, with weight 1, of all others. */
+/* The framework's own runs, as many as there are, and what was seen elsewhere for want of more. */
+static double among(const struct pool *own, double elsewhere)
+{
+    double share = own->runs / (own->runs + FULL_WEIGHT);
+    return own->tables == 0 ? elsewhere : share * own->sum / own->weight + (1 - share) * elsewhere;
+}
+
 static double width_of(const struct pool *own, const struct pool *others, double unknown)
 {
     if (others->tables == 0)
         return unknown;
-    double elsewhere = student_factor(others->tables) * others->sum / others->weight;
-    return own->tables == 0 ? elsewhere : (own->sum + elsewhere) / (own->weight + 1);
+    return among(own, student_factor(others->tables) * others->sum / others->weight);
+}
+
+static void pool_tables(const char *framework, const char *without, enum predicted_quantity quantity,
+                        enum plan_feature feature, struct pool *own, struct pool *others)
+{
+    *own = *others = (struct pool){0};
+    for (size_t i = 0; i < evidence_count; i++)
+        if (counts(&evidence_rows[i], without, quantity, feature))
+            pool_add(strcmp(evidence_rows[i].framework, framework) == 0 ? own : others, &evidence_rows[i]);
 }
 
 static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, bool *compared)
 {
-    struct pool own = {0}, others = {0};
-    for (size_t i = 0; i < evidence_count; i++)
-        if (counts(&evidence_rows[i], without, quantity, FEATURE_PLAIN))
-            pool_add(strcmp(evidence_rows[i].framework, framework) == 0 ? &own : &others, &evidence_rows[i]);
+    struct pool own, others;
+    pool_tables(framework, without, quantity, FEATURE_PLAIN, &own, &others);
     *compared = own.tables > 0;
     double width = width_of(&own, &others, uncompared[quantity]);
     if (own.tables > 0)
@@ -90,27 +103,23 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
     return width_of(&own, &others, uncompared[quantity]) * sqrt(doublings);
 }
 
-static double feature_width(const char *without, enum predicted_quantity quantity, enum plan_feature feature,
-                            bool *compared)
+static double feature_width(const char *framework, const char *without, enum predicted_quantity quantity,
+                            enum plan_feature feature, bool *compared)
 {
-    struct pool all = {0};
-    for (size_t i = 0; i < evidence_count; i++)
-        if (counts(&evidence_rows[i], without, quantity, feature))
-            pool_add(&all, &evidence_rows[i]);
-    *compared = all.tables > 0;
-    if (all.tables == 0)
-        return uncompared[quantity];
-    return all.sum / all.weight;
+    struct pool own, others;
+    pool_tables(framework, without, quantity, feature, &own, &others);
+    *compared = own.tables + others.tables > 0;
+    return among(&own, others.tables > 0 ? others.sum / others.weight : uncompared[quantity]);
 }
 
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
 {
-    for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
-        out->width[q][FEATURE_PLAIN] = plain_width(evidence_name(framework), without, (enum predicted_quantity)q,
-                                                   &out->compared[q][FEATURE_PLAIN]);
+    const char *name = evidence_name(framework);
+    for (int k = 0; k < PREDICTED_QUANTITIES; k++) {
+        enum predicted_quantity q = (enum predicted_quantity)k;
+        out->width[q][FEATURE_PLAIN] = plain_width(name, without, q, &out->compared[q][FEATURE_PLAIN]);
         for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
-            out->width[q][f] =
-                feature_width(without, (enum predicted_quantity)q, (enum plan_feature)f, &out->compared[q][f]);
+            out->width[q][f] = feature_width(name, without, q, (enum plan_feature)f, &out->compared[q][f]);
     }
 }
 

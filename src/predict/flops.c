@@ -46,11 +46,15 @@ static double counted_blocks(const struct architecture *a, const struct training
     }
 }
 
-/* Of the scores that a model without windows has. */
+/* Of the scores that a model without windows or chunks has. */
 static double seen_share(const struct architecture *a, const struct training_plan *plan)
 {
-    double w = fmin(1, (double)a->window / (double)plan->sequence);
-    return 1 - (double)a->window_layers / (double)a->attention_layers * (1 - w * (2 - w));
+    double s = (double)plan->sequence, w = fmin(1, (double)a->window / s), seen = w * (2 - w);
+    if (a->chunk > 0) {
+        double whole = floor(s / (double)a->chunk), rest = s - whole * (double)a->chunk;
+        seen = (whole * (double)a->chunk * (double)a->chunk + rest * rest) / (s * s);
+    }
+    return 1 - (double)a->window_layers / (double)a->attention_layers * (1 - seen);
 }
 
 static double head_flops(const struct architecture *a, const struct training_plan *plan)
@@ -83,7 +87,7 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
     double depths = (double)a->mtp_layers, mtp = architecture_is_hybrid(a) ? 0 : depths;
     double further = 1 + mtp / architecture_layers(a);
     double blocks = counted_blocks(a, plan, convention);
-    if (a->window > 0 && convention != ATTENTION_SQUARE)
+    if ((a->window > 0 || a->chunk > 0) && convention != ATTENTION_SQUARE)
         blocks *= seen_share(a, plan);
     *out = (struct token_flops){
         .matrices = 2 * (further * matrix_weights(a, plan) + mtp * 2 * h * h),

@@ -7,7 +7,7 @@
  *              2·s·a·d (CAUSAL: current Megatron-LM, which halves what a causal mask leaves)
  *              latent: 2·s·a·(d + r + w), and half of it
  *              in a layer with a window of w tokens times ω·(2 - ω), ω = min(1, w/s): what a causal mask and the window
- *              leave over what the mask alone leaves
+ *              leave over what the mask alone leaves; in one of chunks the sum of their squares over s²
  *   scan       of layers with a mixer: mixer.h
  *   MTP        each a layer on average (of a hybrid stack the layers that its pattern says), 4·h² and a head
  *   head       2·h·V (BERT: and its transform 2·h²; ViT: 2·h·classes per image)

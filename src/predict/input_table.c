@@ -112,6 +112,7 @@ const struct input inputs[] = {
     {"nonparametric_norms", "", A(MEMBER_FLAG, nonparametric_norms)},
     {"embedding_norm", "", A(MEMBER_FLAG, embedding_norm)},
     {"sliding_window", "window_size", A(MEMBER_WHOLE, window)},
+    {"attention_chunk", "attention_chunk_size", A(MEMBER_WHOLE, chunk)},
     {"window_layers", "", A(MEMBER_WHOLE, window_layers)},
     {"qk_norm", "qk_layernorm", A_WORD(qk_norm, qk_norm_words)},
     {"hybrid_pattern", "hybrid_override_pattern hybrid_layer_pattern", A(MEMBER_TEXT, hybrid_pattern)},

@@ -318,7 +318,30 @@ static enum oom_verdict verdict_of(const struct predictor *p, double bytes, doub
     return bytes > share_for(p->options.risky, sigma) * usable ? OOM_RISK : OOM_FITS;
 }
 
-/* Within the interval of the model, the line; the interval keeps its width. */
+/* The interval keeps its width. */
+static void put_most(struct memory_prediction *m, double bytes)
+{
+    double ratio = bytes / m->most.bytes;
+    m->most.bytes = bytes;
+    m->most.allocated_bytes *= ratio;
+    m->most.slack *= ratio;
+    m->low_bytes *= ratio;
+    m->high_bytes *= ratio;
+}
+
+/* No more is held than there is. */
+static void give_slack_back(struct memory_prediction *m, double room)
+{
+    double given = fmin(m->most.slack, m->most.bytes - room);
+    if (given <= 0)
+        return;
+    double left = m->most.slack - given, allocated = m->most.allocated_bytes;
+    put_most(m, m->most.bytes - given);
+    m->most.slack = left;
+    m->most.allocated_bytes = allocated;
+}
+
+/* Within the interval of the model, the line. */
 static void follow_line(const struct predictor *p, const struct input_value *values, const struct subject *s,
                         struct prediction *out)
 {
@@ -327,11 +350,7 @@ static void follow_line(const struct predictor *p, const struct input_value *val
     if (!p->lines || !memory_lines_bytes(p->lines, memory_class(values, s), (double)s->plan.micro_batch, &bytes) ||
         bytes < m->low_bytes || bytes > m->high_bytes)
         return;
-    double ratio = bytes / m->most.bytes;
-    m->most.bytes = bytes;
-    m->most.allocated_bytes *= ratio;
-    m->low_bytes *= ratio;
-    m->high_bytes *= ratio;
+    put_most(m, bytes);
     out->by_line = true;
 }
 
@@ -358,7 +377,7 @@ static double least_bytes(const struct subject *s, const struct cluster *cluster
     if (plan.gradient_bytes == 0)
         plan.gradient_bytes = 2;
     bool found = memory_predict(&s->architecture, &plan, cluster, &row->memory, &saved, &ignored) == 0;
-    return found ? fmin(as_said, saved.most.bytes) : as_said;
+    return found ? fmin(as_said, saved.most.bytes - saved.most.slack) : as_said;
 }
 
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
@@ -376,9 +395,11 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
         follow_line(p, values, s, out);
     if (!out->has_memory || !(out->usable_bytes > 0))
         return;
-    out->has_probability = oom_probability(out->memory.most.bytes, out->memory.sigma, out->usable_bytes,
-                                           out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
-    double least = least_bytes(s, cluster, row, out->memory.most.bytes);
+    double needed = out->memory.most.bytes - out->memory.most.slack;
+    give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
+    out->has_probability = oom_probability(needed, out->memory.sigma, out->usable_bytes, out->memory.reserve_bytes,
+                                           &out->oom_probability, &ignored) == 0;
+    double least = least_bytes(s, cluster, row, needed);
     out->verdict = verdict_of(p, least, out->memory.sigma, out->usable_bytes);
 }
 

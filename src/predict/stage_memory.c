@@ -75,13 +75,22 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
     terms[MEMORY_SHARDED] += parameters * (sharded / shards + partition);
 }
 
-/* Optimizer's temporaries of parameters that `replicas` ranks hold; gradients that are narrower than the master copy
- * are widened first. */
-static double step_bytes(const struct plan_memory *m, double parameters, double replicas)
+/* Of the parameters of which a rank's step makes temporaries. */
+static double stepped(const struct plan_memory *m, double parameters, double replicas)
 {
-    double widened = m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0;
     double shards = m->plan->zero_stage > 0 ? plan_shards(m->plan, replicas) : 1;
-    return m->plan->offload == OFFLOAD_NONE ? (m->c->step + widened) * parameters / shards : 0;
+    return m->plan->offload == OFFLOAD_NONE ? parameters / shards : 0;
+}
+
+/* Optimizer's temporaries of a parameter; gradients that are narrower than the master copy are widened first. */
+static double step_bytes(const struct plan_memory *m)
+{
+    return m->c->step + (m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0);
+}
+
+static double flat_step_bytes(const struct plan_memory *m)
+{
+    return m->plan->zero_stage < 3 ? m->c->flat_step : 0;
 }
 
 /* Parameters of FSDP's root, whose unit is what is outside of layers: on one stage the embedding and the head both. */
@@ -125,15 +134,26 @@ static double loss_bytes(const struct plan_memory *m)
     return bytes[m->plan->loss];
 }
 
+/* Of a micro-batch on a rank. */
+static double logit_count(const struct plan_memory *m)
+{
+    double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan);
+    return tokens * (m->a->family == ARCHITECTURE_VIT
+                         ? (double)m->a->classes / (double)m->plan->sequence
+                         : architecture_padded_vocab(m->a, m->plan->tensor) / (double)m->plan->tensor);
+}
+
+static double logit_slack(const struct plan_memory *m)
+{
+    return m->plan->loss == LOSS_EAGER ? m->c->logit_slack * logit_count(m) : 0;
+}
+
 static double logit_bytes(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan), h = (double)m->a->hidden;
-    double entries = m->a->family == ARCHITECTURE_VIT
-                         ? (double)m->a->classes / (double)m->plan->sequence
-                         : architecture_padded_vocab(m->a, m->plan->tensor) / (double)m->plan->tensor;
     bool widens = m->plan->tuning != TUNING_FULL && m->a->rms_norm && m->c->norm_bytes > 0 &&
                   m->plan->norms != NORMS_FUSED; /* the last norm's input is there in fp32, too */
-    return tokens * (loss_bytes(m) * entries + (widens ? 6 : 2) * h);
+    return loss_bytes(m) * logit_count(m) + logit_slack(m) + tokens * (widens ? 6 : 2) * h;
 }
 
 /* Of one micro-batch on the first stage. */
@@ -147,7 +167,7 @@ void stage_weigh(const struct memory_coefficients *c, double kept, struct memory
 {
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         out->bytes += c->weights[i] * out->terms[i];
-    out->allocated_bytes = out->bytes - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
+    out->allocated_bytes = out->bytes - out->slack - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
 }
 
 /* Multi-token-prediction layers of the stage with the head, each with its copy of the embedding where that is
@@ -177,11 +197,14 @@ static double gradients_of(const struct plan_memory *m, double parameters, doubl
 
 /* Where a framework's phases are known, the peak is in one of them: the logits, with the gradients of earlier
  * micro-batches where there are any; a layer's backward pass; the optimizer's step, without activations. */
-static void choose_phase(const struct plan_memory *m, double dense, double experts, double *terms)
+static void choose_phase(const struct plan_memory *m, double dense, double experts, struct memory_stage *out)
 {
+    double *terms = out->terms;
+    out->slack = terms[MEMORY_LOGITS] > 0 ? m->c->weights[MEMORY_LOGITS] * logit_slack(m) : 0;
     if (m->c->phases == 0)
         return;
-    double step = step_bytes(m, dense, m->replicas) + step_bytes(m, experts, m->expert_replicas);
+    double parameters = stepped(m, dense, m->replicas) + stepped(m, experts, m->expert_replicas);
+    double flat = flat_step_bytes(m) * parameters, step = step_bytes(m) * parameters + flat;
     double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
     bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;
     double kept = terms[MEMORY_ACTIVATIONS], buffers = terms[MEMORY_BUFFERS], missing = is_first ? gradients : 0;
@@ -190,7 +213,9 @@ static void choose_phase(const struct plan_memory *m, double dense, double exper
     if (step > fmax(logits, working)) {
         terms[MEMORY_ACTIVATIONS] = terms[MEMORY_WORKING] = terms[MEMORY_LOGITS] = 0;
         terms[MEMORY_BUFFERS] = step;
+        out->slack = m->c->weights[MEMORY_BUFFERS] * flat;
     } else if (working > logits) {
+        out->slack = 0;
         terms[MEMORY_ACTIVATIONS] = working - buffers - terms[MEMORY_WORKING];
         terms[MEMORY_LOGITS] = 0;
     } else {
@@ -284,6 +309,6 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
         m->layer_set + m->c->hidden_bytes * plan_tokens(m->plan) * (double)m->a->hidden + frozen_gradients(m, layers);
     terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
-    choose_phase(m, load.trained_dense, load.trained_experts, terms);
+    choose_phase(m, load.trained_dense, load.trained_experts, out);
     stage_weigh(m->c, terms[MEMORY_ACTIVATIONS] > 0 ? kept : 0, out);
 }

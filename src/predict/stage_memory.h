@@ -9,7 +9,8 @@
  *                and then a copy
  *
  * Where a framework's phases are known (coefficients.h), only the larger of working and logits is there, or, where that
- * is more than activations and both, the step's temporaries (step, and 4 where gradients of 2 bytes are widened) / N.
+ * is more than activations and both, the step's temporaries (step, below stage 3 flat_step, and 4 where gradients of 2
+ * bytes are widened) / N.
  * Where it frees its gradients and there is one micro-batch, the logits are there before any gradient.
  *
  * Besides what its layers keep (layer_memory.h), a stage keeps
@@ -43,7 +44,8 @@
 struct memory_stage {
     int64_t stage;
     double bytes;                    /* reserved by the framework's allocator: sum of weight · term */
-    double allocated_bytes;          /* the same without fragmentation */
+    double allocated_bytes;          /* the same without fragmentation and slack */
+    double slack;                    /* of bytes, free blocks that nothing fits in: given back before memory runs out */
     double parameters;               /* of a rank */
     double terms[MEMORY_TERM_COUNT]; /* bytes, unweighted: what calibration fits weights to */
 };

@@ -186,6 +186,7 @@ static void hf_config_read__windows__layers_that_have_them(void **state)
     assert_int_equal(windows_of("gemma-3-27b-pt-text_config"), 52);
     assert_int_equal(windows_of("Olmo-3-7B"), 24);
     assert_int_equal(windows_of("gpt-oss-20b"), 12);
+    assert_int_equal(windows_of("Llama-4-Scout-17B-16E-text_config"), 36);
 }
 
 #define SHAPE                                                                                                          \

@@ -391,10 +391,13 @@ static void architecture_complete__absurd_numbers__refused_untouched(void **stat
     refused(a, "experts_per_token");
     a = good;
     a.window_layers = 1;
-    refused(a, "window_layers wants sliding_window");
+    refused(a, "window_layers wants sliding_window or attention_chunk");
     a.window = 8;
     a.window_layers = 3;
     refused(a, "window_layers = 3 is more than layers = 2");
+    a = good;
+    a.window = a.chunk = 8;
+    refused(a, "sliding_window and attention_chunk");
     a = good;
     a.router_bias = true;
     refused(a, "router_bias wants experts");

@@ -210,6 +210,26 @@ static void flops_per_token__sliding_window__what_tokens_see(void **state)
     }
 }
 
+/* Whole chunks and what is left over; a sequence no longer than a chunk sees all that it saw. */
+static void flops_per_token__attention_chunk__squares_of_chunks(void **state)
+{
+    (void)state;
+    struct architecture plain = sized(12, 768, 12, 50257), chunked = plain;
+    struct training_plan plan = {.micro_batch = 1, .sequence = 2560};
+    struct token_flops all, some;
+    chunked.chunk = 1024;
+    chunked.window_layers = 9;
+    completed(&plain, &plan);
+    completed(&chunked, &plan);
+    flops_per_token(&plain, &plan, ATTENTION_CAUSAL, &all);
+    flops_per_token(&chunked, &plan, ATTENTION_CAUSAL, &some);
+    assert_close(some.attention / all.attention, (3 + 9 * (4 + 4 + 1) / 25.0) / 12, 1e-12);
+    plan.sequence = 1024;
+    flops_per_token(&plain, &plan, ATTENTION_CAUSAL, &all);
+    flops_per_token(&chunked, &plan, ATTENTION_CAUSAL, &some);
+    assert_close(some.attention, all.attention, 0);
+}
+
 /* A token passes two of eight experts and the router. */
 static void flops_per_token__mixture_of_experts__active_weights_alone(void **state)
 {
@@ -298,6 +318,7 @@ int main(void)
         cmocka_unit_test(flops_per_token__t5_with_a_short_decoder__by_hand),
         cmocka_unit_test(flops_per_token__causal_convention__half_the_attention_of_decoders_alone),
         cmocka_unit_test(flops_per_token__sliding_window__what_tokens_see),
+        cmocka_unit_test(flops_per_token__attention_chunk__squares_of_chunks),
         cmocka_unit_test(flops_per_token__mixture_of_experts__active_weights_alone),
         cmocka_unit_test(flops_per_step__mpt_table__its_mfu),
     };

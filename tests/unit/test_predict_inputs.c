@@ -250,18 +250,43 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
     predictor_free(unsure);
 }
 
+/* What the allocator only holds it gives back on a device that is smaller: no more is predicted than there is, and
+ * the verdict is about the rest. */
+static void predictor_predict__slack__given_back_before_memory_runs_out(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("internevo");
+    fill_gpt(v);
+    set_number(v, "hidden", 2048);
+    set_number(v, "heads", 16);
+    set_number(v, "seq", 64);
+    const struct memory_prediction at_ease = predict(p, v)->memory;
+    assert_true(at_ease.most.slack > 0.1 * at_ease.most.bytes);
+    double room = at_ease.most.bytes - at_ease.most.slack / 2;
+    set_number(v, "device_memory", room + at_ease.reserve_bytes);
+    const struct prediction *tight = predict(p, v);
+    assert_true(tight->memory.most.bytes <= room && tight->memory.most.bytes > room - at_ease.most.slack / 2);
+    assert_true(tight->memory.most.allocated_bytes == at_ease.most.allocated_bytes);
+    double needed = at_ease.most.bytes - at_ease.most.slack;
+    set_number(v, "device_memory", needed / 1.4);
+    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
+    assert_true(predict(p, v)->memory.most.bytes <= needed * (1 + 1e-9));
+    predictor_free(p);
+}
+
 static double width_of(const struct prediction *p)
 {
     return log(p->memory.high_bytes / p->memory.most.bytes);
 }
 
-/* As wide as nine of ten runs of Megatron's tests were off and what other frameworks add; wider with a feature that was
- * compared, widest with one that was not, or for a framework that was not. */
+/* As wide as nine of ten of nanotron's thousand runs were off; wider with a feature that was compared, widest with one
+ * that was not, or for a framework that was not. */
 static void predictor_predict__evidence__as_wide_as_it_is(void **state)
 {
     (void)state;
     struct input_value v[INPUT_COUNT];
-    struct predictor *known = create("megatron"), *unknown = create("torch-ddp");
+    struct predictor *known = create("nanotron"), *unknown = create("torch-ddp");
     fill_gpt(v);
     const struct prediction *p = predict(known, v);
     double plain = width_of(p);
@@ -277,6 +302,19 @@ static void predictor_predict__evidence__as_wide_as_it_is(void **state)
     assert_true(!p->memory_calibrated && width_of(p) == UNCOMPARED_MEMORY);
     predictor_free(known);
     predictor_free(unknown);
+}
+
+/* Runs of its own, where there are many, say how far a framework is off, whatever others are. */
+static void evidence_widths_of__many_runs__by_these(void **state)
+{
+    (void)state;
+    struct evidence_widths widths;
+    bool compared;
+    evidence_widths_of("deepspeed", NULL, &widths);
+    for (size_t i = 0; i < evidence_count; i++)
+        if (strcmp(evidence_rows[i].framework, "deepspeed") == 0 && evidence_rows[i].runs > 50)
+            assert_true(evidence_width(&widths, evidence_rows[i].quantity, 0, &compared) <
+                        1.2 * evidence_rows[i].within);
 }
 
 /* A table that counts as never seen says nothing of its own framework. */
@@ -395,7 +433,9 @@ int main(void)
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
+        cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
         cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
+        cmocka_unit_test(evidence_widths_of__many_runs__by_these),
         cmocka_unit_test(evidence_widths_of__without_a_table__by_the_others),
         cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
         cmocka_unit_test(predictor_set__coefficient_of_the_file__changes_what_is_predicted),

@@ -242,6 +242,35 @@ static void memory_predict__phases__the_larger_alone(void **state)
     assert_true(pass.most.terms[MEMORY_BUFFERS] == 0 && pass.most.bytes > step.most.bytes);
 }
 
+/* A step that flattens gradients holds blocks that nothing else fits in: reserved, not allocated, and none of it where
+ * each unit is stepped by itself. */
+static void memory_predict__flat_step__slack_below_stage_3(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 16, .data = 2, .zero_stage = 1};
+    struct memory_prediction flat = predict(gpt(2, 256, 4), plan, "internevo");
+    assert_close(flat.most.terms[MEMORY_BUFFERS], (12 + 6) * flat.most.parameters / 2, 1e-12);
+    assert_close(flat.most.slack, 6 * flat.most.parameters / 2, 1e-12);
+    assert_close(flat.most.bytes - flat.most.allocated_bytes, flat.most.slack, 1e-9);
+    plan.zero_stage = 3;
+    struct memory_prediction units = predict(gpt(2, 256, 4), plan, "internevo");
+    assert_close(units.most.terms[MEMORY_BUFFERS], 12 * units.most.parameters / 2, 1e-12);
+    assert_true(units.most.slack == 0);
+}
+
+/* Logits in 16 bits that are freed before the loss goes back leave a block that no fp32 copy of them fits in. */
+static void memory_predict__freed_logits__slack_of_an_eager_loss(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 4096, .micro_batch = 8, .data = 8, .zero_stage = 3};
+    struct architecture a = gpt(2, 256, 4);
+    struct memory_prediction eager = predict(a, plan, "torchtitan");
+    assert_close(eager.most.slack, 2 * 8 * 4096 * 51200.0, 1e-12);
+    assert_true(eager.most.bytes - eager.most.allocated_bytes > eager.most.slack);
+    plan.loss = LOSS_FUSED;
+    assert_true(predict(a, plan, "torchtitan").most.slack == 0);
+}
+
 static void memory_predict__offloaded_layers__not_on_the_device(void **state)
 {
     (void)state;
@@ -417,6 +446,8 @@ int main(void)
         cmocka_unit_test(memory_predict__offload__host_bytes_of_a_node),
         cmocka_unit_test(memory_predict__experts_over_ranks__states_by_their_own_group),
         cmocka_unit_test(memory_predict__phases__the_larger_alone),
+        cmocka_unit_test(memory_predict__flat_step__slack_below_stage_3),
+        cmocka_unit_test(memory_predict__freed_logits__slack_of_an_eager_loss),
         cmocka_unit_test(memory_predict__offloaded_layers__not_on_the_device),
         cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
         cmocka_unit_test(memory_predict__fsdp_root__embedding_and_head_at_once),

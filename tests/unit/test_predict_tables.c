@@ -139,15 +139,17 @@ static void add_apart(enum predicted_quantity q, feature_set features, double pr
             add(&apart[q][k], predicted, measured, 0, 0);
 }
 
-/* With nothing of the table used: evidence from it is left out. */
+/* With nothing of the table used: evidence from it is left out, but for MESHSWEEP_OWN_EVIDENCE, under which intervals
+ * are those that users have. */
 static struct predictor *predictor_of(const struct table *spec)
 {
+    bool with = getenv("MESHSWEEP_OWN_EVIDENCE") != NULL;
     struct predictor *p = NULL;
     struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = spec->framework,
                                               .network_bandwidth = spec->network,
                                               .network_latency = spec->latency,
-                                              .evidence_without = spec->file};
+                                              .evidence_without = with ? NULL : spec->file};
     if (predictor_create(&options, &p, &e) < 0)
         fail_msg("%s", e.text);
     return p;
