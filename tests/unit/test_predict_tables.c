@@ -146,7 +146,6 @@ static struct predictor *predictor_of(const struct table *spec)
     struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = spec->framework,
                                               .network_bandwidth = spec->network,
-                                              .network_latency = spec->latency,
                                               .evidence_without = spec->file};
     if (predictor_create(&options, &p, &e) < 0)
         fail_msg("%s", e.text);
