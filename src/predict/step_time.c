@@ -11,6 +11,7 @@
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
 #define ADAPTER_LAUNCHES 0.05          /* of a layer's: two products, a cast, a scaling and an addition */
 #define COPY_LAUNCHES 0.005            /* of a layer's: a view and a copy, without a graph */
+#define SCAN (16 / 3.0)                /* times as slow a FLOP as attention */
 #define TRIPS 2.0                      /* of an adapter's latency: the data, and the flush that makes it visible */
 #define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
@@ -119,7 +120,7 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
     double share = t->tokens / (t->layers * t->tensor);
     out->x[TIME_MATRICES] = t->matrix_passes * share * t->token.matrices / matrix_peak(t);
-    out->x[TIME_ATTENTION] = t->passes * share * t->token.scan / t->cluster->device->attention_flops;
+    out->x[TIME_ATTENTION] = t->passes * SCAN * share * t->token.scan / t->cluster->device->attention_flops;
     if (t->plan->flash_attention) {
         out->x[TIME_ATTENTION] += t->passes * share * t->token.attention / t->cluster->device->attention_flops;
         return;
@@ -393,6 +394,12 @@ static double gradient_share(const struct plan_time *t)
     return shares[t->plan->zero_stage];
 }
 
+/* What sharded parameters need is sent ahead of it whatever a plan says. */
+static bool overlaps(const struct plan_time *t, bool said)
+{
+    return said || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0);
+}
+
 static void hide_data(const struct plan_time *t, struct terms *out)
 {
     struct terms layer = {{0}};
@@ -404,8 +411,9 @@ static void hide_data(const struct plan_time *t, struct terms *out)
     double forward = products(t, &layer) / t->passes * t->layers / (double)t->plan->pipeline;
     bool each =
         t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
-    double behind_gradients = t->plan->overlap_gradients ? 2 * forward * (each ? m : 1) : 0;
-    double behind_parameters = t->plan->overlap_parameters ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
+    double behind_gradients = overlaps(t, t->plan->overlap_gradients) ? 2 * forward * (each ? m : 1) : 0;
+    double behind_parameters =
+        overlaps(t, t->plan->overlap_parameters) ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
     double left = sent > 0 ? 1 - hidden / sent : 1;
     out->x[TIME_DATA_INTRA] *= left;
@@ -431,7 +439,7 @@ static void add_step(const struct plan_time *t, struct terms *out)
     double expert_replicas = plan_expert_replicas(t->plan);
     if (experts > 0)
         add_data(t, experts, expert_replicas, plan_shards(t->plan, expert_replicas), out);
-    if (t->plan->overlap_gradients || t->plan->overlap_parameters)
+    if (overlaps(t, t->plan->overlap_gradients || t->plan->overlap_parameters))
         hide_data(t, out);
     if (t->plan->offload == OFFLOAD_NONE)
         out->x[TIME_OPTIMIZER] +=

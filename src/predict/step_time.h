@@ -15,6 +15,8 @@
  *                 also attention's products, the whole square, and where the head size is no multiple
  *                 of 8 outside the tensor cores                                                          [6]
  *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
+ *                 chunked scans of mixers at 3/16 of that rate: Mamba-2's is as fast as attention of   [10]
+ *                 the same width at 2,048 tokens, 4,096 of its FLOPs against 768
  *                 adapters: r - 1 for matrices; leading frozen layers: 1
  *                 recompute by operations: every second product again                                    [7]
  *   elementwise   the layer's activations (layer_memory_set) / device memory, 4/3 with full recompute    layer_memory.h
@@ -69,10 +71,10 @@
  * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
- * (overlap_gradients, …) counts only as far as it is longer than the computing behind which it is, with the weights of
- * predict.toml: gradients two forward passes' products of the stage (of the last micro-batch, or of each that is
- * reduced), parameters one (ZeRO stage 3: all passes of all micro-batches), tensor and expert parallelism the layer's
- * own.
+ * (overlap_gradients, …), and ZeRO stage 3 where it prefetches (overlaps_shards), counts only as far as it is longer
+ * than the computing behind which it is, with the weights of predict.toml: gradients two forward passes' products of
+ * the stage (of the last micro-batch, or of each that is reduced), parameters one (ZeRO stage 3: all passes of all
+ * micro-batches), tensor and expert parallelism the layer's own.
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.
@@ -81,8 +83,8 @@
  * [4] DeepSpeed runtime/engine.py (stage 2 refuses no_sync) · [5] Pollux (OSDI 2021), (x^γ + y^γ)^(1/γ) for work that
  * overlaps in part · [6] NVIDIA Matrix Multiplication Background User's Guide; arXiv 2401.14489 · [7] torchtitan
  * distributed/activation_checkpoint.py · [8] NCCL src/graph/tuning.cc: a ring of the protocol for large messages counts
- * an adapter's latency twice · [9] aws-ofi-nccl src/tuner/nccl_ofi_model.cpp: steps between nodes. A term without one
- * counts what its line says. Pure; some hundred nanoseconds. */
+ * an adapter's latency twice · [9] aws-ofi-nccl src/tuner/nccl_ofi_model.cpp: steps between nodes ·
+ * [10] arXiv 2405.21060, figure 10. A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
 

@@ -9,9 +9,9 @@
 #define GIB 1073741824.0
 #define SMI_GB (1000 * 1048576.0) /* nvidia-smi's MiB, in thousands */
 
-/* Where an input is from: a column, or the same for all rows. */
+/* Where an input is from: a column, or the same for all rows, or for those where column `when` is `is`. */
 struct given {
-    const char *input, *column, *constant;
+    const char *input, *column, *constant, *when, *is;
 };
 
 enum counter { COUNTER_RESERVED, COUNTER_ALLOCATED, COUNTER_DEVICE };
@@ -157,6 +157,13 @@ static const struct given bridge[] = {
     {"recompute_layers", "recompute_num_layers", NULL},
     COLUMN("recompute_method"),
     {"expert_dispatcher", "dispatcher", NULL},
+    {"overlap_ep", NULL, "1", "ep_overlap", "1"},
+    /* training/comm_overlap.py: both, with more than one data-parallel rank; peft/lora.py: all linear layers */
+    {"overlap_gradients", NULL, "1"},
+    {"overlap_parameters", NULL, "1"},
+    {"peft", NULL, "lora", "task", "lora"},
+    {"lora_rank", NULL, "32", "task", "lora"},
+    {"lora_targets", NULL, "linear_qkv linear_proj linear_fc1 linear_fc2", "task", "lora"},
     {"link_domain", "nvlink_domain", NULL},
     COLUMN("hybrid_pattern"),
     {"mixer_heads", "mamba_heads", NULL},

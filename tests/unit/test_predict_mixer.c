@@ -95,12 +95,22 @@ static struct step_prediction step(struct architecture a, struct training_plan p
     return p;
 }
 
+/* Forward and backward at the rate of attention. */
+static double scan_seconds(struct architecture a, struct training_plan plan)
+{
+    struct token_flops token;
+    completed(&a, &plan);
+    flops_per_token(&a, &plan, ATTENTION_CAUSAL, &token);
+    return 3 * plan_tokens(&plan) * (token.scan + token.attention) / device_find("A100-80GB")->attention_flops;
+}
+
 /* The scan does not grow with the square of the sequence, and a layer without attention has no ring. */
 static void step_predict__mixers__linear_in_the_sequence(void **state)
 {
     (void)state;
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
     double one = step(stack("M-M-"), plan, "megatron").terms[TIME_ATTENTION];
+    assert_close(one, scan_seconds(stack("M-M-"), plan) * 16 / 3, 1e-9);
     plan.sequence = 8192;
     assert_close(step(stack("M-M-"), plan, "megatron").terms[TIME_ATTENTION], 2 * one, 1e-12);
     plan.context = 2;

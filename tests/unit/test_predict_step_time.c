@@ -114,6 +114,21 @@ static void step_predict__latency_of_the_network__once_a_node(void **state)
     assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 4 * 3, 1e-12);
 }
 
+/* Of FSDP what is longer than the computing that it hides behind; llm-foundry's weights are of what was left. */
+static void step_predict__sharded_parameters__hidden_behind_computing(void **state)
+{
+    (void)state;
+    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_bytes_per_s = 1e9};
+    struct training_plan plan = {.data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048};
+    struct step_prediction hidden = predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan");
+    struct step_prediction longer = predict(gpt(24, 2048, 16), plan, slow, "torchtitan");
+    struct step_prediction fitted = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp");
+    assert_close(hidden.terms[TIME_DATA_INTER], 0, 1e-9);
+    assert_true(longer.terms[TIME_DATA_INTER] > 0 && fitted.terms[TIME_DATA_INTER] > 0);
+    plan.zero_stage = 1;
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER] > 0);
+}
+
 /* nanotron copies each parameter from what each rank sent: six of a layer. */
 static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
 {
@@ -346,6 +361,7 @@ int main(void)
         cmocka_unit_test(step_predict__weight_of_launches__same_terms),
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
         cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
+        cmocka_unit_test(step_predict__sharded_parameters__hidden_behind_computing),
         cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),

@@ -281,6 +281,8 @@ static void inputs_decode__adapters__targets_by_their_names(void **state)
     assert_int_equal(decode("qlora", "all-linear", &s, &e), 0);
     assert_int_equal(s.plan.lora_targets, TARGETS_OF_ATTENTION | TARGETS_OF_MLP);
     assert_int_equal(s.plan.quantization, QUANTIZATION_NF4);
+    assert_int_equal(decode("lora", "linear_qkv linear_proj linear_fc1 linear_fc2", &s, &e), 0);
+    assert_int_equal(s.plan.lora_targets, TARGET_QKV | TARGET_O | TARGET_GATE_UP | TARGET_DOWN);
     assert_int_equal(decode("lora", "q_proj z_proj", &s, &e), -1);
     assert_string_equal(e.text, "lora_targets = 'q_proj z_proj' says nothing to the predictor");
     e = (struct error)ERROR_INIT;
