@@ -43,6 +43,41 @@ size_t *html_best_first(const struct html_data *d)
 
 /* --- columns --- */
 
+/* Of 15 MB that a page of 100,000 jobs may have, the rest is for what came of them and for numbers. */
+#define LEVEL_BYTES_MOST 6e6
+#define LEVEL_LEAST 8
+
+static double level_bytes(const struct html_data *d, size_t limit)
+{
+    double bytes = 0;
+    struct buffer text = BUFFER_INIT;
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        for (size_t k = 0; c->role == HTML_KEY && k < c->level_count; k++) {
+            text.length = 0;
+            html_add_json(&text, c->level_texts[k], limit);
+            bytes += (double)text.length + 1;
+        }
+    }
+    buffer_free(&text);
+    return bytes;
+}
+
+size_t html_level_most(const struct html_data *d)
+{
+    size_t limit = HTML_LEVEL_MOST, levels = 0;
+    for (size_t i = 0; i < d->column_count; i++)
+        levels += d->columns[i].role == HTML_KEY ? d->columns[i].level_count : 0;
+    /* Each column may be an escape of ten bytes. */
+    if ((double)levels * HTML_LEVEL_MOST * 10 <= LEVEL_BYTES_MOST)
+        return limit;
+    for (double bytes; limit > LEVEL_LEAST && (bytes = level_bytes(d, limit)) > LEVEL_BYTES_MOST;) {
+        size_t next = (size_t)((double)limit * LEVEL_BYTES_MOST / bytes);
+        limit = next < LEVEL_LEAST ? LEVEL_LEAST : next < limit ? next : limit - 1;
+    }
+    return limit;
+}
+
 static void add_comma(struct buffer *out, size_t row)
 {
     buffer_add_text(out, row == 0 ? "" : row % JOBS_TO_A_LINE ? "," : ",\n");
@@ -50,12 +85,12 @@ static void add_comma(struct buffer *out, size_t row)
 
 static const char *const role_names[] = {[HTML_FIXED] = "fixed", [HTML_KEY] = "key", [HTML_METRIC] = "metric"};
 
-static void add_levels(struct buffer *out, const struct html_column *c, size_t rows)
+static void add_levels(struct buffer *out, const struct html_column *c, size_t rows, size_t most)
 {
     buffer_add_text(out, ",\"levels\":[");
     for (size_t i = 0; i < c->level_count; i++) {
         buffer_add_text(out, i ? "," : "");
-        html_add_json(out, c->level_texts[i], HTML_LEVEL_MOST);
+        html_add_json(out, c->level_texts[i], most);
     }
     buffer_add_text(out, "],\"codes\":[");
     for (size_t i = 0; i < rows; i++) {
@@ -79,7 +114,7 @@ static void add_numbers(struct buffer *out, const struct html_column *c, size_t 
     buffer_add_char(out, ']');
 }
 
-static void add_column(struct buffer *out, const struct html_column *c, size_t rows)
+static void add_column(struct buffer *out, const struct html_column *c, size_t rows, size_t level_most)
 {
     buffer_add_text(out, "{\"name\":");
     html_add_json(out, c->title, HTML_NAME_MOST);
@@ -91,7 +126,7 @@ static void add_column(struct buffer *out, const struct html_column *c, size_t r
         html_add_json(out, c->twin->title, HTML_NAME_MOST);
     }
     if (c->levels)
-        add_levels(out, c, rows);
+        add_levels(out, c, rows, c->role == HTML_KEY ? level_most : HTML_LEVEL_MOST);
     else
         add_numbers(out, c, rows);
     buffer_add_char(out, '}');
@@ -157,7 +192,7 @@ int html_embed_jobs(struct html_page *p, struct error *e)
                   d->best < 0 ? -1LL : (long long)d->jobs[d->best].id);
     for (size_t i = 0; i < count; i++) {
         buffer_add_text(out, i ? ",\n" : "");
-        add_column(out, columns[i], d->job_count);
+        add_column(out, columns[i], d->job_count, p->level_most);
     }
     free(columns);
     add_constants(out, d);

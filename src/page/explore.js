@@ -54,18 +54,20 @@ const byState = () => {
   return {
     inks,
     code: (i) => (hasFailed(i) ? ofFailure[failureColumn.codes[i]] ?? 0 : ofState[stateColumn.codes[i]]),
-    legend: names.map((n, at) => ({ colour: inks[at], label: n, click: () => restrict([stateCondition(n)]) })),
+    legend: names.map((n, at) => (
+      { at, colour: inks[at], label: n, click: () => restrict([stateCondition(n)]) })),
   };
 };
 
 const byPalette = (column) => {
   const inks = [...column.levels.slice(0, PALETTE).map((_, at) => ink("--c" + at)), ink("--dim")];
   const legend = column.levels.slice(0, PALETTE).map((text, at) => ({
-    colour: inks[at], label: keyText(column, text) || "(empty)", click: () => restrict([{ column, values: [text] }]),
+    at, colour: inks[at], label: keyText(column, text) || "(empty)",
+    click: () => restrict([{ column, values: [text] }]),
   }));
   const rest = inks.length - 1;
   if (column.levels.length > PALETTE) {
-    legend.push({ colour: inks[rest], label: `${column.levels.length - PALETTE} others` });
+    legend.push({ at: rest, colour: inks[rest], label: `${column.levels.length - PALETTE} others` });
   }
   return { inks, legend, code: (i) => (column.codes[i] < 0 ? rest : Math.min(column.codes[i], rest)) };
 };
@@ -482,6 +484,7 @@ const drawExplore = () => {
     joined: join ? joinedBy(join) : { drawn: [], all: 0 },
     titles: [x.column.name + unitOf(x.column), y.column.name + unitOf(y.column)],
   };
+  const inUse = new Set();
   let drawn = 0;
   for (const one of facetsOf(facet)) {
     const title = `${look.titles[1]} against ${look.titles[0]}${one.text ? ", " + one.text : ""}`;
@@ -489,8 +492,9 @@ const drawExplore = () => {
     Object.assign(plot, { x, y, frame: makeFrame(width, height, x.scale, y.scale) });
     drawFacet(plot, one, look);
     drawn += plot.points.row.length;
+    for (const i of plot.points.row) inUse.add(look.colours.code(i));
   }
-  drawLegend($("plot-legend"), look.colours.legend);
+  drawLegend($("plot-legend"), look.colours.legend.filter(({ at }) => at === undefined || inUse.has(at)));
   $("plot-note").textContent = noteOf(drawn, x, y, join, look.joined);
   showFigures($("plot-figures"), `${look.titles[1]} against ${look.titles[0]}`,
     () => figuresOf(x, y, chosenColumn("colour")));

@@ -27,6 +27,11 @@ static int read_sweep_id(struct db *db, int64_t *out, struct error *e)
     return db_query_int(db, "SELECT id FROM current_sweep", 0, out, e);
 }
 
+static int read_last_job(struct db *db, int64_t *out, struct error *e)
+{
+    return db_query_int(db, "SELECT coalesce(max(id), 0) FROM job", 0, out, e);
+}
+
 static int read_open(struct db *db, struct job_ids *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -78,7 +83,7 @@ static void add_row(struct html_follower *f, const struct stmt *s, struct buffer
         const char *title = stmt_column_name(s, i);
         if (!html_is_outcome(title, html_role_of(title, &section)) || stmt_is_null(s, i))
             continue;
-        f->lacks_column |= string_list_find(&f->columns, title) == f->columns.count;
+        f->outdated |= string_list_find(&f->columns, title) == f->columns.count;
         buffer_add_text(out, first ? "" : ",");
         add_value(out, s, i);
         first = false;
@@ -129,8 +134,9 @@ static int hand_over(struct db *db, struct html_follower *f, struct job_ids *job
 static int look(struct db *db, struct html_follower *f, const struct html_rows_sink *sink, struct error *e)
 {
     struct job_ids open = {NULL, 0}, changed = {NULL, 0};
-    int64_t sweep_id = 0, newest = f->newest;
-    int rc = read_sweep_id(db, &sweep_id, e);
+    int64_t sweep_id = 0, last_job = 0, newest = f->newest;
+    int rc = read_sweep_id(db, &sweep_id, e) < 0 || read_last_job(db, &last_job, e) < 0 ? -1 : 0;
+    f->outdated |= rc == 0 && (sweep_id != f->sweep_id || last_job != f->last_job);
     for (size_t i = 0; i < f->open_count; i++)
         add_job(&changed, f->open[i]);
     const size_t before = changed.count;
@@ -170,6 +176,8 @@ int html_follow_begin(struct db *db, struct html_follower *f, struct error *e)
     int rc = read_sweep_id(db, &f->sweep_id, e);
     if (rc == 0)
         rc = db_query_int(db, "SELECT coalesce(max(id), 0) FROM attempt", 0, &f->newest, e);
+    if (rc == 0)
+        rc = read_last_job(db, &f->last_job, e);
     if (rc == 0)
         rc = read_open(db, &open, e);
     db_read_end(db);

@@ -1,6 +1,6 @@
 /* The jobs that changed since a page was made, for one that stands open: of many jobs a page takes seconds to make, and
  * its rows milliseconds. Jobs are followed by their attempts: what began or ended. Jobs that are new, asked for anew or
- * changed in another way come with the next page. */
+ * changed in another way come with the next page; new ones and another sweep ask for it (`outdated`). */
 #ifndef MESHSWEEP_PAGE_FOLLOW_H
 #define MESHSWEEP_PAGE_FOLLOW_H
 
@@ -15,16 +15,17 @@
 struct html_follower {
     int64_t sweep_id; /* 0: there was none */
     int64_t newest;   /* of the attempts that were looked at */
+    int64_t last_job; /* of all jobs then */
     int64_t *open;    /* jobs with an attempt that had not ended then */
     size_t open_count;
     struct string_list columns; /* that the page has: html_request.columns */
     bool more;                  /* than what was handed over */
-    bool lacks_column;          /* a job has a value in another one */
+    bool outdated;              /* a job has a value in another one, there are new jobs, or another sweep */
 };
 
 #define HTML_FOLLOWER_INIT                                                                                             \
     {                                                                                                                  \
-        0, 0, NULL, 0, STRING_LIST_INIT, false, false                                                                  \
+        0, 0, 0, NULL, 0, STRING_LIST_INIT, false, false                                                               \
     }
 
 /* What the caller does with a job of the page: `row` is [JOB, {"COLUMN": VALUE, …}, BARRED], with the columns and

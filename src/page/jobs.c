@@ -5,6 +5,7 @@
 
 #include "page/sections.h"
 #include "page/text.h"
+#include "report/text.h"
 #include "util/memory.h"
 
 /* Rows that stand in the page itself; the script makes others of the data that it has (embed.c). */
@@ -133,6 +134,31 @@ static void add_rows(struct html_page *p, const struct html_column *const *colum
     free(order);
 }
 
+/* Values of keys that the page has only the beginning of. */
+static void add_cut_note(struct html_page *p)
+{
+    const struct html_data *d = p->data;
+    struct buffer text = BUFFER_INIT;
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        size_t cut = 0;
+        for (size_t k = 0; c->role == HTML_KEY && k < c->level_count; k++) {
+            text.length = 0;
+            cut += strlen(c->level_texts[k]) > p->level_most &&
+                   text_add_printable(&text, c->level_texts[k], strlen(c->level_texts[k]), 0, false) > p->level_most;
+        }
+        if (cut == 0)
+            continue;
+        buffer_add_text(&p->out, "<p class=note>Of ");
+        html_add(&p->out, c->title, HTML_NAME_MOST);
+        buffer_printf(&p->out,
+                      " %zu of %zu values are cut after %zu characters; <code>meshsweep export</code> has all of "
+                      "them.</p>\n",
+                      cut, c->level_count, p->level_most);
+    }
+    buffer_free(&text);
+}
+
 int html_jobs(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
@@ -158,6 +184,7 @@ int html_jobs(struct html_page *p, struct error *e)
     if (d->job_count > ROWS_MOST)
         buffer_printf(&p->out, "<noscript><p class=note>Without scripts: the best %d of %zu.</p></noscript>\n",
                       ROWS_MOST, d->job_count);
+    add_cut_note(p);
     const struct html_column **columns;
     size_t count = html_shown_columns(d, &columns);
     add_table_start(p, is_narrow(d, columns, count));

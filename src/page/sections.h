@@ -13,6 +13,7 @@ struct html_page {
     const char *job_files;    /* store_directory() */
     const char *files_beside; /* the same as the page links to it; NULL: the page lies elsewhere */
     const char *database;     /* its name alone: where the page goes nobody knows of directories */
+    size_t level_most;        /* html_level_most() */
 };
 
 typedef int html_section(struct html_page *p, struct error *e);
@@ -55,8 +56,9 @@ void html_add_key_value(struct buffer *out, const struct html_column *c, const c
 /* Adds the note that not all are drawn, where that is so. */
 void html_add_stride_note(struct buffer *out, size_t count);
 
-/* Texts of columns as the script has them are cut. */
+/* Columns after which texts are cut as the script has them; fewer where the values of all keys would take too much. */
 #define HTML_LEVEL_MOST 120
+size_t html_level_most(const struct html_data *d);
 
 /* Whether the column tells what came of a job, and stands in the table where any job has a value. */
 bool html_is_outcome(const char *title, enum html_role role);

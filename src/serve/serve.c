@@ -21,8 +21,8 @@
 enum {
     LOOK_MS = 200,     /* between two looks whether anything was committed */
     REST_MS = 1000,    /* between two pages, or rows of jobs, at least */
-    PAGES_SHARE = 150, /* one in so many of the processor time that there is, with what readers took meanwhile */
-    ROWS_SHARE = 350,  /* the same for rows */
+    PAGES_SHARE = 250, /* one in so many of the processor time that there is, with what readers took meanwhile */
+    ROWS_SHARE = 600,  /* the same for rows */
     BEAT_MS = 15000,
     LOWEST_PRIORITY = 19,
 };
@@ -135,7 +135,7 @@ static void take_row(void *context, int64_t job, struct buffer *row)
     live_rows_put(context, job, row);
 }
 
-/* A page that lacks a column is made anew before its time, and the one after that is the later. */
+/* A page that is outdated is made anew before its time, and the one after that is the later. */
 static int show_rows(struct watched *w, struct server *server, int64_t committed, struct error *e)
 {
     struct live_rows rows = LIVE_ROWS_INIT;
@@ -147,7 +147,7 @@ static int show_rows(struct watched *w, struct server *server, int64_t committed
     }
     live_rows_clear(&rows);
     w->rows_at_ms = rested_at(w, 0, ROWS_SHARE);
-    return rc == 0 && w->follower.lacks_column && !w->early ? show_page(w, server, committed, e) : rc;
+    return rc == 0 && w->follower.outdated && !w->early ? show_page(w, server, committed, e) : rc;
 }
 
 /* Makes the page again where something was committed since; while that would be too often and more is made than takes

@@ -16,7 +16,7 @@ import sys
 
 from report_statistics import mean_half_width, median_bootstrap_bounds, median_limit_bounds, t_quantile, told_apart
 
-SECTIONS = ("winner", "overview", "learning", "timeline", "effects", "front", "predicted")
+SECTIONS = ("winner", "overview", "learning", "timeline", "effects", "front", "predicted", "jobs")
 POINTS_MOST = 1500
 wrong, checked = [], 0
 page_job = None  # whose details are read; None: what stands beside the only winner
@@ -680,11 +680,36 @@ def cut(shown, count, what):
     same("a table of %s rows" % shown, True, any(len(t) - 1 == int(shown) for t in page.tables.values()))
 
 
+def values_cut(key, cut, count, characters):
+    values = {v for v, in rows("SELECT k.value FROM spec AS s, json_each(s.json) AS k WHERE k.key = ? AND s.id IN"
+                               " (SELECT parallel_id FROM job WHERE sweep_id = ? UNION SELECT model_id FROM job WHERE"
+                               " sweep_id = ? UNION SELECT training_id FROM job WHERE sweep_id = ? UNION SELECT cluster_id"
+                               " FROM job WHERE sweep_id = ?)", key, SWEEP, SWEEP, SWEEP, SWEEP)}
+    same("values of " + key, int(count), len(values))
+    same("longer ones", int(cut), sum(len(str(v)) > int(characters) for v in values))
+    levels = next(c["levels"] for c in data["columns"] if c["name"] == key)
+    same("what is left of them", {len(level) for level in levels if level.endswith("…")}, {int(characters)})
+
+
+def no_job():
+    same("jobs", [], rows("SELECT id FROM job WHERE sweep_id = ?", SWEEP))
+
+
+def best_rows(shown, count):
+    same("jobs", [int(count)], [n for n, in rows("SELECT count(*) FROM job WHERE sweep_id = ?", SWEEP)])
+    same("rows", int(shown), len(page.tables["jobs", ""]) - 1)
+
+
 def nothing():
     """States no number of this database."""
 
 
 KNOWN = [
+    (r"Of (\S+) (\d+) of (\d+) values are cut after (\d+) characters; meshsweep export has all of them\.", values_cut),
+    (r"A click on a column's name sorts\. .*", nothing),
+    (r"Show more rows(?: show all)?|show all", nothing),
+    (r"There is no job\.", no_job),
+    (r"Without scripts: the best (\d+) of (\d+)\.", best_rows),
     (r"The sweep declares no objective\.", no_objective),
     (r"The line is the best so far; crosses at the bottom failed\. (\d+) attempts, (\d+) failed; "
      r"(?:the best came as number (\d+)|none may win)\.", best_so_far),

@@ -169,6 +169,8 @@ assert '<div class="card ok"><b>4</b><span>ok</span></div>' in lines, lines
 assert not any("--- rows" in line or "addEventListener" in line for line in lines), "the script did not change"
 assert not any(line.startswith("<!DOCTYPE") for line in lines)
 END
+    local ended
+    ended=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
     # A new sweep in the same file, after the end of the run.
     sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' sweep.toml
     run_meshsweep run --progress none
@@ -177,6 +179,11 @@ END
     expect_any_stderr
     six_are_ok() { get "$url"; grep -q '<div class="card ok"><b>6</b><span>ok</span></div>' got; }
     wait_until six_are_ok 20
+    # Who has had the page open since before is told of the new jobs.
+    newest() { sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1; }
+    wait_until '[ "$(newest)" -gt "$ended" ]' 10
+    get "${url}changes?since=$ended"
+    expect_file_contains got '<div class=\"card ok\"><b>6</b><span>ok</span></div>'
     stop_serving INT
     expect '[ ! -s served.err ]'
 }
@@ -219,6 +226,65 @@ END
     expect_no_stdout
     expect_no_stderr
     stop_serving INT
+}
+
+# A commit is read once and what came of it is written once, however many pages are open.
+serve__a_commit__made_once_for_all_who_look()
+{
+    [ -e "$build_dir/tests/cli/count_calls.so" ] || skip "count_calls.so is not built"
+    cat >follow.py <<'END'
+import http.client, json, sqlite3, sys, urllib.parse, urllib.request
+url, pages = sys.argv[1], int(sys.argv[2])
+parts = urllib.parse.urlsplit(url)
+streams = []
+for _ in range(pages):
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection.request("GET", parts.path + "events")
+    streams.append((connection, connection.getresponse()))
+
+def told(response, wanted):
+    while True:
+        line = response.readline()
+        assert line, "the stream ended"
+        if line.startswith(b"data: ") and wanted((event := json.loads(line[6:]))["version"]):
+            return event["version"]
+
+have = {told(response, lambda version: version > 0) for _, response in streams}
+assert len(have) == 1, have
+have = have.pop()
+for number in range(4):
+    with sqlite3.connect("results.db", timeout=10) as db:
+        db.execute("UPDATE sweep SET name = ?", ("name %d" % number,))
+    for _, response in streams:
+        assert told(response, lambda version: version > have) == have + 1
+    for _ in streams:
+        answer = json.load(urllib.request.urlopen(url + "changes?since=%d" % have))
+        assert answer["version"] == have + 1 and answer["changed"]
+    have += 1
+END
+    fixture_database
+    cp results.db first.db
+    local pages
+    export COUNT_SAID="$PWD/counted"
+    for pages in 1 40; do
+        cp first.db results.db
+        export LD_PRELOAD="$build_dir/tests/cli/count_calls.so"
+        serve --serve
+        unset LD_PRELOAD
+        wait_until page_stands 10
+        run_command timeout 60 python3 follow.py "$url" "$pages"
+        expect_status 0
+        expect_no_stdout
+        expect_no_stderr
+        stop_serving INT
+        mv counted "counted.$pages"
+    done
+    unset COUNT_SAID
+    read -r few_questions few_answers <counted.1
+    read -r many_questions many_answers <counted.40
+    expect '[ "$few_questions" -gt 20 ] && [ "$few_answers" -ge 4 ]'
+    expect '[ "$many_questions" -le $((few_questions * 3 / 2)) ]'
+    expect '[ "$many_answers" -le $((few_answers + 8)) ]'
 }
 
 # What ends is told row by row, where to make the whole page would be too much; rows that are as they were are not.
@@ -278,6 +344,21 @@ END
     expect_no_stderr
     stop_serving INT
     expect '[ ! -s served.err ]'
+}
+
+# A page of many jobs is made anew at once where a new run adds some, long before its time.
+serve__many_jobs__new_ones_at_once()
+{
+    many_jobs 5000 10
+    serve --serve
+    wait_until page_stands 40
+    sqlite3 results.db "INSERT INTO spec (id, kind, hash, json)
+            VALUES (90000, 'parallel_spec', CAST('0000000000090000' AS BLOB), '{\"tp\": 64}');
+        INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state)
+            VALUES (90000, CAST('0000000000090000' AS BLOB), 2, 90000, 1, 2, 90000, 8, 'pending')"
+    has_it() { get "$url"; grep -q '<div class="card pending"><b>11</b>' got; }
+    wait_until has_it 15
+    stop_serving INT
 }
 
 serve__database_replaced_removed_or_newer__told_and_gone_on()

@@ -292,6 +292,17 @@ sentences__keys_that_follow_others__true()
     expect 'grep -q "dp (too few pairs: 0 of 6) with gas, tp" report.html'
 }
 
+# Of long values that many jobs have only so much is in the page that it stays small, and how many are cut is said.
+sentences__long_values_of_many_jobs__cut_and_said()
+{
+    local i set=
+    for i in 1 2 3 4 5 6 7 8 9; do set+=", '\$.k$i', printf('%.120c%d', 'a', id)"; done
+    many_jobs 6000 10 "UPDATE spec SET json = json_set(json$set) WHERE id >= 100"
+    sentences_are_true results.db
+    expect '[ "$(grep -c "6000 of 6000 values are cut after 1[01][0-9] characters" report.html)" = 9 ]'
+    expect '[ "$(wc -c <report.html)" -lt 8000000 ]'
+}
+
 # As many as one has to be quick about.
 sentences__10000_jobs__true()
 {
