@@ -52,7 +52,8 @@ static struct input_value value_of(const struct shared_table *t, size_t row, con
 {
     struct input_value v = {INPUT_ABSENT, 0, NULL};
     const char *text = g->column ? shared_text(t, row, g->column) : g->constant;
-    if (!text[0] || strcmp(text, "auto") == 0)
+    bool elsewhere = g->when && strcmp(shared_text(t, row, g->when), g->is) != 0;
+    if (!text[0] || strcmp(text, "auto") == 0 || elsewhere)
         return v;
     v.kind = parse_double(text, &v.number) ? INPUT_NUMBER : INPUT_TEXT;
     v.text = v.kind == INPUT_TEXT ? text : NULL;
@@ -146,6 +147,7 @@ static struct predictor *predictor_of(const struct table *spec)
     struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = spec->framework,
                                               .network_bandwidth = spec->network,
+                                              .network_latency = spec->latency,
                                               .evidence_without = spec->file};
     if (predictor_create(&options, &p, &e) < 0)
         fail_msg("%s", e.text);
