@@ -4,8 +4,8 @@
 
 const struct compared_table evidence_rows[] = {
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1004, 0.243},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 187, 0.254},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_SPREAD, 104, 1.014},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 187, 0.452},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_SPREAD, 104, 1.015},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 275, 0.301},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_FAMILY, 38, 0.030},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_EXPERTS, 84, 0.267},
@@ -51,7 +51,7 @@ const size_t evidence_count = sizeof evidence_rows / sizeof *evidence_rows;
 
 const struct compared_table scaling_rows[] = {
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1354, 0.140},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 437, 0.837},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 437, 0.836},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 13, 0.088},
     {"vtrain-single-node.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 312, 0.102},
     {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 7, 0.186},
