@@ -823,6 +823,13 @@ renew_between() # FILE FIRST LAST
     cat "$BENCH_DIR/renewed" >"$1"
 }
 
+scaled_runs()
+{
+    echo '| table | runs imported | predicted on | runs | error | bias | inside 90 % | half within | largest |'
+    echo '|---|---|---|---|---|---|---|---|---|'
+    python3 "$root/scripts/bench_scaling.py" "$meshsweep" "$root/configs/import" "$MESHSWEEP_SHARED_DATA"
+}
+
 # Renews src/predict/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md.
 accuracy_of_tables()
 {
@@ -833,6 +840,7 @@ accuracy_of_tables()
     sed -n 's/^scaled /    /p' "$tables" | renew_between "$rows" ' scaling_rows.. = ' '^};'
     cmp -s "$rows" "$BENCH_DIR/rows" || accuracy_of predict_tables >"$tables"
     compared_tables "$tables" | renew_between "$page" '^<!-- tables compared' '^<!-- end'
+    scaled_runs | renew_between "$page" '^<!-- plans scaled' '^<!-- end'
     compared_devices "$tables" | renew_between "$page" '^<!-- devices compared' '^<!-- end'
     printf '\nRenewed: %s\n' "${page#"$root/"}, ${rows#"$root/"}"
 }

@@ -8,8 +8,9 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* Inputs that count devices, or groups of them. */
-static const char *const growing[] = {"dp", "nodes"};
+/* Inputs that count devices, or groups of them; the second is not made more by more devices of a host. */
+enum { GROWING_RANKS, GROWING_HOSTS };
+static const char *const growing[] = {[GROWING_RANKS] = "dp", [GROWING_HOSTS] = "nodes"};
 
 /* The key that an input is; false: none is, or the scaled one. */
 static bool find_input_key(const struct space *space, const char *name, const struct scaling *x, struct scaled_key *out)
@@ -57,10 +58,26 @@ static void add_follower(struct scaling *x, struct scaled_key key, bool falls)
     x->followers[x->follower_count++] = (struct scaled_follower){own(key), falls};
 }
 
+static bool is_input(const struct space *space, const char *input, const struct scaled_key *key)
+{
+    static const struct scaling nothing = {.key = {0, (char *)""}};
+    struct scaling passed = nothing;
+    struct scaled_key found;
+    bool yes = false;
+    while (!yes && find_input(space, input, &passed, &found)) {
+        yes = found.section == key->section && strcmp(found.name, key->name) == 0;
+        add_follower(&passed, found, false);
+    }
+    passed.key.name = NULL;
+    scaling_free(&passed);
+    return yes;
+}
+
 static void add_followers(const struct space *space, struct scaling *x)
 {
     struct scaled_key key, batch;
-    for (size_t i = 0; i < LENGTH(growing); i++)
+    size_t count = is_input(space, "devices_per_node", &x->key) ? GROWING_HOSTS : LENGTH(growing);
+    for (size_t i = 0; i < count; i++)
         while (find_input(space, growing[i], x, &key))
             add_follower(x, key, false);
     if (find_input(space, "global_batch", x, &batch) && find_input(space, "gradient_accumulation", x, &key)) {
@@ -98,21 +115,6 @@ static int find_key(const struct space *space, const char *name, struct scaled_k
               hint);
     free(hint);
     return -1;
-}
-
-static bool is_input(const struct space *space, const char *input, const struct scaled_key *key)
-{
-    static const struct scaling nothing = {.key = {0, (char *)""}};
-    struct scaling passed = nothing;
-    struct scaled_key found;
-    bool yes = false;
-    while (!yes && find_input(space, input, &passed, &found)) {
-        yes = found.section == key->section && strcmp(found.name, key->name) == 0;
-        add_follower(&passed, found, false);
-    }
-    passed.key.name = NULL;
-    scaling_free(&passed);
-    return yes;
 }
 
 /* Whether the number of devices follows from the key. */

@@ -4,8 +4,8 @@
 
 const struct compared_table evidence_rows[] = {
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1004, 0.243},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 187, 0.479},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_SPREAD, 104, 1.190},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 187, 0.452},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_SPREAD, 104, 1.015},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 275, 0.301},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_FAMILY, 38, 0.030},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_EXPERTS, 84, 0.267},
@@ -18,14 +18,15 @@ const struct compared_table evidence_rows[] = {
     {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MTP, 3, 0.286},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_FP8, 1, 1.095},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_DEVICE, 2, 1.038},
-    {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MIXERS, 1, 0.048},
-    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_EXPERTS, 69, 0.329},
-    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_OFFLOAD, 11, 0.279},
-    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MTP, 29, 0.326},
-    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_FP8, 115, 0.358},
-    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_FP4, 8, 0.127},
-    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_DEVICE, 107, 0.321},
-    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MIXERS, 51, 0.487},
+    {"megatron-golden.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MIXERS, 1, 0.010},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_EXPERTS, 69, 0.320},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_OFFLOAD, 11, 0.138},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MTP, 29, 0.309},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_FP8, 115, 0.308},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_FP4, 8, 0.105},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 5, 0.311},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_DEVICE, 107, 0.291},
+    {"megatron-bridge.csv", "megatron", QUANTITY_OF_TIME, FEATURE_MIXERS, 51, 0.439},
     {"vtrain-single-node.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 736, 0.203},
     {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 16, 0.233},
     {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_SPREAD, 2, 0.589},
@@ -43,14 +44,14 @@ const struct compared_table evidence_rows[] = {
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_EXPERTS, 24, 0.058},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, 61, 0.326},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 16, 0.138},
-    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_EXPERTS, 24, 0.106},
-    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 61, 0.172},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_EXPERTS, 24, 0.133},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 61, 0.184},
 };
 const size_t evidence_count = sizeof evidence_rows / sizeof *evidence_rows;
 
 const struct compared_table scaling_rows[] = {
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1354, 0.140},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 437, 0.860},
+    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 437, 0.836},
     {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 13, 0.088},
     {"vtrain-single-node.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 312, 0.102},
     {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 7, 0.186},
@@ -61,6 +62,6 @@ const struct compared_table scaling_rows[] = {
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.009},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_PLAIN, 2, 0.018},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 14, 0.082},
-    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 14, 0.060},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 14, 0.091},
 };
 const size_t scaling_count = sizeof scaling_rows / sizeof *scaling_rows;

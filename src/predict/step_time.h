@@ -59,7 +59,7 @@
  * calibrated, so that the sum stays linear:
  *   device   the terms above it
  *            (adapters: 5 more for each target)
- *   host     one layer's launches, 4/3 with full recompute, and collective_launches more for each collective of tensor
+ *   host     one layer's launches, 4/3 with full recompute, and 2 of its hundred more for each collective of tensor
  *            parallelism
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies

@@ -129,6 +129,18 @@ scale_to__explicit_degrees__follow()
     expect_no_stderr
 }
 
+scale_to__devices_of_a_host__no_more_hosts()
+{
+    two_plans
+    sed -i 's/^num_hosts = .*/num_hosts = 1/; s/^num_devices_per_host = .*/num_devices_per_host = 4/' sweep.toml
+    sed -i '/^pp = /d; s/^tp = .*/tp = 2/' sweep.toml
+    printf 'dp = 2\n' >>sweep.toml
+    run_meshsweep predict --scale-to num_devices_per_host=8 --columns num_hosts,tp,dp,devices,devices_here --format csv
+    expect_status 0
+    expect_stdout_matches '^1,2,4,8,4'
+    expect_no_stderr
+}
+
 scale_to__imported__jobs_of_the_table_there()
 {
     cat >import.toml <<'END_OF_IMPORT'

@@ -52,7 +52,8 @@ static struct input_value value_of(const struct shared_table *t, size_t row, con
 {
     struct input_value v = {INPUT_ABSENT, 0, NULL};
     const char *text = g->column ? shared_text(t, row, g->column) : g->constant;
-    if (!text[0] || strcmp(text, "auto") == 0)
+    bool elsewhere = g->when && strcmp(shared_text(t, row, g->when), g->is) != 0;
+    if (!text[0] || strcmp(text, "auto") == 0 || elsewhere)
         return v;
     v.kind = parse_double(text, &v.number) ? INPUT_NUMBER : INPUT_TEXT;
     v.text = v.kind == INPUT_TEXT ? text : NULL;
