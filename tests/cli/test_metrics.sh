@@ -158,9 +158,7 @@ END
     expect_stdout_contains 'highest v 5, job 4'
     expect_no_stderr
     run_meshsweep results --columns job,v --sort v --format json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_sql "5 7 4 6 1 2 3|-7.0 1.0 5.0 9.0" "SELECT group_concat(value->>'job', ' '), group_concat(value->>'v', ' ')
         FROM json_each(cast(readfile('.stdout') AS TEXT))"
     run_meshsweep export --long
@@ -547,16 +545,12 @@ END
     expect_sql "6.0" "SELECT v FROM results WHERE state = 'ok'"
     expect_sql 0 "SELECT count(*) FROM attempt WHERE instr(log_tail, char(0)) OR instr(message, char(0))"
     run_meshsweep status --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null"
     expect "cp .stdout status.json"
     expect_sql 1 "SELECT json_valid(cast(readfile('status.json') AS TEXT))"
     run_meshsweep export
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null"
 }
 
