@@ -42,6 +42,7 @@ restore() # DUMP VERSION
 steps() # FIRST LAST
 {
     local step
+    echo "PRAGMA synchronous = OFF;"
     for ((step = $1; step <= $2; step++)); do
         cat "$source_dir"/sql/migrations/"$(printf '%04d' "$step")"_*.sql
         echo "PRAGMA user_version = $step;"
