@@ -9,6 +9,7 @@
 #include "commands/deepspeed_options.h"
 #include "database/open.h"
 #include "deepspeed/accelerate_config.h"
+#include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_check.h"
 #include "deepspeed/installed_release.h"
 #include "deepspeed/shared_file.h"
@@ -184,8 +185,8 @@ static int write_plugin(struct tuning_call *t, char **ds_config, struct error *e
 static int find_config(struct tuning_call *t, char **named, struct error *e)
 {
     struct error none = ERROR_INIT;
-    if (tuning_find_config(t->program, &t->config_at, &none) == 0) {
-        *named = tuning_config_path(t->program[t->config_at]);
+    if (ds_arguments_find_config(t->program, &t->config_at, &none) == 0) {
+        *named = ds_arguments_config_path(t->program[t->config_at]);
         return 0;
     }
     t->config_at = NOT_IN_PROGRAM;

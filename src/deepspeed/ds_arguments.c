@@ -28,6 +28,13 @@ static size_t flag_length(const char *word, const char *flag)
     return *p == '=' || !*p ? (size_t)(p - word) : 0;
 }
 
+bool ds_arguments_have(char *const *words, const char *flag)
+{
+    while (*words && flag_length(*words, flag) == 0)
+        words++;
+    return *words != NULL;
+}
+
 /* Whether the word is a value rather than another option: "-1" and "-" are. */
 static bool is_value(const char *word)
 {
@@ -100,4 +107,29 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
         }
     json_text_free(&config);
     return string_list_take(&w);
+}
+
+int ds_arguments_find_config(char *const *program, size_t *at, struct error *e)
+{
+    static const char *const flags[] = {"--deepspeed_config", "--deepspeed-config", "--deepspeed"};
+    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+        size_t n = strlen(flags[f]);
+        for (size_t i = 1; program[0] && program[i]; i++) {
+            bool attached = strncmp(program[i], flags[f], n) == 0 && program[i][n] == '=';
+            bool apart = strcmp(program[i], flags[f]) == 0 && program[i + 1] && program[i + 1][0] != '-';
+            if (!attached && !apart)
+                continue;
+            *at = attached ? i : i + 1;
+            return 0;
+        }
+    }
+    return error_set(e, ERROR_USAGE,
+                     "no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script's "
+                     "arguments");
+}
+
+char *ds_arguments_config_path(const char *word)
+{
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    return xstrdup(equals ? equals + 1 : word);
 }

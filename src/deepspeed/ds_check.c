@@ -8,7 +8,6 @@
 #include "deepspeed/ds_keys.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/suggest.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -20,15 +19,6 @@ static const struct strict_section {
               {"zero_optimization.offload_param", ds_offload_param_keys},
               {"zero_optimization.offload_optimizer", ds_offload_optimizer_keys}};
 
-/* The nearest of `known`, NULL-terminated; NULL: none is near. */
-static const char *nearest(const char *name, const char *const *known)
-{
-    size_t count = 0;
-    while (known[count])
-        count++;
-    return suggest_nearest(name, known, count);
-}
-
 /* "; did you mean "x"?", or nothing: the caller's. */
 static char *hint(const char *near)
 {
@@ -37,7 +27,7 @@ static char *hint(const char *near)
 
 static char *fault_of(const struct strict_section *s, const char *name, int64_t release)
 {
-    const char *near = nearest(name, s->known), *came_with = ds_key_came_with(name);
+    const char *near = ds_nearest_key(name, s->known), *came_with = ds_key_came_with(name);
     int64_t since;
     if (!near || strcmp(near, name) != 0) {
         char *meant = hint(near);
@@ -69,7 +59,7 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
 {
     for (size_t i = 0; i < root->count; i++) {
         const struct json *m = &root->children[i];
-        const char *near = nearest(m->name, ds_sections);
+        const char *near = ds_nearest_key(m->name, ds_sections);
         if ((near && strcmp(near, m->name) == 0) || strings_have(users_own, m->name))
             continue;
         char *meant = autotuning_has(m->name) ? xstrdup("; it belongs into \"autotuning\"") : hint(near);
@@ -90,5 +80,30 @@ char *ds_check_key(const char *key, int64_t release)
         fault = fault_of(&strict[i], name, release);
         free(name);
     }
+    return fault;
+}
+
+/* Somewhere in the ds_config: what is mapped itself stands in the tuner's section. */
+static bool is_in_config(const struct json *root, const char *name)
+{
+    for (size_t i = 0; i < root->count; i++)
+        if (strcmp(root->children[i].name, "autotuning") != 0 &&
+            (strcmp(root->children[i].name, name) == 0 || json_text_find_anywhere(&root->children[i], name)))
+            return true;
+    return false;
+}
+
+char *ds_check_mapped_key(const struct json *root, const char *key)
+{
+    char *head = xstrndup(key, strcspn(key, ".")), *meant = NULL, *fault = NULL;
+    bool known = ds_is_section_key(key) || is_in_config(root, head);
+    for (size_t i = 0; i < LENGTH(strict) && !known; i++)
+        known = strings_have((char *const *)strict[i].known, key);
+    if (!known) {
+        meant = hint(ds_nearest_key(head, ds_sections));
+        fault = xasprintf("a ds_config has no key \"%s\"%s", key, meant);
+    }
+    free(meant);
+    free(head);
     return fault;
 }

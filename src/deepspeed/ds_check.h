@@ -19,4 +19,8 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
 /* What is wrong with a dotted key ("zero_optimization.stage") for that release: the caller's. NULL: nothing. */
 char *ds_check_key(const char *key, int64_t release);
 
+/* What is wrong with a key that autotuning.arg_mappings names, dotted or a name to be found anywhere in `root`: the
+ * caller's. NULL: nothing. */
+char *ds_check_mapped_key(const struct json *root, const char *key);
+
 #endif

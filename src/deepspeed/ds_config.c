@@ -12,7 +12,6 @@
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/string_list.h"
-#include "util/suggest.h"
 
 #define LARGEST_CONFIG (16u << 20)
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -27,14 +26,6 @@ struct ds_config {
 };
 
 /* --- the base file --- */
-
-static size_t length_of(const char *const *list)
-{
-    size_t n = 0;
-    while (list[n])
-        n++;
-    return n;
-}
 
 static bool parse_base(struct ds_config *c, struct problems *problems)
 {
@@ -180,7 +171,7 @@ static const char *place_of(const struct sweep *s, const char *key, bool is_tabl
 
 static bool is_one_of(const char *const *list, const char *name, const char **near)
 {
-    *near = suggest_nearest(name, list, length_of(list));
+    *near = ds_nearest_key(name, list);
     return *near && strcmp(*near, name) == 0;
 }
 

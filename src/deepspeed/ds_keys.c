@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "util/suggest.h"
+
 const char *const ds_sections[] = {
     "train_batch_size",
     "train_micro_batch_size_per_gpu",
@@ -170,6 +172,14 @@ const char *ds_key_came_with(const char *key)
         if (strcmp(came_later[i].key, key) == 0)
             return came_later[i].release;
     return NULL;
+}
+
+const char *ds_nearest_key(const char *name, const char *const *known)
+{
+    size_t count = 0;
+    while (known[count])
+        count++;
+    return suggest_nearest(name, known, count);
 }
 
 bool ds_is_section_key(const char *key)

@@ -11,6 +11,9 @@
 extern const char *const ds_sections[], *const ds_zero_keys[], *const ds_offload_param_keys[];
 extern const char *const ds_offload_optimizer_keys[];
 
+/* The nearest of such keys; NULL: none is near. */
+const char *ds_nearest_key(const char *name, const char *const *known);
+
 /* The release that brought this key of zero_optimization or of its offloads, which those before refuse; NULL: all since
  * 0.9.0 have it. */
 const char *ds_key_came_with(const char *key);

@@ -13,14 +13,9 @@
 
 static char *read_text(const char *job_dir, const char *name)
 {
-    struct buffer text = BUFFER_INIT;
-    char *path = xasprintf("%s/%s", job_dir, name);
-    bool found = file_read(path, LARGEST_CONFIG, &text, NULL) == 0;
+    char *path = xasprintf("%s/%s", job_dir, name), *text = file_text(path, LARGEST_CONFIG);
     free(path);
-    if (found)
-        return buffer_take(&text);
-    buffer_free(&text);
-    return NULL;
+    return text;
 }
 
 static char *base64_of(const char *text)

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "deepspeed/default_space.h"
+#include "deepspeed/ds_arguments.h"
+#include "deepspeed/ds_check.h"
 #include "deepspeed/ds_keys.h"
 #include "deepspeed/tuning_batches.h"
 #include "util/memory.h"
-#include "util/suggest.h"
+#include "util/string_list.h"
 
 #define STAGES_MOST 4
 
@@ -16,33 +18,6 @@ struct writing {
     struct buffer *out;
     struct error problems;
 };
-
-/* --- the ds_config among the script's arguments --- */
-
-int tuning_find_config(char *const *program, size_t *at, struct error *e)
-{
-    static const char *const flags[] = {"--deepspeed_config", "--deepspeed-config", "--deepspeed"};
-    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
-        size_t n = strlen(flags[f]);
-        for (size_t i = 1; program[0] && program[i]; i++) {
-            bool attached = strncmp(program[i], flags[f], n) == 0 && program[i][n] == '=';
-            bool apart = strcmp(program[i], flags[f]) == 0 && program[i + 1] && program[i + 1][0] != '-';
-            if (!attached && !apart)
-                continue;
-            *at = attached ? i : i + 1;
-            return 0;
-        }
-    }
-    return error_set(e, ERROR_USAGE,
-                     "no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script's "
-                     "arguments");
-}
-
-char *tuning_config_path(const char *word)
-{
-    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-    return xstrdup(equals ? equals + 1 : word);
-}
 
 /* --- pieces of TOML --- */
 
@@ -139,12 +114,9 @@ static bool may_hold_axes(const char *name)
     static const char *const sections[] = {
         "zero_optimization",        "fp16",    "bf16", "bfloat16",   "optimizer",      "scheduler",
         "activation_checkpointing", "aio",     "amp",  "data_types", "torch_autocast", "tensor_parallel",
-        "expert_parallel",          "compile",
+        "expert_parallel",          "compile", NULL,
     };
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (strcmp(sections[i], name) == 0)
-            return true;
-    return false;
+    return strings_have((char *const *)sections, name);
 }
 
 /* Keys that are seen to elsewhere, and those whose value is a list. */
@@ -160,11 +132,9 @@ static bool is_own_matter(const char *path)
         "torch_autocast.lower_precision_safe_modules",
         "tensor_parallel.partition_config",
         "compile.passes",
+        NULL,
     };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (strcmp(paths[i], path) == 0)
-            return true;
-    return false;
+    return strings_have((char *const *)paths, path);
 }
 
 static void add_lists(struct writing *w, const struct json *object, const char *prefix)
@@ -183,19 +153,11 @@ static void add_lists(struct writing *w, const struct json *object, const char *
 
 /* --- batches --- */
 
-/* Arguments of Hugging Face's Trainer, which refuses a ds_config that differs from them. What is mapped by hand goes
- * over what is known of it. */
+/* Hugging Face's Trainer refuses a ds_config that differs from its arguments. What is mapped by hand goes over what is
+ * known of it. */
 static bool is_trainers(const struct tuning_request *r)
 {
-    static const char flag[] = "--per_device_train_batch_size";
-    for (char *const *word = r->program; *word; word++) {
-        size_t n = strlen(flag), i = 0;
-        while (i < n && ((*word)[i] == flag[i] || ((*word)[i] == '-' && flag[i] == '_')))
-            i++;
-        if (i == n && ((*word)[n] == '=' || !(*word)[n]))
-            return true;
-    }
-    return false;
+    return ds_arguments_have(r->program, "--per_device_train_batch_size");
 }
 
 static struct tuning_batches batches_of(const struct writing *w)
@@ -393,45 +355,14 @@ static void add_command(struct writing *w)
     buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(w));
 }
 
-static size_t count_of(const char *const *names)
-{
-    size_t n = 0;
-    while (names[n])
-        n++;
-    return n;
-}
-
-static bool is_one_of(const char *key, const char *const *known)
-{
-    while (*known && strcmp(*known, key) != 0)
-        known++;
-    return *known != NULL;
-}
-
-/* Somewhere in the ds_config: what is mapped itself stands in the tuner's section. */
-static bool is_in_config(const struct writing *w, const char *name)
-{
-    const struct json *root = w->r->root;
-    for (size_t i = 0; i < root->count; i++)
-        if (strcmp(root->children[i].name, "autotuning") != 0 &&
-            (strcmp(root->children[i].name, name) == 0 || json_text_find_anywhere(&root->children[i], name)))
-            return true;
-    return false;
-}
-
-/* A key that no ds_config has would be said of the sweep file that is made here, which the user has not written. */
+/* Of the sweep file that is made here, which the user has not written, it would be said too late. */
 static void check_mapped(struct writing *w, const struct json *flag, const char *key)
 {
-    char *head = xstrndup(key, strcspn(key, "."));
-    const char *near = suggest_nearest(head, ds_sections, count_of(ds_sections));
-    const bool known = ds_is_section_key(key) || is_in_config(w, head) || is_one_of(key, ds_zero_keys) ||
-                       is_one_of(key, ds_offload_param_keys) || is_one_of(key, ds_offload_optimizer_keys);
-    if (!known)
-        error_add_line(&w->problems, ERROR_USAGE,
-                       "%s:%d:%d: autotuning.arg_mappings: a ds_config has no key \"%s\"%s%s%s", w->r->ds_file,
-                       flag->line, flag->column, key, near ? "; did you mean \"" : "", near ? near : "",
-                       near ? "\"?" : "");
-    free(head);
+    char *fault = ds_check_mapped_key(w->r->root, key);
+    if (fault)
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: autotuning.arg_mappings: %s", w->r->ds_file, flag->line,
+                       flag->column, fault);
+    free(fault);
 }
 
 static void add_deepspeed(struct writing *w)

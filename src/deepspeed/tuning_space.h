@@ -38,13 +38,6 @@ struct tuning_request {
     bool clean; /* jobs get little of the caller's environment; else all, as the training with the winner does */
 };
 
-/* Index of the word that names the ds_config: after --deepspeed_config or --deepspeed, or the same word with "=".
- * ERROR_USAGE where there is none. */
-int tuning_find_config(char *const *program, size_t *at, struct error *e);
-
-/* The path in that word: the caller's. */
-char *tuning_config_path(const char *word);
-
 /* What is to be told of it. */
 struct tuning_notes {
     bool equal_batch; /* all jobs have one global batch */

@@ -222,14 +222,10 @@ static char *experiment_json(const struct experiment *x, const char *result_dir)
 /* A file that the job left, else nothing. */
 static char *left_by_job(const struct tuning_results *t, const struct experiment *x, const char *name)
 {
-    struct buffer text = BUFFER_INIT;
     char *path = xasprintf("%s/%s/%s", t->tree->job_files, x->directory, name);
-    bool found = file_read(path, LOG_BYTES_MOST, &text, NULL) == 0;
+    char *text = file_text(path, LOG_BYTES_MOST);
     free(path);
-    if (found)
-        return buffer_take(&text);
-    buffer_free(&text);
-    return NULL;
+    return text;
 }
 
 /* Under the names and in the units of DeepSpeed's metrics.json (runtime/engine.py), of which times are microseconds. */

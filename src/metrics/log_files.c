@@ -1,7 +1,6 @@
 #include "metrics/log_files.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,15 @@ static bool is_log_name(const char *name)
         if (length >= n && strcmp(name + length - n, endings[i]) == 0)
             return true;
     }
+    return false;
+}
+
+bool log_file_is_ours(const char *name)
+{
+    static const char *const ours[] = {"output.log", "stdout.log", "stderr.log", "metrics.jsonl"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0)
+            return true;
     return false;
 }
 

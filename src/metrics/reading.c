@@ -9,6 +9,7 @@
 
 #include "metrics/json_samples.h"
 #include "metrics/json_value.h"
+#include "metrics/log_files.h"
 #include "metrics/reader_set.h"
 #include "util/buffer.h"
 #include "util/file.h"
@@ -141,7 +142,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* Of the files that match, the one changed last; NULL when there is none. The caller's. */
+/* Of the job's files that match, the one changed last; NULL when there is none. The caller's. */
 static char *newest_match(const char *directory, const char *pattern)
 {
     struct buffer whole = BUFFER_INIT;
@@ -149,13 +150,14 @@ static char *newest_match(const char *directory, const char *pattern)
         buffer_printf(&whole, strchr("*?[]\\", *p) ? "\\%c" : "%c", *p);
     buffer_printf(&whole, "/%s", pattern);
     glob_t found = {0};
+    const size_t top = strlen(directory) + 1;
     struct timespec newest = {0};
     char *path = NULL;
     bool any = glob(buffer_text(&whole), 0, NULL, &found) == 0;
     for (size_t i = 0; any && i < found.gl_pathc; i++) {
         struct stat status;
-        if (stat(found.gl_pathv[i], &status) < 0 || !S_ISREG(status.st_mode) ||
-            (path && !is_newer(&status.st_mtim, &newest)))
+        if (log_file_is_ours(found.gl_pathv[i] + top) || stat(found.gl_pathv[i], &status) < 0 ||
+            !S_ISREG(status.st_mode) || (path && !is_newer(&status.st_mtim, &newest)))
             continue;
         newest = status.st_mtim;
         free(path);

@@ -6,17 +6,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "metrics/log_files.h"
 #include "util/memory.h"
 
 #define OUTPUT_BYTES 16384
 #define NAME_BYTES_MOST 100
 
-static bool is_one_of(const char *name, const char *const *names, size_t count, bool at_end)
+static bool has_ending(const char *name, const char *const *endings, size_t count)
 {
     const size_t length = strlen(name);
     for (size_t i = 0; i < count; i++) {
-        const size_t n = strlen(names[i]);
-        if (at_end ? length > n && strcmp(name + length - n, names[i]) == 0 : strcmp(name, names[i]) == 0)
+        const size_t n = strlen(endings[i]);
+        if (length > n && strcmp(name + length - n, endings[i]) == 0)
             return true;
     }
     return false;
@@ -25,9 +26,8 @@ static bool is_one_of(const char *name, const char *const *names, size_t count, 
 static bool is_text_of_job(const char *name)
 {
     static const char *const endings[] = {".log", ".txt", ".jsonl", ".csv", ".out"};
-    static const char *const ours[] = {"output.log", "stdout.log", "stderr.log", "metrics.jsonl"};
-    return strlen(name) <= NAME_BYTES_MOST && is_one_of(name, endings, sizeof endings / sizeof *endings, true) &&
-           !is_one_of(name, ours, sizeof ours / sizeof *ours, false);
+    return strlen(name) <= NAME_BYTES_MOST && has_ending(name, endings, sizeof endings / sizeof *endings) &&
+           !log_file_is_ours(name);
 }
 
 static char *newest_in(const char *directory)

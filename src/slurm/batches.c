@@ -228,14 +228,9 @@ void slurm_array_remove(const struct slurm_batches *b, const struct slurm_array 
 /* NULL when there is none. */
 static char *read_text(const struct slurm_batches *b, const struct slurm_array *a, const char *file)
 {
-    struct buffer text = BUFFER_INIT;
-    char *path = file_of(b, a, file);
-    int rc = file_read(path, FILE_BYTES_MOST, &text, NULL);
+    char *path = file_of(b, a, file), *text = file_text(path, FILE_BYTES_MOST);
     free(path);
-    if (rc == 0)
-        return buffer_take(&text);
-    buffer_free(&text);
-    return NULL;
+    return text;
 }
 
 static bool read_task(char *line, struct slurm_member *out)

@@ -60,6 +60,15 @@ int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct e
     return rc;
 }
 
+char *file_text(const char *path, size_t limit_bytes)
+{
+    struct buffer text = BUFFER_INIT;
+    if (file_read(path, limit_bytes, &text, NULL) == 0)
+        return buffer_take(&text);
+    buffer_free(&text);
+    return NULL;
+}
+
 static int write_all(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {

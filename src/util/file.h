@@ -10,6 +10,9 @@
 /* Reads at most `limit_bytes`; a larger file is an error, and so is a named pipe. `out` is appended to. */
 int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct error *e);
 
+/* What is read so as text, the caller's; NULL where it cannot be. */
+char *file_text(const char *path, size_t limit_bytes);
+
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);
 

@@ -69,8 +69,5 @@ require = "tp * dp = gpus"
 name = "batch"
 require = "batch = global_batch"
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
 }

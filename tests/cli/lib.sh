@@ -23,6 +23,7 @@
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
 #            expect_stdout TEXT            expect_stdout_contains TEXT        expect_stdout_matches REGEX
 #            expect_stdout_lacks TEXT      expect_no_stdout                   expect_any_stdout
+#            expect_silent N               expect_only_stdout N               expect_only_stderr N
 #            and the same for stderr; expect_file_contains FILE TEXT; expect_file FILE; expect_no_file FILE
 #            expect CONDITION: a shell command that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS
@@ -124,6 +125,11 @@ expect_stderr_lacks() { stated_stderr=1; expect_lacks stderr "$1"; }
 expect_no_stderr() { stated_stderr=1; expect_text stderr ""; }
 expect_any_stderr() { stated_stderr=1; }
 
+# The status, and that nothing is said but where it may be.
+expect_silent() { expect_status "$1"; expect_no_stdout; expect_no_stderr; }
+expect_only_stdout() { expect_status "$1"; expect_any_stdout; expect_no_stderr; }
+expect_only_stderr() { expect_status "$1"; expect_no_stdout; expect_any_stderr; }
+
 expect_file()
 {
     [ -e "$1" ] || fail "expected a file: $1"
@@ -197,9 +203,7 @@ run_killed()
 run_silently() # STATUS ARGS
 {
     run_meshsweep run --progress none "${@:2}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent "$1"
 }
 
 # Its signal dispositions are those of a command started by hand: in the background SIGINT would be ignored.

@@ -35,16 +35,10 @@ expect_whole() # JOBS DATABASE
 copy__after_a_run_beside_an_open_reader__has_everything()
 {
     larger_sweep 40
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     start_reader
     ask 'SELECT count(*) FROM job'
-    run_meshsweep run --progress none -j 2
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 -j 2
     cp results.db copy.db
     exec 9>&-
     expect_whole 40 copy.db
@@ -54,10 +48,7 @@ copy__after_a_run_beside_an_open_reader__has_everything()
 copy__after_a_run_beside_a_reader_in_a_transaction__said_to_lack_something()
 {
     larger_sweep 4
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     start_reader
     ask 'BEGIN; SELECT count(*) FROM job'
     run_meshsweep run --progress none
@@ -117,10 +108,7 @@ backup__during_a_run__consistent_and_alone()
 backup__of_a_finished_run__goes_on_where_it_stood()
 {
     larger_sweep 4
-    run_meshsweep run --progress none --limit 2
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 2
     umask 022
     run_meshsweep backup -d results.db copy.db
     expect_status 0
@@ -129,29 +117,20 @@ backup__of_a_finished_run__goes_on_where_it_stood()
     expect "[ \"\$(stat -c %a copy.db)\" = 600 ]"
     rm -r results.db*
     mv copy.db results.db
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql 4 "SELECT count(*) FROM attempt WHERE state = 'ok'"
 }
 
 backup__over_an_older_one__in_its_place()
 {
     larger_sweep 4
-    run_meshsweep run --progress none --limit 2
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 2
     for attempts in 2 4; do
         run_meshsweep backup copy.db
         expect_status 0
         expect_stdout "copy.db: 4 jobs, $attempts attempts"
         expect_no_stderr
-        run_meshsweep run --progress none
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        run_silently 0
     done
 }
 
@@ -171,10 +150,7 @@ backup__over_the_database_or_another_file__refused()
     local name
     larger_sweep 4
     expect_refused 1 'database results.db: there is none yet; `meshsweep run` makes it' copy.db
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     ln results.db hard.db
     ln -s results.db soft.db
     mkdir place
@@ -196,10 +172,7 @@ another file or remove it" "$name"
 backup__over_a_database_in_use__refused()
 {
     larger_sweep 4
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     cp results.db other.db
     start_reader other.db
     ask "PRAGMA journal_mode = WAL; UPDATE job SET priority = 0"

@@ -59,9 +59,7 @@ END
     # What says that the job writes it, what every attempt has, and what is worked out from that.
     printf '[job.metrics.speed]\n' >>sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cat >sweep.toml <<'END'
 [sweep]
 objective = "min:twice"
@@ -71,9 +69,7 @@ command = ["true"]
 expression = "2 * duration"
 END
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     # Of that a search cannot say anything while a job runs.
     printf '[search]\nstrategy = "random"\n' >>sweep.toml
     run_meshsweep check sweep.toml
@@ -83,9 +79,7 @@ END
 'known when a job has ended'
     printf 'racing = false\n' >>sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     # A table has what it has.
     cat >sweep.toml <<'END'
 [sweep]
@@ -214,10 +208,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
     small_sweep sweep.toml
     sed -i 's/^name = .*/&\nchecksums = true/' sweep.toml
     echo 'echo "score: $(($1 * $2)).125"; echo "ended $1 of $2"' >job.sh
-    run_meshsweep run --progress none --limit 2
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 2
     run_meshsweep check -d results.db
     expect_status 0
     expect_stdout 'results.db: all well'
@@ -242,10 +233,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
     rm -r "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 2")"
     sql "DELETE FROM attempt WHERE job_id = 2"
     sed -i '/checksums/d' sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep check -d results.db
     expect_status 0
     expect_stdout 'results.db: all well'
@@ -258,10 +246,7 @@ check_database__cut_log__said()
 {
     local log
     small_sweep sweep.toml
-    run_meshsweep run --progress none --limit 2
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 2
     log=results.db.d/$(sql "SELECT directory FROM attempt WHERE id = 1")/output.log
     truncate -s 4 "$log"
     run_meshsweep check -d results.db

@@ -17,9 +17,7 @@ help__of_every_command__usage_options_example_on_a_screen()
 {
     local command names
     run_meshsweep -h
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mapfile -t names < <(sed -n 's/^  \([a-z-]*\) .*/\1/p' .stdout)
     expect '[ ${#names[@]} -ge 5 ]'
     for command in "${names[@]}"; do
@@ -164,9 +162,7 @@ output__reader_gone__quiet()
 {
     mkfifo pipe
     run_command bash -c 'exec 3<>pipe 4>pipe 3<&-; trap "" PIPE; meshsweep --help >&4'
-    expect_status 141
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 141
 }
 
 run_cases "$@"

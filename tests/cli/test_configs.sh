@@ -37,9 +37,7 @@ cookbook__lines_that_it_shows__are_read()
     for file in "$source_dir"/configs/cookbook/*.toml; do
         rm -rf results.db*
         run_meshsweep run -c "$file" --limit 1 --progress none -- sed -n 's/^# //p' "$file"
-        expect_status 0
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 0
         # Without the objective it would be a failure.
         expect_sql 1 "SELECT count(*) FROM attempt WHERE state = 'ok'"
     done
@@ -176,9 +174,7 @@ analyses_of_it()
     local file rows
     for file in "$source_dir"/sql/queries/*.sql; do
         run_command sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$file"
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
         rows=$(wc -l <.stdout)
         case ${file##*/} in
         retried_jobs.sql) expect "[ $rows = 0 ]" ;;
@@ -193,9 +189,7 @@ other_programs_read_it()
 {
     type -P python3 >/dev/null || return 0
     run_meshsweep export --succeeded -o results.csv
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_command python3 -c '
 import csv, sqlite3
 view = sqlite3.connect("results.db").execute("SELECT * FROM results WHERE state = ?", ("ok",)).fetchall()
@@ -222,9 +216,7 @@ quickstart__interrupted_and_gone_on_with__has_a_winner()
     expect_stderr_contains 'waiting for the running jobs'
     done_before=$(sql "SELECT count(*) FROM job WHERE state IN ('ok', 'failed')")
     run_meshsweep run -c quickstart.toml --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     # Nothing ran twice; some are too large for their devices, and nothing else went wrong.
     expect_sql "1|1" "SELECT count(*) > $done_before, min(attempts) = 1 AND max(attempts) = 1 FROM results"
     expect_sql "|1

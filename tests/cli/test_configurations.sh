@@ -48,9 +48,7 @@ replicates__the_mean_wins_not_the_lucky_seed()
 {
     lucky_sweep 'replicate = ["seed"]'
     run_meshsweep run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql '1|154.0|3|154.0|4|2|128.0|3|3|52.0|3' "SELECT a.rank, a.rate, a.replicates, a.replicates_median, a.x,
         b.rank, round(b.rate), b.replicates, c.rank, c.rate, c.replicates FROM ranking AS a, ranking AS b, ranking AS c
         WHERE a.rank = 1 AND b.rank = 2 AND c.rank = 3"
@@ -64,9 +62,7 @@ replicates__the_mean_wins_not_the_lucky_seed()
     # Of x=2 the seeds differ so much that it may be as good.
     expect_stdout_contains 'cannot be told apart from 1 other (95 %)'
     run_meshsweep best --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout best.json
     expect_sql '154|3|0|1' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.value',
         j->>'\$.replicates.ok', j->>'\$.replicates.failed', j->>'\$.replicates.alike' FROM b"
@@ -84,19 +80,13 @@ replicates__the_mean_wins_not_the_lucky_seed()
 replicates__not_all_ended__those_that_have_go_first()
 {
     lucky_sweep 'replicate = ["seed"]'
-    run_meshsweep run --progress none --limit 8 --only 'layers = 1 AND num_hosts = 1'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 8 --only 'layers = 1 AND num_hosts = 1'
     run_meshsweep best
     expect_status 0
     expect_no_stderr
     # x=4 has a replicate that has not run: what has all of them goes first.
     expect_stdout_contains 'highest rate 127.667 samples/s'
-    run_meshsweep run --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --only 'layers = 1 AND num_hosts = 1'
     run_meshsweep best
     expect_status 0
     expect_no_stderr
@@ -108,9 +98,7 @@ replicates__one_failed__counted()
     lucky_sweep 'replicate = ["seed"]'
     sed -i 's/^\[job\]/[job]\nenv = { LOSE = "4-2" }/' sweep.toml
     run_meshsweep run --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     run_meshsweep best
     expect_status 0
     expect_no_stderr
@@ -121,10 +109,7 @@ replicates__one_failed__counted()
 replicates__compared__pairs_of_configurations()
 {
     lucky_sweep 'replicate = ["seed"]'
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep compare --by x=1,4
     expect_status 0
     expect_no_stderr
@@ -146,13 +131,9 @@ case $3-$4 in
 esac
 END
     run_meshsweep run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_meshsweep best --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout best.json
     # Of each the job in the middle.
     expect_sql '4|2|154.0|67.0
@@ -191,9 +172,7 @@ groups__a_winner_each_and_no_headline()
 {
     lucky_sweep 'replicate = ["seed"]' 'group_by = ["model.name", "num_hosts"]'
     run_meshsweep run --progress plain
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect "! grep -q 'best rate' .stderr"
     run_meshsweep best
     expect_status 0
@@ -216,14 +195,10 @@ groups__a_winner_each_and_no_headline()
     expect_no_stdout
     expect_stderr 'meshsweep: --out: there are 4 groups, each with a winner; --group says of which'
     run_meshsweep best --out winner --group 'model.name=small, num_hosts=2'
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "[ -x winner/command.sh ]"
     run_meshsweep status --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout status.json
     expect_sql '1|4|77' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->'\$.best' IS 'null',
         json_array_length(j, '\$.winners'), j->>'\$.winners[0].value' FROM s"
@@ -242,10 +217,7 @@ groups__a_winner_each_and_no_headline()
 groups__without_replicates__jobs_compete()
 {
     lucky_sweep 'group_by = ["num_hosts"]'
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep best
     expect_status 0
     expect_no_stderr
@@ -253,10 +225,7 @@ groups__without_replicates__jobs_compete()
     expect "! grep -q replicate .stdout"
     # Listed no more: one headline.
     sed -i '/^group_by/d' sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep best
     expect_status 0
     expect_no_stderr

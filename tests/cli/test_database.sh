@@ -46,9 +46,7 @@ readers__leave_file_and_directory_as_they_were()
         "run --dry-run --retry-failed" "results -d ./results.db"; do
         # shellcheck disable=SC2086 # words
         run_meshsweep $command
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
         expect "[ \"\$(ls -a && md5sum results.db && stat -c %Y.%s results.db)\" = '$before' ]"
     done
 }
@@ -421,9 +419,7 @@ job_files__deleted_during_a_run__made_again()
     rm -r results.db.d
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "4" "SELECT count(*) FROM job WHERE state = 'ok'"
     expect_file "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 4")/output.log"
 }
@@ -453,9 +449,7 @@ database__made_by_any_command__is_its_owners_alone()
     run_silently 3
     expect "[ \"\$(modes)\" = '$alone' ]"
     run_meshsweep merge results.db -o all.db
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "[ \"\$(stat -c %a all.db)\" = 600 ]"
     # What a person has decided stays.
     chmod 640 results.db
@@ -487,9 +481,7 @@ exports__under_a_strict_umask__keep_to_it()
     run_silently 0
     umask 077
     run_meshsweep export --all -o all.csv
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect "[ \"\$(stat -c %a all.csv)\" = 600 ]"
 }
 

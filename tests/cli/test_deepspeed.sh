@@ -35,9 +35,7 @@ run__base_and_specs__each_job_has_its_own_file()
   "gradient_accumulation_steps": 2
 }' ] || fail "another ds_config.json: $(cat results.db.d/*/1/ds_config.json)"
     run_meshsweep best --out winner
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "cmp winner/ds_config.json results.db.d/*/1/ds_config.json"
     # With the base that it names.
     expect "cmp winner/ds.json ds.json"

@@ -62,9 +62,7 @@ END
     run_command env PATH="$PWD/slurm:$PATH" SLURM_JOB_ID=7 "$meshsweep" deepspeed --progress none \
         --launcher torchrun --master_port 29999 --launcher_args=--max_restarts=0 --module train \
         --deepspeed "$PWD/ds_config.json"
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect "cat results.db.d/*/*/torchrun.words torchrun.words 2>/dev/null | grep -q -- \
         '--nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=7.1 --rdzv_endpoint=a:29999 --max_restarts=0'"
 }
@@ -103,14 +101,10 @@ launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
     local name
     plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cp .stdout usual
     run_meshsweep deepspeed --print-config --launcher pdsh train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "cmp -s usual .stdout"
     for name in openmpi mpich impi mvapich slurm; do
         tune --launcher "$name" train.py --deepspeed ds_config.json
@@ -174,9 +168,7 @@ hostfile__a_node_fails_or_is_not_reached__its_status_and_the_others_end()
     hosts w0 w1
     STANDIN_TORCHRUN=fail run_meshsweep deepspeed --progress none --launcher torchrun -H hosts train.py \
         --deepspeed ds_config.json
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql 'exit status 7: node 1 fails' "SELECT DISTINCT message FROM attempt"
     local pid
     cat network/meeting.*/pid.* >pids
@@ -185,9 +177,7 @@ hostfile__a_node_fails_or_is_not_reached__its_status_and_the_others_end()
     done <pids
     rm -r network/w1
     tune -d none.db --launcher torchrun -H hosts train.py --deepspeed ds_config.json
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql '1' "SELECT DISTINCT log_tail LIKE '%Could not resolve hostname w1%' FROM attempt" none.db
 }
 
@@ -197,18 +187,14 @@ hostfile__client_killed__nothing_goes_on_there()
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     hosts w0 w1
     tune --launcher torchrun --master_addr w0 --master_port 29999 -H hosts train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     rm -r network/meeting*
     export STANDIN_TORCHRUN=hang
     start_command sh -c "exec $(cat autotuning_results/cmd_optimal.txt)"
     wait_until '[ -s network/meeting.w0.29999/pid.0 ] && [ -s network/meeting.w0.29999/pid.1 ]' 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     # shellcheck disable=SC2046 # several numbers
     kill -KILL $(cat network/w?/client)
     local rank
@@ -295,9 +281,7 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
         '  zero3_save_16bit_model: yes' '  offload_optimizer_nvme_path: /nvme' \
         '  zero_stage: 2' "mixed_precision: 'bf16'" 'num_processes: 2'
     tune --launcher accelerate --config_file accelerate.yaml train.py
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "$expected" "SELECT json(cast(readfile('autotuning_exps/ds_config.json') AS TEXT))" :memory:
     expect "grep -q -- '--config_file=$PWD/autotuning_exps/accelerate.yaml ' autotuning_results/cmd_optimal.txt"
     expect "diff <(grep -vE 'zero_stage|offload_|gradient_|16bit|mixed_' accelerate.yaml) \
@@ -314,18 +298,14 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
     sed -n '/^[a-z]/p' accelerate.yaml | sed 's/^deepspeed_config:/& {zero_stage: 2, offload_optimizer_device: cpu, '\
 'zero3_save_16bit_model: True, gradient_accumulation_steps: 4, zero3_init_flag: false}/' >flow.yaml
     run_meshsweep deepspeed --print-config --launcher accelerate --config_file flow.yaml train.py
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_sql "$expected" "SELECT json(cast(readfile('autotuning_exps/ds_config.json') AS TEXT))" :memory:
     expect_file_contains autotuning_exps/accelerate.yaml '  zero3_init_flag: false'
     echo '{"distributed_type": "DEEPSPEED", "num_processes": 2, "mixed_precision": "fp16", "deepspeed_config":
         {"zero_stage": 3, "gradient_clipping": 0.5, "offload_param_device": "nvme", "offload_param_nvme_path": "/n"}}' \
         >accelerate.json
     run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.json train.py
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_sql '3|/n|0.5|1' "SELECT c ->> '$.zero_optimization.stage',
         c ->> '$.zero_optimization.offload_param.nvme_path', c ->> '$.gradient_clipping', c ->> '$.fp16.enabled'
         FROM (SELECT cast(readfile('autotuning_exps/ds_config.json') AS TEXT) AS c)" :memory:
@@ -333,9 +313,7 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
         "SELECT json(cast(readfile('autotuning_exps/accelerate.yaml') AS TEXT))" :memory:
     accelerate_yaml 'num_processes: 2'
     run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.yaml train.py
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_file_contains autotuning_exps/ds_config.json '"stage": 2'
 }
 
@@ -347,9 +325,7 @@ accelerate__its_configuration__several_hosts()
         '  deepspeed_inclusion_filter: "w0:2,3@w1:0,1"' '  deepspeed_multinode_launcher: pdsh' 'num_machines: 2' \
         'num_processes: 4' 'main_process_ip: w0' 'main_process_port: 29999'
     tune --launcher accelerate --config_file accelerate.yaml train.py
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 'ok|2|2|w0:2,3@w1:0,1' 'SELECT state, num_hosts, num_devices_per_host, include FROM results'
     expect_node 1 "w1 1 0,1 $PWD torchrun --nnodes=2 --nproc_per_node=2 --node_rank=1 --master_addr=w0 \
 --master_port=29999"
@@ -400,9 +376,7 @@ hostfile__with_filters__as_many_as_are_left()
     plain '' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     printf '# two hosts\nw0 slots=4\n\nw1 slots=8\n' >hosts
     tune -H hosts -i 'w0:0,1@w1:4,5' train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '2|2' 'SELECT num_hosts, num_devices_per_host FROM results'
     tune -H hosts -e w1:9 train.py --deepspeed ds_config.json
     expect_status 2
@@ -417,9 +391,7 @@ hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
         '"train_micro_batch_size_per_gpu": [1], "train_batch_size": 24, "zero_optimization": {"stage": 1}'
     printf 'w0 slots=2\nw1 slots=8\n' >hosts
     tune -H hosts -i 'w0@w1:4,5,6' train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '1|1|w0:0
 1|2|w0:0,1
 1|3|w1:4,5,6
@@ -443,9 +415,7 @@ own_devices__side_by_side__each_job_with_those_that_it_is_given()
     chmod +x bin/deepspeed
     run_command env PATH="$PWD/bin:$PATH" CUDA_VISIBLE_DEVICES=4,5 "$meshsweep" deepspeed --progress none \
         train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '4
 5' 'SELECT devices FROM attempt ORDER BY 1'
     expect "grep -qE '^deepspeed --include=localhost:[45] --master_port=[0-9]+ train.py' \
@@ -454,9 +424,7 @@ own_devices__side_by_side__each_job_with_those_that_it_is_given()
     plain '"num_gpus": [1, 2]' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
     run_command env CUDA_VISIBLE_DEVICES=4,5,6 "$meshsweep" deepspeed --progress none --master_port 29999 -d two.db \
         -e localhost:6 train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '0' "SELECT count(*) FROM attempt AS a JOIN attempt AS b ON a.id < b.id AND a.ended > b.started" two.db
     expect_sql '2|localhost:4
 2|localhost:4,5' 'SELECT count(*), include FROM results GROUP BY 2 ORDER BY 2' two.db
@@ -467,9 +435,7 @@ command_line__beside_the_ds_config__what_there_is_at_most()
     plain '"num_gpus": [2, 4], "num_nodes": [1, 2]' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     tune --num_gpus 2 train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '1|2' 'SELECT num_hosts, num_devices_per_host FROM results'
     expect_sql 'num-gpus|--num_gpus gives no more devices of a host
 one-machine|without a hostfile (-H FILE) the launcher has this machine alone' \

@@ -20,9 +20,7 @@ tune() # MODEL
 {
     rm -rf results.db* autotuning_*
     run_meshsweep deepspeed --progress none train.py --deepspeed ds_config.json --published "$1"
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
 }
 
 winner() # STAGE MICRO-BATCH RATE MOST-TRIALS

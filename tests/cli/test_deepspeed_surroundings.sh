@@ -71,9 +71,7 @@ env_clean__asked_for__the_usual_variables_alone()
     tuning
     export WANDB_MODE=offline HF_HOME=/hf
     tune --env-clean
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_given "$(last_attempt)" HF_HOME=/hf
     ! grep -q WANDB_MODE "$(last_attempt)/environment" || fail 'WANDB_MODE is given'
 }
@@ -82,9 +80,7 @@ arg_mappings__partial__go_over_the_trainers_own()
 {
     tuning '"arg_mappings": {"gradient_clipping": "--clip"}' '"train_batch_size": 16, "gradient_clipping": 0.5'
     run_meshsweep deepspeed --progress none train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 '
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 4'
@@ -171,9 +167,7 @@ interrupted__half_way__the_best_so_far_is_called_so()
     expect_no_file autotuning_results/cmd_optimal.txt
     expect_file_contains autotuning_results/summary.txt 'Interrupted: not everything was tried'
     tune
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_file autotuning_results/ds_config_optimal.json
 }
 
@@ -182,9 +176,7 @@ names__several_alike__tell_the_knobs()
     tuning '' '"fp16": {"enabled": [true, false]}, "optimizer": {"type": "Adam", "params": {"lr": [1e-5, 3e-5]}}'
     sed -i 's/\[1, 2\], "zero/[1], "zero/' ds_config.json
     tune
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     for name in fp16-true_lr-1e-05 fp16-true_lr-3e-05 fp16-false_lr-1e-05 fp16-false_lr-3e-05; do
         expect_file "autotuning_results/z1_gas1_tmbspg1_$name/exp.json"
         expect_file "autotuning_exps/z1_gas1_tmbspg1_$name.json"
@@ -195,9 +187,7 @@ files__of_a_job_that_failed__its_own_words_and_the_reason()
 {
     tuning
     run_meshsweep deepspeed --progress none train.py --deepspeed ds_config.json --mode fail
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_file_contains autotuning_results/z1_gas1_tmbspg1/stderr.log 'Traceback (most recent call last):'
     expect_file_contains autotuning_results/z1_gas1_tmbspg1/reason.txt 'exit status 1: RuntimeError: mat1 and mat2'
 }
@@ -214,25 +204,19 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
     tuning '"model_info": {"num_params": 1000000}'
     sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
     tune -j 1
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect "[ $(steps 8) -ge 1 ] && [ $(steps 53) -ge 3 ] && [ $(($(steps 8) + $(steps 53))) = 5 ]"
     expect_sql '5|50' "SELECT min(count), max(count) FROM summary WHERE name = 'throughput'"
     # They are the same jobs again, whatever is known now, and side by side.
     before=$(sql 'SELECT group_concat(lower(hex(key))) FROM job')
     tune -j 2
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "$before|5" 'SELECT (SELECT group_concat(lower(hex(key))) FROM job), count(*) FROM attempt'
     # A job that is new here finds the others' steps; what one says oneself holds.
     sql 'DELETE FROM job WHERE id IN (SELECT min(id) FROM job)'
     rm -r results.db.d/*/*/ds_config.json
     tune -j 2
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect "[ $(steps 53) = 1 ]"
     expect_sql 5 'SELECT count(*) FROM attempt'
     rm -r results.db*
@@ -240,16 +224,12 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
     tuning '"model_info": {"num_params": 1000000}, "metric": "FLOPS"'
     sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
     tune
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect "[ $(steps 8) = 5 ]"
     rm -r results.db*
     tuning '"model_info": {"num_params": 1000000}, "end_profile_step": 6'
     tune
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect "[ $(steps 6) = 2 ]"
 }
 
@@ -268,9 +248,7 @@ yes warning | head -c 200000 >&2
 END
     chmod +x both
     tune --launcher "$PWD/both deepspeed --num_gpus 2"
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     for result in autotuning_results/z?_*/; do
         expect "[ \"\$(head -n 1 $result/stdout.log)\" = 'to stdout' ]"
         expect "[ \"\$(head -n 1 $result/stderr.log)\" = 'to stderr' ]"

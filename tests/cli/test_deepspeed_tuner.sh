@@ -88,14 +88,10 @@ deberta_example__two_and_four_gpus__latency_made_small()
     run_meshsweep deepspeed --progress none run_glue.py --deepspeed_config ds_config.json \
         --model_name_or_path microsoft/deberta-v2-xxlarge --task_name mrpc --do_train --max_seq_length 256 \
         --per_device_train_batch_size 4 --learning_rate 13e-6 --output_dir "/tmp/mrpc out" --save_steps 0
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 2 "SELECT count(*) FROM attempt WHERE $own"
     tune run_glue.py --deepspeed_config ds_config.json --model_name_or_path gpt2
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 4 "SELECT count(*) FROM attempt WHERE $own"
 }
 
@@ -109,9 +105,7 @@ print_config__run_as_a_sweep__the_same_jobs()
     expect_no_file results.db
     cp .stdout sweep.toml
     tune run_glue.py --deepspeed=ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_meshsweep plan -c sweep.toml
     expect_status 0
     expect_stdout_contains '2 jobs: + 0 new  = 2 done'
@@ -137,9 +131,7 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
     plain '"num_gpus": 2, "metric": "forward"' \
         '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}, "steps_per_print": 5'
     tune train.py --deepspeed ds_config.json --mode train
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     find . -name metrics.json -exec md5sum {} + >before
     run_meshsweep best --json
     expect_status 0
@@ -162,9 +154,7 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
     expect_stdout_contains 'training with stage 1, micro-batch 1 on 2 devices'
     expect_no_stderr
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_file_contains report.html 'ds_config_train.json'
     md5sum -c before >/dev/null || fail 'a launch wrote into an attempt that has ended'
     run_meshsweep run -c autotuning_exps/sweep.toml --metric max:throughput --progress none --run-full-experiment
@@ -179,9 +169,7 @@ all_out_of_memory__nothing_is_optimal_any_more()
 {
     plain '"num_gpus": 1' '"train_micro_batch_size_per_gpu": [1, 4], "zero_optimization": {"stage": "all"}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_file autotuning_results/ds_config_optimal.json
     run_meshsweep deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --gpu-gib 1
     expect_status 3
@@ -205,9 +193,7 @@ metrics__each_by_old_and_new_name__in_its_direction()
         plain "\"num_gpus\": 2, \"metric\": \"$metric\"" \
             '"train_micro_batch_size_per_gpu": [1, 8], "zero_optimization": {"stage": 1}'
         tune -d "$metric/results.db" train.py --deepspeed ds_config.json
-        expect_status 0
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 0
         case $metric in
         FLOPS* | throughput) best=8 ;;
         step) continue ;; # the same of both
@@ -235,9 +221,7 @@ failures__of_the_command__cost_one_start()
     plain '"num_gpus": 2' \
         '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1, 2, 3]}'
     tune -j 2 train.py --deepspeed ds_config.json --mode flag
-    expect_status 6
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 6
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
@@ -246,9 +230,7 @@ failures__alike__few_starts()
 {
     plain '"num_gpus": 2' '"zero_optimization": {"stage": "all"}'
     tune train.py --deepspeed ds_config.json --mode fail
-    expect_status 6
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 6
     expect_sql 1 "SELECT count(*) <= 5 FROM attempt"
 }
 
@@ -261,9 +243,7 @@ failures__alike__pause_and_limit()
     expect_stderr_contains '2 jobs failed alike and none is ok, so that nothing more is started'
     expect_sql "2" "SELECT count(*) FROM attempt WHERE $own"
     tune --max-fail 1 -j 1 train.py --deepspeed ds_config.json --mode fail
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql "3" "SELECT count(*) FROM attempt WHERE $own"
 }
 
@@ -272,19 +252,13 @@ failures__by_how_they_ended__not_by_the_word_error()
     local mode
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json --mode warn
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     for mode in kill silent fail; do
         tune train.py --deepspeed ds_config.json --mode "$mode"
-        expect_status 3
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 3
     done
     tune --timeout 300ms train.py --deepspeed ds_config.json --mode hang
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql '|
 signal|
 no-metric|
@@ -295,9 +269,7 @@ timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt WHERE
         autotuning_results/*/reason.txt || fail "no reason in reason.txt"
     # A failure is tried again when one asks for it.
     tune --timeout 300ms --retry-failed train.py --deepspeed ds_config.json --mode silent
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql 6 "SELECT count(*) FROM attempt WHERE $own"
 }
 
@@ -314,9 +286,7 @@ full_mode__default_spaces__what_changes_nothing_is_one_job()
         {"stage": 1, "allgather_bucket_size": 3e8, "reduce_bucket_size": [1e7, 9e8], "offload_optimizer": {"device": '\
 '["none", "cpu"]}}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 8 'SELECT count(*) FROM results'
     [ "$(optimal zero_optimization.reduce_bucket_size)" = 900000000 ] || fail "another bucket is best"
     [ "$(optimal zero_optimization.allgather_bucket_size)" = 300000000.0 ] || fail "the user's bucket is lost"
@@ -354,9 +324,7 @@ global_batch__a_list_of_micro_batches__with_accumulations()
     plain '"num_gpus": 2, "max_train_batch_size": 16' \
         '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '2x1 2x2 2x3 2x4 4x1 4x2' "SELECT group_concat(m || 'x' || g, ' ') FROM
         (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results
         WHERE state = 'ok' ORDER BY 1, 2)"
@@ -390,17 +358,13 @@ tuners__fewer_trials__the_same_files()
 '{"stage": "all"}'
     plain '"num_gpus": 2, "tuner_type": "random", "tuner_num_trials": 3' "$config"
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 3 "SELECT count(*) FROM attempt WHERE $own"
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 3.'
     plain '"num_gpus": 2, "tuner_type": "model_based", "tuner_early_stopping": 5, "exps_dir": "e", "results_dir": "r"' \
         "$config"
     tune -d model.db train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 1 "SELECT count(*) BETWEEN 5 AND 15 FROM attempt WHERE $own" model.db
     expect_file r/cmd_optimal.txt
     expect_file e/sweep.toml
@@ -412,9 +376,7 @@ arg_mappings__blanks_and_spellings__both_sides_agree()
 '"gradient_accumulation_steps": "gas"}' \
         '"train_micro_batch_size_per_gpu": [2], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
     tune train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 '
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gas 4'
 }
@@ -489,9 +451,7 @@ trainers_arguments__nothing_mapped__both_sides_agree()
     plain '"num_gpus": 2' \
         '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
     tune train.py --per-device-train-batch-size=1 --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per-device-train-batch-size=4 '
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 2'
@@ -502,9 +462,7 @@ metrics_file__none_of_the_engines__made_in_its_names_and_units()
     plain '"num_gpus": 2, "metric": "latency"' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json --mode lines
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '1|1|1' \
         "SELECT json_extract(m, '\$.latency') BETWEEN 11000 AND 12000, json_extract(m, '\$.step') BETWEEN 2000 AND 3000,
         json_extract(m, '\$.step_time') IS NULL FROM

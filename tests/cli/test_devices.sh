@@ -39,10 +39,7 @@ expect_devices_apart()
 jobs__beside_each_other__have_their_own_devices_and_ports()
 {
     device_sweep <<<'devices = 4'
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_devices_apart
     expect "[ \"\$(awk '{ print (\$1 == \$2) }' got.* | sort -u)\" = 1 ]"
     expect "[ \"\$(awk '{ print \$3 }' got.* | sort -u | wc -l)\" = 6 ]"
@@ -61,10 +58,7 @@ n = [1, 2, 3, 4, 5, 6]
 [local]
 devices = 0
 END
-    run_meshsweep run --progress none -j 3
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 -j 3
     expect "[ \"\$(sort -u port.* | wc -l)\" = 6 ]"
     expect "awk '\$1 != \$2 || \$1 != \$3 || \$1 < 10000 || \$1 >= 29400 { exit 1 }' port.*"
 }
@@ -83,10 +77,7 @@ num_devices_per_host = 1
 [local]
 devices = [3]
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect "[ \"\$(cat got)\" = 10.0.0.1:4711:4711:7:3:1 ]"
 }
 
@@ -108,16 +99,10 @@ END
 'machine at a time would meet there (leave it out, or run one at a time with -j 1)'
     # One at a time meets nobody, nor do ports that differ.
     rm -rf results.db*
-    run_meshsweep run --progress none -j 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 -j 1
     rm -rf results.db*
     sed -i 's/4711/"471{n}"/' sweep.toml
-    run_meshsweep run --progress none -j 2
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 -j 2
 }
 
 launcher__not_told_its_port__warned()
@@ -138,10 +123,7 @@ launcher__not_told_its_port__warned()
 ': .* \(give it --(master|main_process)_port=\{master_port\}, or run one at a time with -j 1\)$'
         sed -i -E 's/"train.py"/"--master_port={master_port}", "--main_process_port", "{master_port}", &/' sweep.toml
         rm -rf results.db*
-        PATH=$PWD/bin:$PATH run_meshsweep run --progress none -j 2
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        PATH=$PWD/bin:$PATH run_silently 0 -j 2
     done
 }
 
@@ -149,10 +131,7 @@ gang__of_its_size__whole_or_not_at_all()
 {
     device_sweep <<<'devices = ["0", "2", "5", "GPU-9"]'
     sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [1, 2, 4]/' sweep.toml
-    run_meshsweep run --progress none --only 'n <= 3'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --only 'n <= 3'
     expect_devices_apart
     expect_sql "1|3|1
 2|3|2
@@ -166,18 +145,12 @@ more_than_there_are__excluded_by_a_rule()
 {
     device_sweep <<<'devices = 2'
     sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [2, 3]/' sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql "devices.exist|6|this machine has 2 devices ([local] devices)" \
         "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
     # Elsewhere they are not.
     sed -i 's/^devices = 2/devices = 3/' sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql 12 "SELECT count(*) FROM attempt WHERE state = 'ok'"
 }
 
@@ -190,10 +163,7 @@ hostfile = "hosts"
 exclude = "other:0,1"
 END
     sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [2, 4]\nnum_hosts = [1, 2, 3]/' sweep.toml
-    run_meshsweep run --progress none --only 'n = 1'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --only 'n = 1'
     expect_sql "1|2
 1|4
 2|2
@@ -212,10 +182,7 @@ exclusive__one_job_at_a_time__with_all_devices()
 devices = 2
 exclusive = true
 END
-    run_meshsweep run --progress none -j 4 --limit 3
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 -j 4 --limit 3
     expect_devices_apart
     expect_sql "0,1" "SELECT DISTINCT devices FROM attempt"
 }
@@ -223,10 +190,7 @@ END
 devices__none__nothing_given()
 {
     device_sweep <<<'devices = 0'
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     # But for the port, which needs none.
     expect "grep -qE '^  [0-9]+$' got.1"
     expect_sql 1 "SELECT devices IS NULL FROM attempt"
@@ -235,10 +199,7 @@ devices__none__nothing_given()
 visible_devices__of_the_runner__those_alone()
 {
     device_sweep </dev/null
-    CUDA_VISIBLE_DEVICES=3,7 run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    CUDA_VISIBLE_DEVICES=3,7 run_silently 0
     expect_devices_apart
     expect_sql "3
 7" "SELECT DISTINCT devices FROM attempt ORDER BY 1"
@@ -253,10 +214,7 @@ exit = 2
 backoff = 0
 END
     sed -i 's/^command.*/command = ["\/bin\/sh", "-c", "exit 1"]/' sweep.toml
-    run_meshsweep run --progress none --limit 2 --only 'n = 1'
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 --limit 2 --only 'n = 1'
     expect_sql "0
 1" "SELECT devices FROM attempt ORDER BY id"
 }
@@ -269,10 +227,7 @@ devices = 2
 bind_cpus = true
 END
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'nproc >cpus.{n}; sleep 0.1']/" sweep.toml
-    run_meshsweep run --progress none --limit 2
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 2
     expect "[ $(($(cat cpus.1) + $(cat cpus.2))) = $(nproc) ]"
 }
 
@@ -302,10 +257,7 @@ memory__in_use_while_a_job_runs__its_metric()
     stand_in_smi
     device_sweep <<<'sample = "50ms"'
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo 2048 >used.0; sleep 0.6; echo 3 >used.0']/" sweep.toml
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     expect_sql "device_memory_peak|$((2048 << 20))" "SELECT name, CAST(value AS INTEGER) FROM summary"
 }
 
@@ -321,9 +273,7 @@ dirty_memory = "60GiB"
 END
     sed -i "s/^command.*/command = [\"sleep\", \"4\"]/" sweep.toml
     run_meshsweep run --progress json --only 'n <= 3' -j 3
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "0|$((2048 << 20))
 1|$((1024 << 20))" "SELECT devices, max(CAST(value AS INTEGER)) FROM attempt JOIN summary ON attempt_id = attempt.id
         WHERE attempt.job_id <= 2 GROUP BY 1"

@@ -19,10 +19,7 @@ EIO=5 EMFILE=24 ENOSPC=28
 # The disturbance is over: the same command ends well, and each job has one result.
 expect_recovered() # ARGS
 {
-    run_meshsweep run --progress none "$@"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 "$@"
     expect_sql "ok
 4|4" "PRAGMA integrity_check; SELECT count(*), (SELECT count(*) FROM attempt WHERE state = 'ok') FROM job
         WHERE state = 'ok'"
@@ -36,10 +33,7 @@ begun_sweep()
 {
     small_sweep sweep.toml
     printf '[retry]\nbackoff = "1ms"\n' >>sweep.toml
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
 }
 
 database__disk_error__said_and_gone_on_from()
@@ -157,9 +151,7 @@ processes__none_left__jobs_are_not_started()
 'unavailable'
     expect_sql "0|pending" "SELECT (SELECT count(*) FROM attempt), group_concat(DISTINCT state) FROM job"
     run_command "${as[@]}" "$meshsweep" run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql 4 "SELECT count(*) FROM job WHERE state = 'ok'"
 }
 
@@ -228,9 +220,7 @@ END
     wait_until "start_is_recorded 3" 20
     touch go3
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "ok|1|1.0
 ok|1|2.0
 ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job AS j JOIN attempt AS a ON a.job_id = j.id
@@ -241,9 +231,7 @@ ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job A
     touch go4
     run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
         DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_meshsweep results --columns x --format csv
     expect_status 0
     expect_stdout $'x\r\n4\r'
@@ -265,10 +253,7 @@ command = ["true"]
 x = [1, 2, 3]
 END
     # A database that was made elsewhere gives its log up.
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     expect_sql wal "PRAGMA journal_mode"
     while read -r type name; do
         run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \

@@ -23,10 +23,7 @@ END
 echo "score: $2"
 [ "$1" != fails ] || { echo "=cmd|' /C calc'!A0"; exit 1; }
 END
-    run_meshsweep run --progress none -j 2
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 -j 2
 }
 
 # Numbers at the ends of what there is, and what is no number. The last job reports none.
@@ -47,10 +44,7 @@ i = [0, -1, 9007199254740993, 9223372036854775807, -9223372036854775808]
 j = false
 r = 0.30000000000000004
 END
-    run_meshsweep run --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 --keep-going
 }
 
 # An export as a program reads it that knows of CSV alone, against the view; a cell that a spreadsheet would run is
@@ -58,9 +52,7 @@ END
 expect_equal_to_database() # ROWS
 {
     run_meshsweep export -o out.csv
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     cat >compare.py <<'END'
 import csv, math, sqlite3, sys
 rows = list(csv.reader(open("out.csv", newline="", encoding="utf-8"), strict=True))
@@ -118,19 +110,13 @@ csv__rows_and_their_order__stay()
 {
     awkward_sweep
     run_meshsweep export -o first.csv
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_meshsweep export --all
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "cmp first.csv .stdout"
     expect "[ \"\$(head -n 1 first.csv | cut -d , -f 1-4)\" = job,key,sweep,in_sweep ]"
     run_meshsweep export --succeeded --format json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cp .stdout out.json
     expect_sql "57|é ü 日本|0.1" "SELECT json_array_length(j), j ->> '\$[33].s', j ->> '\$[33].f'
         FROM (SELECT cast(readfile('out.json') AS TEXT) AS j)"

@@ -72,13 +72,9 @@ processes_left()
 finish()
 {
     run_meshsweep run -j 2 --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     run_meshsweep export -o out.csv
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 # Runs the commands of a sweep's life until one dies at the point. True when one did.
@@ -161,9 +157,7 @@ nothing_yet() { :; }
 dead_runner()
 {
     run_killed spawned:3 run -j 2 --progress none
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
 }
 
 every_point__first_pass_in_a_fresh_database__as_undisturbed()
@@ -220,9 +214,7 @@ many_jobs__dying_while_they_are_listed__all_are_there_once()
         for point in job-enumerated:22000 enumerated enumeration-committed; do
             rm -rf results.db*
             run_killed "$point" run --progress none --limit 1
-            expect_status 137
-            expect_no_stdout
-            expect_any_stderr
+            expect_only_stderr 137
             run_silently 0 --limit 1
             schema_and_jobs >resumed
             diff -u whole resumed >difference || fail "after $point: $(cat difference)"
@@ -264,9 +256,7 @@ first_part__before_the_rest_is_listed__runs()
         rm -rf results.db*
         sweep_in_parts true ${section:+"$section"}
         run_killed job-enumerated:20000 run --progress none -j 2
-        expect_status 137
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 137
         expect_sql "4096|0|1" "SELECT jobs, enumerated, (SELECT count(*) > 100 FROM attempt) FROM sweep"
         run_silently 0 --limit 2
         expect_all_parts
@@ -281,9 +271,7 @@ second_part__dying_around_it__all_are_there_once()
         rm -rf results.db*
         sweep_in_parts true
         run_killed "$point" run --progress none -j 2
-        expect_status 137
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 137
         run_silently 0 --limit 2
         expect_all_parts
         # Of the first part some may have been recorded before.
@@ -304,9 +292,7 @@ second_part__interrupted__the_next_run_lists_it()
 {
     sweep_in_parts 'kill -INT $PPID'
     run_meshsweep run --progress none -j 1
-    expect_status 130
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 130
     expect_sql "1" "SELECT count(*) >= 4096 AND count(*) = count(DISTINCT key) FROM job"
     run_silently 0 --limit 1
     expect_all_parts
@@ -381,9 +367,7 @@ search__every_strategy_dying_around_its_trials__same_decisions()
         for point in trial-asked:4 trial-told:3 batch-committed:5; do
             rm -rf results.db*
             run_killed "$point" run -j 1 --progress none
-            expect_status 137
-            expect_no_stdout
-            expect_any_stderr
+            expect_only_stderr 137
             run_search
             decisions >resumed
             diff -u whole resumed >difference || fail "$strategy after $point: $(cat difference)"
@@ -404,13 +388,9 @@ submission__dying_at_each_point__goes_to_slurm_once()
         stand_ins
         slurm_sweep 3 </dev/null
         run_killed "$point" run --executor slurm --progress none
-        expect_status 137
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 137
         run_meshsweep run --executor slurm --progress none
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         expect "[ \"\$(find slurm -name 'job.*' | wc -l)\" = 1 ]"
         expect_sql "ok|1|3|3" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
     done
@@ -423,13 +403,9 @@ step__started_and_not_recorded__lost_and_tried_again()
     slurm_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
     in_allocation
     run_killed spawned run --executor slurm --in-allocation --progress none
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     run_meshsweep run --executor slurm --in-allocation --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "1|lost
 2|ok" "SELECT number, coalesce(failure, state) FROM attempt ORDER BY id"
 }

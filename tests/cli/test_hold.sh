@@ -79,10 +79,7 @@ program__away_for_good__given_up_with_a_status_of_its_own()
 ('held', 'pending')) FROM results"
     expect_sql 3 "SELECT count(*) FROM attempt"
     mv away bin
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_all_ok
     run_meshsweep check -d results.db
     expect_status 0
@@ -186,16 +183,10 @@ END
     expect_no_file results.db
     sed -i '1i #!/bin/sh' sub/it
     chmod +x sub/it
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     # Nothing is due: nothing is needed.
     rm sub/it
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     mkdir bin
     ln -s "$meshsweep" bin/
     run_command env PATH="$PWD/bin" meshsweep run -d slurm.db --executor slurm --progress none
@@ -232,9 +223,7 @@ END
         printf '#!/bin/sh\n$1\n' >./sh
         chmod +x sh
         run_meshsweep run --progress none -j "$slots"
-        expect_status 3
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 3
         expect_sql "failed|spawn|2
 ok||6" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1"
     done
@@ -261,14 +250,9 @@ killed__while_it_pauses__next_run_goes_on()
     wait_until "grep -q 'paused: ' .stderr" 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     mv away bin
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql "ok||12" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2"
 }
 

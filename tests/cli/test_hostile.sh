@@ -27,9 +27,7 @@ view() # STATUS WORDS...
 json() # WORDS...
 {
     run_meshsweep "$@" --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cp .stdout view.json
     expect "[ \"\$(sqlite3 :memory: \"SELECT json_valid(CAST(readfile('view.json') AS TEXT))\")\" = 1 ]"
 }
@@ -39,14 +37,10 @@ export_each() # FORMAT...
     local format
     for format; do
         run_meshsweep export --format "$format"
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
     done
     run_meshsweep export --long
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 # The ways to look at a database of which each is to stand; statuses of best and compare differ.
@@ -136,9 +130,7 @@ hostile_names__every_view__stands_and_does_not_act()
     expect_stdout_contains "'=cmd()"
     expect_no_stderr
     run_meshsweep export --toml -o again.toml
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     # What it names is what there was.
     run_meshsweep plan -c again.toml
     expect_status 0
@@ -240,9 +232,7 @@ END
     echo 'echo score: 7' >job.sh
     view 0 plan
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     view 0 plan
     look_at_all 0 4 a 1
 }

@@ -61,9 +61,7 @@ failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY 
         json_extract(provenance, '\$.imported.file'), 'abcdefghijklmnopqrstuvwxyz.'), ''),
         json_extract(provenance, '\$.imported.rows'), ended IS NOT NULL FROM runner"
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 import__twice_and_with_a_further_row__adds_what_is_new()
@@ -287,9 +285,7 @@ import__failed_import__database_as_before()
     before=$(sql "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt")
     { cat table.csv; echo '8,1,1,mystery,1,1,1'; } >states.csv
     run_meshsweep import -c import.toml states.csv
-    expect_status 2
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 2
     expect_sql "$before" "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt"
 }
 

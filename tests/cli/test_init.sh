@@ -51,10 +51,7 @@ script_of_that_log__written__checks_runs_and_measures()
     expect_status 0
     expect_stdout_contains '16 combinations'
     expect_no_stderr
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     # The first samples are left out; the loss is not the validation's.
     expect_sql '112.495|4.2404|16' "SELECT step_time, loss, count(*) FROM results WHERE state = 'ok'"
     run_meshsweep init batch_size=4 -- true
@@ -110,9 +107,7 @@ better = "max"'
     expect_no_stderr
     head -c 100000 /dev/urandom >noise.log
     run_meshsweep init --from-log noise.log
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 # A line as each of several trainers writes it, twice: which metric is read, with which number and in which unit.
@@ -122,13 +117,9 @@ log__unseen_trainers__what_they_name()
     while IFS=';' read -r metric value unit line; do
         printf '%s\n%s\n' "$line" "$line" >unseen.log
         run_meshsweep init --from-log unseen.log -o unseen.toml a=1,2 -- sh -c "cat unseen.log # {a}"
-        expect_status 0
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 0
         run_meshsweep run -c unseen.toml -d unseen.db --only a=1 --progress none
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         [ "$(sqlite3 unseen.db "SELECT value FROM summary WHERE name = '$metric'")" = "$value" ] ||
             fail "$metric is not $value: $line: $(grep regex unseen.toml)"
         grep -A 3 "^\[job.metrics.$metric\]" unseen.toml | grep -q "^unit = \"$unit\"" || [ -z "$unit" ] ||
@@ -168,18 +159,13 @@ print(a.batch_size, a.lr, a.fused, a.bf16, a.pad_to, os.environ["WORKERS"], "too
 END
     run_meshsweep init batch_size=4,8 lr=1e-3 fused=true,false bf16=false,true WORKERS=2 \
         -- python3 train.py --pad_to=8
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_file_contains sweep.toml \
         'command = "python3 train.py --pad_to=8 --batch-size={batch_size} --lr={lr} {fused!r} {bf16!r}"'
     expect_file_contains sweep.toml 'env = { WORKERS = "{WORKERS}" }'
     expect_file_contains sweep.toml 'fused = ["--fused", ""]'
     expect_file_contains sweep.toml 'bf16 = ["--no-bf16", "--bf16"]'
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql '8|ok' "SELECT count(*), min(state) FROM job WHERE state = 'ok'"
     expect '[ "$(cat results.db.d/*/*/output.log | sort | head -n 1)" = "4 0.001 False False 8 2 took: 3 ms" ]'
     # What has values of its own is no switch, and without switches the command is words.
@@ -219,9 +205,7 @@ nobody_to_ask__what_is_missing__said()
     expect_no_stdout
     expect_stderr_contains 'a boolean in one place'
     run_meshsweep init 1x=2 -- true
-    expect_status 2
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 2
     expect '[ ! -e sweep.toml ]'
     run_meshsweep init --from-log none.log a=1 -- true
     expect_status 1

@@ -201,9 +201,7 @@ END
 refuse_run() # OPTIONS
 {
     run_meshsweep run --progress none "$@"
-    expect_status 2
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 2
 }
 
 run__refused_after_the_database_was_opened__leaves_none_behind()
@@ -224,9 +222,7 @@ run__refused_after_the_database_was_opened__leaves_none_behind()
     refuse_run -c limit.toml
     expect_sql 0 "SELECT count(*) FROM job"
     run_meshsweep run -c plain.toml --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     refuse_run -c limit.toml
     expect_sql 1 "SELECT count(*) FROM attempt"
     # A link to nothing yet stays, and so does nothing.
@@ -253,10 +249,7 @@ rule__reads_more_keys_than_a_function_takes__says_their_values()
     small_sweep sweep.toml
     seq -f 'k%.0f = 1' 130 >>sweep.toml
     printf '[[rule]]\nname = "sum"\nrequire = "x + %s < 132"\n' "$(seq -s ' + ' -f 'k%.0f' 130)" >>sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql '2|131|2|130' 'SELECT count(*), (SELECT count(*) FROM json_each("values")), min("values"->>'"'x'"'),
         (SELECT sum(value) FROM json_each("values") WHERE key <> '"'x'"') FROM exclusion'
 }
@@ -271,10 +264,7 @@ keys__too_many__refused()
 exit_statuses__each_for_its_cause()
 {
     small_sweep sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep status -d absent.db
     expect_status 1
     expect_no_stdout
@@ -283,10 +273,7 @@ exit_statuses__each_for_its_cause()
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'meshsweep run: --jobs none: must be a whole number'
-    run_meshsweep run --progress none --keep-going -d other.db -- false
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 --keep-going -d other.db -- false
     printf '[[rule]]\nname = "none"\nrequire = "x > 5"\nwhy = "no reason"\n' >>sweep.toml
     run_meshsweep run
     expect_status 4
@@ -360,9 +347,7 @@ mkfifo "$MESHSWEEP_JOB_DIR/pipe.json"
 echo '{"score": 5}' >"$MESHSWEEP_JOB_DIR/out.json"
 END
     run_command timeout 20 "$meshsweep" run --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "no-metric|4" "SELECT failure, count(*) FROM job GROUP BY 1"
 }
 

@@ -110,9 +110,7 @@ END
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'exit'\" 2>/dev/null)\" = 1 ]" 30
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 143
 }
 
 startup_limit__first_metric_in_a_stream_of_output__is_seen()

@@ -306,9 +306,7 @@ signal__with_nothing_running__status_all_the_same()
     wait_until "[ -s pids ]" 20
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 143
     expect_sql "0|1" "SELECT sum(state = 'running'), sum(state = 'pending') > 0 FROM job"
 }
 
@@ -335,9 +333,7 @@ END
     kill -CONT "$job"
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "ok|1|1" "SELECT state, duration_ms < 3000, unwatched_ms BETWEEN 3000 AND 30000 FROM attempt"
     run_meshsweep show 1
     expect_status 0
@@ -363,9 +359,7 @@ END
     sleep 4
     signal_command CONT
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "ok|1
 ok|0" "SELECT state, coalesce(unwatched_ms, 0) >= 3000 FROM attempt ORDER BY job_id"
 }

@@ -85,9 +85,7 @@ log__emptied_by_a_checkpoint_during_a_run__goes_on()
     expect "[ ! -s results.db-wal ]"
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "40" "SELECT count(*) FROM job WHERE state = 'ok'"
 }
 

@@ -74,9 +74,7 @@ bash_completion__commands_options_choices()
 {
     local reply
     run_meshsweep completion bash
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cp .stdout completion.bash
     cat >ask.sh <<'END'
 source ./completion.bash
@@ -140,24 +138,17 @@ bash_completion__values__all_taken()
 {
     local value
     small_sweep sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     "$meshsweep" completion bash >completion.bash
     # shellcheck disable=SC2013 # words
     for value in $(sed -n "s/^ *results:--format=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
         run_meshsweep results --format "$value"
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
     done
     # shellcheck disable=SC2013 # words
     for value in $(sed -n "s/^ *run:--retry-failed=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
         run_meshsweep plan --retry-failed="$value"
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
     done
     # shellcheck disable=SC2013 # words
     for value in $(sed -n "s/^ *plan:--strategy=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
@@ -172,9 +163,7 @@ bash_completion__values__all_taken()
 help__of_a_command__as_its_option_says()
 {
     run_meshsweep run --help
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cp .stdout help
     run_meshsweep help run
     expect_status 0
@@ -217,10 +206,7 @@ regex = 'score: ([0-9]+)'
 micro_batch = [1, 2, 3, 4, 5, 6]
 macro = [1, 2]
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     echo "unrun = 1" >>sweep.toml
 }
 
@@ -260,9 +246,7 @@ offers__database_and_file__names_and_numbers()
     expect_stdout "macro = 2 AND (micro_batch"
     # What is offered is taken.
     run_meshsweep results --columns "$("$meshsweep" completion columns -- results --columns '' | paste -sd ,)"
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 offers__combination__its_keys_then_their_values()
@@ -399,9 +383,7 @@ offers__elsewhere_or_nowhere__silent()
     offer keys run --only ''
     expect_no_stdout
     run_meshsweep completion keys
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 # A million jobs are not looked through for those that begin with a digit.

@@ -52,9 +52,7 @@ add_behind() # LINE TEXT
 run_quietly()
 {
     run_meshsweep run -j 1 --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 derived__of_samples__objective_per_step()
@@ -147,9 +145,7 @@ derived__objective_lacks_an_input__failure_names_it()
     trainer
     sed -i "s/time (/tume (/" sweep.toml
     run_meshsweep run -j 1 --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql "no-metric" "SELECT DISTINCT failure FROM attempt"
     expect_sql "exit status 0, but the objective tokens_per_second (worked out from iter_ms) was not reported;\
  it reported peak_memory" "SELECT DISTINCT message FROM attempt"
@@ -196,9 +192,7 @@ derived__wrong_expression__told_at_check_with_its_place()
     expect_stderr_contains "\`iter_ms\` is a key and a metric (write metric.iter_ms for the metric, SECTION.iter_ms"
     sed -i 's|/ iter_ms|/ metric.iter_ms|' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     trainer
     echo '[metrics.iter_ms]' >>sweep.toml
     echo 'expression = "1"' >>sweep.toml
@@ -379,9 +373,7 @@ condition__search__infeasible_is_a_failed_trial()
         trainer
         add_behind 'objective = .*' 'subject_to = "peak_memory <= 44 GiB"'
         run_meshsweep run -j 1 --progress none --strategy "$strategy"
-        expect_status 0
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 0
         expect_sql "4|failed|infeasible-memory" \
             "SELECT DISTINCT job_id, outcome, failure FROM trial WHERE outcome <> 'ok'"
         expect_sql 3 "SELECT job FROM ranking LIMIT 1"
@@ -445,9 +437,7 @@ derived__raced__ended_early_by_what_each_step_comes_to()
 {
     racing_sweep "1000.0 * micro_batch / (compute + waits)"
     run_meshsweep check
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout

@@ -94,9 +94,7 @@ parts__several_objectives__merged_with_their_pareto_set()
     expect_no_stderr
     expect_sql "1|cost|0" "SELECT position, metric, maximise FROM further_objective" all.db
     run_meshsweep best -d all.db --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout best.json
     expect_sql "4" "SELECT count(*) FROM json_each(readfile('best.json'), '\$.pareto')" all.db
 }
@@ -105,9 +103,7 @@ parts__in_another_order__the_same_results()
 {
     parts
     run_meshsweep merge b.db -o first.db
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep merge first.db a.db -o all.db
     expect_status 0
     expect_stdout 'all.db: 6 new jobs, 7 new attempts'
@@ -124,23 +120,15 @@ merged__run_goes_on_where_the_parts_are()
 {
     parts
     run_meshsweep merge a.db b.db -o all.db
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep run -d all.db --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql 7 "SELECT count(*) FROM attempt" all.db
     run_meshsweep best -d all.db
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     # Its own are new elsewhere, and those of the parts are not.
     run_meshsweep run -d all.db --progress none --retry-failed
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     run_meshsweep merge all.db -o a.db
     expect_status 0
     expect_stdout 'a.db: 0 new jobs, 5 new attempts'
@@ -170,9 +158,7 @@ regex = 'score: ([0-9]+)'
 x = [$(seq -s , 6000)]
 END
     run_meshsweep run --progress none -d a.db --limit 1
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     sqlite3 a.db "UPDATE job SET state = 'running' WHERE state = 'pending';
         INSERT INTO attempt (job_id, number, runner_id, state, started, ended, duration_ms)
             SELECT id, 1, 1, 'ok', 1, 2, 1 FROM job WHERE state = 'running';
@@ -192,9 +178,7 @@ merged_back__own_attempts__none_twice()
 {
     parts
     run_meshsweep merge a.db -o all.db
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep merge all.db -o a.db
     expect_status 0
     expect_stdout 'a.db: 0 new jobs, 0 new attempts'

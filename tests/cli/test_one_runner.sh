@@ -20,9 +20,7 @@ let_go()
 {
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
 }
 
@@ -38,10 +36,7 @@ hard_link__runner_at_work__refused()
     expect_no_file hard.db-wal
     expect_no_file hard.db.lock
     let_go
-    run_meshsweep run --progress none -d hard.db
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 -d hard.db
     expect_sql "4|1" "SELECT count(*), max(number) FROM attempt" hard.db
 }
 
@@ -65,9 +60,7 @@ hard_link__dead_runner_left_its_log__other_name_named()
     waiting_run
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     touch go
     expect "[ -s results.db-wal ]"
     ln results.db hard.db
@@ -78,9 +71,7 @@ hard_link__dead_runner_left_its_log__other_name_named()
 that name; start again with -d $PWD/results.db"
     expect_no_file hard.db-wal
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
 }
 
@@ -130,15 +121,9 @@ deleted_database__next_run__points_to_what_was_saved()
     expect_stderr "meshsweep: new database results.db: results.db.saved has what one of this name held when it was \
 deleted, moved or replaced while in use; to go on from that, stop, put it in the place of the new one and start again"
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     mv results.db.saved results.db
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
 }
 

@@ -78,9 +78,7 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
     progress_sweep
     echo '[ "$1$2" = 110 ] || { echo >ready; exec sleep 60; }; echo "score: 1"' >job.sh
     run_meshsweep run --progress plain -j 1 --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     start_meshsweep run --progress plain -j 1
     wait_until "[ -e ready ]" 20
     signal_command TERM
@@ -147,9 +145,7 @@ terminal__a_live_line__and_the_ends_above_it()
     type -P script >/dev/null || skip "script (util-linux) is not installed"
     progress_sweep
     run_command env TERM=xterm script -qec "'$meshsweep' run -j 1" typescript
-    expect_status 3
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 3
     expect "grep -q \$'\\r.*4/4 .*\\033\\[K' typescript"
     expect "grep -q 'score 10  x=1 y=10' typescript"
 }

@@ -42,9 +42,7 @@ micro_batch = 4
 double = "2 * micro_batch"
 END
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
 }
 
 values__of_keys__typed_as_in_the_sweep_file()
@@ -200,9 +198,7 @@ types__strict__hold()
 {
     type -P mypy >/dev/null || skip "there is no mypy"
     run_command mypy --strict --cache-dir="$PWD/cache" "$source_dir/python/meshsweep.py"
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 run_cases "$@"

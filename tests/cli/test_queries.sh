@@ -158,15 +158,11 @@ export_scripts__from_any_directory__files_as_named()
 {
     fixture_database
     run_command "$source_dir/scripts/export_all.sh"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ \$(wc -l <results_all.csv) = 10 ]"
     mkdir elsewhere
     run_command sh -c "cd elsewhere && '$source_dir/scripts/export_succeeded.sh' ../results.db -o ok.csv"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ \$(wc -l <elsewhere/ok.csv) = 5 ]"
     run_command "$source_dir/scripts/export_succeded.sh" absent.db
     expect_status 1

@@ -18,9 +18,7 @@ read_sample() # PROFILE LOG [FILE:NAME]...
     printf '%s\n' "profile = \"$profile\"" '[job]' 'command = ["sh", "./job.sh"]' 'env = { X = "{job_dir}" }' \
         '[training_spec]' 'x = 1' >sweep.toml
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
 }
 
 # NAME VALUE COUNT, one a line.
@@ -127,9 +125,7 @@ huggingface__two_checkpoints__the_one_written_last()
     rm results.db
     echo 'touch -d 2001-01-01 "$MESHSWEEP_JOB_DIR/out/checkpoint-10/trainer_state.json"' >>job.sh
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 146.72 "SELECT value FROM summary WHERE name = 'throughput'"
 }
 
@@ -240,9 +236,7 @@ key__text_number_unit__converted_and_others_left()
         'key = "throughput"' 'unit = "samples/s"' '[job.metrics.loss]' 'key = "loss"' '[training_spec]' 'x = 1' \
         >sweep.toml
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     # "max step time" is matched by its end too; a throughput in milliseconds is none.
     expect_sql '120 110 900 0.1 130' "SELECT group_concat(printf('%.6g', value), ' ') FROM (SELECT value FROM metric
         WHERE name = 'step_time' ORDER BY step)"
@@ -283,9 +277,7 @@ metrics_file__beside_the_log__each_sample_once()
         printf 'profile = "%s"\n[job]\ncommand = ["sh", "job.sh"]\n[training_spec]\nx = 1\n' \
             "$(basename "$file" .toml)" >sweep.toml
         run_meshsweep run --progress none -d "$(basename "$file").db"
-        expect_status 0
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 0
         expect_own_samples "$(basename "$file").db"
     done
     for file in torch-cpu torch-gpu deepspeed huggingface megatron; do
@@ -327,9 +319,7 @@ profile_metric__warm_up_changed__still_read()
     printf '%s\n' 'profile = "megatron"' '[job]' "command = [\"cat\", \"$samples/megatron.log\"]" \
         '[job.metrics.step_time]' 'warmup = 0' 'take = "max"' '[training_spec]' 'x = 1' >sweep.toml
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '9.0005|5' "SELECT value, count FROM summary WHERE name = 'step_time'"
 }
 
@@ -339,9 +329,7 @@ missing_value__other_job_measured__never_wins()
         'command = ["sh", "-c", "[ {x} = 1 ] || cp '"$samples"'/deepspeed-metrics.json {job_dir}/metrics.json"]' \
         '[training_spec]' 'x = [1, 2]' >sweep.toml
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql '1|no-metric
 2|' "SELECT x, failure FROM results ORDER BY x"
     run_meshsweep best

@@ -28,10 +28,7 @@ results__constant_key_called_as_a_column_of_a_job__does_not_hide_that()
 {
     small_sweep sweep.toml
     printf '[[model]]\njob = "train"\nstate = "cold"\nhidden = 8\n' >>sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep results --limit 1
     expect_status 0
     expect_stdout_matches '^job +x +y +state +failure +attempts +score +'
@@ -96,10 +93,7 @@ fused = [true, false]
 sizes = [1, 2]
 rows = 9007199254740993
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep results --columns fused,sizes,rows,in_sweep --format jsonl
     expect_status 0
     expect_stdout '{"fused":true,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}
@@ -267,9 +261,7 @@ export__to_a_file__whole_or_as_it_was()
     expect_stderr_contains 'there is none yet'
     expect_file_contains out.csv before
     run_meshsweep export -o out.csv
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ \$(wc -l <out.csv) = 10 ]"
     expect "[ \$(ls | grep -c 'out.csv') = 1 ]"
     run_meshsweep export -o absent/out.csv
@@ -282,9 +274,7 @@ export__awkward_text__reads_back()
 {
     fixture_database "UPDATE attempt SET message = 'a \"b\", c' || char(10) || 'd' WHERE id = 4"
     run_meshsweep export --failed -o out.csv
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     sqlite3 -batch read.db '.import --csv out.csv t'
     expect_sql '"a \"b\", c\nd"' 'SELECT json_quote(error) FROM t WHERE job = 4' read.db
 }
@@ -307,22 +297,15 @@ a_key_with_a_name_that_is_long = [1, 2]
 [[parallel_spec]]
 last = [3, 4]
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "grep -q '^job  last  state .* score' typescript"
     expect "grep -q 'columns more: --wide, or --columns ' typescript"
     expect "! grep -v -e meshsweep -e '^Script' typescript | grep -q '.\{42\}'"
     expect "! grep -q a_key_with typescript"
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect "grep -q a_key_with_a_name_that_is_long typescript"
     expect "! grep -q 'columns more' typescript"
     run_meshsweep results

@@ -327,10 +327,7 @@ END
 only__narrows__counts_and_status_too()
 {
     failing_sweep
-    run_meshsweep run --progress none --only 'x = 2 AND y = 20'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --only 'x = 2 AND y = 20'
     expect_ran "2 20"
     run_silently 3 --only 'x = 1'
     expect_ran "1 10, 1 20"
@@ -452,9 +449,7 @@ plan__values_come_and_go__grouped_with_why()
     expect_stdout_contains '  - 2 gone: x=1 is no longer in the file'
     expect_no_stderr
     run_meshsweep plan --json --retry-failed=exit
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout plan.json
     expect_sql 'new|2|x=3 not seen before
 retry|1|exit, asked for again
@@ -492,19 +487,13 @@ layers = 2
 name = "b"
 layers = 2
 END
-    run_meshsweep run --progress none -j 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 -j 1
     expect "[ \"\$(xargs <ran)\" = 'a b' ]"
     expect_sql 'a|["/bin/sh","-c","echo a >>ran"]
 b|["/bin/sh","-c","echo b >>ran"]' "SELECT r.name, a.command FROM results AS r JOIN attempt AS a ON a.job_id = r.job
     ORDER BY 1"
     sed -i 's/"b"/"c"/' sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect "[ \"\$(xargs <ran)\" = 'a b c' ]"
 }
 

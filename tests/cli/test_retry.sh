@@ -25,10 +25,7 @@ backoff__doubles_up_to_its_cap_and_others_go_first()
     retry_sweep 'exit = 4
 backoff = "100ms"
 backoff_max = 0.2'
-    run_meshsweep run --progress none -j 1
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 -j 1
     expect "[ \"\$(xargs <ran)\" = '1 2 1 1 1' ]"
     expect_sql "2|1
 3|1
@@ -42,10 +39,7 @@ backoff__none__at_once()
 {
     retry_sweep 'exit = 3
 backoff = 0'
-    run_meshsweep run --progress none -j 1
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 -j 1
     expect_sql 3 "SELECT count(*) FROM attempt WHERE job_id = 1"
 }
 
@@ -85,10 +79,7 @@ backoff_max = "2h"'
     expect_sql "$due|1" "SELECT due, (SELECT count(*) FROM attempt WHERE job_id = 1) FROM job WHERE id = 1"
     sqlite3 -batch results.db "UPDATE job SET due = 1000 * strftime('%s') + 1500 WHERE id = 1"
     due=$(sql "SELECT due FROM job WHERE id = 1")
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql "ok||2|1" "SELECT job.state, due, number, started >= $due FROM job JOIN attempt
         ON attempt.id = job.attempt_id WHERE job.id = 1"
 }
@@ -101,18 +92,14 @@ backoff_max = "2h"'
     start_waiting
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 143
     run_meshsweep status
     expect_status 0
     expect_stdout_contains 'failed, to be tried again'
     expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
     expect_no_stderr
     run_meshsweep status --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout status.json
     expect_sql "1|1|2|1" "SELECT s->>'\$.retries_waiting', s->>'\$.retries[0].job', s->>'\$.retries[0].attempt',
         s->>'\$.retries[0].due_in_ms' BETWEEN 3000000 AND 3600000 FROM (SELECT readfile('status.json') AS s)"
@@ -132,15 +119,10 @@ backoff_max = "20s"'
     start_waiting
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 143
     touch well
     sqlite3 -batch results.db "UPDATE job SET due = due + 1000 * 86400 * 365 WHERE id = 1"
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql 2 "SELECT count(*) FROM job WHERE state = 'ok'"
 }
 
@@ -246,9 +228,7 @@ retry_failed__limit_and_killed__only_what_was_to_be_run_runs()
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 1 ]" 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'failed' AND failure = 'exit'"
     : >ran
     echo 'echo "$1" >>ran; echo "score: $1"' >job.sh
@@ -296,15 +276,11 @@ END
         if [ -n "$first" ]; then
             # shellcheck disable=SC2086 # words
             run_meshsweep run --progress none -j 1 $first
-            expect_status 0
-            expect_no_stdout
-            expect_any_stderr
+            expect_only_stderr 0
             expect_sql "2|ok" "SELECT count(*), state FROM attempt GROUP BY 2"
         fi
         run_meshsweep run --progress none -j 1
-        expect_status 3
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 3
         expect_sql "2|6" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
     done
 }
@@ -333,10 +309,7 @@ END
     expect_no_stdout
     expect_stderr_contains '20 jobs failed alike'
     expect_sql "7" "SELECT count(*) FROM job WHERE state = 'pending'"
-    run_meshsweep run --progress none -j 2 --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 -j 2 --keep-going
     expect_sql "30" "SELECT count(*) FROM job WHERE state = 'failed'"
 }
 
@@ -371,16 +344,10 @@ command = ["/bin/sh", "-c", "[ {n} = 1 ] || { echo out of luck; exit 1; }"]
 [training_spec]
 n = [1, 2, 3, 4, 5, 6]
 END
-    run_meshsweep run --progress none -j 1 --pause-after 2
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 -j 1 --pause-after 2
     expect_sql "1|5|0" "SELECT sum(state = 'ok'), sum(state = 'failed'), sum(state = 'pending') FROM job"
     sed -i 's/^command.*/command = ["\/bin\/sh", "-c", "echo CUDA out of memory; exit 1"]/' sweep.toml
-    run_meshsweep run --progress none -j 1 --pause-after 2 -d oom.db
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 -j 1 --pause-after 2 -d oom.db
     expect_sql "oom|6" "SELECT failure, count(*) FROM job GROUP BY 1" oom.db
 }
 

@@ -55,9 +55,7 @@ arguments__passed_on_and_quickstart_only_where_a_file_is_needed()
         plan 'exit 0'
         # shellcheck disable=SC2086 # words
         run_command tree/run.sh $given
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         expect "[ \"\$(tail -n 1 calls)\" = '$expected' ]"
     done <<END
 -c a.toml -d b.db>-c a.toml -d b.db
@@ -109,15 +107,11 @@ quickstart_out_of_memory__as_intended()
     expect_stderr_contains 'were meant to'
     plan 'exit 3'
     run_command tree/run.sh -c other.toml
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     sqlite3 results.db "INSERT INTO progress VALUES ('failed', 'exit')"
     plan 'exit 3'
     run_command tree/run.sh
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
 }
 
 quickstart__tool_not_installed__says_how_to_run_it()
@@ -138,9 +132,7 @@ quickstart__tool_not_installed__says_how_to_run_it()
     expect_no_stdout
     expect_stderr 'unknown option --wrong'
     run_command env PATH="$path" tree/run.sh -c own.toml
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 crashed_twice__started_again_and_ends_well()
@@ -183,9 +175,7 @@ command_that_runs_no_jobs__not_started_again()
     stand_in_tree
     plan 'exit 1' 'exit 0'
     run_command tree/run.sh status
-    expect_status 1
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 1
     expect '[ "$(calls)" = 1 ]'
 }
 

@@ -70,9 +70,7 @@ runner_killed__ten_times_with_the_defaults__nothing_failed()
     expect_no_stderr
     touch go
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "runner|1" "SELECT blame, count(*) > 9 FROM attempt WHERE failure = 'lost'"
 }
@@ -89,9 +87,7 @@ END
     local i
     for i in 1 2 3; do
         run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
-        expect_status 137
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 137
     done
     expect_sql 2 "SELECT losses FROM job WHERE id = 1"
     : >ran.log
@@ -101,10 +97,7 @@ END
     expect_stderr_contains "1 job was running at each of the last deaths of the runner, and runs after all others"
     expect "[ \"\$(paste -s -d , ran.log)\" = '1 20,2 10,2 20,1 10' ]"
     touch tame
-    run_meshsweep run --progress none --release
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --release
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
 }
 

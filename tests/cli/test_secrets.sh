@@ -124,17 +124,11 @@ best__where_secrets_were_left_out__says_so()
     expect_file_contains best/command.sh '# Secrets are left out, to be put in their places: WANDB_API_KEY'
     expect_no_secrets best/command.sh best/sweep.toml best/job.json
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_meshsweep export --all -o all.csv
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_meshsweep export --toml --all -o all.toml
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_no_secrets report.html all.csv all.toml
 }
 

@@ -61,9 +61,7 @@ END
     wait_until "[ -s grandchild ]" 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     wait_until "! kill -0 $(cat grandchild) 2>/dev/null || grep -q '^State:.Z' /proc/$(cat grandchild)/status" 10
 }
 
@@ -98,9 +96,7 @@ killed_runner__nobody_comes_after_it__its_empty_group_is_removed()
     wait_until "rmdir '$group/meshsweep:full:1-$dead:'" 10
     rmdir "$group/meshsweep:gone:1-$dead:" 2>/dev/null || :
     rmdir "$group/meshsweep:alive:1-$$:" "$group/other:1-$dead:"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "! grep -q 'meshsweep:gone:1-$dead:' groups"
 }
 
@@ -122,9 +118,7 @@ END
     expect "! grep -qz MESHSWEEP /proc/$pid/environ"
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     wait_until "! kill -0 $pid 2>/dev/null || grep -q '^State:.Z' /proc/$pid/status" 10
     wait_until "! ls '$group' | grep -q 'meshsweep:$(sql "SELECT value FROM meta WHERE name = 'identity'"):'" 10
 }
@@ -168,9 +162,7 @@ kill_runner()
 {
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
 }
 
 expect_grandchild_ended()
@@ -193,9 +185,7 @@ killed_runner__its_guardian_too__ended_by_the_next_start()
     expect "kill -0 $grandchild"
     echo 'echo "score: 1"' >job.sh
     run_command "${as_ordinary_user[@]}" "$meshsweep" run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_grandchild_ended
 }
 
@@ -207,16 +197,12 @@ killed_runner__next_start_at_once__takes_the_lock()
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     cat >job.sh <<'END'
 echo "score: $(($1 * $2))"
 END
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 'ok|4' "SELECT state, count(*) FROM job GROUP BY state"
     expect_sql 'lost|1' "SELECT failure, count(*) FROM attempt WHERE failure IS NOT NULL GROUP BY 1"
 }
@@ -236,10 +222,7 @@ regex = 'score: ([0-9.]+)'
 [training_spec]
 x = [$(seq -s , "$jobs")]
 END
-    run_meshsweep run --progress none -j 4 -d undisturbed.db
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 -j 4 -d undisturbed.db
     RANDOM=7
     for ((i = 0; i < kills; i++)); do
         "$meshsweep" run --progress none -j 4 2>>errors </dev/null &
@@ -251,15 +234,11 @@ END
     # All that may be said is that some ran at several deaths in a row.
     expect "! grep -v 'running at each of the last deaths of the runner' errors"
     run_meshsweep run --progress none -j 4
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect "! grep -v 'running at each of the last deaths of the runner' .stderr"
     for i in undisturbed results; do
         run_meshsweep results -d "$i.db" --columns key,x,state,failure,score --format csv
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
         mv .stdout "$i.csv"
     done
     expect "cmp undisturbed.csv results.csv"
@@ -281,10 +260,7 @@ until [ -e go ]; do sleep 0.02; done
 echo "score: $(($1 * $2))"
 END
     touch go
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     rm go
     cp results.db copy.db
     "$meshsweep" run --progress none -d copy.db >copy.out 2>&1 </dev/null &
@@ -294,16 +270,12 @@ END
     wait_until "is_running results.db 2" 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     start_meshsweep run --progress none
     wait_until "is_running results.db 3" 20
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     wait "$copy" || fail "the run on the copy ended with status $?: $(cat copy.out)"
     expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1" copy.db
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"

@@ -38,9 +38,7 @@ nothing_missing__silent_and_no_package_manager()
     path_without
     apt_get 'exit 1'
     run_setup build
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_no_file asked
 }
 

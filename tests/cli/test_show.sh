@@ -43,9 +43,7 @@ show__json__the_same_for_programs()
 {
     fixture_database
     run_meshsweep show 2 --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout show.json
     expect_sql '2|ok||2|99.0|||1|1|train --tp=1 --micro=2' "WITH s (j) AS (SELECT readfile('show.json')) SELECT
         j->>'\$.job', j->>'\$.state', j->>'\$.failure', j->>'\$.keys.parallel_spec.micro_batch',
@@ -85,9 +83,7 @@ GREETING = "good day"
 END
     echo 'echo "score: $(($1 * $2)) $GREETING"' >job.sh
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     meshsweep show 4 --json >show.json
     sqlite3 :memory: "SELECT readfile('show.json')->>'\$.shell'" >command.sh
     mkdir elsewhere
@@ -103,9 +99,7 @@ tail__job_that_ended__the_end_of_its_output()
     small_sweep sweep.toml
     echo 'i=0; while [ $i -lt 50 ]; do i=$((i + 1)); echo "line $i"; done; echo "score: 1"' >job.sh
     run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep tail 1 -n 3
     expect_status 0
     expect_stdout 'line 49
@@ -198,9 +192,7 @@ sweep_elsewhere() # DIRECTORY
     small_sweep grid.toml
     sed -i 's/^x = .*/x = [7, 8]/' grid.toml
     run_meshsweep run -c grid.toml -d measured.db --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     cd ..
 }
 
@@ -253,14 +245,10 @@ why__file_with_a_secret_renamed_and_run_again__found_unchanged()
     small_sweep first.toml
     printf '[job.env]\nHF_TOKEN = "hf_0123456789"\n' >>first.toml
     run_meshsweep run -c first.toml --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv first.toml second.toml
     run_meshsweep run -c second.toml --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep why 1
     expect_status 0
     expect_stdout_contains 'x=1 y=10: ok'
@@ -328,10 +316,7 @@ END
     expect_stdout '0 of 12 combinations have these values; 0 of them matched
   x is one of 1, 2'
     expect_no_stderr
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     run_meshsweep why x=1 y=10 z=2
     expect_status 0
     expect_stdout_contains 'it waits for its turn: `run` starts it'
@@ -353,21 +338,13 @@ END
 export_toml__of_what_was_exported__a_sweep_file_too()
 {
     small_sweep sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     local condition file=1
     for condition in 'score > 10' 'score > 20' 'score > 30'; do
         run_meshsweep export --toml --where "$condition" -o $((file + 1)).toml
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         file=$((file + 1))
-        run_meshsweep run --progress none -c "$file.toml"
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        run_silently 0 -c "$file.toml"
     done
     expect "[ \"\$(grep '^name = .exported' 4.toml | xargs)\" = 'name = exported-subset name = exported-subset-2 \
 name = exported-subset-3' ]"
@@ -378,17 +355,11 @@ export_toml__subset__the_same_jobs_and_no_other()
 {
     small_sweep sweep.toml
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep export --toml --where 'score > 10' -o subset.toml
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_meshsweep plan -c subset.toml --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout plan.json
     expect_sql '4|3|3|1' "WITH p (j) AS (SELECT readfile('plan.json')) SELECT j->>'\$.combinations', j->>'\$.jobs',
         j->>'\$.done', j->>'\$.gone' FROM p"

@@ -10,9 +10,7 @@ sweep__run__recorded_with_places()
     slurm_sweep 5 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate" >&2; exit 1 ;; '\
 '4) exit 0 ;; 5) kill -KILL $$ ;; esac; echo "score: {n}"' </dev/null
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "ok||1_0|n0|0
 exit|exit status 7|1_1|n1|7
 oom|exit status 1: CUDA out of memory. Tried to allocate|1_2|n2|1
@@ -23,9 +21,7 @@ signal|killed by signal 9 (SIGKILL)|1_4|n4|" \
     expect "[ $(jobs_submitted) = 1 ]"
     expect_sql 1.0 "SELECT value FROM summary"
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect "[ $(jobs_submitted) = 1 ]"
 }
 
@@ -36,16 +32,12 @@ objective__cpu_time_of_short_jobs__measured()
     slurm_sweep 4 ':' </dev/null
     sed -i 's/^objective.*/objective = "min:cpu_time"/' sweep.toml
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "4|4|1" "SELECT count(*), count(cpu_time), min(cpu_time >= 0) FROM results WHERE state = 'ok'"
     sed -i 's/"min:cpu_time"/"min:max_rss"/' sweep.toml
     rm -rf results.db*
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "no-metric|4" "SELECT failure, count(*) FROM results GROUP BY 1"
 }
 
@@ -59,9 +51,7 @@ environment__of_the_runner__does_not_leak()
 OWN = "it's $x"
 END
     SLURM_CPUS_ON_NODE=3 SBATCH_PARTITION=x CUDA_VISIBLE_DEVICES=5 run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     # shellcheck disable=SC2016 # the job's own
     expect_sql "its port it's \$x 1
 $PWD
@@ -85,9 +75,7 @@ tasks_per_node = 4
 END
     sed -i 's/gpus = false//' sweep.toml
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     sed -n 's/^#SBATCH //p' slurm/job.1 | grep -v '^--comment' >options
     expect_file_contains options '--job-name="meshsweep-at_slurm"
 --array=0-0
@@ -165,9 +153,7 @@ END
     wait_until '[ -f slurm/job.5 ]' 30
     SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0 sh slurm/job.5
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "failed|lost|preemption|4
 ok|||1" "SELECT state, failure, blame, count(*) FROM attempt GROUP BY 1 ORDER BY 1"
 }
@@ -187,9 +173,7 @@ states__that_pass__waited_for()
         expect_sql "running" "SELECT state FROM attempt"
         SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=0 sh slurm/job.1 || true
         wait_command
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         expect_sql "ok" "SELECT state FROM attempt"
     done
 }
@@ -208,9 +192,7 @@ job__unknown_for_a_moment__not_lost()
     rm slurm/silent
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "ok|1" "SELECT state, number FROM attempt"
 }
 
@@ -223,9 +205,7 @@ job__unknown_for_good__lost_and_tried_again()
 lost = 1
 END
     run_at_slurm
-    expect_status 5
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 5
     expect_sql "lost|Slurm job 1_0: unknown to Slurm; nothing was heard of it for too long
 lost|Slurm job 2_0: unknown to Slurm; nothing was heard of it for too long" "$ends"
 }
@@ -237,9 +217,7 @@ accounting__where_the_queue_has_forgotten__believed()
     echo 'TIMEOUT|0:15' >slurm/account
     slurm_sweep 1 </dev/null
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "timeout|Slurm job 1_0: TIMEOUT on n1" "$ends"
 }
 
@@ -257,9 +235,7 @@ esac
 END
     slurm_sweep 1 </dev/null
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "timeout|Slurm job 1_0: TIMEOUT (TimeLimit) on n1" "$ends"
 }
 
@@ -280,9 +256,7 @@ END
     expect_sql "lost|Slurm job 1_0: NODE_FAIL on n3" "$ends LIMIT 1"
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 143
 }
 
 node__that_failed__excluded_from_the_next_attempt()
@@ -296,9 +270,7 @@ node__that_failed__excluded_from_the_next_attempt()
     expect_file_contains slurm/job.2 '#SBATCH --exclude="n1"'
     SLURM_ARRAY_JOB_ID=2 SLURM_ARRAY_TASK_ID=0 sh slurm/job.2
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "failed|lost|n1
 ok||n0" "SELECT state, failure, host FROM attempt ORDER BY id"
 }
@@ -315,9 +287,7 @@ margin = 0
 timeout = 2
 END
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "timeout|120000
 timeout|240000" "SELECT failure, limit_ms FROM attempt ORDER BY id"
     expect_file_contains slurm/job.1 'limit=60 '
@@ -331,9 +301,7 @@ limit__of_the_job__kept_on_the_node()
     slurm_sweep 1 'sleep 30' </dev/null
     sed -i 's/timeout = "60s"/timeout = "300ms"/' sweep.toml
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "timeout|timeout: still running after 300ms" "$ends"
 }
 
@@ -343,9 +311,7 @@ job__without_output__cancelled_as_hanging()
     slurm_sweep 1 'echo begun; sleep 3' </dev/null
     sed -i 's/timeout = "60s"/idle_timeout = "600ms"/' sweep.toml
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "hang|idle_timeout: no output and no metric for 600ms" "$ends"
     expect_file_contains slurm/cancelled 1_0
 }
@@ -357,9 +323,7 @@ arrays__bounded__by_options()
 array_size = 3
 END
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ $(jobs_submitted) = 3 ]"
     expect_sql 7 "SELECT count(*) FROM attempt WHERE state = 'ok'"
 }
@@ -374,9 +338,7 @@ submit_limit__reached__smaller_arrays_later()
     echo 2 >slurm/refuse-more-than
     slurm_sweep 4 </dev/null
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ $(jobs_submitted) = 2 ]"
     expect_sql "4|4" "SELECT count(*), count(DISTINCT reference) FROM attempt WHERE state = 'ok'"
 }
@@ -387,9 +349,7 @@ submission__refused__reported_with_the_reason()
     echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' >slurm/refuse
     slurm_sweep 1 </dev/null
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql \
         "spawn|could not be started: sbatch: error: Batch job submission failed: Invalid partition name specified|2" \
         "SELECT failure, message, count(*) FROM attempt"
@@ -405,14 +365,10 @@ runner__killed_before_or_after_the_submission__submitted_once()
         [ "$moment" = kill-after ] || touch slurm/stop-before
         slurm_sweep 3 </dev/null
         run_at_slurm
-        expect_status 137
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 137
         rm -f slurm/stop-before
         run_at_slurm
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         expect "[ $(jobs_submitted) = 1 ]"
         expect_sql "ok|1|3|3" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
     done
@@ -426,9 +382,7 @@ runner__killed_while_jobs_run__collected_by_the_next()
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 3 ]' 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     run_meshsweep run --progress none
     expect_status 1
     expect_no_stdout
@@ -436,15 +390,11 @@ runner__killed_while_jobs_run__collected_by_the_next()
         'meshsweep: 3 attempts are with slurm: `meshsweep run --executor slurm` collects them; then start again'
     touch go
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ $(jobs_submitted) = 1 ]"
     expect_sql "ok|1|3" "SELECT state, max(number), count(*) FROM attempt GROUP BY state"
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ -z \"\$(ls results.db.d/slurm)\" ]"
 }
 
@@ -453,20 +403,14 @@ run__detached__collected_later()
     stand_ins
     slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     run_at_slurm --detach
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_meshsweep status
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_sql "running|1_0
 running|1_1" "SELECT state, reference FROM attempt ORDER BY id"
     touch go
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "ok|2" "SELECT state, count(*) FROM attempt GROUP BY state"
 }
 
@@ -478,15 +422,11 @@ runner__asked_to_end__leaves_its_jobs()
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 143
     expect_no_file slurm/cancelled
     touch go
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 runner__interrupted_twice__cancels_its_jobs()
@@ -499,9 +439,7 @@ runner__interrupted_twice__cancels_its_jobs()
     sleep 0.3
     signal_command INT
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 130
     expect_file_contains slurm/cancelled 1
     expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY state"
     touch go

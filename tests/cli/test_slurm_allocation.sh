@@ -26,9 +26,7 @@ num_devices_per_host = 3
 END
     in_allocation
     SLURM_CPUS_ON_NODE=3 CUDA_VISIBLE_DEVICES=0,1,2,3 run_in_allocation
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "4|n1|n1:0,n1:1,n1:2,n1:3|slurm-step
 4|n1,n2|n1:0,n1:1,n2:0,n2:1|slurm-step" \
         "SELECT count(*) * 2, host, devices, executor FROM attempt WHERE state = 'ok' GROUP BY 2, 3, 4 ORDER BY 2"
@@ -53,9 +51,7 @@ lost = 1
 END
     in_allocation
     run_in_allocation
-    expect_status 5
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 5
     expect_sql "ok|
 exit|exit status 7
 oom|exit status 1: CUDA out of memory. Tried to allocate
@@ -72,9 +68,7 @@ in_allocation__time_limit__step_asked_to_end()
     in_allocation
     sed -i 's/timeout = "60s"/timeout = "400ms"/' sweep.toml
     run_in_allocation
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "timeout|timeout: still running after 400ms|told" \
         "SELECT failure, message, trim(log_tail, char(10)) FROM attempt"
     expect "[ -z \"\$(ls slurm/steps)\" ]"
@@ -90,16 +84,12 @@ in_allocation__runner_killed__its_steps_ended_by_the_next()
     wait_until '[ -f begun ]' 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     # What a step on another node would do: it does not notice.
     sleep 100 &
     echo "1.77|$(sql "SELECT value FROM meta WHERE name = 'identity'"):1:1 $!" >slurm/steps/1.77
     run_in_allocation
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "! kill -0 $! 2>/dev/null"
     expect_sql "lost
 ok" "SELECT coalesce(failure, state) FROM attempt ORDER BY id"
@@ -115,9 +105,7 @@ spawn = 1
 END
     in_allocation
     run_in_allocation
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql spawn "SELECT failure FROM attempt"
 }
 

@@ -62,9 +62,7 @@ num_devices_per_host = 1
 tasks_per_node = 1
 END
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "n[1-2]|n1
 n2
 score: 1" "SELECT host, log_tail FROM attempt"
@@ -77,9 +75,7 @@ many_jobs__in_arrays__each_once()
 array_size = 50
 END
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_each_once 200
     expect_sql 4 "SELECT count(DISTINCT substr(reference, 1, instr(reference, '_') - 1)) FROM attempt"
 }
@@ -94,9 +90,7 @@ node__killed__tried_again_elsewhere()
     node=$(squeue -h -o %N)
     kill_node "${node#n}"
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "lost|$node|NODE_FAIL
 ok|1|" "SELECT coalesce(failure, state), iif(failure IS NULL, host <> '$node', host),
               substr(message, instr(message, ': ') + 2, 9)
@@ -114,9 +108,7 @@ controller__away_for_a_while__nothing_lost()
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE state = '"'ok'"'")" = 4 ] || ! kill -0 $command_pid' 60
     start_controller
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_each_once 4
 }
 
@@ -129,9 +121,7 @@ job__cancelled_by_hand__not_tried_again()
     wait_for_references 2
     scancel "$(sql "SELECT reference FROM attempt ORDER BY id LIMIT 1")"
     wait_command
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "cancelled|1
 ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
 }
@@ -144,9 +134,7 @@ options = ["--time=1"]
 END
     sed -i '/^timeout/d' sweep.toml
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "timeout|1" "SELECT failure, message LIKE 'Slurm job 1_0: TIMEOUT (TimeLimit) on n_%' FROM attempt"
 }
 
@@ -176,13 +164,9 @@ runner__killed_around_the_submission__submitted_once()
         cluster_sweep 3 </dev/null
         deadly_sbatch "$moment"
         run_at_slurm
-        expect_status 137
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 137
         run_at_slurm
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         expect_each_once 3
     done
     # Two arrays in all: one for each moment.
@@ -194,21 +178,15 @@ runner__killed_while_jobs_run__collected()
     cluster
     cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
     run_at_slurm --detach
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(ls results.db.d/*/1/slurm.result 2>/dev/null | wc -l)" = 4 ]' 30
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     touch go
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_each_once 4
 }
 
@@ -228,9 +206,7 @@ runner__dying_at_each_fault_point__each_job_once()
         expect_no_stdout
         expect_any_stderr
         run_at_slurm
-        expect_status 0
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 0
         expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt
             WHERE state <> 'failed' OR failure <> 'lost'"
         expect "[ \"\$(squeue -h -t all -r -o %k | grep -c \"$(sql "SELECT value FROM meta
@@ -266,18 +242,14 @@ controller__rolled_back_to_when_all_were_pending__each_once()
     scontrol update partitionname=main state=down
     cluster_sweep 16 'echo {n} >>runs; echo "score: {n}"' </dev/null
     run_at_slurm --detach
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     forget_since let_all_end
     before=$(cat results.db.d/*/1/output.log results.db.d/*/1/slurm.result | md5sum)
     # Those that ran already are run again, and see it.
     wait_until '[ "$(ls results.db.d/*/1/slurm.again 2>/dev/null | wc -l)" = 16 ]' 60
     expect "[ '$before' = '$(cat results.db.d/*/1/output.log results.db.d/*/1/slurm.result | md5sum)' ]"
     run_at_slurm
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_each_once 16
     expect "[ $(wc -l <runs) = 16 ]"
 }
@@ -305,9 +277,7 @@ END
     wait_command
     # shellcheck disable=SC2086
     kill -CONT $pids
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "lost|1
 ok|2" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
     wait_until '[ -z "$(squeue -h -t running,completing)" ]' 60
@@ -328,9 +298,7 @@ tasks__cancelled_while_pending__not_tried_again()
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 2 ]" 30
     scontrol update partitionname=main state=up
     wait_command
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "cancelled|2
 ok|2" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 }
@@ -344,9 +312,7 @@ array__cancelled_while_pending__not_tried_again()
     wait_for_references 3
     scancel 1_0 1_1 1_2
     wait_command
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "cancelled|3" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 }
 
@@ -356,9 +322,7 @@ batch_shell__killed__told_with_its_signal()
     cluster_sweep 1 'kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 100' </dev/null
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "signal|9|FAILED (JobLaunchFailure)|its batch shell ended before it could say how" \
         "SELECT failure, signal, substr(message, 16, 25), substr(message, instr(message, 'its')) FROM attempt"
 }

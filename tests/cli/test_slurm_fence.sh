@@ -22,9 +22,7 @@ controller__that_lost_its_last_state__ended_attempts_stay_as_they_are()
     stand_ins
     slurm_sweep 4 'echo run >>"runs.{n}"; [ {n} != 2 ] || exit 7; echo "score: {n}"' </dev/null
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     before=$(files_of_attempts)
     for i in 0 1 2 3; do
         code=0
@@ -33,9 +31,7 @@ controller__that_lost_its_last_state__ended_attempts_stay_as_they_are()
     done
     expect "[ '$before' = '$(files_of_attempts)' ]"
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "exit|1
 ok|3" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 }
@@ -53,9 +49,7 @@ controller__that_starts_a_running_task_again__the_first_goes_on()
     expect_sql running "SELECT state FROM attempt"
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "ok|1" "SELECT state, number FROM attempt"
     expect "[ $(wc -l <runs) = 1 ]"
 }
@@ -77,9 +71,7 @@ task__ended_and_pending_again__interrupted_and_another_attempt()
     wait "$task" || true
     echo 'PENDING|BeginTime|' >slurm/state.1
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "lost|Slurm job 1_0: PENDING (BeginTime); it was ended to be started again
 ok|" "$ends"
     expect_file_contains slurm/cancelled 1_0
@@ -110,9 +102,7 @@ END
     # shellcheck disable=SC2086 # numbers
     kill -STOP $pids
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql "lost|Slurm job 1_0: RUNNING on n1; nothing was heard of it for too long
 ok|" "$ends"
     cp results.db.d/*/1/slurm.result result
@@ -134,9 +124,7 @@ task__given_up_while_pending__never_begins()
 lost = 1
 END
     run_at_slurm
-    expect_status 5
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 5
     start_task_again 1 0 || true
     expect_no_file runs
 }
@@ -153,9 +141,7 @@ tasks__cancelled_while_pending__not_tried_again()
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 2 ]" 20
     start_task_again 1 1
     wait_command
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "cancelled|Slurm job 1_0: no longer in its array; it was cancelled past this program
 ok|
 cancelled|Slurm job 1_2: no longer in its array; it was cancelled past this program" "$ends"
@@ -169,9 +155,7 @@ tasks__all_cancelled_one_by_one__not_tried_again()
     printf '1_0\n1_1\n' >slurm/removed
     slurm_sweep 2 </dev/null
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
 }
 
@@ -180,9 +164,7 @@ batch_shell__killed__told_with_its_signal()
     stand_ins
     slurm_sweep 1 'echo begun; kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 0.2' </dev/null
     run_at_slurm
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 3
     expect_sql "signal|9|FAILED (NonZeroExitCode) on n0; its batch shell ended before it could say how: begun" \
         "SELECT failure, signal, substr(message, instr(message, 'FAILED')) FROM attempt"
 }

@@ -8,9 +8,7 @@ done_sweep()
     printf '[job.versions]\nframework = "cat version"\nabsent = "false"\n' >>sweep.toml
     echo 1.2 >version
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 stale__nothing_changed__none()
@@ -86,9 +84,7 @@ stale__line_for_the_shell__its_files_count()
     sed -i 's|^command = .*|command = "exec sh ./job.sh {x} {y} --config=job.cfg 2>\&1"|' sweep.toml
     echo 'depth: 1' >job.cfg
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_sql "$(pwd -P)/job.cfg
 $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k ORDER BY 1"
     echo 'depth: 2' >job.cfg
@@ -148,9 +144,7 @@ stale__other_commit_or_driver__told_apart()
     done_sweep
     sql "UPDATE runner SET provenance = json_set(provenance, '\$.cpu', 'another processor')"
     run_meshsweep stale --json
-    expect_status 3
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 3
     mv .stdout stale.json
     expect_sql '4|4|processor|another processor' "WITH s (j) AS (SELECT readfile('stale.json')) SELECT j->>'\$.results',
         j->>'\$.stale', j->>'\$.differences[0].what', j->>'\$.differences[0].was' FROM s"

@@ -13,9 +13,7 @@ torch_cpu__run_for_real__winners_over_one_and_two_ranks()
 {
     need_torch
     run_meshsweep run -c "$source_dir/configs/torch-cpu.toml" --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql '1|0|2
 2|0|2
 2|1|2' "SELECT gpus, zero_stage, count(*) FROM results WHERE state = 'ok' AND throughput > 0 AND peak_memory_bytes > 1e7
@@ -64,10 +62,7 @@ num_devices_per_host = 1
 [local]
 devices = 2
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql '2|2.0|2' "SELECT count(*), min(ranks),
         (SELECT count(DISTINCT substr(log_tail, instr(log_tail, 'port:'))) FROM attempt) FROM results
         WHERE state = 'ok'"
@@ -110,10 +105,7 @@ redirects = [1, 2]
 option = "what"
 how = "exception"
 END
-    run_meshsweep run --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3 --keep-going
     # With --redirects=2 and --tee=1 what a rank says of its failure is in a file of its own.
     expect_sql "what=exception|2|exit status 1: train.py: error: unrecognized arguments: --what=exception
 how=exception|2|exit status 1: AttributeError: 'Tensor' object has no attribute 'no_such_method'

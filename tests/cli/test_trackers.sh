@@ -34,9 +34,7 @@ flag = true
 micro_batch = [1, 4]
 END
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
 }
 
 start_server()

@@ -62,9 +62,7 @@ END
 expect_counts() # FILE COUNTS
 {
     run_meshsweep plan --json -c "$1"
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cp .stdout plan.json
     expect_sql "$2" \
         "SELECT printf('%d %d %d %d', p ->> 'combinations', p ->> 'matched', p ->> 'jobs', p ->> 'duplicates')
@@ -95,9 +93,7 @@ own_copy__with_a_command__runs()
 {
     zhen_file
     run_meshsweep -c zhen.toml --progress none -j 2 --command "echo {num_features} '{tokens}' >>ran.log"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect "[ \$(sort -u ran.log | wc -l) = 2 ] && [ \$(wc -l <ran.log) = 18 ]"
     expect_file_contains ran.log '16 [["DOT","DOT"],["LINEAR"],["ATTENTION","DOT"]]'
     expect_sql "600|6

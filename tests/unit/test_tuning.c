@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "deepspeed/ds_arguments.h"
 #include "deepspeed/profile_steps.h"
 #include "deepspeed/tuning_space.h"
 #include "sweep_file/reader.h"
@@ -176,16 +177,16 @@ static void find_config__each_spelling__its_word(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t at = 0;
         struct error e = ERROR_INIT;
-        assert_int_equal(tuning_find_config((char *const *)cases[i].words, &at, &e), 0);
+        assert_int_equal(ds_arguments_find_config((char *const *)cases[i].words, &at, &e), 0);
         assert_int_equal(at, cases[i].at);
-        char *path = tuning_config_path(cases[i].words[at]);
+        char *path = ds_arguments_config_path(cases[i].words[at]);
         assert_string_equal(path, cases[i].path);
         free(path);
     }
     const char *none[] = {"t.py", "--deepspeed", "--lr", NULL};
     size_t at;
     struct error e = ERROR_INIT;
-    assert_int_equal(tuning_find_config((char *const *)none, &at, &e), -1);
+    assert_int_equal(ds_arguments_find_config((char *const *)none, &at, &e), -1);
 }
 
 /* --- the sweep file --- */
