@@ -7,6 +7,7 @@
 #include "page/sections.h"
 #include "page/text.h"
 #include "results/measured.h"
+#include "results/status.h"
 #include "util/memory.h"
 
 #define ATTEMPTS_MOST 2000
@@ -158,11 +159,38 @@ static int look(struct db *db, struct html_follower *f, const struct html_rows_s
     return rc;
 }
 
-int html_follow(struct db *db, struct html_follower *f, const struct html_rows_sink *sink, struct error *e)
+static int read_search(struct db *db, struct html_follower *f, const char *database, struct error *e)
+{
+    struct sweep_status status = {0};
+    struct stmt *s = NULL;
+    if (status_search_read(db, f->sweep_id, &status, e) < 0)
+        return -1;
+    int rc = db_prepare(db,
+                        "SELECT path, (SELECT count(*) FROM job WHERE state = 'pending' AND sweep_id = ?1) FROM sweep"
+                        " WHERE id = ?1",
+                        &s, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, f->sweep_id);
+        rc = stmt_next(s, e);
+    }
+    f->search.length = 0;
+    if (rc > 0) {
+        const char *path = stmt_text(s, 0), *slash = strrchr(path, '/');
+        html_add_search(&f->search, &status, stmt_int(s, 1), slash ? slash + 1 : path, database);
+    }
+    stmt_free(s);
+    status_free(&status);
+    return rc < 0 ? -1 : 0;
+}
+
+int html_follow(struct db *db, struct html_follower *f, const char *database, const struct html_rows_sink *sink,
+                struct error *e)
 {
     if (db_read_begin(db, e) < 0)
         return -1;
     int rc = look(db, f, sink, e);
+    if (rc == 0)
+        rc = read_search(db, f, database, e);
     db_read_end(db);
     return rc;
 }
@@ -189,6 +217,7 @@ int html_follow_begin(struct db *db, struct html_follower *f, struct error *e)
 void html_follower_free(struct html_follower *f)
 {
     free(f->open);
+    buffer_free(&f->search);
     string_list_free(&f->columns);
     *f = (struct html_follower)HTML_FOLLOWER_INIT;
 }

@@ -18,6 +18,7 @@ struct html_follower {
     int64_t last_job; /* of all jobs then */
     int64_t *open;    /* jobs with an attempt that had not ended then */
     size_t open_count;
+    struct buffer search;       /* how far the search is, as HTML; "": there is none */
     struct string_list columns; /* that the page has: html_request.columns */
     bool more;                  /* than what was handed over */
     bool outdated;              /* a job has a value in another one, there are new jobs, or another sweep */
@@ -25,7 +26,7 @@ struct html_follower {
 
 #define HTML_FOLLOWER_INIT                                                                                             \
     {                                                                                                                  \
-        0, 0, 0, NULL, 0, STRING_LIST_INIT, false, false                                                               \
+        0, 0, 0, NULL, 0, BUFFER_INIT, STRING_LIST_INIT, false, false                                                  \
     }
 
 /* What the caller does with a job of the page: `row` is [JOB, {"COLUMN": VALUE, …}, BARRED], with the columns and
@@ -40,8 +41,9 @@ struct html_rows_sink {
 int html_follow_begin(struct db *db, struct html_follower *f, struct error *e);
 
 /* Hands over what has begun or ended since the last call; at most some thousand jobs, the rest the next time. Nothing
- * where another sweep is the current one. */
-int html_follow(struct db *db, struct html_follower *f, const struct html_rows_sink *sink, struct error *e);
+ * where another sweep is the current one. `database` is its file's name alone. */
+int html_follow(struct db *db, struct html_follower *f, const char *database, const struct html_rows_sink *sink,
+                struct error *e);
 
 void html_follower_free(struct html_follower *f);
 

@@ -76,6 +76,15 @@ const tellFollowed = () => {
     + `two have them, the rest of the page follows.${better}`;
 };
 
+// The sentence of the server (overview.c), or none as long as it is that of the page.
+const showSearch = (sentence) => {
+  if (!sentence) return;
+  const told = $("search") || document.createElement("p");
+  told.id = "search";
+  told.innerHTML = sentence;
+  if (!told.isConnected) document.querySelector("#overview .cards").before(told);
+};
+
 const takeRows = (rows) => {
   for (const [id, values, barred] of rows) {
     const i = rowOf.get(id);
@@ -93,5 +102,6 @@ const takeRows = (rows) => {
 };
 
 document.addEventListener("rows", (event) => {
+  showSearch(event.detail.search);
   event.detail.told = takeRows(event.detail.changed);
 });

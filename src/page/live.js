@@ -102,7 +102,7 @@
   // The page's script takes them, once it runs, and has a word for the reader.
   const showRows = (answer) => {
     waitingSince ||= performance.now();
-    const event = new CustomEvent("rows", { detail: { changed: answer.changed } });
+    const event = new CustomEvent("rows", { detail: { changed: answer.changed, search: answer.search } });
     if (answer.version === shown && !isBusy()) document.dispatchEvent(event);
     rowsWait = answer.version === shown && event.detail.told === undefined;
     if (rowsWait) {

@@ -232,14 +232,13 @@ static int add_left_out(struct html_page *p, struct error *e)
 }
 
 /* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It has ended: max_trials: 5 trials were made." */
-static void add_search(struct html_page *p, const struct sweep_status *s)
+void html_add_search(struct buffer *out, const struct sweep_status *s, long long pending, const char *file,
+                     const char *database)
 {
     const struct status_search *x = &s->search;
-    const long long pending = p->data->counts[HTML_PENDING];
-    struct buffer *out = &p->out;
     if (!x->strategy)
         return;
-    buffer_add_text(out, "<p>Search by ");
+    buffer_add_text(out, "Search by ");
     html_add(out, x->strategy, HTML_NAME_MOST);
     buffer_add_text(out, ": ");
     html_add_count(out, x->trials, "trial");
@@ -257,7 +256,7 @@ static void add_search(struct html_page *p, const struct sweep_status *s)
             buffer_add_char(out, ' ');
             html_add_count(out, pending, "pending job");
             buffer_printf(out, " %s not to come: <code>", pending == 1 ? "is" : "are");
-            hint_add_rest_of_search(&command, x, p->data->file, p->database);
+            hint_add_rest_of_search(&command, x, file, database);
             html_add(out, buffer_text(&command), HTML_TEXT_MOST);
             buffer_add_text(out, "</code> " HINT_REST_OF_SEARCH ".");
             buffer_free(&command);
@@ -266,7 +265,6 @@ static void add_search(struct html_page *p, const struct sweep_status *s)
         buffer_printf(out, "At most %lld more to come, of %lld pending.",
                       s->to_come < pending ? (long long)s->to_come : pending, pending);
     }
-    buffer_add_text(out, "</p>\n");
 }
 
 /* Of several sweeps in one file the page has the one that was asked for last. */
@@ -316,7 +314,11 @@ int html_overview(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, ". Sweep file: <code>");
     html_add(&p->out, d->file, HTML_TEXT_MOST);
     buffer_add_text(&p->out, "</code></p>\n");
-    add_search(p, &status);
+    if (status.search.strategy) {
+        buffer_add_text(&p->out, "<p id=search>");
+        html_add_search(&p->out, &status, d->counts[HTML_PENDING], d->file, p->database);
+        buffer_add_text(&p->out, "</p>\n");
+    }
     add_cards(p, &t, status.search.ended);
     add_bar(p, status.search.ended);
     status_free(&status);

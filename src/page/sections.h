@@ -45,6 +45,11 @@ struct lead;
 int html_add_lead(struct html_page *p, size_t row, const struct lead *l, struct error *e);
 int html_add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e);
 
+/* How far the search is, and why it ended: a sentence, nothing where there is none. */
+struct sweep_status;
+void html_add_search(struct buffer *out, const struct sweep_status *s, long long pending, const char *file,
+                     const char *database);
+
 /* A value of a key; of a number of bytes all is in the title. */
 void html_add_key_value(struct buffer *out, const struct html_column *c, const char *text);
 

@@ -38,6 +38,17 @@ void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text)
     r->items[at] = (struct live_row){job, ++r->change, taken};
 }
 
+void live_rows_put_search(struct live_rows *r, char *text)
+{
+    if (r->search ? strcmp(r->search, text) == 0 : text[0] == '\0') {
+        free(text);
+        return;
+    }
+    free(r->search);
+    r->search = text;
+    r->change++;
+}
+
 void live_rows_add_changes(const struct live_rows *r, int64_t since, struct buffer *out)
 {
     bool first = true;
@@ -55,6 +66,8 @@ void live_rows_clear(struct live_rows *r)
     for (size_t i = 0; i < r->count; i++)
         free(r->items[i].text);
     free(r->items);
+    free(r->search);
     r->items = NULL;
+    r->search = NULL;
     r->count = 0;
 }

@@ -15,16 +15,20 @@ struct live_row {
 struct live_rows {
     struct live_row *items; /* by job */
     size_t count;
+    char *search;   /* what the page says of it; NULL: as when it was made */
     int64_t change; /* counts rows that came or changed; goes on when they are cleared */
 };
 
 #define LIVE_ROWS_INIT                                                                                                 \
     {                                                                                                                  \
-        NULL, 0, 0                                                                                                     \
+        NULL, 0, NULL, 0                                                                                               \
     }
 
 /* Takes over what `text` holds, in the place of the job's row before. One that is the same is no change. */
 void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text);
+
+/* Takes over the text in place of what was said before; the same is no change. */
+void live_rows_put_search(struct live_rows *r, char *text);
 
 /* Appends the rows that came or changed after `since`, with "," between them. */
 void live_rows_add_changes(const struct live_rows *r, int64_t since, struct buffer *out);

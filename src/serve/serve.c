@@ -140,8 +140,10 @@ static int show_rows(struct watched *w, struct server *server, int64_t committed
 {
     struct live_rows rows = LIVE_ROWS_INIT;
     const struct html_rows_sink sink = {take_row, &rows};
-    int rc = html_follow(w->db, &w->follower, &sink, e);
+    const char *slash = strrchr(w->path, '/');
+    int rc = html_follow(w->db, &w->follower, slash ? slash + 1 : w->path, &sink, e);
     if (rc == 0) {
+        live_rows_put_search(&rows, xstrdup(buffer_text(&w->follower.search)));
         w->rows_committed = w->follower.more ? -1 : committed;
         server_show_rows(server, &rows);
     }

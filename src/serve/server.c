@@ -137,7 +137,9 @@ static enum MHD_Result answer_rows(struct server *s, struct MHD_Connection *c)
     buffer_printf(&text, "{\"version\":%lld,\"rows\":%lld,\"changed\":[", (long long)s->page.version,
                   (long long)s->rows.change);
     live_rows_add_changes(&s->rows, since, &text);
-    buffer_add_text(&text, "]}\n");
+    buffer_add_text(&text, "],\"search\":");
+    buffer_add_json_string(&text, s->rows.search ? s->rows.search : "", s->rows.search ? strlen(s->rows.search) : 0);
+    buffer_add_text(&text, "}\n");
     forget(&s->recent_rows);
     s->recent_rows = text_response(text.data, text.length, "application/json", NOTHING_ALLOWED);
     s->rows_since = since;
@@ -410,6 +412,8 @@ void server_show_rows(struct server *s, struct live_rows *rows)
         buffer_add_text(&text, rows->items[i].text);
         live_rows_put(&s->rows, rows->items[i].job, &text);
     }
+    if (rows->search)
+        live_rows_put_search(&s->rows, xstrdup(rows->search));
     if (s->rows.change != before) {
         forget(&s->recent_rows);
         s->change++;

@@ -307,6 +307,12 @@ def commit(*statements):
         db.execute(statement.format(job=job))
     db.execute("COMMIT")
 
+def search_until(sentence):
+    deadline = time.monotonic() + 30
+    while sentence not in (said := read("rows?since=0")["search"]):
+        assert time.monotonic() < deadline, said
+        time.sleep(0.05)
+
 def rows_until(wanted):
     global seen
     deadline = time.monotonic() + 30
@@ -336,6 +342,15 @@ commit("INSERT INTO attempt (id, job_id, number, runner_id, state, failure, mess
        "UPDATE job SET state = 'failed', failure = 'oom', attempt_id = 90001 WHERE id = {job}")
 assert rows_until(lambda row: row[0] == job)[1]["failure"] == "oom"
 assert [row[0] for row in read("rows?since=0")["changed"]] == [job - 1, job]
+# A search goes on meanwhile, and ends without another job.
+commit("INSERT INTO search (id, sweep_id, strategy, options, started)"
+       " VALUES (900, 2, 'random', '{{\"max_trials\": 5}}', 1)",
+       "INSERT INTO trial (search_id, job_id, attempt_id, asked, told, reason, outcome)"
+       " VALUES (900, {job}, 90001, 1, 2, '', 'failed')")
+search_until("Search by random: 1 trial, 0 ok, 0 stopped early, 1 failed. At most 4 more to come, of 8 pending.")
+commit("UPDATE search SET finished = 'a reason' WHERE id = 900")
+search_until("It has ended: a reason. 8 pending jobs are not to come: <code>meshsweep run")
+seen = read("rows?since=0")["rows"]
 assert read(f"rows?since={seen}")["changed"] == []
 END
     run_command timeout 50 python3 follow.py "$url"
