@@ -5,8 +5,8 @@
  * not failing, over devices × predicted time. Before a group has a
  * result, its highest mean goes first. Candidates that fail with more than SEARCH_RISKY wait until no other is expected
  * to improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
- * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, or there are none) brought nothing better; then
- * the search is over. What runs counts as if it had come out as believed. */
+ * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, or there are none), or PATIENCE_SHARE of those
+ * before them, brought nothing better; then the search is over. What runs counts as if it had come out as believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,6 +17,7 @@
  * seem. */
 #define PATIENCE 3
 #define PATIENCE_DOUBTED 6 /* where outcomes have contradicted them, or there are none */
+#define PATIENCE_SHARE 0.5 /* of the trials up to the last gain: what was found late was not seen coming */
 
 struct model_strategy {
     struct surrogate *surrogate;
@@ -176,6 +177,13 @@ static size_t trials_since_gain(const struct search *s, struct model_strategy *m
     return s->counts.trials - m->trials_at_gain;
 }
 
+static bool is_patient(const struct search *s, struct model_strategy *m)
+{
+    double since = (double)trials_since_gain(s, m),
+           least = surrogate_believes(m->surrogate) ? PATIENCE : PATIENCE_DOUBTED;
+    return since < fmax(least, PATIENCE_SHARE * (double)m->trials_at_gain);
+}
+
 /* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong. */
 static const struct pass {
     double risk;
@@ -192,7 +200,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     const struct estimate *all = surrogate_all(m->surrogate);
     find_bests(s, all, m->best);
     fill_gains(s, all, m);
-    bool patient = trials_since_gain(s, m) < (surrogate_believes(m->surrogate) ? PATIENCE : PATIENCE_DOUBTED);
+    bool patient = is_patient(s, m);
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         const struct pass *p = &passes[i];
         if (p->any_gain && !patient)

@@ -6,11 +6,6 @@
 #include "search/surrogate_parts.h"
 #include "util/memory.h"
 
-/* Of the kernel, in ranges of a key, times the root of how many keys differ: exp(√2 - 3), the mode of the prior of
- * Hvarfner, Hellsten and Nardi, "Vanilla Bayesian Optimization Performs Great in High Dimensions" (ICML 2024), where
- * BoTorch begins. From no measured table. */
-#define LENGTH 0.205
-
 /* --- coordinates --- */
 
 bool surrogate_same(double a, double b)
@@ -109,7 +104,7 @@ static float kernel(const struct surrogate *b, size_t i, size_t j)
         float distance = b->is_number[d] ? x[d] - y[d] : x[d] == y[d] ? 0 : 1;
         sum += distance * distance;
     }
-    return b->dimensions ? expf(-sum / (2 * (float)(LENGTH * LENGTH) * (float)b->dimensions)) : 1;
+    return b->dimensions ? expf(-sum / (2 * (float)(SURROGATE_LENGTH * SURROGATE_LENGTH) * (float)b->dimensions)) : 1;
 }
 
 /* --- outcomes --- */

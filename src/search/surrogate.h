@@ -8,7 +8,8 @@
  *   + level    median of what the measured lie above that: units, what all runs share
  *   + residual a Gaussian process over what is left (belief/regression.h): kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n
  *              keys k that differ within the space, d_k the distance in doublings as a share of the key's range for
- *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %
+ *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %, the length ℓ what
+ *              the runs make probable
  *
  * and its deviation that of s·√(1 - κ²), κ the kernel to the nearest measured candidate, and of the slope. There are
  * two views of that: predictions are believed, and their slope is about 1; or doubted, and it may be anything, also

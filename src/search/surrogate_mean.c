@@ -12,6 +12,10 @@
 #define SLOPE_BELIEVED 0.25
 #define SLOPE_DOUBTED 1.0
 
+/* Lengths of the kernel that the runs choose among: their squares are that of SURROGATE_LENGTH and this many doublings
+ * and halvings of it. */
+#define LENGTH_STEPS 3
+
 /* --- the prior --- */
 
 /* The probability that predicted times say something, by the seconds that runs took. */
@@ -111,16 +115,75 @@ static void take_runs(const struct surrogate *b, struct runs *r)
     }
 }
 
-static void learn(const struct surrogate *b, const struct runs *r, struct regression_view view, struct explained *out)
+/* The kernel of a length whose square is 2^steps times as large. */
+static float at_length(float kernel, int steps)
+{
+    for (; steps > 0; steps--)
+        kernel = sqrtf(kernel);
+    for (; steps < 0; steps++)
+        kernel *= kernel;
+    return kernel;
+}
+
+static void learn(const struct surrogate *b, const struct runs *r, int steps, struct regression_view view,
+                  struct explained *out)
 {
     size_t n = r->count;
     double *covariance = xcalloc(n * n + 1, sizeof *covariance);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            covariance[i * n + j] = (double)b->kernels[r->at[i]][b->told[r->at[j]]];
+            covariance[i * n + j] = (double)at_length(b->kernels[r->at[i]][b->told[r->at[j]]], steps);
     view.covariance = covariance;
     regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &view, out);
     free(covariance);
+}
+
+struct views {
+    struct explained believed, doubted;
+};
+
+static void learn_both(const struct surrogate *b, const struct runs *r, int steps, double spread, struct views *out)
+{
+    learn(b, r, steps, (struct regression_view){1, SLOPE_BELIEVED, spread, NULL}, &out->believed);
+    learn(b, r, steps, (struct regression_view){0, SLOPE_DOUBTED, SPREAD_UNKNOWN, NULL}, &out->doubted);
+}
+
+static void views_free(struct views *v)
+{
+    explained_free(&v->believed);
+    explained_free(&v->doubted);
+}
+
+/* ln of the prior density of a length: log-normal (see SURROGATE_LENGTH), of variance 3. */
+static double log_prior_of_length(int steps)
+{
+    double length = log(SURROGATE_LENGTH) + steps * M_LN2 / 2;
+    return -length - (length - M_SQRT2) * (length - M_SQRT2) / (2 * 3);
+}
+
+/* The mean of what the runs say of the kernel's length, in steps: few runs leave it in the middle. `trust` in the
+ * predictions before any run. */
+static int find_length(const struct surrogate *b, const struct runs *r, double spread, double trust)
+{
+    double log_posterior[2 * LENGTH_STEPS + 1], most = -INFINITY, sum = 0, weighted = 0;
+    if (r->count < 2)
+        return 0;
+    for (int steps = -LENGTH_STEPS; steps <= LENGTH_STEPS; steps++) {
+        struct views v;
+        learn_both(b, r, steps, spread, &v);
+        double believed = v.believed.log_evidence, doubted = v.doubted.log_evidence, larger = fmax(believed, doubted);
+        double p = log_prior_of_length(steps) + larger +
+                   log(trust * exp(believed - larger) + (1 - trust) * exp(doubted - larger));
+        log_posterior[steps + LENGTH_STEPS] = p;
+        most = fmax(most, p);
+        views_free(&v);
+    }
+    for (int steps = -LENGTH_STEPS; steps <= LENGTH_STEPS; steps++) {
+        double weight = exp(log_posterior[steps + LENGTH_STEPS] - most);
+        sum += weight;
+        weighted += weight * steps;
+    }
+    return (int)lround(weighted / sum);
 }
 
 /* What the process says at every candidate under either view, and the kernel to the nearest run. */
@@ -128,12 +191,14 @@ struct process {
     float *believed, *doubted, *nearest;
 };
 
-static void add_kernel(const float *kernels, float believed, float doubted, size_t count, const struct process *p)
+static void add_kernel(const float *kernels, int steps, float believed, float doubted, size_t count,
+                       const struct process *p)
 {
     for (size_t c = 0; c < count; c++) {
-        p->believed[c] += believed * kernels[c];
-        p->doubted[c] += doubted * kernels[c];
-        p->nearest[c] = kernels[c] > p->nearest[c] ? kernels[c] : p->nearest[c];
+        float kernel = at_length(kernels[c], steps);
+        p->believed[c] += believed * kernel;
+        p->doubted[c] += doubted * kernel;
+        p->nearest[c] = kernel > p->nearest[c] ? kernel : p->nearest[c];
     }
 }
 
@@ -154,21 +219,20 @@ static void mix(struct estimate *e)
              (1 - trust) * e->doubted.deviation * e->doubted.deviation + trust * (1 - trust) * apart * apart);
 }
 
-static void fill_estimates(struct surrogate *b, const struct runs *r, const struct explained *believed,
-                           const struct explained *doubted, double trust)
+static void fill_estimates(struct surrogate *b, const struct runs *r, int steps, const struct views *v, double trust)
 {
     size_t count = b->s->space->count;
     float *sums = xcalloc(3 * count + 1, sizeof *sums);
     struct process p = {sums, sums + count, sums + 2 * count};
     /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
     for (size_t i = 0; i < r->count; i++)
-        add_kernel(b->kernels[r->at[i]], (float)believed->weights[i], (float)doubted->weights[i], count, &p);
+        add_kernel(b->kernels[r->at[i]], steps, (float)v->believed.weights[i], (float)v->doubted.weights[i], count, &p);
     for (size_t c = 0; c < count; c++) {
         struct estimate *e = &b->all[c];
         double predicted = e->mean;
         e->trust = trust;
-        e->believed = expect(believed, predicted, p.believed[c], p.nearest[c]);
-        e->doubted = expect(doubted, predicted, p.doubted[c], p.nearest[c]);
+        e->believed = expect(&v->believed, predicted, p.believed[c], p.nearest[c]);
+        e->doubted = expect(&v->doubted, predicted, p.doubted[c], p.nearest[c]);
         mix(e);
     }
     free(sums);
@@ -179,17 +243,16 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
 {
     bool predicted = any_predicted(b->s->space);
     struct runs *r = xcalloc(1, sizeof *r);
-    struct explained believed, doubted;
+    struct views v;
     fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
     take_runs(b, r);
-    learn(b, r, (struct regression_view){1, SLOPE_BELIEVED, spread_predicted(b, fits), NULL}, &believed);
-    learn(b, r, (struct regression_view){0, SLOPE_DOUBTED, SPREAD_UNKNOWN, NULL}, &doubted);
-    double before = trust_of(b, fits), trust = predicted ? 1 : 0;
+    double spread = spread_predicted(b, fits), before = predicted ? trust_of(b, fits) : 0, trust = predicted ? 1 : 0;
+    int steps = find_length(b, r, spread, before);
+    learn_both(b, r, steps, spread, &v);
     if (predicted && r->count > 0)
-        trust = 1 / (1 + exp(doubted.log_evidence - believed.log_evidence) * (1 - before) / before);
-    b->believed = predicted && trust > BELIEVED && believed.slope > BELIEVED;
-    fill_estimates(b, r, &believed, &doubted, trust);
-    explained_free(&believed);
-    explained_free(&doubted);
+        trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
+    b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED;
+    fill_estimates(b, r, steps, &v, trust);
+    views_free(&v);
     free(r);
 }

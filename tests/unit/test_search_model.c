@@ -91,6 +91,28 @@ static void model__no_predictions__better_than_all(void **state)
     fixture_close(&f);
 }
 
+/* What was found late was not seen coming: as long again as half of that, something better may yet come. */
+static void model__gains_come_late__not_given_up_at_once(void **state)
+{
+    (void)state;
+    enum { LAST_GAIN = 21 };
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_model(&f, 0.9);
+    struct decision d;
+    size_t trials = 0;
+    while (search_ask(s, &d) == SEARCH_RUN) {
+        trials++;
+        bool gain = trials <= LAST_GAIN && trials % 5 == 1;
+        struct search_outcome o = fixture_outcome(&f, &(struct decision){.candidate = 0});
+        o.objective = gain ? 100 + (double)trials : 99;
+        search_tell(s, d.candidate, &o);
+    }
+    assert_int_equal(trials, LAST_GAIN + LAST_GAIN / 2 + 1);
+    search_free(s);
+    fixture_close(&f);
+}
+
 /* A limit is learned from what failed: it is bisected, not walked down to, and one stage's holds for those below. */
 static void model__no_predictions_and_a_limit__few_run_out_of_memory(void **state)
 {
@@ -236,6 +258,7 @@ int main(void)
         cmocka_unit_test(model__wrong_predictions__still_found),
         cmocka_unit_test(model__times_turned_over__found_no_later_than_without),
         cmocka_unit_test(model__no_predictions__better_than_all),
+        cmocka_unit_test(model__gains_come_late__not_given_up_at_once),
         cmocka_unit_test(model__no_predictions_and_a_limit__few_run_out_of_memory),
         cmocka_unit_test(model__no_predictions_and_doublings__few_run_out_of_memory),
         cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
