@@ -257,8 +257,8 @@ static void ultrascale_group(const struct shared_table *t, size_t first, bool *s
 }
 
 /* nanotron's runs without a pipeline (with one, half of them are slow for reasons apart), weights that hold
- * for anybody, adapters of 400 Gb/s. Reached, 187 runs: mean error 19 %, mostly too fast; within the groups
- * of one model and up to 8 nodes rank correlation 0.924 on average, and the run predicted fastest is the
+ * for anybody, adapters of 400 Gb/s. Reached, 187 runs: mean error 16 %, mostly too fast; within the groups
+ * of one model and up to 8 nodes rank correlation 0.911 on average, and the run predicted fastest is the
  * fastest or within 4 %. From 16 nodes on the network decides, which the weights of a cluster must tell: 0.06
  * to 0.78. */
 static void step_predict__ultrascale_runs__ranked_on_few_nodes(void **state)
