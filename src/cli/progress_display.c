@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cli/expected_time.h"
-#include "report/hint.h"
 #include "cli/output.h"
 #include "report/countdown.h"
+#include "report/hint.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "util/clock.h"

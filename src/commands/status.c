@@ -7,12 +7,12 @@
 
 #include "answers/conditions_report.h"
 #include "cli/command.h"
-#include "report/hint.h"
 #include "cli/output.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "report/failure_list.h"
 #include "report/group_winners.h"
+#include "report/hint.h"
 #include "report/progress.h"
 #include "report/status_json.h"
 #include "report/text.h"
