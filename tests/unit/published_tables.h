@@ -36,13 +36,26 @@ struct table {
     const char *failed;  /* value of `ran` where a row ran out of memory; NULL: no row is said to have */
 };
 
-#define COLUMN(name)                                                                                                   \
+#define FROM(name, from)                                                                                               \
     {                                                                                                                  \
-        name, name, NULL                                                                                               \
+        .input = name, .column = from                                                                                  \
+    }
+#define COLUMN(name) FROM(name, name)
+#define ALWAYS(name, value)                                                                                            \
+    {                                                                                                                  \
+        .input = name, .constant = value                                                                               \
+    }
+#define WHERE(name, value, key, equals)                                                                                \
+    {                                                                                                                  \
+        .input = name, .constant = value, .when = key, .is = equals                                                    \
+    }
+#define END                                                                                                            \
+    {                                                                                                                  \
+        .input = NULL                                                                                                  \
     }
 
 static const struct given golden[] = {
-    {"family", "model_family", NULL},
+    FROM("family", "model_family"),
     COLUMN("layers"),
     COLUMN("hidden"),
     COLUMN("heads"),
@@ -61,12 +74,12 @@ static const struct given golden[] = {
     COLUMN("seq"),
     COLUMN("decoder_seq"),
     COLUMN("experts"),
-    {"experts_per_token", "topk", NULL},
-    {"expert_ffn", "moe_ffn", NULL},
+    FROM("experts_per_token", "topk"),
+    FROM("expert_ffn", "moe_ffn"),
     COLUMN("shared_ffn"),
     COLUMN("dense_layers"),
     COLUMN("micro_batch"),
-    {"gradient_accumulation", "micro_batches", NULL},
+    FROM("gradient_accumulation", "micro_batches"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("vpp"),
@@ -75,36 +88,36 @@ static const struct given golden[] = {
     COLUMN("etp"),
     COLUMN("dp"),
     COLUMN("sequence_parallel"),
-    {"use_distributed_optimizer", "distributed_optimizer", NULL},
+    FROM("use_distributed_optimizer", "distributed_optimizer"),
     COLUMN("recompute"),
     COLUMN("precision"),
     COLUMN("device"),
-    {"nodes", NULL, "1"},
-    {"devices_per_node", "gpus", NULL},
+    ALWAYS("nodes", "1"),
+    FROM("devices_per_node", "gpus"),
     COLUMN("q_lora_rank"),
     COLUMN("kv_lora_rank"),
-    {"head_dim", "qk_head_dim", NULL},
+    FROM("head_dim", "qk_head_dim"),
     COLUMN("qk_rope_dim"),
     COLUMN("v_head_dim"),
     COLUMN("mtp_layers"),
     COLUMN("account_embedding"),
     COLUMN("account_loss"),
     COLUMN("recompute_modules"),
-    {"gradient_bytes", "grad_bytes", NULL},
+    FROM("gradient_bytes", "grad_bytes"),
     COLUMN("first_stage_layers"),
     COLUMN("last_stage_layers"),
     COLUMN("pipeline_layout"),
-    {"flash_attention", "transformer_impl", NULL},
-    {"flash_attention", "attention_backend", NULL},
+    FROM("flash_attention", "transformer_impl"),
+    FROM("flash_attention", "attention_backend"),
     COLUMN("optimizer"),
-    {"loss_kernel", "cross_entropy_impl", NULL},
+    FROM("loss_kernel", "cross_entropy_impl"),
     COLUMN("hybrid_pattern"),
-    {"mixer_heads", "mamba_heads", NULL},
-    {"mixer_state", "mamba_state", NULL},
-    {"mixer_head_dim", "mamba_head_dim", NULL},
-    {"mixer_groups", "mamba_groups", NULL},
-    {"expert_latent", "moe_latent", NULL},
-    {NULL, NULL, NULL},
+    FROM("mixer_heads", "mamba_heads"),
+    FROM("mixer_state", "mamba_state"),
+    FROM("mixer_head_dim", "mamba_head_dim"),
+    FROM("mixer_groups", "mamba_groups"),
+    FROM("expert_latent", "moe_latent"),
+    END,
 };
 
 static const struct given bridge[] = {
@@ -122,12 +135,12 @@ static const struct given bridge[] = {
     COLUMN("vocab_multiple"),
     COLUMN("seq"),
     COLUMN("experts"),
-    {"experts_per_token", "topk", NULL},
-    {"expert_ffn", "moe_ffn", NULL},
+    FROM("experts_per_token", "topk"),
+    FROM("expert_ffn", "moe_ffn"),
     COLUMN("shared_ffn"),
     COLUMN("dense_layers"),
     COLUMN("micro_batch"),
-    {"gradient_accumulation", "micro_batches", NULL},
+    FROM("gradient_accumulation", "micro_batches"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("vpp"),
@@ -144,34 +157,34 @@ static const struct given bridge[] = {
     COLUMN("devices_per_node"),
     COLUMN("q_lora_rank"),
     COLUMN("kv_lora_rank"),
-    {"head_dim", "qk_head_dim", NULL},
+    FROM("head_dim", "qk_head_dim"),
     COLUMN("qk_rope_dim"),
     COLUMN("v_head_dim"),
     COLUMN("mtp_layers"),
     COLUMN("account_embedding"),
     COLUMN("account_loss"),
     COLUMN("recompute_modules"),
-    {"gradient_bytes", "grad_bytes", NULL},
+    FROM("gradient_bytes", "grad_bytes"),
     COLUMN("moment_bytes"),
-    {"offload_layers", "cpu_offload_layers", NULL},
-    {"recompute_layers", "recompute_num_layers", NULL},
+    FROM("offload_layers", "cpu_offload_layers"),
+    FROM("recompute_layers", "recompute_num_layers"),
     COLUMN("recompute_method"),
-    {"expert_dispatcher", "dispatcher", NULL},
-    {"overlap_ep", NULL, "1", "ep_overlap", "1"},
+    FROM("expert_dispatcher", "dispatcher"),
+    WHERE("overlap_ep", "1", "ep_overlap", "1"),
     /* training/comm_overlap.py: both, with more than one data-parallel rank; peft/lora.py: all linear layers */
-    {"overlap_gradients", NULL, "1"},
-    {"overlap_parameters", NULL, "1"},
-    {"peft", NULL, "lora", "task", "lora"},
-    {"lora_rank", NULL, "32", "task", "lora"},
-    {"lora_targets", NULL, "linear_qkv linear_proj linear_fc1 linear_fc2", "task", "lora"},
-    {"link_domain", "nvlink_domain", NULL},
+    ALWAYS("overlap_gradients", "1"),
+    ALWAYS("overlap_parameters", "1"),
+    WHERE("peft", "lora", "task", "lora"),
+    WHERE("lora_rank", "32", "task", "lora"),
+    WHERE("lora_targets", "linear_qkv linear_proj linear_fc1 linear_fc2", "task", "lora"),
+    FROM("link_domain", "nvlink_domain"),
     COLUMN("hybrid_pattern"),
-    {"mixer_heads", "mamba_heads", NULL},
-    {"mixer_state", "mamba_state", NULL},
-    {"mixer_head_dim", "mamba_head_dim", NULL},
-    {"mixer_groups", "mamba_groups", NULL},
-    {"expert_latent", "moe_latent", NULL},
-    {NULL, NULL, NULL},
+    FROM("mixer_heads", "mamba_heads"),
+    FROM("mixer_state", "mamba_state"),
+    FROM("mixer_head_dim", "mamba_head_dim"),
+    FROM("mixer_groups", "mamba_groups"),
+    FROM("expert_latent", "moe_latent"),
+    END,
 };
 
 static const struct given bigscience[] = {
@@ -179,65 +192,65 @@ static const struct given bigscience[] = {
     COLUMN("hidden"),
     COLUMN("heads"),
     COLUMN("vocab"),
-    {"vocab_multiple", NULL, "128"},
+    ALWAYS("vocab_multiple", "128"),
     COLUMN("seq"),
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
     COLUMN("zero_stage"),
-    {"recompute", NULL, "full"},
-    {"flash_attention", NULL, "0"},
-    {"device", NULL, "A100-80GB"},
+    ALWAYS("recompute", "full"),
+    ALWAYS("flash_attention", "0"),
+    ALWAYS("device", "A100-80GB"),
     COLUMN("nodes"),
-    {"devices_per_node", NULL, "8"},
-    {NULL, NULL, NULL},
+    ALWAYS("devices_per_node", "8"),
+    END,
 };
 
 static const struct given internevo[] = {
-    {"family", NULL, "llama"},
+    ALWAYS("family", "llama"),
     COLUMN("layers"),
     COLUMN("hidden"),
     COLUMN("heads"),
     COLUMN("ffn"),
     COLUMN("vocab"),
     COLUMN("seq"),
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
     COLUMN("zero_stage"),
     COLUMN("recompute"),
-    {"device", NULL, "A100-80GB"},
-    {"devices_per_node", NULL, "8"},
-    {NULL, NULL, NULL},
+    ALWAYS("device", "A100-80GB"),
+    ALWAYS("devices_per_node", "8"),
+    END,
 };
 
 static const struct given internevo_time[] = {
-    {"family", NULL, "llama"},
+    ALWAYS("family", "llama"),
     COLUMN("layers"),
     COLUMN("hidden"),
     COLUMN("heads"),
     COLUMN("ffn"),
     COLUMN("vocab"),
     COLUMN("seq"),
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
-    {"zero_stage", NULL, "1"},
+    ALWAYS("zero_stage", "1"),
     COLUMN("shard_ranks"),
     COLUMN("recompute"),
-    {"device", NULL, "A100-80GB"},
-    {"devices_per_node", NULL, "8"},
-    {NULL, NULL, NULL},
+    ALWAYS("device", "A100-80GB"),
+    ALWAYS("devices_per_node", "8"),
+    END,
 };
 
 static const struct given torchtitan[] = {
-    {"family", NULL, "llama"},
+    ALWAYS("family", "llama"),
     COLUMN("layers"),
     COLUMN("hidden"),
     COLUMN("heads"),
@@ -245,19 +258,19 @@ static const struct given torchtitan[] = {
     COLUMN("ffn"),
     COLUMN("vocab"),
     COLUMN("seq"),
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("cp"),
     COLUMN("dp"),
-    {"zero_stage", NULL, "3"},
+    ALWAYS("zero_stage", "3"),
     COLUMN("recompute"),
-    {"sequence_parallel", NULL, "1"},
+    ALWAYS("sequence_parallel", "1"),
     COLUMN("fp8"),
     COLUMN("device"),
-    {"devices_per_node", NULL, "8"},
-    {NULL, NULL, NULL},
+    ALWAYS("devices_per_node", "8"),
+    END,
 };
 
 static const struct given fms[] = {
@@ -268,16 +281,16 @@ static const struct given fms[] = {
     COLUMN("kv_heads"),
     COLUMN("ffn"),
     COLUMN("vocab"),
-    {"tied_embeddings", "tied", NULL},
+    FROM("tied_embeddings", "tied"),
     COLUMN("seq"),
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
-    {"dp", "gpus", NULL},
-    {"zero_stage", NULL, "3"},
-    {"recompute", NULL, "full"},
-    {"device", NULL, "A100-80GB"},
-    {"devices_per_node", "gpus", NULL},
-    {NULL, NULL, NULL},
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
+    FROM("dp", "gpus"),
+    ALWAYS("zero_stage", "3"),
+    ALWAYS("recompute", "full"),
+    ALWAYS("device", "A100-80GB"),
+    FROM("devices_per_node", "gpus"),
+    END,
 };
 
 static const struct given fms_fused[] = {
@@ -288,116 +301,100 @@ static const struct given fms_fused[] = {
     COLUMN("kv_heads"),
     COLUMN("ffn"),
     COLUMN("vocab"),
-    {"tied_embeddings", "tied", NULL},
+    FROM("tied_embeddings", "tied"),
     COLUMN("seq"),
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
-    {"dp", "gpus", NULL},
-    {"zero_stage", NULL, "3"},
-    {"recompute", NULL, "full"},
-    {"loss_kernel", NULL, "fused"},
-    {"norm_kernel", NULL, "fused"},
-    {"device", NULL, "A100-80GB"},
-    {"devices_per_node", "gpus", NULL},
-    {NULL, NULL, NULL},
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
+    FROM("dp", "gpus"),
+    ALWAYS("zero_stage", "3"),
+    ALWAYS("recompute", "full"),
+    ALWAYS("loss_kernel", "fused"),
+    ALWAYS("norm_kernel", "fused"),
+    ALWAYS("device", "A100-80GB"),
+    FROM("devices_per_node", "gpus"),
+    END,
 };
 
 static const struct given ultrascale[] = {
-    {"family", NULL, "llama"},
-    {"layers", "n_layers", NULL},
+    ALWAYS("family", "llama"),
+    FROM("layers", "n_layers"),
     COLUMN("hidden"),
-    {"heads", "n_heads", NULL},
-    {"kv_heads", "n_kv_heads", NULL},
+    FROM("heads", "n_heads"),
+    FROM("kv_heads", "n_kv_heads"),
     COLUMN("ffn"),
     COLUMN("vocab"),
-    {"tied_embeddings", "tied_emb", NULL},
-    {"seq", "seq_len", NULL},
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
+    FROM("tied_embeddings", "tied_emb"),
+    FROM("seq", "seq_len"),
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
-    {"zero_stage", "zero", NULL},
-    {"split", NULL, "by-cost"},
-    {"sequence_parallel", NULL, "1"},
-    {"device", NULL, "H100"},
-    {"devices_per_node", NULL, "8"},
-    {NULL, NULL, NULL},
+    FROM("zero_stage", "zero"),
+    ALWAYS("split", "by-cost"),
+    ALWAYS("sequence_parallel", "1"),
+    ALWAYS("device", "H100"),
+    ALWAYS("devices_per_node", "8"),
+    END,
 };
 
 static const struct given vtrain[] = {
-    {"layers", "n_layers", NULL},
+    FROM("layers", "n_layers"),
     COLUMN("hidden"),
-    {"heads", "n_heads", NULL},
-    {"vocab", NULL, "50257"},
-    {"vocab_multiple", NULL, "128"},
-    {"seq", "seq_len", NULL},
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
+    FROM("heads", "n_heads"),
+    ALWAYS("vocab", "50257"),
+    ALWAYS("vocab_multiple", "128"),
+    FROM("seq", "seq_len"),
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
-    {"recompute", NULL, "full"},
-    {"device", NULL, "A100-80GB"},
-    {"devices_per_node", NULL, "8"},
-    {NULL, NULL, NULL},
+    ALWAYS("recompute", "full"),
+    ALWAYS("device", "A100-80GB"),
+    ALWAYS("devices_per_node", "8"),
+    END,
 };
 
 static const struct given dlperf[] = {
-    {"layers", "n_layers", NULL},
+    FROM("layers", "n_layers"),
     COLUMN("hidden"),
-    {"heads", "n_heads", NULL},
-    {"vocab", NULL, "50257"},
-    {"vocab_multiple", NULL, "128"},
-    {"seq", "seq_len", NULL},
-    {"micro_batch", "mbs", NULL},
-    {"gradient_accumulation", "grad_acc", NULL},
+    FROM("heads", "n_heads"),
+    ALWAYS("vocab", "50257"),
+    ALWAYS("vocab_multiple", "128"),
+    FROM("seq", "seq_len"),
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
-    {"precision", NULL, "fp16"},
-    {"flash_attention", NULL, "0"},
-    {"device", NULL, "V100-16GB"},
-    {"devices_per_node", NULL, "8"},
-    {NULL, NULL, NULL},
+    ALWAYS("precision", "fp16"),
+    ALWAYS("flash_attention", "0"),
+    ALWAYS("device", "V100-16GB"),
+    ALWAYS("devices_per_node", "8"),
+    END,
 };
 
 /* Target modules, rank and dropout: fms-acceleration scripts/benchmarks/scenarios.yaml. Its fused kernels take no
  * dropout. Scales of nf4 are quantised, too. */
 #define FMS_ADAPTERS                                                                                                   \
     COLUMN("family"), COLUMN("layers"), COLUMN("hidden"), COLUMN("heads"), COLUMN("kv_heads"), COLUMN("ffn"),          \
-        COLUMN("vocab"), {"tied_embeddings", "tied", NULL}, COLUMN("experts"), {"experts_per_token", "topk", NULL},    \
-        COLUMN("seq"), {"micro_batch", "mbs", NULL}, {"gradient_accumulation", "grad_acc", NULL},                      \
-        {"dp", "gpus", NULL}, {"zero_stage", NULL, "3"}, {"recompute", NULL, "full"}, {"device", NULL, "A100-80GB"},   \
-        {"devices_per_node", "gpus", NULL}, COLUMN("peft"), {"lora_rank", "rank", NULL},                               \
-    {                                                                                                                  \
-        "lora_targets", NULL, "q_proj k_proj v_proj o_proj"                                                            \
-    }
-#define FUSED                                                                                                          \
-    {"loss_kernel", NULL, "fused"},                                                                                    \
-    {                                                                                                                  \
-        "norm_kernel", NULL, "fused"                                                                                   \
-    }
-#define DROPOUT                                                                                                        \
-    {                                                                                                                  \
-        "lora_dropout", NULL, "0.1"                                                                                    \
-    }
-#define NF4                                                                                                            \
-    {                                                                                                                  \
-        "quantization", NULL, "nf4-dq"                                                                                 \
-    }
-static const struct given fms_lora[] = {FMS_ADAPTERS, DROPOUT, {NULL, NULL, NULL}};
-static const struct given fms_lora_fused[] = {FMS_ADAPTERS, FUSED, {NULL, NULL, NULL}};
-static const struct given fms_nf4[] = {FMS_ADAPTERS, DROPOUT, NF4, {NULL, NULL, NULL}};
-static const struct given fms_nf4_fused[] = {FMS_ADAPTERS, FUSED, NF4, {NULL, NULL, NULL}};
-static const struct given fms_gptq[] = {FMS_ADAPTERS, DROPOUT, COLUMN("quantization"), {NULL, NULL, NULL}};
-static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, COLUMN("quantization"), {NULL, NULL, NULL}};
+        COLUMN("vocab"), FROM("tied_embeddings", "tied"), COLUMN("experts"), FROM("experts_per_token", "topk"),        \
+        COLUMN("seq"), FROM("micro_batch", "mbs"), FROM("gradient_accumulation", "grad_acc"), FROM("dp", "gpus"),      \
+        ALWAYS("zero_stage", "3"), ALWAYS("recompute", "full"), ALWAYS("device", "A100-80GB"),                         \
+        FROM("devices_per_node", "gpus"), COLUMN("peft"), FROM("lora_rank", "rank"),                                   \
+        ALWAYS("lora_targets", "q_proj k_proj v_proj o_proj")
+#define FUSED ALWAYS("loss_kernel", "fused"), ALWAYS("norm_kernel", "fused")
+#define DROPOUT ALWAYS("lora_dropout", "0.1")
+#define NF4 ALWAYS("quantization", "nf4-dq")
+static const struct given fms_lora[] = {FMS_ADAPTERS, DROPOUT, END};
+static const struct given fms_lora_fused[] = {FMS_ADAPTERS, FUSED, END};
+static const struct given fms_nf4[] = {FMS_ADAPTERS, DROPOUT, NF4, END};
+static const struct given fms_nf4_fused[] = {FMS_ADAPTERS, FUSED, NF4, END};
+static const struct given fms_gptq[] = {FMS_ADAPTERS, DROPOUT, COLUMN("quantization"), END};
+static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, COLUMN("quantization"), END};
 /* Sharded weights of 4 bits are not prepared: trl trainer/sft_trainer.py, is_sharded_qlora. */
-static const struct given fms_prepared[] = {FMS_ADAPTERS,
-                                            DROPOUT,
-                                            NF4,
-                                            {"kbit_preparation", NULL, "1"},
-                                            {NULL, NULL, NULL}};
+static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("kbit_preparation", "1"), END};
 
 #define FINE_TUNING(called, values, largest, ...)                                                                      \
     {                                                                                                                  \
