@@ -64,20 +64,40 @@ int configurations_add_same(struct db *db, struct buffer *out, struct error *e)
     return rc;
 }
 
-/* "model.name=1B, num_hosts=1". A key is "section.key", or a derived one's name. */
+/* The key of job `j`: "section.key", or a derived one's name. */
+static void add_key(const char *name, struct buffer *out)
+{
+    const char *dot = strchr(name, '.');
+    buffer_add_text(out, "json_extract(");
+    if (dot)
+        buffer_printf(out, "(SELECT json FROM spec WHERE id = j.%.*s_id)", (int)strcspn(name, "_."), name);
+    else
+        buffer_add_text(out, "j.derived");
+    buffer_printf(out, ", '$.\"%s\"')", dot ? dot + 1 : name);
+}
+
+/* "model.name=1B, num_hosts=1" */
 static void add_group(const struct string_list *groups, struct buffer *out)
 {
     buffer_add_text(out, groups->count ? "" : "''");
     for (size_t i = 0; i < groups->count; i++) {
         const char *name = groups->items[i], *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
-        const char *shown = strcmp(key, "name") == 0 ? name : key;
-        buffer_printf(out, "%s'%s%s=' || coalesce(json_extract(", i ? " || " : "", i ? ", " : "", shown);
-        if (dot)
-            buffer_printf(out, "(SELECT json FROM spec WHERE id = j.%.*s_id)", (int)strcspn(name, "_."), name);
-        else
-            buffer_add_text(out, "j.derived");
-        buffer_printf(out, ", '$.\"%s\"'), 'none')", key);
+        buffer_printf(out, "%s'%s%s=' || coalesce(", i ? " || " : "", i ? ", " : "",
+                      strcmp(key, "name") == 0 ? name : key);
+        add_key(name, out);
+        buffer_add_text(out, ", 'none')");
     }
+}
+
+/* The groups in the order of their values, from 1: of numbers 2 is before 10. */
+static void add_group_place(const struct string_list *groups, struct buffer *out)
+{
+    buffer_add_text(out, groups->count ? "dense_rank() OVER (ORDER BY " : "1");
+    for (size_t i = 0; i < groups->count; i++) {
+        buffer_add_text(out, i ? ", " : "");
+        add_key(groups->items[i], out);
+    }
+    buffer_add_text(out, groups->count ? ")" : "");
 }
 
 int configurations_add_groups(struct db *db, struct buffer *out, struct error *e)
@@ -106,8 +126,10 @@ static void add_jobs(const char *objective, const struct string_list *groups, st
 {
     buffer_add_text(out, ",\nj AS MATERIALIZED (\n    SELECT j.id AS job, j.state, j.devices, v.value, ");
     add_group(groups, out);
+    buffer_add_text(out, " AS comparison_group, ");
+    add_group_place(groups, out);
     buffer_add_text(out,
-                    " AS comparison_group,\n"
+                    " AS group_place,\n"
                     "           c.same AS c, m.same AS m, t.same AS t, p.same AS p\n"
                     "    FROM job AS j LEFT JOIN same AS c ON c.id = j.cluster_id"
                     " LEFT JOIN same AS m ON m.id = j.model_id\n"
@@ -133,7 +155,8 @@ static void add_jobs(const char *objective, const struct string_list *groups, st
     "           avg(iif(2 * place IN (replicates, replicates + 1, replicates + 2), value, NULL)) AS median,\n"         \
     "           sqrt(sum((value - mean) * (value - mean)) / (replicates - 1)) AS stddev,\n"                            \
     "           min(value) AS least, max(value) AS most, min(sum(state IN ('pending', 'running')))\n"                  \
-    "             OVER (PARTITION BY comparison_group, replicates > 0) AS open_at_least\n"                             \
+    "             OVER (PARTITION BY comparison_group, replicates > 0) AS open_at_least,\n"                            \
+    "           min(min(group_place)) OVER (PARTITION BY comparison_group) AS group_place\n"                           \
     "    FROM k GROUP BY configuration)\n"
 
 static void add_view(const char *objective, bool maximise, const struct string_list *groups, struct buffer *out)
@@ -153,7 +176,7 @@ static void add_view(const char *objective, bool maximise, const struct string_l
     add_reach(out);
     buffer_printf(out,
                   " AS reach FROM o)\nWHERE replicates > 0 AND (open = 0 OR open_at_least > 0)\n"
-                  "ORDER BY comparison_group, value %s, job",
+                  "ORDER BY group_place, comparison_group, value %s, job",
                   order);
 }
 

@@ -233,6 +233,20 @@ groups__without_replicates__jobs_compete()
     expect_sql '0' "SELECT count(*) FROM sqlite_schema WHERE name = 'configurations'"
 }
 
+groups__of_numbers__in_their_order()
+{
+    lucky_sweep 'group_by = ["x"]'
+    sed -i 's/^x = .*/x = [10, 1, 0.5, 2]/' sweep.toml
+    sed -i 's/^esac/*) rate=$4 ;;\nesac/' job.sh
+    run_silently 0
+    run_meshsweep best
+    expect_status 0
+    expect_any_stdout
+    expect_no_stderr
+    expect '[ "$(grep -o "^ *x=[0-9.]*" .stdout | tr -d " \n")" = x=0.5x=1x=2x=10 ]'
+    expect_sql $'x=0.5\nx=1\nx=2\nx=10' "SELECT comparison_group FROM configurations WHERE rank = 1"
+}
+
 wrong_keys__told_with_their_place()
 {
     lucky_sweep 'replicate = ["sed", "x", "note"]' 'group_by = ["num_host", "x"]' 'note = ["note"]'
