@@ -60,8 +60,8 @@
 
   const run = (script) => {
     const again = document.createElement("script");
-    again.type = "module"; // a scope of its own
-    again.textContent = script.textContent;
+    // A scope of its own, as a module has, but run at once: what is typed in between would go to nobody.
+    again.textContent = `(() => { "use strict"; ${script.textContent}\n})();`;
     script.replaceWith(again);
   };
 

@@ -53,8 +53,8 @@ def watch(page, database, server):
     change(database, "UPDATE summary SET value = 4711 WHERE name = 'throughput' AND value ="
                      " (SELECT max(value) FROM summary WHERE name = 'throughput')")
     wait_for(page, "a new value has come", "document.getElementById('data').textContent.includes('4711')", True)
-    again = filter_by(page, "")
-    expect("the table works on", len(again) > 3)
+    filter_by(page, "")
+    wait_for(page, "the table works on", "document.querySelectorAll('#table tbody tr').length > 3", True)
     page.value("document.getElementById('theme').click()")
     expect("each listener runs once", page.value("document.documentElement.classList.contains('dark') !=="
                                                  " document.documentElement.classList.contains('light')"))
@@ -71,6 +71,12 @@ UPDATE attempt SET state = 'running' WHERE id = 90000; UPDATE job SET state = 'r
 UPDATE attempt SET state = 'ok', ended = 5, duration_ms = 4 WHERE id = 90000;
 INSERT INTO summary (attempt_id, name, value, count) VALUES (90000, 'throughput', 4711.5, 1);
 UPDATE job SET state = 'ok', attempt_id = 90000 WHERE id = {0};"""
+
+
+# A job of a run that began later, of combinations that the page has not seen.
+ADDED = """INSERT INTO spec (id, kind, hash, json) SELECT max(id) + 1, 'parallel_spec', randomblob(16), '{"micro_batch": 3, "tp": 4711}'
+FROM spec; INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state)
+SELECT max(id) + 1, randomblob(16), 2, max(rank) + 1, 1, 2, (SELECT max(id) FROM spec), 8, 'pending' FROM job"""
 
 
 def watch_rows(page, database, server):
@@ -97,6 +103,12 @@ def watch_rows(page, database, server):
     page.value("void (location.hash = '#job=%d')" % job)
     wait_for(page, "of its details, too", text(page, "#chosen-note"), "The page was made before the last change of job %d: "
              "meshsweep show has its attempts, command and output." % job)
+    filter_by(page, "tp=4711")
+    expect("no job is there before it is listed", page.value("document.querySelectorAll('#table tbody tr').length"), 0)
+    change(database, ADDED)
+    wait_for(page, "a job that a later run lists is in the table", "document.querySelectorAll('#table tbody tr').length", 1, 40)
+    expect("of a page made anew", page.value(SHOWN_VERSION) != version)
+    expect("the filter holds then, too", page.value("document.getElementById('words').value"), "tp=4711")
     os.kill(server, signal.SIGINT)
 
 
