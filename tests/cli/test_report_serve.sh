@@ -290,14 +290,15 @@ END
 # What ends is told row by row, where to make the whole page would be too much; rows that are as they were are not.
 serve__many_jobs__what_changed_of_them()
 {
-    many_jobs 5000 10
+    # With a message, so that the page has a column for the next: for a new one it is made anew.
+    many_jobs 5000 10 "UPDATE attempt SET message = 'out of memory' WHERE failure = 'oom'"
     serve --serve
     wait_until page_stands 40
     cat >follow.py <<'END'
 import json, sqlite3, sys, time, urllib.request
 read = lambda path: json.loads(urllib.request.urlopen(sys.argv[1] + path).read())
 db = sqlite3.connect("results.db", isolation_level=None, timeout=10)
-version = read("changes?since=0")["version"]
+version = read("rows?since=0")["version"]
 job, = db.execute("SELECT min(id) FROM job WHERE state = 'pending'").fetchone()
 seen = 0
 
