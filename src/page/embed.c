@@ -11,72 +11,7 @@
 /* Jobs to a line: of a page that is served, lines that changed are sent. */
 #define JOBS_TO_A_LINE 500
 
-/* --- the best first --- */
-
-struct ranked_job {
-    double goodness; /* -Infinity: none */
-    size_t row;
-};
-
-static int by_rank(const void *a, const void *b)
-{
-    const struct ranked_job *x = a, *y = b;
-    if (x->goodness != y->goodness)
-        return x->goodness < y->goodness ? 1 : -1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
-size_t *html_best_first(const struct html_data *d)
-{
-    struct ranked_job *jobs = xcalloc(d->job_count + 1, sizeof *jobs);
-    size_t *order = xcalloc(d->job_count + 1, sizeof *order);
-    for (size_t i = 0; i < d->job_count; i++) {
-        double value = d->jobs[i].objective;
-        jobs[i] = (struct ranked_job){!isfinite(value) ? -INFINITY : d->maximise ? value : -value, i};
-    }
-    qsort(jobs, d->job_count, sizeof *jobs, by_rank);
-    for (size_t i = 0; i < d->job_count; i++)
-        order[i] = jobs[i].row;
-    free(jobs);
-    return order;
-}
-
 /* --- columns --- */
-
-/* Of 15 MB that a page of 100,000 jobs may have, the rest is for what came of them and for numbers. */
-#define LEVEL_BYTES_MOST 6e6
-#define LEVEL_LEAST 8
-
-static double level_bytes(const struct html_data *d, size_t limit)
-{
-    double bytes = 0;
-    struct buffer text = BUFFER_INIT;
-    for (size_t i = 0; i < d->column_count; i++) {
-        const struct html_column *c = &d->columns[i];
-        for (size_t k = 0; c->role == HTML_KEY && k < c->level_count; k++) {
-            text.length = 0;
-            html_add_json(&text, c->level_texts[k], limit);
-            bytes += (double)text.length + 1;
-        }
-    }
-    buffer_free(&text);
-    return bytes;
-}
-
-size_t html_level_most(const struct html_data *d)
-{
-    size_t limit = HTML_LEVEL_MOST, levels = 0;
-    for (size_t i = 0; i < d->column_count; i++)
-        levels += d->columns[i].role == HTML_KEY ? d->columns[i].level_count : 0;
-    /* Each column may be an escape of ten bytes. */
-    if ((double)levels * HTML_LEVEL_MOST * 10 <= LEVEL_BYTES_MOST)
-        return limit;
-    for (double bytes; limit > LEVEL_LEAST && (bytes = level_bytes(d, limit)) > LEVEL_BYTES_MOST;) {
-        size_t next = (size_t)((double)limit * LEVEL_BYTES_MOST / bytes);
-        limit = next < LEVEL_LEAST ? LEVEL_LEAST : next < limit ? next : limit - 1;
-    }
-    return limit;
-}
 
 static void add_comma(struct buffer *out, size_t row)
 {

@@ -15,47 +15,6 @@
 #define CELL_MOST 60
 #define MESSAGE_MOST 120
 
-static bool has_values(const struct html_data *d, const struct html_column *c)
-{
-    for (size_t i = 0; i < d->job_count; i++)
-        if (c->values[i].text)
-            return true;
-    return false;
-}
-
-bool html_is_outcome(const char *title, enum html_role role)
-{
-    static const char *const fixed[] = {"state",   "failure",          "attempts",       "duration_ms",
-                                        "max_rss", "predicted_memory", "predicted_time", "error"};
-    for (size_t i = 0; role == HTML_FIXED && i < sizeof fixed / sizeof *fixed; i++)
-        if (strcmp(fixed[i], title) == 0)
-            return true;
-    return role == HTML_METRIC;
-}
-
-/* What tells jobs apart and what came of them; identifiers of files and the like are in the exports. */
-static bool is_shown(const struct html_data *d, const struct html_column *c)
-{
-    if (c->role == HTML_KEY || strcmp(c->title, "predicted_memory_of") == 0)
-        return html_column_varies(c);
-    return (c == d->columns || html_is_outcome(c->title, c->role)) && has_values(d, c);
-}
-
-size_t html_shown_columns(const struct html_data *d, const struct html_column ***out)
-{
-    size_t count = 0;
-    const struct html_column **order = xcalloc(d->column_count + 1, sizeof *order);
-    for (int late = 0; late < 2; late++)
-        for (size_t i = 0; i < d->column_count; i++) {
-            const struct html_column *c = &d->columns[i];
-            bool early = i == 0 || c == d->sought;
-            if (early != late && is_shown(d, c))
-                order[count++] = c;
-        }
-    *out = order;
-    return count;
-}
-
 static void add_header(struct html_page *p, const struct html_column *const *columns, size_t count)
 {
     buffer_add_text(&p->out, "<thead><tr>");

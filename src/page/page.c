@@ -34,49 +34,6 @@ static const struct {
 static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "marks",
                                       "explore", "curves", "chosen", "follow", "main"};
 
-/* --- pieces that sections share --- */
-
-void html_add_none(struct buffer *out, const char *sentence)
-{
-    buffer_add_text(out, "<p class=none>");
-    html_add(out, sentence, HTML_TEXT_MOST);
-    buffer_add_text(out, "</p>\n");
-}
-
-void html_add_mark(struct buffer *out, double x, double y, int64_t job, const char *failure)
-{
-    if (failure[0])
-        buffer_printf(out, "<path class=\"m x-%s\" data-j=%lld d=\"M%.1f %.1fl6 6m0-6l-6 6\"/>", failure,
-                      (long long)job, x - 3, y - 3);
-    else
-        buffer_printf(out, "<circle class=\"m o\" data-j=%lld cx=%.1f cy=%.1f r=3.5 />", (long long)job, x, y);
-}
-
-size_t html_stride(size_t count)
-{
-    return count > HTML_POINTS_MOST ? (count + HTML_POINTS_MOST - 1) / HTML_POINTS_MOST : 1;
-}
-
-void html_add_stride_note(struct buffer *out, size_t count)
-{
-    size_t stride = html_stride(count);
-    if (stride > 1)
-        buffer_printf(out, "<p class=note>There are %zu; one in %zu is drawn.</p>\n", count, stride);
-}
-
-size_t html_varying(const struct html_data *d, const struct html_column **keys, size_t most)
-{
-    size_t count = 0;
-    for (int derived = 0; derived < 2; derived++)
-        for (size_t i = d->column_count; i-- > 0 && count < most;)
-            if (d->columns[i].role == HTML_KEY && d->columns[i].derived == derived &&
-                html_column_stands(&d->columns[i]))
-                keys[count++] = &d->columns[i];
-    return count;
-}
-
-/* --- the page --- */
-
 static void add_head(struct html_page *p, bool live)
 {
     struct buffer *out = &p->out;

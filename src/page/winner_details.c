@@ -1,0 +1,63 @@
+/* Below a winner: its lead, its keys and its command. */
+#include <stdlib.h>
+
+#include "page/sections.h"
+#include "page/text.h"
+#include "report/job_command.h"
+#include "results/contenders.h"
+
+/* Of a group those that vary, as many groups are one page. */
+static void add_winner_keys(struct html_page *p, size_t row)
+{
+    const struct html_data *d = p->data;
+    buffer_add_text(&p->out, "<dl class=keys>");
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        if (c->role != HTML_KEY || !c->values[row].text || (d->best < 0 && !html_column_varies(c)))
+            continue;
+        buffer_printf(&p->out, "<div%s><dt>", html_column_varies(c) ? " class=varies" : "");
+        html_add(&p->out, c->title, HTML_NAME_MOST);
+        buffer_add_text(&p->out, "</dt><dd>");
+        html_add_key_value(&p->out, c, c->values[row].text);
+        buffer_add_text(&p->out, "</dd></div>\n");
+    }
+    buffer_add_text(&p->out, "</dl>\n");
+}
+
+static void add_command(struct html_page *p, int64_t job, const struct job_launch *l)
+{
+    char *line = l->command[0] ? job_command_line(l) : NULL, *redacted = job_command_redacted(l);
+    if (line) {
+        buffer_printf(&p->out,
+                      "<p>Its command, to be run again:</p>\n<div class=command><pre id=command%lld tabindex=0>",
+                      (long long)job);
+        html_add_lines(&p->out, line, 0);
+        buffer_printf(&p->out, "</pre><button type=button data-copy=command%lld hidden>copy</button></div>\n",
+                      (long long)job);
+    }
+    if (l->measured_elsewhere) {
+        buffer_add_text(&p->out, "<p class=note>It has no command: it was measured elsewhere (");
+        html_add(&p->out, l->measured_elsewhere, HTML_TEXT_MOST);
+        buffer_add_text(&p->out, ").</p>\n");
+    }
+    if (redacted[0]) {
+        buffer_add_text(&p->out, "<p class=note>Secrets are left out, to be put in their places: ");
+        html_add(&p->out, redacted, HTML_TEXT_MOST);
+        buffer_add_text(&p->out, "</p>\n");
+    }
+    free(line);
+    free(redacted);
+}
+
+int html_add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+{
+    const int64_t job = p->data->jobs[row].id;
+    struct job_launch launch;
+    if (html_add_lead(p, row, l, e) < 0 || job_launch_read(p->db, job, &launch, e) < 0)
+        return -1;
+    add_winner_keys(p, row);
+    job_command_train(&launch, p->job_files);
+    add_command(p, job, &launch);
+    job_launch_free(&launch);
+    return 0;
+}
