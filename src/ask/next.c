@@ -1,208 +1,52 @@
-/* The next jobs as the sweep's own strategy ([search]) decides. Its trials are those of a search whose proposer is the
- * strategy; it is repeated from them each time. What it decides on are configurations: of each the first replicate is
- * given, then, where that is ok, the others, before anything new; the strategy is told their mean. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* The next jobs that nobody has asked for. */
 #include "ask/proposals.h"
-#include "search/past.h"
-#include "store/trials.h"
-#include "util/memory.h"
 
-struct deciding {
-    const struct proposal_place *place;
-    struct candidate_set set;
-    struct search *search;
-    int64_t search_id;
-    bool *is_own;       /* by candidate: a trial of this search */
-    int64_t *last_told; /* by candidate: the last sequence number at which it or a replicate of it was told */
-    struct candidate_replicate **due;
-    size_t due_count;
-};
-
-bool proposals_are_decided(const struct sweep *s)
+static int say_exhausted(const struct proposal_place *place, struct error *e)
 {
-    const char *strategy = s->search.options.strategy;
-    return s->search.given && strategy && strcmp(strategy, "grid") != 0 && s->objective_count > 0;
-}
-
-static int note_own(void *context, const struct trial_row *row, struct error *e)
-{
-    struct deciding *d = context;
-    size_t candidate = candidate_set_find(&d->set, row->outcome.job_id);
-    const struct candidate_replicate *r = candidate_set_replicate(&d->set, row->outcome.job_id);
-    (void)e;
-    if (candidate != SIZE_MAX)
-        d->is_own[candidate] = true;
-    else if (r)
-        candidate = r->candidate;
-    if (candidate != SIZE_MAX && row->told > d->last_told[candidate])
-        d->last_told[candidate] = row->told;
-    return 0;
-}
-
-/* --- replicates --- */
-
-static void keep_due(void *context, struct candidate_replicate *r)
-{
-    struct deciding *d = context;
-    d->due = array_grow(d->due, d->due_count, sizeof *d->due);
-    d->due[d->due_count++] = r;
-}
-
-static int add_replicates(struct deciding *d, size_t candidate, struct job_outcome *o, bool *waits, struct error *e)
-{
-    const struct replicates_query query =
-        {d->place->db, d->place->sweep_id, d->place->space->sweep->objectives[0].metric, &d->set, keep_due, d};
-    return replicates_add(&query, candidate, o, waits, e);
-}
-
-/* A trial's row is of the first replicate alone: the strategy is told when the last one is. */
-static int complete(void *context, struct trial_row *row, struct error *e)
-{
-    struct deciding *d = context;
-    size_t candidate = candidate_set_find(&d->set, row->outcome.job_id);
-    bool waits;
-    if (!row->told || candidate == SIZE_MAX)
-        return 0;
-    if (add_replicates(d, candidate, &row->outcome, &waits, e) < 0)
+    cJSON *counts = cJSON_CreateObject();
+    int rc = proposals_add_counts(place, counts, e);
+    const double open = rc < 0 ? 0 : cJSON_GetObjectItemCaseSensitive(counts, "open")->valuedouble;
+    cJSON_Delete(counts);
+    if (rc < 0)
         return -1;
-    row->told = waits ? 0 : d->last_told[candidate];
-    return 0;
+    if (open > 0)
+        return error_set(e, ERROR_NOTHING,
+                         "nothing is left to ask for: what has not run has been asked for (%.0f to be told; meshsweep "
+                         "ask --open lists them)",
+                         open);
+    return error_set(e, ERROR_NOTHING, "nothing is left to ask for: every job of the sweep has an outcome");
 }
 
-static int give_due(struct deciding *d, size_t wanted, cJSON *asked, size_t *given, struct error *e)
-{
-    const char *strategy = search_options(d->search)->strategy;
-    for (size_t i = 0; i < d->due_count && *given < wanted; i++) {
-        const struct candidate_replicate *r = d->due[i];
-        char reason[64];
-        int64_t trial_id;
-        if (proposals_find_trial(d->place, r->job_id, &trial_id, e) < 0)
-            return -1;
-        if (trial_id)
-            continue;
-        snprintf(reason, sizeof reason, "replicate of job %lld", (long long)d->set.job_ids[r->candidate]);
-        if (proposals_accept(d->place, r->job_id, strategy, reason, asked, e) < 0)
-            return -1;
-        ++*given;
-    }
-    return 0;
-}
-
-/* --- what the strategy knows --- */
-
-/* What has run without having been asked for here. */
-static int tell_known(void *context, const struct job_outcome *o, struct error *e)
-{
-    struct deciding *d = context;
-    size_t candidate = candidate_set_find(&d->set, o->job_id);
-    struct job_outcome all = *o;
-    bool waits;
-    if (candidate == SIZE_MAX || d->is_own[candidate])
-        return 0;
-    if (add_replicates(d, candidate, &all, &waits, e) < 0)
-        return -1;
-    const struct search_outcome outcome = search_outcome_of(&all);
-    if (waits)
-        search_begin(d->search, candidate, 0);
-    else
-        search_tell(d->search, candidate, &outcome);
-    return 0;
-}
-
-/* What runs, or somebody else has been given. */
-static int begin_others(struct deciding *d, struct error *e)
+static int next_in_order(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e)
 {
     struct stmt *s = NULL;
+    size_t given = 0;
     int rc;
-    if (db_prepare(d->place->db,
-                   "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND (j.state = 'running' OR j.state = 'pending'"
-                   " AND EXISTS (SELECT 1 FROM trial AS t JOIN search AS s ON s.id = t.search_id"
-                   "  WHERE t.job_id = j.id AND t.told IS NULL AND s.strategy = '" PROPOSALS_STRATEGY "'))",
+    if (db_prepare(place->db,
+                   "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND j.state = 'pending'"
+                   " AND j.witness_id IS NULL AND j.held IS NULL AND NOT EXISTS (SELECT 1 FROM trial AS t"
+                   "  JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id AND s.sweep_id = ?1"
+                   "  AND s.strategy = '" PROPOSALS_STRATEGY "')"
+                   " ORDER BY j.aside, j.priority, j.rank LIMIT ?2",
                    &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, d->place->sweep_id);
+    stmt_bind_int(s, 1, place->sweep_id);
+    stmt_bind_int(s, 2, (int64_t)wanted);
     while ((rc = stmt_next(s, e)) > 0) {
-        size_t candidate = candidate_set_find(&d->set, stmt_int(s, 0));
-        if (candidate != SIZE_MAX && !d->is_own[candidate])
-            search_begin(d->search, candidate, 0);
+        given++;
+        rc = proposals_accept(place, &(struct acceptance){stmt_int(s, 0), false, place->by, place->why}, asked, e);
+        if (rc < 0)
+            break;
     }
     stmt_free(s);
-    return rc;
+    return rc == 0 && given == 0 ? say_exhausted(place, e) : rc;
 }
 
-static int go_on(struct deciding *d, struct error *e)
+int proposals_next(const struct proposal_place *place, size_t wanted, cJSON **answer, struct error *e)
 {
-    const struct sweep *sweep = d->place->space->sweep;
-    const struct job_outcome_query every = {d->place->sweep_id, 0, sweep->objectives[0].metric};
-    const struct past_request past = {d->place->db, d->search_id, &d->set, d->search, complete, d};
-    struct past_candidate *candidates = xcalloc(d->set.space.count + 1, sizeof *candidates);
-    int64_t last = 0;
-    int rc = trials_read(d->place->db, d->search_id, note_own, d, e);
-    if (rc == 0)
-        rc = job_outcomes_read(d->place->db, &every, tell_known, d, e);
-    if (rc == 0)
-        rc = past_repeat(&past, candidates, &last, e);
-    if (rc == 0)
-        rc = begin_others(d, e);
-    free(candidates);
-    return rc;
-}
-
-static int say_nothing(const struct decision *decision, enum search_answer answer, const char *strategy,
-                       struct error *e)
-{
-    if (answer == SEARCH_WAIT)
-        return error_set(e, ERROR_NOTHING,
-                         "%s waits for what was asked for to be told: %s (meshsweep ask --open lists it)", strategy,
-                         decision->reason);
-    return error_set(e, ERROR_NOTHING, "%s has nothing more to ask for: %s", strategy, decision->reason);
-}
-
-static int decide(struct deciding *d, size_t wanted, cJSON *asked, struct error *e)
-{
-    const char *strategy = search_options(d->search)->strategy;
-    struct decision decision;
-    enum search_answer answer = SEARCH_RUN;
-    size_t given = 0;
-    if (give_due(d, wanted, asked, &given, e) < 0)
-        return -1;
-    while (given < wanted && (answer = search_ask(d->search, &decision)) == SEARCH_RUN) {
-        if (proposals_accept(d->place, d->set.job_ids[decision.candidate], strategy, decision.reason, asked, e) < 0)
-            return -1;
-        given++;
-    }
-    return given > 0 || wanted == 0 ? 0 : say_nothing(&decision, answer, strategy, e);
-}
-
-int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e)
-{
-    const struct search_options *given = &place->space->sweep->search.options;
-    const struct candidate_request request = {.space = place->space,
-                                              .db = place->db,
-                                              .sweep_id = place->sweep_id,
-                                              .equal_batch = given->equal_batch != 0};
-    struct deciding d = {.place = place};
-    int64_t sequence;
-    int rc = candidates_load(&request, &d.set, e);
-    if (rc == 0)
-        rc = search_create(&d.set.space, given, &d.search, e);
-    if (rc == 0)
-        rc = proposals_open_search(place, given->strategy, &d.search_id, &sequence, e);
-    if (rc == 0) {
-        d.is_own = xcalloc(d.set.space.count + 1, sizeof *d.is_own);
-        d.last_told = xcalloc(d.set.space.count + 1, sizeof *d.last_told);
-        rc = go_on(&d, e);
-    }
-    if (rc == 0)
-        rc = decide(&d, wanted, asked, e);
-    free(d.is_own);
-    free(d.last_told);
-    free(d.due);
-    search_free(d.search);
-    candidates_free(&d.set);
-    return rc;
+    *answer = proposals_new_answer();
+    cJSON *asked = cJSON_GetObjectItemCaseSensitive(*answer, "asked");
+    int rc = proposals_are_decided(place->space->sweep) ? proposals_decide(place, wanted, asked, e)
+                                                        : next_in_order(place, wanted, asked, e);
+    return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);
 }

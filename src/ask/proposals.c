@@ -119,25 +119,6 @@ static int read_proposal(const struct proposal_place *place, const cJSON *item, 
 
 /* --- finding its job --- */
 
-int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e)
-{
-    struct stmt *s = NULL;
-    *trial_id = 0;
-    if (db_prepare(place->db,
-                   "SELECT t.id FROM trial AS t JOIN search AS s ON s.id = t.search_id"
-                   " WHERE t.job_id = ?1 AND s.sweep_id = ?2 AND s.strategy = '" PROPOSALS_STRATEGY
-                   "' ORDER BY t.id DESC LIMIT 1",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    stmt_bind_int(s, 2, place->sweep_id);
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        *trial_id = stmt_int(s, 0);
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
-}
-
 struct job_found {
     int64_t id; /* 0: none */
     int64_t witness;
@@ -379,60 +360,6 @@ static int refuse_pruned(const struct proposal_place *place, const struct asked_
     return rc;
 }
 
-/* --- accepting --- */
-
-int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *asked,
-                          struct error *e)
-{
-    cJSON *options = cJSON_CreateObject();
-    struct stmt *s = NULL;
-    cJSON_AddStringToObject(options, "by", by);
-    char *json = cJSON_PrintUnformatted(options);
-    int rc = search_find(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
-    if (rc == 0 && *id == 0)
-        rc = search_record(place->db, place->sweep_id, PROPOSALS_STRATEGY, json, id, e);
-    free(json);
-    cJSON_Delete(options);
-    if (rc == 0)
-        rc = db_prepare(place->db,
-                        "SELECT max(coalesce(max(asked), 0), coalesce(max(told), 0)) + 1 FROM trial WHERE search_id"
-                        " = ?",
-                        &s, e);
-    if (rc == 0) {
-        stmt_bind_int(s, 1, *id);
-        rc = stmt_next(s, e);
-        *asked = rc > 0 ? stmt_int(s, 0) : 1;
-    }
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
-}
-
-static int accept_job(const struct proposal_place *place, const struct asked_for *p, const struct job_found *job,
-                      cJSON *asked, struct error *e)
-{
-    int64_t search_id, sequence, trial_id;
-    if (proposals_find_trial(place, job->id, &trial_id, e) < 0)
-        return -1;
-    /* Asked for again after whoever asked was ended: the same trial. */
-    if (trial_id)
-        return proposals_add_trial(place, trial_id, asked, e);
-    if (proposals_open_search(place, p->by, &search_id, &sequence, e) < 0)
-        return -1;
-    const struct trial_row row = {.asked = sequence, .resource = NAN, .reason = p->why, .outcome = {.job_id = job->id}};
-    if (trial_record(place->db, search_id, &row, &trial_id, e) < 0 ||
-        (job->has_ended && proposals_take_outcome(place, trial_id, job->id, e) < 0))
-        return -1;
-    return proposals_add_trial(place, trial_id, asked, e);
-}
-
-int proposals_accept(const struct proposal_place *place, int64_t job_id, const char *by, const char *why, cJSON *asked,
-                     struct error *e)
-{
-    const struct asked_for p = {.by = by, .why = why};
-    const struct job_found job = {.id = job_id};
-    return accept_job(place, &p, &job, asked, e);
-}
-
 static int ask_one(const struct proposal_place *place, const struct asked_for *p, cJSON *answer, struct error *e)
 {
     cJSON *asked = cJSON_GetObjectItemCaseSensitive(answer, "asked");
@@ -452,17 +379,9 @@ static int ask_one(const struct proposal_place *place, const struct asked_for *p
     else if (rc == 0 && job.witness)
         rc = refuse_pruned(place, p, job.witness, refused, e);
     else if (rc == 0)
-        rc = accept_job(place, p, &job, asked, e);
+        rc = proposals_accept(place, &(struct acceptance){job.id, job.has_ended, p->by, p->why}, asked, e);
     expression_free(&filter);
     return rc;
-}
-
-static cJSON *new_answer(void)
-{
-    cJSON *answer = json_document();
-    cJSON_AddArrayToObject(answer, "asked");
-    cJSON_AddArrayToObject(answer, "refused");
-    return answer;
 }
 
 int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJSON **answer, struct error *e)
@@ -471,7 +390,7 @@ int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJ
     int rc = 0, number = 0;
     if (is_list && cJSON_GetArraySize(proposals) > PROPOSALS_MOST)
         rc = error_set(e, ERROR_USAGE, "more than %d proposals", PROPOSALS_MOST);
-    *answer = new_answer();
+    *answer = proposals_new_answer();
     for (const cJSON *item = is_list ? proposals->child : proposals; rc == 0 && item;
          item = is_list ? item->next : NULL) {
         struct asked_for p;
@@ -485,57 +404,5 @@ int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJ
         cJSON_Delete(p.keys);
         free(p.condition);
     }
-    return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);
-}
-
-/* --- without a proposal --- */
-
-static int say_exhausted(const struct proposal_place *place, struct error *e)
-{
-    cJSON *counts = cJSON_CreateObject();
-    int rc = proposals_add_counts(place, counts, e);
-    const double open = rc < 0 ? 0 : cJSON_GetObjectItemCaseSensitive(counts, "open")->valuedouble;
-    cJSON_Delete(counts);
-    if (rc < 0)
-        return -1;
-    if (open > 0)
-        return error_set(e, ERROR_NOTHING,
-                         "nothing is left to ask for: what has not run has been asked for (%.0f to be told; meshsweep "
-                         "ask --open lists them)",
-                         open);
-    return error_set(e, ERROR_NOTHING, "nothing is left to ask for: every job of the sweep has an outcome");
-}
-
-static int next_in_order(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e)
-{
-    struct stmt *s = NULL;
-    size_t given = 0;
-    int rc;
-    if (db_prepare(place->db,
-                   "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND j.state = 'pending'"
-                   " AND j.witness_id IS NULL AND j.held IS NULL AND NOT EXISTS (SELECT 1 FROM trial AS t"
-                   "  JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id AND s.sweep_id = ?1"
-                   "  AND s.strategy = '" PROPOSALS_STRATEGY "')"
-                   " ORDER BY j.aside, j.priority, j.rank LIMIT ?2",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, place->sweep_id);
-    stmt_bind_int(s, 2, (int64_t)wanted);
-    while ((rc = stmt_next(s, e)) > 0) {
-        given++;
-        rc = proposals_accept(place, stmt_int(s, 0), place->by, place->why, asked, e);
-        if (rc < 0)
-            break;
-    }
-    stmt_free(s);
-    return rc == 0 && given == 0 ? say_exhausted(place, e) : rc;
-}
-
-int proposals_next(const struct proposal_place *place, size_t wanted, cJSON **answer, struct error *e)
-{
-    *answer = new_answer();
-    cJSON *asked = cJSON_GetObjectItemCaseSensitive(*answer, "asked");
-    int rc = proposals_are_decided(place->space->sweep) ? proposals_decide(place, wanted, asked, e)
-                                                        : next_in_order(place, wanted, asked, e);
     return rc < 0 ? -1 : proposals_add_counts(place, *answer, e);
 }

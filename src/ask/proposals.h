@@ -63,9 +63,13 @@ int proposals_open_search(const struct proposal_place *place, const char *by, in
 /* The last trial of the job that somebody outside asked for; 0: none. */
 int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e);
 
-/* Makes a pending job a trial, where it is none yet. */
-int proposals_accept(const struct proposal_place *place, int64_t job_id, const char *by, const char *why, cJSON *asked,
-                     struct error *e);
+/* Makes a job a trial, where it is none yet, with its outcome where it has ended; the trial is added to the list. */
+struct acceptance {
+    int64_t job_id;
+    bool has_ended;
+    const char *by, *why;
+};
+int proposals_accept(const struct proposal_place *place, const struct acceptance *a, cJSON *asked, struct error *e);
 
 /* Writes the outcome that the job has to its trial. */
 int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id, int64_t job_id, struct error *e);
@@ -73,6 +77,9 @@ int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id,
 /* Appends {"trial", "job", "key", "keys", "by", "why", "predicted_memory_bytes", "predicted_step_time_s", "outcome",
  * "failure", "objective_value", "does_not_meet"}, the last four once it is told. */
 int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e);
+
+/* With empty lists "asked" and "refused". */
+cJSON *proposals_new_answer(void);
 
 /* Adds "open" and "left" to the answer: trials without an outcome, and jobs that nobody has asked for. */
 int proposals_add_counts(const struct proposal_place *place, cJSON *answer, struct error *e);

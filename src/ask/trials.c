@@ -37,6 +37,14 @@ int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJ
 
 /* --- all of them --- */
 
+cJSON *proposals_new_answer(void)
+{
+    cJSON *answer = json_document();
+    cJSON_AddArrayToObject(answer, "asked");
+    cJSON_AddArrayToObject(answer, "refused");
+    return answer;
+}
+
 static int count(const struct proposal_place *place, const char *sql, int64_t *out, struct error *e)
 {
     struct stmt *s = NULL;
