@@ -393,7 +393,7 @@ static void check_adapters(struct vocabulary_report *r)
 static bool is_declared(const struct predict_config *c, size_t input)
 {
     for (size_t i = 0; i < c->key_count; i++)
-        if (strcmp(c->keys[i].name, inputs[input].name) == 0)
+        if (!c->keys[i].is_default && strcmp(c->keys[i].name, inputs[input].name) == 0)
             return true;
     return false;
 }
