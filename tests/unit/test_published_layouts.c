@@ -32,7 +32,7 @@ static const struct layout layouts[] = {
     {"megatron", 1, 8, "layers = 6\npp = 4\nvpp = 2\n" BOTH_ENDS, NULL},
     {"megatron", 1, 8, "layers = 13\npp = 2\nvpp = 4\npipeline_layout = \"Et|(tt|)*6mL\"\n", NULL},
     {"megatron", 1, 8, "layers = 14\npp = 4\nvpp = 2\nmtp_layers = 1\npipeline_layout = \"Et*2|(tt|)*5t|tmL\"\n", NULL},
-    /* Megatron-Bridge recipes/glm/h100/glm45.py, stepfun/h100/step35.py and nemotronh/h100/nemotron_3_ultra.py: sequence
+    /* Megatron-Bridge glm/h100/glm45.py, stepfun/h100/step35.py and nemotronh/h100/nemotron_3_ultra.py: sequence
      * parallelism without tensor parallelism is turned off */
     {"megatron", 4, 8, "layers = 46\ntp = 1\npp = 4\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n", NULL},
     {"megatron", 64, 8, "pp = 8\ncp = 8\nep = 8\nnum_moe_experts = 288\nsequence_parallel = true\n", NULL},
