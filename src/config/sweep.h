@@ -212,6 +212,7 @@ struct order_entry {
 struct predict_key {
     char *name;
     char *expression;
+    bool is_default; /* of a profile that the program carries: where it is NULL the input's own keys count */
     struct position at;
 };
 

@@ -17,6 +17,27 @@ static const struct hf_field llama_shape[] = {{"layers", "num_hidden_layers", HF
                                               {"vocab", "vocab_size", HF_NEEDED},
                                               END};
 
+/* Where transformers has a number of its own for what a file lacks, 8 in configuration_mistral.py and 32 in
+ * configuration_qwen2.py, and not as many as heads. */
+static const struct hf_field grouped_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
+                                                {"hidden", "hidden_size", HF_NEEDED},
+                                                {"heads", "num_attention_heads", HF_NEEDED},
+                                                {"kv_heads", "num_key_value_heads", HF_NEEDED},
+                                                {"head_dim", "head_dim", HF_UNSET},
+                                                {"ffn", "intermediate_size", HF_NEEDED},
+                                                {"vocab", "vocab_size", HF_NEEDED},
+                                                END};
+
+/* So too of the width of a head: 128 in configuration_qwen3.py, 256 in configuration_gemma.py. */
+static const struct hf_field headed_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
+                                               {"hidden", "hidden_size", HF_NEEDED},
+                                               {"heads", "num_attention_heads", HF_NEEDED},
+                                               {"kv_heads", "num_key_value_heads", HF_NEEDED},
+                                               {"head_dim", "head_dim", HF_NEEDED},
+                                               {"ffn", "intermediate_size", HF_NEEDED},
+                                               {"vocab", "vocab_size", HF_NEEDED},
+                                               END};
+
 /* With latent attention there are as many key-value heads as heads, and head_dim is another thing. */
 static const struct hf_field deepseek_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                  {"hidden", "hidden_size", HF_NEEDED},
@@ -365,7 +386,7 @@ static const struct hf_type types[] = {
      {{"mamba_conv_bias", 1}, {"mamba_rms_norm", 0}},
      HF_WINDOWS_MIXED},
     {"falcon_mamba", "llama", mamba_shape, mamba, {{"mixer", 0, "mamba"}}, {{"use_conv_bias", 1}}, HF_WINDOWS_MIXED},
-    {"gemma", "llama", llama_shape, attention_bias_tied_1, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
+    {"gemma", "llama", headed_shape, attention_bias_tied_1, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"gemma2",
      "llama",
      llama_shape,
@@ -389,7 +410,7 @@ static const struct hf_type types[] = {
      "gpt",
      llama_shape,
      gpt_neox,
-     {{"mlp_bias", 1, NULL}, {"norms_per_layer", 2, NULL}},
+     {{"biases", 0, NULL}, {"mlp_bias", 1, NULL}, {"norms_per_layer", 2, NULL}},
      {{NULL, 0}},
      HF_WINDOWS_NONE},
     {"gpt_oss",
@@ -436,8 +457,8 @@ static const struct hf_type types[] = {
     {"minicpm3", "llama", minicpm3_shape, attention_bias_tied_1, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"minimax", "llama", llama_shape, mixtral, {{"mixer", 0, "lightning"}}, {{NULL, 0}}, HF_WINDOWS_MIXED},
     {"minimax_text_01", "llama", llama_shape, mixtral, {{"mixer", 0, "lightning"}}, {{NULL, 0}}, HF_WINDOWS_MIXED},
-    {"mistral", "llama", llama_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
-    {"mixtral", "llama", llama_shape, mixtral, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
+    {"mistral", "llama", grouped_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
+    {"mixtral", "llama", grouped_shape, mixtral, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
     {"nemotron_h",
      "llama",
      nemotron_h_shape,
@@ -470,22 +491,22 @@ static const struct hf_type types[] = {
      {{"qk_layernorm", 0}},
      HF_WINDOWS_NONE},
     {"phi3", "llama", llama_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
-    {"qwen2", "llama", llama_shape, tied_0, {{"qkv_bias", 1, NULL}}, {{NULL, 0}}, HF_WINDOWS_WHERE_ASKED},
+    {"qwen2", "llama", grouped_shape, tied_0, {{"qkv_bias", 1, NULL}}, {{NULL, 0}}, HF_WINDOWS_WHERE_ASKED},
     {"qwen2_moe",
      "llama",
-     llama_shape,
+     grouped_shape,
      qwen2_moe,
      {{"qkv_bias", 1, NULL}, {"shared_gate", 1, NULL}},
      {{NULL, 0}},
      HF_WINDOWS_WHERE_ASKED},
     {"qwen3",
      "llama",
-     llama_shape,
+     headed_shape,
      attention_bias_tied_0,
      {{"qk_norm", 0, "head"}},
      {{NULL, 0}},
      HF_WINDOWS_WHERE_ASKED},
-    {"qwen3_moe", "llama", llama_shape, qwen3_moe, {{"qk_norm", 0, "head"}}, {{NULL, 0}}, HF_WINDOWS_WHERE_ASKED},
+    {"qwen3_moe", "llama", grouped_shape, qwen3_moe, {{"qk_norm", 0, "head"}}, {{NULL, 0}}, HF_WINDOWS_WHERE_ASKED},
     {"qwen3_next",
      "llama",
      llama_shape,
@@ -495,7 +516,7 @@ static const struct hf_type types[] = {
      HF_WINDOWS_MIXED},
     {"qwen3_vl_text", "llama", llama_shape, qwen3_vl_text, {{"qk_norm", 0, "head"}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"seed_oss", "llama", llama_shape, seed_oss, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
-    {"smollm3", "llama", llama_shape, smollm3, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
+    {"smollm3", "llama", grouped_shape, smollm3, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"stablelm",
      "gpt",
      llama_shape,
@@ -503,7 +524,7 @@ static const struct hf_type types[] = {
      {{"biases", 0, NULL}, {"gated_mlp", 1, NULL}},
      {{"qk_layernorm", 0}},
      HF_WINDOWS_NONE},
-    {"starcoder2", "gpt", llama_shape, starcoder2, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
+    {"starcoder2", "gpt", grouped_shape, starcoder2, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
 };
 
 const struct hf_type *hf_types(size_t *count)

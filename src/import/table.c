@@ -272,10 +272,21 @@ static const char *outcome_of(const struct import_table *t, const char *state)
     return strcmp(state, "ok") == 0 ? "ok" : NULL;
 }
 
+/* Of the same metric and for the same reason, with what may be done, though of another text between the
+ * quotes: a column of "1,234" is told once. */
+static bool is_alike(const char *a, const char *b)
+{
+    const char *a_end = strrchr(a, '`'), *b_end = strrchr(b, '`');
+    if (!a_end || !b_end || !strchr(a_end, ';'))
+        return strcmp(a, b) == 0;
+    size_t name = strcspn(a, "`");
+    return strncmp(a, b, name + 1) == 0 && strcmp(a_end, b_end) == 0;
+}
+
 static void count_refusal(struct import_table *t, size_t line, const char *why)
 {
     size_t i = 0;
-    while (i < t->refusal_count && strcmp(t->refusals[i].why, why) != 0)
+    while (i < t->refusal_count && !is_alike(t->refusals[i].why, why))
         i++;
     if (i == t->refusal_count) {
         t->refusals = array_grow(t->refusals, t->refusal_count++, sizeof *t->refusals);
@@ -342,7 +353,9 @@ static char *read_metric(const struct import_table *t, int column, const char *n
     /* replace() and the like make texts of numbers. */
     if (text && !(type == COLUMN_TEXT && parse_double(text, &value)))
         return xasprintf("%s is `%.60s`, no number%s", name, text,
-                         strchr(text, ',') ? "; a comma goes by SQL: replace(COLUMN, ',', '')" : "");
+                         strchr(text, ',')   ? "; a comma goes by SQL: replace(COLUMN, ',', '')"
+                         : strchr(text, '%') ? "; a percent sign goes by SQL: replace(COLUMN, '%', '') / 100"
+                                             : "");
     if (signbit(value))
         return xasprintf("%s is %s: a mark, not a measurement", name, value == 0 ? "-0.0" : "negative");
     if (!isfinite(value))

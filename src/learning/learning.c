@@ -324,15 +324,19 @@ static double seconds_of(double value, const char *unit)
     return value * factor;
 }
 
-/* By the rate of samples or tokens of the whole job. */
-static double seconds_by_rate(const struct summaries *all, const struct sweep *s, const struct prediction *p)
+/* By the rate of samples or tokens, of the whole job or of a device. `only`: of this metric; NULL: of the first. */
+static double seconds_by_rate(const struct summaries *all, const struct sweep *s, const struct prediction *p,
+                              const char *only)
 {
     for (size_t i = 0; i < all->count; i++) {
+        if (only && strcmp(all->list[i].name, only) != 0)
+            continue;
         const struct metric_meaning *m = metric_meaning(s, all->list[i].name);
         const double work[] =
             {[WORK_STEPS] = 1, [WORK_SAMPLES] = p->samples, [WORK_TOKENS] = p->tokens, [WORK_FLOPS] = NAN};
-        if (m->quantity == QUANTITY_RATE && !m->per_device && m->work != WORK_FLOPS)
-            return work[m->work] / all->list[i].value;
+        double devices = m->per_device ? (double)p->devices : 1;
+        if (m->quantity == QUANTITY_RATE && m->work != WORK_FLOPS && devices > 0 && work[m->work] > 0)
+            return work[m->work] / (all->list[i].value * devices);
     }
     return NAN;
 }
@@ -353,8 +357,9 @@ int learning_measure(const struct space *space, struct stmt *summaries, int64_t 
     out->seconds = c->time_metric ? find_metric(&all, time_given, &name)
                                   : find_quantity(&all, space->sweep, QUANTITY_STEP_TIME, time_metrics, &name);
     out->seconds = seconds_of(out->seconds, sweep_metric_unit(space->sweep, name));
-    if (isnan(out->seconds) && !c->time_metric && p)
-        out->seconds = seconds_by_rate(&all, space->sweep, p);
+    bool is_rate = c->time_metric && metric_meaning(space->sweep, c->time_metric)->quantity == QUANTITY_RATE;
+    if (is_rate || (isnan(out->seconds) && !c->time_metric))
+        out->seconds = p ? seconds_by_rate(&all, space->sweep, p, c->time_metric) : NAN;
     return 0;
 }
 

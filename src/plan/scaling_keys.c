@@ -28,7 +28,7 @@ static const char *declared_key(const struct space *space, const char *input)
 {
     const struct predict_config *c = &space->sweep->predict;
     for (size_t i = 0; i < c->key_count; i++)
-        if (strcmp(c->keys[i].name, input) == 0)
+        if (!c->keys[i].is_default && strcmp(c->keys[i].name, input) == 0)
             return c->keys[i].expression;
     return NULL;
 }

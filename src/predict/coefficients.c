@@ -60,6 +60,7 @@ static const struct coefficient_member memory_members[] = {
     M(quantised_inputs),
     M(phases),
     M(recipes),
+    M(default_stage),
     M(base_bytes),
     M(fragmentation),
     M(gated_mlp_bytes),

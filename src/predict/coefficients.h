@@ -66,6 +66,7 @@ struct memory_coefficients {
     /* Not 0: its recipes recompute and reduce gradients in 16 bits where no key says otherwise, so that what excludes
      * is the least of these. */
     double recipes;
+    double default_stage; /* ZeRO stage where no key says one: 3 of what is called fully sharded */
     double phases; /* not 0: the peak is in one phase (memory.h); 0: the terms of all are added up */
 
     double base_bytes;

@@ -1,5 +1,6 @@
 #include "predict/device.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -41,6 +42,24 @@ static const struct device devices[] = {
      .usable_bytes = 31.74 * GIB,
      .adapter_bytes_per_s = 6.25e9,
      .link_bytes_per_s = 150e9},
+    {.name = "V100-PCIe-16GB",
+     .source = "NVIDIA V100 datasheet",
+     UNMEASURED(112e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.125,
+     .memory_bytes_per_s = 900e9,
+     .usable_bytes = 15.78 * GIB,
+     .link_bytes_per_s = 12.5e9},
+    {.name = "V100-PCIe-32GB",
+     .source = "NVIDIA V100 datasheet",
+     UNMEASURED(112e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.125,
+     .memory_bytes_per_s = 900e9,
+     .usable_bytes = 31.74 * GIB,
+     .link_bytes_per_s = 12.5e9},
     {.name = "T4",
      .others = "Tesla-T4",
      .source = "NVIDIA T4 datasheet",
@@ -60,6 +79,54 @@ static const struct device devices[] = {
      .memory_bytes_per_s = 600e9,
      .usable_bytes = 22.2 * GIB,
      .link_bytes_per_s = 25e9},
+    {.name = "A10",
+     .others = "A10-PCIe",
+     .source = "NVIDIA A10 datasheet",
+     UNMEASURED(125e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 600e9,
+     .usable_bytes = 22.2 * GIB,
+     .link_bytes_per_s = 25e9},
+    {.name = "A30",
+     .source = "NVIDIA A30 datasheet",
+     UNMEASURED(165e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 933e9,
+     .usable_bytes = 23.6 * GIB,
+     .link_bytes_per_s = 100e9},
+    {.name = "A40",
+     .source = "NVIDIA A40 datasheet",
+     UNMEASURED(149.7e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 696e9,
+     .usable_bytes = 44.4 * GIB,
+     .link_bytes_per_s = 56.25e9},
+    {.name = "RTX-A6000",
+     .others = "A6000",
+     .source = "NVIDIA RTX A6000 datasheet",
+     UNMEASURED(154.8e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 768e9,
+     .usable_bytes = 47.4 * GIB,
+     .link_bytes_per_s = 56.25e9},
+    {.name = "RTX-3090",
+     .others = "3090",
+     .source = "NVIDIA Ampere GA102 architecture whitepaper; half rate where sums are in fp32",
+     UNMEASURED(71e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 936e9,
+     .usable_bytes = 23.6 * GIB,
+     .link_bytes_per_s = 25e9},
     {.name = "A100-40GB",
      .others = "A100-SXM4-40GB",
      .source = "NVIDIA A100 datasheet",
@@ -73,6 +140,16 @@ static const struct device devices[] = {
      .memory_bytes_per_s = 1555e9,
      .usable_bytes = 39.4 * GIB,
      .link_bytes_per_s = 300e9},
+    {.name = "A100-PCIe-40GB",
+     .others = "A100-40GB-PCIe",
+     .source = "NVIDIA A100 datasheet; a bridge joins two",
+     UNMEASURED(312e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 1555e9,
+     .usable_bytes = 39.4 * GIB,
+     .link_bytes_per_s = 25e9},
     {.name = "A100-80GB",
      .others = "A100-SXM4-80GB",
      .source = "NVIDIA A100 datasheet",
@@ -86,6 +163,26 @@ static const struct device devices[] = {
      .memory_bytes_per_s = 2039e9,
      .usable_bytes = 79.1 * GIB,
      .link_bytes_per_s = 300e9},
+    {.name = "A100-PCIe-80GB",
+     .others = "A100 80GB PCIe|A100-80GB-PCIe",
+     .source = "NVIDIA A100 datasheet; a bridge joins two",
+     UNMEASURED(312e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 1935e9,
+     .usable_bytes = 79.1 * GIB,
+     .link_bytes_per_s = 25e9},
+    {.name = "A800-80GB",
+     .others = "A800|A800-SXM4-80GB",
+     .source = "NVIDIA A800 datasheet: an A100 of 400 GB/s of NVLink",
+     UNMEASURED(312e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 2039e9,
+     .usable_bytes = 79.1 * GIB,
+     .link_bytes_per_s = 200e9},
     {.name = "L40S",
      .source = "NVIDIA L40S datasheet",
      UNMEASURED(362e12),
@@ -95,8 +192,57 @@ static const struct device devices[] = {
      .memory_bytes_per_s = 864e9,
      .usable_bytes = 44.5 * GIB,
      .link_bytes_per_s = 25e9},
+    {.name = "L40",
+     .source = "NVIDIA L40 datasheet",
+     UNMEASURED(181e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 864e9,
+     .usable_bytes = 44.5 * GIB,
+     .link_bytes_per_s = 25e9},
+    {.name = "L4",
+     .source = "NVIDIA L4 datasheet",
+     UNMEASURED(121e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 300e9,
+     .usable_bytes = 22.0 * GIB,
+     .link_bytes_per_s = 25e9},
+    {.name = "RTX-6000-Ada",
+     .others = "RTX 6000 Ada Generation",
+     .source = "NVIDIA RTX 6000 Ada datasheet",
+     UNMEASURED(364e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.25,
+     .memory_bytes_per_s = 960e9,
+     .usable_bytes = 47.4 * GIB,
+     .link_bytes_per_s = 25e9},
+    {.name = "RTX-4090",
+     .others = "4090",
+     .source = "NVIDIA Ada GPU architecture whitepaper; half rate where sums are in fp32",
+     UNMEASURED(165.2e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 1008e9,
+     .usable_bytes = 23.5 * GIB,
+     .link_bytes_per_s = 25e9},
+    {.name = "RTX-5090",
+     .others = "5090",
+     .source = "NVIDIA RTX Blackwell GPU architecture whitepaper; half rate where sums are in fp32",
+     UNMEASURED(209.5e12),
+     .fp8_factor = 2,
+     .fp4_factor = 8,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 1792e9,
+     .usable_bytes = 31.3 * GIB,
+     .link_bytes_per_s = 50e9},
     {.name = "RTX-PRO-6000",
-     .others = "RTX 6000 Blackwell|RTX-6000-Blackwell|RTX PRO 6000 Blackwell",
+     .others = "RTX PRO 6000 Blackwell Server Edition|RTX PRO 6000 Blackwell Workstation Edition|RTX 6000 "
+               "Blackwell|RTX-6000-Blackwell|RTX PRO 6000 Blackwell",
      .source = "NVIDIA RTX Blackwell PRO architecture whitepaper",
      UNMEASURED(503.8e12),
      .fp8_factor = 2,
@@ -126,6 +272,16 @@ static const struct device devices[] = {
      .fp32_factor = 0.5,
      .memory_bytes_per_s = 2000e9,
      .usable_bytes = 79.1 * GIB,
+     .link_bytes_per_s = 50e9},
+    {.name = "H100-NVL",
+     .others = "H100-94GB|H100-NVL-94GB",
+     .source = "NVIDIA H100 NVL datasheet; a bridge joins two",
+     UNMEASURED(835.5e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 3900e9,
+     .usable_bytes = 93.1 * GIB,
      .link_bytes_per_s = 50e9},
     {.name = "H100",
      .others = "H100-80GB|H100-SXM|H100-SXM5|H100-SXM5-80GB|H100-80GB-HBM3",
@@ -186,6 +342,37 @@ static const struct device devices[] = {
      .usable_bytes = 139.0 * GIB,
      .adapter_bytes_per_s = 50e9,
      .link_bytes_per_s = 450e9},
+    {.name = "H200-NVL",
+     .source = "NVIDIA H200 datasheet; bridges join two or four",
+     UNMEASURED(835.5e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 4800e9,
+     .usable_bytes = 139.0 * GIB,
+     .link_bytes_per_s = 50e9},
+    {.name = "GH200",
+     .others = "GH200-96GB|GH200-480GB",
+     .source = "NVIDIA GH200 datasheet, with 96 GB of HBM3",
+     UNMEASURED(989.5e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 4000e9,
+     .usable_bytes = 94.5 * GIB,
+     .adapter_bytes_per_s = 50e9,
+     .link_bytes_per_s = 450e9},
+    {.name = "GH200-144GB",
+     .others = "GH200-141GB",
+     .source = "NVIDIA GH200 datasheet, with 144 GB of HBM3e",
+     UNMEASURED(989.5e12),
+     .fp8_factor = 2,
+     .fp4_factor = 2,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 4900e9,
+     .usable_bytes = 139.0 * GIB,
+     .adapter_bytes_per_s = 50e9,
+     .link_bytes_per_s = 450e9},
     {.name = "B200",
      .others = "B200-180GB",
      .source = "NVIDIA HGX B200 datasheet; memory by nvidia-smi, 183,359 MiB",
@@ -240,6 +427,17 @@ static const struct device devices[] = {
      .adapter_bytes_per_s = 100e9,
      .link_bytes_per_s = 900e9,
      .link_domain = 72},
+    {.name = "MI250X",
+     .others = "MI250",
+     .source = "AMD Instinct MI250X datasheet, a half of a card, which is a device to PyTorch",
+     UNMEASURED(191.5e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.25,
+     .memory_bytes_per_s = 1638e9,
+     .usable_bytes = 63.9 * GIB,
+     .adapter_bytes_per_s = 12.5e9,
+     .link_bytes_per_s = 50e9},
     {.name = "MI300X",
      .source = "AMD Instinct MI300X datasheet",
      UNMEASURED(1307e12),
@@ -262,6 +460,16 @@ static const struct device devices[] = {
      .usable_bytes = 255.5 * GIB,
      .adapter_bytes_per_s = 50e9,
      .link_bytes_per_s = 448e9},
+    {.name = "MI350X",
+     .source = "AMD Instinct MI350X datasheet",
+     UNMEASURED(2300e12),
+     .fp8_factor = 2,
+     .fp4_factor = 4,
+     .fp32_factor = 0.0625,
+     .memory_bytes_per_s = 8000e9,
+     .usable_bytes = 287.5 * GIB,
+     .adapter_bytes_per_s = 50e9,
+     .link_bytes_per_s = 537e9},
     {.name = "MI355X",
      .source = "AMD Instinct MI355X datasheet",
      UNMEASURED(2500e12),
@@ -273,6 +481,28 @@ static const struct device devices[] = {
      .usable_bytes = 287.5 * GIB,
      .adapter_bytes_per_s = 50e9,
      .link_bytes_per_s = 537e9},
+    {.name = "TPU-v4",
+     .others = "TPU v4|v4",
+     .source = "Google Cloud TPU v4 documentation",
+     UNMEASURED(275e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 1200e9,
+     .usable_bytes = 32 * GIB,
+     .link_bytes_per_s = 300e9,
+     .link_domain = 4096},
+    {.name = "TPU-v5e",
+     .others = "TPU v5e|v5e|v5litepod|TPU v5 lite",
+     .source = "Google Cloud TPU v5e documentation",
+     UNMEASURED(197e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.5,
+     .memory_bytes_per_s = 819e9,
+     .usable_bytes = 15.75 * GIB,
+     .link_bytes_per_s = 200e9,
+     .link_domain = 256},
     {.name = "TPU-v5p",
      .others = "TPU v5p|v5p",
      .source = "Google Cloud TPU v5p documentation",
@@ -325,20 +555,62 @@ const struct device *device_table(int64_t *count)
     return devices;
 }
 
+/* What drivers and shops write before a name. */
+static const char *const makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct", "google", "cloud", "aws", NULL};
+
+static bool is_between(char c)
+{
+    return c == ' ' || c == '-' || c == '_';
+}
+
+/* The name at `*at` up to `end` without its makers. */
+static void skip_makers(const char **at, const char *end)
+{
+    for (size_t i = 0; makers[i];) {
+        size_t length = strlen(makers[i]);
+        if ((size_t)(end - *at) > length && strncasecmp(*at, makers[i], length) == 0 && is_between((*at)[length])) {
+            *at += length + 1;
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+}
+
+/* "NVIDIA A100-SXM4-80GB" is "a100 sxm4 80gb": blanks, dashes and case do not count. */
+static bool is_same(const char *a, const char *a_end, const char *b, const char *b_end)
+{
+    skip_makers(&a, a_end);
+    skip_makers(&b, b_end);
+    for (;; a++, b++) {
+        while (a < a_end && is_between(*a))
+            a++;
+        while (b < b_end && is_between(*b))
+            b++;
+        if (a == a_end || b == b_end || tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return a == a_end && b == b_end;
+    }
+}
+
 /* Whether `list`, whose names are separated by bars, has it. */
 static bool has_name(const char *list, const char *name)
 {
-    size_t length = strlen(name);
-    for (const char *at = strchr(name, '|') ? NULL : list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
-        if (strncasecmp(at, name, length) == 0 && (at[length] == '|' || at[length] == '\0'))
-            return length > 0;
+    const char *name_end = name + strlen(name);
+    for (const char *at = list; at;) {
+        const char *bar = strchr(at, '|');
+        if (is_same(at, bar ? bar : at + strlen(at), name, name_end))
+            return true;
+        at = bar ? bar + 1 : NULL;
+    }
     return false;
 }
 
 const struct device *device_find(const char *name)
 {
+    if (strspn(name, " -_") == strlen(name))
+        return NULL;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        if (strcasecmp(name, devices[i].name) == 0 || has_name(devices[i].others, name))
+        if (has_name(devices[i].name, name) || (devices[i].others && has_name(devices[i].others, name)))
             return &devices[i];
     return NULL;
 }

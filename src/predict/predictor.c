@@ -39,6 +39,7 @@ struct predictor {
     struct input_value last_values[INPUT_COUNT]; /* texts: of last_texts */
     char last_texts[INPUT_COUNT][TEXT_BYTES];
     bool have_last;
+    size_t stage_input; /* zero_stage */
     struct subject last;
     struct memory_lines *lines; /* NULL until something is noted */
     struct prediction prediction;
@@ -117,6 +118,7 @@ int predictor_create(const struct predictor_options *options, struct predictor *
     if (framework_set_read(&priors, e) < 0)
         return -1;
     struct predictor *p = xcalloc(1, sizeof *p);
+    p->stage_input = input_find("zero_stage");
     p->priors = priors;
     p->options = *options;
     if (!p->options.framework)
@@ -561,6 +563,14 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     return 0;
 }
 
+static void take_default_stage(struct predictor *p, const struct input_value *values)
+{
+    struct subject *s = &p->last;
+    const struct framework *prior = find_prior(p, s->framework ? s->framework : p->options.framework);
+    if (prior && values[p->stage_input].kind == INPUT_ABSENT && s->plan.zero_stage == 0)
+        s->plan.zero_stage = (int64_t)prior->memory.default_stage;
+}
+
 int predictor_predict(struct predictor *p, const struct input_value *values, const struct prediction **out,
                       struct error *e)
 {
@@ -569,7 +579,10 @@ int predictor_predict(struct predictor *p, const struct input_value *values, con
         bool kept = p->have_last;
         p->have_last = false;
         const struct input_value *mine = kept ? p->last_values : values;
-        if (inputs_decode(mine, &p->last, e) < 0 || predict(p, mine, &p->last, e) < 0)
+        if (inputs_decode(mine, &p->last, e) < 0)
+            return -1;
+        take_default_stage(p, mine);
+        if (predict(p, mine, &p->last, e) < 0)
             return -1;
         p->have_last = kept;
     }

@@ -253,6 +253,27 @@ static char *map_synonyms(struct mapping *m, size_t input)
     return sql;
 }
 
+/* False where the sweep has none of the keys that it reads, and it is NULL without. */
+static bool says_something(const struct space *space, const struct expression *x)
+{
+    struct stmt *s = NULL;
+    char *sql = xasprintf("SELECT %s", x->sql);
+    bool is_null = x->key_count == 0 && x->sections == 0 && db_prepare(space->db, sql, &s, NULL) == 0 &&
+                   stmt_next(s, NULL) > 0 && stmt_type(s, 0) == COLUMN_NULL;
+    stmt_free(s);
+    free(sql);
+    return !is_null;
+}
+
+/* What a profile says of an input, and where it says nothing the input's own keys. */
+static char *map_default(struct mapping *m, size_t input, const char *sql)
+{
+    char *keys = map_synonyms(m, input);
+    char *both = keys ? xasprintf("coalesce(%s, %s)", sql, keys) : xstrdup(sql);
+    free(keys);
+    return both;
+}
+
 static void map_declared(struct mapping *m)
 {
     const struct predict_config *c = &m->space->sweep->predict;
@@ -269,8 +290,10 @@ static void map_declared(struct mapping *m)
                                            k->name,       NULL};
         if (compile_expression(m->space, &source, &x, m->problems) < 0)
             continue;
-        m->space->prediction.inputs[input] = xstrdup(x.sql);
-        absorb(&m->all, &x);
+        if (!k->is_default || says_something(m->space, &x)) {
+            m->space->prediction.inputs[input] = k->is_default ? map_default(m, input, x.sql) : xstrdup(x.sql);
+            absorb(&m->all, &x);
+        }
         expression_free(&x);
     }
 }

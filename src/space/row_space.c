@@ -220,5 +220,8 @@ void row_space_limit(const struct row_space *r, struct space *space, const int64
         if (n == 0 || space->job_ranks[n] != space->job_ranks[n - 1])
             space->job_ranks[kept++] = space->job_ranks[n];
     space->of_jobs = true;
+    /* What a table says ran is predicted, too, where the prediction is that it cannot. */
+    if (space->sweep->import.given)
+        space->prediction.prune = PRUNE_OFF;
     space->job_count = (int64_t)kept;
 }

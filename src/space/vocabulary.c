@@ -1,5 +1,6 @@
 #include "space/vocabulary.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -134,10 +135,12 @@ static void check_input(struct vocabulary_report *r, const struct vocabulary *v,
 {
     const struct names *names = &r->space->names;
     char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
-    size_t index;
+    size_t index, before = SIZE_MAX; /* of a profile's [synonym] the name and the key are one */
     for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        if (names_resolve(names, name, &index) == RESOLVED_KEY)
+        if (names_resolve(names, name, &index) == RESOLVED_KEY && index != before) {
             check_key(r, v, &names->keys[index]);
+            before = index;
+        }
     free(words);
 }
 
@@ -393,7 +396,7 @@ static void check_adapters(struct vocabulary_report *r)
 static bool is_declared(const struct predict_config *c, size_t input)
 {
     for (size_t i = 0; i < c->key_count; i++)
-        if (strcmp(c->keys[i].name, inputs[input].name) == 0)
+        if (!c->keys[i].is_default && strcmp(c->keys[i].name, inputs[input].name) == 0)
             return true;
     return false;
 }

@@ -79,6 +79,7 @@ static void read_key(const struct reading *r, const struct toml_node *node)
     }
     free(p->keys[i].expression);
     p->keys[i].expression = expression;
+    p->keys[i].is_default = r->is_carried;
     p->keys[i].at = reading_at_key(r, node);
 }
 

@@ -124,6 +124,23 @@ import__semicolons_or_tabs__the_same_table()
     done
 }
 
+import__many_numbers_alike__told_once()
+{
+    small_table
+    cat >table.csv <<'END'
+layers,gpus,mbs,result,rate,mem,secs
+2,1,1,fine,"1,234.5",3,60
+2,1,2,fine,"2,345",3,60
+2,1,4,fine,43.8%,3,60
+2,1,8,fine,45%,3,60
+END
+    run_meshsweep import -c import.toml table.csv
+    expect_status 4
+    expect_no_stdout
+    expect_stderr_contains "refused 2 rows, first table.csv:2: throughput is \`1,234.5\`, no number; a comma goes"
+    expect_stderr_contains "refused 2 rows, first table.csv:4: throughput is \`43.8%\`, no number; a percent sign"
+}
+
 # Whether 1,234 is more than a thousand or less than two depends on who wrote it.
 import__commas_in_numbers__refused_with_the_way_to_read_them()
 {

@@ -191,6 +191,55 @@ small__share_of_the_peak__of_the_precision()
     expect_sql 1.4 "SELECT mfu FROM results WHERE precision = 'fp8'"
 }
 
+# The rate of a device, named as what measures time or found by its meaning, is no number of seconds.
+import__tokens_of_a_device__measure_the_step()
+{
+    small_table
+    sed -i 's/^better = "max"/better = "max"\nmeans = "tokens\/s"/' import.toml
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    run_meshsweep predict
+    expect_status 0
+    expect_no_stderr
+    expect_any_stdout
+    grep -o 'measured [0-9.e+]* s' .stdout >whole
+    for metric in '' 'time_metric = "throughput"'; do
+        small_table
+        sed -i 's/^better = "max"/better = "max"\nmeans = "tokens\/s\/device"/' import.toml
+        sed -i 's/^throughput = .*/throughput = "1.0 * tok_s \/ (8 * nodes)"/' import.toml
+        sed -i "s/^framework = .*/&\n$metric/" import.toml
+        rm -f results.db
+        run_meshsweep import -c import.toml table.csv
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+        run_meshsweep predict
+        expect_status 0
+        expect_no_stderr
+        expect_any_stdout
+        grep -o 'measured [0-9.e+]* s' .stdout >of_a_device
+        [ -s whole ] && diff whole of_a_device || fail 'rates of a device say another time'
+    done
+}
+
+# That it ran is known: what is off about it is to be seen.
+predict__ran_and_should_not_have_fitted__shown_and_counted()
+{
+    small_table
+    sed -i 's/^framework = "megatron"/framework = "megatron"\ncertain = 0.1\nrisky = 0.1/; s/H100/T4/' import.toml
+    sed -i "s/1024/8192/; s/'fp8'/'bf16'/" import.toml
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'break the rule memory.fits'
+    run_meshsweep predict --accuracy
+    expect_status 0
+    expect_stdout_contains '2 failed, 3 ran'
+    expect_no_stderr
+}
+
 # The tables are measured data that the project does not hold.
 shipped_import() # NAME TABLE
 {

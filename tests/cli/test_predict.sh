@@ -262,7 +262,8 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'nothing to the predictor; did you mean "A100-40GB" or "A100-80GB"? (it knows '
+    expect_stderr_contains 'nothing to the predictor; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
+    expect_stderr_contains ' or "A100-80GB" or "A100-PCIe-80GB"? (it knows '
     sed -i 's/^device = .*//; s/^num_hosts = 1/num_hosts = 1\ndevice = ["A100-80GB", "A100-90GB"]/' sweep.toml
     run_meshsweep run --progress none --limit 1
     expect_status 2

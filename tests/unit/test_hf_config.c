@@ -244,13 +244,30 @@ static void hf_config_read__experts_in_some_layers__others_dense(void **state)
 {
     (void)state;
     struct hf_keys keys =
-        read_text("c",
-                  "{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 8, \"hidden_size\": 64,"
-                  "\"num_attention_heads\": 4, \"intermediate_size\": 128, \"vocab_size\": 100, \"num_experts\": 4,"
-                  "\"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, \"decoder_sparse_step\": 2,"
-                  "\"mlp_only_layers\": [1, 2]}");
+        read_text("c", "{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 8, \"hidden_size\": 64,"
+                       "\"num_attention_heads\": 4, \"num_key_value_heads\": 4, \"intermediate_size\": 128,"
+                       "\"vocab_size\": 100, \"num_experts\": 4,"
+                       "\"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, \"decoder_sparse_step\": 2,"
+                       "\"mlp_only_layers\": [1, 2]}");
     assert_int_equal(architecture_of_keys(&keys).dense_layers, 5);
     hf_keys_free(&keys);
+}
+
+/* modeling_gpt_neox.py: attention_bias is of query_key_value and dense, and the MLP has its own whatever it says. */
+static void hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp(void **state)
+{
+    (void)state;
+    struct hf_keys with = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE "}");
+    struct hf_keys without =
+        read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE ", \"attention_bias\": false}");
+    struct architecture a = architecture_of_keys(&with), b = architecture_of_keys(&without);
+    struct architecture_parameters p, q;
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_count(&a, 1, &p, &e), 0);
+    assert_int_equal(architecture_count(&b, 1, &q, &e), 0);
+    assert_float_equal(p.total - q.total, (double)(a.layers * (3 * a.hidden + a.hidden)), 0);
+    hf_keys_free(&with);
+    hf_keys_free(&without);
 }
 
 static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **state)
@@ -263,6 +280,12 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"{\"model_type\": ", "c.json is no JSON object, as a model's config.json is"},
         {"{" SHAPE "}", "c.json lacks \"model_type\", which says what its other fields mean"},
         {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2}", "c.json lacks \"hidden_size\", which a llama has"},
+        /* not as many as heads: 8, 128 and 256 */
+        {"{\"model_type\": \"mistral\", " SHAPE "}", "c.json lacks \"num_key_value_heads\", which a mistral has"},
+        {"{\"model_type\": \"qwen3\", " SHAPE ", \"num_key_value_heads\": 2}",
+         "c.json lacks \"head_dim\", which a qwen3 has"},
+        {"{\"model_type\": \"gemma\", " SHAPE ", \"num_key_value_heads\": 1}",
+         "c.json lacks \"head_dim\", which a gemma has"},
         {"{\"model_type\": \"llama\", " SHAPE ", \"num_key_value_heads\": \"two\"}",
          "c.json: \"num_key_value_heads\" is \"two\", where a whole number is needed"},
         {"{\"model_type\": \"llama\", " SHAPE ", \"head_dim\": 2.5}",
@@ -299,7 +322,8 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
          "c.json: \"num_local_experts\" is 8, but no llama is known to have any: its own model_type, or layers, "
          "hidden, "
          "heads, ffn and vocab as keys in place of hf_config, would be needed"},
-        {"{\"model_type\": \"qwen3\", " SHAPE ", \"layer_types\": [\"linear_attention\"]}",
+        {"{\"model_type\": \"qwen3\", \"num_key_value_heads\": 2, \"head_dim\": 16, " SHAPE
+         ", \"layer_types\": [\"linear_attention\"]}",
          "c.json: \"layer_types\" is [\"linear_attention\"], where a list of full_attention and sliding_attention is "
          "needed"},
     };
@@ -332,6 +356,7 @@ int main(void)
         cmocka_unit_test(hf_config_read__hybrid_stacks__what_each_layer_is),
         cmocka_unit_test(hf_config_read__experts_every_so_many_layers__those_alone),
         cmocka_unit_test(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout),
+        cmocka_unit_test(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp),
         cmocka_unit_test(hf_config_read__bad_file__one_sentence_with_file_and_field),
         cmocka_unit_test(hf_config_read__unknown_type__what_would_be_needed),
     };

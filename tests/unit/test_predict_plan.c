@@ -269,6 +269,31 @@ static void device_find__other_names__found(void **state)
     assert_ptr_equal(device_find("a100-SXM4-80GB"), device_find("A100-80GB"));
     assert_ptr_equal(device_find("trn2"), device_find("Trainium2"));
     assert_ptr_equal(device_find("RTX 6000 Blackwell"), device_find("RTX-PRO-6000"));
+    static const struct {
+        const char *said, *name;
+    } spellings[] = {
+        {"NVIDIA H100 80GB HBM3", "H100"},
+        {"NVIDIA A100-SXM4-80GB", "A100-80GB"},
+        {"a100_80gb", "A100-80GB"},
+        {"NVIDIA A100 80GB PCIe", "A100-PCIe-80GB"},
+        {"NVIDIA A100-PCIE-40GB", "A100-PCIe-40GB"},
+        {"h100_80gb", "H100"},
+        {"NVIDIA H100 NVL", "H100-NVL"},
+        {"NVIDIA H100 PCIe", "H100-PCIe"},
+        {"NVIDIA GH200 480GB", "GH200"},
+        {"Tesla V100-SXM2-32GB", "V100-32GB"},
+        {"Tesla T4", "T4"},
+        {"NVIDIA L4", "L4"},
+        {"NVIDIA GeForce RTX 4090", "RTX-4090"},
+        {"NVIDIA RTX 6000 Ada Generation", "RTX-6000-Ada"},
+        {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX-PRO-6000"},
+        {"AMD Instinct MI300X", "MI300X"},
+        {"TPU v4", "TPU-v4"},
+    };
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        assert_ptr_equal(device_find(spellings[i].said), device_find(spellings[i].name));
+    assert_null(device_find("NVIDIA"));
+    assert_null(device_find(" - "));
     assert_null(device_find("RTX"));
     assert_null(device_find("RTX 6000 Blackwell|RTX-6000-Blackwell"));
     assert_null(device_find(""));

@@ -32,6 +32,11 @@ static const struct layout layouts[] = {
     {"megatron", 1, 8, "layers = 6\npp = 4\nvpp = 2\n" BOTH_ENDS, NULL},
     {"megatron", 1, 8, "layers = 13\npp = 2\nvpp = 4\npipeline_layout = \"Et|(tt|)*6mL\"\n", NULL},
     {"megatron", 1, 8, "layers = 14\npp = 4\nvpp = 2\nmtp_layers = 1\npipeline_layout = \"Et*2|(tt|)*5t|tmL\"\n", NULL},
+    /* Megatron-Bridge glm/h100/glm45.py, stepfun/h100/step35.py and nemotronh/h100/nemotron_3_ultra.py: sequence
+     * parallelism without tensor parallelism is turned off */
+    {"megatron", 4, 8, "layers = 46\ntp = 1\npp = 4\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n", NULL},
+    {"megatron", 64, 8, "pp = 8\ncp = 8\nep = 8\nnum_moe_experts = 288\nsequence_parallel = true\n", NULL},
+    {"megatron", 3, 8, "pp = 3\nep = 8\nnum_moe_experts = 512\nsequence_parallel = true\n", NULL},
     /* Megatron-LM's functional tests, five micro-batches in a group */
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n", NULL},
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 5\n", NULL},
@@ -69,6 +74,9 @@ static const struct layout layouts[] = {
     {"megatron", 2, 8, "tp = 2\ncp = 8\nheads = 32\nkv_heads = 8\ncp_comm_type = \"a2a\"\n",
      "context-all-to-all-heads"},
     {"megatron", 1, 8, "cp = 2\nsliding_window = 128\ncp_comm_type = \"p2p\"\n", "context-window"},
+    /* by the names of its own arguments: transformer_config.py, num_query_groups and num_moe_experts */
+    {"megatron", 1, 8, "num_query_groups = 6\ntensor_model_parallel_size = 4\n", "kv-heads-divide-by-tp"},
+    {"megatron", 1, 8, "num_moe_experts = 10\nexpert_model_parallel_size = 4\n", "experts-divide-by-ep"},
     {NULL, 1, 8, "layers = 4\npp = 8\n", "stages-have-layers"},
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
@@ -112,7 +120,7 @@ static void layouts__published_and_planted__accepted_and_refused(void **state)
 /* Each rule of these profiles has one that it refuses. */
 static void profiles__every_rule__refuses_a_layout(void **state)
 {
-    static const char *const elsewhere[] = {"vpp-needs-pp", "sequence-parallel-needs-tp", "interleaved-micro-batches"};
+    static const char *const elsewhere[] = {"vpp-needs-pp", "interleaved-micro-batches"};
     static const char *const profiles[] = {"megatron", "nanotron", "torchtitan"};
     (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {

@@ -1,0 +1,154 @@
+/* Profiles: what a framework's own arguments say is what the inputs of predictions say by their names, and is not
+ * ignored. */
+#include "space_fixture.h"
+
+#include "space/compile.h"
+#include "util/memory.h"
+
+#define MODEL                                                                                                          \
+    "[[model]]\nlayers = 32\nhidden = 2048\nheads = 16\nvocab = 50257\nseq = 2048\nffn = "                             \
+    "8192\nmax_position_embeddings = 2048\n"
+#define EXPERTS "experts = 8\nexperts_per_token = 2\nexpert_ffn = 2048\n"
+
+/* The same of a framework in its own words and in those of the inputs; `without` is what it would be if neither were
+ * understood. */
+static const struct saying {
+    const char *profile, *always, *theirs, *ours;
+} sayings[] = {
+    {"megatron", "", "untie_embeddings_and_output_weights = true\n", "tied_embeddings = false\n"},
+    {"megatron", "", "disable_bias_linear = true\n", "biases = false\n"},
+    {"megatron", "kv_heads = 4\n", "group_query_attention = false\n", "heads_of_keys = 16\n"},
+    {"megatron", "", "num_query_groups = 4\n", "kv_heads = 4\n"},
+    {"megatron", "", "position_embedding_type = \"rope\"\n", "positions = 0\n"},
+    {"megatron", "", "recompute_activations = true\nattention_backend = \"unfused\"\n",
+     "recompute = \"selective\"\nflash_attention = false\n"},
+    {"megatron", "", "attention_backend = \"unfused\"\n", "flash_attention = false\n"},
+    {"megatron", "", "grad_reduce_in_bf16 = true\n", "gradient_bytes = 2\n"},
+    {"megatron", "use_distributed_optimizer = true\n", "exp_avg_dtype = \"bf16\"\nexp_avg_sq_dtype = \"bf16\"\n",
+     "moment_bytes = 4\n"},
+    {"megatron", "", "optimizer_cpu_offload = true\n", "offload = \"optimizer\"\n"},
+    {"megatron", "", "data_parallel_sharding_strategy = \"optim_grads_params\"\n", "zero_stage = 3\n"},
+    {"megatron", "pp = 2\n", "num_layers_per_virtual_pipeline_stage = 4\n", "vpp = 4\n"},
+    {"megatron", "pp = 2\n", "num_virtual_stages_per_pipeline_rank = 4\n", "vpp = 4\n"},
+    {"megatron", "", "num_moe_experts = 8\nexperts_per_token = 2\nexpert_ffn = 2048\n", EXPERTS},
+    {"megatron", EXPERTS, "moe_shared_expert_intermediate_size = 4096\n", "shared_ffn = 4096\n"},
+    {"megatron", EXPERTS, "moe_layer_freq = \"([0]*3+[1]*29)\"\n", "dense_layers = 3\n"},
+    {"megatron", EXPERTS, "moe_layer_freq = 2\n", "dense_layers = 16\n"},
+    {"megatron", "", "fp8_format = \"hybrid\"\n", "precision = \"fp8\"\n"},
+    {"torchtitan", "", "activation_checkpoint.mode = \"full\"\n", "recompute = \"full\"\n"},
+    {"torchtitan", "",
+     "activation_checkpoint.mode = \"selective\"\nactivation_checkpoint.selective_ac_option = \"op\"\n",
+     "recompute = \"selective-op\"\n"},
+    {"torchtitan", "",
+     "activation_checkpoint.mode = \"selective\"\nactivation_checkpoint.selective_ac_option = \"2\"\n",
+     "recompute = \"full\"\nrecompute_every = 2\n"},
+    {"torchtitan", "", "data_parallel_replicate_degree = 4\n", "shard_ranks = 4\n"},
+    {"torchtitan", "pp = 4\n", "pipeline_parallel_schedule = \"Interleaved1F1B\"\n", "vpp = 2\n"},
+    {"torchtitan", "pp = 4\n",
+     "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_layers_per_stage = 3\n", "vpp = 3\n"},
+    {"nanotron", "", "parallelism.tp = 2\n", "tp = 2\n"},
+    {"nanotron", "", "recompute_layer = true\n", "recompute = \"full\"\n"},
+    {"nanotron", "", "optimizer.zero_stage = 1\n", "zero_stage = 1\n"},
+    {"fsdp", "", "sharding_strategy = \"SHARD_GRAD_OP\"\n", "zero_stage = 2\n"},
+    {"fsdp2", "", "sharding_strategy = \"NO_SHARD\"\n", "zero_stage = 0\n"},
+    {"hf-trainer", "", "attn_implementation = \"eager\"\n", "flash_attention = false\n"},
+    {"hf-trainer", "", "optim = \"adamw_bnb_8bit\"\n", "optimizer = \"adam-8bit\"\n"},
+};
+
+static double value_of(struct built *b, const char *expression)
+{
+    struct expression x = EXPRESSION_INIT;
+    struct error e = ERROR_INIT;
+    const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression, NULL};
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    if (compile_alone(b->space, &source, &x, &e) < 0)
+        fail_msg("%s", e.text);
+    buffer_printf(&sql, "SELECT %s", x.sql);
+    space_add_from(b->space, ~0U, &sql);
+    if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
+        fail_msg("%s", e.text);
+    double value = stmt_is_null(s, 0) ? -1 : stmt_double(s, 0);
+    stmt_free(s);
+    buffer_free(&sql);
+    expression_free(&x);
+    return value;
+}
+
+struct predicted {
+    double bytes, seconds;
+};
+
+static struct predicted predicted_with(const char *profile, const char *batch, const char *keys, const char *more)
+{
+    char *text = xasprintf("profile = \"%s\"\n[predict]\nframework = \"%s\"\ndevice = \"H100\"\n" MODEL
+                           "[[cluster_spec]]\nnum_hosts = 2\nnum_devices_per_host = 8\n[[parallel_spec]]\n%s%s%s",
+                           profile, profile, batch, keys, more);
+    struct built b = build_text(text);
+    struct predicted p = {value_of(&b, "predicted_memory"), value_of(&b, "predicted_time")};
+    if (p.bytes <= 0 || p.seconds <= 0)
+        fail_msg("nothing is predicted under %s of %s%s", profile, keys, more);
+    built_free(&b);
+    free(text);
+    return p;
+}
+
+static void names__of_a_framework__as_the_inputs_that_they_mean(void **state)
+{
+    static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
+    (void)state;
+    for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++) {
+        const struct saying *s = &sayings[i];
+        bool own_heads = strstr(s->ours, "heads_of_keys") != NULL; /* of the key that `always` has */
+        struct predicted theirs = predicted_with(s->profile, batch, s->always, s->theirs);
+        struct predicted ours =
+            predicted_with(s->profile, batch, own_heads ? "kv_heads = 16\n" : s->always, own_heads ? "" : s->ours);
+        struct predicted without = predicted_with(s->profile, batch, s->always, "");
+        if (theirs.bytes != ours.bytes || theirs.seconds != ours.seconds)
+            fail_msg("%s: %g bytes, %g s; %s: %g bytes, %g s", s->theirs, theirs.bytes, theirs.seconds, s->ours,
+                     ours.bytes, ours.seconds);
+        if (theirs.bytes == without.bytes && theirs.seconds == without.seconds)
+            fail_msg("%s %s: changes nothing", s->profile, s->theirs);
+    }
+}
+
+static void names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches(void **state)
+{
+    (void)state;
+    struct predicted whole =
+        predicted_with("torchtitan", "micro_batch = 2\ngradient_accumulation = 4\n", "pp = 4\n", "");
+    struct predicted by_size =
+        predicted_with("torchtitan", "local_batch_size = 8\npipeline_parallel_microbatch_size = 2\n", "pp = 4\n", "");
+    struct predicted by_number =
+        predicted_with("torchtitan", "local_batch_size = 8\nnum_pp_microbatches = 4\n", "pp = 4\n", "");
+    struct predicted global =
+        predicted_with("torchtitan", "local_batch_size = 8\nglobal_batch_size = 32\nnum_pp_microbatches = 4\n",
+                       "pp = 4\n", "");
+    assert_true(whole.bytes == by_size.bytes && whole.seconds == by_size.seconds);
+    assert_true(whole.bytes == by_number.bytes && whole.seconds == by_number.seconds);
+    assert_true(whole.bytes == global.bytes && whole.seconds == global.seconds);
+}
+
+static void names__fully_sharded_without_a_stage__is_sharded(void **state)
+{
+    static const char *const frameworks[] = {"fsdp", "fsdp2", "torchtitan"};
+    static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
+    (void)state;
+    for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
+        struct predicted bare = predicted_with(frameworks[i], batch, "", "");
+        struct predicted said = predicted_with(frameworks[i], batch, "", "zero_stage = 3\n");
+        struct predicted none = predicted_with(frameworks[i], batch, "", "zero_stage = 0\n");
+        assert_true(bare.bytes == said.bytes && bare.seconds == said.seconds);
+        assert_true(none.bytes > 1.5 * bare.bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names__of_a_framework__as_the_inputs_that_they_mean),
+        cmocka_unit_test(names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches),
+        cmocka_unit_test(names__fully_sharded_without_a_stage__is_sharded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
