@@ -48,12 +48,21 @@ static bool is_left_out(const struct shared_table *t, size_t row, const struct t
     return mark[0] && strcmp(mark, "0") != 0;
 }
 
+static bool holds(const struct shared_table *t, size_t row, const struct given *g)
+{
+    for (size_t i = 0; i < CONDITIONS && g->when[i]; i += 2) {
+        const char *text = shared_text(t, row, g->when[i]), *wanted = g->when[i + 1];
+        if (wanted[0] == '<' ? strcmp(text, wanted + 1) >= 0 : strcmp(text, wanted) != 0)
+            return false;
+    }
+    return true;
+}
+
 static struct input_value value_of(const struct shared_table *t, size_t row, const struct given *g)
 {
     struct input_value v = {INPUT_ABSENT, 0, NULL};
     const char *text = g->column ? shared_text(t, row, g->column) : g->constant;
-    bool elsewhere = g->when && strcmp(shared_text(t, row, g->when), g->is) != 0;
-    if (!text[0] || strcmp(text, "auto") == 0 || elsewhere)
+    if (!text[0] || strcmp(text, "auto") == 0 || !holds(t, row, g))
         return v;
     v.kind = parse_double(text, &v.number) ? INPUT_NUMBER : INPUT_TEXT;
     v.text = v.kind == INPUT_TEXT ? text : NULL;
