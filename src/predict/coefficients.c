@@ -73,6 +73,7 @@ static const struct coefficient_member memory_members[] = {
     M(reduce_elements),
     M(prefetch_elements),
     M(gathered_layers),
+    M(whole_stages),
     M(context_bytes),
     M(communicator_bytes),
     M(sigma),

@@ -12,6 +12,7 @@
  *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters)                                            [5]
  *                ZeRO stage 3: 2·min(parameters, prefetch + gathered layers) + 2·(largest layer        [5]
  *                or embedding; where layers are the units (no prefetch), embedding and head together)  [10]
+ *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]
  *   base         base_bytes                                                                            coefficients.h
  *
@@ -25,7 +26,10 @@
  *
  * Sources: [1] arXiv 1910.02054, section 3.1 · [2] arXiv 2205.05198, table 2 ·
  * [5] DeepSpeed runtime/zero/config.py and stage3.py · [6] Megatron-LM core/transformer/moe/token_dispatcher.py ·
- * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass
+ * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass ·
+ * [11] torchtitan parallelize.py: reshard_after_forward = not pp_enabled; torch distributed/pipelining/stage.py and
+ * fsdp/_fully_shard/_fsdp_param.py: neither resharded nor reduced, but accumulated whole in the dtype of the reduction,
+ * before the last micro-batch
  *
  * docs/predictions.md has what it was compared with.
  * Pure; some hundred nanoseconds. */

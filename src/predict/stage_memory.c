@@ -119,6 +119,8 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
         return 2 * fmin(c->reduce_elements, parameters);
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m);
+    if (c->whole_stages != 0 && m->plan->pipeline > 1)
+        return (2 + m->states.gradient) * parameters;
     double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
                    m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
     bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each by itself */

@@ -317,6 +317,21 @@ static void memory_predict__fsdp_root__embedding_and_head_at_once(void **state)
     assert_close(two - one, matrix, 1e-9);
 }
 
+/* Stages of a pipeline under FSDP2 are gathered once, in 2 bytes, and sum their fp32 gradients up whole. */
+static void memory_predict__fsdp2_pipeline__whole_stages(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .pipeline = 4, .micro_batches = 8};
+    plan.flash_attention = true;
+    struct memory_prediction piped = predict(gpt(8, 256, 4), plan, "torchtitan");
+    assert_close(piped.most.terms[MEMORY_BUFFERS], 6 * piped.most.parameters, 1e-12);
+    plan.data = 1;
+    assert_true(predict(gpt(8, 256, 4), plan, "torchtitan").most.terms[MEMORY_BUFFERS] == 0);
+    plan.data = 8;
+    double units = predict(gpt(8, 256, 4), plan, "fsdp").most.terms[MEMORY_BUFFERS];
+    assert_true(units < 0.6 * piped.most.terms[MEMORY_BUFFERS]);
+}
+
 static void memory_predict__absurd_batch__refused(void **state)
 {
     (void)state;
@@ -451,6 +466,7 @@ int main(void)
         cmocka_unit_test(memory_predict__offloaded_layers__not_on_the_device),
         cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
         cmocka_unit_test(memory_predict__fsdp_root__embedding_and_head_at_once),
+        cmocka_unit_test(memory_predict__fsdp2_pipeline__whole_stages),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
         cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
         cmocka_unit_test(memory_predict__ultrascale_runs__within_a_tenth),
