@@ -15,6 +15,7 @@
 #define DEFAULT_LINK 25e9
 #define COMPARED_NO_MORE 0.2 /* sigma of what was hardly compared with anything */
 #define RARELY 1.96
+#define LEAST_ESTIMATED 0.05 /* of what must fit, however much of it is states */
 #define TEXT_BYTES 160
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -303,19 +304,42 @@ static double deviations(double share, double sigma)
     return compared > 0 ? compared + way * fmax(0, RARELY - compared) : compared;
 }
 
-/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less. */
-static double share_for(double share, double sigma)
+/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less; `most`: what is left
+ * of the memory beside what torch does not count. */
+static double share_for(double share, double sigma, double most)
 {
     if (sigma > PREDICTOR_SIGMA)
         return OOM_RISK_SHARE * exp(deviations(share, sigma) * sigma);
-    return pow(share, sigma / PREDICTOR_SIGMA);
+    most = fmax(most, share);
+    return most * pow(share / most, sigma / PREDICTOR_SIGMA);
 }
 
-static enum oom_verdict verdict_of(const struct predictor *p, double bytes, double sigma, double usable)
+/* What must fit, and which part of it is states: these are counted, not estimated. */
+struct need {
+    double bytes, states;
+};
+
+static struct need need_of(const struct memory_prediction *m, const struct framework *row)
 {
-    if (bytes > share_for(p->options.certain, sigma) * usable)
+    const double *weights = row->memory.weights, *terms = m->most.terms;
+    return (struct need){m->most.bytes - m->most.slack, weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
+                                                            weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]};
+}
+
+/* Of the whole: a profile's is about runs of which states are up to half. */
+static double sigma_of(const struct need *n, double sigma)
+{
+    double estimated = fmax(LEAST_ESTIMATED, 1 - n->states / n->bytes);
+    return sigma * fmin(1, 2 * estimated);
+}
+
+static enum oom_verdict verdict_of(const struct predictor *p, const struct need *n, const struct prediction *out)
+{
+    double usable = out->usable_bytes, most = 1 - out->memory.reserve_bytes / usable;
+    double sigma = sigma_of(n, out->memory.sigma);
+    if (n->bytes > share_for(p->options.certain, sigma, most) * usable)
         return OOM_CERTAIN;
-    return bytes > share_for(p->options.risky, sigma) * usable ? OOM_RISK : OOM_FITS;
+    return n->bytes > share_for(p->options.risky, sigma, most) * usable ? OOM_RISK : OOM_FITS;
 }
 
 /* The interval keeps its width. */
@@ -365,8 +389,8 @@ void predictor_note_memory(struct predictor *p, double bytes)
 }
 
 /* What the plan takes where the framework's recipes save what no key speaks of. */
-static double least_bytes(const struct subject *s, const struct cluster *cluster, const struct framework *row,
-                          double as_said)
+static struct need least_need(const struct subject *s, const struct cluster *cluster, const struct framework *row,
+                              struct need as_said)
 {
     struct memory_prediction saved;
     struct training_plan plan = s->plan;
@@ -377,7 +401,8 @@ static double least_bytes(const struct subject *s, const struct cluster *cluster
     if (plan.gradient_bytes == 0)
         plan.gradient_bytes = 2;
     bool found = memory_predict(&s->architecture, &plan, cluster, &row->memory, &saved, &ignored) == 0;
-    return found ? fmin(as_said, saved.most.bytes - saved.most.slack) : as_said;
+    struct need least = found ? need_of(&saved, row) : as_said;
+    return least.bytes < as_said.bytes ? least : as_said;
 }
 
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
@@ -395,12 +420,12 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
         follow_line(p, values, s, out);
     if (!out->has_memory || !(out->usable_bytes > 0))
         return;
-    double needed = out->memory.most.bytes - out->memory.most.slack;
+    struct need needed = need_of(&out->memory, row);
     give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
-    out->has_probability = oom_probability(needed, out->memory.sigma, out->usable_bytes, out->memory.reserve_bytes,
-                                           &out->oom_probability, &ignored) == 0;
-    double least = least_bytes(s, cluster, row, needed);
-    out->verdict = verdict_of(p, least, out->memory.sigma, out->usable_bytes);
+    out->has_probability = oom_probability(needed.bytes, sigma_of(&needed, out->memory.sigma), out->usable_bytes,
+                                           out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
+    struct need least = least_need(s, cluster, row, needed);
+    out->verdict = verdict_of(p, &least, out);
 }
 
 static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,
