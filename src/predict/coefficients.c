@@ -62,6 +62,7 @@ static const struct coefficient_member memory_members[] = {
     M(recipes),
     M(base_bytes),
     M(fragmentation),
+    M(unusable),
     M(gated_mlp_bytes),
     M(logit_bytes),
     M(hidden_bytes),

@@ -170,6 +170,9 @@ void stage_weigh(const struct memory_coefficients *c, double kept, struct memory
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         out->bytes += c->weights[i] * out->terms[i];
     out->allocated_bytes = out->bytes - out->slack - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
+    double pieces = out->allocated_bytes * c->unusable / (1 - c->unusable);
+    out->terms[MEMORY_BASE] += pieces;
+    out->bytes += c->weights[MEMORY_BASE] * pieces;
 }
 
 /* Multi-token-prediction layers of the stage with the head, each with its copy of the embedding where that is

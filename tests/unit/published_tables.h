@@ -36,6 +36,7 @@ struct table {
     double latency;      /* seconds, of the network */
     double most;         /* the mean error of memory is asserted to be no more; 0: not */
     const char *failed;  /* value of `ran` where a row ran out of memory; NULL: no row is said to have */
+    bool aside;          /* the same runs again, by another counter: no evidence */
 };
 
 #define FROM(name, from)                                                                                               \
@@ -414,6 +415,13 @@ static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("
         .memory = "peak_bytes", .unit = 1, .ran = "outcome", .ran_value = "ok", .failed = "oom",                       \
         .counter = COUNTER_ALLOCATED, .rate = "tokens_per_s_gpu", .only = {__VA_ARGS__}, .most = largest               \
     }
+/* What nvidia-smi says. */
+#define ON_THE_DEVICE(called, values, ...)                                                                             \
+    {                                                                                                                  \
+        .name = called, .file = "fms-acceleration.csv", .framework = "hf-trainer", .given = values,                    \
+        .memory = "reserved_mib", .unit = 1048576, .ran = "outcome", .ran_value = "ok", .failed = "oom",               \
+        .counter = COUNTER_DEVICE, .only = {__VA_ARGS__}, .most = 0.2, .aside = true                                   \
+    }
 #define ADAPTERS(called, values, largest, ...) FINE_TUNING(called, values, largest, "peft", "lora", __VA_ARGS__)
 
 static const struct table tables[] = {
@@ -532,6 +540,10 @@ static const struct table tables[] = {
              "family", "gpt"),
     ADAPTERS("QLoRA in GPTQ", fms_gptq, 0.08, "kernels", "accelerated-peft-autogptq"),
     ADAPTERS("QLoRA in GPTQ, fused kernels", fms_gptq_fused, 0.08, "kernels", "accelerated-peft-autogptq-foak"),
+    ON_THE_DEVICE("full fine-tuning, on the device", fms, "peft", "none", "kernels", "none", "family", "llama"),
+    ON_THE_DEVICE("LoRA, on the device", fms_lora, "peft", "lora", "kernels", "none"),
+    ON_THE_DEVICE("QLoRA in nf4, on the device", fms_nf4, "kernels", "accelerated-peft-bnb", "family", "llama"),
+    ON_THE_DEVICE("QLoRA in GPTQ, on the device", fms_gptq, "kernels", "accelerated-peft-autogptq"),
 };
 
 #endif

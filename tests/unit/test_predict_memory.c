@@ -332,6 +332,16 @@ static void memory_predict__fsdp2_pipeline__whole_stages(void **state)
     assert_true(units < 0.6 * piped.most.terms[MEMORY_BUFFERS]);
 }
 
+/* Free pieces of all that is reserved, not of activations alone. */
+static void memory_predict__unusable_pieces__reserved_not_allocated(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
+    struct memory_stage stage = predict(gpt(8, 256, 4), plan, "hf-trainer").most;
+    assert_close(stage.allocated_bytes, 0.85 * stage.bytes, 1e-12);
+    assert_close(stage.terms[MEMORY_BASE], 1e8 + 0.15 * stage.bytes, 1e-9);
+}
+
 static void memory_predict__absurd_batch__refused(void **state)
 {
     (void)state;
@@ -467,6 +477,7 @@ int main(void)
         cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
         cmocka_unit_test(memory_predict__fsdp_root__embedding_and_head_at_once),
         cmocka_unit_test(memory_predict__fsdp2_pipeline__whole_stages),
+        cmocka_unit_test(memory_predict__unusable_pieces__reserved_not_allocated),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
         cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
         cmocka_unit_test(memory_predict__ultrascale_runs__within_a_tenth),

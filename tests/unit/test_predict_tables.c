@@ -197,7 +197,7 @@ static void take(struct figures *f, const struct shared_table *t, size_t row, co
     double seconds = seconds_of(t, row, spec, p);
     if (seconds > 0 && p->has_time)
         add(&f->time, p->seconds, seconds, p->low_s / p->seconds, p->high_s / p->seconds);
-    if (measured > 0)
+    if (measured > 0 && !spec->aside)
         add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD), bytes, measured);
     if (seconds > 0 && p->has_time)
         add_apart(QUANTITY_OF_TIME, p->features, p->seconds, seconds);
@@ -413,7 +413,7 @@ static void note_scaled(const struct shared_table *t, size_t row, const struct t
     double seconds = seconds_of(t, row, spec, p);
     if (has_failed(t, row, spec))
         return;
-    if (bytes > 0)
+    if (bytes > 0 && !spec->aside)
         note_sighting(QUANTITY_OF_MEMORY, values, p, log(bytes / predicted_bytes(p, spec)));
     if (seconds > 0 && p->has_time)
         note_sighting(QUANTITY_OF_TIME, values, p, log(seconds / p->seconds));
