@@ -512,6 +512,22 @@ static void widen(struct predictor *p, const struct calibrated *c)
     }
 }
 
+static void add_measured(struct predictor *p, const struct calibrated *c)
+{
+    struct prediction *out = &p->prediction;
+    const struct memory_prediction *m = &out->memory;
+    const struct memory_stage *stages[] =
+        {[RANK_MOST_LOADED] = &m->most, [RANK_FIRST] = &m->first, [RANK_LAST] = &m->last};
+    const struct memory_stage *stage = stages[p->options.rank];
+    bool is_fitted = (c && c->has_memory) || out->by_line;
+    double bytes = p->options.counter == COUNTS_ALLOCATED ? stage->allocated_bytes : stage->bytes;
+    if (p->options.counter == COUNTS_DEVICE)
+        bytes += m->reserve_bytes;
+    out->measured_bytes = is_fitted ? m->most.bytes : bytes;
+    out->measured_low = m->low_bytes * out->measured_bytes / m->most.bytes;
+    out->measured_high = m->high_bytes * out->measured_bytes / m->most.bytes;
+}
+
 /* As for a framework of which nothing is known, where `c` (may be NULL) has no fit of its own: memory and time of plans
  * that were compared with nothing, time on devices that were not. */
 static const struct framework *widened(const struct framework *row, const struct framework *base,
@@ -583,6 +599,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
         add_time(p, s, &cluster, row, c ? c->baseline : 0);
     out->features = features_of(s, cluster.device);
     widen(p, c);
+    if (out->has_memory)
+        add_measured(p, c);
     return 0;
 }
 

@@ -28,6 +28,10 @@
 
 #define PREDICTOR_SIGMA 0.12
 
+/* What of a device's memory is measured, and of which rank. */
+enum memory_counter { COUNTS_RESERVED = 0, COUNTS_ALLOCATED, COUNTS_DEVICE };
+enum memory_rank { RANK_MOST_LOADED = 0, RANK_FIRST, RANK_LAST };
+
 /* What holds where the inputs say nothing. Texts borrowed; NULL, 0: nothing. */
 struct predictor_options {
     const char *framework; /* NULL: the first of `profiles` that is one, else "torch-ddp" */
@@ -38,6 +42,8 @@ struct predictor_options {
     double certain, risky;        /* 0: those of oom.h */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* go over the device's own */
     double network_latency;                                                 /* seconds */
+    enum memory_counter counter;
+    enum memory_rank rank;
 };
 
 struct predictor;
@@ -71,6 +77,8 @@ struct prediction {
     bool has_memory, has_time; /* FLOPs follow from the model alone: always there */
     bool has_probability;      /* needs memory and the device's bytes */
     struct memory_prediction memory;
+    /* As it is measured: by the options' counter and rank; where weights were fitted to what was, that of `memory`. */
+    double measured_bytes, measured_low, measured_high;
     struct step_prediction step;
     double seconds; /* of a step: step.seconds, or the baseline's */
     double low_s, high_s;

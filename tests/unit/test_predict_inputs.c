@@ -250,6 +250,39 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
     predictor_free(unsure);
 }
 
+/* Until weights are fitted to what is measured, it is predicted as it is counted, on the rank that it is of. */
+static void predictor_predict__measured_memory__counter_and_rank(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct error e = ERROR_INIT;
+    struct predictor *p = NULL;
+    const struct place_of_measurement here = {"megatron", "", ""};
+    struct calibration fit = {.sigma = 0.05};
+    struct predictor_options options = {.framework = "megatron", .counter = COUNTS_ALLOCATED, .rank = RANK_LAST};
+    fill_gpt(v);
+    set_number(v, "pp", 4);
+    set_number(v, "gradient_accumulation", 8);
+    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    const struct prediction *found = predict(p, v);
+    assert_true(found->measured_bytes == found->memory.last.allocated_bytes);
+    assert_true(found->measured_bytes < found->memory.most.bytes);
+    assert_float_equal(found->measured_high / found->measured_bytes,
+                       found->memory.high_bytes / found->memory.most.bytes, 1e-6);
+    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
+        fit.weights[i] = 1;
+    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    found = predict(p, v);
+    assert_true(found->measured_bytes == found->memory.most.bytes);
+    predictor_free(p);
+    options.counter = COUNTS_DEVICE;
+    options.rank = RANK_FIRST;
+    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    found = predict(p, v);
+    assert_true(found->measured_bytes == found->memory.first.bytes + found->memory.reserve_bytes);
+    predictor_free(p);
+}
+
 /* States are counted, so that a plan which is nearly all states is excluded where they do not fit, whatever is known of
  * its framework; one which is nearly all activations may be mispredicted. */
 static void predictor_predict__verdict__of_states_is_surer(void **state)
@@ -461,6 +494,7 @@ int main(void)
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
         cmocka_unit_test(predictor_predict__verdict__of_states_is_surer),
+        cmocka_unit_test(predictor_predict__measured_memory__counter_and_rank),
         cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
         cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
         cmocka_unit_test(evidence_widths_of__many_runs__by_these),
