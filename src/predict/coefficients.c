@@ -68,6 +68,7 @@ static const struct coefficient_member memory_members[] = {
     M(hidden_bytes),
     M(fused_logit_bytes),
     M(te_logit_bytes),
+    M(gathered_logits),
     M(logit_slack),
     M(frees_gradients),
     M(expert_imbalance),

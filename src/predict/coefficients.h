@@ -75,6 +75,7 @@ struct memory_coefficients {
     double logit_bytes;        /* per token and vocabulary entry of a rank */
     double fused_logit_bytes;  /* the same where one kernel makes the loss and its gradient */
     double te_logit_bytes;     /* and TransformerEngine's */
+    double gathered_logits;    /* not 0: tensor-parallel ranks gather them for the loss, so that each has all of them */
     double logit_slack;        /* of logit_bytes, reserved but not allocated: a block that is free, and too small */
     double frees_gradients;    /* not 0: gradients are not there before the first backward pass of a step */
     double hidden_bytes;       /* per token and hidden unit: gathered inputs and gradients in passing */

@@ -8,7 +8,8 @@
  *   states       bytes per parameter (coefficients.h) · parameters of the rank                         [1] [5]
  *   activations  fragmentation · in_flight_k · (L_k · kept + inputs)                                   [2]
  *   working      one layer's whole set (layer_memory_set) + hidden_bytes·T·h                           coefficients.h
- *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h                 coefficients.h
+ *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h, not / t where  coefficients.h
+ *                they are gathered
  *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters)                                            [5]
  *                ZeRO stage 3: 2·min(parameters, prefetch + gathered layers) + 2·(largest layer        [5]
  *                or embedding; where layers are the units (no prefetch), embedding and head together)  [10]

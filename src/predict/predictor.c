@@ -426,6 +426,8 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
                                            out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
     struct need least = least_need(s, cluster, row, needed);
     out->verdict = verdict_of(p, &least, out);
+    if (out->verdict == OOM_FITS && verdict_of(p, &needed, out) != OOM_FITS)
+        out->verdict = OOM_RISK; /* as it is said, it may not fit */
 }
 
 static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,

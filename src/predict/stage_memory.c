@@ -140,9 +140,9 @@ static double loss_bytes(const struct plan_memory *m)
 static double logit_count(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan);
-    return tokens * (m->a->family == ARCHITECTURE_VIT
-                         ? (double)m->a->classes / (double)m->plan->sequence
-                         : architecture_padded_vocab(m->a, m->plan->tensor) / (double)m->plan->tensor);
+    double shares = m->c->gathered_logits != 0 ? 1 : (double)m->plan->tensor;
+    return tokens * (m->a->family == ARCHITECTURE_VIT ? (double)m->a->classes / (double)m->plan->sequence
+                                                      : architecture_padded_vocab(m->a, m->plan->tensor) / shares);
 }
 
 static double logit_slack(const struct plan_memory *m)

@@ -310,6 +310,22 @@ static void predictor_predict__verdict__of_states_is_surer(void **state)
     predictor_free(p);
 }
 
+/* A recipe may recompute although no key says so: what is said may not fit, but is not excluded. */
+static void predictor_predict__recipes__risk_where_only_recomputing_fits(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("megatron");
+    fill_gpt(v);
+    set_number(v, "micro_batch", 64);
+    double bytes = predict(p, v)->memory.most.bytes;
+    set_number(v, "device_memory", bytes / 1.3);
+    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
+    set_text(v, "recompute", "none");
+    assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
+    predictor_free(p);
+}
+
 /* What the allocator only holds it gives back on a device that is smaller: no more is predicted than there is, and
  * the verdict is about the rest. */
 static void predictor_predict__slack__given_back_before_memory_runs_out(void **state)
@@ -495,6 +511,7 @@ int main(void)
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
         cmocka_unit_test(predictor_predict__verdict__of_states_is_surer),
         cmocka_unit_test(predictor_predict__measured_memory__counter_and_rank),
+        cmocka_unit_test(predictor_predict__recipes__risk_where_only_recomputing_fits),
         cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
         cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
         cmocka_unit_test(evidence_widths_of__many_runs__by_these),

@@ -332,6 +332,23 @@ static void memory_predict__fsdp2_pipeline__whole_stages(void **state)
     assert_true(units < 0.6 * piped.most.terms[MEMORY_BUFFERS]);
 }
 
+static void memory_predict__gathered_logits__not_divided(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 512, .tensor = 4, .micro_batches = 8};
+    struct memory_coefficients c = framework_find("megatron")->memory;
+    struct cluster cluster = {.device = device_find("H100")};
+    struct architecture a = gpt(8, 256, 4);
+    struct memory_prediction divided, whole;
+    struct error e = ERROR_INIT;
+    assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e), 0);
+    assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &divided, &e), 0);
+    assert_true(memory_coefficient_set(&c, "gathered_logits", 1));
+    assert_int_equal(memory_predict(&a, &plan, &cluster, &c, &whole, &e), 0);
+    const double hidden = 2 * 512 * 256.0;
+    assert_close(whole.last.terms[MEMORY_LOGITS] - hidden, 4 * (divided.last.terms[MEMORY_LOGITS] - hidden), 1e-12);
+}
+
 /* Free pieces of all that is reserved, not of activations alone. */
 static void memory_predict__unusable_pieces__reserved_not_allocated(void **state)
 {
@@ -477,6 +494,7 @@ int main(void)
         cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
         cmocka_unit_test(memory_predict__fsdp_root__embedding_and_head_at_once),
         cmocka_unit_test(memory_predict__fsdp2_pipeline__whole_stages),
+        cmocka_unit_test(memory_predict__gathered_logits__not_divided),
         cmocka_unit_test(memory_predict__unusable_pieces__reserved_not_allocated),
         cmocka_unit_test(memory_predict__absurd_batch__refused),
         cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
