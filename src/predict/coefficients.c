@@ -63,6 +63,7 @@ static const struct coefficient_member memory_members[] = {
     M(base_bytes),
     M(fragmentation),
     M(unusable),
+    M(unusable_sharded),
     M(gated_mlp_bytes),
     M(logit_bytes),
     M(hidden_bytes),

@@ -71,6 +71,7 @@ struct memory_coefficients {
     double base_bytes;
     double fragmentation;      /* bytes reserved over bytes allocated, of activations */
     double unusable;           /* share of all that is reserved that is free, in pieces that nothing fits in */
+    double unusable_sharded;   /* the same at stage 3, whose units are gathered and freed between what is kept */
     double gated_mlp_bytes;    /* kept per token and unit of a gated MLP's width */
     double logit_bytes;        /* per token and vocabulary entry of a rank */
     double fused_logit_bytes;  /* the same where one kernel makes the loss and its gradient */

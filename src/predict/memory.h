@@ -15,7 +15,7 @@
  *                or embedding; where layers are the units (no prefetch), embedding and head together)  [10]
  *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]
- *   base         base_bytes, and unusable / (1 - unusable) of all that is allocated                     coefficients.h
+ *   base         base_bytes, and what is missing to 1 / (1 - unusable) of all that is allocated         coefficients.h
  *
  * What a layer keeps is in layer_memory.h; parameters of a rank and phases of a step are in stage_memory.h.
  *
