@@ -60,6 +60,7 @@ static const struct coefficient_member memory_members[] = {
     M(quantised_inputs),
     M(phases),
     M(recipes),
+    M(may_keep_gathered),
     M(base_bytes),
     M(fragmentation),
     M(unusable),

@@ -66,6 +66,9 @@ struct memory_coefficients {
     /* Not 0: its recipes recompute and reduce gradients in 16 bits where no key says otherwise, so that what excludes
      * is the least of these. */
     double recipes;
+    /* Not 0: its releases differ in whether what sequence parallelism gathers is kept; where no key says so, intervals
+     * reach from the present default to the other, and what fits only as the one is a risk. */
+    double may_keep_gathered;
     double phases; /* not 0: the peak is in one phase (memory.h); 0: the terms of all are added up */
 
     double base_bytes;

@@ -51,6 +51,7 @@ struct memory_prediction {
     struct memory_stage first;    /* stage 0, which is what many frameworks log */
     struct memory_stage last;     /* the last stage, which is what others log */
     double low_bytes, high_bytes; /* of most.bytes, 90 % */
+    double other;                 /* of most.bytes, at least 1: if what no key says were the other way (predictor.h) */
     double sigma;
     double parameters;    /* of the whole model */
     double trainable;     /* of these, and of adapters */

@@ -405,6 +405,21 @@ static struct need least_need(const struct subject *s, const struct cluster *clu
     return least.bytes < as_said.bytes ? least : as_said;
 }
 
+/* What the plan takes if its release keeps what is gathered; as much as it is said to take where that is known. */
+static struct need other_need(const struct subject *s, const struct cluster *cluster, const struct framework *row,
+                              struct need as_said)
+{
+    struct memory_prediction kept;
+    struct training_plan plan = s->plan;
+    struct error ignored;
+    bool unknown = row->memory.may_keep_gathered != 0 && !s->says_gathered && plan.sequence_parallel && plan.tensor > 1;
+    plan.keeps_gathered = true;
+    if (!unknown || s->is_measured ||
+        memory_predict(&s->architecture, &plan, cluster, &row->memory, &kept, &ignored) < 0)
+        return as_said;
+    return need_of(&kept, row);
+}
+
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
                        const struct cluster *cluster, const struct framework *row)
 {
@@ -416,18 +431,23 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
              : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored)) == 0;
     out->usable_bytes = cluster->usable_bytes;
     out->memory_calibrated = row->memory.calibrated;
-    if (out->has_memory)
-        follow_line(p, values, s, out);
-    if (!out->has_memory || !(out->usable_bytes > 0))
+    if (!out->has_memory)
         return;
-    struct need needed = need_of(&out->memory, row);
+    struct need needed = need_of(&out->memory, row), other = other_need(s, cluster, row, needed);
+    out->memory.other = fmax(1, other.bytes / needed.bytes);
+    out->memory.high_bytes *= out->memory.other;
+    follow_line(p, values, s, out);
+    if (!(out->usable_bytes > 0))
+        return;
+    needed = need_of(&out->memory, row);
     give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
     out->has_probability = oom_probability(needed.bytes, sigma_of(&needed, out->memory.sigma), out->usable_bytes,
                                            out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
     struct need least = least_need(s, cluster, row, needed);
     out->verdict = verdict_of(p, &least, out);
-    if (out->verdict == OOM_FITS && verdict_of(p, &needed, out) != OOM_FITS)
-        out->verdict = OOM_RISK; /* as it is said, it may not fit */
+    if (out->verdict == OOM_FITS &&
+        (verdict_of(p, &needed, out) != OOM_FITS || (!out->by_line && verdict_of(p, &other, out) != OOM_FITS)))
+        out->verdict = OOM_RISK; /* as it is said, or as it may be, it may not fit */
 }
 
 static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,
@@ -503,7 +523,7 @@ static void widen(struct predictor *p, const struct calibrated *c)
     if (out->has_memory && !out->by_line &&
         width_by_evidence(p, out, QUANTITY_OF_MEMORY, c && c->has_memory, &width, &out->memory_calibrated)) {
         m->low_bytes = m->most.bytes * exp(-width);
-        m->high_bytes = m->most.bytes * exp(width);
+        m->high_bytes = m->most.bytes * m->other * exp(width);
         out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }
     if (out->has_time && !out->by_baseline &&

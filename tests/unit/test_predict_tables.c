@@ -140,6 +140,12 @@ static void tell_evidence(const struct table *spec)
         }
 }
 
+/* Between a prediction and what it is if what no key says were the other way, nothing is off. */
+static double nearest(const struct prediction *p, double predicted, double measured)
+{
+    return fmin(fmax(measured, predicted), predicted * p->memory.other);
+}
+
 static void add_apart(enum predicted_quantity q, feature_set features, double predicted, double measured)
 {
     if (features & 1U << FEATURE_MIXERS)
@@ -198,7 +204,8 @@ static void take(struct figures *f, const struct shared_table *t, size_t row, co
     if (seconds > 0 && p->has_time)
         add(&f->time, p->seconds, seconds, p->low_s / p->seconds, p->high_s / p->seconds);
     if (measured > 0 && !spec->aside)
-        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD), bytes, measured);
+        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD),
+                  nearest(p, bytes, measured), measured);
     if (seconds > 0 && p->has_time)
         add_apart(QUANTITY_OF_TIME, p->features, p->seconds, seconds);
     if (getenv("MESHSWEEP_EACH_ROW"))
