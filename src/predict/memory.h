@@ -27,8 +27,8 @@
  *
  * Sources: [1] arXiv 1910.02054, section 3.1 · [2] arXiv 2205.05198, table 2 ·
  * [5] DeepSpeed runtime/zero/config.py and stage3.py · [6] Megatron-LM core/transformer/moe/token_dispatcher.py ·
- * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass ·
- * [11] torchtitan parallelize.py: reshard_after_forward = not pp_enabled; torch distributed/pipelining/stage.py and
+ * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass
+ * · [11] torchtitan parallelize.py: reshard_after_forward = not pp_enabled; torch distributed/pipelining/stage.py and
  * fsdp/_fully_shard/_fsdp_param.py: neither resharded nor reduced, but accumulated whole in the dtype of the reduction,
  * before the last micro-batch
  *

@@ -304,8 +304,8 @@ static double deviations(double share, double sigma)
     return compared > 0 ? compared + way * fmax(0, RARELY - compared) : compared;
 }
 
-/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less; `most`: what is left
- * of the memory beside what torch does not count. */
+/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less; `most`: what is
+ * left of the memory beside what torch does not count. */
 static double share_for(double share, double sigma, double most)
 {
     if (sigma > PREDICTOR_SIGMA)
@@ -315,25 +315,25 @@ static double share_for(double share, double sigma, double most)
 }
 
 /* What must fit, and which part of it is states: these are counted, not estimated. */
-struct need {
+struct memory_need {
     double bytes, states;
 };
 
-static struct need need_of(const struct memory_prediction *m, const struct framework *row)
+static struct memory_need need_of(const struct memory_prediction *m, const struct framework *row)
 {
     const double *weights = row->memory.weights, *terms = m->most.terms;
-    return (struct need){m->most.bytes - m->most.slack, weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
-                                                            weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]};
+    return (struct memory_need){m->most.bytes - m->most.slack, weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
+                                                                   weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]};
 }
 
 /* Of the whole: a profile's is about runs of which states are up to half. */
-static double sigma_of(const struct need *n, double sigma)
+static double sigma_of(const struct memory_need *n, double sigma)
 {
     double estimated = fmax(LEAST_ESTIMATED, 1 - n->states / n->bytes);
     return sigma * fmin(1, 2 * estimated);
 }
 
-static enum oom_verdict verdict_of(const struct predictor *p, const struct need *n, const struct prediction *out)
+static enum oom_verdict verdict_of(const struct predictor *p, const struct memory_need *n, const struct prediction *out)
 {
     double usable = out->usable_bytes, most = 1 - out->memory.reserve_bytes / usable;
     double sigma = sigma_of(n, out->memory.sigma);
@@ -389,8 +389,8 @@ void predictor_note_memory(struct predictor *p, double bytes)
 }
 
 /* What the plan takes where the framework's recipes save what no key speaks of. */
-static struct need least_need(const struct subject *s, const struct cluster *cluster, const struct framework *row,
-                              struct need as_said)
+static struct memory_need least_need(const struct subject *s, const struct cluster *cluster,
+                                     const struct framework *row, struct memory_need as_said)
 {
     struct memory_prediction saved;
     struct training_plan plan = s->plan;
@@ -401,13 +401,13 @@ static struct need least_need(const struct subject *s, const struct cluster *clu
     if (plan.gradient_bytes == 0)
         plan.gradient_bytes = 2;
     bool found = memory_predict(&s->architecture, &plan, cluster, &row->memory, &saved, &ignored) == 0;
-    struct need least = found ? need_of(&saved, row) : as_said;
+    struct memory_need least = found ? need_of(&saved, row) : as_said;
     return least.bytes < as_said.bytes ? least : as_said;
 }
 
 /* What the plan takes if its release keeps what is gathered; as much as it is said to take where that is known. */
-static struct need other_need(const struct subject *s, const struct cluster *cluster, const struct framework *row,
-                              struct need as_said)
+static struct memory_need other_need(const struct subject *s, const struct cluster *cluster,
+                                     const struct framework *row, struct memory_need as_said)
 {
     struct memory_prediction kept;
     struct training_plan plan = s->plan;
@@ -433,7 +433,7 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
     out->memory_calibrated = row->memory.calibrated;
     if (!out->has_memory)
         return;
-    struct need needed = need_of(&out->memory, row), other = other_need(s, cluster, row, needed);
+    struct memory_need needed = need_of(&out->memory, row), other = other_need(s, cluster, row, needed);
     out->memory.other = fmax(1, other.bytes / needed.bytes);
     out->memory.high_bytes *= out->memory.other;
     follow_line(p, values, s, out);
@@ -443,7 +443,7 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
     give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
     out->has_probability = oom_probability(needed.bytes, sigma_of(&needed, out->memory.sigma), out->usable_bytes,
                                            out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
-    struct need least = least_need(s, cluster, row, needed);
+    struct memory_need least = least_need(s, cluster, row, needed);
     out->verdict = verdict_of(p, &least, out);
     if (out->verdict == OOM_FITS &&
         (verdict_of(p, &needed, out) != OOM_FITS || (!out->by_line && verdict_of(p, &other, out) != OOM_FITS)))

@@ -82,7 +82,8 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
 /* Of what is reserved, the share in pieces that nothing fits in. */
 double stage_unusable(const struct training_plan *plan, const struct memory_coefficients *c);
 
-/* The sum of the weighted terms, and of what is unusable beyond them, which is slack; `kept`: activations before fragmentation. */
+/* The sum of the weighted terms, and of what is unusable beyond them, which is slack; `kept`: activations before
+ * fragmentation. */
 void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, struct memory_stage *out);
 
 void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory_stage *out);

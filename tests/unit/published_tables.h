@@ -209,8 +209,8 @@ static const struct given bigscience[] = {
     COLUMN("pp"),
     COLUMN("dp"),
     COLUMN("zero_stage"),
-    /* DeepSpeed runtime/bf16_optimizer.py: fp32_groups_gradients, whole, beside those in bf16, which runtime/pipe/engine.py
-     * does not clear (clear_lp_grads=False) */
+    /* DeepSpeed runtime/bf16_optimizer.py: fp32_groups_gradients, whole, beside those in bf16, which
+     * runtime/pipe/engine.py does not clear (clear_lp_grads=False) */
     WHERE("gradient_bytes", "6", "precision", "bf16-fp32-gradients"),
     ALWAYS("recompute", "full"),
     ALWAYS("flash_attention", "0"),

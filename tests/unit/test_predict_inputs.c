@@ -326,8 +326,8 @@ static void predictor_predict__recipes__risk_where_only_recomputing_fits(void **
     predictor_free(p);
 }
 
-/* Whether gathered inputs are kept no key of nanotron's says: the interval reaches over both, and what fits only without
- * them is a risk. */
+/* Whether gathered inputs are kept no key says: the interval reaches over both, and what fits only without them is a
+ * risk. */
 static void predictor_predict__gathered_inputs_unsaid__spans_both(void **state)
 {
     (void)state;
