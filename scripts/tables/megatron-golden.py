@@ -4,18 +4,19 @@ import json
 import math
 import re
 import statistics
+import subprocess
 
 import published
 
 CASES = "tests/functional_tests/test_cases"
 RECIPES = "tests/test_utils/recipes"
-COLUMNS = ("test_case", "suite", "file", "kind", "environment", "device", "devices_per_node", "nodes", "gpus",
+COLUMNS = ("test_case", "suite", "file", "golden_date", "kind", "environment", "deterministic", "device", "devices_per_node", "nodes", "gpus",
            "model_family", "layers", "decoder_layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab",
            "vocab_multiple", "seq", "decoder_seq", "experts", "topk", "moe_ffn", "shared_ffn", "dense_layers",
            "mtp_layers", "q_lora_rank", "kv_lora_rank", "qk_rope_dim", "v_head_dim", "micro_batch", "global_batch",
            "tp", "pp", "vpp", "cp", "ep", "etp", "dp", "micro_batches", "first_stage_layers", "last_stage_layers", "account_embedding",
            "account_loss", "pipeline_layout", "optimizer_instances", "sequence_parallel", "precision", "gated_mlp",
-           "biases", "rms_norm", "qk_norm", "tied_embeddings", "positions", "qk_head_dim", "moe_latent", "hybrid_pattern",
+           "biases", "rms_norm", "qk_norm", "tied_embeddings", "attention_dropout", "positions", "qk_head_dim", "moe_latent", "hybrid_pattern",
            "mamba_heads", "mamba_head_dim", "mamba_state", "mamba_groups", "distributed_optimizer", "recompute",
            "recompute_modules", "transformer_impl", "attention_backend", "cross_entropy_impl", "peak_bytes", "step_s")
 # Our columns by Megatron-LM's arguments, and what it takes where one is not given.
@@ -36,9 +37,10 @@ ARGUMENTS = {
     "mamba_head_dim": "mamba-head-dim", "mamba_state": "mamba-state-dim", "mamba_groups": "mamba-num-groups",
     "recompute": "recompute-granularity", "recompute_modules": "recompute-modules",
     "transformer_impl": "transformer-impl", "attention_backend": "attention-backend",
+    "attention_dropout": "attention-dropout",
 }
 DEFAULTS = {"vocab_multiple": 128, "mtp_layers": 0, "micro_batch": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1,
-            "transformer_impl": "transformer_engine"}
+            "transformer_impl": "transformer_engine", "attention_dropout": 0.1}
 FLAGS = {"sequence_parallel": "sequence-parallel", "account_embedding": "account-for-embedding-in-pipeline-split",
          "account_loss": "account-for-loss-in-pipeline-split", "gated_mlp": "swiglu", "qk_norm": "qk-layernorm",
          "distributed_optimizer": "use-distributed-optimizer"}
@@ -48,6 +50,23 @@ TOKENIZERS = {"gpt": 50257, "moe": 50257, "bert": 30522, "GPT2BPETokenizer": 502
               "TikTokenizer": 131072, "GPTSentencePieceTokenizer": 256000}
 GOLDEN = re.compile(r"golden_values_(dev|lts)_dgx_?(a100|h100|gb200).*\.json$")
 DEVICES = {"a100": ("A100-80GB", 8), "h100": ("H100", 8), "gb200": ("GB200", 4)}
+
+
+def dates_of(checkout):
+    """When each file below the cases was changed last, where the checkout has a history."""
+    log = subprocess.run(["git", "-C", checkout.root, "log", "--format=%cs", "--name-only", "--", CASES],
+                         capture_output=True, text=True, check=False).stdout
+    dates, date = {}, None
+    for line in filter(None, log.splitlines()):
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", line):
+            date = line
+        else:
+            dates.setdefault(line, date)
+    return dates
+
+
+def is_deterministic(yaml):
+    return bool(re.search(r"NVTE_ALLOW_NONDETERMINISTIC_ALGO: *0|--deterministic-mode: *true", yaml))
 
 
 def arguments(yaml):
@@ -106,10 +125,12 @@ def read(checkout, path):
     """The arguments and the golden values, or None: not every case has both."""
     config = path.rsplit("/", 1)[0] + "/model_config.yaml"
     try:
-        given, golden = arguments(checkout.text(config)), json.loads(checkout.text(path))
+        yaml, golden = checkout.text(config), json.loads(checkout.text(path))
     except (FileNotFoundError, json.JSONDecodeError):
         return None
-    return (given, golden) if all(isinstance(v, dict) for v in (golden, *golden.values())) else None
+    if not all(isinstance(v, dict) for v in (golden, *golden.values())):
+        return None
+    return {**arguments(yaml), "deterministic": is_deterministic(yaml)}, golden
 
 
 def devices_and_ranks(row, gpus):
@@ -138,7 +159,7 @@ def convert(path, given, golden, devices):
     training = "train-iters" in given or "train-samples" in given
     batch = int(row["global_batch"] or 0)
     stage = given.get("num-layers-per-virtual-pipeline-stage")
-    return {**row, "test_case": case, "suite": suite, "file": path, "kind": "train" if training else "inference",
+    return {**row, "test_case": case, "suite": suite, "file": path, "deterministic": int(given["deterministic"]), "kind": "train" if training else "inference",
             "environment": environment, "device": device, "devices_per_node": each, "nodes": nodes, "gpus": gpus,
             "dp": dp,
             "model_family": suite if suite in ("bert", "t5", "hybrid") else "gpt", "precision": precision_of(given),
@@ -154,12 +175,12 @@ def convert(path, given, golden, devices):
 
 def main():
     checkout = published.Checkout(__doc__)
-    devices, rows, left_out = devices_of_cases(checkout), [], 0
+    devices, dates, rows, left_out = devices_of_cases(checkout), dates_of(checkout), [], 0
     for path in checkout.walk(CASES):
         if GOLDEN.match(path.rsplit("/", 1)[-1]):
             found = read(checkout, path)
             if found:
-                rows.append(convert(path, *found, devices))
+                rows.append({**convert(path, *found, devices), "golden_date": dates.get(path)})
             left_out += not found
     published.write(COLUMNS, rows, {"without arguments, or without values by step": left_out} if left_out else {})
 

@@ -98,11 +98,11 @@ static void list_memory(struct buffer *b, const struct predicted_row *row, const
     const struct prediction *p = row->prediction;
     const char *of = row->predicted_memory_of;
     buffer_add_text(b, "    memory ");
-    add_bytes(b, p->memory.most.bytes);
+    add_bytes(b, p->measured_bytes);
     buffer_printf(b, "%s%s (", of[0] ? " " : "", of);
-    add_bytes(b, p->memory.low_bytes);
+    add_bytes(b, p->measured_low);
     buffer_add_text(b, " to ");
-    add_bytes(b, p->memory.high_bytes);
+    add_bytes(b, p->measured_high);
     buffer_printf(b, "%s)", p->by_line ? ", by the line through runs" : p->memory_calibrated ? "" : ", uncalibrated");
     if (p->has_probability)
         add_probability(b, oom_verdict_names[p->verdict], 100 * p->oom_probability);
@@ -110,7 +110,7 @@ static void list_memory(struct buffer *b, const struct predicted_row *row, const
         buffer_add_text(b, "; measured ");
         add_bytes(b, row->measured_bytes);
         buffer_printf(b, "%s%s (%+.1f %%)", words[0] ? " " : "", words,
-                      residual_percent(p->memory.most.bytes, row->measured_bytes));
+                      residual_percent(p->measured_bytes, row->measured_bytes));
     }
     buffer_add_char(b, '\n');
 }
@@ -215,7 +215,7 @@ static void note_residuals(struct prediction_report *r, const struct predicted_r
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         struct residual *residual = find_residual(r, word);
         if (p->has_memory && !isnan(row->measured_bytes)) {
-            residual->bytes += log(p->memory.most.bytes / row->measured_bytes);
+            residual->bytes += log(p->measured_bytes / row->measured_bytes);
             residual->byte_count++;
         }
         if (p->has_time && !isnan(row->measured_s)) {

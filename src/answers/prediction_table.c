@@ -171,9 +171,9 @@ static void bind_text(struct stmt *s, enum prediction_column field, const char *
 static void bind_prediction(struct stmt *s, const struct prediction *p)
 {
     bool has_memory = p && p->has_memory, has_time = p && p->has_time;
-    bind_number(s, FIELD_MEMORY, has_memory ? p->memory.most.bytes : NAN);
-    bind_number(s, FIELD_MEMORY_LOW, has_memory ? p->memory.low_bytes : NAN);
-    bind_number(s, FIELD_MEMORY_HIGH, has_memory ? p->memory.high_bytes : NAN);
+    bind_number(s, FIELD_MEMORY, has_memory ? p->measured_bytes : NAN);
+    bind_number(s, FIELD_MEMORY_LOW, has_memory ? p->measured_low : NAN);
+    bind_number(s, FIELD_MEMORY_HIGH, has_memory ? p->measured_high : NAN);
     bind_text(s, FIELD_VERDICT, p && p->has_probability ? oom_verdict_names[p->verdict] : NULL);
     bind_number(s, FIELD_OOM, p && p->has_probability ? p->oom_probability : NAN);
     bind_number(s, FIELD_TIME, has_time ? p->seconds : NAN);

@@ -448,7 +448,7 @@ static void fill_memory(struct observation_row *row, const struct attempt_result
                         double measured)
 {
     row->quantity = "memory";
-    row->predicted = p->memory.most.bytes;
+    row->predicted = p->measured_bytes;
     row->kind = result->failure ? "at-least" : measured > 0 ? "measured" : "at-most";
     row->measured = !result->failure && measured > 0 ? measured : p->usable_bytes;
 }

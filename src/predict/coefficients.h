@@ -67,14 +67,20 @@ struct memory_coefficients {
      * is the least of these. */
     double recipes;
     double default_stage; /* ZeRO stage where no key says one: 3 of what is called fully sharded */
+    /* Not 0: its releases differ in whether what sequence parallelism gathers is kept; where no key says so, intervals
+     * reach from the present default to the other, and what fits only as the one is a risk. */
+    double may_keep_gathered;
     double phases; /* not 0: the peak is in one phase (memory.h); 0: the terms of all are added up */
 
     double base_bytes;
     double fragmentation;      /* bytes reserved over bytes allocated, of activations */
+    double unusable;           /* share of all that is reserved that is free, in pieces that nothing fits in */
+    double unusable_sharded;   /* the same at stage 3, whose units are gathered and freed between what is kept */
     double gated_mlp_bytes;    /* kept per token and unit of a gated MLP's width */
     double logit_bytes;        /* per token and vocabulary entry of a rank */
     double fused_logit_bytes;  /* the same where one kernel makes the loss and its gradient */
     double te_logit_bytes;     /* and TransformerEngine's */
+    double gathered_logits;    /* not 0: tensor-parallel ranks gather them for the loss, so that each has all of them */
     double logit_slack;        /* of logit_bytes, reserved but not allocated: a block that is free, and too small */
     double frees_gradients;    /* not 0: gradients are not there before the first backward pass of a step */
     double hidden_bytes;       /* per token and hidden unit: gathered inputs and gradients in passing */
@@ -82,6 +88,7 @@ struct memory_coefficients {
     double reduce_elements;    /* bucket of stage 1 and 2 */
     double prefetch_elements;  /* stage 3: gathered ahead */
     double gathered_layers;    /* stage 3: layers gathered at once */
+    double whole_stages;       /* not 0: with a pipeline all of them, and gradients whole, until the last micro-batch */
     double context_bytes;      /* CUDA context: outside what torch counts */
     double communicator_bytes; /* per parallel dimension above 1, also outside; twice more for experts */
 

@@ -2,7 +2,8 @@
  * for what is unusual about the plan.
  *
  * A comparison is one published table, one quantity, and the runs of it that are plain or have one unusual feature,
- * with the width w within which nine of ten |ln(measured / predicted)| lay. Nothing was fitted to any of them but the
+ * with the width w within which nine of ten |ln(measured / predicted)| lay; where what no key says makes two of a
+ * prediction (memory.h, other), beyond the nearer. Nothing was fitted to any of them but the
  * weight of products of predict.toml, which the others choose, too, with each left out.
  * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c.
  *

@@ -234,6 +234,7 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     if (rc < 0)
         return -1;
     s.says_recompute = present[AT_RECOMPUTE];
+    s.says_gathered = present[AT_RECOMPUTE_ALLGATHER];
     s.architecture = architecture_of(family_of(values));
     s.is_measured = !has_architecture(present);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)

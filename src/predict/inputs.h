@@ -41,6 +41,7 @@ struct subject {
     struct measured_model measured;
     struct training_plan plan;                   /* completed */
     bool says_recompute;                         /* some key does */
+    bool says_gathered;                          /* whether gathered inputs are kept */
     double nodes, devices_per_node, link_domain; /* link_domain 0: the device's */
     double usable_bytes, steps;                  /* 0: not given */
     const char *framework, *device, *cluster;    /* borrowed from the values; NULL: not given */

@@ -8,12 +8,14 @@
  *   states       bytes per parameter (coefficients.h) · parameters of the rank                         [1] [5]
  *   activations  fragmentation · in_flight_k · (L_k · kept + inputs)                                   [2]
  *   working      one layer's whole set (layer_memory_set) + hidden_bytes·T·h                           coefficients.h
- *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h                 coefficients.h
+ *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h, not / t where  coefficients.h
+ *                they are gathered
  *   buffers      ZeRO stage 1, 2: 2·min(bucket, parameters)                                            [5]
  *                ZeRO stage 3: 2·min(parameters, prefetch + gathered layers) + 2·(largest layer        [5]
  *                or embedding; where layers are the units (no prefetch), embedding and head together)  [10]
+ *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]
- *   base         base_bytes                                                                            coefficients.h
+ *   base         base_bytes, and what is missing to 1 / (1 - unusable) of all that is allocated         coefficients.h
  *
  * What a layer keeps is in layer_memory.h; parameters of a rank and phases of a step are in stage_memory.h.
  *
@@ -26,6 +28,9 @@
  * Sources: [1] arXiv 1910.02054, section 3.1 · [2] arXiv 2205.05198, table 2 ·
  * [5] DeepSpeed runtime/zero/config.py and stage3.py · [6] Megatron-LM core/transformer/moe/token_dispatcher.py ·
  * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass
+ * · [11] torchtitan parallelize.py: reshard_after_forward = not pp_enabled; torch distributed/pipelining/stage.py and
+ * fsdp/_fully_shard/_fsdp_param.py: neither resharded nor reduced, but accumulated whole in the dtype of the reduction,
+ * before the last micro-batch
  *
  * docs/predictions.md has what it was compared with.
  * Pure; some hundred nanoseconds. */
@@ -46,6 +51,7 @@ struct memory_prediction {
     struct memory_stage first;    /* stage 0, which is what many frameworks log */
     struct memory_stage last;     /* the last stage, which is what others log */
     double low_bytes, high_bytes; /* of most.bytes, 90 % */
+    double other;                 /* of most.bytes, at least 1: if what no key says were the other way (predictor.h) */
     double sigma;
     double parameters;    /* of the whole model */
     double trainable;     /* of these, and of adapters */

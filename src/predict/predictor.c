@@ -15,6 +15,7 @@
 #define DEFAULT_LINK 25e9
 #define COMPARED_NO_MORE 0.2 /* sigma of what was hardly compared with anything */
 #define RARELY 1.96
+#define LEAST_ESTIMATED 0.05 /* of what must fit, however much of it is states */
 #define TEXT_BYTES 160
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -305,19 +306,42 @@ static double deviations(double share, double sigma)
     return compared > 0 ? compared + way * fmax(0, RARELY - compared) : compared;
 }
 
-/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less. */
-static double share_for(double share, double sigma)
+/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less; `most`: what is
+ * left of the memory beside what torch does not count. */
+static double share_for(double share, double sigma, double most)
 {
     if (sigma > PREDICTOR_SIGMA)
         return OOM_RISK_SHARE * exp(deviations(share, sigma) * sigma);
-    return pow(share, sigma / PREDICTOR_SIGMA);
+    most = fmax(most, share);
+    return most * pow(share / most, sigma / PREDICTOR_SIGMA);
 }
 
-static enum oom_verdict verdict_of(const struct predictor *p, double bytes, double sigma, double usable)
+/* What must fit, and which part of it is states: these are counted, not estimated. */
+struct memory_need {
+    double bytes, states;
+};
+
+static struct memory_need need_of(const struct memory_prediction *m, const struct framework *row)
 {
-    if (bytes > share_for(p->options.certain, sigma) * usable)
+    const double *weights = row->memory.weights, *terms = m->most.terms;
+    return (struct memory_need){m->most.bytes - m->most.slack, weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
+                                                                   weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]};
+}
+
+/* Of the whole: a profile's is about runs of which states are up to half. */
+static double sigma_of(const struct memory_need *n, double sigma)
+{
+    double estimated = fmax(LEAST_ESTIMATED, 1 - n->states / n->bytes);
+    return sigma * fmin(1, 2 * estimated);
+}
+
+static enum oom_verdict verdict_of(const struct predictor *p, const struct memory_need *n, const struct prediction *out)
+{
+    double usable = out->usable_bytes, most = 1 - out->memory.reserve_bytes / usable;
+    double sigma = sigma_of(n, out->memory.sigma);
+    if (n->bytes > share_for(p->options.certain, sigma, most) * usable)
         return OOM_CERTAIN;
-    return bytes > share_for(p->options.risky, sigma) * usable ? OOM_RISK : OOM_FITS;
+    return n->bytes > share_for(p->options.risky, sigma, most) * usable ? OOM_RISK : OOM_FITS;
 }
 
 /* The interval keeps its width. */
@@ -367,8 +391,8 @@ void predictor_note_memory(struct predictor *p, double bytes)
 }
 
 /* What the plan takes where the framework's recipes save what no key speaks of. */
-static double least_bytes(const struct subject *s, const struct cluster *cluster, const struct framework *row,
-                          double as_said)
+static struct memory_need least_need(const struct subject *s, const struct cluster *cluster,
+                                     const struct framework *row, struct memory_need as_said)
 {
     struct memory_prediction saved;
     struct training_plan plan = s->plan;
@@ -379,7 +403,23 @@ static double least_bytes(const struct subject *s, const struct cluster *cluster
     if (plan.gradient_bytes == 0)
         plan.gradient_bytes = 2;
     bool found = memory_predict(&s->architecture, &plan, cluster, &row->memory, &saved, &ignored) == 0;
-    return found ? fmin(as_said, saved.most.bytes - saved.most.slack) : as_said;
+    struct memory_need least = found ? need_of(&saved, row) : as_said;
+    return least.bytes < as_said.bytes ? least : as_said;
+}
+
+/* What the plan takes if its release keeps what is gathered; as much as it is said to take where that is known. */
+static struct memory_need other_need(const struct subject *s, const struct cluster *cluster,
+                                     const struct framework *row, struct memory_need as_said)
+{
+    struct memory_prediction kept;
+    struct training_plan plan = s->plan;
+    struct error ignored;
+    bool unknown = row->memory.may_keep_gathered != 0 && !s->says_gathered && plan.sequence_parallel && plan.tensor > 1;
+    plan.keeps_gathered = true;
+    if (!unknown || s->is_measured ||
+        memory_predict(&s->architecture, &plan, cluster, &row->memory, &kept, &ignored) < 0)
+        return as_said;
+    return need_of(&kept, row);
 }
 
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
@@ -393,16 +433,23 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
              : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored)) == 0;
     out->usable_bytes = cluster->usable_bytes;
     out->memory_calibrated = row->memory.calibrated;
-    if (out->has_memory)
-        follow_line(p, values, s, out);
-    if (!out->has_memory || !(out->usable_bytes > 0))
+    if (!out->has_memory)
         return;
-    double needed = out->memory.most.bytes - out->memory.most.slack;
+    struct memory_need needed = need_of(&out->memory, row), other = other_need(s, cluster, row, needed);
+    out->memory.other = fmax(1, other.bytes / needed.bytes);
+    out->memory.high_bytes *= out->memory.other;
+    follow_line(p, values, s, out);
+    if (!(out->usable_bytes > 0))
+        return;
+    needed = need_of(&out->memory, row);
     give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
-    out->has_probability = oom_probability(needed, out->memory.sigma, out->usable_bytes, out->memory.reserve_bytes,
-                                           &out->oom_probability, &ignored) == 0;
-    double least = least_bytes(s, cluster, row, needed);
-    out->verdict = verdict_of(p, least, out->memory.sigma, out->usable_bytes);
+    out->has_probability = oom_probability(needed.bytes, sigma_of(&needed, out->memory.sigma), out->usable_bytes,
+                                           out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
+    struct memory_need least = least_need(s, cluster, row, needed);
+    out->verdict = verdict_of(p, &least, out);
+    if (out->verdict == OOM_FITS &&
+        (verdict_of(p, &needed, out) != OOM_FITS || (!out->by_line && verdict_of(p, &other, out) != OOM_FITS)))
+        out->verdict = OOM_RISK; /* as it is said, or as it may be, it may not fit */
 }
 
 static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,
@@ -478,7 +525,7 @@ static void widen(struct predictor *p, const struct calibrated *c)
     if (out->has_memory && !out->by_line &&
         width_by_evidence(p, out, QUANTITY_OF_MEMORY, c && c->has_memory, &width, &out->memory_calibrated)) {
         m->low_bytes = m->most.bytes * exp(-width);
-        m->high_bytes = m->most.bytes * exp(width);
+        m->high_bytes = m->most.bytes * m->other * exp(width);
         out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }
     if (out->has_time && !out->by_baseline &&
@@ -487,6 +534,22 @@ static void widen(struct predictor *p, const struct calibrated *c)
         out->high_s = out->seconds * exp(width);
         out->by_evidence[QUANTITY_OF_TIME] = true;
     }
+}
+
+static void add_measured(struct predictor *p, const struct calibrated *c)
+{
+    struct prediction *out = &p->prediction;
+    const struct memory_prediction *m = &out->memory;
+    const struct memory_stage *stages[] =
+        {[RANK_MOST_LOADED] = &m->most, [RANK_FIRST] = &m->first, [RANK_LAST] = &m->last};
+    const struct memory_stage *stage = stages[p->options.rank];
+    bool is_fitted = (c && c->has_memory) || out->by_line;
+    double bytes = p->options.counter == COUNTS_ALLOCATED ? stage->allocated_bytes : stage->bytes;
+    if (p->options.counter == COUNTS_DEVICE)
+        bytes += m->reserve_bytes;
+    out->measured_bytes = is_fitted ? m->most.bytes : bytes;
+    out->measured_low = m->low_bytes * out->measured_bytes / m->most.bytes;
+    out->measured_high = m->high_bytes * out->measured_bytes / m->most.bytes;
 }
 
 /* As for a framework of which nothing is known, where `c` (may be NULL) has no fit of its own: memory and time of plans
@@ -560,6 +623,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
         add_time(p, s, &cluster, row, c ? c->baseline : 0);
     out->features = features_of(s, cluster.device);
     widen(p, c);
+    if (out->has_memory)
+        add_measured(p, c);
     return 0;
 }
 

@@ -119,6 +119,8 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
         return 2 * fmin(c->reduce_elements, parameters);
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m);
+    if (c->whole_stages != 0 && m->plan->pipeline > 1)
+        return (2 + m->states.gradient) * parameters;
     double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
                    m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
     bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each by itself */
@@ -138,9 +140,9 @@ static double loss_bytes(const struct plan_memory *m)
 static double logit_count(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan);
-    return tokens * (m->a->family == ARCHITECTURE_VIT
-                         ? (double)m->a->classes / (double)m->plan->sequence
-                         : architecture_padded_vocab(m->a, m->plan->tensor) / (double)m->plan->tensor);
+    double shares = m->c->gathered_logits != 0 ? 1 : (double)m->plan->tensor;
+    return tokens * (m->a->family == ARCHITECTURE_VIT ? (double)m->a->classes / (double)m->plan->sequence
+                                                      : architecture_padded_vocab(m->a, m->plan->tensor) / shares);
 }
 
 static double logit_slack(const struct plan_memory *m)
@@ -163,11 +165,21 @@ static double input_bytes(const struct plan_memory *m)
     return plan_tokens(m->plan) * (8 + per_unit * (double)m->a->hidden / layer_outer_degree(m->plan));
 }
 
-void stage_weigh(const struct memory_coefficients *c, double kept, struct memory_stage *out)
+double stage_unusable(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    bool is_sharded = plan->zero_stage == 3 && plan_replicas(plan) > 1;
+    return is_sharded ? fmax(c->unusable, c->unusable_sharded) : c->unusable;
+}
+
+void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, struct memory_stage *out)
 {
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
         out->bytes += c->weights[i] * out->terms[i];
     out->allocated_bytes = out->bytes - out->slack - c->weights[MEMORY_ACTIVATIONS] * (c->fragmentation - 1) * kept;
+    double pieces = fmax(0, out->allocated_bytes / (1 - unusable) - out->bytes);
+    out->terms[MEMORY_BASE] += pieces;
+    out->bytes += c->weights[MEMORY_BASE] * pieces;
+    out->slack += c->weights[MEMORY_BASE] * pieces;
 }
 
 /* Multi-token-prediction layers of the stage with the head, each with its copy of the embedding where that is
@@ -310,5 +322,5 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
     choose_phase(m, load.trained_dense, load.trained_experts, out);
-    stage_weigh(m->c, terms[MEMORY_ACTIVATIONS] > 0 ? kept : 0, out);
+    stage_weigh(m->c, terms[MEMORY_ACTIVATIONS] > 0 ? kept : 0, stage_unusable(m->plan, m->c), out);
 }

@@ -79,8 +79,12 @@ double stage_moment_bytes(enum optimizer optimizer);
 /* Adds the states of `parameters`, copies of which are on `replicas` ranks. */
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms);
 
-/* The sum of the weighted terms; `kept`: activations before fragmentation. */
-void stage_weigh(const struct memory_coefficients *c, double kept, struct memory_stage *out);
+/* Of what is reserved, the share in pieces that nothing fits in. */
+double stage_unusable(const struct training_plan *plan, const struct memory_coefficients *c);
+
+/* The sum of the weighted terms, and of what is unusable beyond them, which is slack; `kept`: activations before
+ * fragmentation. */
+void stage_weigh(const struct memory_coefficients *c, double kept, double unusable, struct memory_stage *out);
 
 void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory_stage *out);
 

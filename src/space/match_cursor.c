@@ -327,7 +327,7 @@ static void read_prediction(struct match_cursor *c)
         p = prediction_of_values(c->space, values, &m->why_not);
     }
     m->prediction = p;
-    m->predicted_memory = p && p->has_memory ? p->memory.most.bytes : NAN;
+    m->predicted_memory = p && p->has_memory ? p->measured_bytes : NAN;
     m->predicted_memory_of = p && p->has_memory ? prediction_memory_words(&c->space->prediction, p) : NULL;
     m->predicted_time = p && p->has_time ? p->seconds : NAN;
     m->predicted_steps = p ? p->steps : 0;

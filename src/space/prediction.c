@@ -34,22 +34,38 @@ static bool states_parameters(const struct predict_config *c)
 }
 
 /* `problems` NULL: there cannot be any. */
+static void set_measured(const struct sweep *s, struct predictor_options *o)
+{
+    const char *metric = sweep_memory_metric(s);
+    const char *counter = metric ? metric_meaning(s, metric)->counter : NULL;
+    const struct metric *m = metric ? job_find_metric(&s->job, metric) : NULL;
+    if (counter)
+        o->counter = strcmp(counter, "allocated") == 0 ? COUNTS_ALLOCATED
+                     : strcmp(counter, "device") == 0  ? COUNTS_DEVICE
+                                                       : COUNTS_RESERVED;
+    if (m && m->rank)
+        o->rank = strcmp(m->rank, "last") == 0                                 ? RANK_LAST
+                  : strcmp(m->rank, "first") == 0 || strcmp(m->rank, "0") == 0 ? RANK_FIRST
+                                                                               : RANK_MOST_LOADED;
+}
+
 static void create_predictor(struct space_prediction *p, struct problems *problems)
 {
     const struct predict_config *c = &p->sweep->predict;
     struct error why = ERROR_INIT;
-    const struct predictor_options options = {.framework = c->framework,
-                                              .profiles = p->sweep->profile_names,
-                                              .is_own = states_parameters(c),
-                                              .device = c->device,
-                                              .cluster = c->cluster,
-                                              .certain = c->certain,
-                                              .risky = c->risky,
-                                              .peak_flops = c->peak_flops,
-                                              .memory_bandwidth = c->memory_bandwidth,
-                                              .link_bandwidth = c->link_bandwidth,
-                                              .network_bandwidth = c->network_bandwidth,
-                                              .network_latency = c->network_latency};
+    struct predictor_options options = {.framework = c->framework,
+                                        .profiles = p->sweep->profile_names,
+                                        .is_own = states_parameters(c),
+                                        .device = c->device,
+                                        .cluster = c->cluster,
+                                        .certain = c->certain,
+                                        .risky = c->risky,
+                                        .peak_flops = c->peak_flops,
+                                        .memory_bandwidth = c->memory_bandwidth,
+                                        .link_bandwidth = c->link_bandwidth,
+                                        .network_bandwidth = c->network_bandwidth,
+                                        .network_latency = c->network_latency};
+    set_measured(p->sweep, &options);
     struct predictor_options fallback = options;
     fallback.framework = NULL;
     if (predictor_create(&options, &p->predictor, &why) < 0) {
@@ -155,7 +171,8 @@ static bool prunes(const struct space_prediction *p, enum oom_verdict verdict)
 
 const char *prediction_memory_words(const struct space_prediction *of, const struct prediction *p)
 {
-    return !p || p->memory_calibrated || p->by_line ? of->memory_words : "reserved, largest rank";
+    return !p || of->memory_words[0] || p->memory_calibrated || p->by_line ? of->memory_words
+                                                                           : "reserved, largest rank";
 }
 
 bool prediction_prunes(const struct space *space, enum oom_verdict verdict)

@@ -60,8 +60,8 @@ const struct prediction *prediction_of_row(struct space *space, const struct stm
 /* The same of the inputs' values, INPUT_COUNT of them. */
 const struct prediction *prediction_of_values(struct space *space, const struct input_value *values, const char **why);
 
-/* Whose memory is predicted, "reserved, largest rank": before anything was measured what the framework's allocator
- * reserves on the rank that needs most, then what is measured. `p` may be NULL. Borrowed. */
+/* Whose memory is predicted, "allocated, rank last": that which is measured; where no metric says what it counts,
+ * "reserved, largest rank". `p` may be NULL. Borrowed. */
 const char *prediction_memory_words(const struct space_prediction *of, const struct prediction *p);
 
 /* Whether a verdict is pruned under the sweep's [predict] prune. */

@@ -98,6 +98,8 @@ megatron_golden__arguments__as_columns()
     convert_and_import megatron-golden
     expect_sql '2048|2|8|4|1|4000000000.0|0.5' \
         "SELECT expert_ffn, dense_layers, experts, ep, etp, peak_memory, step_time FROM results WHERE experts > 0"
+    expect_sql '0|1
+1|2' "SELECT dropout, count(*) FROM results GROUP BY 1"
     expect_sql 'A100-80GB|8
 H100|8' "SELECT device, num_hosts * num_devices_per_host FROM results WHERE experts IS NULL ORDER BY 1"
     run_meshsweep predict -d results.db

@@ -90,9 +90,17 @@ memory__predicted__named_by_counter_and_rank()
     predicted_sweep
     sed -i "s/^regex = 'peak.*/&\nmeans = \"allocated-memory\"\nrank = 0/" sweep.toml
     sed '/^profile/d; s/^prune = .*/&\nframework = "fsdp"/; s/^seq = .*/&\nvocab = 100/' sweep.toml >other.toml
+    # Before anything was measured, too, it is the counter and the rank of the metric; without one what is reserved.
     run_meshsweep plan -c other.toml
     expect_status 0
-    expect_stdout_matches 'micro_batch=1  predicted [0-9.]+ MiB reserved, largest rank'
+    expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0'
+    allocated=$(sed -nE 's/.*micro_batch=16  predicted ([0-9]+)\..*/\1/p' .stdout)
+    expect_no_stderr
+    sed -i '/^means/d; /^rank/d' other.toml
+    run_meshsweep plan -c other.toml
+    expect_status 0
+    expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB reserved, largest rank'
+    expect '[ "$(sed -nE "s/.*micro_batch=16  predicted ([0-9]+)\..*/\1/p" .stdout)" -gt "$allocated" ]'
     expect_no_stderr
     run_meshsweep run --progress none
     expect_status 3

@@ -9,9 +9,11 @@
 #define GIB 1073741824.0
 #define SMI_GB (1000 * 1048576.0) /* nvidia-smi's MiB, in thousands */
 
-/* Where an input is from: a column, or the same for all rows, or for those where column `when` is `is`. */
+/* Where an input is from: a column, or the same for all rows, or for those where columns are what `when` has in pairs:
+ * a value, or after '<' one that is greater. */
+#define CONDITIONS 10
 struct given {
-    const char *input, *column, *constant, *when, *is;
+    const char *input, *column, *constant, *when[CONDITIONS];
 };
 
 enum counter { COUNTER_RESERVED, COUNTER_ALLOCATED, COUNTER_DEVICE };
@@ -34,6 +36,7 @@ struct table {
     double latency;      /* seconds, of the network */
     double most;         /* the mean error of memory is asserted to be no more; 0: not */
     const char *failed;  /* value of `ran` where a row ran out of memory; NULL: no row is said to have */
+    bool aside;          /* the same runs again, by another counter: no evidence */
 };
 
 #define FROM(name, from)                                                                                               \
@@ -45,9 +48,9 @@ struct table {
     {                                                                                                                  \
         .input = name, .constant = value                                                                               \
     }
-#define WHERE(name, value, key, equals)                                                                                \
+#define WHERE(name, value, ...)                                                                                        \
     {                                                                                                                  \
-        .input = name, .constant = value, .when = key, .is = equals                                                    \
+        .input = name, .constant = value, .when = { __VA_ARGS__ }                                                      \
     }
 #define END                                                                                                            \
     {                                                                                                                  \
@@ -69,6 +72,7 @@ static const struct given golden[] = {
     COLUMN("qk_norm"),
     COLUMN("tied_embeddings"),
     COLUMN("positions"),
+    FROM("dropout", "attention_dropout"), /* hidden_dropout is the same in each row */
     COLUMN("vocab"),
     COLUMN("vocab_multiple"),
     COLUMN("seq"),
@@ -109,6 +113,11 @@ static const struct given golden[] = {
     COLUMN("pipeline_layout"),
     FROM("flash_attention", "transformer_impl"),
     FROM("flash_attention", "attention_backend"),
+    /* TransformerEngine attention/dot_product_attention/utils.py, get_attention_backend: deterministic kernels are
+     * neither cuDNN's before compute capability 9.0 nor those of flash-attn before 2.4.1. The container of the older
+     * release had no newer one until docker/.ngc_version.lts of Megatron-LM took another, on 6 November 2025. */
+    WHERE("flash_attention", "unfused", "attention_backend", "auto", "deterministic", "1", "environment", "lts",
+          "device", "A100-80GB", "golden_date", "<2025-11-06"),
     COLUMN("optimizer"),
     FROM("loss_kernel", "cross_entropy_impl"),
     COLUMN("hybrid_pattern"),
@@ -200,6 +209,9 @@ static const struct given bigscience[] = {
     COLUMN("pp"),
     COLUMN("dp"),
     COLUMN("zero_stage"),
+    /* DeepSpeed runtime/bf16_optimizer.py: fp32_groups_gradients, whole, beside those in bf16, which
+     * runtime/pipe/engine.py does not clear (clear_lp_grads=False) */
+    WHERE("gradient_bytes", "6", "precision", "bf16-fp32-gradients"),
     ALWAYS("recompute", "full"),
     ALWAYS("flash_attention", "0"),
     ALWAYS("device", "A100-80GB"),
@@ -282,6 +294,8 @@ static const struct given fms[] = {
     COLUMN("ffn"),
     COLUMN("vocab"),
     FROM("tied_embeddings", "tied"),
+    COLUMN("experts"),
+    FROM("experts_per_token", "topk"),
     COLUMN("seq"),
     FROM("micro_batch", "mbs"),
     FROM("gradient_accumulation", "grad_acc"),
@@ -302,6 +316,8 @@ static const struct given fms_fused[] = {
     COLUMN("ffn"),
     COLUMN("vocab"),
     FROM("tied_embeddings", "tied"),
+    COLUMN("experts"),
+    FROM("experts_per_token", "topk"),
     COLUMN("seq"),
     FROM("micro_batch", "mbs"),
     FROM("gradient_accumulation", "grad_acc"),
@@ -402,6 +418,13 @@ static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("
         .memory = "peak_bytes", .unit = 1, .ran = "outcome", .ran_value = "ok", .failed = "oom",                       \
         .counter = COUNTER_ALLOCATED, .rate = "tokens_per_s_gpu", .only = {__VA_ARGS__}, .most = largest               \
     }
+/* What nvidia-smi says. */
+#define ON_THE_DEVICE(called, values, ...)                                                                             \
+    {                                                                                                                  \
+        .name = called, .file = "fms-acceleration.csv", .framework = "hf-trainer", .given = values,                    \
+        .memory = "reserved_mib", .unit = 1048576, .ran = "outcome", .ran_value = "ok", .failed = "oom",               \
+        .counter = COUNTER_DEVICE, .only = {__VA_ARGS__}, .most = 0.2, .aside = true                                   \
+    }
 #define ADAPTERS(called, values, largest, ...) FINE_TUNING(called, values, largest, "peft", "lora", __VA_ARGS__)
 
 static const struct table tables[] = {
@@ -435,7 +458,8 @@ static const struct table tables[] = {
      .ran = "kind",
      .ran_value = "train",
      .counter = COUNTER_ALLOCATED,
-     .whose = WHOSE_LAST},
+     .whose = WHOSE_LAST,
+     .most = 0.05},
     {.name = "Megatron-LM tests, no toys",
      .file = "megatron-golden.csv",
      .framework = "megatron",
@@ -484,6 +508,22 @@ static const struct table tables[] = {
      .seconds = 1,
      .network = 6.25e9,
      .only = {"precision", "fp16"}},
+    {.name = "BigScience, fp32 gradients",
+     .file = "bigscience-tr11.csv",
+     .framework = "deepspeed",
+     .given = bigscience,
+     .memory = "mem_gb",
+     .unit = SMI_GB,
+     .ran = "outcome",
+     .ran_value = "ok",
+     .failed = "oom",
+     .left_out = "suspect",
+     .counter = COUNTER_DEVICE,
+     .time = "step_s",
+     .seconds = 1,
+     .network = 6.25e9,
+     .only = {"precision", "bf16-fp32-gradients"},
+     .most = 0.1},
     {.name = "InternEvo",
      .file = "internevo-memory.csv",
      .framework = "internevo",
@@ -519,6 +559,10 @@ static const struct table tables[] = {
              "family", "gpt"),
     ADAPTERS("QLoRA in GPTQ", fms_gptq, 0.08, "kernels", "accelerated-peft-autogptq"),
     ADAPTERS("QLoRA in GPTQ, fused kernels", fms_gptq_fused, 0.08, "kernels", "accelerated-peft-autogptq-foak"),
+    ON_THE_DEVICE("full fine-tuning, on the device", fms, "peft", "none", "kernels", "none", "family", "llama"),
+    ON_THE_DEVICE("LoRA, on the device", fms_lora, "peft", "lora", "kernels", "none"),
+    ON_THE_DEVICE("QLoRA in nf4, on the device", fms_nf4, "kernels", "accelerated-peft-bnb", "family", "llama"),
+    ON_THE_DEVICE("QLoRA in GPTQ, on the device", fms_gptq, "kernels", "accelerated-peft-autogptq"),
 };
 
 #endif

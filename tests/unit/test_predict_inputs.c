@@ -250,6 +250,107 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
     predictor_free(unsure);
 }
 
+/* Until weights are fitted to what is measured, it is predicted as it is counted, on the rank that it is of. */
+static void predictor_predict__measured_memory__counter_and_rank(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct error e = ERROR_INIT;
+    struct predictor *p = NULL;
+    const struct place_of_measurement here = {"megatron", "", ""};
+    struct calibration fit = {.sigma = 0.05};
+    struct predictor_options options = {.framework = "megatron", .counter = COUNTS_ALLOCATED, .rank = RANK_LAST};
+    fill_gpt(v);
+    set_number(v, "pp", 4);
+    set_number(v, "gradient_accumulation", 8);
+    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    const struct prediction *found = predict(p, v);
+    assert_true(found->measured_bytes == found->memory.last.allocated_bytes);
+    assert_true(found->measured_bytes < found->memory.most.bytes);
+    assert_float_equal(found->measured_high / found->measured_bytes,
+                       found->memory.high_bytes / found->memory.most.bytes, 1e-6);
+    for (int i = 0; i < MEMORY_TERM_COUNT; i++)
+        fit.weights[i] = 1;
+    assert_int_equal(predictor_calibrate(p, &here, &fit, NULL, 0, &e), 0);
+    found = predict(p, v);
+    assert_true(found->measured_bytes == found->memory.most.bytes);
+    predictor_free(p);
+    options.counter = COUNTS_DEVICE;
+    options.rank = RANK_FIRST;
+    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    found = predict(p, v);
+    assert_true(found->measured_bytes == found->memory.first.bytes + found->memory.reserve_bytes);
+    predictor_free(p);
+}
+
+/* States are counted, so that a plan which is nearly all states is excluded where they do not fit, whatever is known of
+ * its framework; one which is nearly all activations may be mispredicted. */
+static void predictor_predict__verdict__of_states_is_surer(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("deepspeed");
+    fill_gpt(v);
+    set_number(v, "micro_batch", 64);
+    set_text(v, "recompute", "none");
+    double activations = predict(p, v)->memory.most.bytes;
+    set_number(v, "device_memory", activations / 1.3);
+    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
+    double probability = predict(p, v)->oom_probability;
+    fill_gpt(v);
+    set_number(v, "hidden", 8192);
+    set_number(v, "heads", 64);
+    set_number(v, "seq", 64);
+    double states = predict(p, v)->memory.most.bytes;
+    set_number(v, "device_memory", states / 1.3);
+    assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
+    assert_true(predict(p, v)->oom_probability > probability);
+    set_number(v, "device_memory", states / 0.9);
+    assert_int_equal(predict(p, v)->verdict, OOM_FITS);
+    predictor_free(p);
+}
+
+/* A recipe may recompute although no key says so: what is said may not fit, but is not excluded. */
+static void predictor_predict__recipes__risk_where_only_recomputing_fits(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("megatron");
+    fill_gpt(v);
+    set_number(v, "micro_batch", 64);
+    double bytes = predict(p, v)->memory.most.bytes;
+    set_number(v, "device_memory", bytes / 1.3);
+    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
+    set_text(v, "recompute", "none");
+    assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
+    predictor_free(p);
+}
+
+/* Whether gathered inputs are kept no key says: the interval reaches over both, and what fits only without them is a
+ * risk. */
+static void predictor_predict__gathered_inputs_unsaid__spans_both(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct predictor *p = create("nanotron");
+    fill_gpt(v);
+    set_number(v, "tp", 8);
+    set_number(v, "sequence_parallel", 1);
+    set_number(v, "micro_batch", 32);
+    const struct memory_prediction unsaid = predict(p, v)->memory;
+    set_number(v, "device_memory", unsaid.most.bytes / 0.7);
+    assert_int_equal(predict(p, v)->verdict, OOM_RISK);
+    set_number(v, "recompute_allgather", 1);
+    assert_int_equal(predict(p, v)->verdict, OOM_FITS);
+    const struct memory_prediction again = predict(p, v)->memory;
+    set_number(v, "recompute_allgather", 0);
+    const struct memory_prediction kept = predict(p, v)->memory;
+    assert_true(unsaid.most.bytes == again.most.bytes && kept.most.bytes > 1.2 * again.most.bytes);
+    assert_float_equal(unsaid.low_bytes, again.low_bytes, 1);
+    assert_float_equal(unsaid.high_bytes, kept.high_bytes, 1);
+    predictor_free(p);
+}
+
 /* What the allocator only holds it gives back on a device that is smaller: no more is predicted than there is, and
  * the verdict is about the rest. */
 static void predictor_predict__slack__given_back_before_memory_runs_out(void **state)
@@ -269,7 +370,7 @@ static void predictor_predict__slack__given_back_before_memory_runs_out(void **s
     assert_true(tight->memory.most.bytes <= room && tight->memory.most.bytes > room - at_ease.most.slack / 2);
     assert_true(tight->memory.most.allocated_bytes == at_ease.most.allocated_bytes);
     double needed = at_ease.most.bytes - at_ease.most.slack;
-    set_number(v, "device_memory", needed / 1.4);
+    set_number(v, "device_memory", needed / 1.1);
     assert_int_equal(predict(p, v)->verdict, OOM_RISK);
     assert_true(predict(p, v)->memory.most.bytes <= needed * (1 + 1e-9));
     predictor_free(p);
@@ -291,7 +392,10 @@ static void predictor_predict__evidence__as_wide_as_it_is(void **state)
     const struct prediction *p = predict(known, v);
     double plain = width_of(p);
     assert_true(p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && p->features == 0);
-    assert_true(plain > 0.2 && plain < 0.3);
+    size_t row = 0;
+    while (strcmp(evidence_rows[row].framework, "nanotron") != 0 || evidence_rows[row].quantity != QUANTITY_OF_MEMORY)
+        row++;
+    assert_true(evidence_rows[row].runs > 1000 && fabs(plain / evidence_rows[row].within - 1) < 0.02);
     p = predict(unknown, v);
     assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && width_of(p) > 1.1 * plain);
     set_number(v, "experts", 8);
@@ -433,6 +537,10 @@ int main(void)
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),
         cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
         cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
+        cmocka_unit_test(predictor_predict__verdict__of_states_is_surer),
+        cmocka_unit_test(predictor_predict__measured_memory__counter_and_rank),
+        cmocka_unit_test(predictor_predict__recipes__risk_where_only_recomputing_fits),
+        cmocka_unit_test(predictor_predict__gathered_inputs_unsaid__spans_both),
         cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
         cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
         cmocka_unit_test(evidence_widths_of__many_runs__by_these),

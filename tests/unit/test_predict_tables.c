@@ -48,12 +48,21 @@ static bool is_left_out(const struct shared_table *t, size_t row, const struct t
     return mark[0] && strcmp(mark, "0") != 0;
 }
 
+static bool holds(const struct shared_table *t, size_t row, const struct given *g)
+{
+    for (size_t i = 0; i < CONDITIONS && g->when[i]; i += 2) {
+        const char *text = shared_text(t, row, g->when[i]), *wanted = g->when[i + 1];
+        if (wanted[0] == '<' ? strcmp(text, wanted + 1) >= 0 : strcmp(text, wanted) != 0)
+            return false;
+    }
+    return true;
+}
+
 static struct input_value value_of(const struct shared_table *t, size_t row, const struct given *g)
 {
     struct input_value v = {INPUT_ABSENT, 0, NULL};
     const char *text = g->column ? shared_text(t, row, g->column) : g->constant;
-    bool elsewhere = g->when && strcmp(shared_text(t, row, g->when), g->is) != 0;
-    if (!text[0] || strcmp(text, "auto") == 0 || elsewhere)
+    if (!text[0] || strcmp(text, "auto") == 0 || !holds(t, row, g))
         return v;
     v.kind = parse_double(text, &v.number) ? INPUT_NUMBER : INPUT_TEXT;
     v.text = v.kind == INPUT_TEXT ? text : NULL;
@@ -131,6 +140,12 @@ static void tell_evidence(const struct table *spec)
         }
 }
 
+/* Between a prediction and what it is if what no key says were the other way, nothing is off. */
+static double nearest(const struct prediction *p, double predicted, double measured)
+{
+    return fmin(fmax(measured, predicted), predicted * p->memory.other);
+}
+
 static void add_apart(enum predicted_quantity q, feature_set features, double predicted, double measured)
 {
     if (features & 1U << FEATURE_MIXERS)
@@ -188,8 +203,9 @@ static void take(struct figures *f, const struct shared_table *t, size_t row, co
     double seconds = seconds_of(t, row, spec, p);
     if (seconds > 0 && p->has_time)
         add(&f->time, p->seconds, seconds, p->low_s / p->seconds, p->high_s / p->seconds);
-    if (measured > 0)
-        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD), bytes, measured);
+    if (measured > 0 && !spec->aside)
+        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD),
+                  nearest(p, bytes, measured), measured);
     if (seconds > 0 && p->has_time)
         add_apart(QUANTITY_OF_TIME, p->features, p->seconds, seconds);
     if (getenv("MESHSWEEP_EACH_ROW"))
@@ -404,7 +420,7 @@ static void note_scaled(const struct shared_table *t, size_t row, const struct t
     double seconds = seconds_of(t, row, spec, p);
     if (has_failed(t, row, spec))
         return;
-    if (bytes > 0)
+    if (bytes > 0 && !spec->aside)
         note_sighting(QUANTITY_OF_MEMORY, values, p, log(bytes / predicted_bytes(p, spec)));
     if (seconds > 0 && p->has_time)
         note_sighting(QUANTITY_OF_TIME, values, p, log(seconds / p->seconds));
