@@ -350,7 +350,9 @@ static const struct given vtrain[] = {
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
+    /* Megatron-DeepSpeed, with the fused softmax that vTrain's own model has (data/README.md, src/model) */
     ALWAYS("recompute", "full"),
+    ALWAYS("flash_attention", "0"),
     ALWAYS("device", "A100-80GB"),
     ALWAYS("devices_per_node", "8"),
     END,
@@ -368,7 +370,10 @@ static const struct given dlperf[] = {
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
+    /* Megatron-LM/scripts: --checkpoint-activations --fp16, which adds up and reduces in fp16 */
     ALWAYS("precision", "fp16"),
+    ALWAYS("recompute", "full"),
+    ALWAYS("gradient_bytes", "2"),
     ALWAYS("flash_attention", "0"),
     ALWAYS("device", "V100-16GB"),
     ALWAYS("devices_per_node", "8"),
