@@ -334,10 +334,16 @@ static double add_stages(const struct plan_time *t, struct terms *out)
            waiting_transfers * t->framework->time.weights[TIME_PIPELINE];
 }
 
+/* Bytes of a gradient as it is sent. */
+static double sent_gradient(const struct plan_time *t)
+{
+    return t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : t->framework->time.gradient_bytes;
+}
+
 /* Bytes that a rank sends in a step for `parameters` whose states are over `ranks`. */
 static double data_volume(const struct plan_time *t, double parameters, double ranks)
 {
-    double m = (double)t->plan->micro_batches, gradient = t->framework->time.gradient_bytes;
+    double m = (double)t->plan->micro_batches, gradient = sent_gradient(t);
     const double per_parameter[] = {2 * gradient, gradient + 2,
                                     (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient + 2,
                                     m * (4 + gradient)};
@@ -355,7 +361,7 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
 /* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */
 static void add_data(const struct plan_time *t, double parameters, double replicas, double shard, struct terms *out)
 {
-    double gradient = t->framework->time.gradient_bytes;
+    double gradient = sent_gradient(t);
     add_data_group(t, data_volume(t, parameters, shard), shard, t->tensor, out);
     if (shard < replicas) {
         double copies = replicas / shard;
@@ -388,7 +394,7 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
 /* Of what data parallelism sends, gradients. */
 static double gradient_share(const struct plan_time *t)
 {
-    double gradient = t->framework->time.gradient_bytes, m = (double)t->plan->micro_batches;
+    double gradient = sent_gradient(t), m = (double)t->plan->micro_batches;
     double reduced = t->framework->time.reduce_each_micro_batch != 0 ? m * gradient : gradient;
     const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + 2), gradient / (4 + gradient)};
     return shares[t->plan->zero_stage];

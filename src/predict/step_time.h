@@ -5,7 +5,7 @@
  *
  *   T     b·s/c tokens of a micro-batch              r     passes: 3, with full recompute 4
  *   F     forward FLOPs per token (flops.h, CAUSAL)  Ψ_r   parameters of a rank
- *   R     N·c ranks                                  G     bytes per gradient
+ *   R     N·c ranks                                  G     bytes per gradient: the plan's, or the framework's
  *
  * Terms are in seconds at the full rate of the device, memory or link, where no other unit stands.
  *

@@ -199,6 +199,16 @@ static void step_predict__zero_stages__volume_of_data_parallelism(void **state)
     }
 }
 
+/* What a plan says of gradients goes over what the framework sends. */
+static void step_predict__gradient_bytes__of_the_plan(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.data = 8, .sequence = 512}, narrow = {.data = 8, .sequence = 512};
+    narrow.gradient_bytes = 2;
+    assert_close(predict(gpt(24, 2048, 16), narrow, *a100(), "megatron").terms[TIME_DATA_INTRA],
+                 predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_DATA_INTRA] / 2, 1e-9);
+}
+
 /* Between nodes all adapters of the group's members on a node carry the ring. */
 static void step_predict__data_parallel_over_nodes__adapters_of_a_node(void **state)
 {
@@ -366,6 +376,7 @@ int main(void)
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
         cmocka_unit_test(step_predict__zero_stages__volume_of_data_parallelism),
+        cmocka_unit_test(step_predict__gradient_bytes__of_the_plan),
         cmocka_unit_test(step_predict__data_parallel_over_nodes__adapters_of_a_node),
         cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
         cmocka_unit_test(step_predict__micro_batches__gradients_added_up),
