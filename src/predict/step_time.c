@@ -14,6 +14,8 @@
 #define COPY_LAUNCHES 0.005            /* of a layer's: a view and a copy, without a graph */
 #define SCAN (16 / 3.0)                /* times as slow a FLOP as attention */
 #define TRIPS 2.0                      /* of an adapter's latency: the data, and the flush that makes it visible */
+#define KEPT 2.0                       /* bytes of a score: layer_score_bytes */
+#define KEPT_WITH_DROPOUT 5.0          /* its mask, and what it leaves */
 #define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
@@ -261,17 +263,36 @@ static double accumulated_bytes(const struct plan_time *t)
     return elsewhere ? 0 : trained * bytes / (scattered ? t->shards : 1);
 }
 
+/* Of a layer's activations, those of its attention scores. */
+static double score_bytes(const struct plan_time *t)
+{
+    return t->plan->flash_attention ? 0 : layer_activation_scale(t->plan) * layer_score_bytes(t->a, t->plan);
+}
+
+/* Bytes through device memory for a layer and micro-batch of scores that no attention kernel keeps to itself. */
+static double score_traffic(const struct plan_time *t)
+{
+    if (t->plan->flash_attention)
+        return 0;
+    double trained = 1 - (double)t->plan->frozen_layers / t->layers;
+    double forward = t->swept - 2 * trained + (layer_drops_scores(t->plan) ? 1 : 0);
+    double scores = score_bytes(t) / (t->a->dropout ? KEPT_WITH_DROPOUT : KEPT);
+    return scores * (t->a->dropout ? 11 * forward + 19 * trained : 8 * forward + 14 * trained);
+}
+
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
-    double set = (t->plan->kbit_preparation ? 2 : 1) * layer_memory_set(t->a, t->plan, &t->framework->memory);
+    double set = layer_memory_set(t->a, t->plan, &t->framework->memory) - score_bytes(t);
+    if (t->plan->kbit_preparation)
+        set *= 2;
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
     if (t->plan->overlap_tensor || t->plan->overlap_expert)
         hide_layer_traffic(t, &out);
     out.x[TIME_ELEMENTWISE] = t->swept / 3 * set / t->cluster->device->memory_bytes_per_s;
-    if (t->plan->tuning != TUNING_FULL)
-        out.x[TIME_ELEMENTWISE] += tuning_bytes(t) / SWEEPS / t->cluster->device->memory_bytes_per_s;
+    double traffic = score_traffic(t) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
+    out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;

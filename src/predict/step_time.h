@@ -21,6 +21,9 @@
  *                 recompute by operations: every second product again                                    [7]
  *   elementwise   the layer's activations (layer_memory_set) / device memory, 4/3 with full recompute    layer_memory.h
  *                 and with that by operations; twice as many after preparation for k-bit training
+ *                 for scores that are not fused, by what kernels of softmax and dropout and the products  [11]
+ *                 around them read and write: 8 bytes each forward and 14 backward, with dropout 11
+ *                 and 19, an eighth of it; selective recompute forward twice
  *                 an eighth of: quantised weights, stored and in 2 bytes, written and read, r - 1 times; tuning.h
  *                 what passes adapters that no kernel fuses
  *   optimizer     gradients added up over micro-batches: 3·G for each after the first; where they are
@@ -84,7 +87,8 @@
  * overlaps in part · [6] NVIDIA Matrix Multiplication Background User's Guide; arXiv 2401.14489 · [7] torchtitan
  * distributed/activation_checkpoint.py · [8] NCCL src/graph/tuning.cc: a ring of the protocol for large messages counts
  * an adapter's latency twice · [9] aws-ofi-nccl src/tuner/nccl_ofi_model.cpp: steps between nodes ·
- * [10] arXiv 2405.21060, figure 10. A term without one counts what its line says. Pure; some hundred nanoseconds. */
+ * [10] arXiv 2405.21060, figure 10 · [11] Megatron-LM megatron/fused_kernels, scaled_upper_triang_masked_softmax.
+ * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
 

@@ -265,6 +265,25 @@ static void step_predict__head_size__of_scores(void **state)
                  0.01);
 }
 
+/* Scores that are not fused are written and read by the products, the softmax and the dropout: 30 bytes each, and 11
+ * again where they are recomputed. */
+static void step_predict__scores__bytes_of_their_kernels(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 2048}, fused = {.sequence = 2048, .flash_attention = true};
+    struct architecture a = gpt(24, 2048, 16);
+    double scores = 24 * 16 * 2048.0 * 2048, through = 8 * 2039e9;
+    a.dropout = true;
+    double once = predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    double without = predict(a, fused, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    assert_close(once - without, 30 * scores / through, 1e-9);
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - once, 11 * scores / through, 1e-9);
+    plan.recompute = fused.recompute = RECOMPUTE_FULL;
+    without = predict(a, fused, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - without, 41 * scores / through, 1e-9);
+}
+
 /* Products of an H100 reach less of its peak than an A100's, in 8 bits still less. */
 static void step_predict__device__best_products(void **state)
 {
@@ -381,6 +400,7 @@ int main(void)
         cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
         cmocka_unit_test(step_predict__micro_batches__gradients_added_up),
         cmocka_unit_test(step_predict__head_size__of_scores),
+        cmocka_unit_test(step_predict__scores__bytes_of_their_kernels),
         cmocka_unit_test(step_predict__device__best_products),
         cmocka_unit_test(step_predict__operations_recomputed__every_second_product),
         cmocka_unit_test(step_predict__interleaved__transfers_hidden),
