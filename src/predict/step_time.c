@@ -9,7 +9,6 @@
 
 #define SECONDS_MOST 1e9
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
-#define COLLECTIVE_LAUNCHES 0.02       /* of a layer's: NCCL's kernel, and ordering its stream and torch's */
 #define ADAPTER_LAUNCHES 0.05          /* of a layer's: two products, a cast, a scaling and an addition */
 #define COPY_LAUNCHES 0.005            /* of a layer's: a view and a copy, without a graph */
 #define SCAN (16 / 3.0)                /* times as slow a FLOP as attention */
@@ -225,9 +224,10 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
 {
     const double *weights = t->framework->time.nominal;
     double launches = t->passes / 3 * (1 + ADAPTER_LAUNCHES * t->adapters.modules) +
-                      COLLECTIVE_LAUNCHES * (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
+                      t->framework->time.collective_launches *
+                          (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
-    return host > 0 ? (hypot(device, host) - device) / weights[TIME_LAUNCH] : launches;
+    return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
 /* Of a layer's matrices on a rank. */

@@ -35,7 +35,7 @@
  *                 nodes, half an all-reduce also has 2·latency of the network for each node, in steps    [8] [9]
  *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
  *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts             [3]
- *   launch        (√(device² + host²) - device) / what a launch takes: a number of layers, see below     [5]
+ *   launch        (∛(device³ + host³) - device) / what a launch takes: a number of layers, see below     [5]
  *
  *   term          of a stage and a micro-batch                                                           source
  *   pipeline      2 transfers of 2·T·h (/ t with sequence parallelism) over the link; none where stages  [1]
@@ -58,12 +58,13 @@
  *   step          1: a number of steps
  *
  * Launch: what of a layer's launches the device waits for. The processor launches ahead of it, so a layer takes
- * √(device² + host²), more than each and less than both. Both are with the weights of predict.toml, whatever is
- * calibrated, so that the sum stays linear:
+ * ∛(device³ + host³), more than each and less than both: with the third power vTrain's and nanotron's runs are off by
+ * less than with the second, and llm-foundry's are fitted closer. Both are with the weights of predict.toml, whatever
+ * is calibrated, so that the sum stays linear:
  *   device   the terms above it
  *            (adapters: 5 more for each target)
- *   host     one layer's launches, 4/3 with full recompute, and 2 of its hundred more for each collective of tensor
- *            parallelism
+ *   host     one layer's launches, 4/3 with full recompute, and for each collective of tensor parallelism what the
+ *            framework's profile says (collective_launches)
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies
  * beyond m·slowest by v.

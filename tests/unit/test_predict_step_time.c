@@ -31,7 +31,7 @@ static void step_predict__one_device__sum_of_weighted_terms(void **state)
     assert_close(s.low_s * s.high_s, s.seconds * s.seconds, 1e-12);
 }
 
-/* A layer takes √(device² + host²): of a large micro-batch hardly any launches are waited for, of a small one most. */
+/* A layer takes ∛(device³ + host³): of a large micro-batch hardly any launches are waited for, of a small one most. */
 static void step_predict__launches__hidden_behind_the_device(void **state)
 {
     (void)state;
@@ -48,11 +48,23 @@ static void step_predict__launches__hidden_behind_the_device(void **state)
                 24 +
             c->nominal[TIME_OPTIMIZER] * 8 * 12 * 1024.0 * 1024 / 2039e9;
         double host = c->nominal[TIME_LAUNCH];
-        assert_close(s.terms[TIME_LAUNCH], 24 * (sqrt(device * device + host * host) - device) / host, 1e-3);
+        assert_close(s.terms[TIME_LAUNCH], 24 * (cbrt(pow(device, 3) + pow(host, 3)) - device) / host, 1e-3);
         assert_true(s.terms[TIME_LAUNCH] < before);
         before = s.terms[TIME_LAUNCH];
     }
     assert_true(before < 24 / 4.0);
+}
+
+/* Around a collective nanotron calls more of torch than others. */
+static void step_predict__collectives__launched(void **state)
+{
+    (void)state;
+    const struct time_coefficients *c = &framework_find("nanotron")->time;
+    struct training_plan plan = {.tensor = 8, .sequence = 256, .sequence_parallel = true};
+    struct step_prediction s = predict(gpt(24, 1024, 16), plan, *a100(), "nanotron");
+    assert_true(c->collective_launches > framework_find("megatron")->time.collective_launches);
+    assert_true(s.terms[TIME_LAUNCH] > 24 && s.terms[TIME_LAUNCH] < 24 * (1 + 10 * c->collective_launches));
+    assert_true(s.terms[TIME_LAUNCH] > predict(gpt(24, 1024, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH]);
 }
 
 /* Calibration must not change what the weights multiply. */
@@ -387,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_predict__one_device__sum_of_weighted_terms),
         cmocka_unit_test(step_predict__launches__hidden_behind_the_device),
+        cmocka_unit_test(step_predict__collectives__launched),
         cmocka_unit_test(step_predict__weight_of_launches__same_terms),
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
         cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
