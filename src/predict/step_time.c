@@ -15,6 +15,9 @@
 #define TRIPS 2.0                      /* of an adapter's latency: the data, and the flush that makes it visible */
 #define KEPT 2.0                       /* bytes of a score: layer_score_bytes */
 #define KEPT_WITH_DROPOUT 5.0          /* its mask, and what it leaves */
+#define NETWORK_STEP 14e-6             /* of NCCL's protocol for large messages: to another node, */
+#define TREE_STEP 4e-6                 /* and over NVLink in a tree */
+#define RING_STEP 3.4e-6               /* or a ring */
 #define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
@@ -379,11 +382,34 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
             volume / ring_speed(t, ranks, apart);
 }
 
+/* Seconds that NCCL counts for a large all-reduce beside its bytes, by the better of a ring and a tree. */
+static double all_reduce_latency(const struct plan_time *t, double ranks, double apart)
+{
+    double nodes = ceil(ranks * apart / (double)t->cluster->link_domain);
+    if (nodes <= 1)
+        return 0;
+    double across = NETWORK_STEP + TRIPS * t->cluster->inter_latency_s, members = ranks / nodes;
+    double ring = (ranks - nodes) * RING_STEP + (nodes - 1) * across;
+    double tree = (members - 1) * TREE_STEP + log2(nodes) * across;
+    return 2 * fmin(ring, tree);
+}
+
+/* Of all buckets of gradients, where a framework reduces each for itself. */
+static void add_buckets(const struct plan_time *t, double parameters, double ranks, struct terms *out)
+{
+    double bucket = t->framework->time.bucket_bytes;
+    if (bucket > 0 && t->plan->zero_stage == 0)
+        out->x[TIME_DATA_INTER] += ceil(t->framework->memory.parameter * parameters / bucket) *
+                                   all_reduce_latency(t, ranks, t->tensor) /
+                                   t->framework->time.nominal[TIME_DATA_INTER];
+}
+
 /* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */
 static void add_data(const struct plan_time *t, double parameters, double replicas, double shard, struct terms *out)
 {
     double gradient = sent_gradient(t);
     add_data_group(t, data_volume(t, parameters, shard), shard, t->tensor, out);
+    add_buckets(t, parameters, shard, out);
     if (shard < replicas) {
         double copies = replicas / shard;
         add_data_group(t, 2 * gradient * parameters / shard * (copies - 1) / copies, copies, t->tensor * shard, out);
@@ -421,10 +447,11 @@ static double gradient_share(const struct plan_time *t)
     return shares[t->plan->zero_stage];
 }
 
-/* What sharded parameters need is sent ahead of it whatever a plan says. */
+/* What sharded parameters need is sent ahead of it whatever a plan says, and buckets behind the rest of the pass. */
 static bool overlaps(const struct plan_time *t, bool said)
 {
-    return said || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0);
+    bool in_buckets = t->plan->zero_stage == 0 && t->framework->time.bucket_bytes > 0;
+    return said || in_buckets || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0);
 }
 
 static void hide_data(const struct plan_time *t, struct terms *out)

@@ -51,6 +51,8 @@
  *                   1   (G + 2)·Ψ_r
  *                   2   (G, times m where the framework reduces each micro-batch, + 2)·Ψ_r               [4]
  *                   3   m·(4 + G)·Ψ_r
+ *                 stage 0 in buckets (coefficients.h): for each 2·((R/n - 1)·4 us + log2 n·λ), or 2·(R - n)·3.4  [8]
+ *                 us + 2·(n - 1)·λ where that is less, of n nodes; λ 14 us and 2·latency of the network
  *                 adapters: of these, and under stage 3 two gathers of the frozen weights as stored
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
  *   launch        under ZeRO stage 1 a copy for each rank and gathered tensor (coefficients.h)
@@ -75,10 +77,10 @@
  * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
- * (overlap_gradients, …), and ZeRO stage 3 where it prefetches (overlaps_shards), counts only as far as it is longer
- * than the computing behind which it is, with the weights of predict.toml: gradients two forward passes' products of
- * the stage (of the last micro-batch, or of each that is reduced), parameters one (ZeRO stage 3: all passes of all
- * micro-batches), tensor and expert parallelism the layer's own.
+ * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards), counts only as
+ * far as it is longer than the computing behind which it is, with the weights of predict.toml: gradients two forward
+ * passes' products of the stage (of the last micro-batch, or of each that is reduced), parameters one (ZeRO stage 3:
+ * all passes of all micro-batches), tensor and expert parallelism the layer's own.
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.

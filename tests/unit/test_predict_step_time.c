@@ -141,6 +141,25 @@ static void step_predict__sharded_parameters__hidden_behind_computing(void **sta
     assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER] > 0);
 }
 
+/* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
+static void step_predict__buckets__latency_of_each(void **state)
+{
+    (void)state;
+    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
+    const struct time_coefficients *c = &framework_find("nanotron")->time;
+    const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
+    struct training_plan plan = {.data = 16, .sequence = 512};
+    double few = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron").terms[TIME_DATA_INTER];
+    double many = predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER];
+    double buckets = ceil(2 * parameters / c->bucket_bytes);
+    assert_close(many - few, buckets * 2 * 2 * 75e-6 / c->nominal[TIME_DATA_INTER], 1e-6);
+    plan.micro_batch = 64;
+    assert_close(predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER], 0, 1e-9);
+    plan.data = 8;
+    plan.micro_batch = 1;
+    assert_true(predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER] == 0);
+}
+
 /* nanotron copies each parameter from what each rank sent: six of a layer. */
 static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
 {
@@ -404,6 +423,7 @@ int main(void)
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
         cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
         cmocka_unit_test(step_predict__sharded_parameters__hidden_behind_computing),
+        cmocka_unit_test(step_predict__buckets__latency_of_each),
         cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
