@@ -10,6 +10,7 @@
 #define SECONDS_MOST 1e9
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
 #define ADAPTER_LAUNCHES 0.05          /* of a layer's: two products, a cast, a scaling and an addition */
+#define FUSED_LAUNCHES 0.03            /* two products and an addition */
 #define COPY_LAUNCHES 0.005            /* of a layer's: a view and a copy, without a graph */
 #define SCAN (16 / 3.0)                /* times as slow a FLOP as attention */
 #define TRIPS 2.0                      /* of an adapter's latency: the data, and the flush that makes it visible */
@@ -226,9 +227,11 @@ static double weighted(const double *weights, const struct terms *terms)
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
 {
     const double *weights = t->framework->time.nominal;
-    double launches = t->passes / 3 * (1 + ADAPTER_LAUNCHES * t->adapters.modules) +
-                      t->framework->time.collective_launches *
-                          (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
+    double launches =
+        t->passes / 3 *
+            (1 + (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
+        t->framework->time.collective_launches *
+            (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
@@ -447,11 +450,14 @@ static double gradient_share(const struct plan_time *t)
     return shares[t->plan->zero_stage];
 }
 
-/* What sharded parameters need is sent ahead of it whatever a plan says, and buckets behind the rest of the pass. */
+/* What sharded parameters need is sent ahead of it whatever a plan says, and buckets behind the rest of the pass.
+ * Adapters are units of FSDP's of their own (peft utils/other.py, fsdp_auto_wrap_policy), so that one is ahead of a
+ * layer. */
 static bool overlaps(const struct plan_time *t, bool said)
 {
     bool in_buckets = t->plan->zero_stage == 0 && t->framework->time.bucket_bytes > 0;
-    return said || in_buckets || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0);
+    bool between = t->plan->tuning != TUNING_FULL && t->plan->adapters != ADAPTERS_FUSED;
+    return said || in_buckets || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0 && !between);
 }
 
 static void hide_data(const struct plan_time *t, struct terms *out)

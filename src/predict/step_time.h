@@ -64,7 +64,7 @@
  * less than with the second, and llm-foundry's are fitted closer. Both are with the weights of predict.toml, whatever
  * is calibrated, so that the sum stays linear:
  *   device   the terms above it
- *            (adapters: 5 more for each target)
+ *            (adapters: 5 more for each target, fused 3)
  *   host     one layer's launches, 4/3 with full recompute, and for each collective of tensor parallelism what the
  *            framework's profile says (collective_launches)
  *
@@ -77,10 +77,11 @@
  * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
- * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards), counts only as
- * far as it is longer than the computing behind which it is, with the weights of predict.toml: gradients two forward
- * passes' products of the stage (of the last micro-batch, or of each that is reduced), parameters one (ZeRO stage 3:
- * all passes of all micro-batches), tensor and expert parallelism the layer's own.
+ * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards; not over
+ * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is,
+ * with the weights of predict.toml: gradients two forward passes' products of the stage (of the last micro-batch, or
+ * of each that is reduced), parameters one (ZeRO stage 3: all passes of all micro-batches), tensor and expert
+ * parallelism the layer's own.
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.

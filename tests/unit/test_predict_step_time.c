@@ -141,6 +141,22 @@ static void step_predict__sharded_parameters__hidden_behind_computing(void **sta
     assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER] > 0);
 }
 
+/* peft's adapters are units of FSDP's own, between which no layer is sent ahead; those that a kernel fuses are none. */
+static void step_predict__adapters__sent_ahead_where_fused(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.data = 16,
+                                 .zero_stage = 3,
+                                 .micro_batch = 8,
+                                 .sequence = 2048,
+                                 .tuning = TUNING_LORA,
+                                 .lora_rank = 8,
+                                 .lora_targets = TARGET_Q};
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER] > 0);
+    plan.adapters = ADAPTERS_FUSED;
+    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER], 0, 1e-9);
+}
+
 /* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
 static void step_predict__buckets__latency_of_each(void **state)
 {
@@ -423,6 +439,7 @@ int main(void)
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
         cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
         cmocka_unit_test(step_predict__sharded_parameters__hidden_behind_computing),
+        cmocka_unit_test(step_predict__adapters__sent_ahead_where_fused),
         cmocka_unit_test(step_predict__buckets__latency_of_each),
         cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
