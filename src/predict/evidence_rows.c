@@ -49,19 +49,23 @@ const struct compared_table evidence_rows[] = {
 };
 const size_t evidence_count = sizeof evidence_rows / sizeof *evidence_rows;
 
-const struct compared_table scaling_rows[] = {
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1354, 0.140},
-    {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 437, 0.836},
-    {"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 13, 0.088},
-    {"vtrain-single-node.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 312, 0.102},
-    {"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 7, 0.186},
-    {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1, 0.056},
-    {"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_TIME, FEATURE_PLAIN, 1, 0.012},
-    {"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.100},
-    {"internevo.csv", "internevo", QUANTITY_OF_TIME, FEATURE_PLAIN, 9, 0.019},
-    {"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.009},
-    {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_PLAIN, 2, 0.015},
-    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 14, 0.082},
-    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 14, 0.091},
+const struct compared_scaling scaling_rows[] = {
+    {{"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 297, 0.097}, 0},
+    {{"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 726, 0.131}, 64},
+    {{"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 331, 0.200}, 256},
+    {{"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 105, 0.232}, 0},
+    {{"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 251, 0.118}, 64},
+    {{"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_TIME, FEATURE_PLAIN, 81, 1.528}, 256},
+    {{"megatron-golden.csv", "megatron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 13, 0.088}, 0},
+    {{"vtrain-single-node.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 312, 0.102}, 0},
+    {{"dlperf-gpt-v100.csv", "megatron", QUANTITY_OF_TIME, FEATURE_PLAIN, 7, 0.030}, 0},
+    {{"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1, 0.056}, 64},
+    {{"bigscience-tr11.csv", "deepspeed", QUANTITY_OF_TIME, FEATURE_PLAIN, 1, 0.012}, 64},
+    {{"internevo-memory.csv", "internevo", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.100}, 0},
+    {{"internevo.csv", "internevo", QUANTITY_OF_TIME, FEATURE_PLAIN, 9, 0.019}, 0},
+    {{"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.009}, 64},
+    {{"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_PLAIN, 2, 0.015}, 64},
+    {{"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 14, 0.082}, 0},
+    {{"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 14, 0.091}, 0},
 };
 const size_t scaling_count = sizeof scaling_rows / sizeof *scaling_rows;
