@@ -475,7 +475,7 @@ static void hide_data(const struct plan_time *t, struct terms *out)
     double behind_parameters =
         overlaps(t, t->plan->overlap_parameters) ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
-    double left = sent > 0 ? 1 - hidden / sent : 1;
+    double left = sent > 0 ? fmax(0, 1 - hidden / sent) : 1;
     out->x[TIME_DATA_INTRA] *= left;
     out->x[TIME_DATA_INTER] *= left;
 }

@@ -256,6 +256,22 @@ static void step_predict__gradient_bytes__of_the_plan(void **state)
                  predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_DATA_INTRA] / 2, 1e-9);
 }
 
+/* Rounding left less than nothing of it, which calibration refuses. */
+static void step_predict__all_of_it_hidden__no_less_than_nothing(void **state)
+{
+    (void)state;
+    for (int64_t data = 2; data <= 64; data++) {
+        struct training_plan plan = {.data = data, .zero_stage = 1, .micro_batch = 16, .sequence = 4096};
+        plan.gradient_bytes = 2;
+        plan.overlap_gradients = plan.overlap_parameters = true;
+        struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+        assert_true(s.terms[TIME_DATA_INTRA] >= 0 && s.terms[TIME_DATA_INTER] >= 0);
+        plan.gradient_bytes = 3;
+        s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+        assert_true(s.terms[TIME_DATA_INTRA] >= 0 && s.terms[TIME_DATA_INTER] >= 0);
+    }
+}
+
 /* Between nodes all adapters of the group's members on a node carry the ring. */
 static void step_predict__data_parallel_over_nodes__adapters_of_a_node(void **state)
 {
@@ -446,6 +462,7 @@ int main(void)
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
         cmocka_unit_test(step_predict__zero_stages__volume_of_data_parallelism),
         cmocka_unit_test(step_predict__gradient_bytes__of_the_plan),
+        cmocka_unit_test(step_predict__all_of_it_hidden__no_less_than_nothing),
         cmocka_unit_test(step_predict__data_parallel_over_nodes__adapters_of_a_node),
         cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
         cmocka_unit_test(step_predict__micro_batches__gradients_added_up),
