@@ -397,12 +397,27 @@ static double all_reduce_latency(const struct plan_time *t, double ranks, double
     return 2 * fmin(ring, tree);
 }
 
+/* Parameters by which a bucket is larger than it was to be, on average: the tensor that fills it is in it whole. Of a
+ * layer those of queries, keys and values, of the output, of gate and up, and of down. */
+static double bucket_excess(const struct plan_time *t)
+{
+    double output = (double)t->a->hidden * (double)t->a->heads * (double)t->a->head_dim;
+    double down = t->layer.mlp / (t->a->gated_mlp ? 3 : 2);
+    const double tensors[] = {fmax(0, t->layer.attention - output), output, t->layer.mlp - down, down};
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 4; i++) {
+        sum += tensors[i] / t->tensor;
+        squares += tensors[i] / t->tensor * tensors[i] / t->tensor;
+    }
+    return sum > 0 ? squares / (2 * sum) : 0;
+}
+
 /* Of all buckets of gradients, where a framework reduces each for itself. */
 static void add_buckets(const struct plan_time *t, double parameters, double ranks, struct terms *out)
 {
-    double bucket = t->framework->time.bucket_bytes;
-    if (bucket > 0 && t->plan->zero_stage == 0)
-        out->x[TIME_DATA_INTER] += ceil(t->framework->memory.parameter * parameters / bucket) *
+    double full = t->framework->time.bucket_bytes / t->framework->memory.parameter;
+    if (full > 0 && t->plan->zero_stage == 0)
+        out->x[TIME_DATA_INTER] += ceil(parameters / (full + bucket_excess(t))) *
                                    all_reduce_latency(t, ranks, t->tensor) /
                                    t->framework->time.nominal[TIME_DATA_INTER];
 }

@@ -52,7 +52,8 @@
  *                   2   (G, times m where the framework reduces each micro-batch, + 2)·Ψ_r               [4]
  *                   3   m·(4 + G)·Ψ_r
  *                 stage 0 in buckets (coefficients.h): for each 2·((R/n - 1)·4 us + log2 n·λ), or 2·(R - n)·3.4  [8]
- *                 us + 2·(n - 1)·λ where that is less, of n nodes; λ 14 us and 2·latency of the network
+ *                 us + 2·(n - 1)·λ where that is less, of n nodes; λ 14 us and 2·latency of the network. A
+ *                 bucket ends with the tensor that fills it: larger by Σs²/(2·Σs) of a layer's tensors' sizes s  [12]
  *                 adapters: of these, and under stage 3 two gathers of the frozen weights as stored
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
  *   launch        under ZeRO stage 1 a copy for each rank and gathered tensor (coefficients.h)
@@ -91,7 +92,8 @@
  * overlaps in part · [6] NVIDIA Matrix Multiplication Background User's Guide; arXiv 2401.14489 · [7] torchtitan
  * distributed/activation_checkpoint.py · [8] NCCL src/graph/tuning.cc: a ring of the protocol for large messages counts
  * an adapter's latency twice · [9] aws-ofi-nccl src/tuner/nccl_ofi_model.cpp: steps between nodes ·
- * [10] arXiv 2405.21060, figure 10 · [11] Megatron-LM megatron/fused_kernels, scaled_upper_triang_masked_softmax.
+ * [10] arXiv 2405.21060, figure 10 · [11] Megatron-LM megatron/fused_kernels, scaled_upper_triang_masked_softmax ·
+ * [12] torch csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
