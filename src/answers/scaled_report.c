@@ -124,7 +124,9 @@ static void tell_best(const struct scaled_plans *p, size_t first, size_t end, st
         buffer_printf(out, "and %s here; ", there->here.found ? "without a place" : "not possible");
     buffer_printf(out, "%s is the best here, ", here->words);
     if (here->there.place > 0)
-        buffer_printf(out, "and %" PRId64 "%s there\n", here->there.place, ordinal(here->there.place));
+        buffer_printf(out,
+                      "and %" PRId64 "%s there: the first is the faster of the two with a probability of %.0f %%\n",
+                      here->there.place, ordinal(here->there.place), 100 * scaled_plans_faster(there, here));
     else
         buffer_printf(out, "and %s there\n", here->there.found ? "without a place" : "not possible");
 }

@@ -6,6 +6,7 @@
 
 #include "util/memory.h"
 
+#define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
 #define UNKNOWN ((struct scaled_figure){NAN, NAN, NAN})
 
 void scaled_plans_free(struct scaled_plans *p)
@@ -56,7 +57,7 @@ static void add(struct scaled_plans *p, const struct plan_seen *seen, bool is_th
                                  .memory_of = seen->memory_of,
                                  .efficiency = UNKNOWN};
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
-        plan->spread[q] = evidence_scaling_width(found->where.framework, (enum predicted_quantity)q, 1);
+        plan->spread[q] = evidence_scaling_width(found->where.framework, (enum predicted_quantity)q, found->devices, 1);
     *(is_there ? &plan->there : &plan->here) = figures_of(found);
 }
 
@@ -100,8 +101,10 @@ static void merge(struct scaled_plan *plans, size_t count)
 {
     struct plan_figures there = plans[0].there, here = plans[0].here;
     for (size_t i = 1; i < count; i++)
-        if (goes_before(&plans[i].there, &there, INFINITY))
+        if (goes_before(&plans[i].there, &there, INFINITY)) {
             there = plans[i].there;
+            memcpy(plans[0].spread, plans[i].spread, sizeof plans[0].spread);
+        }
     for (size_t i = 1; i < count; i++) {
         if (goes_before(&plans[i].here, &here, there.found ? there.devices : INFINITY))
             here = plans[i].here;
@@ -228,4 +231,16 @@ void scaled_plans_rank(struct scaled_plans *p)
     }
     set_places(p, false);
     set_places(p, true);
+}
+
+static double sigma_of(const struct scaled_figure *x)
+{
+    return log(x->high / x->low) / (2 * INTERVAL_90);
+}
+
+double scaled_plans_faster(const struct scaled_plan *a, const struct scaled_plan *b)
+{
+    const struct scaled_figure *x = &a->there.throughput, *y = &b->there.throughput;
+    double apart = log(x->value / y->value), sigma = hypot(sigma_of(x), sigma_of(y));
+    return erfc(-apart / (sigma * sqrt(2))) / 2;
 }

@@ -29,7 +29,7 @@ struct scaled_plan {
     char *words;
     double work; /* FLOPs of a sample */
     bool counts_tokens;
-    double spread[PREDICTED_QUANTITIES]; /* evidence_scaling_width of a doubling */
+    double spread[PREDICTED_QUANTITIES]; /* evidence_scaling_width of a doubling, to there */
     const char *memory_of;               /* "reserved, largest rank"; borrowed from the spaces */
     struct plan_figures here, there;
     struct scaled_figure efficiency; /* only of one that is here and there */
@@ -55,6 +55,10 @@ void scaled_plans_add_there(struct scaled_plans *p, const struct plan_seen *seen
 
 /* When all have been added, once: intervals, efficiencies, places. */
 void scaled_plans_rank(struct scaled_plans *p);
+
+/* After that: the probability that `a` is the faster of two with a place there, as their intervals are apart from each
+ * other. What both are mispredicted by alike counts twice, so that it is on the cautious side. */
+double scaled_plans_faster(const struct scaled_plan *a, const struct scaled_plan *b);
 
 /* After that. NULL: there is none of those words. Borrowed. */
 const struct scaled_plan *scaled_plans_find(const struct scaled_plans *p, const char *words);

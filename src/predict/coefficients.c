@@ -93,7 +93,8 @@ static const struct coefficient_member memory_members[] = {
 #name, offsetof(struct time_coefficients, name)                                                                \
     }
 static const struct coefficient_member time_members[] = {T(gradient_bytes),  T(reduce_each_micro_batch),
-                                                         T(overlaps_shards), T(gathered_tensors),
+                                                         T(overlaps_shards), T(collective_launches),
+                                                         T(bucket_bytes),    T(gathered_tensors),
                                                          T(sigma),           T(spread)};
 
 static bool set_member(const struct coefficient_member *members, size_t count, void *coefficients, const char *name,

@@ -93,13 +93,27 @@ static double plain_width(const char *framework, const char *without, enum predi
     return fmax(fmax(width, others.widest), quantity == QUANTITY_OF_TIME ? UNCOMPARED_TIME : 0);
 }
 
-double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double doublings)
+/* Whether no row of the same table reaches further without going beyond `devices`. */
+static bool reaches(const struct compared_scaling *row, double devices)
+{
+    if (row->beyond >= devices)
+        return false;
+    for (size_t i = 0; i < scaling_count; i++) {
+        const struct compared_scaling *other = &scaling_rows[i];
+        if (other->pairs.quantity == row->pairs.quantity && other->beyond > row->beyond && other->beyond < devices &&
+            strcmp(other->pairs.table, row->pairs.table) == 0)
+            return false;
+    }
+    return true;
+}
+
+double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double devices, double doublings)
 {
     struct pool own = {0}, others = {0};
     const char *name = evidence_name(framework);
     for (size_t i = 0; i < scaling_count; i++)
-        if (scaling_rows[i].quantity == quantity)
-            pool_add(strcmp(scaling_rows[i].framework, name) == 0 ? &own : &others, &scaling_rows[i]);
+        if (scaling_rows[i].pairs.quantity == quantity && reaches(&scaling_rows[i], devices))
+            pool_add(strcmp(scaling_rows[i].pairs.framework, name) == 0 ? &own : &others, &scaling_rows[i].pairs);
     return width_of(&own, &others, uncompared[quantity]) * sqrt(doublings);
 }
 

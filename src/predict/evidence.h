@@ -60,7 +60,11 @@ extern const size_t evidence_count;
 
 /* The same of pairs of runs of one plan on different numbers of devices: `runs` pairs, of which by the root of the
  * doublings between them ln(measured / predicted) of one differed from that of the other by at most `within`. */
-extern const struct compared_table scaling_rows[];
+struct compared_scaling {
+    struct compared_table pairs;
+    double beyond; /* those whose larger run is on more devices than so many, up to four times as many (0: up to 64) */
+};
+extern const struct compared_scaling scaling_rows[];
 extern const size_t scaling_count;
 
 /* Widths by framework, for all features. */
@@ -76,9 +80,12 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
 double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
                       bool *compared);
 
-/* What half the 90 % interval of ln(measured / predicted) grows by, to be added in squares, on 2^doublings (from 0)
- * times as many devices as anything was measured on: by scaling_rows, as the width of a plain plan by evidence_rows. */
-double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double doublings);
+/* What half the 90 % interval of ln(measured / predicted) grows by, to be added in squares, on `devices`, 2^doublings
+ * (from 0) times as many as anything was measured on: by scaling_rows, as the width of a plain plan by evidence_rows.
+ * Of a table the row counts that reaches as far as `devices`, or comes nearest to it: what goes wrong on 512 devices
+ * need not have been seen on 256. */
+double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double devices,
+                              double doublings);
 
 /* What stands behind a prediction, as lines for people. */
 void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,

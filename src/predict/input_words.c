@@ -60,6 +60,7 @@ const struct input_word quantization_words[] = {{"none", QUANTIZATION_NONE},
                                                 {"int8", QUANTIZATION_INT8},
                                                 {"bnb.int8", QUANTIZATION_INT8},
                                                 {NULL, 0}};
+const struct input_word adapter_words[] = {{"framework", ADAPTERS_FRAMEWORK}, {"fused", ADAPTERS_FUSED}, {NULL, 0}};
 const struct input_word norm_words[] = {{"framework", NORMS_FRAMEWORK}, {"fused", NORMS_FUSED}, {NULL, 0}};
 /* As the models of transformers name their modules; GPT-2's two c_proj have one name. */
 const struct input_word target_words[] = {{"q_proj", TARGET_Q},

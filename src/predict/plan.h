@@ -91,6 +91,10 @@ enum tuning_target {
 /* FUSED: a kernel, whatever the framework has. */
 enum norm_kernel { NORMS_FRAMEWORK = 0, NORMS_FUSED };
 
+/* FUSED: one function of autograd for a frozen product and its adapters, which are then not sharded (fms-acceleration
+ * fused_ops/unsloth_lora). */
+enum adapter_kernel { ADAPTERS_FRAMEWORK = 0, ADAPTERS_FUSED };
+
 /* Of the frozen weights of layers. */
 enum quantization {
     QUANTIZATION_NONE = 0,
@@ -143,6 +147,7 @@ struct training_plan {
     bool kbit_preparation; /* what is not quantised, and with it checkpoints, in fp32 (peft's preparation) */
     int64_t frozen_layers; /* leading ones, and the embedding, that are not trained */
     enum norm_kernel norms;
+    enum adapter_kernel adapters;
     bool padding_free; /* micro-batches are of mean_tokens, not of sequence, tokens a sequence */
     int64_t mean_tokens;
     int64_t decoder_sequence; /* tokens of the decoder of T5 alone; 0: as many as sequence */

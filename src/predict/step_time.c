@@ -9,11 +9,16 @@
 
 #define SECONDS_MOST 1e9
 #define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
-#define COLLECTIVE_LAUNCHES 0.02       /* of a layer's: NCCL's kernel, and ordering its stream and torch's */
 #define ADAPTER_LAUNCHES 0.05          /* of a layer's: two products, a cast, a scaling and an addition */
+#define FUSED_LAUNCHES 0.03            /* two products and an addition */
 #define COPY_LAUNCHES 0.005            /* of a layer's: a view and a copy, without a graph */
 #define SCAN (16 / 3.0)                /* times as slow a FLOP as attention */
 #define TRIPS 2.0                      /* of an adapter's latency: the data, and the flush that makes it visible */
+#define KEPT 2.0                       /* bytes of a score: layer_score_bytes */
+#define KEPT_WITH_DROPOUT 5.0          /* its mask, and what it leaves */
+#define NETWORK_STEP 14e-6             /* of NCCL's protocol for large messages: to another node, */
+#define TREE_STEP 4e-6                 /* and over NVLink in a tree */
+#define RING_STEP 3.4e-6               /* or a ring */
 #define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
@@ -222,10 +227,13 @@ static double weighted(const double *weights, const struct terms *terms)
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
 {
     const double *weights = t->framework->time.nominal;
-    double launches = t->passes / 3 * (1 + ADAPTER_LAUNCHES * t->adapters.modules) +
-                      COLLECTIVE_LAUNCHES * (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
+    double launches =
+        t->passes / 3 *
+            (1 + (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
+        t->framework->time.collective_launches *
+            (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
-    return host > 0 ? (hypot(device, host) - device) / weights[TIME_LAUNCH] : launches;
+    return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
 /* Of a layer's matrices on a rank. */
@@ -261,17 +269,36 @@ static double accumulated_bytes(const struct plan_time *t)
     return elsewhere ? 0 : trained * bytes / (scattered ? t->shards : 1);
 }
 
+/* Of a layer's activations, those of its attention scores. */
+static double score_bytes(const struct plan_time *t)
+{
+    return t->plan->flash_attention ? 0 : layer_activation_scale(t->plan) * layer_score_bytes(t->a, t->plan);
+}
+
+/* Bytes through device memory for a layer and micro-batch of scores that no attention kernel keeps to itself. */
+static double score_traffic(const struct plan_time *t)
+{
+    if (t->plan->flash_attention)
+        return 0;
+    double trained = 1 - (double)t->plan->frozen_layers / t->layers;
+    double forward = t->swept - 2 * trained + (layer_drops_scores(t->plan) ? 1 : 0);
+    double scores = score_bytes(t) / (t->a->dropout ? KEPT_WITH_DROPOUT : KEPT);
+    return scores * (t->a->dropout ? 11 * forward + 19 * trained : 8 * forward + 14 * trained);
+}
+
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
-    double set = (t->plan->kbit_preparation ? 2 : 1) * layer_memory_set(t->a, t->plan, &t->framework->memory);
+    double set = layer_memory_set(t->a, t->plan, &t->framework->memory) - score_bytes(t);
+    if (t->plan->kbit_preparation)
+        set *= 2;
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
     if (t->plan->overlap_tensor || t->plan->overlap_expert)
         hide_layer_traffic(t, &out);
     out.x[TIME_ELEMENTWISE] = t->swept / 3 * set / t->cluster->device->memory_bytes_per_s;
-    if (t->plan->tuning != TUNING_FULL)
-        out.x[TIME_ELEMENTWISE] += tuning_bytes(t) / SWEEPS / t->cluster->device->memory_bytes_per_s;
+    double traffic = score_traffic(t) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
+    out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
@@ -334,10 +361,16 @@ static double add_stages(const struct plan_time *t, struct terms *out)
            waiting_transfers * t->framework->time.weights[TIME_PIPELINE];
 }
 
+/* Bytes of a gradient as it is sent. */
+static double sent_gradient(const struct plan_time *t)
+{
+    return t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : t->framework->time.gradient_bytes;
+}
+
 /* Bytes that a rank sends in a step for `parameters` whose states are over `ranks`. */
 static double data_volume(const struct plan_time *t, double parameters, double ranks)
 {
-    double m = (double)t->plan->micro_batches, gradient = t->framework->time.gradient_bytes;
+    double m = (double)t->plan->micro_batches, gradient = sent_gradient(t);
     const double per_parameter[] = {2 * gradient, gradient + 2,
                                     (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient + 2,
                                     m * (4 + gradient)};
@@ -352,11 +385,49 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
             volume / ring_speed(t, ranks, apart);
 }
 
+/* Seconds that NCCL counts for a large all-reduce beside its bytes, by the better of a ring and a tree. */
+static double all_reduce_latency(const struct plan_time *t, double ranks, double apart)
+{
+    double nodes = ceil(ranks * apart / (double)t->cluster->link_domain);
+    if (nodes <= 1)
+        return 0;
+    double across = NETWORK_STEP + TRIPS * t->cluster->inter_latency_s, members = ranks / nodes;
+    double ring = (ranks - nodes) * RING_STEP + (nodes - 1) * across;
+    double tree = (members - 1) * TREE_STEP + log2(nodes) * across;
+    return 2 * fmin(ring, tree);
+}
+
+/* Parameters by which a bucket is larger than it was to be, on average: the tensor that fills it is in it whole. Of a
+ * layer those of queries, keys and values, of the output, of gate and up, and of down. */
+static double bucket_excess(const struct plan_time *t)
+{
+    double output = (double)t->a->hidden * (double)t->a->heads * (double)t->a->head_dim;
+    double down = t->layer.mlp / (t->a->gated_mlp ? 3 : 2);
+    const double tensors[] = {fmax(0, t->layer.attention - output), output, t->layer.mlp - down, down};
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 4; i++) {
+        sum += tensors[i] / t->tensor;
+        squares += tensors[i] / t->tensor * tensors[i] / t->tensor;
+    }
+    return sum > 0 ? squares / (2 * sum) : 0;
+}
+
+/* Of all buckets of gradients, where a framework reduces each for itself. */
+static void add_buckets(const struct plan_time *t, double parameters, double ranks, struct terms *out)
+{
+    double full = t->framework->time.bucket_bytes / t->framework->memory.parameter;
+    if (full > 0 && t->plan->zero_stage == 0)
+        out->x[TIME_DATA_INTER] += ceil(parameters / (full + bucket_excess(t))) *
+                                   all_reduce_latency(t, ranks, t->tensor) /
+                                   t->framework->time.nominal[TIME_DATA_INTER];
+}
+
 /* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */
 static void add_data(const struct plan_time *t, double parameters, double replicas, double shard, struct terms *out)
 {
-    double gradient = t->framework->time.gradient_bytes;
+    double gradient = sent_gradient(t);
     add_data_group(t, data_volume(t, parameters, shard), shard, t->tensor, out);
+    add_buckets(t, parameters, shard, out);
     if (shard < replicas) {
         double copies = replicas / shard;
         add_data_group(t, 2 * gradient * parameters / shard * (copies - 1) / copies, copies, t->tensor * shard, out);
@@ -388,16 +459,20 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
 /* Of what data parallelism sends, gradients. */
 static double gradient_share(const struct plan_time *t)
 {
-    double gradient = t->framework->time.gradient_bytes, m = (double)t->plan->micro_batches;
+    double gradient = sent_gradient(t), m = (double)t->plan->micro_batches;
     double reduced = t->framework->time.reduce_each_micro_batch != 0 ? m * gradient : gradient;
     const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + 2), gradient / (4 + gradient)};
     return shares[t->plan->zero_stage];
 }
 
-/* What sharded parameters need is sent ahead of it whatever a plan says. */
+/* What sharded parameters need is sent ahead of it whatever a plan says, and buckets behind the rest of the pass.
+ * Adapters are units of FSDP's of their own (peft utils/other.py, fsdp_auto_wrap_policy), so that one is ahead of a
+ * layer. */
 static bool overlaps(const struct plan_time *t, bool said)
 {
-    return said || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0);
+    bool in_buckets = t->plan->zero_stage == 0 && t->framework->time.bucket_bytes > 0;
+    bool between = t->plan->tuning != TUNING_FULL && t->plan->adapters != ADAPTERS_FUSED;
+    return said || in_buckets || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0 && !between);
 }
 
 static void hide_data(const struct plan_time *t, struct terms *out)
@@ -415,7 +490,7 @@ static void hide_data(const struct plan_time *t, struct terms *out)
     double behind_parameters =
         overlaps(t, t->plan->overlap_parameters) ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
-    double left = sent > 0 ? 1 - hidden / sent : 1;
+    double left = sent > 0 ? fmax(0, 1 - hidden / sent) : 1;
     out->x[TIME_DATA_INTRA] *= left;
     out->x[TIME_DATA_INTER] *= left;
 }

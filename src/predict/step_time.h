@@ -5,7 +5,7 @@
  *
  *   T     b·s/c tokens of a micro-batch              r     passes: 3, with full recompute 4
  *   F     forward FLOPs per token (flops.h, CAUSAL)  Ψ_r   parameters of a rank
- *   R     N·c ranks                                  G     bytes per gradient
+ *   R     N·c ranks                                  G     bytes per gradient: the plan's, or the framework's
  *
  * Terms are in seconds at the full rate of the device, memory or link, where no other unit stands.
  *
@@ -21,6 +21,9 @@
  *                 recompute by operations: every second product again                                    [7]
  *   elementwise   the layer's activations (layer_memory_set) / device memory, 4/3 with full recompute    layer_memory.h
  *                 and with that by operations; twice as many after preparation for k-bit training
+ *                 for scores that are not fused, by what kernels of softmax and dropout and the products  [11]
+ *                 around them read and write: 8 bytes each forward and 14 backward, with dropout 11
+ *                 and 19, an eighth of it; selective recompute forward twice
  *                 an eighth of: quantised weights, stored and in 2 bytes, written and read, r - 1 times; tuning.h
  *                 what passes adapters that no kernel fuses
  *   optimizer     gradients added up over micro-batches: 3·G for each after the first; where they are
@@ -32,7 +35,7 @@
  *                 nodes, half an all-reduce also has 2·latency of the network for each node, in steps    [8] [9]
  *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
  *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts             [3]
- *   launch        (√(device² + host²) - device) / what a launch takes: a number of layers, see below     [5]
+ *   launch        (∛(device³ + host³) - device) / what a launch takes: a number of layers, see below     [5]
  *
  *   term          of a stage and a micro-batch                                                           source
  *   pipeline      2 transfers of 2·T·h (/ t with sequence parallelism) over the link; none where stages  [1]
@@ -48,6 +51,9 @@
  *                   1   (G + 2)·Ψ_r
  *                   2   (G, times m where the framework reduces each micro-batch, + 2)·Ψ_r               [4]
  *                   3   m·(4 + G)·Ψ_r
+ *                 stage 0 in buckets (coefficients.h): for each 2·((R/n - 1)·4 us + log2 n·λ), or 2·(R - n)·3.4  [8]
+ *                 us + 2·(n - 1)·λ where that is less, of n nodes; λ 14 us and 2·latency of the network. A
+ *                 bucket ends with the tensor that fills it: larger by Σs²/(2·Σs) of a layer's tensors' sizes s  [12]
  *                 adapters: of these, and under stage 3 two gathers of the frozen weights as stored
  *   optimizer     30 bytes per parameter of the rank's shard / device memory
  *   launch        under ZeRO stage 1 a copy for each rank and gathered tensor (coefficients.h)
@@ -55,12 +61,13 @@
  *   step          1: a number of steps
  *
  * Launch: what of a layer's launches the device waits for. The processor launches ahead of it, so a layer takes
- * √(device² + host²), more than each and less than both. Both are with the weights of predict.toml, whatever is
- * calibrated, so that the sum stays linear:
+ * ∛(device³ + host³), more than each and less than both: with the third power vTrain's and nanotron's runs are off by
+ * less than with the second, and llm-foundry's are fitted closer. Both are with the weights of predict.toml, whatever
+ * is calibrated, so that the sum stays linear:
  *   device   the terms above it
- *            (adapters: 5 more for each target)
- *   host     one layer's launches, 4/3 with full recompute, and 2 of its hundred more for each collective of tensor
- *            parallelism
+ *            (adapters: 5 more for each target, fused 3)
+ *   host     one layer's launches, 4/3 with full recompute, and for each collective of tensor parallelism what the
+ *            framework's profile says (collective_launches)
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies
  * beyond m·slowest by v.
@@ -71,10 +78,11 @@
  * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
- * (overlap_gradients, …), and ZeRO stage 3 where it prefetches (overlaps_shards), counts only as far as it is longer
- * than the computing behind which it is, with the weights of predict.toml: gradients two forward passes' products of
- * the stage (of the last micro-batch, or of each that is reduced), parameters one (ZeRO stage 3: all passes of all
- * micro-batches), tensor and expert parallelism the layer's own.
+ * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards; not over
+ * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is,
+ * with the weights of predict.toml: gradients two forward passes' products of the stage (of the last micro-batch, or
+ * of each that is reduced), parameters one (ZeRO stage 3: all passes of all micro-batches), tensor and expert
+ * parallelism the layer's own.
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.
@@ -84,7 +92,9 @@
  * overlaps in part · [6] NVIDIA Matrix Multiplication Background User's Guide; arXiv 2401.14489 · [7] torchtitan
  * distributed/activation_checkpoint.py · [8] NCCL src/graph/tuning.cc: a ring of the protocol for large messages counts
  * an adapter's latency twice · [9] aws-ofi-nccl src/tuner/nccl_ofi_model.cpp: steps between nodes ·
- * [10] arXiv 2405.21060, figure 10. A term without one counts what its line says. Pure; some hundred nanoseconds. */
+ * [10] arXiv 2405.21060, figure 10 · [11] Megatron-LM megatron/fused_kernels, scaled_upper_triang_masked_softmax ·
+ * [12] torch csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+ * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
 

@@ -245,10 +245,14 @@ static void add_mlp_widths(const struct architecture *a, const struct training_p
  * In fp32, without autocast: the input is widened (6), dropped out (9) and read (4); the output is written (4), scaled
  * (8), added to the layer's (10) and narrowed (6). Under autocast: dropped out (5), read (2); written (2), scaled (4),
  * added (6), with a copy of the layer's own (4) where it is quantised. Backward the input's gradient is written and the
- * input read, then all of it the other way, and added to that of the layer. */
+ * input read, then all of it the other way, and added to that of the layer.
+ * Fused (fms-acceleration fused_ops/unsloth_lora, LoRA_QKV): the input is dropped out (5) and read (2), the output
+ * of the adapter written (2) and added in place (6); backward the input is read for both gradients (4) and compared
+ * with zero (3), the adapters' part of its gradient written (2), masked (5) and added (6), the output's gradient
+ * read thrice (6). */
 static const struct passing {
     double in, dropout, out, in_back, out_back;
-} passing[] = {{10, 9, 28, 20, 28}, {2, 5, 16, 10, 8}};
+} passing[] = {{10, 9, 28, 20, 28}, {2, 5, 16, 10, 8}}, fused = {2, 5, 8, 20, 6};
 
 double tuning_traffic(const struct architecture *a, const struct training_plan *plan,
                       const struct memory_coefficients *c, double forward_passes)
@@ -257,7 +261,7 @@ double tuning_traffic(const struct architecture *a, const struct training_plan *
     struct target_widths w = {0, 0};
     double sparse = architecture_sparse_share(a), layers = plan_layer_share(plan, a);
     bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE;
-    const struct passing *p = &passing[copies ? 0 : 1];
+    const struct passing *p = plan->adapters == ADAPTERS_FUSED ? &fused : &passing[copies ? 0 : 1];
     double dropout = plan->lora_dropout ? p->dropout : 0, wide = plan->kbit_preparation ? 2 : 1;
     if (plan->tuning == TUNING_FULL)
         return 0;

@@ -366,7 +366,9 @@ static const struct given vtrain[] = {
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
+    /* Megatron-DeepSpeed, with the fused softmax that vTrain's own model has (data/README.md, src/model) */
     ALWAYS("recompute", "full"),
+    ALWAYS("flash_attention", "0"),
     ALWAYS("device", "A100-80GB"),
     ALWAYS("devices_per_node", "8"),
     END,
@@ -384,7 +386,10 @@ static const struct given dlperf[] = {
     COLUMN("tp"),
     COLUMN("pp"),
     COLUMN("dp"),
+    /* Megatron-LM/scripts: --checkpoint-activations --fp16, which adds up and reduces in fp16 */
     ALWAYS("precision", "fp16"),
+    ALWAYS("recompute", "full"),
+    ALWAYS("gradient_bytes", "2"),
     ALWAYS("flash_attention", "0"),
     ALWAYS("device", "V100-16GB"),
     ALWAYS("devices_per_node", "8"),
@@ -401,14 +406,16 @@ static const struct given dlperf[] = {
         FROM("devices_per_node", "gpus"), COLUMN("peft"), FROM("lora_rank", "rank"),                                   \
         ALWAYS("lora_targets", "q_proj k_proj v_proj o_proj")
 #define FUSED ALWAYS("loss_kernel", "fused"), ALWAYS("norm_kernel", "fused")
+/* sample-configurations: fused_lora with quantised weights alone */
+#define FUSED_ADAPTERS ALWAYS("adapter_kernel", "fused")
 #define DROPOUT ALWAYS("lora_dropout", "0.1")
 #define NF4 ALWAYS("quantization", "nf4-dq")
 static const struct given fms_lora[] = {FMS_ADAPTERS, DROPOUT, END};
 static const struct given fms_lora_fused[] = {FMS_ADAPTERS, FUSED, END};
 static const struct given fms_nf4[] = {FMS_ADAPTERS, DROPOUT, NF4, END};
-static const struct given fms_nf4_fused[] = {FMS_ADAPTERS, FUSED, NF4, END};
+static const struct given fms_nf4_fused[] = {FMS_ADAPTERS, FUSED, FUSED_ADAPTERS, NF4, END};
 static const struct given fms_gptq[] = {FMS_ADAPTERS, DROPOUT, COLUMN("quantization"), END};
-static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, COLUMN("quantization"), END};
+static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, FUSED_ADAPTERS, COLUMN("quantization"), END};
 /* Sharded weights of 4 bits are not prepared: trl trainer/sft_trainer.py, is_sharded_qlora. */
 static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("kbit_preparation", "1"), END};
 

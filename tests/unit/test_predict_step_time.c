@@ -31,7 +31,7 @@ static void step_predict__one_device__sum_of_weighted_terms(void **state)
     assert_close(s.low_s * s.high_s, s.seconds * s.seconds, 1e-12);
 }
 
-/* A layer takes √(device² + host²): of a large micro-batch hardly any launches are waited for, of a small one most. */
+/* A layer takes ∛(device³ + host³): of a large micro-batch hardly any launches are waited for, of a small one most. */
 static void step_predict__launches__hidden_behind_the_device(void **state)
 {
     (void)state;
@@ -48,11 +48,23 @@ static void step_predict__launches__hidden_behind_the_device(void **state)
                 24 +
             c->nominal[TIME_OPTIMIZER] * 8 * 12 * 1024.0 * 1024 / 2039e9;
         double host = c->nominal[TIME_LAUNCH];
-        assert_close(s.terms[TIME_LAUNCH], 24 * (sqrt(device * device + host * host) - device) / host, 1e-3);
+        assert_close(s.terms[TIME_LAUNCH], 24 * (cbrt(pow(device, 3) + pow(host, 3)) - device) / host, 1e-3);
         assert_true(s.terms[TIME_LAUNCH] < before);
         before = s.terms[TIME_LAUNCH];
     }
     assert_true(before < 24 / 4.0);
+}
+
+/* Around a collective nanotron calls more of torch than others. */
+static void step_predict__collectives__launched(void **state)
+{
+    (void)state;
+    const struct time_coefficients *c = &framework_find("nanotron")->time;
+    struct training_plan plan = {.tensor = 8, .sequence = 256, .sequence_parallel = true};
+    struct step_prediction s = predict(gpt(24, 1024, 16), plan, *a100(), "nanotron");
+    assert_true(c->collective_launches > framework_find("megatron")->time.collective_launches);
+    assert_true(s.terms[TIME_LAUNCH] > 24 && s.terms[TIME_LAUNCH] < 24 * (1 + 10 * c->collective_launches));
+    assert_true(s.terms[TIME_LAUNCH] > predict(gpt(24, 1024, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH]);
 }
 
 /* Calibration must not change what the weights multiply. */
@@ -129,6 +141,43 @@ static void step_predict__sharded_parameters__hidden_behind_computing(void **sta
     assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER] > 0);
 }
 
+/* peft's adapters are units of FSDP's own, between which no layer is sent ahead; those that a kernel fuses are none. */
+static void step_predict__adapters__sent_ahead_where_fused(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.data = 16,
+                                 .zero_stage = 3,
+                                 .micro_batch = 8,
+                                 .sequence = 2048,
+                                 .tuning = TUNING_LORA,
+                                 .lora_rank = 8,
+                                 .lora_targets = TARGET_Q};
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER] > 0);
+    plan.adapters = ADAPTERS_FUSED;
+    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "hf-trainer").terms[TIME_DATA_INTER], 0, 1e-9);
+}
+
+/* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
+static void step_predict__buckets__latency_of_each(void **state)
+{
+    (void)state;
+    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
+    const struct time_coefficients *c = &framework_find("nanotron")->time;
+    const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
+    struct training_plan plan = {.data = 16, .sequence = 512};
+    double few = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron").terms[TIME_DATA_INTER];
+    double many = predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER];
+    /* 12, 4, 16 and 16 h²/4 parameters in the tensors of a layer. */
+    double excess = 2 * 2048.0 * 2048 / 4 * (12 * 12 + 4 * 4 + 2 * 16 * 16) / (2.0 * 48);
+    double buckets = ceil(2 * parameters / (c->bucket_bytes + excess));
+    assert_close(many - few, buckets * 2 * 2 * 75e-6 / c->nominal[TIME_DATA_INTER], 1e-6);
+    plan.micro_batch = 64;
+    assert_close(predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER], 0, 1e-9);
+    plan.data = 8;
+    plan.micro_batch = 1;
+    assert_true(predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER] == 0);
+}
+
 /* nanotron copies each parameter from what each rank sent: six of a layer. */
 static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
 {
@@ -199,6 +248,32 @@ static void step_predict__zero_stages__volume_of_data_parallelism(void **state)
     }
 }
 
+/* What a plan says of gradients goes over what the framework sends. */
+static void step_predict__gradient_bytes__of_the_plan(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.data = 8, .sequence = 512}, narrow = {.data = 8, .sequence = 512};
+    narrow.gradient_bytes = 2;
+    assert_close(predict(gpt(24, 2048, 16), narrow, *a100(), "megatron").terms[TIME_DATA_INTRA],
+                 predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_DATA_INTRA] / 2, 1e-9);
+}
+
+/* Rounding left less than nothing of it, which calibration refuses. */
+static void step_predict__all_of_it_hidden__no_less_than_nothing(void **state)
+{
+    (void)state;
+    for (int64_t data = 2; data <= 64; data++) {
+        struct training_plan plan = {.data = data, .zero_stage = 1, .micro_batch = 16, .sequence = 4096};
+        plan.gradient_bytes = 2;
+        plan.overlap_gradients = plan.overlap_parameters = true;
+        struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+        assert_true(s.terms[TIME_DATA_INTRA] >= 0 && s.terms[TIME_DATA_INTER] >= 0);
+        plan.gradient_bytes = 3;
+        s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+        assert_true(s.terms[TIME_DATA_INTRA] >= 0 && s.terms[TIME_DATA_INTER] >= 0);
+    }
+}
+
 /* Between nodes all adapters of the group's members on a node carry the ring. */
 static void step_predict__data_parallel_over_nodes__adapters_of_a_node(void **state)
 {
@@ -253,6 +328,25 @@ static void step_predict__head_size__of_scores(void **state)
                 1.2 * predict(even, plan, *a100(), "deepspeed").seconds);
     assert_close(predict(odd, fused, *a100(), "deepspeed").seconds, predict(even, fused, *a100(), "deepspeed").seconds,
                  0.01);
+}
+
+/* Scores that are not fused are written and read by the products, the softmax and the dropout: 30 bytes each, and 11
+ * again where they are recomputed. */
+static void step_predict__scores__bytes_of_their_kernels(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 2048}, fused = {.sequence = 2048, .flash_attention = true};
+    struct architecture a = gpt(24, 2048, 16);
+    double scores = 24 * 16 * 2048.0 * 2048, through = 8 * 2039e9;
+    a.dropout = true;
+    double once = predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    double without = predict(a, fused, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    assert_close(once - without, 30 * scores / through, 1e-9);
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - once, 11 * scores / through, 1e-9);
+    plan.recompute = fused.recompute = RECOMPUTE_FULL;
+    without = predict(a, fused, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - without, 41 * scores / through, 1e-9);
 }
 
 /* Products of an H100 reach less of its peak than an A100's, in 8 bits still less. */
@@ -358,18 +452,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_predict__one_device__sum_of_weighted_terms),
         cmocka_unit_test(step_predict__launches__hidden_behind_the_device),
+        cmocka_unit_test(step_predict__collectives__launched),
         cmocka_unit_test(step_predict__weight_of_launches__same_terms),
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
         cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
         cmocka_unit_test(step_predict__sharded_parameters__hidden_behind_computing),
+        cmocka_unit_test(step_predict__adapters__sent_ahead_where_fused),
+        cmocka_unit_test(step_predict__buckets__latency_of_each),
         cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
         cmocka_unit_test(step_predict__zero_stages__volume_of_data_parallelism),
+        cmocka_unit_test(step_predict__gradient_bytes__of_the_plan),
+        cmocka_unit_test(step_predict__all_of_it_hidden__no_less_than_nothing),
         cmocka_unit_test(step_predict__data_parallel_over_nodes__adapters_of_a_node),
         cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
         cmocka_unit_test(step_predict__micro_batches__gradients_added_up),
         cmocka_unit_test(step_predict__head_size__of_scores),
+        cmocka_unit_test(step_predict__scores__bytes_of_their_kernels),
         cmocka_unit_test(step_predict__device__best_products),
         cmocka_unit_test(step_predict__operations_recomputed__every_second_product),
         cmocka_unit_test(step_predict__interleaved__transfers_hidden),

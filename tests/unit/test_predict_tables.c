@@ -273,25 +273,40 @@ static void merge_repeats(struct sightings *s)
     s->count = kept;
 }
 
-/* As a row of scaling_rows in src/predict/evidence_rows.c; forgets them. */
-static void tell_scaling(const struct table *spec, enum predicted_quantity q)
+/* Pairs whose larger is on more than `beyond` devices, but no more than `most`, as a row of scaling_rows in
+ * src/predict/evidence_rows.c. */
+static void tell_pairs(const struct table *spec, enum predicted_quantity q, double beyond, double most)
 {
-    struct sightings *s = &sightings[q];
+    const struct sightings *s = &sightings[q];
     struct comparison c = {.rows = 0};
-    if (s->count > 0)
-        merge_repeats(s);
     for (size_t i = 0; i < s->count; i++)
         for (size_t k = i + 1; k < s->count && strcmp(s->items[i].plan, s->items[k].plan) == 0; k++) {
+            if (!(s->items[k].devices > beyond && s->items[k].devices <= most))
+                continue;
             double doublings = log2(s->items[k].devices / s->items[i].devices);
             c.residuals = array_grow(c.residuals, c.rows, sizeof *c.residuals);
             c.residuals[c.rows++] = fabs(s->items[k].residual - s->items[i].residual) / sqrt(doublings);
         }
     sort_doubles(c.residuals, c.rows);
     if (c.rows > 0)
-        print_message("scaled {\"%s\", \"%s\", QUANTITY_OF_%s, FEATURE_PLAIN, %zu, %.3f},\n", spec->file,
+        print_message("scaled {{\"%s\", \"%s\", QUANTITY_OF_%s, FEATURE_PLAIN, %zu, %.3f}, %.0f},\n", spec->file,
                       spec->framework, q == QUANTITY_OF_MEMORY ? "MEMORY" : "TIME", c.rows,
-                      quantile(c.residuals, c.rows, 0.9));
+                      quantile(c.residuals, c.rows, 0.9), beyond);
     free(c.residuals);
+}
+
+#define FIRST_REACH 64
+#define LAST_REACH 16384
+
+/* By how many devices a pair reaches to; forgets them. */
+static void tell_scaling(const struct table *spec, enum predicted_quantity q)
+{
+    struct sightings *s = &sightings[q];
+    if (s->count > 0)
+        merge_repeats(s);
+    tell_pairs(spec, q, 0, FIRST_REACH);
+    for (double beyond = FIRST_REACH; beyond <= LAST_REACH; beyond *= 4)
+        tell_pairs(spec, q, beyond, 4 * beyond);
     for (size_t i = 0; i < s->count; i++)
         free(s->items[i].plan);
     free(s->items);

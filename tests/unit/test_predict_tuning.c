@@ -251,7 +251,11 @@ static void tuning_traffic__of_one_target__bytes(void **state)
     assert_close(tuning_traffic(&a, &plan, c, 1), h * (19 + 28 + 29 + 28), 1e-12);
     plan.quantization = QUANTIZATION_NF4;
     assert_close(tuning_traffic(&a, &plan, c, 1), h * (7 + 16 + 15 + 8), 1e-12);
-    plan.kbit_preparation = true;
+    plan.adapters = ADAPTERS_FUSED;
+    plan.lora_dropout = false;
+    assert_close(tuning_traffic(&a, &plan, c, 2), h * (2 * (2 + 8) + 20 + 6), 1e-12);
+    plan.adapters = ADAPTERS_FRAMEWORK;
+    plan.lora_dropout = plan.kbit_preparation = true;
     assert_close(tuning_traffic(&a, &plan, c, 1), 2 * h * (7 + 16 + 15 + 8), 1e-12);
     plan.tuning = TUNING_FULL;
     assert_true(tuning_traffic(&a, &plan, c, 1) == 0);
