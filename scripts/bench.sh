@@ -7,6 +7,8 @@
 #              until the first job of the second has run
 #   enumerate  1,000,000 jobs enumerated into a new database until the first has run, and the second run, when all
 #              are done
+#   interrupts  how long a run lives after SIGINT while it lists a million jobs: BENCH_SAMPLES (30) moments drawn from
+#              BENCH_SEED (1), with --limit 1 and without; only when it is asked for
 #   jobs       10,000 trivial jobs at two in flight, everything recorded
 #   models     13,528,268 model candidates filtered by their parameters: by the preset, by an SQL expression
 #   views      a million jobs that are done: results, status and best, and all as CSV against the sqlite3 shell; the report
@@ -479,6 +481,14 @@ part_enumerate()
     choose "${resume_contestants[@]}"
     measure "${contestants[@]}"
     table "The second run, when all 1,000,000 are done" 1000000 "${contestants[@]}"
+}
+
+# --- interrupts ---
+
+part_interrupts()
+{
+    printf '\n### SIGINT while a million jobs are listed\n\n'
+    BENCH_DIR=$BENCH_DIR python3 "$root/scripts/bench_interrupts.py" "$meshsweep" "${BENCH_SAMPLES:-30}" "${BENCH_SEED:-1}"
 }
 
 # --- jobs ---
@@ -987,7 +997,7 @@ parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models views memory)
 for part in "${parts[@]}"; do
     declare -F "part_$part" >/dev/null || {
-        echo "usage: scripts/bench.sh [plan] [enumerate] [jobs] [models] [views] [slurm] [memory] [accuracy] [search]" >&2
+        echo "usage: scripts/bench.sh [plan] [enumerate] [interrupts] [jobs] [models] [views] [slurm] [memory] [accuracy] [search]" >&2
         exit 2
     }
 done
