@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The strategy `model` with predictions as they are, off by factors, turned over, and without any, on every published table
-# with predictions: scripts/bench_search.sh MESHSWEEP [BEFORE], with another build of the program to compare with. Prints
+# with predictions, and on drawn landscapes: scripts/bench_search.sh MESHSWEEP [BEFORE], with another build of the program to compare with. Prints
 # docs/wrong-predictions.md. BENCH_SEEDS (10) searches of each group where factors are drawn, one elsewhere, as
 # all are alike; tables from MESHSWEEP_SHARED_DATA.
 set -eu
@@ -23,7 +23,20 @@ megatron-bridge megatron-bridge name,device Megatron-Bridge
 dlperf dlperf-gpt-v100 num_hosts,num_devices_per_host,global_batch DLPerf, V100
 internevo internevo num_hosts InternEvo
 torchtitan torchtitan num_hosts torchtitan
+landscapes drawn-40 tag drawn, 40 % fail
+landscapes drawn-70 tag drawn, 70 % fail
+landscapes drawn-90 tag drawn, 90 % fail
+strange drawn-strange tag drawn, strange keys
 END
+}
+
+# Of no measurement: scripts/tables/landscapes.py.
+draw_landscapes()
+{
+    for failing in 40 70 90; do
+        "$root/scripts/tables/landscapes.py" --failing "0.$failing" >"$directory/drawn-$failing.csv"
+    done
+    "$root/scripts/tables/landscapes.py" --strange >"$directory/drawn-strange.csv"
 }
 
 scenarios()
@@ -56,14 +69,17 @@ row() # LABEL DATABASE GROUPS SCENARIO OPTION...
 }
 
 # 3: rows that the table itself says are wrong were refused.
-import() # NAME TABLE
+import() # NAME DATABASE TABLE
 {
-    "$meshsweep" import -c "$root/configs/import/$1.toml" -d "$directory/$1.db" "$2" >"$directory/log" 2>&1 || [ $? = 3 ] ||
+    local config=$root/configs/import/$1.toml
+    [ -e "$config" ] || config=$root/scripts/tables/$1.toml
+    "$meshsweep" import -c "$config" -d "$2" "$3" >"$directory/log" 2>&1 || [ $? = 3 ] ||
         { cat "$directory/log" >&2; exit 1; }
 }
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
+draw_landscapes
 cat "$root/scripts/bench_search.md"
 echo
 if [ -n "$before" ]; then
@@ -74,10 +90,12 @@ else
     echo '|---|---|---|---|---|---|'
 fi
 while read -r name table groups label; do
-    [ -e "$directory/$name.db" ] ||
-        import "$name" "$data/$table.csv"
+    database=$directory/$table.db
+    file=$data/$table.csv
+    [ -e "$file" ] || file=$directory/$table.csv
+    [ -e "$database" ] || import "$name" "$database" "$file"
     while IFS=: read -r scenario seeds options; do
         # shellcheck disable=SC2086 # words of options
-        row "$label" "$directory/$name.db" "$groups" "$scenario" --seeds "$seeds" $options
+        row "$label" "$database" "$groups" "$scenario" --seeds "$seeds" $options
     done < <(scenarios)
 done < <(tables)

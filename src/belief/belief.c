@@ -11,8 +11,10 @@
 /* --- of memory --- */
 
 #define REACH 4.0 /* of the grid, in standard deviations of the prior and not less than LEAST_REACH */
-#define LEAST_REACH 1.0
+#define LEAST_REACH 1.5
 #define BIAS_POINTS 65
+#define STRANGE_SHARE 0.3 /* of frameworks and models that the prediction is off for by more than it says */
+#define STRANGE_BIAS 0.5
 #define LEAST_CHANCE 1e-3 /* of an outcome: no normal distribution is known to its far ends */
 
 static double exceeds(double distance, double sigma)
@@ -58,7 +60,8 @@ static double baseline(const struct calibration_prior *prior, const struct calib
 static double log_posterior(const struct calibration_prior *prior, const struct calibration *fit,
                             const struct observation *observations, size_t count, double bias, double sigma)
 {
-    double sum = log(density(bias, sigma));
+    double sum =
+        log((1 - STRANGE_SHARE) * density(bias, sigma) + STRANGE_SHARE * density(bias, fmax(sigma, STRANGE_BIAS)));
     for (size_t i = 0; i < count; i++)
         sum += log(likelihood(&observations[i], distance_of(prior, fit, &observations[i]), bias, sigma));
     return sum;

@@ -12,7 +12,9 @@
  * near the limit.
  *
  * ln(taken / predicted) = bias + noise. The bias is what all runs of a place share: a term that the model lacks, the
- * allocator. Of a prediction's variance half is taken to be bias, half noise. Measured bytes y, runs out of memory
+ * allocator. Of a prediction's variance half is taken to be bias, half noise; in three
+ * frameworks or models of ten the bias is anything within a factor of e^0.5 (one standard deviation): what nothing was
+ * compared with is off by so much. Measured bytes y, runs out of memory
  * (taken > what there is) and runs that fitted without a number (taken < it) make a likelihood of the bias, on a grid;
  * censored outcomes count for what they say: much near the limit, nothing far from it.
  *
@@ -37,7 +39,7 @@ double memory_belief_chance(const struct memory_belief *b, double log_share);
 
 /* --- of time --- */
 
-#define TIME_TRUST 0.9
+#define TIME_TRUST 0.8
 
 struct compared_time {
     double predicted, measured; /* seconds */

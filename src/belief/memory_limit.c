@@ -8,10 +8,13 @@
 #include "util/linear.h"
 #include "util/memory.h"
 
-/* Standard deviations of ln(p / (1 - p)): what all have in common, over a number's range, of what no line says, of a
- * word. The micro-batch's line is expected to rise by SLOPE. From no measured table: a limit lies within a range. */
-#define COMMON 2.0
-#define SLOPE 4.0
+/* Of ln(p / (1 - p)): SLOPE of it to a factor of e in the need of memory; standard deviations of what all have in
+ * common, of that slope, of a number's line over its range, of what no line says, of a word. From no measured table:
+ * chosen on drawn landscapes (scripts/tables/landscapes.py) of which 40 to 90 % fail. */
+#define COMMON 8.0
+#define SLOPE 4.2
+#define SLOPE_SPREAD 2.0
+#define NUMBER 5.0
 #define NEARBY 2.0
 #define WORD 1.0
 
@@ -100,25 +103,81 @@ void memory_limit_learn(const struct limit_evidence *o, double *weights)
 
 /* --- of candidates --- */
 
+/* ln(p / (1 - p)) before any outcome, were the need of memory all that counts. */
 static double prior_of(const struct limit_space *space, size_t candidate)
 {
     double middle = log(space->rare / (1 - space->rare));
-    if (space->micro_batch == SIZE_MAX)
-        return middle;
-    return middle + SLOPE * ((double)space->coordinates[candidate * space->dimensions + space->micro_batch] - 0.5);
+    return space->need ? middle + SLOPE * (double)space->need[candidate] : middle;
 }
 
+/* Of two candidates, but for the kernel and the words. */
 static double covariance_of(const struct limit_space *space, const struct limit_outcome *o, size_t candidate)
 {
     const float *x = space->coordinates + o->candidate * space->dimensions;
     const float *y = space->coordinates + candidate * space->dimensions;
-    double numbers = 0, words = 0;
+    double numbers = 0, words = 0, needs = 0;
     for (size_t d = 0; d < space->dimensions; d++) {
         numbers += space->is_number[d] ? ((double)x[d] - 0.5) * ((double)y[d] - 0.5) : 0;
         words += !space->is_number[d] && x[d] == y[d] ? 1 : 0;
     }
-    return COMMON * COMMON + SLOPE * SLOPE * numbers + WORD * WORD * words +
+    if (space->need)
+        needs = SLOPE_SPREAD * SLOPE_SPREAD * (double)space->need[o->candidate] * (double)space->need[candidate];
+    return COMMON * COMMON + NUMBER * NUMBER * numbers + needs + WORD * WORD * words +
            NEARBY * NEARBY * (double)o->kernel[candidate];
+}
+
+/* Σ_i weights[i] · covariance_of(outcome i, candidate), its parts summed over outcomes once. */
+struct folded {
+    double common, need;
+    double *numbers; /* by dimension */
+};
+
+static void fold(const struct limit_space *space, const struct limit_outcome *outcomes, const double *weights,
+                 size_t count, struct folded *out)
+{
+    out->numbers = xcalloc(space->dimensions + 1, sizeof *out->numbers);
+    for (size_t i = 0; i < count; i++) {
+        const float *x = space->coordinates + outcomes[i].candidate * space->dimensions;
+        out->common += COMMON * COMMON * weights[i];
+        if (space->need)
+            out->need += SLOPE_SPREAD * SLOPE_SPREAD * weights[i] * (double)space->need[outcomes[i].candidate];
+        for (size_t d = 0; d < space->dimensions; d++)
+            if (space->is_number[d])
+                out->numbers[d] += NUMBER * NUMBER * weights[i] * ((double)x[d] - 0.5);
+    }
+}
+
+static double words_of(const struct limit_space *space, const struct limit_outcome *outcomes, const double *weights,
+                       size_t count, const float *y)
+{
+    double sum = 0;
+    for (size_t d = 0; d < space->dimensions; d++)
+        for (size_t i = 0; i < count && !space->is_number[d]; i++)
+            if (space->coordinates[outcomes[i].candidate * space->dimensions + d] == y[d])
+                sum += WORD * WORD * weights[i];
+    return sum;
+}
+
+static void fill_chances(const struct limit_space *space, const struct limit_outcome *outcomes, const double *weights,
+                         size_t count, double *chances)
+{
+    struct folded f = {0, 0, NULL};
+    fold(space, outcomes, weights, count, &f);
+    for (size_t c = 0; c < space->count; c++)
+        chances[c] = prior_of(space, c) + f.common + (space->need ? f.need * (double)space->need[c] : 0);
+    for (size_t i = 0; i < count; i++) {
+        const float *kernel = outcomes[i].kernel;
+        for (size_t c = 0; c < space->count; c++)
+            chances[c] += NEARBY * NEARBY * weights[i] * (double)kernel[c];
+    }
+    for (size_t c = 0; c < space->count; c++) {
+        const float *y = space->coordinates + c * space->dimensions;
+        double odds = chances[c] + words_of(space, outcomes, weights, count, y);
+        for (size_t d = 0; d < space->dimensions; d++)
+            odds += space->is_number[d] ? f.numbers[d] * ((double)y[d] - 0.5) : 0;
+        chances[c] = memory_limit_chance(odds);
+    }
+    free(f.numbers);
 }
 
 void memory_limit_chances(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
@@ -134,12 +193,7 @@ void memory_limit_chances(const struct limit_space *space, const struct limit_ou
             covariance[i * count + j] = covariance_of(space, &outcomes[i], outcomes[j].candidate);
     }
     memory_limit_learn(&(struct limit_evidence){count, out_of_memory, prior, covariance}, weights);
-    for (size_t c = 0; c < space->count; c++) {
-        double odds = prior_of(space, c);
-        for (size_t i = 0; i < count; i++)
-            odds += weights[i] * covariance_of(space, &outcomes[i], c);
-        chances[c] = memory_limit_chance(odds);
-    }
+    fill_chances(space, outcomes, weights, count, chances);
     free(covariance);
     free(prior);
     free(weights);

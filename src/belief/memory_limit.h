@@ -13,7 +13,7 @@
 
 struct limit_space {
     size_t count, dimensions; /* candidates; coordinates of each */
-    size_t micro_batch;       /* which coordinate it is: failures are expected to follow it; SIZE_MAX: none */
+    const float *need;        /* of memory, by candidate, ln: failures are expected to follow it; NULL: not known */
     const float *coordinates; /* count × dimensions: numbers from 0 to 1, words as codes */
     const bool *is_number;
     double rare; /* the probability before any outcome, in the middle of the space */

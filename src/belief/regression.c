@@ -65,7 +65,7 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
     leave_over(runs, view->slope, out->middle, y);
     for (size_t i = 0; i < n; i++) {
         solved_x[i] = x[i] = runs->predicted[i] - out->middle;
-        solved_y[i] = y[i] = fmax(-FAR, fmin(FAR, y[i]));
+        solved_y[i] = y[i] = fmax(-FAR, y[i]);
     }
     solve(view, view->spread, solved_x, n);
     double log_determinant = solve(view, view->spread, solved_y, n);
@@ -89,7 +89,7 @@ void regression_explain(const struct regression_runs *runs, const struct regress
     find_slope(runs, view, out);
     out->level = leave_over(runs, out->slope, out->middle, left);
     for (size_t i = 0; i < n; i++) {
-        left[i] = fmax(-BROKEN, fmin(BROKEN, left[i]));
+        left[i] = fmax(-BROKEN, left[i]);
         squares += left[i] * left[i];
     }
     out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + (double)n));

@@ -3,16 +3,55 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "belief/layout.h"
 #include "config/meaning.h"
+#include "predict/input_table.h"
+#include "predict/input_words.h"
 #include "predict/oom.h"
+#include "predict/plan.h"
 #include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
 
 /* Columns before the keys' own. */
-enum { COLUMN_MICRO_BATCH, COLUMN_ZERO_STAGE, COLUMN_GLOBAL_BATCH, COLUMN_DEVICES, FIRST_KEY };
-static const char *const column_inputs[] = {"micro_batch", "zero_stage", "global_batch"};
+enum {
+    COLUMN_MICRO_BATCH,
+    COLUMN_ZERO_STAGE,
+    COLUMN_GLOBAL_BATCH,
+    COLUMN_ACCUMULATION,
+    COLUMN_DP,
+    COLUMN_TP,
+    COLUMN_CP,
+    COLUMN_PP,
+    COLUMN_VPP,
+    COLUMN_SEQ,
+    COLUMN_LAYERS,
+    COLUMN_HIDDEN,
+    COLUMN_VOCAB,
+    COLUMN_HOST,
+    COLUMN_RECOMPUTE,
+    COLUMN_DEVICES,
+    FIRST_KEY
+};
+static const char *const column_inputs[] = {
+    [COLUMN_MICRO_BATCH] = "micro_batch",
+    [COLUMN_ZERO_STAGE] = "zero_stage",
+    [COLUMN_GLOBAL_BATCH] = "global_batch",
+    [COLUMN_ACCUMULATION] = "gradient_accumulation",
+    [COLUMN_DP] = "dp",
+    [COLUMN_TP] = "tp",
+    [COLUMN_CP] = "cp",
+    [COLUMN_PP] = "pp",
+    [COLUMN_VPP] = "vpp",
+    [COLUMN_SEQ] = "seq",
+    [COLUMN_LAYERS] = "layers",
+    [COLUMN_HIDDEN] = "hidden",
+    [COLUMN_VOCAB] = "vocab",
+    [COLUMN_HOST] = "devices_per_node",
+    [COLUMN_RECOMPUTE] = "recompute",
+};
 
 /* What a key is to the search, beside its value. */
 enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
@@ -326,6 +365,51 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
         c->work = work_of(space->sweep, p, c->devices);
 }
 
+/* Of the forward pass. */
+static double recomputed_share(const struct stmt *s)
+{
+    if (stmt_type(s, COLUMN_RECOMPUTE) != COLUMN_TEXT)
+        return number_cell(s, COLUMN_RECOMPUTE) > 0 ? 1 : 0;
+    const char *word = stmt_text(s, COLUMN_RECOMPUTE);
+    return strcasecmp(word, "true") == 0 || input_word_value(recompute_words, word) == RECOMPUTE_FULL ? 1 : 0;
+}
+
+static struct layout layout_of(const struct stmt *s, double devices)
+{
+    return (struct layout){
+        .devices = devices,
+        .devices_per_host = number_cell(s, COLUMN_HOST),
+        .dp = number_cell(s, COLUMN_DP),
+        .tp = number_cell(s, COLUMN_TP),
+        .cp = number_cell(s, COLUMN_CP),
+        .pp = number_cell(s, COLUMN_PP),
+        .virtual_stages = number_cell(s, COLUMN_VPP),
+        .micro_batch = number_cell(s, COLUMN_MICRO_BATCH),
+        .micro_batches = number_cell(s, COLUMN_ACCUMULATION),
+        .global_batch = number_cell(s, COLUMN_GLOBAL_BATCH),
+        .seq = number_cell(s, COLUMN_SEQ),
+        .layers = number_cell(s, COLUMN_LAYERS),
+        .hidden = number_cell(s, COLUMN_HIDDEN),
+        .vocab = number_cell(s, COLUMN_VOCAB),
+        .zero_stage = number_cell(s, COLUMN_ZERO_STAGE),
+        .recomputed = recomputed_share(s),
+    };
+}
+
+static void take_layout(const struct candidate_loading *l, struct candidate *c)
+{
+    const struct sweep *sweep = l->request->space->sweep;
+    struct layout layout = layout_of(l->row, c->devices);
+    c->usual_bytes = log(layout_bytes(&layout));
+    if (l->set->space.relation == SEARCH_UNRELATED)
+        return;
+    struct prediction batch = {.samples = layout_samples(&layout),
+                               .tokens = layout_samples(&layout) * layout_sequence(&layout),
+                               .flops = layout_samples(&layout) * layout_sequence(&layout)};
+    c->usual_merit = (l->set->space.relation == SEARCH_RATE ? log(work_of(sweep, &batch, c->devices)) : 0) -
+                     log(layout_seconds(&layout));
+}
+
 static void take_row(struct candidate_loading *l, const void *key16, size_t n)
 {
     struct candidate_set *set = l->set;
@@ -345,6 +429,7 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
     c->zero_stage = number_cell(l->row, COLUMN_ZERO_STAGE);
     double devices = number_cell(l->row, COLUMN_DEVICES);
     c->devices = devices >= 1 ? devices : 1;
+    take_layout(l, c);
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
     uint64_t group = group_hash(l, c);
     c->group = number_of(&l->groups, group);

@@ -1,10 +1,9 @@
 /* Runs what is expected to improve most on the best of its group per device-hour (search/surrogate.h).
  *
  * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
- * terms of the objective, and counts in both views of the predictions by the trust in each; times the probability of
- * not failing, over devices × predicted time. Before a group has a
- * result, its highest mean goes first. Candidates that fail with more than SEARCH_RISKY wait until no other is expected
- * to improve by the target gap. When nothing at all is, the best of what is left is tried all the same until the last
+ * terms of the objective, and counts in both views of the predictions by the trust in each; times the square of the
+ * probability of not failing, over devices × predicted time. Before a group has a result, its highest mean goes first,
+ * likewise weighed. When nothing at all is, the best of what is left is tried all the same until the last
  * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, or there are none), or PATIENCE_SHARE of those
  * before them, brought nothing better; then the search is over. What runs counts as if it had come out as believed. */
 #include <stdio.h>
@@ -16,8 +15,9 @@
 /* Trials without a better one before "nothing more is expected" is believed: predictions may be worse than they
  * seem. */
 #define PATIENCE 3
-#define PATIENCE_DOUBTED 6 /* where outcomes have contradicted them, or there are none */
-#define PATIENCE_SHARE 0.5 /* of the trials up to the last gain: what was found late was not seen coming */
+#define PATIENCE_DOUBTED 10 /* where outcomes have contradicted them, or there are none */
+#define EVEN 0.5            /* chance of failure of what is run though nothing speaks for it */
+#define PATIENCE_SHARE 0.5  /* of the trials up to the last gain: what was found late was not seen coming */
 
 struct model_strategy {
     struct surrogate *surrogate;
@@ -103,6 +103,13 @@ static double failure_of(const struct estimate *b)
     return 1 - (1 - b->out_of_memory) * (1 - b->other_failure);
 }
 
+/* What the chance that it runs counts for: squared, as a failure tells nothing of how fast the others are. */
+static double worth_of(const struct estimate *b)
+{
+    double success = 1 - failure_of(b);
+    return success * success;
+}
+
 /* Relative: devices times how long a step takes. */
 static double cost_of(const struct search_space *space, const struct candidate *c, const struct estimate *b)
 {
@@ -115,10 +122,9 @@ static double cost_of(const struct search_space *space, const struct candidate *
 static double score_of(const struct search_space *space, const struct candidate *c, const struct estimate *b,
                        double best, double gain)
 {
-    double success = 1 - failure_of(b);
     if (isinf(best))
-        return success * exp(b->mean); /* of one group at a time: see choose */
-    return success * gain / cost_of(space, c, b);
+        return worth_of(b) * exp(b->mean); /* of one group at a time: see choose */
+    return worth_of(b) * gain / cost_of(space, c, b);
 }
 
 /* Groups without a result come first, the first of them in order. */
@@ -144,7 +150,7 @@ static struct choice choose(const struct search *s, const struct estimate *all, 
         if (!search_is_open(s, i) || failure_of(&all[i]) > risk || (empty != SIZE_MAX && x->group != empty))
             continue;
         double gain = m->gains[i];
-        if (gain * (1 - failure_of(&all[i])) < gap)
+        if (gain * worth_of(&all[i]) < gap)
             continue;
         double score = score_of(s->space, x, &all[i], best[x->group], gain);
         if (!c.any || score > c.score)
@@ -156,8 +162,11 @@ static struct choice choose(const struct search *s, const struct estimate *all, 
 static void explain(const struct search *s, const struct estimate *b, double best, const struct choice *c,
                     struct decision *out)
 {
-    int at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, fails with %.0f %%",
-                      merit_objective(s->space, b->mean), 100 * b->deviation, 100 * failure_of(b));
+    int at = 0;
+    if (!isinf(best) || !isnan(search_predicted_log(s->space, &s->space->candidates[c->candidate])))
+        at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, ",
+                      merit_objective(s->space, b->mean), 100 * b->deviation);
+    at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "fails with %.0f %%", 100 * failure_of(b));
     if (isinf(best))
         snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; the most promising of a group without a result");
     else
@@ -188,11 +197,7 @@ static bool is_patient(const struct search *s, struct model_strategy *m)
 static const struct pass {
     double risk;
     bool any_gain;
-} passes[] = {{SEARCH_RISKY, false},
-              {SEARCH_HOPELESS, false},
-              {SEARCH_RISKY, true},
-              {SEARCH_HOPELESS, true},
-              {1, true}};
+} passes[] = {{SEARCH_HOPELESS, false}, {EVEN, true}, {SEARCH_HOPELESS, true}, {1, true}};
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {

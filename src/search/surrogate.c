@@ -52,12 +52,110 @@ static void take_key(struct surrogate *b, size_t key, size_t d)
             coordinate(space->candidates[i].values[key], b->is_number[d], low, high - low);
 }
 
-static bool is_micro_batch(const struct search_space *space, size_t key)
+/* --- what each key does by itself: few values, so that it costs a table each --- */
+
+static int compare_floats(const void *a, const void *b)
 {
-    size_t i = 0;
-    while (i < space->count && space->candidates[i].values[key] == space->candidates[i].micro_batch)
-        i++;
-    return i == space->count;
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static uint32_t level_of(const float *values, size_t count, float value)
+{
+    const float *found = bsearch(&value, values, count, sizeof *values, compare_floats);
+    return (uint32_t)(found - values);
+}
+
+static void take_levels(struct surrogate *b)
+{
+    size_t count = b->s->space->count, dimensions = b->dimensions;
+    float *values = xcalloc(count + 1, sizeof *values);
+    b->levels = xcalloc(count + 1, (dimensions + 1) * sizeof *b->levels);
+    b->scales = xcalloc(dimensions + 1, sizeof *b->scales);
+    for (size_t d = 0; d < dimensions; d++) {
+        struct key_scale *scale = &b->scales[d];
+        for (size_t i = 0; i < count; i++)
+            values[i] = b->coordinates[i * dimensions + d];
+        qsort(values, count, sizeof *values, compare_floats);
+        for (size_t i = 0; i < count; i++)
+            if (i == 0 || values[i] != values[scale->count - 1])
+                values[scale->count++] = values[i];
+        scale->values = xcalloc(scale->count + 1, sizeof *scale->values);
+        for (size_t i = 0; i < scale->count; i++)
+            scale->values[i] = values[i];
+        for (size_t i = 0; i < count; i++)
+            b->levels[i * dimensions + d] = level_of(scale->values, scale->count, b->coordinates[i * dimensions + d]);
+    }
+    free(values);
+}
+
+static void free_levels(struct surrogate *b)
+{
+    for (size_t d = 0; b->scales && d < b->dimensions; d++)
+        free(b->scales[d].values);
+    free(b->scales);
+    free(b->levels);
+}
+
+static float alike(const struct surrogate *b, size_t d, float x, float y)
+{
+    if (!b->is_number[d])
+        return x == y ? 1 : 0;
+    float length = (float)SURROGATE_LENGTH * sqrtf((float)b->dimensions);
+    return expf(-(x - y) * (x - y) / (2 * length * length));
+}
+
+double surrogate_alike(const struct surrogate *b, size_t i, size_t j)
+{
+    const float *x = b->coordinates + i * b->dimensions, *y = b->coordinates + j * b->dimensions;
+    double sum = 0;
+    for (size_t d = 0; d < b->dimensions; d++)
+        sum += (double)alike(b, d, x[d], y[d]);
+    return b->dimensions ? sum / (double)b->dimensions : 1;
+}
+
+void surrogate_add_alike(const struct surrogate *b, const size_t *told, const double *weights, size_t n, float *sums)
+{
+    size_t count = b->s->space->count, dimensions = b->dimensions;
+    for (size_t d = 0; d < dimensions; d++) {
+        const struct key_scale *scale = &b->scales[d];
+        float *table = xcalloc(scale->count + 1, sizeof *table);
+        for (size_t l = 0; l < scale->count; l++)
+            for (size_t i = 0; i < n; i++)
+                table[l] += (float)weights[i] / (float)dimensions *
+                            alike(b, d, scale->values[l], b->coordinates[b->told[told[i]] * dimensions + d]);
+        for (size_t c = 0; c < count; c++)
+            sums[c] += (float)SURROGATE_SUM * table[b->levels[c * dimensions + d]];
+        free(table);
+    }
+}
+
+/* --- the need of memory --- */
+
+static double need_of(const struct candidate *c, bool by_micro_batch)
+{
+    return by_micro_batch && c->micro_batch > 0 ? log(c->micro_batch) : c->usual_bytes;
+}
+
+static bool take_need(struct surrogate *b, bool by_micro_batch)
+{
+    const struct search_space *space = b->s->space;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < space->count; i++) {
+        low = fmin(low, need_of(&space->candidates[i], by_micro_batch));
+        high = fmax(high, need_of(&space->candidates[i], by_micro_batch));
+    }
+    for (size_t i = 0; i < space->count; i++)
+        b->need[i] = (float)(need_of(&space->candidates[i], by_micro_batch) - (low + high) / 2);
+    return low < high;
+}
+
+/* Where arithmetic says nothing, the micro-batch does. */
+static void take_needs(struct surrogate *b)
+{
+    b->need = xcalloc(b->s->space->count + 1, sizeof *b->need);
+    if (!take_need(b, false))
+        take_need(b, true);
 }
 
 /* The micro-batch and what follows from it. */
@@ -86,14 +184,12 @@ static void take_coordinates(struct surrogate *b)
             keys[b->dimensions++] = k;
     b->is_number = xcalloc(b->dimensions + 1, sizeof *b->is_number);
     b->coordinates = xcalloc(space->count + 1, (b->dimensions + 1) * sizeof *b->coordinates);
-    b->micro_batch = SIZE_MAX;
-    for (size_t d = 0; d < b->dimensions; d++) {
+    for (size_t d = 0; d < b->dimensions; d++)
         take_key(b, keys[d], d);
-        if (b->is_number[d] && is_micro_batch(space, keys[d]))
-            b->micro_batch = d;
-    }
     free(keys);
     mark_batch_keys(b);
+    take_needs(b);
+    take_levels(b);
 }
 
 static float kernel(const struct surrogate *b, size_t i, size_t j)
@@ -134,6 +230,8 @@ void surrogate_free(struct surrogate *b)
     free(b->coordinates);
     free(b->is_number);
     free(b->of_batch);
+    free(b->need);
+    free_levels(b);
     free(b->largest_fit);
     free(b->smallest_oom);
     free(b->all);

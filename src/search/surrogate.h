@@ -11,18 +11,21 @@
  *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %, the length ℓ what
  *              the runs make probable
  *
- * and its deviation that of s·√(1 - κ²), κ the kernel to the nearest measured candidate, and of the slope. There are
- * two views of that: predictions are believed, and their slope is about 1; or doubted, and it may be anything, also
- * turned over. Each counts by how probable it makes what was measured, from the odds on that predicted seconds are
- * about right (belief/belief.h). Without predictions the prior is 0 and there is but the second view.
+ * and its deviation that of s·√(1 - κ²), κ the kernel to the nearest measured candidate, and of the slope. Four
+ * fifths of the process are a sum over keys, each by itself (surrogate_parts.h).
+ *
+ * There are two views of that: predictions are believed, and their slope is about 1; or doubted, and the prior is what
+ * arithmetic says of the layouts (belief/layout.h). Each counts by how probable it makes what was measured, from the
+ * odds on that predicted seconds are about right (belief/belief.h), less where predicted memory was contradicted.
+ * Without predictions there is but the second view.
  *
  * The probability of failure is that of running out of memory and that of failing otherwise. The first is 0 or 1 where
  * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else
  *
  *   predicted   with the weights calibrated likewise and a bias learnt from what fitted and what did not, as far as
  *               that is trusted (belief/belief.h)
- *   otherwise   once something ran out of memory, what outcomes say of the keys (belief/memory_limit.h), and no less
- *               than how far it lies between what fitted and what did not
+ *   otherwise   what outcomes say of the keys and of what arithmetic says of memory (belief/memory_limit.h), and no
+ *               less than how far it lies between what fitted and what did not
  *
  * The second is the share of failures among measured neighbours under the same kernel. Depends on the set of outcomes,
  * not on their order. Pure. */

@@ -39,18 +39,6 @@ static void bracket(const struct surrogate *b, const struct candidate *c, double
     }
 }
 
-/* What other classes of the group show above `fit`, where this one has shown nothing: they are likely to be alike. */
-static double oom_elsewhere(const struct surrogate *b, const struct candidate *c, double fit)
-{
-    double oom = NAN;
-    for (size_t i = 0; i < b->told_count; i++) {
-        const struct candidate *o = &b->s->space->candidates[b->told[i]];
-        if (b->s->trials[b->told[i]].out_of_memory && o->group == c->group && o->micro_batch > fit)
-            oom = fmin(oom, o->micro_batch);
-    }
-    return oom;
-}
-
 /* Between what fitted and what did not the limit may lie anywhere on a scale of doublings: how far up that is. 0 where
  * one of them is not known. */
 static double share_between(const struct candidate *c, double fit, double oom)
@@ -58,20 +46,8 @@ static double share_between(const struct candidate *c, double fit, double oom)
     return fit < oom ? log(c->micro_batch / fit) / log(oom / fit) : 0;
 }
 
-/* Where predictions are not trusted. Squared and halved, so that what is not far beyond the middle counts as no risk
- * (SEARCH_RISKY): that bisects. */
-static double chance_between(const struct surrogate *b, const struct candidate *c, double fit, double oom)
-{
-    fit = fit > 0 ? fit : 1;
-    oom = isnan(oom) ? oom_elsewhere(b, c, fit) : oom;
-    if (isnan(oom) || c->micro_batch <= fit)
-        return 0;
-    double share = oom > fit ? share_between(c, fit, oom) : 1;
-    return share < 1 ? share * share / 2 : 0.5;
-}
-
 static double chance_of_oom(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
-                            double nearby, double unpredicted)
+                            double unpredicted)
 {
     double fit, oom;
     bracket(b, c, &fit, &oom);
@@ -86,7 +62,7 @@ static double chance_of_oom(const struct surrogate *b, const struct fitted *fits
     const struct memory_belief *belief = &fits[c->place].belief;
     double bytes = surrogate_weighted(&fits[c->place].memory, &b->s->space->places[c->place].memory, c->memory_terms);
     double trusted = memory_belief_chance(belief, log(bytes / c->usable_bytes));
-    return belief->trust * trusted + (1 - belief->trust) * fmax(nearby, chance_between(b, c, fit, oom));
+    return belief->trust * trusted + (1 - belief->trust) * fmax(unpredicted, share_between(c, fit, oom));
 }
 
 /* The chance of running out of memory as far as outcomes alone tell. */
@@ -94,7 +70,7 @@ static void fill_limits(struct surrogate *b)
 {
     const struct limit_space space = {.count = b->s->space->count,
                                       .dimensions = b->dimensions,
-                                      .micro_batch = b->micro_batch,
+                                      .need = b->need,
                                       .coordinates = b->coordinates,
                                       .is_number = b->is_number,
                                       .rare = FAILURE_PRIOR};
@@ -112,25 +88,24 @@ static void fill_limits(struct surrogate *b)
     free(chances);
 }
 
-/* Whether some run failed, of memory or otherwise: without, there is nothing to weigh. */
-static bool some_failed(const struct surrogate *b, bool of_memory)
+/* Whether some run failed of something else: without, there is nothing to weigh. */
+static bool some_failed(const struct surrogate *b)
 {
     for (size_t i = 0; i < b->told_count; i++)
-        if (b->s->trials[b->told[i]].state == TRIAL_FAILED && b->s->trials[b->told[i]].out_of_memory == of_memory)
+        if (b->s->trials[b->told[i]].state == TRIAL_FAILED && !b->s->trials[b->told[i]].out_of_memory)
             return true;
     return false;
 }
 
-/* The share of measured neighbours that failed so, for every candidate. The caller's. */
-static float *failed_nearby(const struct surrogate *b, bool of_memory)
+/* The share of measured neighbours that failed of something else, for every candidate. The caller's. */
+static float *failed_nearby(const struct surrogate *b)
 {
-    size_t told_count = some_failed(b, of_memory) ? b->told_count : 0, count = b->s->space->count;
+    size_t told_count = some_failed(b) ? b->told_count : 0, count = b->s->space->count;
     float *failed = xcalloc(count + 1, sizeof *failed), *all = xcalloc(count + 1, sizeof *all);
     for (size_t i = 0; i < told_count; i++) {
         const struct trial *t = &b->s->trials[b->told[i]];
-        bool is_other = t->state == TRIAL_FAILED && t->out_of_memory != of_memory;
         float counts = t->state == TRIAL_FAILED ? 1 : 0;
-        for (size_t c = 0; c < count && !is_other; c++) {
+        for (size_t c = 0; c < count && !t->out_of_memory; c++) {
             float weight = b->kernels[i][c] * b->kernels[i][c]; /* nearer than what is said of speed */
             all[c] += weight;
             failed[c] += counts * weight;
@@ -142,26 +117,14 @@ static float *failed_nearby(const struct surrogate *b, bool of_memory)
     return failed;
 }
 
-static bool any_unpredicted(const struct search_space *space)
-{
-    size_t i = 0;
-    while (i < space->count && space->candidates[i].bytes > 0)
-        i++;
-    return i < space->count;
-}
-
 void surrogate_fill_failures(struct surrogate *b, const struct fitted *fits)
 {
-    float *of_memory = failed_nearby(b, true), *otherwise = failed_nearby(b, false);
-    for (size_t c = 0; c < b->s->space->count; c++)
-        b->all[c].out_of_memory = 0;
-    if (some_failed(b, true) && any_unpredicted(b->s->space))
-        fill_limits(b);
+    float *otherwise = failed_nearby(b);
+    fill_limits(b);
     for (size_t c = 0; c < b->s->space->count; c++) {
         struct estimate *e = &b->all[c];
-        e->out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c], (double)of_memory[c], e->out_of_memory);
+        e->out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c], e->out_of_memory);
         e->other_failure = (double)otherwise[c];
     }
-    free(of_memory);
     free(otherwise);
 }

@@ -10,13 +10,23 @@
 
 /* Standard deviations of a slope, before any run: where predictions say something, where they do not. */
 #define SLOPE_BELIEVED 0.25
-#define SLOPE_DOUBTED 1.0
+#define SLOPE_DOUBTED 0.25
 
 /* Lengths of the kernel that the runs choose among: their squares are that of SURROGATE_LENGTH and this many doublings
  * and halvings of it. */
 #define LENGTH_STEPS 3
 
 /* --- the prior --- */
+
+/* How much of the trust in predicted memory, before any outcome, is left: both are made from the same keys. */
+static double memory_trust_left(const struct surrogate *b, const struct fitted *fits)
+{
+    double least = 1;
+    for (size_t i = 0; i < b->s->space->place_count; i++)
+        if (fits[i].has_memory)
+            least = fmin(least, fits[i].belief.trust / MEMORY_TRUST);
+    return least;
+}
 
 /* The probability that predicted times say something, by the seconds that runs took. */
 static double trust_of(const struct surrogate *b, const struct fitted *fits)
@@ -29,7 +39,7 @@ static double trust_of(const struct surrogate *b, const struct fitted *fits)
         if (surrogate_has_merit(t) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
             runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
     }
-    return time_belief_trust(runs, count);
+    return time_belief_trust(runs, count) * memory_trust_left(b, fits);
 }
 
 static double prior_merit(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
@@ -99,8 +109,9 @@ static bool any_predicted(const struct search_space *space)
 /* Runs with a merit. */
 struct runs {
     size_t at[OBSERVED_MOST]; /* in b->told */
-    double predicted[OBSERVED_MOST], merits[OBSERVED_MOST];
+    double predicted[OBSERVED_MOST], usual[OBSERVED_MOST], merits[OBSERVED_MOST];
     size_t count;
+    double *alike; /* count × count: surrogate_alike */
 };
 
 static void take_runs(const struct surrogate *b, struct runs *r)
@@ -111,8 +122,13 @@ static void take_runs(const struct surrogate *b, struct runs *r)
             continue;
         r->at[r->count] = i;
         r->predicted[r->count] = b->all[b->told[i]].mean;
+        r->usual[r->count] = b->s->space->candidates[b->told[i]].usual_merit;
         r->merits[r->count++] = merit_of(b->s->space, t->objective);
     }
+    r->alike = xcalloc(r->count * r->count + 1, sizeof *r->alike);
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t j = 0; j < r->count; j++)
+            r->alike[i * r->count + j] = surrogate_alike(b, b->told[r->at[i]], b->told[r->at[j]]);
 }
 
 /* The kernel of a length whose square is 2^steps times as large. */
@@ -125,16 +141,18 @@ static float at_length(float kernel, int steps)
     return kernel;
 }
 
-static void learn(const struct surrogate *b, const struct runs *r, int steps, struct regression_view view,
-                  struct explained *out)
+static void learn(const struct surrogate *b, const struct runs *r, const double *expected, int steps,
+                  struct regression_view view, struct explained *out)
 {
     size_t n = r->count;
     double *covariance = xcalloc(n * n + 1, sizeof *covariance);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            covariance[i * n + j] = (double)at_length(b->kernels[r->at[i]][b->told[r->at[j]]], steps);
+            covariance[i * n + j] =
+                SURROGATE_SUM * r->alike[i * n + j] +
+                (1 - SURROGATE_SUM) * (double)at_length(b->kernels[r->at[i]][b->told[r->at[j]]], steps);
     view.covariance = covariance;
-    regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &view, out);
+    regression_explain(&(struct regression_runs){n, expected, r->merits}, &view, out);
     free(covariance);
 }
 
@@ -144,8 +162,8 @@ struct views {
 
 static void learn_both(const struct surrogate *b, const struct runs *r, int steps, double spread, struct views *out)
 {
-    learn(b, r, steps, (struct regression_view){1, SLOPE_BELIEVED, spread, NULL}, &out->believed);
-    learn(b, r, steps, (struct regression_view){0, SLOPE_DOUBTED, SPREAD_UNKNOWN, NULL}, &out->doubted);
+    learn(b, r, r->predicted, steps, (struct regression_view){1, SLOPE_BELIEVED, spread, NULL}, &out->believed);
+    learn(b, r, r->usual, steps, (struct regression_view){1, SLOPE_DOUBTED, SPREAD_UNKNOWN, NULL}, &out->doubted);
 }
 
 static void views_free(struct views *v)
@@ -196,8 +214,8 @@ static void add_kernel(const float *kernels, int steps, float believed, float do
 {
     for (size_t c = 0; c < count; c++) {
         float kernel = at_length(kernels[c], steps);
-        p->believed[c] += believed * kernel;
-        p->doubted[c] += doubted * kernel;
+        p->believed[c] += (float)(1 - SURROGATE_SUM) * believed * kernel;
+        p->doubted[c] += (float)(1 - SURROGATE_SUM) * doubted * kernel;
         p->nearest[c] = kernel > p->nearest[c] ? kernel : p->nearest[c];
     }
 }
@@ -210,9 +228,10 @@ static struct expectation expect(const struct explained *r, double predicted, fl
                                 sqrt(variance * left + REGRESSION_NOISE * REGRESSION_NOISE)};
 }
 
-static void mix(struct estimate *e)
+/* Before any run the views have units of their own. */
+static void mix(struct estimate *e, bool any_run)
 {
-    double trust = e->trust, apart = e->believed.mean - e->doubted.mean;
+    double trust = e->trust, apart = any_run ? e->believed.mean - e->doubted.mean : 0;
     e->mean = trust * e->believed.mean + (1 - trust) * e->doubted.mean;
     e->deviation =
         sqrt(trust * e->believed.deviation * e->believed.deviation +
@@ -227,13 +246,15 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, int steps,
     /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
     for (size_t i = 0; i < r->count; i++)
         add_kernel(b->kernels[r->at[i]], steps, (float)v->believed.weights[i], (float)v->doubted.weights[i], count, &p);
+    surrogate_add_alike(b, r->at, v->believed.weights, r->count, p.believed);
+    surrogate_add_alike(b, r->at, v->doubted.weights, r->count, p.doubted);
     for (size_t c = 0; c < count; c++) {
         struct estimate *e = &b->all[c];
         double predicted = e->mean;
         e->trust = trust;
         e->believed = expect(&v->believed, predicted, p.believed[c], p.nearest[c]);
-        e->doubted = expect(&v->doubted, predicted, p.doubted[c], p.nearest[c]);
-        mix(e);
+        e->doubted = expect(&v->doubted, b->s->space->candidates[c].usual_merit, p.doubted[c], p.nearest[c]);
+        mix(e, r->count > 0);
     }
     free(sums);
 }
@@ -254,5 +275,6 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED;
     fill_estimates(b, r, steps, &v, trust);
     views_free(&v);
+    free(r->alike);
     free(r);
 }

@@ -12,6 +12,15 @@
  * BoTorch begins. From no measured table. */
 #define SURROGATE_LENGTH 0.205
 
+/* Share of the process that is a sum over keys, each by itself (Duvenaud, Nickisch and Rasmussen, "Additive Gaussian
+ * Processes", NIPS 2011): where keys act apart, what a run tells of one holds whatever the others are. */
+#define SURROGATE_SUM 0.8
+
+struct key_scale {
+    float *values; /* of a coordinate, rising */
+    size_t count;
+};
+
 struct surrogate {
     const struct search *s;
     struct estimate *all;
@@ -20,8 +29,10 @@ struct surrogate {
     float *coordinates;
     bool *is_number;
     size_t dimensions;
-    size_t micro_batch; /* which coordinate it is; SIZE_MAX: none */
-    bool *of_batch;     /* by key of the space: differs within a configuration */
+    struct key_scale *scales; /* by coordinate */
+    uint32_t *levels;         /* by candidate and coordinate: which of its values */
+    float *need;              /* ln of what arithmetic says of memory, by candidate, from the middle of its range */
+    bool *of_batch;           /* by key of the space: differs within a configuration */
     /* Candidates with outcomes, by number, and the kernel from each to all. */
     size_t *told;
     float **kernels;
@@ -32,6 +43,14 @@ struct surrogate {
 
 /* Whether two values of a key are equal, both missing included. */
 bool surrogate_same(double a, double b);
+
+/* --- what each key does by itself: surrogate.c --- */
+
+/* Of two candidates: the mean of their keys' kernels. */
+double surrogate_alike(const struct surrogate *b, size_t i, size_t j);
+
+/* To `sums`, by candidate: SURROGATE_SUM · Σ_i weights[i] · alike(told[i], candidate), told[i] in b->told. */
+void surrogate_add_alike(const struct surrogate *b, const size_t *told, const double *weights, size_t n, float *sums);
 
 /* --- predictions, calibrated by what was measured: surrogate_fit.c --- */
 

@@ -91,6 +91,42 @@ static void model__no_predictions__better_than_all(void **state)
     fixture_close(&f);
 }
 
+/* Where arithmetic ranks layouts, few trials are enough without predictions, and no more than twice as many with
+ * such as are turned over. */
+static void model__arithmetic_of_layouts__found_early_whatever_is_predicted(void **state)
+{
+    (void)state;
+    enum { WITHOUT_MOST = 6 };
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    fixture_predict(&f, 1);
+    for (size_t i = 0; i < f.space.count; i++) {
+        f.candidates[i].usual_merit = -log(f.candidates[i].seconds);
+        f.candidates[i].usual_bytes = log(f.candidates[i].micro_batch / (1 + f.candidates[i].zero_stage));
+        f.candidates[i].seconds = 1 / f.candidates[i].seconds;
+        f.candidates[i].memory_terms = NULL;
+        f.candidates[i].bytes = f.candidates[i].oom_probability = NAN;
+    }
+    for (int with = 0; with < 2; with++) {
+        struct search *s = open_model(&f, 0.02);
+        struct decision d;
+        double best = 0;
+        int trials = 0;
+        for (; best < 0.95 && search_ask(s, &d) == SEARCH_RUN; trials++) {
+            struct search_outcome o = fixture_outcome(&f, &d);
+            best = fmax(best, o.kind == OUTCOME_OK ? o.objective : 0);
+            search_tell(s, d.candidate, &o);
+        }
+        print_message("%s: %d trials\n", with ? "without" : "turned over", trials);
+        assert_true(best >= 0.95);
+        assert_true(trials <= (with ? WITHOUT_MOST : 2 * WITHOUT_MOST));
+        search_free(s);
+        for (size_t i = 0; i < f.space.count; i++)
+            f.candidates[i].seconds = NAN;
+    }
+    fixture_close(&f);
+}
+
 /* What was found late was not seen coming: as long again as half of that, something better may yet come. */
 static void model__gains_come_late__not_given_up_at_once(void **state)
 {
@@ -258,6 +294,7 @@ int main(void)
         cmocka_unit_test(model__wrong_predictions__still_found),
         cmocka_unit_test(model__times_turned_over__found_no_later_than_without),
         cmocka_unit_test(model__no_predictions__better_than_all),
+        cmocka_unit_test(model__arithmetic_of_layouts__found_early_whatever_is_predicted),
         cmocka_unit_test(model__gains_come_late__not_given_up_at_once),
         cmocka_unit_test(model__no_predictions_and_a_limit__few_run_out_of_memory),
         cmocka_unit_test(model__no_predictions_and_doublings__few_run_out_of_memory),
