@@ -538,6 +538,12 @@ static const struct device devices[] = {
      .link_domain = 16},
 };
 
+const struct device *device_table(int64_t *count)
+{
+    *count = sizeof devices / sizeof *devices;
+    return devices;
+}
+
 #define FIELD(name, least, most)                                                                                       \
     {                                                                                                                  \
 #name, offsetof(struct cluster, name), least, most                                                             \
@@ -548,12 +554,6 @@ static const struct bound double_bounds[] = {
     FIELD(pcie_bytes_per_s, 0, 1e15),  FIELD(host_bytes_per_s, 0, 1e15),  FIELD(inter_latency_s, 0, 1),
 };
 #undef FIELD
-
-const struct device *device_table(int64_t *count)
-{
-    *count = sizeof devices / sizeof *devices;
-    return devices;
-}
 
 /* What drivers and shops write before a name. */
 static const char *const makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct", "google", "cloud", "aws", NULL};
@@ -567,8 +567,9 @@ static bool is_between(char c)
 static void skip_makers(const char **at, const char *end)
 {
     for (size_t i = 0; makers[i];) {
-        size_t length = strlen(makers[i]);
-        if ((size_t)(end - *at) > length && strncasecmp(*at, makers[i], length) == 0 && is_between((*at)[length])) {
+        size_t length = tolower((unsigned char)**at) == makers[i][0] ? strlen(makers[i]) : 0;
+        if (length && (size_t)(end - *at) > length && strncasecmp(*at, makers[i], length) == 0 &&
+            is_between((*at)[length])) {
             *at += length + 1;
             i = 0;
         } else {
@@ -605,11 +606,16 @@ static bool has_name(const char *list, const char *name)
     return false;
 }
 
+/* Asked for each combination, nearly always by the table's own name. */
 const struct device *device_find(const char *name)
 {
+    const size_t count = sizeof devices / sizeof *devices;
     if (strspn(name, " -_") == strlen(name))
         return NULL;
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(devices[i].name, name) == 0)
+            return &devices[i];
+    for (size_t i = 0; i < count; i++)
         if (has_name(devices[i].name, name) || (devices[i].others && has_name(devices[i].others, name)))
             return &devices[i];
     return NULL;
