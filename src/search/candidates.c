@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "belief/layout.h"
+#include "belief/layout_estimate.h"
 #include "config/meaning.h"
 #include "predict/input_table.h"
 #include "predict/input_words.h"

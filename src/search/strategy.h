@@ -56,8 +56,8 @@ struct candidate {
     double work;        /* of a step in units of the objective (samples, tokens): rate objectives are work / seconds;
                                1 where the objective is a time. Only ratios within the space count */
     double run_seconds; /* of the whole job: what it costs per device */
-    /* What arithmetic says without predictions (belief/layout.h), up to a constant: ln of how good the objective is,
-     * larger is better, and of the bytes. 0: nothing. */
+    /* What arithmetic says without predictions (belief/layout_estimate.h), up to a constant: ln of how good the
+     * objective is, larger is better, and of the bytes. 0: nothing. */
     double usual_merit, usual_bytes;
     /* Of the linear predictions, with the space's place: NULL where there are none. */
     size_t place;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "belief/belief.h"
-#include "belief/layout.h"
+#include "belief/layout_estimate.h"
 #include "belief/memory_limit.h"
 #include "belief/regression.h"
 

@@ -1,4 +1,4 @@
-#include "belief/layout.h"
+#include "belief/layout_estimate.h"
 
 #include <math.h>
 
