@@ -61,6 +61,7 @@ scripts/fuzz.sh 40|runs for minutes
 scripts/bench.sh accuracy|runs for minutes
 scripts/bench.sh search|runs for minutes
 scripts/bench.sh slurm|runs for minutes
+scripts/bench.sh interrupts|runs for minutes
 scripts/bench.sh plan|runs for minutes
 scripts/bench.sh views|runs for minutes
 BENCH_RUNS=7 scripts/bench.sh jobs|runs for minutes
