@@ -5,7 +5,8 @@
  * probability of not failing, over devices × predicted time. Before a group has a result, its highest mean goes first,
  * likewise weighed. When nothing at all is, the best of what is left is tried all the same until the last
  * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, or there are none), or PATIENCE_SHARE of those
- * before them, brought nothing better; then the search is over. What runs counts as if it had come out as believed. */
+ * before them, brought nothing better. Where nothing has run out of memory by then, one beyond the predicted limit that
+ * would gain much is tried; then the search is over. What runs counts as if it had come out as believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@
 #define PATIENCE 3
 #define PATIENCE_DOUBTED 10 /* where outcomes have contradicted them, or there are none */
 #define EVEN 0.5            /* chance of failure of what is run though nothing speaks for it */
+#define LARGE_GAIN 0.1      /* for which one run beyond a limit that nothing has met is worth its failure */
 #define PATIENCE_SHARE 0.5  /* of the trials up to the last gain: what was found late was not seen coming */
 
 struct model_strategy {
@@ -193,11 +195,46 @@ static bool is_patient(const struct search *s, struct model_strategy *m)
     return since < fmax(least, PATIENCE_SHARE * (double)m->trials_at_gain);
 }
 
+/* Whether anything ran out of memory: else no outcome has shown where the limit is. */
+static bool limit_was_met(const struct search *s)
+{
+    for (size_t i = 0; i < s->space->count; i++)
+        if (s->trials[i].out_of_memory)
+            return true;
+    return false;
+}
+
+/* Beyond a limit that nothing has met what would gain most, by the chance that it fits. */
+static struct choice choose_beyond(const struct search *s, const struct estimate *all, const struct model_strategy *m)
+{
+    struct choice c = {0};
+    if (limit_was_met(s))
+        return c;
+    for (size_t i = 0; i < s->space->count; i++) {
+        const struct candidate *x = &s->space->candidates[i];
+        if (!search_is_open(s, i) || isinf(m->best[x->group]) || m->gains[i] < LARGE_GAIN)
+            continue;
+        double score = (1 - failure_of(&all[i])) * m->gains[i];
+        if (!c.any || score > c.score)
+            c = (struct choice){i, score, m->gains[i], true};
+    }
+    return c;
+}
+
 /* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong. */
 static const struct pass {
     double risk;
     bool any_gain;
 } passes[] = {{SEARCH_HOPELESS, false}, {EVEN, true}, {SEARCH_HOPELESS, true}, {1, true}};
+
+static void decide_on(const struct search *s, const struct model_strategy *m, const struct estimate *all,
+                      const struct choice *c, struct decision *out)
+{
+    out->candidate = c->candidate;
+    out->lineage = s->space->candidates[c->candidate].identity;
+    out->index = s->counts.trials;
+    explain(s, &all[c->candidate], m->best[s->space->candidates[c->candidate].group], c, out);
+}
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
@@ -214,10 +251,12 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
         /* What will all but certainly fail is tried only where nothing has ever run. */
         if (!c.any || (p->risk >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
             continue;
-        out->candidate = c.candidate;
-        out->lineage = s->space->candidates[c.candidate].identity;
-        out->index = s->counts.trials;
-        explain(s, &all[c.candidate], m->best[s->space->candidates[c.candidate].group], &c, out);
+        decide_on(s, m, all, &c, out);
+        return SEARCH_RUN;
+    }
+    struct choice beyond = choose_beyond(s, all, m);
+    if (beyond.any) {
+        decide_on(s, m, all, &beyond, out);
         return SEARCH_RUN;
     }
     if (search_any_open(s))

@@ -127,6 +127,33 @@ static void model__arithmetic_of_layouts__found_early_whatever_is_predicted(void
     fixture_close(&f);
 }
 
+/* All runs fit, and the best are predicted to take three times what there is: nothing shows where the limit is but a run
+ * beyond it. */
+static void model__limit_that_nothing_met__one_beyond_it_is_tried(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 1024, false);
+    fixture_predict(&f, 1);
+    for (size_t i = 0; i < f.space.count; i++) {
+        struct candidate *c = &f.candidates[i];
+        c->usable_bytes = c->bytes / (c->micro_batch > 2 ? 3 : 0.3);
+        c->oom_probability = c->micro_batch > 2 ? 0.999 : 0.001;
+    }
+    struct search *s = open_model(&f, 0.02);
+    struct decision d;
+    size_t beyond = 0, trials = 0;
+    for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
+        struct search_outcome o = fixture_outcome(&f, &d);
+        beyond += f.candidates[d.candidate].micro_batch > 2;
+        search_tell(s, d.candidate, &o);
+    }
+    print_message("%zu trials, %zu beyond\n", trials, beyond);
+    assert_true(beyond >= 1);
+    search_free(s);
+    fixture_close(&f);
+}
+
 /* What was found late was not seen coming: as long again as half of that, something better may yet come. */
 static void model__gains_come_late__not_given_up_at_once(void **state)
 {
@@ -295,6 +322,7 @@ int main(void)
         cmocka_unit_test(model__times_turned_over__found_no_later_than_without),
         cmocka_unit_test(model__no_predictions__better_than_all),
         cmocka_unit_test(model__arithmetic_of_layouts__found_early_whatever_is_predicted),
+        cmocka_unit_test(model__limit_that_nothing_met__one_beyond_it_is_tried),
         cmocka_unit_test(model__gains_come_late__not_given_up_at_once),
         cmocka_unit_test(model__no_predictions_and_a_limit__few_run_out_of_memory),
         cmocka_unit_test(model__no_predictions_and_doublings__few_run_out_of_memory),
