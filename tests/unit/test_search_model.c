@@ -127,8 +127,8 @@ static void model__arithmetic_of_layouts__found_early_whatever_is_predicted(void
     fixture_close(&f);
 }
 
-/* All runs fit, and the best are predicted to take three times what there is: nothing shows where the limit is but a run
- * beyond it. */
+/* All runs fit, and the best are predicted to take three times what there is: nothing shows where the limit is but a
+ * run beyond it. */
 static void model__limit_that_nothing_met__one_beyond_it_is_tried(void **state)
 {
     (void)state;
