@@ -38,9 +38,9 @@ static const char *evidence_name(const char *framework)
     return strcmp(framework, "megatron-distopt") == 0 ? "megatron" : framework;
 }
 
-/* Over the tables that count. */
+/* Over the tables that count; the widest as it is, and by the weight of its runs. */
 struct pool {
-    double sum, weight, runs, tables, widest;
+    double sum, weight, runs, tables, widest, heaviest;
 };
 
 static void pool_add(struct pool *p, const struct compared_table *row)
@@ -51,6 +51,7 @@ static void pool_add(struct pool *p, const struct compared_table *row)
     p->runs += (double)row->runs;
     p->tables++;
     p->widest = fmax(p->widest, row->within);
+    p->heaviest = fmax(p->heaviest, weight * row->within);
 }
 
 static bool counts(const struct compared_table *row, const char *without, enum predicted_quantity quantity,
@@ -59,11 +60,12 @@ static bool counts(const struct compared_table *row, const char *without, enum p
     return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
 }
 
-/* The framework's own runs, as many as there are, and what was seen elsewhere for want of more. */
+/* The framework's own runs, as many as there are, and what was seen elsewhere for want of more. A run to come may be
+ * like those of any of its tables, not like their mean. */
 static double among(const struct pool *own, double elsewhere)
 {
     double share = own->runs / (own->runs + FULL_WEIGHT);
-    return own->tables == 0 ? elsewhere : share * own->sum / own->weight + (1 - share) * elsewhere;
+    return own->tables == 0 ? elsewhere : share * fmax(own->sum / own->weight, own->heaviest) + (1 - share) * elsewhere;
 }
 
 static double width_of(const struct pool *own, const struct pool *others, double unknown)

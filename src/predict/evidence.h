@@ -3,13 +3,14 @@
  *
  * A comparison is one published table, one quantity, and the runs of it that are plain or have one unusual feature,
  * with the width w within which nine of ten |ln(measured / predicted)| lay; where what no key says makes two of a
- * prediction (memory.h, other), beyond the nearer. Nothing was fitted to any of them but the
- * weight of products of predict.toml, which the others choose, too, with each left out.
+ * prediction (memory.h, other), beyond the nearer. Nothing was fitted to any of them but the weight of products of
+ * predict.toml, which the others choose, too, with each left out.
  * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c.
  *
  * The width of a plain plan is N / (N + 5) of the mean over the framework's tables, of N runs together, each table with
- * weight n / (n + 5) for its n runs, and for the rest that of all other frameworks' tables, times what Student's
- * distribution asks for as few. Without a table of its own it is that of the others, but no less than the widest of
+ * weight n / (n + 5) for its n runs, or of the widest times its weight where that is more, as a run to come may be like
+ * those of any of them; and for the rest that of all other frameworks' tables, times what Student's distribution asks
+ * for as few. Without a table of its own it is that of the others, but no less than the widest of
  * them, and of time no less than UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say
  * little. A feature widens it to what was seen with it, in the framework and for the rest in others, in the same way;
  * what was compared nowhere counts as UNCOMPARED_MEMORY or UNCOMPARED_TIME.

@@ -408,6 +408,20 @@ static void predictor_predict__evidence__as_wide_as_it_is(void **state)
     predictor_free(unknown);
 }
 
+/* A framework with several tables is as wide as the widest that has many runs, not as their mean. */
+static void evidence_widths_of__several_tables__as_wide_as_the_widest(void **state)
+{
+    (void)state;
+    struct evidence_widths widths;
+    bool compared;
+    evidence_widths_of("megatron", NULL, &widths);
+    for (size_t i = 0; i < evidence_count; i++)
+        if (strcmp(evidence_rows[i].framework, "megatron") == 0 && evidence_rows[i].runs > 100 &&
+            evidence_rows[i].feature == FEATURE_PLAIN)
+            assert_true(evidence_width(&widths, evidence_rows[i].quantity, 0, &compared) >
+                        0.95 * evidence_rows[i].within);
+}
+
 /* Runs of its own, where there are many, say how far a framework is off, whatever others are. */
 static void evidence_widths_of__many_runs__by_these(void **state)
 {
@@ -543,6 +557,7 @@ int main(void)
         cmocka_unit_test(predictor_predict__gathered_inputs_unsaid__spans_both),
         cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
         cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
+        cmocka_unit_test(evidence_widths_of__several_tables__as_wide_as_the_widest),
         cmocka_unit_test(evidence_widths_of__many_runs__by_these),
         cmocka_unit_test(evidence_widths_of__without_a_table__by_the_others),
         cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
