@@ -220,7 +220,7 @@ import__tokens_of_a_device__measure_the_step()
         expect_no_stderr
         expect_any_stdout
         grep -o 'measured [0-9.e+]* s' .stdout >of_a_device
-        [ -s whole ] && diff whole of_a_device || fail 'rates of a device say another time'
+        { [ -s whole ] && diff whole of_a_device; } || fail 'rates of a device say another time'
     done
 }
 
