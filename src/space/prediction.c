@@ -33,7 +33,7 @@ static bool states_parameters(const struct predict_config *c)
     return false;
 }
 
-/* `problems` NULL: there cannot be any. */
+/* The counter and the rank of the metric that memory is compared with. */
 static void set_measured(const struct sweep *s, struct predictor_options *o)
 {
     const char *metric = sweep_memory_metric(s);
@@ -49,6 +49,7 @@ static void set_measured(const struct sweep *s, struct predictor_options *o)
                                                                                : RANK_MOST_LOADED;
 }
 
+/* `problems` NULL: there cannot be any. */
 static void create_predictor(struct space_prediction *p, struct problems *problems)
 {
     const struct predict_config *c = &p->sweep->predict;
