@@ -63,7 +63,7 @@ static int compare_floats(const void *a, const void *b)
 static uint32_t level_of(const float *values, size_t count, float value)
 {
     const float *found = bsearch(&value, values, count, sizeof *values, compare_floats);
-    return (uint32_t)(found - values);
+    return found ? (uint32_t)(found - values) : 0; /* what is not finite has no place among them */
 }
 
 static void take_levels(struct surrogate *b)
