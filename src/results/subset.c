@@ -11,47 +11,53 @@
 
 #define RULE_BYTES_MOST 65536 /* of an expression */
 
-/* A job's condition: each key that is not the same in all specs IS what it is. */
-static const char condition_sql[] =
+/* The conditions of a JSON list of jobs, in its order: each key that is not the same in all specs IS what it is. */
+static const char conditions_sql[] =
     "WITH key (kind, name, path) AS MATERIALIZED (SELECT s.kind, k.key, '$.\"' || k.key || '\"'"
     "  FROM spec AS s, json_each(s.json) AS k WHERE instr(k.key, '\"') = 0 AND instr(k.key, '\\') = 0"
     "  GROUP BY s.kind, k.key HAVING count(DISTINCT k.value) > 1"
     "   OR count(*) < (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind))"
-    " SELECT (SELECT group_concat(key.kind || '.\"' || key.name || '\" IS ' || quote(json_extract(s.json, key.path)),"
-    " ' AND ') FROM key JOIN spec AS s ON s.kind = key.kind"
-    " AND s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)) FROM job AS j WHERE j.id = ?1";
+    " SELECT coalesce((SELECT group_concat(key.kind || '.\"' || key.name || '\" IS '"
+    "  || quote(json_extract(s.json, key.path)), ' AND ') FROM key JOIN spec AS s ON s.kind = key.kind"
+    " AND s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)), 'true')"
+    " FROM json_each(?1) AS n JOIN job AS j ON j.id = n.value ORDER BY n.key";
 
-/* `ids` gets a JSON list of the jobs. */
-static int read_conditions(struct db *db, struct stmt *jobs, struct string_list *out, struct buffer *ids,
-                           struct error *e)
+static int read_conditions(struct db *db, const char *ids, struct string_list *out, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, condition_sql, &s, e) < 0)
+    if (db_prepare(db, conditions_sql, &s, e) < 0)
         return -1;
-    while ((rc = stmt_next(jobs, e)) > 0) {
-        stmt_bind_int(s, 1, stmt_int(jobs, 0));
-        if ((rc = stmt_next(s, e)) < 0)
-            break;
-        buffer_printf(ids, "%c%lld", out->count ? ',' : '[', (long long)stmt_int(jobs, 0));
-        string_list_add(out, xstrdup(stmt_is_null(s, 0) ? "true" : stmt_text(s, 0)));
-        stmt_reset(s);
-    }
+    stmt_bind_text(s, 1, ids);
+    while ((rc = stmt_next(s, e)) > 0)
+        string_list_add(out, xstrdup(stmt_text(s, 0)));
     stmt_free(s);
+    return rc;
+}
+
+/* `ids` gets a JSON list of the jobs. */
+static int read_ids(struct stmt *jobs, struct buffer *ids, struct error *e)
+{
+    int rc;
+    while ((rc = stmt_next(jobs, e)) > 0)
+        buffer_printf(ids, "%c%lld", ids->length ? ',' : '[', (long long)stmt_int(jobs, 0));
+    if (rc == 0 && ids->length == 0)
+        return error_set(e, ERROR_NOTHING, "no job matches");
+    buffer_add_char(ids, ']');
     return rc;
 }
 
 int subset_condition(struct db *db, int64_t job_id, char **out, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, condition_sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    int rc = stmt_next(s, e);
-    if (rc >= 0)
-        *out = xstrdup(rc == 0 || stmt_is_null(s, 0) ? "true" : stmt_text(s, 0));
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    struct string_list c = STRING_LIST_INIT;
+    struct buffer ids = BUFFER_INIT;
+    buffer_printf(&ids, "[%lld]", (long long)job_id);
+    int rc = read_conditions(db, buffer_text(&ids), &c, e);
+    if (rc == 0)
+        *out = xstrdup(c.count ? c.items[0] : "true");
+    string_list_free(&c);
+    buffer_free(&ids);
+    return rc;
 }
 
 /* Halved again and again: SQLite takes no deeper expressions than 1,000. */
@@ -309,11 +315,10 @@ int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *
     query.every_sweep = false;
     if (result_query_open(db, &query, &jobs, e) < 0)
         return -1;
-    int rc = read_conditions(db, jobs, &c, &ids, e);
-    buffer_add_char(&ids, ']');
+    int rc = read_ids(jobs, &ids, e);
     stmt_free(jobs);
-    if (rc == 0 && c.count == 0)
-        rc = error_set(e, ERROR_NOTHING, "no job matches");
+    if (rc == 0)
+        rc = read_conditions(db, buffer_text(&ids), &c, e);
     if (rc == 0)
         rc = add_file(db, &c, buffer_text(&ids), out, e);
     string_list_free(&c);
