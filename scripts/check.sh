@@ -202,6 +202,19 @@ real_surroundings()
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 
+# The tarball builds, installs and holds every file but those of the repository and of Debian. Its programs are those that
+# were tested above: here only the unit tests run, and what reads installed and shipped files.
+check_distribution()
+{
+    local tests=() missing
+    mapfile -t tests < <(cd tests/unit && printf 'tests/unit/%s\n' test_*.c | sed 's/\.c$//')
+    tests+=(tests/cli/test_command_line.sh tests/cli/test_configurations.sh tests/cli/test_install.sh tests/cli/test_run_sh.sh)
+    make -s -C build-check -j "$jobs" TESTS="${tests[*]}" distcheck || return
+    missing=$(comm -23 <(git ls-files | grep -vE '^(debian/|\.gitignore$)' | sort) \
+        <(tar -tf build-check/meshsweep-*.tar.xz | sed 's,^[^/]*/,,' | sort))
+    [ -z "$missing" ] || { printf 'not distributed:\n%s\n' "$missing"; return 1; }
+}
+
 plain_parts()
 {
     if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
@@ -242,7 +255,7 @@ full_parts()
     if have dh "Debian packages"; then
         step "Debian packages" scripts/package.sh
     fi
-    step "make distcheck" make -s -C build-check -j "$jobs" distcheck
+    step "make distcheck" check_distribution
 }
 
 # --- the whole ---

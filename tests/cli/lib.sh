@@ -2,7 +2,7 @@
 # Black-box tests: sourced by tests/cli/test_*.sh. No test of its own.
 #
 # A test file defines cases, functions named thing__condition__result, and ends with `run_cases "$@"`. Each case runs
-# in a shell and an empty directory of its own, for at most CASE_SECONDS (60), and what it leaves running is ended.
+# in a shell and an empty directory of its own, for at most CASE_SECONDS (200), and what it leaves running is ended.
 # The shell is in `set -e`. Output is TAP; the status is 0, 1 when a case failed, 77 when all were skipped.
 #
 #     version__asked__printed()
@@ -37,7 +37,8 @@ source_dir=$(dirname "$tests_source_dir")
 build_dir=${abs_top_builddir:-${BUILD:-$source_dir/build}}
 build_dir=$(cd "$build_dir" 2>/dev/null && pwd -P) || build_dir=/nonexistent
 meshsweep=$build_dir/meshsweep
-: "${CASE_SECONDS:=60}"
+: "${CASE_SECONDS:=200}"
+SLOW_MACHINE=4 # how many times as long as on an idle one things may take
 # On a terminal of a test nobody leaves a pager.
 export MESHSWEEP_PAGER=cat
 
@@ -234,12 +235,13 @@ wait_command()
     wait "$command_pid" || status=$?
 }
 
-# Polls a shell command until it succeeds; the case fails when it has not after SECONDS.
-wait_until()
+# Polls a shell command until it succeeds; the case fails when it has not after SECONDS of an idle machine: under
+# sanitizers and beside other tests all takes SLOW_MACHINE times as long.
+wait_until() # COMMAND SECONDS
 {
-    local deadline=$((${EPOCHREALTIME/./} + $2 * 1000000))
+    local deadline=$((${EPOCHREALTIME/./} + $2 * SLOW_MACHINE * 1000000))
     until eval "$1"; do
-        [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || fail "waited $2 s in vain for: $1"
+        [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || fail "waited $(($2 * SLOW_MACHINE)) s in vain for: $1"
         sleep 0.02
     done
 }

@@ -22,6 +22,7 @@ stand_ins()
     touch slurm/polls
     stand_in sbatch <<'END'
 for script; do :; done
+held=''; [ ! -f hold ] || held=1 # tests end it once the job is there
 kill_runner() { if [ -f "$1" ]; then rm "$1"; kill -KILL "$PPID"; fi; }
 last=$(sed -n 's/^#SBATCH --array=0-//p' "$script")
 if [ -f refuse ] && [ "$last" -ge "$(cat refuse-more-than 2>/dev/null || echo 0)" ]; then
@@ -32,7 +33,7 @@ kill_runner kill-before && [ ! -f stop-before ] || exit 1
 n=$(cat next)
 echo $((n + 1)) >next
 cp "$script" taken && mv taken "job.$n" # whole at once: tests wait for it
-if [ ! -f hold ]; then
+if [ ! "$held" ]; then
     for i in $(seq 0 "$last"); do
         (
             SLURM_JOB_ID=$((n * 1000 + i)) SLURM_ARRAY_JOB_ID=$n SLURM_ARRAY_TASK_ID=$i SLURM_JOB_NODELIST=n$i \

@@ -82,7 +82,7 @@ wait_until__never__fails_after_the_bound()
 {
     run_test_file 'wait_until false 1'
     expect_status 1
-    expect_stdout_contains 'waited 1 s in vain for: false'
+    expect_stdout_contains 'waited 4 s in vain for: false'
     expect_no_stderr
 }
 

@@ -43,7 +43,7 @@ heads__commands__work()
         grep -q '^python3 scripts/tables/' commands || fail "$name: no converter at its head"
         : >printed
         while IFS= read -r command; do
-            timeout 60 bash -c "$command" >>printed 2>said </dev/null || fail "$name: $command: $(cat said)"
+            timeout 150 bash -c "$command" >>printed 2>said </dev/null || fail "$name: $command: $(cat said)"
         done <commands
         grep -qF ": $rows rows: $((rows - failed - refused)) ok, $failed failed, $refused refused; $jobs jobs" \
             printed || fail "$name: $(cat printed)"

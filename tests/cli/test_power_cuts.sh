@@ -4,7 +4,6 @@
 # sector or out of order, as a seed says. What had been announced must be there, and the next run must finish the sweep.
 #
 # A sample (SEED=N); 520 cuts under MESHSWEEP_FULL. One by hand: POINTS="17 421" on this script.
-CASE_SECONDS=60
 cuts=12
 [ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=600 cuts=260
 . "$(dirname "$0")/lib.sh"

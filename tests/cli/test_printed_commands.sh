@@ -323,7 +323,7 @@ check_command() # FILE COMMAND
     rm -rf place
     cp -a template place
     [ "$instead" != models ] || sed -n '/^\[model_space\]/,$p' template/sweep.toml >place/sweep.toml
-    (cd place && PATH=$PWD/bin:$PATH timeout 60 bash -c "$line") >printed 2>&1 </dev/null || got=$?
+    (cd place && PATH=$PWD/bin:$PATH timeout 150 bash -c "$line") >printed 2>&1 </dev/null || got=$?
     [ "$got" = "$want" ] && return
     echo "# $1: status $got: $2"
     sed 's/^/#     /' printed | head -n 5

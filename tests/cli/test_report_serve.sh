@@ -221,7 +221,7 @@ for number in range(6):
     subprocess.run(["sqlite3", "results.db",
                     f"UPDATE sweep SET name = 'name {number}'; UPDATE summary SET value = value + 1"], check=True)
 END
-    run_command timeout 50 python3 follow.py "$url"
+    run_command timeout 150 python3 follow.py "$url"
     expect_status 0
     expect_no_stdout
     expect_no_stderr
@@ -272,7 +272,7 @@ END
         serve --serve
         unset LD_PRELOAD
         wait_until page_stands 10
-        run_command timeout 60 python3 follow.py "$url" "$pages"
+        run_command timeout 150 python3 follow.py "$url" "$pages"
         expect_status 0
         expect_no_stdout
         expect_no_stderr
@@ -354,7 +354,7 @@ search_until("It has ended: a reason. 8 pending jobs are not to come: <code>mesh
 seen = read("rows?since=0")["rows"]
 assert read(f"rows?since={seen}")["changed"] == []
 END
-    run_command timeout 50 python3 follow.py "$url"
+    run_command timeout 150 python3 follow.py "$url"
     expect_status 0
     expect_no_stdout
     expect_no_stderr
@@ -382,7 +382,7 @@ serve__database_replaced_removed_or_newer__told_and_gone_on()
     fixture_database
     serve --serve
     wait_until page_stands 10
-    problem() { timeout 10 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
+    problem() { timeout 30 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
     expect '[[ $(problem) = *\"problem\":null* ]]'
     mv results.db away.db
     wait_until '[[ $(problem) = *"database results.db: "* ]]' 10
