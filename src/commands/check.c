@@ -153,6 +153,19 @@ static int note_objectives(const char *path, struct space *space, const struct s
     return 0;
 }
 
+/* Less is excluded than the figures shown ask for. */
+static void note_recompute(const char *path, const struct space *space)
+{
+    const struct space_prediction *p = &space->prediction;
+    if (!p->asked || !p->predictor || !p->knows_capacity || p->prune > PRUNE_RISKY || p->inputs[AT_RECOMPUTE] ||
+        p->inputs[AT_FRAMEWORK])
+        return;
+    if (predictor_prior(p->predictor, NULL)->memory.recipes != 0)
+        output_message("%s: no key says what is recomputed: memory is predicted without, but what would fit with full "
+                       "recompute is not excluded; recompute = \"none\" (or \"full\", \"selective\") says so",
+                       path);
+}
+
 static int check_sweep(const char *path, cJSON *answer, struct error *e)
 {
     struct sweep *sweep = NULL;
@@ -181,6 +194,8 @@ static int check_sweep(const char *path, cJSON *answer, struct error *e)
         sweep_space_warn(ds_config);
     if (rc == 0 && space->prediction.warning)
         output_message("%s", space->prediction.warning);
+    if (rc == 0)
+        note_recompute(path, space);
     if (rc == 0)
         rc = note_objectives(path, space, &search, e);
     if (rc == 0 && answer)

@@ -56,7 +56,7 @@ static struct framework *find_prior(const struct predictor *p, const char *name)
 
 const struct framework *predictor_prior(const struct predictor *p, const char *framework)
 {
-    return find_prior(p, framework);
+    return find_prior(p, framework ? framework : p->options.framework);
 }
 
 static int no_framework(const struct predictor *p, const char *name, struct error *e)

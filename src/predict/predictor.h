@@ -73,7 +73,8 @@ int predictor_calibrate(struct predictor *p, const struct place_of_measurement *
  * class (memory_lines.h) their line goes before the model. */
 void predictor_note_memory(struct predictor *p, double bytes);
 
-/* The coefficients that stand before any calibration; NULL for another framework. */
+/* The coefficients that stand before any calibration; NULL for another framework. A NULL name: of the framework that
+ * holds where no key says one. */
 const struct framework *predictor_prior(const struct predictor *p, const char *framework);
 
 struct prediction {
