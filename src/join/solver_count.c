@@ -8,14 +8,14 @@
 #include "util/memory.h"
 
 /* The order that is tried before the others, and how long. */
-struct lead {
+struct head_start {
     enum order order;
     int64_t most; /* evaluations */
 };
 
 struct solver_memory {
     struct hash_map counts;
-    struct lead lead; /* the order that was through first the last time */
+    struct head_start start; /* the order that was through first the last time */
 };
 
 static const struct hash128 *component_hash(struct solver *s, const struct set *component, struct hash128 *out)
@@ -35,7 +35,7 @@ static const struct hash128 *component_hash(struct solver *s, const struct set *
 
 /* Evaluations. */
 #define FIRST_TRY 2000
-#define LEAD_MOST 60000
+#define HEAD_START_MOST 60000
 
 /* What is known from before makes a try this much faster than it began. */
 #define HOPE 4
@@ -145,7 +145,7 @@ static bool is_dear(const struct effort *tries, int count, int64_t spent, int64_
 /* No order of binding is best for all: each gets a little time, the one that got furthest more, until one is through.
  * Now and then the others get another chance. What was best for a part of the constraints gets twice of what it took
  * for that before any other is tried. */
-static int race(struct solver *s, const struct set *component, int64_t most, struct lead *lead, int64_t *out)
+static int race(struct solver *s, const struct set *component, int64_t most, struct head_start *start, int64_t *out)
 {
     struct effort tries[ORDER_COUNT] = {0};
     int64_t allowed = FIRST_TRY;
@@ -155,9 +155,9 @@ static int race(struct solver *s, const struct set *component, int64_t most, str
     s->spent = 0;
     for (int n = 0; n < ORDER_COUNT && !done && !s->failed; n++) {
         int before = count;
-        count = add_try(s, component, nth_order(n, lead->order), tries, count);
+        count = add_try(s, component, nth_order(n, start->order), tries, count);
         last = before;
-        done = count > before && go_on_with(s, tries, count, before, n == 0 ? lead->most : FIRST_TRY, out);
+        done = count > before && go_on_with(s, tries, count, before, n == 0 ? start->most : FIRST_TRY, out);
     }
     for (int round = 1; !done && !s->failed && !is_dear(tries, count, s->spent, most); round++) {
         allowed *= round % 3 == 1 ? 3 : 2;
@@ -167,7 +167,7 @@ static int race(struct solver *s, const struct set *component, int64_t most, str
                 done = go_on_with(s, tries, count, last = i, allowed, out);
     }
     if (done && tries[last].work > FIRST_TRY)
-        *lead = (struct lead){tries[last].order, least(2 * tries[last].work, LEAD_MOST)};
+        *start = (struct head_start){tries[last].order, least(2 * tries[last].work, HEAD_START_MOST)};
     for (int i = 0; i < count; i++)
         tree_free(&tries[i].tree);
     return s->failed ? -1 : done;
@@ -179,8 +179,8 @@ static int count_component(struct solver *s, struct solver_memory *memory, const
     struct hash128 hash;
     if (memory && hash_map_get(&memory->counts, component_hash(s, component, &hash), out))
         return 1;
-    struct lead none = {ORDER_FILE, FIRST_TRY};
-    int rc = race(s, component, most, memory ? &memory->lead : &none, out);
+    struct head_start none = {ORDER_FILE, FIRST_TRY};
+    int rc = race(s, component, most, memory ? &memory->start : &none, out);
     if (rc > 0 && memory)
         hash_map_put(&memory->counts, &hash, *out);
     return rc;
@@ -216,7 +216,7 @@ int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, i
 struct solver_memory *solver_memory_create(void)
 {
     struct solver_memory *m = xcalloc(1, sizeof *m);
-    m->lead = (struct lead){ORDER_FILE, FIRST_TRY};
+    m->start = (struct head_start){ORDER_FILE, FIRST_TRY};
     return m;
 }
 
