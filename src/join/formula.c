@@ -210,7 +210,7 @@ static struct range evaluate_two(const struct evaluation *v, const struct formul
     const uint32_t *operands = operands_of(v, n);
     struct range left, right;
     const struct range *a = range_of_operand(v, operands[0], &left), *b = range_of_operand(v, operands[1], &right);
-    if (n->op <= OP_REMAINDER)
+    if (n->op <= OP_SHIFT_RIGHT)
         return range_work_out(n->op, a, b);
     if (n->op == OP_IS || n->op == OP_IS_NOT)
         return range_compare_is(a, b, n->op == OP_IS_NOT);

@@ -1,10 +1,10 @@
 /* Expressions of a sweep, resolved (expression/expression.h), as trees that can be asked for what they come to while
  * some of their keys are not bound yet: the join cuts a branch as soon as a rule is false whatever the others will be.
  *
- * Arithmetic, comparisons, logic, CASE, IN, BETWEEN and the functions abs, coalesce, ifnull, iif, nullif, min and max
- * are worked out here, to the bit as SQLite 3.40 does it; whatever else there is (other functions, texts as numbers)
- * is left to SQLite, through struct scope, once its keys are bound. tests/unit/test_join.c holds the two against
- * each other. */
+ * Arithmetic, operators on bits, comparisons, logic, CASE, IN, BETWEEN and the functions abs, coalesce, ifnull, iif,
+ * nullif, min and max are worked out here, to the bit as SQLite 3.40 does it; whatever else there is (other functions,
+ * texts as numbers) is left to SQLite, through struct scope, once its keys are bound. tests/unit/test_join.c holds the
+ * two against each other. */
 #ifndef MESHSWEEP_JOIN_FORMULA_H
 #define MESHSWEEP_JOIN_FORMULA_H
 

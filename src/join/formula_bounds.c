@@ -85,6 +85,27 @@ static bool take_remainder(const struct bounds *a, const struct bounds *b, bool 
     return give(a->low < 0 ? -reach : 0, a->high > 0 ? reach : 0, maybe_null, out);
 }
 
+/* All bits up to the highest one of a number that is not negative. */
+static int64_t all_bits(int64_t a)
+{
+    return a > 0 ? INT64_MAX >> (__builtin_clzll((unsigned long long)a) - 1) : 0;
+}
+
+void bounds_of_bits(enum formula_op op, const struct bounds *a, const struct bounds *b, struct bounds *out)
+{
+    int64_t reach = all_bits(most(magnitude(a), magnitude(b)));
+    bool left = a->low >= 0, right = b->low >= 0;
+    *out = (struct bounds){-reach - 1, reach, false};
+    if (a->low == a->high && b->low == b->high)
+        out->low = out->high = integer_of_bits(op, a->low, b->low);
+    else if (op == OP_BITS_ANY && left && right)
+        out->low = most(a->low, b->low);
+    else if (op == OP_BITS_BOTH && left && right)
+        *out = (struct bounds){0, least(a->high, b->high), false};
+    else if (op == OP_BITS_BOTH && (left || right))
+        *out = (struct bounds){0, left ? a->high : b->high, false};
+}
+
 /* Bits: whether it can be true, and false. */
 static unsigned compare(enum formula_op op, const struct bounds *a, const struct bounds *b)
 {
@@ -120,6 +141,13 @@ static bool bounds_of_two(const struct bounding *x, const struct formula_node *n
         return divide(&a, &b, maybe_null, out);
     case OP_REMAINDER:
         return take_remainder(&a, &b, maybe_null, out);
+    case OP_BITS_BOTH:
+    case OP_BITS_ANY:
+        bounds_of_bits(n->op, &a, &b, out);
+        return give(out->low, out->high, maybe_null, out);
+    case OP_SHIFT_LEFT:
+    case OP_SHIFT_RIGHT:
+        return false;
     default:
         if (maybe_null && (n->op == OP_IS || n->op == OP_IS_NOT))
             return false;

@@ -22,7 +22,17 @@ struct parser {
 };
 
 /* Binding powers, as in SQLite's grammar. */
-enum { POWER_OR = 1, POWER_AND, POWER_NOT, POWER_EQUAL, POWER_LESS, POWER_ADD = 7, POWER_MULTIPLY, POWER_UNARY = 11 };
+enum {
+    POWER_OR = 1,
+    POWER_AND,
+    POWER_NOT,
+    POWER_EQUAL,
+    POWER_LESS,
+    POWER_BITS,
+    POWER_ADD,
+    POWER_MULTIPLY,
+    POWER_UNARY = 11
+};
 
 static uint32_t parse(struct parser *p, int power);
 
@@ -367,14 +377,17 @@ static const struct {
 } operators[] = {
     {"<>", POWER_EQUAL, OP_NOT_EQUAL, false},
     {"<=", POWER_LESS, OP_LESS_EQUAL, false},
-    {"<<", 0, 0, false},
+    {"<<", POWER_BITS, OP_SHIFT_LEFT, false},
     {"<", POWER_LESS, OP_LESS, false},
     {">=", POWER_LESS, OP_LESS_EQUAL, true},
-    {">>", 0, 0, false},
+    {">>", POWER_BITS, OP_SHIFT_RIGHT, false},
     {">", POWER_LESS, OP_LESS, true},
     {"==", POWER_EQUAL, OP_EQUAL, false},
     {"=", POWER_EQUAL, OP_EQUAL, false},
     {"!=", POWER_EQUAL, OP_NOT_EQUAL, false},
+    {"&", POWER_BITS, OP_BITS_BOTH, false},
+    {"||", 0, 0, false},
+    {"|", POWER_BITS, OP_BITS_ANY, false},
     {"+", POWER_ADD, OP_ADD, false},
     {"->", 0, 0, false},
     {"-", POWER_ADD, OP_SUBTRACT, false},

@@ -146,6 +146,28 @@ static int64_t integer_of(const struct datum *c)
     return c->real >= 9223372036854775808.0 ? INT64_MAX : (int64_t)c->real;
 }
 
+/* By 64 and more all bits go, and by a negative number the other way. */
+static int64_t shift(bool left, int64_t a, int64_t by)
+{
+    if (by < 0)
+        return shift(!left, a, by > -64 ? -by : 64);
+    if (by >= 64)
+        return left || a >= 0 ? 0 : -1;
+    return left ? (int64_t)((uint64_t)a << by) : a >> by;
+}
+
+int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case OP_BITS_BOTH:
+        return a & b;
+    case OP_BITS_ANY:
+        return a | b;
+    default:
+        return shift(op == OP_SHIFT_LEFT, a, b);
+    }
+}
+
 /* False where SQLite goes on with doubles. */
 static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct range *out)
 {
@@ -162,6 +184,8 @@ static bool work_out_integers(enum formula_op op, int64_t a, int64_t b, struct r
         result = a / b;
     else if (op == OP_REMAINDER)
         result = b == -1 ? 0 : a % b;
+    else if (op >= OP_BITS_BOTH)
+        result = integer_of_bits(op, a, b);
     *out = range_of_integer(result);
     return true;
 }
@@ -179,6 +203,11 @@ static struct range work_out_reals(enum formula_op op, const struct datum *x, co
         return range_of_real(a * b);
     case OP_DIVIDE:
         return b == 0 ? range_of_null() : range_of_real(a / b);
+    case OP_BITS_BOTH:
+    case OP_BITS_ANY:
+    case OP_SHIFT_LEFT:
+    case OP_SHIFT_RIGHT:
+        return range_of_integer(integer_of_bits(op, integer_of(x), divisor));
     default:
         if (divisor == 0)
             return range_of_null();
@@ -224,6 +253,25 @@ static void bound_remainder(const struct range *a, const struct range *b, struct
     r->high = a->high > 0 ? most : 0;
 }
 
+static bool is_held(const struct range *r)
+{
+    return r->low >= -EXACT_MOST && r->high <= EXACT_MOST;
+}
+
+/* Of what is no integer the digits before the point count. */
+static void bound_bits(enum formula_op op, const struct range *a, const struct range *b, struct range *r)
+{
+    struct bounds both = {0, 0, false};
+    r->low = -INFINITY;
+    r->high = INFINITY;
+    if (op > OP_BITS_ANY || !is_held(a) || !is_held(b))
+        return;
+    const struct bounds x = {(int64_t)a->low, (int64_t)a->high, false}, y = {(int64_t)b->low, (int64_t)b->high, false};
+    bounds_of_bits(op, &x, &y, &both);
+    r->low = (double)both.low;
+    r->high = (double)both.high;
+}
+
 static struct range bound(enum formula_op op, const struct range *a, const struct range *b)
 {
     if (range_can_be_text(a) || range_can_be_text(b))
@@ -240,6 +288,8 @@ static struct range bound(enum formula_op op, const struct range *a, const struc
         r.maybe_null |= isinf(r.low) || isinf(r.high);
     } else if (op == OP_DIVIDE)
         bound_quotient(a, b, &r);
+    else if (op >= OP_BITS_BOTH)
+        bound_bits(op, a, b, &r);
     else
         bound_remainder(a, b, &r);
     if (isnan(r.low) || isnan(r.high))

@@ -30,7 +30,7 @@ struct range range_of_null(void);
 unsigned range_truth(const struct range *r);
 struct range range_of_truth(unsigned bits);
 
-/* OP_ADD to OP_REMAINDER. */
+/* OP_ADD to OP_SHIFT_RIGHT. */
 struct range range_work_out(enum formula_op op, const struct range *a, const struct range *b);
 
 /* -1, 0, 1 as SQLite sorts; 2: it is left to SQLite. Neither is NULL. */

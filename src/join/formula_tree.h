@@ -17,6 +17,10 @@ enum formula_op {
     OP_MULTIPLY,
     OP_DIVIDE,
     OP_REMAINDER,
+    OP_BITS_BOTH, /* a & b */
+    OP_BITS_ANY,  /* a | b */
+    OP_SHIFT_LEFT,
+    OP_SHIFT_RIGHT,
     OP_LESS,
     OP_LESS_EQUAL,
     OP_EQUAL,
@@ -72,6 +76,12 @@ struct bounds {
 
 /* The bounds of a node that is made of integers, where they can be told without SQLite. */
 bool formula_bound_integers(const struct formula *f, const struct range *keys, uint32_t node, struct bounds *out);
+
+/* OP_BITS_BOTH and OP_BITS_ANY of what is not NULL. */
+void bounds_of_bits(enum formula_op op, const struct bounds *a, const struct bounds *b, struct bounds *out);
+
+/* OP_BITS_BOTH to OP_SHIFT_RIGHT. */
+int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b);
 
 /* Bits of CAN_BE_…. */
 unsigned bounds_truth(const struct bounds *b);

@@ -57,6 +57,11 @@ static bool work_out(enum formula_op op, int64_t a, int64_t b, struct datum *out
         return !__builtin_sub_overflow(a, b, &result) && give_integer(result, out);
     case OP_MULTIPLY:
         return !__builtin_mul_overflow(a, b, &result) && give_integer(result, out);
+    case OP_BITS_BOTH:
+    case OP_BITS_ANY:
+    case OP_SHIFT_LEFT:
+    case OP_SHIFT_RIGHT:
+        return give_integer(integer_of_bits(op, a, b), out);
     default:
         if (b == 0)
             return give_null(out);
@@ -99,7 +104,7 @@ static bool value_of_two(const struct exact *x, const struct formula_node *n, st
         return give_integer((a.kind == b.kind) == (n->op == OP_IS), out);
     if (any_null)
         return give_null(out);
-    if (n->op > OP_REMAINDER)
+    if (n->op > OP_SHIFT_RIGHT)
         return compare(n->op, &a, &b, out);
     return a.kind == DATUM_INT && b.kind == DATUM_INT && work_out(n->op, a.integer, b.integer, out);
 }

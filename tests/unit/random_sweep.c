@@ -39,7 +39,7 @@ static void add_two_numbers(struct rng *d, const char *const *keys, size_t key_c
 
 static void add_number(struct rng *d, const char *const *keys, size_t key_count, int depth, struct buffer *out)
 {
-    static const char *const signs[] = {" + ", " - ", " * ", " / ", " % "};
+    static const char *const signs[] = {" + ", " - ", " * ", " / ", " % ", " & ", " | ", " << ", " >> "};
     static const char *const calls[] = {"coalesce(", "min(", "max(", "nullif(", "ifnull("};
     uint64_t kind = rng_below(d, 20);
     if (depth > 2 || kind < 8) {
@@ -47,7 +47,7 @@ static void add_number(struct rng *d, const char *const *keys, size_t key_count,
     } else if (kind < 14) {
         buffer_add_char(out, '(');
         add_number(d, keys, key_count, depth + 1, out);
-        buffer_add_text(out, signs[rng_below(d, 5)]);
+        buffer_add_text(out, signs[rng_below(d, sizeof signs / sizeof *signs)]);
         add_number(d, keys, key_count, depth + 1, out);
         buffer_add_char(out, ')');
     } else if (kind < 17) {
