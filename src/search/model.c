@@ -165,7 +165,7 @@ static void explain(const struct search *s, const struct estimate *b, double bes
                     struct decision *out)
 {
     int at = 0;
-    if (!isinf(best) || !isnan(search_predicted_log(s->space, &s->space->candidates[c->candidate])))
+    if (!isinf(best) || b->trust > 0) /* what arithmetic says has no unit */
         at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, ",
                       merit_objective(s->space, b->mean), 100 * b->deviation);
     at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "fails with %.0f %%", 100 * failure_of(b));
