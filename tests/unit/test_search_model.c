@@ -299,6 +299,38 @@ static void model__risky_with_a_gain__before_safe_without(void **state)
     fixture_close(&f);
 }
 
+/* The best is risky and occupies many devices: it is put off, but not left out as long as a gain is expected of it. */
+static void model__gain_with_a_risk__tried_before_the_end(void **state)
+{
+    (void)state;
+    enum { BEST = 111 };
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    for (size_t i = 0; i < f.space.count; i++)
+        f.candidates[i].seconds = i == BEST ? 0.965 : i == 7 ? 1 : 1.2;
+    f.candidates[BEST].oom_probability = 0.45;
+    f.candidates[BEST].devices = 1000;
+    struct search *s = open_model(&f, 0.02);
+    struct decision d;
+    bool tried = false;
+    size_t trials = 0;
+    for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
+        const double objective = 1 / f.candidates[d.candidate].seconds;
+        const struct search_outcome as_predicted = {.kind = OUTCOME_OK,
+                                                    .objective = objective,
+                                                    .steps = NAN,
+                                                    .seconds = NAN,
+                                                    .bytes = NAN,
+                                                    .device_seconds = NAN};
+        tried |= d.candidate == BEST;
+        search_tell(s, d.candidate, &as_predicted);
+    }
+    print_message("%zu trials\n", trials);
+    assert_true(tried && trials < 12);
+    search_free(s);
+    fixture_close(&f);
+}
+
 static void model__many_candidates__a_decision_after_an_outcome(void **state)
 {
     (void)state;
@@ -330,6 +362,7 @@ int main(void)
         cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
         cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
         cmocka_unit_test(model__risky_with_a_gain__before_safe_without),
+        cmocka_unit_test(model__gain_with_a_risk__tried_before_the_end),
         cmocka_unit_test(model__many_candidates__a_decision_after_an_outcome),
     };
     return cmocka_run_group_tests_name("search_model", tests, NULL, NULL);
