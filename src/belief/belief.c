@@ -50,7 +50,7 @@ static double baseline(const struct calibration_prior *prior, const struct calib
     for (size_t i = 0; i < count; i++) {
         const struct observation *o = &observations[i];
         if (o->kind == OBSERVATION_MEASURED)
-            sum += log(fmax(density(distance_of(prior, fit, o), 1), LEAST_CHANCE));
+            sum += log(fmax(density(distance_of(prior, fit, o), MEMORY_ANYWHERE), LEAST_CHANCE));
         more += o->kind == OBSERVATION_AT_LEAST;
         less += o->kind == OBSERVATION_AT_MOST;
     }
@@ -116,8 +116,6 @@ double memory_belief_chance(const struct memory_belief *b, double log_share)
 
 /* --- of time --- */
 
-#define SLOPE_SPREAD 0.5
-#define ANYWHERE 2.0      /* standard deviation of ln(seconds) where predictions say nothing */
 #define BROKEN_SHARE 0.15 /* of runs */
 #define BROKEN_MOST 3.5   /* ln of how many times slower a broken run is */
 #define LEAST_DENSITY 1e-6
@@ -138,10 +136,60 @@ double time_belief_trust(const struct compared_time *runs, size_t count)
     double odds = log(TIME_TRUST / (1 - TIME_TRUST));
     for (const struct compared_time *r = runs; r < runs + count; r++) {
         double distance = log(r->measured / r->predicted);
-        odds += log(sound_or_broken(distance, r->sigma) / (normal(distance, ANYWHERE) + LEAST_DENSITY));
+        odds += log(sound_or_broken(distance, r->sigma) / (normal(distance, TIME_ANYWHERE) + LEAST_DENSITY));
     }
     return 1 / (1 + exp(-odds));
 }
+
+/* --- before any outcome --- */
+
+struct means {
+    double count, predicted, arithmetic;
+};
+
+/* Of every group; the caller's. */
+static struct means *means_of(const struct two_claims *c)
+{
+    struct means *means = xcalloc(c->group_count + 1, sizeof *means);
+    for (size_t i = 0; i < c->count; i++) {
+        struct means *m = &means[c->group[i]];
+        if (isnan(c->predicted[i]))
+            continue;
+        m->count++;
+        m->predicted += (c->predicted[i] - m->predicted) / m->count;
+        m->arithmetic += (c->arithmetic[i] - m->arithmetic) / m->count;
+    }
+    return means;
+}
+
+struct contradiction claims_compare(const struct two_claims *c, double spread)
+{
+    struct means *means = means_of(c);
+    double xx = 0, xy = 0, yy = 0, count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct means *m = &means[c->group[i]];
+        if (isnan(c->predicted[i]))
+            continue;
+        double x = c->predicted[i] - m->predicted, y = c->arithmetic[i] - m->arithmetic;
+        xx += x * x;
+        xy += x * y;
+        yy += y * y;
+        count++;
+    }
+    free(means);
+    if (!(xx > 0) || !(yy > 0))
+        return (struct contradiction){0, spread};
+    double claimed = sqrt(yy / count), slopes = M_SQRT2 * BELIEF_SLOPE_DEVIATION * claimed;
+    return (struct contradiction){(1 - xy / sqrt(xx * yy)) * claimed, hypot(slopes, spread / sqrt(count))};
+}
+
+double trust_contradicted(double trust, const struct contradiction *c, double anywhere)
+{
+    double ratio = fmin(1, normal(c->distance, c->deviation) / normal(c->distance, anywhere));
+    return trust * ratio / (trust * ratio + 1 - trust);
+}
+
+/* --- of slopes --- */
 
 static double median_of(const double *values, size_t count)
 {
@@ -151,6 +199,8 @@ static double median_of(const double *values, size_t count)
     free(copy);
     return middle;
 }
+
+#define SLOPE_SPREAD 0.5
 
 struct time_slope time_belief_slope(const double *predicted, const double *merits, size_t count, double trust,
                                     double spread)

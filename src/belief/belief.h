@@ -51,6 +51,37 @@ struct compared_time {
  * (one standard deviation). Depends on the set of runs only. */
 double time_belief_trust(const struct compared_time *runs, size_t count);
 
+/* --- before any outcome --- */
+
+/* What is predicted of some candidates and what arithmetic says of them (belief/layout_estimate.h), both ln. */
+struct two_claims {
+    const double *predicted, *arithmetic; /* NAN: nothing is predicted */
+    const size_t *group;                  /* only differences within one count */
+    size_t count, group_count;
+};
+
+/* By how much predictions miss what arithmetic says of a candidate one standard deviation from the middle: nothing
+ * where they are correlated with it or it says nothing, twice as much where they are turned over. And what that misses
+ * where both are about right: a slope each, and what arithmetic does not know of a candidate. */
+struct contradiction {
+    double distance, deviation;
+};
+
+/* `spread` is that of what arithmetic misses, one standard deviation. */
+struct contradiction claims_compare(const struct two_claims *c, double spread);
+
+/* `trust` in predictions that contradict arithmetic by so much, where such as say nothing are within `anywhere`.
+ * Agreement adds no trust: both count the same operations and bytes. */
+double trust_contradicted(double trust, const struct contradiction *c, double anywhere);
+
+/* Standard deviation of the slope from what is expected to merits, or bytes, where it says something. */
+#define BELIEF_SLOPE_DEVIATION 0.25
+
+#define TIME_ANYWHERE 2.0   /* standard deviation of ln(seconds) where predictions say nothing */
+#define MEMORY_ANYWHERE 1.0 /* of ln(bytes) */
+
+/* --- of slopes --- */
+
 struct time_slope {
     double slope, middle;
 };

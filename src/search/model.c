@@ -141,18 +141,31 @@ static size_t first_empty_group(const struct search *s, const double *best, cons
     return group;
 }
 
+/* One way to look for what runs next: GAIN_WEIGHED counts the risk twice, as worth_of, GAIN_BY_CHANCE once. */
+struct pass {
+    double risk; /* most of it */
+    enum { GAIN_WEIGHED, GAIN_ANY, GAIN_BY_CHANCE } gain;
+};
+
+/* Whether enough is expected of it. */
+static bool is_worth_it(const struct search *s, const struct estimate *b, const struct pass *p, double gain)
+{
+    double chance = p->gain == GAIN_BY_CHANCE ? 1 - failure_of(b) : worth_of(b);
+    return p->gain == GAIN_ANY || gain * chance >= search_number(s, SEARCH_TARGET_GAP);
+}
+
 static struct choice choose(const struct search *s, const struct estimate *all, const struct model_strategy *m,
-                            double risk, double gap)
+                            const struct pass *p)
 {
     struct choice c = {0};
     const double *best = m->best;
-    size_t empty = first_empty_group(s, best, all, risk);
+    size_t empty = first_empty_group(s, best, all, p->risk);
     for (size_t i = 0; i < s->space->count; i++) {
         const struct candidate *x = &s->space->candidates[i];
-        if (!search_is_open(s, i) || failure_of(&all[i]) > risk || (empty != SIZE_MAX && x->group != empty))
+        if (!search_is_open(s, i) || failure_of(&all[i]) > p->risk || (empty != SIZE_MAX && x->group != empty))
             continue;
         double gain = m->gains[i];
-        if (gain * worth_of(&all[i]) < gap)
+        if (!is_worth_it(s, &all[i], p, gain))
             continue;
         double score = score_of(s->space, x, &all[i], best[x->group], gain);
         if (!c.any || score > c.score)
@@ -165,7 +178,7 @@ static void explain(const struct search *s, const struct estimate *b, double bes
                     struct decision *out)
 {
     int at = 0;
-    if (!isinf(best) || !isnan(search_predicted_log(s->space, &s->space->candidates[c->candidate])))
+    if (!isinf(best) || b->trust > 0) /* what arithmetic says has no unit */
         at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, ",
                       merit_objective(s->space, b->mean), 100 * b->deviation);
     at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "fails with %.0f %%", 100 * failure_of(b));
@@ -221,11 +234,13 @@ static struct choice choose_beyond(const struct search *s, const struct estimate
     return c;
 }
 
-/* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong. */
-static const struct pass {
-    double risk;
-    bool any_gain;
-} passes[] = {{SEARCH_HOPELESS, false}, {EVEN, true}, {SEARCH_HOPELESS, true}, {1, true}};
+/* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong; and before
+ * it is said that nothing more is expected, what is likelier to run than not and would gain it by its chance. */
+static const struct pass passes[] = {{SEARCH_HOPELESS, GAIN_WEIGHED},
+                                     {EVEN, GAIN_ANY},
+                                     {SEARCH_HOPELESS, GAIN_ANY},
+                                     {1, GAIN_ANY},
+                                     {EVEN, GAIN_BY_CHANCE}};
 
 static void decide_on(const struct search *s, const struct model_strategy *m, const struct estimate *all,
                       const struct choice *c, struct decision *out)
@@ -245,9 +260,9 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     bool patient = is_patient(s, m);
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         const struct pass *p = &passes[i];
-        if (p->any_gain && !patient)
+        if (p->gain == GAIN_ANY && !patient)
             continue;
-        struct choice c = choose(s, all, m, p->risk, p->any_gain ? 0 : search_number(s, SEARCH_TARGET_GAP));
+        struct choice c = choose(s, all, m, p);
         /* What will all but certainly fail is tried only where nothing has ever run. */
         if (!c.any || (p->risk >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
             continue;

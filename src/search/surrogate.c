@@ -192,6 +192,30 @@ static void take_coordinates(struct surrogate *b)
     take_levels(b);
 }
 
+/* --- predictions against arithmetic --- */
+
+static void compare_claims(struct surrogate *b)
+{
+    const struct search_space *space = b->s->space;
+    double *predicted = xcalloc(space->count + 1, sizeof *predicted), *usual = xcalloc(space->count + 1, sizeof *usual);
+    size_t *group = xcalloc(space->count + 1, sizeof *group);
+    const struct two_claims claims = {predicted, usual, group, space->count, space->group_count};
+    for (size_t i = 0; i < space->count; i++) {
+        predicted[i] = search_predicted_log(space, &space->candidates[i]);
+        usual[i] = space->candidates[i].usual_merit;
+        group[i] = space->candidates[i].group;
+    }
+    b->time = claims_compare(&claims, USUAL_SPREAD);
+    for (size_t i = 0; i < space->count; i++) {
+        predicted[i] = space->candidates[i].bytes > 0 ? log(space->candidates[i].bytes) : NAN;
+        usual[i] = space->candidates[i].usual_bytes;
+    }
+    b->memory = claims_compare(&claims, USUAL_SPREAD_BYTES);
+    free(predicted);
+    free(usual);
+    free(group);
+}
+
 static float kernel(const struct surrogate *b, size_t i, size_t j)
 {
     const float *x = b->coordinates + i * b->dimensions, *y = b->coordinates + j * b->dimensions;
@@ -216,6 +240,7 @@ struct surrogate *surrogate_create(const struct search *s)
     for (size_t i = 0; i < s->space->memory_class_count; i++)
         b->largest_fit[i] = b->smallest_oom[i] = NAN;
     take_coordinates(b);
+    compare_claims(b);
     return b;
 }
 

@@ -17,7 +17,8 @@
  * There are two views of that: predictions are believed, and their slope is about 1; or doubted, and the prior is what
  * arithmetic says of the layouts (belief/layout_estimate.h). Each counts by how probable it makes what was measured,
  * from the odds on that predicted seconds are about right (belief/belief.h), less where predicted memory was
- * contradicted. Without predictions there is but the second view.
+ * contradicted, and less before any run where predictions turn over what arithmetic says; then the likelier view
+ * speaks. Without predictions there is but the second view.
  *
  * The probability of failure is that of running out of memory and that of failing otherwise. The first is 0 or 1 where
  * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else

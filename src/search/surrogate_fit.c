@@ -87,8 +87,10 @@ static void fit_place(const struct surrogate *b, size_t place, double unit, stru
     out->has_time = p->has_time && calibrate(&p->time, observations, count, NULL, &out->time, &ignored) == 0;
     count = take_memories(b, place, observations);
     out->has_memory = p->has_memory && calibrate(&p->memory, observations, count, NULL, &out->memory, &ignored) == 0;
-    if (out->has_memory)
+    if (out->has_memory) {
         memory_belief_learn(&p->memory, &out->memory, observations, count, &out->belief);
+        out->belief.trust = trust_contradicted(out->belief.trust, &b->memory, MEMORY_ANYWHERE);
+    }
     free(observations);
 }
 

@@ -4,13 +4,12 @@
 #include "search/surrogate_parts.h"
 #include "util/memory.h"
 
-#define SPREAD_UNKNOWN 0.30 /* of merits, where nothing is predicted and little measured */
 #define SPREAD_LEAST 0.10
 #define BELIEVED 0.5 /* a trust or a slope */
 
 /* Standard deviations of a slope, before any run: where predictions say something, where they do not. */
-#define SLOPE_BELIEVED 0.25
-#define SLOPE_DOUBTED 0.25
+#define SLOPE_BELIEVED BELIEF_SLOPE_DEVIATION
+#define SLOPE_DOUBTED BELIEF_SLOPE_DEVIATION
 
 /* Lengths of the kernel that the runs choose among: their squares are that of SURROGATE_LENGTH and this many doublings
  * and halvings of it. */
@@ -39,7 +38,8 @@ static double trust_of(const struct surrogate *b, const struct fitted *fits)
         if (surrogate_has_merit(t) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
             runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
     }
-    return time_belief_trust(runs, count) * memory_trust_left(b, fits);
+    double trust = time_belief_trust(runs, count) * memory_trust_left(b, fits);
+    return trust_contradicted(trust, &b->time, TIME_ANYWHERE);
 }
 
 static double prior_merit(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
@@ -72,7 +72,7 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
 /* What predictions miss, as they say themselves. */
 static double spread_predicted(const struct surrogate *b, const struct fitted *fits)
 {
-    double spread = SPREAD_UNKNOWN;
+    double spread = USUAL_SPREAD;
     for (size_t i = 0; i < b->s->space->place_count; i++)
         if (fits[i].has_time)
             spread = fits[i].time.sigma;
@@ -163,7 +163,7 @@ struct views {
 static void learn_both(const struct surrogate *b, const struct runs *r, int steps, double spread, struct views *out)
 {
     learn(b, r, r->predicted, steps, (struct regression_view){1, SLOPE_BELIEVED, spread, NULL}, &out->believed);
-    learn(b, r, r->usual, steps, (struct regression_view){1, SLOPE_DOUBTED, SPREAD_UNKNOWN, NULL}, &out->doubted);
+    learn(b, r, r->usual, steps, (struct regression_view){1, SLOPE_DOUBTED, USUAL_SPREAD, NULL}, &out->doubted);
 }
 
 static void views_free(struct views *v)
@@ -228,10 +228,9 @@ static struct expectation expect(const struct explained *r, double predicted, fl
                                 sqrt(variance * left + REGRESSION_NOISE * REGRESSION_NOISE)};
 }
 
-/* Before any run the views have units of their own. */
-static void mix(struct estimate *e, bool any_run)
+static void mix(struct estimate *e)
 {
-    double trust = e->trust, apart = any_run ? e->believed.mean - e->doubted.mean : 0;
+    double trust = e->trust, apart = e->believed.mean - e->doubted.mean;
     e->mean = trust * e->believed.mean + (1 - trust) * e->doubted.mean;
     e->deviation =
         sqrt(trust * e->believed.deviation * e->believed.deviation +
@@ -254,7 +253,7 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, int steps,
         e->trust = trust;
         e->believed = expect(&v->believed, predicted, p.believed[c], p.nearest[c]);
         e->doubted = expect(&v->doubted, b->s->space->candidates[c].usual_merit, p.doubted[c], p.nearest[c]);
-        mix(e, r->count > 0);
+        mix(e);
     }
     free(sums);
 }
@@ -267,10 +266,11 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     struct views v;
     fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
     take_runs(b, r);
-    double spread = spread_predicted(b, fits), before = predicted ? trust_of(b, fits) : 0, trust = predicted ? 1 : 0;
+    double spread = spread_predicted(b, fits), before = predicted ? trust_of(b, fits) : 0;
+    double trust = before > BELIEVED ? 1 : 0; /* before any run the views have units of their own: one speaks */
     int steps = find_length(b, r, spread, before);
     learn_both(b, r, steps, spread, &v);
-    if (predicted && r->count > 0)
+    if (before > 0 && r->count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
     b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED;
     fill_estimates(b, r, steps, &v, trust);

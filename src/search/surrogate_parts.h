@@ -16,6 +16,11 @@
  * Processes", NIPS 2011): where keys act apart, what a run tells of one holds whatever the others are. */
 #define SURROGATE_SUM 0.8
 
+/* What arithmetic (belief/layout_estimate.h) misses, one standard deviation of ln: of merits, where nothing else is
+ * predicted and little measured; of bytes. */
+#define USUAL_SPREAD 0.30
+#define USUAL_SPREAD_BYTES 0.50
+
 struct key_scale {
     float *values; /* of a coordinate, rising */
     size_t count;
@@ -39,6 +44,8 @@ struct surrogate {
     size_t told_count;
     /* By memory class: what has shown itself. NAN: nothing. */
     double *largest_fit, *smallest_oom;
+    /* How far predictions contradict arithmetic: of merits, of bytes. */
+    struct contradiction time, memory;
 };
 
 /* Whether two values of a key are equal, both missing included. */

@@ -78,6 +78,35 @@ static void time_belief_trust__runs__by_how_long_they_took(void **state)
     assert_true(time_belief_trust(&broken, 1) > 0.5);
 }
 
+/* Two groups, in units of their own: 1000 times apart. */
+static void claims__against_arithmetic__only_such_as_turn_it_over_lose_trust(void **state)
+{
+    (void)state;
+    const double arithmetic[] = {0, 0.5, 1, 0, 0.5, 1}, silent[] = {0, 0, 0, 7, 7, 7};
+    const double alike[] = {0, 0.8, 1.1, 7, 7.4, 8}, over[] = {0, -0.8, -1.1, 7, 6.6, 6}, none[] = {2, 2, 2, 7, 7, 7};
+    const size_t group[] = {0, 0, 0, 1, 1, 1};
+    struct contradiction c = claims_compare(&(struct two_claims){alike, arithmetic, group, 6, 2}, 0.3);
+    assert_true(c.distance < 0.05);
+    assert_float_equal(trust_contradicted(TIME_TRUST, &c, TIME_ANYWHERE), TIME_TRUST, 1e-9);
+    c = claims_compare(&(struct two_claims){over, arithmetic, group, 6, 2}, 0.3);
+    assert_float_equal(c.distance, 2 * sqrt(1.0 / 6), 0.02); /* twice the deviation of what arithmetic says */
+    assert_true(trust_contradicted(TIME_TRUST, &c, TIME_ANYWHERE) < 0.05);
+    c = claims_compare(&(struct two_claims){over, silent, group, 6, 2}, 0.3);
+    assert_float_equal(trust_contradicted(TIME_TRUST, &c, TIME_ANYWHERE), TIME_TRUST, 1e-9);
+    c = claims_compare(&(struct two_claims){none, arithmetic, group, 6, 2}, 0.3);
+    assert_float_equal(trust_contradicted(TIME_TRUST, &c, TIME_ANYWHERE), TIME_TRUST, 1e-9);
+}
+
+/* What is not predicted says nothing against what is. */
+static void claims__some_not_predicted__left_out(void **state)
+{
+    (void)state;
+    const double arithmetic[] = {0, 1, 5, 2}, predicted[] = {0, 1, NAN, 2};
+    const size_t group[] = {0, 0, 0, 0};
+    const struct contradiction c = claims_compare(&(struct two_claims){predicted, arithmetic, group, 4, 1}, 0.3);
+    assert_float_equal(c.distance, 0, 1e-9);
+}
+
 static void time_belief_slope__merits__right_wrong_turned_over(void **state)
 {
     (void)state;
@@ -241,6 +270,8 @@ int main(void)
         cmocka_unit_test(memory_belief__failed_below_the_limit__all_are_likelier_to_fail),
         cmocka_unit_test(memory_belief__contradicted__trusted_no_more),
         cmocka_unit_test(time_belief_trust__runs__by_how_long_they_took),
+        cmocka_unit_test(claims__against_arithmetic__only_such_as_turn_it_over_lose_trust),
+        cmocka_unit_test(claims__some_not_predicted__left_out),
         cmocka_unit_test(time_belief_slope__merits__right_wrong_turned_over),
         cmocka_unit_test(regression__views__by_what_came_out),
         cmocka_unit_test(regression__one_run__sets_the_level_alone),

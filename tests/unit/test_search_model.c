@@ -91,14 +91,16 @@ static void model__no_predictions__better_than_all(void **state)
     fixture_close(&f);
 }
 
-/* Where arithmetic ranks layouts, few trials are enough without predictions, and no more than twice as many with
- * such as are turned over. */
+/* Where arithmetic ranks layouts, few trials are enough without predictions, and no more with such as turn its ranks
+ * over: they are not believed to begin with. */
 static void model__arithmetic_of_layouts__found_early_whatever_is_predicted(void **state)
 {
     (void)state;
-    enum { WITHOUT_MOST = 6 };
+    enum { MOST = 6 };
+    int trials[2] = {0, 0};
     struct search_fixture f;
     fixture_open(&f, 16, false);
+    const double optimum = fixture_optimum(&f);
     fixture_predict(&f, 1);
     for (size_t i = 0; i < f.space.count; i++) {
         f.candidates[i].usual_merit = -log(f.candidates[i].seconds);
@@ -107,23 +109,22 @@ static void model__arithmetic_of_layouts__found_early_whatever_is_predicted(void
         f.candidates[i].memory_terms = NULL;
         f.candidates[i].bytes = f.candidates[i].oom_probability = NAN;
     }
-    for (int with = 0; with < 2; with++) {
+    for (int without = 0; without < 2; without++) {
         struct search *s = open_model(&f, 0.02);
         struct decision d;
         double best = 0;
-        int trials = 0;
-        for (; best < 0.95 && search_ask(s, &d) == SEARCH_RUN; trials++) {
+        for (; best < 0.95 && search_ask(s, &d) == SEARCH_RUN; trials[without]++) {
             struct search_outcome o = fixture_outcome(&f, &d);
-            best = fmax(best, o.kind == OUTCOME_OK ? o.objective : 0);
+            best = fmax(best, o.kind == OUTCOME_OK ? o.objective / optimum : 0);
             search_tell(s, d.candidate, &o);
         }
-        print_message("%s: %d trials\n", with ? "without" : "turned over", trials);
+        print_message("%s: %d trials\n", without ? "without" : "turned over", trials[without]);
         assert_true(best >= 0.95);
-        assert_true(trials <= (with ? WITHOUT_MOST : 2 * WITHOUT_MOST));
         search_free(s);
         for (size_t i = 0; i < f.space.count; i++)
             f.candidates[i].seconds = NAN;
     }
+    assert_true(trials[0] <= trials[1] && trials[1] <= MOST);
     fixture_close(&f);
 }
 
@@ -298,6 +299,38 @@ static void model__risky_with_a_gain__before_safe_without(void **state)
     fixture_close(&f);
 }
 
+/* The best is risky and occupies many devices: it is put off, but not left out as long as a gain is expected of it. */
+static void model__gain_with_a_risk__tried_before_the_end(void **state)
+{
+    (void)state;
+    enum { BEST = 111 };
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    for (size_t i = 0; i < f.space.count; i++)
+        f.candidates[i].seconds = i == BEST ? 0.965 : i == 7 ? 1 : 1.2;
+    f.candidates[BEST].oom_probability = 0.45;
+    f.candidates[BEST].devices = 1000;
+    struct search *s = open_model(&f, 0.02);
+    struct decision d;
+    bool tried = false;
+    size_t trials = 0;
+    for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
+        const double objective = 1 / f.candidates[d.candidate].seconds;
+        const struct search_outcome as_predicted = {.kind = OUTCOME_OK,
+                                                    .objective = objective,
+                                                    .steps = NAN,
+                                                    .seconds = NAN,
+                                                    .bytes = NAN,
+                                                    .device_seconds = NAN};
+        tried |= d.candidate == BEST;
+        search_tell(s, d.candidate, &as_predicted);
+    }
+    print_message("%zu trials\n", trials);
+    assert_true(tried && trials < 12);
+    search_free(s);
+    fixture_close(&f);
+}
+
 static void model__many_candidates__a_decision_after_an_outcome(void **state)
 {
     (void)state;
@@ -329,6 +362,7 @@ int main(void)
         cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
         cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
         cmocka_unit_test(model__risky_with_a_gain__before_safe_without),
+        cmocka_unit_test(model__gain_with_a_risk__tried_before_the_end),
         cmocka_unit_test(model__many_candidates__a_decision_after_an_outcome),
     };
     return cmocka_run_group_tests_name("search_model", tests, NULL, NULL);
