@@ -840,6 +840,13 @@ scaled_runs()
     python3 "$root/scripts/bench_scaling.py" "$meshsweep" "$root/configs/import" "$MESHSWEEP_SHARED_DATA"
 }
 
+halved_tables()
+{
+    echo '| table | memory before | memory after | time before | time after |'
+    echo '|---|---|---|---|---|'
+    python3 "$root/scripts/bench_halves.py" "$meshsweep" "$root/configs/import" "$MESHSWEEP_SHARED_DATA"
+}
+
 # Renews src/predict/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md.
 accuracy_of_tables()
 {
@@ -851,6 +858,7 @@ accuracy_of_tables()
     cmp -s "$rows" "$BENCH_DIR/rows" || accuracy_of predict_tables >"$tables"
     compared_tables "$tables" | renew_between "$page" '^<!-- tables compared' '^<!-- end'
     scaled_runs | renew_between "$page" '^<!-- plans scaled' '^<!-- end'
+    halved_tables | renew_between "$page" '^<!-- halves compared' '^<!-- end'
     compared_devices "$tables" | renew_between "$page" '^<!-- devices compared' '^<!-- end'
     printf '\nRenewed: %s\n' "${page#"$root/"}, ${rows#"$root/"}"
 }

@@ -53,6 +53,7 @@ static const struct coefficient_member memory_members[] = {
     M(moment),
     M(partition),
     M(norm_bytes),
+    M(wide_norms),
     M(step),
     M(flat_step),
     M(adapter),

@@ -56,6 +56,7 @@ struct memory_coefficients {
     double fp32_master;
     double partition;  /* stage 1: further copies of the gradients of a rank's own partition, sharded */
     double norm_bytes; /* of a layer's norms, per token and hidden unit, where no kernel fuses them */
+    double wide_norms; /* not 0: LayerNorms give fp32, and products in 4 bits answer in what they read: tuning.h */
     double moment;     /* bytes of one number of the optimizer's state */
     double adapter;    /* bytes of an adapter's weight, and as many of its gradient */
     /* Not 0: adapters under this framework were compared with measurements. */

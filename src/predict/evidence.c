@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FULL_WEIGHT 5.0 /* runs of a table, or of a framework, that make half of its weight */
+#define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
 
 static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_PLAIN] = "plain",
@@ -40,7 +40,7 @@ static const char *evidence_name(const char *framework)
 
 /* Over the tables that count; the widest as it is, and by the weight of its runs. */
 struct pool {
-    double sum, weight, runs, tables, widest, heaviest;
+    double sum, weight, tables, widest, heaviest;
 };
 
 static void pool_add(struct pool *p, const struct compared_table *row)
@@ -48,7 +48,6 @@ static void pool_add(struct pool *p, const struct compared_table *row)
     double weight = (double)row->runs / ((double)row->runs + FULL_WEIGHT);
     p->sum += weight * row->within;
     p->weight += weight;
-    p->runs += (double)row->runs;
     p->tables++;
     p->widest = fmax(p->widest, row->within);
     p->heaviest = fmax(p->heaviest, weight * row->within);
@@ -60,12 +59,14 @@ static bool counts(const struct compared_table *row, const char *without, enum p
     return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
 }
 
-/* The framework's own runs, as many as there are, and what was seen elsewhere for want of more. A run to come may be
- * like those of any of its tables, not like their mean. */
+/* The framework's own tables, and what was seen elsewhere with the weight of one more: however many runs a table has,
+ * it is one draw of what the next one may be like, and a run to come may be like those of any, not like their mean. */
 static double among(const struct pool *own, double elsewhere)
 {
-    double share = own->runs / (own->runs + FULL_WEIGHT);
-    return own->tables == 0 ? elsewhere : share * fmax(own->sum / own->weight, own->heaviest) + (1 - share) * elsewhere;
+    if (own->tables == 0)
+        return elsewhere;
+    double mean = (own->sum + elsewhere) / (own->weight + 1);
+    return fmax(own->heaviest, mean);
 }
 
 static double width_of(const struct pool *own, const struct pool *others, double unknown)

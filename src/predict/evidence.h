@@ -7,13 +7,14 @@
  * predict.toml, which the others choose, too, with each left out.
  * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c.
  *
- * The width of a plain plan is N / (N + 5) of the mean over the framework's tables, of N runs together, each table with
- * weight n / (n + 5) for its n runs, or of the widest times its weight where that is more, as a run to come may be like
- * those of any of them; and for the rest that of all other frameworks' tables, times what Student's distribution asks
- * for as few. Without a table of its own it is that of the others, but no less than the widest of
- * them, and of time no less than UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say
- * little. A feature widens it to what was seen with it, in the framework and for the rest in others, in the same way;
- * what was compared nowhere counts as UNCOMPARED_MEMORY or UNCOMPARED_TIME.
+ * The width of a plain plan is the mean over the framework's tables, each with weight n / (n + 5) for its n runs,
+ * and, as one table more, that of all other frameworks' tables, times what Student's distribution asks for as few:
+ * the runs of a table share its machines, release and way of measuring, so that however many there are they are one
+ * draw of what the next table may be like. It is no less than the widest of its own tables times its weight. Without
+ * a table of its own it is that of the others, but no less than the widest of them, and of time no less than
+ * UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say little. A feature widens it to
+ * what was seen with it, in the framework and in others, in the same way; what was compared nowhere counts as
+ * UNCOMPARED_MEMORY or UNCOMPARED_TIME.
  */
 #ifndef MESHSWEEP_PREDICT_EVIDENCE_H
 #define MESHSWEEP_PREDICT_EVIDENCE_H

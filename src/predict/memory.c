@@ -52,7 +52,7 @@ static void set_adapted_layer(struct plan_memory *m)
     const struct training_plan *plan = m->plan;
     double scale = layer_activation_scale(plan), scores = plan->flash_attention ? 0 : layer_score_bytes(m->a, plan);
     double kept = scale * tuning_kept(m->a, plan, m->c);
-    double checkpoint = plan_layer_share(plan, m->a) * (plan->kbit_preparation ? FP32_BYTES : 2);
+    double checkpoint = plan_layer_share(plan, m->a) * (tuning_is_wide(m->a, plan, m->c) ? FP32_BYTES : 2);
     double whole = kept + scale * scores, dropped = layer_drops_scores(plan) ? kept : whole;
     bool full = plan->recompute == RECOMPUTE_FULL;
     m->layer_kept = full ? scale * checkpoint * (double)m->a->hidden / layer_outer_degree(plan) : dropped;

@@ -153,8 +153,10 @@ static double logit_slack(const struct plan_memory *m)
 static double logit_bytes(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan), h = (double)m->a->hidden;
-    bool widens = m->plan->tuning != TUNING_FULL && m->a->rms_norm && m->c->norm_bytes > 0 &&
-                  m->plan->norms != NORMS_FUSED; /* the last norm's input is there in fp32, too */
+    /* The last norm's input, or what it gives, is there in fp32, too. */
+    bool widens =
+        m->plan->tuning != TUNING_FULL &&
+        (m->a->rms_norm ? m->c->norm_bytes > 0 && m->plan->norms != NORMS_FUSED : tuning_is_wide(m->a, m->plan, m->c));
     return loss_bytes(m) * logit_count(m) + logit_slack(m) + tokens * (widens ? 6 : 2) * h;
 }
 

@@ -290,7 +290,7 @@ static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
     double set = layer_memory_set(t->a, t->plan, &t->framework->memory) - score_bytes(t);
-    if (t->plan->kbit_preparation)
+    if (tuning_is_wide(t->a, t->plan, &t->framework->memory))
         set *= 2;
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);

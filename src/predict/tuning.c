@@ -138,6 +138,12 @@ double tuning_weight_bytes(const struct training_plan *plan)
     return bytes[plan->quantization];
 }
 
+bool tuning_is_wide(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    bool in_4_bits = plan->quantization == QUANTIZATION_NF4 || plan->quantization == QUANTIZATION_NF4_DOUBLE;
+    return plan->kbit_preparation || (in_4_bits && c->wide_norms != 0 && !a->rms_norm);
+}
+
 /* Of the one input of all these modules, whether they have adapters or not; `kept`: it is there anyway. */
 static double quantised_kept(const struct training_plan *plan, const struct memory_coefficients *c,
                              const struct target_module *modules, size_t count, bool kept)
@@ -262,7 +268,7 @@ double tuning_traffic(const struct architecture *a, const struct training_plan *
     double sparse = architecture_sparse_share(a), layers = plan_layer_share(plan, a);
     bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE;
     const struct passing *p = plan->adapters == ADAPTERS_FUSED ? &fused : &passing[copies ? 0 : 1];
-    double dropout = plan->lora_dropout ? p->dropout : 0, wide = plan->kbit_preparation ? 2 : 1;
+    double dropout = plan->lora_dropout ? p->dropout : 0, wide = tuning_is_wide(a, plan, c) ? 2 : 1;
     if (plan->tuning == TUNING_FULL)
         return 0;
     attention_modules(a, attention);

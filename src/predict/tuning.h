@@ -21,6 +21,9 @@
  *     MLP                    6·f gated (both inputs of the product, and what its activation reads), else 2·f
  *     experts                K times that of f_e, and 2·h each, times the imbalance
  *     DoRA                   4·out of each target                                                          [2]
+ *   between layers           2·h; in fp32 4·h, where the model is prepared for k-bit training, and under autocast where
+ *                            LayerNorms, which are in fp32 there, come before products in 4 bits, whose output has
+ *                            their input's type                                                              [6]
  *   in passing of its backward pass: gradients of the MLP's product, of the activation and of its other factor 6·f,
  *   not gated 4·f (of one expert's tokens); the largest matrix in 2 bytes where weights are quantised, and twice that
  *   for DoRA, which adds the product of its factors to it.
@@ -29,7 +32,8 @@
  *
  * Sources: [1] arXiv 2106.09685, peft src/peft/tuners/lora/layer.py · [2] arXiv 2402.09353, lora/dora.py ·
  * [3] arXiv 2305.14314 · [4] arXiv 2210.17323; groups of 128 ·
- * [5] bitsandbytes autograd/_functions.py, MatMul4Bit, until commit 9e753741 (July 2024). Pure. */
+ * [5] bitsandbytes autograd/_functions.py, MatMul4Bit, until commit 9e753741 (July 2024) ·
+ * [6] torch.amp, "CUDA Ops that can autocast to float32"; bitsandbytes nn/modules.py, Linear4bit. Pure. */
 #ifndef MESHSWEEP_PREDICT_TUNING_H
 #define MESHSWEEP_PREDICT_TUNING_H
 
@@ -56,6 +60,10 @@ double tuning_passed(const struct architecture *a, const struct training_plan *p
 
 /* Bytes per weight of a layer's matrix; 0: as the framework has parameters. */
 double tuning_weight_bytes(const struct training_plan *plan);
+
+/* Whether hidden states are in fp32: prepared for k-bit training, or LayerNorms of autocast before 4-bit products. */
+bool tuning_is_wide(const struct architecture *a, const struct training_plan *plan,
+                    const struct memory_coefficients *c);
 
 /* Bytes per token that a frozen layer keeps, without scores, and what its backward pass has for a while. */
 double tuning_kept(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c);

@@ -381,8 +381,8 @@ static double width_of(const struct prediction *p)
     return log(p->memory.high_bytes / p->memory.most.bytes);
 }
 
-/* As wide as nine of ten of nanotron's thousand runs were off; wider with a feature that was compared, widest with one
- * that was not, or for a framework that was not. */
+/* As wide as nine of ten of nanotron's thousand runs were off, and a little more, as these are one table; wider with a
+ * feature that was compared, widest with one that was not, or for a framework that was not. */
 static void predictor_predict__evidence__as_wide_as_it_is(void **state)
 {
     (void)state;
@@ -395,7 +395,8 @@ static void predictor_predict__evidence__as_wide_as_it_is(void **state)
     size_t row = 0;
     while (strcmp(evidence_rows[row].framework, "nanotron") != 0 || evidence_rows[row].quantity != QUANTITY_OF_MEMORY)
         row++;
-    assert_true(evidence_rows[row].runs > 1000 && fabs(plain / evidence_rows[row].within - 1) < 0.02);
+    double within = evidence_rows[row].within;
+    assert_true(evidence_rows[row].runs > 1000 && plain > 0.99 * within && plain < 1.25 * within);
     p = predict(unknown, v);
     assert_true(!p->memory_calibrated && p->by_evidence[QUANTITY_OF_MEMORY] && width_of(p) > 1.1 * plain);
     set_number(v, "experts", 8);
@@ -422,17 +423,24 @@ static void evidence_widths_of__several_tables__as_wide_as_the_widest(void **sta
                         0.95 * evidence_rows[i].within);
 }
 
-/* Runs of its own, where there are many, say how far a framework is off, whatever others are. */
-static void evidence_widths_of__many_runs__by_these(void **state)
+/* However many runs a table has, it is one draw: the next table of the framework may be like those of others, which
+ * count as one more. */
+static void evidence_widths_of__one_table__no_narrower_and_half_way_to_others(void **state)
 {
     (void)state;
-    struct evidence_widths widths;
+    struct evidence_widths own, others;
     bool compared;
-    evidence_widths_of("deepspeed", NULL, &widths);
-    for (size_t i = 0; i < evidence_count; i++)
-        if (strcmp(evidence_rows[i].framework, "deepspeed") == 0 && evidence_rows[i].runs > 50)
-            assert_true(evidence_width(&widths, evidence_rows[i].quantity, 0, &compared) <
-                        1.2 * evidence_rows[i].within);
+    evidence_widths_of("deepspeed", NULL, &own);
+    evidence_widths_of("deepspeed", "bigscience-tr11.csv", &others);
+    for (size_t i = 0; i < evidence_count; i++) {
+        if (strcmp(evidence_rows[i].framework, "deepspeed") != 0 || evidence_rows[i].feature != FEATURE_PLAIN)
+            continue;
+        double within = evidence_rows[i].within, width, other;
+        assert_true(evidence_rows[i].runs > 50);
+        width = evidence_width(&own, evidence_rows[i].quantity, 0, &compared);
+        other = evidence_width(&others, evidence_rows[i].quantity, 0, &compared);
+        assert_true(width > 1.02 * within && width <= (within + other) / 2);
+    }
 }
 
 /* A table that counts as never seen says nothing of its own framework. */
@@ -558,7 +566,7 @@ int main(void)
         cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
         cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
         cmocka_unit_test(evidence_widths_of__several_tables__as_wide_as_the_widest),
-        cmocka_unit_test(evidence_widths_of__many_runs__by_these),
+        cmocka_unit_test(evidence_widths_of__one_table__no_narrower_and_half_way_to_others),
         cmocka_unit_test(evidence_widths_of__without_a_table__by_the_others),
         cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
         cmocka_unit_test(predictor_set__coefficient_of_the_file__changes_what_is_predicted),

@@ -152,6 +152,39 @@ static void memory_predict__frozen_layers__no_states_and_nothing_kept(void **sta
     assert_string_equal(e.text, "frozen_layers = 5 is more than layers = 4");
 }
 
+/* GPT-BigCode's LayerNorms give fp32 under autocast, and bitsandbytes' 4-bit products answer in it: checkpoints are
+ * twice as large, and as many bytes pass through device memory as where the model is prepared for k-bit training. */
+static void memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *framework;
+        enum quantization quantization;
+        bool rms_norm, wide;
+    } cases[] = {{"hf-trainer", QUANTIZATION_NF4_DOUBLE, false, true}, {"hf-trainer", QUANTIZATION_NF4, false, true},
+                 {"hf-trainer", QUANTIZATION_NF4, true, false},        {"hf-trainer", QUANTIZATION_GPTQ, false, false},
+                 {"hf-trainer", QUANTIZATION_NONE, false, false},      {"deepspeed", QUANTIZATION_NF4, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
+        struct training_plan plan = lora, prepared;
+        const struct memory_coefficients *c = &framework_find(cases[i].framework)->memory;
+        a.rms_norm = cases[i].rms_norm;
+        plan.quantization = cases[i].quantization;
+        plan.recompute = RECOMPUTE_FULL;
+        completed(&a, &plan);
+        prepared = plan;
+        prepared.kbit_preparation = true;
+        assert_int_equal(tuning_is_wide(&a, &plan, c), cases[i].wide);
+        assert_true(tuning_is_wide(&a, &prepared, c));
+        double kept = predict(a, plan, cases[i].framework).most.terms[MEMORY_ACTIVATIONS];
+        double twice = predict(a, prepared, cases[i].framework).most.terms[MEMORY_ACTIVATIONS];
+        const double checkpoints = c->fragmentation * 2 * 32 * LAYERS * 2 * HIDDEN;
+        assert_close(twice - kept, cases[i].wide ? 0 : checkpoints, 1e-9);
+        double traffic = tuning_traffic(&a, &plan, c, 2), all = tuning_traffic(&a, &prepared, c, 2);
+        assert_close(all / traffic, cases[i].wide ? 1 : 2, 1e-12);
+    }
+}
+
 static void refused(struct training_plan plan, const char *expected)
 {
     struct architecture a = llama();
@@ -342,6 +375,7 @@ int main(void)
         cmocka_unit_test(memory_predict__quantised__bytes_of_states),
         cmocka_unit_test(tuning_kept__llama__terms_of_the_header),
         cmocka_unit_test(memory_predict__frozen_layers__no_states_and_nothing_kept),
+        cmocka_unit_test(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32),
         cmocka_unit_test(plan_complete__adapters_without_what_they_need__refused),
         cmocka_unit_test(flops_per_step__frozen__passes_that_are_left),
         cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
