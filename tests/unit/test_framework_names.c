@@ -8,6 +8,7 @@
 #define MODEL                                                                                                          \
     "[[model]]\nlayers = 32\nhidden = 2048\nheads = 16\nvocab = 50257\nseq = 2048\nffn = "                             \
     "8192\nmax_position_embeddings = 2048\n"
+#define LORA "peft = \"lora\"\nlora_rank = 16\nlora_targets = \"q_proj v_proj\"\n"
 #define EXPERTS "experts = 8\nexperts_per_token = 2\nexpert_ffn = 2048\n"
 
 /* The same of a framework in its own words and in those of the inputs; `without` is what it would be if neither were
@@ -52,6 +53,25 @@ static const struct saying {
     {"fsdp", "", "sharding_strategy = \"SHARD_GRAD_OP\"\n", "zero_stage = 2\n"},
     {"fsdp2", "", "sharding_strategy = \"NO_SHARD\"\n", "zero_stage = 0\n"},
     {"hf-trainer", "", "attn_implementation = \"eager\"\n", "flash_attention = false\n"},
+    {"hf-trainer", LORA, "load_in_4bit = true\nbnb_4bit_quant_type = \"nf4\"\n", "quantization = \"nf4\"\n"},
+    {"hf-trainer", LORA, "load_in_4bit = true\nbnb_4bit_use_double_quant = true\n", "quantization = \"nf4-dq\"\n"},
+    {"hf-trainer", LORA, "load_in_8bit = true\n", "quantization = \"int8\"\n"},
+    {"hf-trainer", LORA, "quantization_bit = 4\n", "quantization = \"nf4-dq\"\n"},
+    {"hf-trainer", LORA, "quantization_bit = 4\ndouble_quantization = false\n", "quantization = \"nf4\"\n"},
+    {"hf-trainer", LORA, "quantization_bit = 8\n", "quantization = \"int8\"\n"},
+    {"hf-trainer", "lora_r = 16\n", "adapter = \"qlora\"\nload_in_4bit = true\nlora_target_linear = true\n",
+     "peft = \"qlora\"\nquantization = \"nf4-dq\"\nlora_targets = \"all-linear\"\n"},
+    {"hf-trainer", "lora_r = 16\n",
+     "adapter = \"lora\"\nlora_target_linear = true\nlora_target_modules = \"lm_head\"\n",
+     "peft = \"lora\"\nlora_targets = \"all-linear lm_head\"\n"},
+    {"hf-trainer", "lora_rank = 16\n", "finetuning_type = \"lora\"\nlora_target = \"all\"\n",
+     "peft = \"lora\"\nlora_targets = \"all-linear\"\n"},
+    {"hf-trainer", "", "finetuning_type = \"lora\"\n",
+     "peft = \"lora\"\nlora_rank = 8\nlora_targets = \"all-linear\"\n"},
+    {"hf-trainer", "family = \"llama\"\n", "enable_liger_kernel = true\n",
+     "loss_kernel = \"linear\"\nnorm_kernel = \"fused\"\n"},
+    {"hf-trainer", "", "liger_fused_linear_cross_entropy = true\n", "loss_kernel = \"linear\"\n"},
+    {"hf-trainer", "family = \"llama\"\n", "liger_rms_norm = true\n", "norm_kernel = \"fused\"\n"},
     {"hf-trainer", "", "optim = \"adamw_bnb_8bit\"\n", "optimizer = \"adam-8bit\"\n"},
 };
 

@@ -37,6 +37,9 @@ static const struct layout layouts[] = {
     {"megatron", 4, 8, "layers = 46\ntp = 1\npp = 4\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n", NULL},
     {"megatron", 64, 8, "pp = 8\ncp = 8\nep = 8\nnum_moe_experts = 288\nsequence_parallel = true\n", NULL},
     {"megatron", 3, 8, "pp = 3\nep = 8\nnum_moe_experts = 512\nsequence_parallel = true\n", NULL},
+    /* Megatron-Bridge recipes/qwen_vl: without an expert-tensor degree it is 1 */
+    {"megatron", 1, 8, "tp = 4\npp = 2\nep = 4\nnum_moe_experts = 256\nsequence_parallel = true\n", NULL},
+    {"megatron", 32, 8, "tp = 4\npp = 16\ncp = 2\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n", NULL},
     /* Megatron-LM's functional tests, five micro-batches in a group */
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n", NULL},
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 5\n", NULL},
@@ -69,7 +72,7 @@ static const struct layout layouts[] = {
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 8\n", "interleaved-groups"},
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 3\n", "interleaved-groups"},
     {"megatron", 1, 8, "experts = 8\ntp = 2\nsequence_parallel = false\n", "moe-tp-needs-sequence-parallel"},
-    {"megatron", 1, 8, "experts = 8\ntp = 2\nep = 8\n", "expert-groups-divide-devices"},
+    {"megatron", 1, 8, "experts = 8\ntp = 2\netp = 2\nep = 8\n", "expert-groups-divide-devices"},
     {"megatron", 1, 8, "tp = 2\noptimizer_instances = 3\n", "optimizer-instances-divide-ranks"},
     {"megatron", 2, 8, "tp = 2\ncp = 8\nheads = 32\nkv_heads = 8\ncp_comm_type = \"a2a\"\n",
      "context-all-to-all-heads"},
@@ -120,7 +123,7 @@ static void layouts__published_and_planted__accepted_and_refused(void **state)
 /* Each rule of these profiles has one that it refuses. */
 static void profiles__every_rule__refuses_a_layout(void **state)
 {
-    static const char *const elsewhere[] = {"vpp-needs-pp", "interleaved-micro-batches"};
+    static const char *const elsewhere[] = {"vpp-needs-pp", "interleaved-micro-batches", "expert-tensor-degree"};
     static const char *const profiles[] = {"megatron", "nanotron", "torchtitan"};
     (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
