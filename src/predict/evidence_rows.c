@@ -42,10 +42,10 @@ const struct compared_table evidence_rows[] = {
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_DEVICE, 16, 0.313},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 16, 0.169},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_EXPERTS, 24, 0.058},
-    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, 61, 0.326},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, 61, 0.202},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 16, 0.144},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_EXPERTS, 24, 0.107},
-    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 61, 0.181},
+    {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 61, 0.157},
 };
 const size_t evidence_count = sizeof evidence_rows / sizeof *evidence_rows;
 
