@@ -415,6 +415,8 @@ random_spaces()
     mkdir -p "$BENCH_DIR"
     printf '\n### 40 spaces drawn from the seed %s, against early-testing loops in Python\n\n' "$BENCH_SEED"
     python3 "$root/scripts/bench_spaces.py" "$meshsweep" 40 "$BENCH_SEED"
+    printf '\n### 40 of more kinds of axes and expressions\n\n'
+    python3 "$root/scripts/bench_spaces.py" "$meshsweep" 40 "$BENCH_SEED" wide
 }
 
 # --- enumerate ---

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Random spaces against loops that test a rule as soon as its keys are bound: bench_spaces.py MESHSWEEP COUNT SEED.
+"""Random spaces against loops that test a rule as soon as its keys are bound: bench_spaces.py TOOL COUNT SEED [wide].
 
-Axes of 1 to 200 values in any section, unions of blocks, tied groups, 1 to 8 rules over 1 to 4 keys each. Both count the
-matches; the tool counts by each rule, too, and hashes every match. A space over which the loops take longer than 5 s
-or of which more than 200,000 combinations match is drawn again. Prints the worst ratios: against the loops alone, and
+Axes of 1 to 200 values in any section, unions of blocks, tied groups, 1 to 8 rules over 1 to 4 keys each. `wide` adds
+numbers that are no integers, strings, a key that only one of two blocks has, a derived key, named blocks that overlap,
+and expressions that mean the same in SQL and, of such values, in Python. Both count the matches; the tool counts by
+each rule, too, and hashes every match. A space over which the loops take longer than 5 s, of which more than 200,000
+combinations match or that has more than 2^63 is drawn again. Prints the worst ratios: against the loops alone, and
 against a program of them, which starts and ends as the tool does. Seconds are those of a processor, user's and
 system's; of what takes less than half of one, the least of three runs. Standard library only.
 """
 import itertools
 import json
+import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -29,9 +33,32 @@ RULES = (
     "{0} < {1}",
     "{0} * {1} = {1} * {2}",
     "{0} * {0} + {1} = {2} * {3}",
-    "({0} | {1}) <= 40",  # SQLite's to work out
+    "({0} | {1}) <= 40",
+)
+# In SQL and in Python, over keys of one kind: i an integer, x a number, s a string, n an integer or NULL, w derived.
+WIDE_RULES = (
+    ("{i0} / {i1} = {i2}", "{i0} // {i1} == {i2}"),
+    ("{i0} % {i1} <= {i2} / 3", "{i0} % {i1} <= {i2} // 3"),
+    ("CASE WHEN {i0} < 3 THEN {i1} ELSE {i2} END <= {i3}", "({i1} if {i0} < 3 else {i2}) <= {i3}"),
+    ("{i0} IN (1, 2, 3, 5, 8, 13)", "{i0} in (1, 2, 3, 5, 8, 13)"),
+    ("{i0} BETWEEN {i1} AND {i2}", "{i1} <= {i0} <= {i2}"),
+    ("abs({i0} - {i1}) <= {i2}", "abs({i0} - {i1}) <= {i2}"),
+    ("min({i0}, {i1}) * 2 >= {i2}", "min({i0}, {i1}) * 2 >= {i2}"),
+    ("max({i0}, {i1}, {i2}) <= {i3} + 5", "max({i0}, {i1}, {i2}) <= {i3} + 5"),
+    ("({i0} & {i1}) = 0", "({i0} & {i1}) == 0"),
+    ("({i0} << 2 | {i1} >> 1) % 3 <> 1", "({i0} << 2 | {i1} >> 1) % 3 != 1"),
+    ("length({i0}) + length({i1}) <> 3", "len(str({i0})) + len(str({i1})) != 3"),  # SQLite's to work out
+    ("{x} * {i0} <= {i1}", "{x} * {i0} <= {i1}"),
+    ("{x} + {i0} / 2.0 > {i1}", "{x} + {i0} / 2.0 > {i1}"),
+    ("{s} = 'adam' OR {i0} < {i1}", "{s} == 'adam' or {i0} < {i1}"),
+    ("{s} IN ('lion', 'sgd') OR {x} > 1", "{s} in ('lion', 'sgd') or {x} > 1"),
+    ("coalesce({n}, 3) * {i0} <= {i1} + 20", "(3 if {n} is None else {n}) * {i0} <= {i1} + 20"),
+    ("{n} IS NULL OR {n} % {i0} = 0", "{n} is None or {n} % {i0} == 0"),
+    ("{n} + {i0} > {i1}", "{n} is None or {n} + {i0} > {i1}"),  # NULL is not false
+    ("{w} % {i2} = 0", "(i * j + 1) % {i2} == 0"),
 )
 SECONDS, MATCHES = 5, 200_000
+COMBINATIONS = 2**63 - 1  # more are refused
 BRIEF, RUNS = 0.5, 3
 
 
@@ -61,8 +88,35 @@ def draw(rng):
     rules = []
     for _ in range(rng.randint(1, 8)):
         chosen = [rng.choice(keys) for _ in range(4)]
-        rules.append(rng.choice(RULES).format(*chosen))
+        rule = rng.choice(RULES).format(*chosen)
+        rules.append((rule, python_of(rule)))
     return sections, rules
+
+
+def widen(rng, sections, rules):
+    """More of every kind of axis and rule than draw has."""
+    models, trainings, parallels = (sections.get(s, []) for s in ("model", "training_spec", "parallel_spec"))
+    for block in models:
+        block.append((("s",), [(v,) for v in rng.sample(("adam", "lion", "sgd"), 2)]))
+    if models and rng.random() < 0.5:
+        models.append([*models[0][:-1], (("s",), [("sgd",), ("adamw",)])])
+    for block in trainings:
+        block.append((("x",), [(v / 4,) for v in range(1, rng.choice((2, 9, 40)))]))
+    for i, block in enumerate(parallels):
+        block.append((("n",), [(None,)] if i else [(v,) for v in range(1, rng.choice((2, 9, 60)))]))
+    integers = [k for name in sections for k in SECTIONS[name]]
+    kinds = {"x": bool(trainings), "s": bool(models), "n": True, "w": True}
+    for _ in range(rng.randint(1, 5)):
+        sql, python = rng.choice(WIDE_RULES)
+        if any(f"{{{kind}}}" in sql and not there for kind, there in kinds.items()):
+            continue
+        chosen = {f"i{i}": rng.choice(integers) for i in range(4)} | {kind: kind for kind in kinds}
+        rules.append((sql.format(**chosen), python.format(**chosen)))
+    rng.shuffle(rules)
+
+
+def combinations(sections):
+    return math.prod(sum(math.prod(len(rows) for _, rows in axes) for axes in blocks) for blocks in sections.values())
 
 
 def write(path, sections, rules):
@@ -72,16 +126,20 @@ def write(path, sections, rules):
             for axes in blocks:
                 out.write(f"[[{name}]]\n")
                 for names, rows in axes:
+                    if rows == [(None,)]:
+                        continue
                     if len(names) == 1:
                         out.write(f"{names[0]} = {[r[0] for r in rows]}\n")
                     else:
                         out.write(f'"({", ".join(names)})" = {[list(r) for r in rows]}\n')
-        for i, rule in enumerate(rules):
+        if any("w" in keys_of(rule) for rule, _ in rules):
+            out.write('[derive]\nw = "i * j + 1"\n')
+        for i, (rule, _) in enumerate(rules):
             out.write(f'[[rule]]\nname = "r{i}"\nrequire = "{rule}"\n')
 
 
 def keys_of(rule):
-    return {c for c in "abcdefghijk" if c in rule.replace("or", "")}
+    return set(re.findall(r"\b[a-z]\b", rule))
 
 
 def python_of(rule):
@@ -90,15 +148,15 @@ def python_of(rule):
 
 def loops(axes, rules):
     """The source of loops over the axes of one block of each section."""
-    lines, depth, bound, left = ["def count():", " n = 0"], 1, set(), list(rules)
+    lines, depth, bound, left = ["def count():", " found = 0"], 1, set(), [python for _, python in rules]
     for i, (names, _) in enumerate(axes):
         lines.append(" " * depth + f"for {', '.join(names)}, in rows[{i}]:")
         depth += 1
         bound |= set(names)
         for rule in [r for r in left if keys_of(r) <= bound]:
-            lines.append(" " * depth + f"if not ({python_of(rule)}): continue")
+            lines.append(" " * depth + f"if not ({rule}): continue")
             left.remove(rule)
-    lines += [" " * depth + "n += 1", " " * depth + f"if n > {MATCHES}: return n", " return n"]
+    lines += [" " * depth + "found += 1", " " * depth + f"if found > {MATCHES}: return found", " return found"]
     return "\n".join(lines)
 
 
@@ -179,11 +237,15 @@ def print_worst(results):
         print(f" {r['matched']} | {r['rules']} |")
 
 
-def main(meshsweep, count, seed):
+def main(meshsweep, count, seed, wide):
     meshsweep = os.path.abspath(meshsweep)
     rng, results = random.Random(seed), []
     while len(results) < count:
         sections, rules = draw(rng)
+        if wide:
+            widen(rng, sections, rules)
+        if combinations(sections) > COMBINATIONS:
+            continue
         expected, loops_s = count_by_loops(sections, rules)
         if expected is None:
             continue
@@ -198,4 +260,4 @@ def main(meshsweep, count, seed):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), "wide" in sys.argv[4:])

@@ -7,15 +7,8 @@
 #include "util/hash.h"
 #include "util/memory.h"
 
-/* The order that is tried before the others, and how long. */
-struct head_start {
-    enum order order;
-    int64_t most; /* evaluations */
-};
-
 struct solver_memory {
     struct hash_map counts;
-    struct head_start start; /* the order that was through first the last time */
 };
 
 static const struct hash128 *component_hash(struct solver *s, const struct set *component, struct hash128 *out)
@@ -33,9 +26,7 @@ static const struct hash128 *component_hash(struct solver *s, const struct set *
     return out;
 }
 
-/* Evaluations. */
-#define FIRST_TRY 2000
-#define HEAD_START_MOST 60000
+#define FIRST_TRY 2000 /* evaluations */
 
 /* What is known from before makes a try this much faster than it began. */
 #define HOPE 4
@@ -49,7 +40,6 @@ static struct set copy_set(const struct set *set)
 
 struct effort {
     struct tree tree;
-    enum order order;
     int64_t work; /* so far */
     double speed; /* the share by evaluation */
 };
@@ -94,7 +84,7 @@ static int add_try(struct solver *s, const struct set *component, enum order ord
     if (same < count)
         tree_free(&t);
     else
-        tries[count++] = (struct effort){.tree = t, .order = order};
+        tries[count++] = (struct effort){.tree = t};
     return count;
 }
 
@@ -124,17 +114,6 @@ static bool go_on_with(struct solver *s, struct effort *tries, int count, int nu
     return done;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The orders one after the other, from `first` on. */
-static enum order nth_order(int n, enum order first)
-{
-    return (enum order)(((int)first + n) % ORDER_COUNT);
-}
-
 /* Whether what may still be spent does not do, by far, if the best one goes on as it did. */
 static bool is_dear(const struct effort *tries, int count, int64_t spent, int64_t most)
 {
@@ -143,31 +122,27 @@ static bool is_dear(const struct effort *tries, int count, int64_t spent, int64_
 }
 
 /* No order of binding is best for all: each gets a little time, the one that got furthest more, until one is through.
- * Now and then the others get another chance. What was best for a part of the constraints gets twice of what it took
- * for that before any other is tried. */
-static int race(struct solver *s, const struct set *component, int64_t most, struct head_start *start, int64_t *out)
+ * Now and then the others get another chance. */
+static int race(struct solver *s, const struct set *component, int64_t most, int64_t *out)
 {
     struct effort tries[ORDER_COUNT] = {0};
     int64_t allowed = FIRST_TRY;
-    int count = 0, last = 0;
+    int count = 0;
     bool done = false;
     s->speed = 0;
     s->spent = 0;
-    for (int n = 0; n < ORDER_COUNT && !done && !s->failed; n++) {
+    for (int order = 0; order < ORDER_COUNT && !done && !s->failed; order++) {
         int before = count;
-        count = add_try(s, component, nth_order(n, start->order), tries, count);
-        last = before;
-        done = count > before && go_on_with(s, tries, count, before, n == 0 ? start->most : FIRST_TRY, out);
+        count = add_try(s, component, (enum order)order, tries, count);
+        done = count > before && go_on_with(s, tries, count, before, allowed, out);
     }
     for (int round = 1; !done && !s->failed && !is_dear(tries, count, s->spent, most); round++) {
         allowed *= round % 3 == 1 ? 3 : 2;
         int best = best_try(tries, count);
         for (int i = 0; i < count && !done && !s->failed; i++)
             if (round % 3 == 0 || i == best)
-                done = go_on_with(s, tries, count, last = i, allowed, out);
+                done = go_on_with(s, tries, count, i, allowed, out);
     }
-    if (done && tries[last].work > FIRST_TRY)
-        *start = (struct head_start){tries[last].order, least(2 * tries[last].work, HEAD_START_MOST)};
     for (int i = 0; i < count; i++)
         tree_free(&tries[i].tree);
     return s->failed ? -1 : done;
@@ -179,8 +154,7 @@ static int count_component(struct solver *s, struct solver_memory *memory, const
     struct hash128 hash;
     if (memory && hash_map_get(&memory->counts, component_hash(s, component, &hash), out))
         return 1;
-    struct head_start none = {ORDER_FILE, FIRST_TRY};
-    int rc = race(s, component, most, memory ? &memory->start : &none, out);
+    int rc = race(s, component, most, out);
     if (rc > 0 && memory)
         hash_map_put(&memory->counts, &hash, *out);
     return rc;
@@ -215,9 +189,7 @@ int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, i
 
 struct solver_memory *solver_memory_create(void)
 {
-    struct solver_memory *m = xcalloc(1, sizeof *m);
-    m->start = (struct head_start){ORDER_FILE, FIRST_TRY};
-    return m;
+    return xcalloc(1, sizeof(struct solver_memory));
 }
 
 void solver_memory_free(struct solver_memory *m)
