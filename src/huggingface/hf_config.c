@@ -15,6 +15,7 @@
 #define FIELD_LONGEST 64
 #define WHOLE_MOST 1e9 /* of any number that an architecture has */
 #define GEMMA_PATTERN 6
+#define TYPES_MOST 128
 
 /* --- fields --- */
 
@@ -188,17 +189,31 @@ static int64_t listed_windows(const cJSON *list)
     return count;
 }
 
+/* "LLLG", over and over: L is a layer with a window; the last has none (transformers configuration_exaone4.py). */
+static int64_t lettered_windows(const char *letters, int64_t layers)
+{
+    int64_t count = 0, length = (int64_t)strlen(letters);
+    for (int64_t i = 0; length > 0 && i < layers - 1; i++)
+        count += letters[i % length] == 'L';
+    return count;
+}
+
 static int patterned_windows(const struct hf_reading *r, int64_t layers, int64_t *out)
 {
     int64_t every, first, asked;
-    if (hf_whole(r, "sliding_window_pattern", GEMMA_PATTERN, &every) < 0 ||
+    const cJSON *letters = hf_field_of(r->root, "sliding_window_pattern");
+    if (cJSON_IsString(letters) && r->type->windows == HF_WINDOWS_OF_FOUR) {
+        *out = lettered_windows(letters->valuestring, layers);
+        return 0;
+    }
+    if (hf_whole(r, "sliding_window_pattern", r->type->windows == HF_WINDOWS_OF_FOUR ? 4 : GEMMA_PATTERN, &every) < 0 ||
         hf_whole(r, "max_window_layers", layers, &first) < 0 || hf_whole(r, "use_sliding_window", 0, &asked) < 0)
         return -1;
     const int64_t counts[] = {[HF_WINDOWS_NONE] = 0,
                               [HF_WINDOWS_ALL] = layers,
                               [HF_WINDOWS_WHERE_ASKED] = asked && first < layers ? layers - first : 0,
                               [HF_WINDOWS_PATTERN] = every > 0 ? layers - layers / every : 0,
-                              [HF_WINDOWS_OF_FOUR] = layers - layers / 4,
+                              [HF_WINDOWS_OF_FOUR] = every > 0 ? layers - layers / every : 0,
                               [HF_WINDOWS_HALF] = (layers + 1) / 2};
     *out = counts[r->type->windows];
     return 0;
@@ -230,9 +245,24 @@ static int read_windows(struct hf_reading *r)
 
 /* --- the whole --- */
 
+/* Types that are known to be more than the keys of [predict] can say. */
+static const char *reason_against(const char *type)
+{
+    static const struct {
+        const char *type, *reason;
+    } known[] = {{"deepseek_v32",
+                  "its indexer, which chooses the tokens that attention sees, has parameters that no key says"},
+                 {"deepseek_v4", "its compressed attention has parameters that no key says"},
+                 {"whisper", "its encoder begins with convolutions over sound, which no key says"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].type, type) == 0)
+            return known[i].reason;
+    return NULL;
+}
+
 static int unknown_type(const struct hf_reading *r, const char *type)
 {
-    const char *names[64];
+    const char *names[TYPES_MOST];
     size_t count;
     struct buffer known = BUFFER_INIT;
     const struct hf_type *types = hf_types(&count);
@@ -242,7 +272,10 @@ static int unknown_type(const struct hf_reading *r, const char *type)
                          "as "
                          "a file of its own",
                          r->name, type);
-    for (size_t i = 0; i < count && i < 64; i++) {
+    if (reason_against(type))
+        return error_set(r->e, ERROR_USAGE, "%s: a model of model_type \"%s\" cannot be counted: %s", r->name, type,
+                         reason_against(type));
+    for (size_t i = 0; i < count && i < TYPES_MOST; i++) {
         names[i] = types[i].name;
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
     }

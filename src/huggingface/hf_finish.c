@@ -130,6 +130,25 @@ static int finish_minicpm3(struct hf_reading *r)
     return 0;
 }
 
+/* The MLP is so many times as wide as the layer. */
+static int finish_mpt(struct hf_reading *r)
+{
+    int64_t times;
+    if (hf_whole(r, "expansion_ratio", 4, &times) < 0)
+        return -1;
+    hf_set_whole(r, "ffn", times * hf_key_value(r, "hidden"));
+    return 0;
+}
+
+/* "relu" or "gated-gelu". */
+static int finish_t5(struct hf_reading *r)
+{
+    const cJSON *projection = hf_field_of(r->root, "feed_forward_proj");
+    if (cJSON_IsString(projection) && strncmp(projection->valuestring, "gated-", strlen("gated-")) == 0)
+        hf_set_whole(r, "gated_mlp", 1);
+    return 0;
+}
+
 /* --- hybrid stacks --- */
 
 /* Layers that a list calls `word`; -1: there is no such list of one text for each layer. */
@@ -285,6 +304,8 @@ int hf_finish(struct hf_reading *r)
                  {"llama4_text", finish_llama4},
                  {"ernie4_5_moe", finish_ernie_moe},
                  {"minicpm3", finish_minicpm3},
+                 {"mpt", finish_mpt},
+                 {"t5", finish_t5},
                  {"qwen2_moe", finish_qwen_moe},
                  {"qwen3_moe", finish_qwen_moe},
                  {"mamba", finish_mamba},

@@ -354,10 +354,55 @@ static const struct hf_field dbrx[] = {{"tied_embeddings", "tie_word_embeddings"
                                        {"experts_per_token", "ffn_config.moe_top_k", HF_NEEDED},
                                        END};
 
+/* LayerNorm with a bias; attention_bias and mlp_bias say which matrices have one. */
+static const struct hf_field nemotron[] = {{"tied_embeddings", "tie_word_embeddings", 0},
+                                           {"attention_bias", "attention_bias", 0},
+                                           {"mlp_bias", "mlp_bias", 0},
+                                           {"dropout", "hidden_dropout", 0},
+                                           END};
+/* Its bias is that of attention. */
+static const struct hf_field internlm2[] = {{"tied_embeddings", "tie_word_embeddings", 0},
+                                            {"attention_bias", "bias", 0},
+                                            END};
+/* qkv_bias is of queries, keys and values; bias of what attention and the MLP put out and in. */
+static const struct hf_field internlm3[] = {{"tied_embeddings", "tie_word_embeddings", 0},
+                                            {"qkv_bias", "qkv_bias", 0},
+                                            END};
+static const struct hf_field mpt_shape[] = {{"layers", "n_layers", HF_NEEDED},
+                                            {"hidden", "d_model", HF_NEEDED},
+                                            {"heads", "n_heads", HF_NEEDED},
+                                            {"kv_heads", "attn_config.kv_n_heads", HF_UNSET},
+                                            {"vocab", "vocab_size", HF_NEEDED},
+                                            END};
+static const struct hf_field mpt[] = {{"tied_embeddings", "tie_word_embeddings", 1},
+                                      {"dropout", "resid_pdrop", 0},
+                                      END};
+static const struct hf_field bert_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
+                                             {"hidden", "hidden_size", HF_NEEDED},
+                                             {"heads", "num_attention_heads", HF_NEEDED},
+                                             {"ffn", "intermediate_size", HF_NEEDED},
+                                             {"vocab", "vocab_size", HF_NEEDED},
+                                             {"positions", "max_position_embeddings", HF_NEEDED},
+                                             END};
+static const struct hf_field bert[] = {{"dropout", "hidden_dropout_prob", 1}, END};
+static const struct hf_field t5_shape[] = {{"layers", "num_layers", HF_NEEDED},
+                                           {"decoder_layers", "num_decoder_layers", HF_UNSET},
+                                           {"hidden", "d_model", HF_NEEDED},
+                                           {"heads", "num_heads", HF_NEEDED},
+                                           {"head_dim", "d_kv", HF_NEEDED},
+                                           {"ffn", "d_ff", HF_NEEDED},
+                                           {"vocab", "vocab_size", HF_NEEDED},
+                                           END};
+static const struct hf_field t5[] = {{"tied_embeddings", "tie_word_embeddings", 1},
+                                     {"dropout", "dropout_rate", 1},
+                                     END};
+
 /* Transformers' modules, src/transformers/models/NAME. What no field says (Falcon's key-value heads, OPT's two
  * further positions, shared experts, which layers are mixers) is worked out in hf_finish.c. */
 static const struct hf_type types[] = {
+    {"baichuan", "llama", llama_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"bamba", "llama", llama_shape, bamba, {{NULL, 0, NULL}}, {{"mamba_conv_bias", 1}}, HF_WINDOWS_MIXED},
+    {"bert", "bert", bert_shape, bert, {{"classes", 2, NULL}}, {{"type_vocab_size", 2}}, HF_WINDOWS_NONE},
     {"bloom",
      "gpt",
      bloom_shape,
@@ -372,11 +417,19 @@ static const struct hf_type types[] = {
      {{"parallel_blocks", 1, NULL}},
      {{"use_qk_norm", 0}},
      HF_WINDOWS_NONE},
+    {"cohere2",
+     "llama",
+     llama_shape,
+     attention_bias_tied_1,
+     {{"parallel_blocks", 1, NULL}},
+     {{"use_qk_norm", 0}},
+     HF_WINDOWS_OF_FOUR},
     {"dbrx", "llama", dbrx_shape, dbrx, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"deepseek_v2", "llama", deepseek_shape, deepseek, {{NULL, 0, NULL}}, {{"moe_layer_freq", 1}}, HF_WINDOWS_NONE},
     {"deepseek_v3", "llama", deepseek_shape, deepseek, {{NULL, 0, NULL}}, {{"moe_layer_freq", 1}}, HF_WINDOWS_NONE},
     {"ernie4_5", "llama", llama_shape, ernie, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"ernie4_5_moe", "llama", llama_shape, ernie_moe, {{NULL, 0, NULL}}, {{"use_bias", 0}}, HF_WINDOWS_NONE},
+    {"exaone4", "llama", llama_shape, tied_0, {{"qk_norm", 0, "head"}}, {{NULL, 0}}, HF_WINDOWS_OF_FOUR},
     {"falcon", "gpt", falcon_shape, falcon, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"falcon_h1",
      "llama",
@@ -436,6 +489,8 @@ static const struct hf_type types[] = {
      {{NULL, 0, NULL}},
      {{"mamba_conv_bias", 1}},
      HF_WINDOWS_MIXED},
+    {"internlm2", "llama", llama_shape, internlm2, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
+    {"internlm3", "llama", llama_shape, internlm3, {{NULL, 0, NULL}}, {{"bias", 0}}, HF_WINDOWS_NONE},
     {"jamba",
      "llama",
      llama_shape,
@@ -457,8 +512,12 @@ static const struct hf_type types[] = {
     {"minicpm3", "llama", minicpm3_shape, attention_bias_tied_1, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"minimax", "llama", llama_shape, mixtral, {{"mixer", 0, "lightning"}}, {{NULL, 0}}, HF_WINDOWS_MIXED},
     {"minimax_text_01", "llama", llama_shape, mixtral, {{"mixer", 0, "lightning"}}, {{NULL, 0}}, HF_WINDOWS_MIXED},
+    {"ministral", "llama", grouped_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
+    {"ministral3", "llama", headed_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
     {"mistral", "llama", grouped_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
     {"mixtral", "llama", grouped_shape, mixtral, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
+    {"mpt", "gpt", mpt_shape, mpt, {{"biases", 0, NULL}, {"rms_norm", 1, NULL}}, {{"no_bias", 1}}, HF_WINDOWS_NONE},
+    {"nemotron", "gpt", grouped_shape, nemotron, {{"biases", 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"nemotron_h",
      "llama",
      nemotron_h_shape,
@@ -525,6 +584,7 @@ static const struct hf_type types[] = {
      {{"qk_layernorm", 0}},
      HF_WINDOWS_NONE},
     {"starcoder2", "gpt", grouped_shape, starcoder2, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_ALL},
+    {"t5", "t5", t5_shape, t5, {{NULL, 0, NULL}}, {{"relative_attention_num_buckets", 32}}, HF_WINDOWS_NONE},
 };
 
 const struct hf_type *hf_types(size_t *count)

@@ -33,7 +33,7 @@ enum hf_windows {
     HF_WINDOWS_ALL,
     HF_WINDOWS_WHERE_ASKED, /* use_sliding_window, from layer max_window_layers on */
     HF_WINDOWS_PATTERN,     /* all but every sliding_window_pattern-th, by default every sixth */
-    HF_WINDOWS_OF_FOUR,     /* all but every fourth */
+    HF_WINDOWS_OF_FOUR,     /* the same, by default every fourth */
     HF_WINDOWS_HALF,        /* every second, beginning with the first */
     HF_WINDOWS_MIXED,       /* none; layer_types says which layers have no attention */
 };

@@ -102,6 +102,25 @@ static const struct {
     {"GLM-4-9B-0414", 9400094720},
     {"MiniCPM3-4B", 4073875968},
     {"dbrx-base", 131596523520},
+    {"internlm2-7b", 7737708544},
+    {"internlm2-20b", 19861149696},
+    {"internlm3-8b-instruct", 8804241408},
+    {"Baichuan2-7B-Base", 7505973248},
+    {"Baichuan2-13B-Base", 13896668160},
+    {"c4ai-command-r7b-12-2024", 8028033024},
+    {"EXAONE-4.0-1.2B", 1279391488},
+    {"EXAONE-4.0-32B", 32003216384},
+    {"Minitron-4B-Base", 4190509056},
+    {"Ministral-8B-Instruct-2410", 8019808256},
+    {"Ministral-3-3B-text_config", 3429006336},
+    {"mpt-7b", 6649286656},
+    {"mpt-30b", 29957200896},
+    {"bert-base-uncased", 110106428},
+    {"bert-large-uncased", 336226108},
+    {"t5-small", 60506624},
+    {"t5-3b", 2851598336},
+    {"flan-t5-base", 247577856},
+    {"flan-t5-xxl", 11135332352},
 };
 
 static struct hf_keys read_text(const char *name, const char *text)
@@ -186,6 +205,11 @@ static void hf_config_read__windows__layers_that_have_them(void **state)
     assert_int_equal(windows_of("gemma-3-27b-pt-text_config"), 52);
     assert_int_equal(windows_of("Olmo-3-7B"), 24);
     assert_int_equal(windows_of("gpt-oss-20b"), 12);
+    assert_int_equal(windows_of("EXAONE-4.0-32B"), 48);
+    assert_int_equal(windows_of("EXAONE-4.0-1.2B"), 0);
+    assert_int_equal(windows_of("c4ai-command-r7b-12-2024"), 24);
+    assert_int_equal(windows_of("Ministral-8B-Instruct-2410"), 36);
+    assert_int_equal(windows_of("Ministral-3-3B-text_config"), 0);
     assert_int_equal(windows_of("Llama-4-Scout-17B-16E-text_config"), 36);
 }
 
@@ -296,6 +320,12 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"{\"model_type\": \"kosmos9\", \"text_config\": {" SHAPE "}}",
          "c.json: model_type \"kosmos9\" is not known; its language model is text_config, which would be needed as a "
          "file of its own"},
+        {"{\"model_type\": \"deepseek_v32\", " SHAPE "}",
+         "c.json: a model of model_type \"deepseek_v32\" cannot be counted: its indexer, which chooses the tokens that "
+         "attention sees, has parameters that no key says"},
+        {"{\"model_type\": \"internlm3\", \"bias\": true, " SHAPE "}",
+         "c.json: \"bias\" is 1; a internlm3 is known with 0 alone, so that layers, hidden, heads, ffn and vocab are "
+         "needed as keys in place of hf_config"},
         {"{\"model_type\": \"qwen3_vl_text\", " SHAPE "}",
          "c.json lacks \"tie_word_embeddings\", which a qwen3_vl_text has"},
         {"{\"model_type\": \"dbrx\", \"n_layers\": 2, \"d_model\": 64, \"n_heads\": 4, \"attn_config\": {}}",
@@ -343,7 +373,7 @@ static void hf_config_read__unknown_type__what_would_be_needed(void **state)
     struct error e = ERROR_INIT;
     assert_int_equal(hf_config_read("c.json", "{\"model_type\": \"lama\"}", &keys, &e), -1);
     assert_non_null(
-        strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (there are bamba,"));
+        strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (there are baichuan,"));
     assert_non_null(strstr(e.text, "; layers, hidden, heads, ffn and vocab are needed as keys in place of hf_config"));
 }
 
