@@ -13,10 +13,10 @@
  * every section into a table and joined those. Whoever changes what is drawn lets this test print the lines anew from
  * a commit before that change. */
 static const char *const recorded[] = {
-    "8ef55d628f982bd10fd2430f1eced916", "ec545e735e85651cdd0a8cdce6673f3e", "4b986a459c30cb56956917e830809bb9",
-    "f734ee845b1570f5ccf9522a1b35a3c1", "3e8f9227c74faff4ab1b009bf5e98b94", "c2cac8e099c9bd17d563f1dbe15bcf6d",
-    "c78e0bb9ba8a8f08a958c8dca9f994bd", "ad658a6e7d80f8ca10e2c04642e83d55", "b411362844524643d344c219f7fc1f51",
-    "3b9535434873014ff3cdeeb4e2462a6b",
+    "672f6ea369e69a9e6d58bef3377392bc", "f83393cda07fd8aa7c837775bcec63ae", "e5f60d8bf2534692479e83a891eae611",
+    "489f2552da4cd7a66debef9ac4fd9487", "79229a6bcc99921797767503f5b7ccfc", "fa52d89ce76cf2b025cbc85b8fa021e1",
+    "99cdfb679ad9bfac2bfb1aede4516a2b", "ad658a6e7d80f8ca10e2c04642e83d55", "8b23a660806db95a421d5c804e21d91c",
+    "1af275d73e8efb0ed3f39d6062833610",
 };
 
 #define RECORDED (sizeof recorded / sizeof *recorded)
