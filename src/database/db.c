@@ -252,11 +252,6 @@ void db_cut_log(struct db *db)
     sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
 }
 
-void db_leave_log(struct db *db)
-{
-    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-}
-
 static int is_stopped(void *context)
 {
     return atomic_load_explicit((const atomic_bool *)context, memory_order_relaxed);

@@ -62,9 +62,6 @@ void db_checkpoint(struct db *db);
  * before that transaction as well. */
 void db_cut_log(struct db *db);
 
-/* Whoever closes it copies nothing from the log to the file: the next to open it does. */
-void db_leave_log(struct db *db);
-
 /* Until it is called with NULL: once `*stop` is true, whatever runs fails within milliseconds, as does what follows. */
 void db_heed_stop(struct db *db, const atomic_bool *stop);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,8 +13,6 @@
 #define INTERVAL_NS 10000000 /* what a disk of 200 MB/s writes meanwhile, 2 MB, is the least that a sync finds */
 
 struct writeback {
-    sqlite3 *handle;
-    const atomic_bool *stop;
     int log, file;
     atomic_bool has_ended;
     pthread_t thread;
@@ -36,20 +35,16 @@ static void *work(void *context)
     const struct timespec interval = {.tv_nsec = INTERVAL_NS};
     while (!atomic_load(&w->has_ended)) {
         nanosleep(&interval, NULL);
-        if (atomic_load(w->stop))
-            sqlite3_interrupt(w->handle);
         send(w->log);
         send(w->file);
     }
     return NULL;
 }
 
-struct writeback *writeback_begin(struct db *db, const atomic_bool *stop)
+struct writeback *writeback_begin(const struct db *db)
 {
     struct writeback *w = xcalloc(1, sizeof *w);
     sigset_t all, old;
-    w->handle = db->handle;
-    w->stop = stop;
     w->log = db->log_files.log;
     w->file = db->file_lock;
     sigfillset(&all);

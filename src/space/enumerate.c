@@ -448,36 +448,28 @@ static int list_rest(struct unlisted *u, struct error *e)
     return rc == 0 && !is_stopped(l) ? result_views_refresh(l->db, e) : rc;
 }
 
-/* `rc`: how it went so far. A stop leaves the rest for the next run; one that came too late leaves it the copying. */
-static int finish_listing(struct unlisted *u, int rc, bool committed)
+static int finish_listing(struct unlisted *u, int rc, struct error *e)
 {
     struct db *db = u->loader.db;
     const bool stopped = is_stopped(&u->loader);
-    if (committed && stopped)
-        db_leave_log(db);
-    if (committed)
-        return 0;
+    if (rc == 0 && !stopped) {
+        FAULT(ENUMERATED);
+        return db_commit(db, e);
+    }
     db_rollback(db);
     db_cut_log(db);
-    return stopped ? 0 : rc;
+    return stopped ? 0 : -1;
 }
 
 int unlisted_put(struct unlisted *u, struct error *e)
 {
     struct error failure = ERROR_INIT;
-    struct db *db = u->loader.db;
-    struct writeback *writeback = writeback_begin(db, &u->is_stopped);
-    bool committed = false;
-    db_heed_stop(db, &u->is_stopped);
+    struct writeback *writeback = writeback_begin(u->loader.db);
+    db_heed_stop(u->loader.db, &u->is_stopped);
     int rc = list_rest(u, &failure);
-    db_heed_stop(db, NULL);
-    if (rc == 0 && !is_stopped(&u->loader)) {
-        FAULT(ENUMERATED);
-        rc = db_commit(db, &failure);
-        committed = rc == 0;
-    }
+    db_heed_stop(u->loader.db, NULL);
+    rc = finish_listing(u, rc, &failure);
     writeback_end(writeback);
-    rc = finish_listing(u, rc, committed);
     u->enumeration.unlisted = 0;
     if (rc < 0)
         *e = failure;

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "database/guard.h"
-#include "database/writeback.h"
 
 static const char without_end[] =
     "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < ?1";
@@ -146,29 +145,6 @@ static void limit_values__long_texts_and_patterns__refused(void **state)
     assert_int_equal(yes, 1);
 }
 
-/* Copying from the log to the file knows no other way to be ended than this. */
-static void writeback__stop__interrupts_what_runs_and_nothing_later(void **state)
-{
-    struct db *db = *state;
-    struct error e = ERROR_INIT;
-    atomic_bool stop = false;
-    struct writeback *w = writeback_begin(db, &stop);
-    assert_non_null(w);
-    struct stmt *s = prepare(db, without_end);
-    stmt_bind_int(s, 1, INT64_MAX);
-    assert_int_equal(stmt_next(s, &e), 1);
-    stop = true;
-    int rc;
-    while ((rc = stmt_next(s, &e)) > 0)
-        ;
-    assert_int_equal(rc, -1);
-    stmt_free(s);
-    writeback_end(w);
-    int64_t n = 0;
-    assert_int_equal(db_query_int(db, "SELECT 7", 0, &n, &e), 0);
-    assert_int_equal(n, 7);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,8 +154,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(limit_processor__without_end__ended_with_an_error, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(limit_values__calls_without_end__refused, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(limit_values__long_texts_and_patterns__refused, open_memory, close_memory),
-        cmocka_unit_test_setup_teardown(writeback__stop__interrupts_what_runs_and_nothing_later, open_memory,
-                                        close_memory),
     };
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }
