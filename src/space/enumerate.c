@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "database/writeback.h"
 #include "results/views.h"
 #include "space/identity.h"
 #include "space/job_texts.h"
@@ -464,12 +463,10 @@ static int finish_listing(struct unlisted *u, int rc, struct error *e)
 int unlisted_put(struct unlisted *u, struct error *e)
 {
     struct error failure = ERROR_INIT;
-    struct writeback *writeback = writeback_begin(u->loader.db);
     db_heed_stop(u->loader.db, &u->is_stopped);
     int rc = list_rest(u, &failure);
     db_heed_stop(u->loader.db, NULL);
     rc = finish_listing(u, rc, &failure);
-    writeback_end(writeback);
     u->enumeration.unlisted = 0;
     if (rc < 0)
         *e = failure;
