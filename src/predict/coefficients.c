@@ -54,6 +54,7 @@ static const struct coefficient_member memory_members[] = {
     M(partition),
     M(norm_bytes),
     M(wide_norms),
+    M(gpt_bigcode),
     M(step),
     M(flat_step),
     M(adapter),

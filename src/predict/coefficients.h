@@ -57,8 +57,10 @@ struct memory_coefficients {
     double partition;  /* stage 1: further copies of the gradients of a rank's own partition, sharded */
     double norm_bytes; /* of a layer's norms, per token and hidden unit, where no kernel fuses them */
     double wide_norms; /* not 0: LayerNorms give fp32, and products in 4 bits answer in what they read: tuning.h */
-    double moment;     /* bytes of one number of the optimizer's state */
-    double adapter;    /* bytes of an adapter's weight, and as many of its gradient */
+    /* Not 0: a GPT with one head of keys and values is transformers' GPTBigCode: stage_memory.h. */
+    double gpt_bigcode;
+    double moment;  /* bytes of one number of the optimizer's state */
+    double adapter; /* bytes of an adapter's weight, and as many of its gradient */
     /* Not 0: adapters under this framework were compared with measurements. */
     double adapters_compared;
     double quantised_inputs; /* bytes that a product with quantised weights keeps of each number of its input */

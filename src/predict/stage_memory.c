@@ -128,12 +128,30 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     return 2 * fmin(parameters, c->prefetch_elements + c->gathered_layers * layer) + 2 * largest;
 }
 
-/* Per token and entry. */
+/* transformers' GPTBigCode, which no other GPT with one head of keys and values is. */
+static bool is_gpt_bigcode(const struct plan_memory *m)
+{
+    return m->c->gpt_bigcode != 0 && m->a->family == ARCHITECTURE_GPT && !m->a->parallel_blocks &&
+           m->a->kv_heads == 1 && m->a->heads > 1;
+}
+
+/* Its layers hand out keys and values for a cache although they recompute: a view of what queries are in, too, there
+ * until the loss is known. Without recompute it is kept anyway. */
+static double cache_bytes(const struct plan_memory *m, double layers)
+{
+    double queries = (double)m->a->heads * (double)m->a->head_dim, kv = 2 * (double)m->a->head_dim;
+    if (!is_gpt_bigcode(m) || m->plan->recompute != RECOMPUTE_FULL)
+        return 0;
+    return (tuning_is_wide(m->a, m->plan, m->c) ? FP32_BYTES : 2) * plan_recompute_share(m->plan, layers) * layers *
+           layer_activation_scale(m->plan) * (queries + kv) / (double)m->plan->tensor;
+}
+
+/* Per token and entry. GPTBigCode's loss widens nothing, but autocast does. */
 static double loss_bytes(const struct plan_memory *m)
 {
     const double bytes[LOSS_END] =
         {[LOSS_EAGER] = m->c->logit_bytes, [LOSS_FUSED] = m->c->fused_logit_bytes, [LOSS_TE] = m->c->te_logit_bytes};
-    return bytes[m->plan->loss];
+    return bytes[m->plan->loss] / (is_gpt_bigcode(m) && !tuning_is_wide(m->a, m->plan, m->c) ? 2 : 1);
 }
 
 /* Of a micro-batch on a rank. */
@@ -321,7 +339,7 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
     terms[MEMORY_WORKING] =
         m->layer_set + m->c->hidden_bytes * plan_tokens(m->plan) * (double)m->a->hidden + frozen_gradients(m, layers);
-    terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) : 0;
+    terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
     choose_phase(m, load.trained_dense, load.trained_experts, out);
     stage_weigh(m->c, terms[MEMORY_ACTIVATIONS] > 0 ? kept : 0, stage_unusable(m->plan, m->c), out);

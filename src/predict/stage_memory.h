@@ -19,6 +19,9 @@
  *   inputs       first stage, per micro-batch: 8·T of token ids, and T·h of a dropout mask and 2·T·h of
  *                the input of a norm of the embedding (/ t with sequence parallelism)
  *
+ * With the logits of GPTBigCode (coefficients.h, gpt_bigcode) its layers' 2·T·(a·d + 2·d) are there, in fp32 4, under
+ * full recompute: keys and values for a cache, as a view of what has the queries, too. Its loss takes half the bytes.
+ *
  * Under PRECISION_FP32 a parameter and a gradient of 2 bytes take 4 each, with neither a master copy (but for
  * fp32_master) nor a further gradient in fp32:
  *

@@ -195,6 +195,47 @@ static void refused(struct training_plan plan, const char *expected)
         fail_msg("\"%s\" lacks \"%s\"", e.text, expected);
 }
 
+/* Transformers' GPTBigCode: layers that recompute hand out a view of queries, keys and values, which is there with the
+ * logits, and the loss widens nothing but what autocast does. */
+static void memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *framework;
+        int64_t kv_heads;
+        bool parallel;
+        enum tuning tuning;
+        enum recompute recompute;
+        enum loss_kernel loss;
+        double per_logit, cache, hidden;
+    } cases[] = {{"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 6, 2, 2},
+                 {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_FUSED, 4, 2, 2},
+                 {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_NONE, LOSS_EAGER, 6, 0, 2},
+                 {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_EAGER, 12, 4, 6},
+                 {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_FUSED, 8, 4, 6},
+                 {"hf-trainer", 1, true, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
+                 {"hf-trainer", 8, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
+                 {"torchtitan", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 0, 0, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
+        struct training_plan plan = {.sequence = 32, .micro_batch = 512, .flash_attention = true};
+        const struct memory_coefficients *c = &framework_find(cases[i].framework)->memory;
+        double logit = cases[i].per_logit > 0 ? cases[i].per_logit : c->logit_bytes + c->logit_slack;
+        if (cases[i].tuning == TUNING_LORA)
+            plan = lora;
+        plan.quantization = cases[i].tuning == TUNING_LORA ? QUANTIZATION_NF4 : QUANTIZATION_NONE;
+        plan.recompute = cases[i].recompute;
+        plan.loss = cases[i].loss;
+        plan.micro_batch = 512;
+        a.kv_heads = cases[i].kv_heads;
+        a.parallel_blocks = cases[i].parallel;
+        double queries_keys_and_values = HIDDEN + 2 * HIDDEN / 8;
+        double of_token =
+            logit * (double)a.vocab + cases[i].hidden * HIDDEN + LAYERS * cases[i].cache * queries_keys_and_values;
+        assert_close(predict(a, plan, cases[i].framework).most.terms[MEMORY_LOGITS], 512 * 32 * of_token, 1e-9);
+    }
+}
+
 static void plan_complete__adapters_without_what_they_need__refused(void **state)
 {
     (void)state;
@@ -241,7 +282,7 @@ static double seconds_of(struct training_plan plan)
 {
     struct architecture a = llama();
     struct cluster cluster = {.device = device_find("A100-80GB"), .devices_per_node = 8};
-    struct step_prediction s;
+    struct step_prediction s = {.seconds = 0};
     struct error e = ERROR_INIT;
     a.hidden = 4096;
     a.ffn = 16384;
@@ -376,6 +417,7 @@ int main(void)
         cmocka_unit_test(tuning_kept__llama__terms_of_the_header),
         cmocka_unit_test(memory_predict__frozen_layers__no_states_and_nothing_kept),
         cmocka_unit_test(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32),
+        cmocka_unit_test(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits),
         cmocka_unit_test(plan_complete__adapters_without_what_they_need__refused),
         cmocka_unit_test(flops_per_step__frozen__passes_that_are_left),
         cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
