@@ -120,6 +120,7 @@ static const struct given golden[] = {
           "device", "A100-80GB", "golden_date", "<2025-11-06"),
     COLUMN("optimizer"),
     FROM("loss_kernel", "cross_entropy_impl"),
+    FROM("expert_dispatcher", "dispatcher"),
     COLUMN("hybrid_pattern"),
     FROM("mixer_heads", "mamba_heads"),
     FROM("mixer_state", "mamba_state"),
@@ -179,6 +180,9 @@ static const struct given bridge[] = {
     FROM("recompute_layers", "recompute_num_layers"),
     COLUMN("recompute_method"),
     FROM("expert_dispatcher", "dispatcher"),
+    /* training/flex_dispatcher_backend.py: a backend makes it flex, whatever a recipe had before */
+    WHERE("expert_dispatcher", "flex", "dispatcher_backend", "hybridep"),
+    WHERE("expert_dispatcher", "flex", "dispatcher_backend", "deepep"),
     WHERE("overlap_ep", "1", "ep_overlap", "1"),
     /* training/comm_overlap.py: both, with more than one data-parallel rank; peft/lora.py: all linear layers */
     ALWAYS("overlap_gradients", "1"),
