@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "predict/layer_memory.h"
 #include "predict/mixer.h"
 #include "predict/tuning.h"
 
@@ -28,6 +29,23 @@ static double matrix_weights(const struct architecture *a, const struct training
         (double)a->mlp_layers * mlp_matrices * h * (double)a->ffn + layers * architecture_sparse_share(a) * sparse;
     double mixers = a->mixer_layers > 0 ? (double)a->mixer_layers * mixer_matrices(a) : 0;
     return layers * plan_attention_blocks(plan, a) * attention + plan_layer_share(plan, a) * mlp + mixers;
+}
+
+/* Of these, those in the modules that selective recompute computes again. */
+static double recomputed_weights(const struct architecture *a, const struct training_plan *plan)
+{
+    double h = (double)a->hidden, unit = a->gated_mlp ? 3 : 2, layers = architecture_layers(a);
+    bool moe = layer_drops(plan, MODULE_MOE);
+    double routed = (double)a->experts_per_token * unit * (double)a->expert_ffn * architecture_expert_input(a) +
+                    h * (double)(a->experts + a->shared_gate + 2 * a->expert_latent);
+    double shared = unit * h * (double)a->shared_ffn;
+    double sparse = (moe ? routed : 0) + (moe || layer_drops(plan, MODULE_SHARED_EXPERTS) ? shared : 0);
+    double dense = layer_drops(plan, MODULE_MLP) ? (double)a->mlp_layers * unit * h * (double)a->ffn : 0;
+    double up = (a->q_lora_rank > 0 ? (double)a->q_lora_rank * architecture_query_width(a) : 0) +
+                (double)a->kv_lora_rank * ((double)a->heads * (double)a->head_dim + architecture_value_width(a));
+    bool has_up = architecture_is_latent(a) && layer_drops(plan, MODULE_MLA_UP_PROJ);
+    return plan_layer_share(plan, a) * (dense + layers * architecture_sparse_share(a) * sparse) +
+           (has_up ? layers * plan_attention_blocks(plan, a) * up : 0);
 }
 
 /* Attention blocks, those behind a causal mask counting half where the convention has it so. */
@@ -99,6 +117,22 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
         add_mtp_stacks(a, plan, convention, out);
 }
 
+void flops_recomputed(const struct architecture *a, const struct training_plan *plan,
+                      enum attention_convention convention, struct token_flops *out)
+{
+    struct token_flops token;
+    flops_per_token(a, plan, convention, &token);
+    *out = (struct token_flops){.matrices = 0};
+    if (plan->recompute == RECOMPUTE_FULL) {
+        *out = token;
+        out->head = 0;
+    } else if (plan->recompute == RECOMPUTE_SELECTIVE) {
+        double mtp = architecture_is_hybrid(a) ? 0 : (double)a->mtp_layers;
+        out->matrices = 2 * (1 + mtp / architecture_layers(a)) * recomputed_weights(a, plan);
+        out->attention = layer_drops_scores(plan) ? token.attention : 0;
+    }
+}
+
 static double frozen_share(const struct architecture *a, const struct training_plan *plan)
 {
     return (double)plan->frozen_layers / architecture_layers(a);
@@ -120,9 +154,9 @@ void flops_per_step(const struct architecture *a, const struct training_plan *pl
     struct token_flops token;
     flops_per_token(a, plan, convention, &token);
     double tokens = plan_global_batch(plan) * (double)plan->sequence;
-    double again = plan->recompute == RECOMPUTE_FULL        ? token.matrices + token.attention + token.scan
-                   : plan->recompute == RECOMPUTE_SELECTIVE ? token.attention
-                                                            : 0;
+    struct token_flops more;
+    flops_recomputed(a, plan, convention, &more);
+    double again = more.matrices + more.attention + more.scan;
     out->tokens = tokens;
     out->model = tokens * trained_flops(a, plan, &token);
     out->recompute = tokens * again;

@@ -39,13 +39,18 @@ struct token_flops {
 
 struct step_flops {
     double model;     /* forward and backward: what MFU counts */
-    double recompute; /* forward again: FULL all layers, SELECTIVE the attention */
+    double recompute; /* forward again: flops_recomputed */
     double hardware;  /* model + recompute: what HFU counts */
     double tokens;
 };
 
 void flops_per_token(const struct architecture *a, const struct training_plan *plan,
                      enum attention_convention convention, struct token_flops *out);
+
+/* What of these a layer that recompute is said of computes again: in full recompute all but the head; in selective the
+ * attention, or of recompute_modules what is in core_attn, mla_up_proj, mlp, moe and shared_experts. */
+void flops_recomputed(const struct architecture *a, const struct training_plan *plan,
+                      enum attention_convention convention, struct token_flops *out);
 
 void flops_per_step(const struct architecture *a, const struct training_plan *plan,
                     enum attention_convention convention, struct step_flops *out);

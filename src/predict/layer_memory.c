@@ -15,14 +15,14 @@ double layer_score_bytes(const struct architecture *a, const struct training_pla
     return (a->dropout ? 5 : 2) * heads * (double)plan->sequence / (double)plan->tensor;
 }
 
-static bool drops(const struct training_plan *plan, enum recompute_module module)
+bool layer_drops(const struct training_plan *plan, enum recompute_module module)
 {
     return plan->recompute == RECOMPUTE_SELECTIVE && (plan->modules & (unsigned)module) != 0;
 }
 
 bool layer_drops_scores(const struct training_plan *plan)
 {
-    return plan->recompute == RECOMPUTE_SELECTIVE && (plan->modules == 0 || drops(plan, MODULE_CORE_ATTN));
+    return plan->recompute == RECOMPUTE_SELECTIVE && (plan->modules == 0 || layer_drops(plan, MODULE_CORE_ATTN));
 }
 
 bool layer_is_narrow(const struct training_plan *plan)
@@ -45,17 +45,17 @@ static double mlp_bytes(const struct architecture *a, const struct training_plan
 {
     double unit = mlp_unit(a, plan, c), t = (double)plan->tensor, h = (double)a->hidden;
     double o = layer_outer_degree(plan), et = (double)plan->expert_tensor;
-    double dense = drops(plan, MODULE_MLP) ? 0 : unit * (double)a->ffn / t;
+    double dense = layer_drops(plan, MODULE_MLP) ? 0 : unit * (double)a->ffn / t;
     if (a->experts == 0)
         return architecture_mlp_share(a) * dense;
     double latent = architecture_expert_input(a), sparse = architecture_sparse_share(a);
     double k = (double)a->experts_per_token * c->expert_imbalance, f = (double)a->expert_ffn;
-    double activation = drops(plan, MODULE_MOE_ACT) ? 2 * k * f : 0;
+    double activation = layer_drops(plan, MODULE_MOE_ACT) ? 2 * k * f : 0;
     double input = layer_is_narrow(plan) ? 1 : 2; /* what the first product of an expert reads */
     double routed = k * (input * latent * et + unit * f) + 2 * latent * (double)a->experts_per_token - activation +
                     4 * (double)a->expert_latent;
-    double shared = drops(plan, MODULE_SHARED_EXPERTS) ? 0 : unit * (double)a->shared_ffn / t;
-    double experts = drops(plan, MODULE_MOE) ? 2 * h / o : routed / o + shared;
+    double shared = layer_drops(plan, MODULE_SHARED_EXPERTS) ? 0 : unit * (double)a->shared_ffn / t;
+    double experts = layer_drops(plan, MODULE_MOE) ? 2 * h / o : routed / o + shared;
     return architecture_mlp_share(a) * dense + sparse * experts;
 }
 
@@ -64,7 +64,7 @@ static double latent_bytes(const struct architecture *a, const struct training_p
 {
     double t = (double)plan->tensor, queries = architecture_query_width(a), values = architecture_value_width(a);
     double ranks = 4 * (double)(a->q_lora_rank + a->kv_lora_rank) + 2 * (double)a->qk_rope_dim;
-    double heads = 4 * queries + 4 * values - (drops(plan, MODULE_MLA_UP_PROJ) ? 4 * queries + 2 * values : 0);
+    double heads = 4 * queries + 4 * values - (layer_drops(plan, MODULE_MLA_UP_PROJ) ? 4 * queries + 2 * values : 0);
     return ranks / layer_outer_degree(plan) + heads / t;
 }
 
@@ -95,7 +95,7 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
     double third = plan_decoder_share(plan) * (double)a->decoder_layers / architecture_layers(a);
     double blocks_read = a->parallel_blocks || a->norms_per_layer < 2 ? 1 : 2;
     double read = a->parallel_blocks ? 1 : blocks_read * layers + third; /* norms whose output a matrix product reads */
-    double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (drops(plan, MODULE_LAYERNORM) ? 2 : 0);
+    double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (layer_drops(plan, MODULE_LAYERNORM) ? 2 : 0);
     double further = 2 * ((double)a->norms_per_layer - blocks_read);
     further += a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0;
     double gathered =

@@ -55,6 +55,9 @@ double layer_memory_set(const struct architecture *a, const struct training_plan
 /* Per token of a layer that stores its attention scores, of 16 bits; windows save nothing. */
 double layer_score_bytes(const struct architecture *a, const struct training_plan *plan);
 
+/* Selective recompute drops what the module keeps, and computes it again. */
+bool layer_drops(const struct training_plan *plan, enum recompute_module module);
+
 /* Scores are dropped by selective recompute where nothing else is named. */
 bool layer_drops_scores(const struct training_plan *plan);
 

@@ -32,8 +32,9 @@ struct plan_time {
     const struct cluster *cluster;
     const struct framework *framework;
     struct layer_parameters layer;
-    struct token_flops token; /* ATTENTION_CAUSAL */
-    double vocab;             /* padded */
+    struct token_flops token;     /* ATTENTION_CAUSAL */
+    struct token_flops once_more; /* the same of what selective recompute computes again */
+    double vocab;                 /* padded */
     double replicas, shards;
     double tensor, tokens, hidden, layers;
     struct layer_adapters adapters;
@@ -83,6 +84,12 @@ static void set_up(struct plan_time *t)
     t->shards = plan_shards(t->plan, t->replicas);
     architecture_layer(t->a, &t->layer);
     flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &t->token);
+    if (t->plan->recompute != RECOMPUTE_SELECTIVE)
+        return;
+    double trained = 1 - (double)t->plan->frozen_layers / t->layers;
+    flops_recomputed(t->a, t->plan, ATTENTION_CAUSAL, &t->once_more);
+    t->once_more.matrices *= trained;
+    t->once_more.attention *= trained;
 }
 
 static double matrix_peak(const struct plan_time *t)
@@ -125,14 +132,15 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
 static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
     double share = t->tokens / (t->layers * t->tensor);
-    out->x[TIME_MATRICES] = t->matrix_passes * share * t->token.matrices / matrix_peak(t);
+    out->x[TIME_MATRICES] = share * (t->matrix_passes * t->token.matrices + t->once_more.matrices) / matrix_peak(t);
     out->x[TIME_ATTENTION] = t->passes * SCAN * share * t->token.scan / t->cluster->device->attention_flops;
     if (t->plan->flash_attention) {
-        out->x[TIME_ATTENTION] += t->passes * share * t->token.attention / t->cluster->device->attention_flops;
+        out->x[TIME_ATTENTION] +=
+            share * (t->passes * t->token.attention + t->once_more.attention) / t->cluster->device->attention_flops;
         return;
     }
     struct token_flops token;
-    double again = t->plan->recompute == RECOMPUTE_SELECTIVE ? 1 : 0;
+    double again = layer_drops_scores(t->plan) ? 1 : 0;
     flops_per_token(t->a, t->plan, ATTENTION_SQUARE, &token);
     out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / score_peak(t);
 }
@@ -213,7 +221,8 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
     if (e > 1) {
         double routed = t->between_layers * architecture_expert_input(t->a) / t->hidden;
         double sent = routed * expert_copies(t) * (e - 1) / (e * t->tensor);
-        out->x[TIME_EXPERT] = t->layer.expert_layers * 4 * sent / link_speed(t, e * t->tensor);
+        double passes = layer_drops(t->plan, MODULE_MOE) ? 6 : 4;
+        out->x[TIME_EXPERT] = t->layer.expert_layers * passes * sent / link_speed(t, e * t->tensor);
     }
 }
 
@@ -286,6 +295,21 @@ static double score_traffic(const struct plan_time *t)
     return scores * (t->a->dropout ? 11 * forward + 19 * trained : 8 * forward + 14 * trained);
 }
 
+/* Bytes that the modules of selective recompute keep without it: they pass through device memory forward once more. */
+static double dropped_bytes(const struct plan_time *t, double set)
+{
+    struct training_plan bf16 = *t->plan;
+    if (t->plan->recompute != RECOMPUTE_SELECTIVE || t->plan->modules == 0)
+        return 0;
+    bf16.flash_attention = true;
+    if (layer_is_narrow(t->plan))
+        bf16.precision = PRECISION_BF16;
+    struct training_plan whole = bf16;
+    whole.modules = 0;
+    return fmin(set, layer_memory_kept(t->a, &whole, &t->framework->memory) -
+                         layer_memory_kept(t->a, &bf16, &t->framework->memory));
+}
+
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
@@ -296,7 +320,7 @@ static struct terms layer_terms(const struct plan_time *t)
     add_layer_traffic(t, &out);
     if (t->plan->overlap_tensor || t->plan->overlap_expert)
         hide_layer_traffic(t, &out);
-    out.x[TIME_ELEMENTWISE] = t->swept / 3 * set / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_ELEMENTWISE] = (t->swept * set + dropped_bytes(t, set)) / 3 / t->cluster->device->memory_bytes_per_s;
     double traffic = score_traffic(t) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
     out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;

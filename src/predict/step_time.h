@@ -19,8 +19,10 @@
  *                 the same width at 2,048 tokens, 4,096 of its FLOPs against 768
  *                 adapters: r - 1 for matrices; leading frozen layers: 1
  *                 recompute by operations: every second product again                                    [7]
+ *                 selective recompute: what is in recompute_modules, or the attention, once more        [13]
  *   elementwise   the layer's activations (layer_memory_set) / device memory, 4/3 with full recompute    layer_memory.h
- *                 and with that by operations; twice as many after preparation for k-bit training
+ *                 and with that by operations; twice as many after preparation for k-bit training;
+ *                 a third more of what the modules of selective recompute would keep
  *                 for scores that are not fused, by what kernels of softmax and dropout and the products  [11]
  *                 around them read and write: 8 bytes each forward and 14 backward, with dropout 11
  *                 and 19, an eighth of it; selective recompute forward twice
@@ -34,7 +36,8 @@
  *                 parallelism 1.25 times: it gathers inputs again for the backward pass. Over
  *                 nodes, half an all-reduce also has 2·latency of the network for each node, in steps    [8] [9]
  *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
- *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts             [3]
+ *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts; 6 where     [3]
+ *                 the module moe is computed again
  *   launch        (∛(device³ + host³) - device) / what a launch takes: a number of layers, see below     [5]
  *
  *   term          of a stage and a micro-batch                                                           source
@@ -94,6 +97,8 @@
  * an adapter's latency twice · [9] aws-ofi-nccl src/tuner/nccl_ofi_model.cpp: steps between nodes ·
  * [10] arXiv 2405.21060, figure 10 · [11] Megatron-LM megatron/fused_kernels, scaled_upper_triang_masked_softmax ·
  * [12] torch csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+ * [13] Megatron-LM core/transformer/transformer_config.py, recompute_modules: checkpoints of core/transformer/moe/
+ * moe_layer.py, transformer_layer.py and multi_latent_attention.py.
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

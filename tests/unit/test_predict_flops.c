@@ -114,6 +114,49 @@ static void flops_per_token__causal_convention__half_the_attention_of_decoders_a
     }
 }
 
+/* What selective recompute computes again is what its modules have, not always the attention. */
+static void flops_per_step__recompute_modules__what_they_have(void **state)
+{
+    (void)state;
+    const double h = 256, s = 1024, f = 1024, F = 128, S = 64, K = 2, E = 8, q = 96, c = 64, width = 32, rope = 16;
+    struct architecture a = sized(4, h, 8, 1000);
+    const double up = 2 * 4 * (q * 8 * (width + rope) + c * 8 * (width + width)),
+                 scores = 4 * 2 * s * 8 * (width + rope / 2);
+    const struct {
+        unsigned modules;
+        double expected;
+    } cases[] = {
+        {0, scores},
+        {MODULE_CORE_ATTN, scores},
+        {MODULE_LAYERNORM | MODULE_MOE_ACT, 0},
+        {MODULE_MLA_UP_PROJ, up},
+        {MODULE_MLP, 2 * 1 * 2 * h * f},
+        {MODULE_SHARED_EXPERTS, 2 * 3 * 2 * h * S},
+        {MODULE_MOE, 2 * 3 * (2 * h * S + K * 2 * h * F + h * E)},
+        {MODULE_MOE | MODULE_SHARED_EXPERTS | MODULE_CORE_ATTN, scores + 2 * 3 * (2 * h * S + K * 2 * h * F + h * E)},
+    };
+    a.ffn = (int64_t)f;
+    a.experts = (int64_t)E;
+    a.experts_per_token = (int64_t)K;
+    a.expert_ffn = (int64_t)F;
+    a.shared_ffn = (int64_t)S;
+    a.dense_layers = 1;
+    a.q_lora_rank = (int64_t)q;
+    a.kv_lora_rank = (int64_t)c;
+    a.head_dim = (int64_t)width;
+    a.v_head_dim = (int64_t)width;
+    a.qk_rope_dim = (int64_t)rope;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct architecture one = a;
+        struct training_plan plan = {.sequence = (int64_t)s, .modules = cases[i].modules};
+        struct step_flops step;
+        plan.recompute = RECOMPUTE_SELECTIVE;
+        completed(&one, &plan);
+        flops_per_step(&one, &plan, ATTENTION_CAUSAL, &step);
+        assert_close(step.recompute, s * cases[i].expected, 1e-12);
+    }
+}
+
 /* A decoder of a quarter of the encoder's tokens: its own blocks and its head cost a quarter, keys and values of the
  * encoder are projected in full, scores are those of its tokens with its own and with the encoder's. */
 /* Projections, and the chunked scan of arXiv 2405.21060, section 6.3; attention in one layer of four. */
@@ -311,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flops_per_step__gpt__megatron_closed_form),
+        cmocka_unit_test(flops_per_step__recompute_modules__what_they_have),
         cmocka_unit_test(flops_per_step__selective_activation_paper__its_mfu),
         cmocka_unit_test(flops_per_step__palm__its_mfu),
         cmocka_unit_test(flops_per_token__hybrid_stack__by_hand),

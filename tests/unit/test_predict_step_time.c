@@ -380,6 +380,36 @@ static void step_predict__operations_recomputed__every_second_product(void **sta
 }
 
 /* Megatron-LM computes another chunk while it sends. */
+/* Experts again: their products and two of four exchanges; what only has no products passes through memory. */
+static void step_predict__modules_recomputed__what_they_have_once_more(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 1024, 16);
+    struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
+    a.experts = 8;
+    a.experts_per_token = 2;
+    a.expert_ffn = 4096;
+    struct step_prediction none = predict(a, plan, *a100(), "megatron");
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    plan.modules = MODULE_MOE;
+    struct step_prediction moe = predict(a, plan, *a100(), "megatron");
+    assert_close(moe.terms[TIME_EXPERT], 1.5 * none.terms[TIME_EXPERT], 1e-12);
+    assert_close(moe.terms[TIME_MATRICES] - none.terms[TIME_MATRICES],
+                 4 * 1024.0 * 4 * 2 * (2 * 2 * 1024 * 4096.0 + 1024 * 8) / 312e12, 1e-9);
+    assert_true(moe.terms[TIME_ATTENTION] == none.terms[TIME_ATTENTION]);
+    assert_true(moe.terms[TIME_ELEMENTWISE] > none.terms[TIME_ELEMENTWISE] &&
+                moe.terms[TIME_ELEMENTWISE] < 4.0 / 3 * none.terms[TIME_ELEMENTWISE]);
+    plan.modules = MODULE_LAYERNORM;
+    struct step_prediction norms = predict(a, plan, *a100(), "megatron");
+    assert_true(norms.terms[TIME_EXPERT] == none.terms[TIME_EXPERT]);
+    assert_true(norms.terms[TIME_MATRICES] == none.terms[TIME_MATRICES]);
+    assert_close(norms.terms[TIME_ELEMENTWISE] - none.terms[TIME_ELEMENTWISE], 4 * 4 * 1024 * 4 * 1024 / 3.0 / 2039e9,
+                 1e-9);
+    plan.modules = MODULE_CORE_ATTN;
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ATTENTION], 4.0 / 3 * none.terms[TIME_ATTENTION],
+                 1e-12);
+}
+
 static void step_predict__interleaved__transfers_hidden(void **state)
 {
     (void)state;
@@ -428,8 +458,8 @@ static void predict__many_plans__predictions_per_second(void **state)
     struct training_plan plan = {.tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
     struct cluster cluster = *a100();
     const struct framework *framework = framework_find("megatron");
-    struct memory_prediction m;
-    struct step_prediction s;
+    struct memory_prediction m = {.sigma = 0};
+    struct step_prediction s = {.seconds = 0};
     struct error e = ERROR_INIT;
     double sum = 0;
     bool failed = false;
@@ -472,6 +502,7 @@ int main(void)
         cmocka_unit_test(step_predict__scores__bytes_of_their_kernels),
         cmocka_unit_test(step_predict__device__best_products),
         cmocka_unit_test(step_predict__operations_recomputed__every_second_product),
+        cmocka_unit_test(step_predict__modules_recomputed__what_they_have_once_more),
         cmocka_unit_test(step_predict__interleaved__transfers_hidden),
         cmocka_unit_test(step_predict__more_of_anything__takes_longer),
         cmocka_unit_test(step_predict__absurd__refused),
