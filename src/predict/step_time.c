@@ -437,24 +437,24 @@ static double bucket_excess(const struct plan_time *t)
 }
 
 /* Of all buckets of gradients, where a framework reduces each for itself. */
-static void add_buckets(const struct plan_time *t, double parameters, double ranks, struct terms *out)
+static void add_buckets(const struct plan_time *t, double parameters, double ranks, double apart, struct terms *out)
 {
     double full = t->framework->time.bucket_bytes / t->framework->memory.parameter;
     if (full > 0 && t->plan->zero_stage == 0)
-        out->x[TIME_DATA_INTER] += ceil(parameters / (full + bucket_excess(t))) *
-                                   all_reduce_latency(t, ranks, t->tensor) /
+        out->x[TIME_DATA_INTER] += ceil(parameters / (full + bucket_excess(t))) * all_reduce_latency(t, ranks, apart) /
                                    t->framework->time.nominal[TIME_DATA_INTER];
 }
 
 /* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */
-static void add_data(const struct plan_time *t, double parameters, double replicas, double shard, struct terms *out)
+static void add_data(const struct plan_time *t, double parameters, double replicas, double shard, double apart,
+                     struct terms *out)
 {
     double gradient = sent_gradient(t);
-    add_data_group(t, data_volume(t, parameters, shard), shard, t->tensor, out);
-    add_buckets(t, parameters, shard, out);
+    add_data_group(t, data_volume(t, parameters, shard), shard, apart, out);
+    add_buckets(t, parameters, shard, apart, out);
     if (shard < replicas) {
         double copies = replicas / shard;
-        add_data_group(t, 2 * gradient * parameters / shard * (copies - 1) / copies, copies, t->tensor * shard, out);
+        add_data_group(t, 2 * gradient * parameters / shard * (copies - 1) / copies, copies, apart * shard, out);
     }
 }
 
@@ -534,10 +534,11 @@ static void add_step(const struct plan_time *t, struct terms *out)
         dense *= 1 - (double)t->plan->frozen_layers / t->layers;
         experts *= 1 - (double)t->plan->frozen_layers / t->layers;
     }
-    add_data(t, dense, t->replicas, t->shards, out);
+    add_data(t, dense, t->replicas, t->shards, t->tensor, out);
     double expert_replicas = plan_expert_replicas(t->plan);
     if (experts > 0)
-        add_data(t, experts, expert_replicas, plan_shards(t->plan, expert_replicas), out);
+        add_data(t, experts, expert_replicas, plan_shards(t->plan, expert_replicas),
+                 (double)t->plan->expert_tensor * (double)t->plan->expert, out);
     if (overlaps(t, t->plan->overlap_gradients || t->plan->overlap_parameters))
         hide_data(t, out);
     if (t->plan->offload == OFFLOAD_NONE)

@@ -78,7 +78,8 @@
  * Links: tensor (and context, expert times tensor) groups of at most a link domain (device.h; "node" below) use its
  * links, others the adapters; stages are on different nodes once the world is larger than one. Data and larger tensor
  * groups go over the adapters of the node's members of the group, all of which NCCL's rings use.
- * Experts go by their own group; with shard_ranks it is within the shard, and G·Ψ_r/shard is reduced across.
+ * Experts go by their own group, whose ranks are et·e apart; with shard_ranks it is within the shard, and G·Ψ_r/shard
+ * is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
  * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards; not over

@@ -291,6 +291,25 @@ static void step_predict__data_parallel_over_nodes__adapters_of_a_node(void **st
     assert_close(hybrid.terms[TIME_DATA_INTER], 2 * 2 * parameters / 8 * 7 / 8 / 25e9, 1e-9);
 }
 
+/* Ranks that have the same experts are as far apart as the expert group is wide: on two nodes none is within one. */
+static void step_predict__gradients_of_experts__between_nodes(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 1024, 16);
+    struct training_plan plan = {.data = 16, .expert = 8, .micro_batch = 4, .sequence = 1024};
+    a.experts = 8;
+    a.experts_per_token = 2;
+    struct step_prediction s = predict(a, plan, *a100(), "megatron");
+    double before = s.terms[TIME_DATA_INTER];
+    assert_true(s.terms[TIME_DATA_INTRA] == 0 && before > 0);
+    plan.expert = 4; /* twice the experts on a rank, four copies of each, two of them within a node */
+    s = predict(a, plan, *a100(), "megatron");
+    assert_true(s.terms[TIME_DATA_INTRA] == 0 && s.terms[TIME_DATA_INTER] > before);
+    plan.data = 8; /* all on one node */
+    s = predict(a, plan, *a100(), "megatron");
+    assert_true(s.terms[TIME_DATA_INTRA] > 0 && s.terms[TIME_DATA_INTER] == 0);
+}
+
 static void step_predict__offload__moves_and_updates_on_the_host(void **state)
 {
     (void)state;
@@ -496,6 +515,7 @@ int main(void)
         cmocka_unit_test(step_predict__gradient_bytes__of_the_plan),
         cmocka_unit_test(step_predict__all_of_it_hidden__no_less_than_nothing),
         cmocka_unit_test(step_predict__data_parallel_over_nodes__adapters_of_a_node),
+        cmocka_unit_test(step_predict__gradients_of_experts__between_nodes),
         cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
         cmocka_unit_test(step_predict__micro_batches__gradients_added_up),
         cmocka_unit_test(step_predict__head_size__of_scores),
