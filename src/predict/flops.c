@@ -31,6 +31,14 @@ static double matrix_weights(const struct architecture *a, const struct training
     return layers * plan_attention_blocks(plan, a) * attention + plan_layer_share(plan, a) * mlp + mixers;
 }
 
+/* Of these, those of the experts that it is sent to. */
+static double routed_weights(const struct architecture *a, const struct training_plan *plan)
+{
+    double experts = (double)a->experts_per_token * (double)a->expert_ffn * architecture_expert_input(a);
+    double unit = a->gated_mlp ? 3 : 2;
+    return plan_layer_share(plan, a) * architecture_layers(a) * architecture_sparse_share(a) * unit * experts;
+}
+
 /* Of these, those in the modules that selective recompute computes again. */
 static double recomputed_weights(const struct architecture *a, const struct training_plan *plan)
 {
@@ -94,6 +102,7 @@ static void add_mtp_stacks(const struct architecture *a, const struct training_p
     architecture_mtp_stack(a, &stack);
     flops_per_token(&stack, plan, convention, &depth);
     out->matrices += mtp * (depth.matrices + 4 * h * h);
+    out->routed += mtp * depth.routed;
     out->attention += mtp * depth.attention;
     out->scan += mtp * depth.scan;
 }
@@ -109,6 +118,7 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
         blocks *= seen_share(a, plan);
     *out = (struct token_flops){
         .matrices = 2 * (further * matrix_weights(a, plan) + mtp * 2 * h * h),
+        .routed = 2 * further * routed_weights(a, plan),
         .attention = 2 * (double)plan->sequence * widths * further * blocks,
         .scan = a->mixer_layers > 0 ? (double)a->mixer_layers * mixer_scan_flops(a) : 0,
         .head = (1 + depths) * head_flops(a, plan),
@@ -129,6 +139,7 @@ void flops_recomputed(const struct architecture *a, const struct training_plan *
     } else if (plan->recompute == RECOMPUTE_SELECTIVE) {
         double mtp = architecture_is_hybrid(a) ? 0 : (double)a->mtp_layers;
         out->matrices = 2 * (1 + mtp / architecture_layers(a)) * recomputed_weights(a, plan);
+        out->routed = layer_drops(plan, MODULE_MOE) ? token.routed : 0;
         out->attention = layer_drops_scores(plan) ? token.attention : 0;
     }
 }

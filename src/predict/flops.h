@@ -32,6 +32,7 @@ enum attention_convention { ATTENTION_FULL = 0, ATTENTION_CAUSAL, ATTENTION_SQUA
 /* Forward, of one token. */
 struct token_flops {
     double matrices;  /* of all layers */
+    double routed;    /* of these, of the experts that it is sent to */
     double attention; /* of all layers */
     double scan;      /* of all mixers, beside their matrices */
     double head;

@@ -74,6 +74,8 @@ const struct input inputs[] = {
     {"overlap_tp", "tp_comm_overlap", P(MEMBER_FLAG, overlap_tensor)},
     {"overlap_ep", "overlap_moe_expert_parallel_comm", P(MEMBER_FLAG, overlap_expert)},
     {"expert_dispatcher", "moe_token_dispatcher_type", P_WORD(dispatcher, dispatcher_words)},
+    {"balanced_experts", "moe_router_force_load_balancing", P(MEMBER_FLAG, balanced_experts)},
+    {"bf16_layers", "", P(MEMBER_WHOLE, bf16_layers)},
     {"pipeline_layout", "pipeline_model_parallel_layout", P(MEMBER_TEXT, layout)},
     {"first_stage_layers", "decoder_first_pipeline_num_layers num_layers_in_first_pipeline_stage",
      P(MEMBER_WHOLE, first_layers)},

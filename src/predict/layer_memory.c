@@ -1,5 +1,7 @@
 #include "predict/layer_memory.h"
 
+#include <math.h>
+
 #include "predict/mixer.h"
 
 double layer_outer_degree(const struct training_plan *plan)
@@ -30,6 +32,16 @@ bool layer_is_narrow(const struct training_plan *plan)
     return plan->precision == PRECISION_FP8 || plan->precision == PRECISION_FP4;
 }
 
+double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    return plan->balanced_experts ? 1 : c->expert_imbalance;
+}
+
+double layer_share_in_bf16(const struct architecture *a, const struct training_plan *plan)
+{
+    return layer_is_narrow(plan) ? fmin(1, (double)plan->bf16_layers / architecture_layers(a)) : 0;
+}
+
 /* Kept of an MLP of width 1: its output before and after the activation, in 16 bits; the latter, which is what a matrix
  * product reads, in 8 where these are computed so. */
 static double mlp_unit(const struct architecture *a, const struct training_plan *plan,
@@ -49,7 +61,7 @@ static double mlp_bytes(const struct architecture *a, const struct training_plan
     if (a->experts == 0)
         return architecture_mlp_share(a) * dense;
     double latent = architecture_expert_input(a), sparse = architecture_sparse_share(a);
-    double k = (double)a->experts_per_token * c->expert_imbalance, f = (double)a->expert_ffn;
+    double k = (double)a->experts_per_token * layer_imbalance(plan, c), f = (double)a->expert_ffn;
     double activation = layer_drops(plan, MODULE_MOE_ACT) ? 2 * k * f : 0;
     double input = layer_is_narrow(plan) ? 1 : 2; /* what the first product of an expert reads */
     double routed = k * (input * latent * et + unit * f) + 2 * latent * (double)a->experts_per_token - activation +
@@ -130,7 +142,8 @@ static double operation_bytes(const struct architecture *a, const struct trainin
     return 8 * (double)a->hidden / layer_outer_degree(plan) + (2 * kv + 2 * (double)a->ffn) / t;
 }
 
-double layer_memory_kept(const struct architecture *a, const struct training_plan *plan,
+/* Where all layers are in the plan's precision. */
+static double kept_alike(const struct architecture *a, const struct training_plan *plan,
                          const struct memory_coefficients *coefficients)
 {
     if (plan->recompute == RECOMPUTE_FULL)
@@ -140,4 +153,15 @@ double layer_memory_kept(const struct architecture *a, const struct training_pla
         return layer_activation_scale(plan) * plan_layer_share(plan, a) * operation_bytes(a, plan);
     double scores = plan->flash_attention || layer_drops_scores(plan) ? 0 : layer_score_bytes(a, plan);
     return layer_activation_scale(plan) * (layer_bytes(a, plan, coefficients) + scores);
+}
+
+double layer_memory_kept(const struct architecture *a, const struct training_plan *plan,
+                         const struct memory_coefficients *coefficients)
+{
+    double wide = layer_share_in_bf16(a, plan);
+    if (wide == 0)
+        return kept_alike(a, plan, coefficients);
+    struct training_plan bf16 = *plan;
+    bf16.precision = PRECISION_BF16;
+    return wide * kept_alike(a, &bf16, coefficients) + (1 - wide) * kept_alike(a, plan, coefficients);
 }

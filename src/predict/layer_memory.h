@@ -23,6 +23,7 @@
  *                all of the MLP, moe_act 2·K·f_e/o, moe all but 2·h/o, shared_experts theirs
  *   fp8, fp4     what a product reads is kept in 8 bits: norms 6·h, the MLP 1·f less, an expert's input h, and the
  *                attention's output a·w/t once more
+ *                (but for bf16_layers)
  *   adapters     tuning.h in place of a layer's set; checkpoints as under full recompute, in fp32 with
  *                kbit_preparation
  *
@@ -63,6 +64,12 @@ bool layer_drops_scores(const struct training_plan *plan);
 
 /* Matrix products in 8 bits or 4. */
 bool layer_is_narrow(const struct training_plan *plan);
+
+/* Of such a plan, the layers whose products are in 16 bits all the same (bf16_layers). */
+double layer_share_in_bf16(const struct architecture *a, const struct training_plan *plan);
+
+/* Tokens of the busiest rank's experts over the mean. */
+double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c);
 
 /* Tokens of a micro-batch, of fp32 twice as many as of 16 bits. */
 double layer_activation_scale(const struct training_plan *plan);

@@ -139,6 +139,8 @@ struct training_plan {
     enum offload offload;
     enum optimizer optimizer;
     enum precision precision;
+    int64_t bf16_layers;   /* of the model, whose products are in 16 bits although precision has fewer */
+    bool balanced_experts; /* each gets as many tokens as any */
     enum tuning tuning;
     enum quantization quantization;
     int64_t lora_rank;

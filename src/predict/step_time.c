@@ -89,19 +89,27 @@ static void set_up(struct plan_time *t)
     double trained = 1 - (double)t->plan->frozen_layers / t->layers;
     flops_recomputed(t->a, t->plan, ATTENTION_CAUSAL, &t->once_more);
     t->once_more.matrices *= trained;
+    t->once_more.routed *= trained;
     t->once_more.attention *= trained;
 }
 
-static double matrix_peak(const struct plan_time *t)
+static double peak_in(const struct plan_time *t, enum precision precision)
 {
     const struct device *d = t->cluster->device;
     const double factor[] = {[PRECISION_BF16] = 1,
                              [PRECISION_FP8] = d->fp8_factor,
                              [PRECISION_FP4] = d->fp4_factor,
                              [PRECISION_FP32] = d->fp32_factor};
-    bool is_short = t->plan->precision == PRECISION_FP8 || t->plan->precision == PRECISION_FP4;
+    bool is_short = precision == PRECISION_FP8 || precision == PRECISION_FP4;
     double share = is_short && d->fp8_share > 0 ? d->fp8_share : d->product_share;
-    return d->peak_flops * factor[t->plan->precision] * (share > 0 ? share / PRODUCT_SHARE_A100 : 1);
+    return d->peak_flops * factor[precision] * (share > 0 ? share / PRODUCT_SHARE_A100 : 1);
+}
+
+/* Of layers' products, on average over the layers. */
+static double matrix_peak(const struct plan_time *t)
+{
+    double wide = layer_share_in_bf16(t->a, t->plan);
+    return 1 / ((1 - wide) / peak_in(t, t->plan->precision) + wide / peak_in(t, PRECISION_BF16));
 }
 
 /* Of attention that is not fused: a head size that is no multiple of 8 counts as without tensor cores, as NVIDIA's
@@ -109,7 +117,8 @@ static double matrix_peak(const struct plan_time *t)
 static double score_peak(const struct plan_time *t)
 {
     double vector = t->cluster->device->vector_flops;
-    return t->a->head_dim % 8 != 0 && vector > 0 ? fmin(vector, matrix_peak(t)) : matrix_peak(t);
+    double peak = peak_in(t, layer_is_narrow(t->plan) ? PRECISION_BF16 : t->plan->precision);
+    return t->a->head_dim % 8 != 0 && vector > 0 ? fmin(vector, peak) : peak;
 }
 
 /* Of one device, one way, for groups of `ranks` neighbours. */
@@ -129,10 +138,19 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
     return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
 }
 
+/* An expert group waits for its busiest rank. */
+static double busiest(const struct plan_time *t)
+{
+    return t->plan->expert > 1 ? layer_imbalance(t->plan, &t->framework->memory) : 1;
+}
+
 static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
     double share = t->tokens / (t->layers * t->tensor);
-    out->x[TIME_MATRICES] = share * (t->matrix_passes * t->token.matrices + t->once_more.matrices) / matrix_peak(t);
+    double more = busiest(t) - 1;
+    double products = t->matrix_passes * (t->token.matrices + more * t->token.routed) + t->once_more.matrices +
+                      more * t->once_more.routed;
+    out->x[TIME_MATRICES] = share * products / matrix_peak(t);
     out->x[TIME_ATTENTION] = t->passes * SCAN * share * t->token.scan / t->cluster->device->attention_flops;
     if (t->plan->flash_attention) {
         out->x[TIME_ATTENTION] +=
@@ -222,7 +240,7 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
         double routed = t->between_layers * architecture_expert_input(t->a) / t->hidden;
         double sent = routed * expert_copies(t) * (e - 1) / (e * t->tensor);
         double passes = layer_drops(t->plan, MODULE_MOE) ? 6 : 4;
-        out->x[TIME_EXPERT] = t->layer.expert_layers * passes * sent / link_speed(t, e * t->tensor);
+        out->x[TIME_EXPERT] = busiest(t) * t->layer.expert_layers * passes * sent / link_speed(t, e * t->tensor);
     }
 }
 

@@ -11,7 +11,8 @@
  *
  *   term          of a layer and a micro-batch                                                           source
  *   matrices      r·T·F_matrices / (t·peak), the peak less what the device's best products are           flops.h
- *                 measured to fall short of it more than an A100's (device.h); without flash attention
+ *                 measured to fall short of it more than an A100's (device.h), of bf16_layers that of
+ *                 bf16; of routed experts, with e > 1, the busiest rank's (layer_imbalance); without flash attention
  *                 also attention's products, the whole square, and where the head size is no multiple
  *                 of 8 outside the tensor cores                                                          [6]
  *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
@@ -37,7 +38,7 @@
  *                 nodes, half an all-reduce also has 2·latency of the network for each node, in steps    [8] [9]
  *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
  *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts; 6 where     [3]
- *                 the module moe is computed again
+ *                 the module moe is computed again; times the imbalance
  *   launch        (∛(device³ + host³) - device) / what a launch takes: a number of layers, see below     [5]
  *
  *   term          of a stage and a micro-batch                                                           source

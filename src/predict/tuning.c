@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "predict/layer_memory.h"
+
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define ADAPTER_FP32 4.0
 
@@ -203,7 +205,7 @@ double tuning_kept(const struct architecture *a, const struct training_plan *pla
 {
     struct target_module attention[5];
     double t = (double)plan->tensor, o = plan->sequence_parallel ? t : 1, h = (double)a->hidden;
-    double sparse = architecture_sparse_share(a), k = (double)a->experts_per_token * c->expert_imbalance;
+    double sparse = architecture_sparse_share(a), k = (double)a->experts_per_token * layer_imbalance(plan, c);
     double share = plan_layer_share(plan, a);
     double norm = (a->rms_norm && c->norm_bytes > 0 && plan->norms != NORMS_FUSED ? 4 : 2) * h;
     attention_modules(a, attention);

@@ -184,6 +184,9 @@ static const struct given bridge[] = {
     WHERE("expert_dispatcher", "flex", "dispatcher_backend", "hybridep"),
     WHERE("expert_dispatcher", "flex", "dispatcher_backend", "deepep"),
     WHERE("overlap_ep", "1", "ep_overlap", "1"),
+    /* recipes of perf_recipes: moe_router_force_load_balancing; nemotron_3_super_bf16_with_nvfp4_mixed */
+    ALWAYS("balanced_experts", "1"),
+    WHERE("bf16_layers", "14", "model", "Nemotron-3-Super", "precision_label", "NVFP4"),
     /* training/comm_overlap.py: both, with more than one data-parallel rank; peft/lora.py: all linear layers */
     ALWAYS("overlap_gradients", "1"),
     ALWAYS("overlap_parameters", "1"),

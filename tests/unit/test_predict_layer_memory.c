@@ -121,12 +121,35 @@ static void layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer(void
     assert_close(layer_memory_kept(&a, &plan, c), whole, 1e-12);
 }
 
+static void layer_memory_kept__layers_in_bf16_and_balanced_experts__between(void **state)
+{
+    (void)state;
+    const struct memory_coefficients *c = &framework_find("megatron")->memory;
+    struct architecture a = gpt(4, 1024, 8);
+    struct training_plan plan = {.sequence = 64, .precision = PRECISION_FP8, .flash_attention = true};
+    a.experts = 4;
+    a.experts_per_token = 2;
+    a.expert_ffn = 512;
+    completed(&a, &plan);
+    double fp8 = layer_memory_kept(&a, &plan, c);
+    plan.bf16_layers = 1;
+    double mixed = layer_memory_kept(&a, &plan, c);
+    plan.precision = PRECISION_BF16;
+    double bf16 = layer_memory_kept(&a, &plan, c);
+    assert_true(fp8 < bf16);
+    assert_close(mixed, (bf16 + 3 * fp8) / 4, 1e-12);
+    plan.balanced_experts = true;
+    assert_close(bf16 - layer_memory_kept(&a, &plan, c), 64 * 2 * (c->expert_imbalance - 1) * (2 * 1024 + 4 * 512),
+                 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layer_memory_kept__selective_recompute_paper__its_figures),
         cmocka_unit_test(layer_memory_kept__latent_attention_and_experts__terms_of_the_header),
         cmocka_unit_test(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer),
+        cmocka_unit_test(layer_memory_kept__layers_in_bf16_and_balanced_experts__between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

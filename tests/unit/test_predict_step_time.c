@@ -405,6 +405,7 @@ static void step_predict__modules_recomputed__what_they_have_once_more(void **st
     (void)state;
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
+    plan.balanced_experts = true;
     a.experts = 8;
     a.experts_per_token = 2;
     a.expert_ffn = 4096;
@@ -427,6 +428,40 @@ static void step_predict__modules_recomputed__what_they_have_once_more(void **st
     plan.modules = MODULE_CORE_ATTN;
     assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ATTENTION], 4.0 / 3 * none.terms[TIME_ATTENTION],
                  1e-12);
+}
+
+/* Experts that others wait for, unless they are balanced; layers in bf16 among those in fewer bits. */
+static void step_predict__busiest_experts_and_layers_in_bf16__as_slow(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 1024, 16);
+    struct cluster cluster = *a100();
+    struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
+    double imbalance = framework_find("megatron")->memory.expert_imbalance;
+    cluster.device = device_find("H100");
+    a.experts = 8;
+    a.experts_per_token = 2;
+    a.expert_ffn = 4096;
+    struct step_prediction s = predict(a, plan, cluster, "megatron");
+    plan.balanced_experts = true;
+    struct step_prediction even = predict(a, plan, cluster, "megatron");
+    assert_true(imbalance > 1);
+    assert_close(s.terms[TIME_EXPERT], imbalance * even.terms[TIME_EXPERT], 1e-12);
+    double peak = device_find("H100")->peak_flops * device_find("H100")->product_share / PRODUCT_SHARE_A100;
+    assert_close(s.terms[TIME_MATRICES] - even.terms[TIME_MATRICES],
+                 (imbalance - 1) * 3 * 4 * 1024.0 * 4 * 2 * 2 * 2 * 1024 * 4096.0 / peak, 1e-9);
+    plan.expert = 1; /* all experts here: none waits for another */
+    double alone = predict(a, plan, cluster, "megatron").terms[TIME_MATRICES];
+    plan.balanced_experts = false;
+    assert_true(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES] == alone);
+    a.experts = a.experts_per_token = a.expert_ffn = 0;
+    double bf16 = predict(a, plan, cluster, "megatron").terms[TIME_MATRICES];
+    plan.precision = PRECISION_FP8;
+    double fp8 = predict(a, plan, cluster, "megatron").terms[TIME_MATRICES];
+    plan.bf16_layers = 1;
+    assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], (bf16 + 3 * fp8) / 4, 1e-12);
+    plan.bf16_layers = 9;
+    assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], bf16, 1e-12);
 }
 
 static void step_predict__interleaved__transfers_hidden(void **state)
@@ -523,6 +558,7 @@ int main(void)
         cmocka_unit_test(step_predict__device__best_products),
         cmocka_unit_test(step_predict__operations_recomputed__every_second_product),
         cmocka_unit_test(step_predict__modules_recomputed__what_they_have_once_more),
+        cmocka_unit_test(step_predict__busiest_experts_and_layers_in_bf16__as_slow),
         cmocka_unit_test(step_predict__interleaved__transfers_hidden),
         cmocka_unit_test(step_predict__more_of_anything__takes_longer),
         cmocka_unit_test(step_predict__absurd__refused),
