@@ -102,7 +102,7 @@ static const struct option options[] = {
 struct prediction_walk {
     struct session *session;
     struct stmt *lookup;    /* NULL: there is no database */
-    struct stmt *summaries; /* of jobs of tables, from which nothing is learned; NULL: there are none */
+    struct stmt *summaries; /* NULL: there is no database */
     struct describer *describer;
     struct prediction_report *report; /* this, the table or plans */
     struct prediction_table *table;
@@ -132,12 +132,13 @@ static int look_up(struct prediction_walk *w, const struct hash128 *key, struct 
     return 0;
 }
 
-/* What a table says of the job that is looked up. */
-static int measure_imported(struct prediction_walk *w, const struct match *m, struct predicted_row *row,
-                            struct error *e)
+/* What nobody has learned from yet: it ran, or was imported, before anything was predicted for it. */
+static int measure_unobserved(struct prediction_walk *w, const struct match *m, struct predicted_row *row,
+                              struct error *e)
 {
     struct measurement measured;
-    if (!w->summaries || strcmp(row->state, "ok") != 0 || stmt_is_null(w->lookup, 6))
+    bool is_observed = row->measured_bytes > 0 && row->measured_s > 0;
+    if (!w->summaries || is_observed || strcmp(row->state, "ok") != 0 || stmt_is_null(w->lookup, 6))
         return 0;
     if (learning_measure(w->session->space, w->summaries, stmt_int(w->lookup, 6), m->prediction, &measured, e) < 0)
         return -1;
@@ -166,7 +167,7 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
     struct buffer words = BUFFER_INIT;
     int rc = look_up(w, &m->key, &row, e);
     if (rc == 0)
-        rc = measure_imported(w, m, &row, e);
+        rc = measure_unobserved(w, m, &row, e);
     if (rc == 0)
         rc = describe_match(w->describer, m, &words, e);
     row.words = buffer_text(&words);
@@ -207,7 +208,7 @@ static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
                          " WHERE j.key = ?",
                          &w->lookup, e) < 0)
         return -1;
-    if (db && w->session->space->of_jobs && learning_summaries(db, &w->summaries, e) < 0)
+    if (db && learning_summaries(db, &w->summaries, e) < 0)
         return -1;
     return describer_create_scaled(w->session->space, w->scaling, &w->describer, e);
 }

@@ -68,7 +68,7 @@ int proposing_open(struct proposing *p, const char *config, const char *db, cons
     const struct run_options options = {.config = config, .db = db};
     *p = (struct proposing){0};
     if (open_session(p, &options, a, e) < 0 || open_store(p, db, e) < 0 ||
-        learning_load(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
+        learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
         measures_create(p->session.space, &p->measures, e) < 0 ||
         measures_refresh(p->measures, p->db, p->place.sweep_id, false, e) < 0)
         return -1;

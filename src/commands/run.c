@@ -218,7 +218,7 @@ static int run_sweep(struct execution *x, struct error *e)
     struct match_display match = {.is_live = how == PROGRESS_TTY || (how == PROGRESS_AUTO && output_has_cursor(stderr)),
                                   .tell = tell_notice,
                                   .context = x->display};
-    int rc = learning_load(x->session->space, x->db, e);
+    int rc = learning_resume(x->session->space, x->db, e);
     match_display_begin(&match, x->session->space);
     if (rc == 0)
         rc = enumerate_jobs(x, e);

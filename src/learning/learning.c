@@ -47,20 +47,27 @@ struct memory_loading {
     struct match_cursor *cursor;
 };
 
-/* Only of what the sweep would run as that job. */
+/* What is predicted for a job of the database that the sweep would run as that job, else NULL. An expression that does
+ * not take old values says nothing of this file's jobs. */
+static const struct prediction *predicted_of(const struct space *space, struct match_cursor *cursor,
+                                             const struct job_specs *job)
+{
+    const struct stored_job stored = stored_of(job);
+    const struct match *m;
+    struct error unusual = ERROR_INIT;
+    if (!stored_is_known(space, &stored))
+        return NULL;
+    match_seek_stored(cursor, &stored);
+    bool is_it =
+        match_next(cursor, &m, &unusual) > 0 && memcmp(m->key.bytes, stored.key.bytes, sizeof m->key.bytes) == 0;
+    return is_it ? m->prediction : NULL;
+}
+
 static int load_memory(void *context, const struct job_specs *job, double bytes, struct error *e)
 {
     struct memory_loading *r = context;
-    const struct stored_job stored = stored_of(job);
-    const struct match *m;
-    struct error unusual =
-        ERROR_INIT; /* an expression that does not take old values says nothing of this file's jobs */
     (void)e;
-    if (!stored_is_known(r->space, &stored))
-        return 0;
-    match_seek_stored(r->cursor, &stored);
-    if (match_next(r->cursor, &m, &unusual) > 0 && m->prediction &&
-        memcmp(m->key.bytes, stored.key.bytes, sizeof m->key.bytes) == 0)
+    if (predicted_of(r->space, r->cursor, job))
         predictor_note_memory(prediction_predictor(&r->space->prediction), bytes);
     return 0;
 }
@@ -515,4 +522,38 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
     if (rc == 0 && p)
         rc = calibrations_read(db, load_row, space, e);
     return rc;
+}
+
+/* --- what ran before it was predicted --- */
+
+struct resuming {
+    struct space *space;
+    struct db *db;
+    struct match_cursor *cursor;
+};
+
+static int note_unobserved(void *context, const struct job_specs *job, int64_t attempt_id, const char *failure,
+                           struct error *e)
+{
+    struct resuming *r = context;
+    const struct attempt_result result = {attempt_id, 0, failure};
+    return learning_note_row(r->space, r->db, &result, predicted_of(r->space, r->cursor, job), e);
+}
+
+int learning_resume(struct space *space, struct db *db, struct error *e)
+{
+    struct resuming r = {space, db, NULL};
+    if (!space->prediction.asked)
+        return learning_load(space, db, e);
+    if (match_open_stored(space, &r.cursor, e) < 0 || db_begin(db, e) < 0) {
+        match_close(r.cursor);
+        return -1;
+    }
+    int rc = unobserved_read(db, OBSERVATIONS_MOST, note_unobserved, &r, e);
+    if (rc == 0)
+        rc = learning_fit(space, db, e);
+    match_close(r.cursor);
+    if (rc < 0)
+        db_rollback(db);
+    return rc < 0 || db_commit(db, e) < 0 ? -1 : learning_load(space, db, e);
 }

@@ -11,6 +11,10 @@
  * there. Writes nothing. */
 int learning_load(struct space *space, struct db *db, struct error *e);
 
+/* learning_load, once what ran before anything was predicted for it is noted: the file had no [predict] then, or keys
+ * that no prediction could be made of. Of the newest attempts; in a transaction of its own. */
+int learning_resume(struct space *space, struct db *db, struct error *e);
+
 /* Calls `each` for the same calibrations. */
 int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e);
 

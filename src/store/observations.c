@@ -94,6 +94,28 @@ int measured_memory_read(struct db *db, int64_t most, measured_memory_each each,
     return rc;
 }
 
+int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *context, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT " JOB_SPECS_COLUMNS ", t.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
+                   " LIMIT ?1) AS t JOIN job AS j ON j.id = t.job_id AND j.attempt_id = t.id" JOB_SPECS_JOINS
+                   " WHERE (j.state = 'ok' OR j.failure = 'oom')"
+                   " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = t.id) ORDER BY t.id",
+                   &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, most);
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        struct job_specs job;
+        job_specs_read(s, &job);
+        if ((rc = each(context, &job, stmt_int(s, JOB_SPECS_END), stmt_text(s, JOB_SPECS_END + 1), e)) < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
 int calibration_record(struct db *db, const struct calibration_row *row, struct error *e)
 {
     struct stmt *s = NULL;

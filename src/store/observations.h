@@ -29,6 +29,12 @@ int unfitted_places_read(struct db *db, observation_each each, void *context, st
 typedef int (*measured_memory_each)(void *context, const struct job_specs *job, double bytes, struct error *e);
 int measured_memory_read(struct db *db, int64_t most, measured_memory_each each, void *context, struct error *e);
 
+/* Jobs of the newest `most` attempts that are ok or ran out of device memory, and of which nothing was observed, oldest
+ * first: they ran before anything was predicted for them. `failure` is NULL where a job is ok. */
+typedef int (*unobserved_each)(void *context, const struct job_specs *job, int64_t attempt_id, const char *failure,
+                               struct error *e);
+int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *context, struct error *e);
+
 struct calibration_row {
     const char *quantity, *framework, *device, *cluster;
     const char *weights_json;

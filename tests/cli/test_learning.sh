@@ -177,4 +177,44 @@ rows__without_memory__bounds()
         WHERE o.quantity = 'memory' ORDER BY 1" measured.db
 }
 
+# A sweep that ran without [predict] and gets it later: its runs are measurements all the same.
+runs__before_predict_was_asked_for__measured_and_learned_from()
+{
+    next_sweep
+    cp sweep.toml asks.toml
+    sed -e '/^\[predict\]/,/^framework/d' -e 's|"/bin/true"|"/bin/sh", "-c", "echo step $((1 + {micro_batch}))"|' \
+        asks.toml >sweep.toml
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql 0 'SELECT count(*) FROM observation'
+    sed 's|"/bin/true"|"/bin/sh", "-c", "echo step $((1 + {micro_batch}))"|' asks.toml >sweep.toml
+    run_meshsweep predict --format tsv --columns micro_batch,measured_time
+    expect_status 0
+    expect_stdout 'micro_batch	measured_time
+1	2.0
+2	3.0
+4	5.0
+8	9.0'
+    expect_stderr_contains 'sweep.toml, or what it includes, has changed'
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql 4 'SELECT count(*) FROM attempt'
+    expect_sql 'memory|at-most|4
+time|measured|4' 'SELECT quantity, kind, count(*) FROM observation GROUP BY 1, 2'
+    expect_sql 4 "SELECT count(*) FROM summary WHERE name = 'mfu'"
+    run_meshsweep predict
+    expect_status 0
+    expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 4 measured'
+    expect_no_stderr
+    run_meshsweep run --progress none
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql 8 'SELECT count(*) FROM observation'
+}
+
 run_cases "$@"
