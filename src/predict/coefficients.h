@@ -59,12 +59,18 @@ struct memory_coefficients {
     double wide_norms; /* not 0: LayerNorms give fp32, and products in 4 bits answer in what they read: tuning.h */
     /* Not 0: a GPT with one head of keys and values is transformers' GPTBigCode: stage_memory.h. */
     double gpt_bigcode;
-    double moment;  /* bytes of one number of the optimizer's state */
-    double adapter; /* bytes of an adapter's weight, and as many of its gradient */
+    /* Not 0: weights in fp32 train under torch.autocast where precision is 16 bits: layer_memory.h. */
+    double autocast;
+    double
+        bucket_copy; /* stages 0 to 2 with more than one rank: bytes per parameter of a second copy of gradients */
+    double tied_sum; /* bytes per entry of a tied embedding while its two gradients are added up */
+    double moment;   /* bytes of one number of the optimizer's state */
+    double adapter;  /* bytes of an adapter's weight, and as many of its gradient */
     /* Not 0: adapters under this framework were compared with measurements. */
     double adapters_compared;
     double quantised_inputs; /* bytes that a product with quantised weights keeps of each number of its input */
-    double step;             /* optimizer's temporaries, sharded as its states */
+    double step;             /* temporaries of an optimizer that is not fused, sharded as its states */
+    double fuses_step;       /* not 0: it is fused, unless a key says otherwise */
     double flat_step;        /* stages 0 to 2: further ones, where the step lays gradients out in one block */
     /* Not 0: its recipes recompute and reduce gradients in 16 bits where no key says otherwise, so that what excludes
      * is the least of these. */

@@ -30,10 +30,10 @@ struct device {
     double peak_flops;         /* bf16 or fp16, dense, FLOP/s */
     double fp8_factor;         /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
     double fp4_factor;         /* the same for fp4; as fp8 where there is none */
-    double fp32_factor;        /* the same for fp32 (tf32 where there is one) */
+    double fp32_factor;        /* of products in tf32, or in fp32 where there is none */
     double product_share;      /* of the peak that the best product was measured to reach; 0: as an A100's */
     double fp8_share;          /* the same in fp8; 0: as product_share */
-    double vector_flops;       /* FLOP/s in fp32 without the tensor cores; 0: not known */
+    double vector_flops;       /* FLOP/s in fp32 without the tensor cores; 0: as fp32_factor */
     double attention_flops;    /* FLOP/s */
     double memory_bytes_per_s; /* HBM */
     double usable_bytes;

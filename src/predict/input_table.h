@@ -7,7 +7,7 @@
 
 struct input_word; /* input_words.h */
 
-#define INPUT_COUNT 134
+#define INPUT_COUNT 137
 
 enum input_target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
 enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
@@ -51,9 +51,11 @@ enum {
     AT_OFFLOAD_OPTIMIZER,
     AT_OFFLOAD_PARAMETERS,
     AT_PRECISION,
+    AT_WEIGHTS,
     AT_BF16,
     AT_FP16,
     AT_FP32,
+    AT_TF32,
     AT_FP8,
     AT_DISTRIBUTED_OPTIMIZER,
     AT_MODULES,

@@ -156,10 +156,15 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     if (is_on(&values[AT_OFFLOAD_PARAMETERS]))
         s->plan.offload = OFFLOAD_PARAMETERS;
     bool says_half = values[AT_BF16].kind || values[AT_FP16].kind;
-    if (says_half && !values[AT_PRECISION].kind && !is_on(&values[AT_BF16]) && !is_on(&values[AT_FP16]))
+    bool is_half = is_on(&values[AT_BF16]) || is_on(&values[AT_FP16]);
+    /* Without autocast products are of the type of the weights. */
+    bool as_weights = s->plan.weights == WEIGHTS_FP32 || (says_half && s->plan.weights == WEIGHTS_FRAMEWORK);
+    if (!values[AT_PRECISION].kind && !is_half && as_weights)
         s->plan.precision = PRECISION_FP32;
     if (is_on(&values[AT_FP32]))
         s->plan.precision = PRECISION_FP32;
+    if (s->plan.precision == PRECISION_FP32 && is_on(&values[AT_TF32]))
+        s->plan.precision = PRECISION_TF32;
     if (is_on(&values[AT_FP8]))
         s->plan.precision = PRECISION_FP8;
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);

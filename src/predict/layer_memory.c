@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include <math.h>
+
 #include "predict/mixer.h"
 
 double layer_outer_degree(const struct training_plan *plan)
@@ -98,6 +100,26 @@ static double mixer_bytes(const struct architecture *a, const struct training_pl
     return a->mixer_layers > 0 ? architecture_mixer_share(a) * bytes(a) / (double)plan->tensor : 0;
 }
 
+double layer_weight_bytes(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    if (c->master == 0 && plan->weights != WEIGHTS_FRAMEWORK)
+        return plan->weights == WEIGHTS_FP32 ? 4 : 2;
+    return plan_is_fp32(plan) ? fmax(4, c->parameter) : c->parameter;
+}
+
+bool layer_autocasts(const struct training_plan *plan, const struct memory_coefficients *c)
+{
+    return c->autocast != 0 && !plan_is_fp32(plan) && plan->zero_stage < 2 && layer_weight_bytes(plan, c) == 4;
+}
+
+/* Per token and hidden unit, of the norms of a layer of which `read` are read by products. */
+static double autocast_bytes(const struct architecture *a, const struct training_plan *plan,
+                             const struct memory_coefficients *c, double read)
+{
+    double second = a->family == ARCHITECTURE_LLAMA ? 2 : 0; /* products of q, k and v that read the same */
+    return layer_autocasts(plan, c) ? 2 * read + 2 * (second + (a->gated_mlp ? 1 : 0)) : 0;
+}
+
 /* Per token, of a layer without its scores. */
 static double layer_bytes(const struct architecture *a, const struct training_plan *plan,
                           const struct memory_coefficients *c)
@@ -110,6 +132,7 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
     double norms = 4 - (layer_is_narrow(plan) ? 1 : 0) - (layer_drops(plan, MODULE_LAYERNORM) ? 2 : 0);
     double further = 2 * ((double)a->norms_per_layer - blocks_read);
     further += a->rms_norm && plan->norms != NORMS_FUSED ? c->norm_bytes : 0;
+    further += autocast_bytes(a, plan, c, read);
     double gathered =
         plan->keeps_gathered ? (layer_is_narrow(plan) ? 1 : 2) * read * h * (1 - 1 / layer_outer_degree(plan)) : 0;
     return gathered + (read * (norms + mask) + layers * further) * h / layer_outer_degree(plan) +
@@ -118,7 +141,7 @@ static double layer_bytes(const struct architecture *a, const struct training_pl
 
 double layer_activation_scale(const struct training_plan *plan)
 {
-    return plan_tokens(plan) * (plan->precision == PRECISION_FP32 ? 2 : 1);
+    return plan_tokens(plan) * (plan_is_fp32(plan) ? 2 : 1);
 }
 
 double layer_memory_set(const struct architecture *a, const struct training_plan *plan,
@@ -147,8 +170,8 @@ static double kept_alike(const struct architecture *a, const struct training_pla
                          const struct memory_coefficients *coefficients)
 {
     if (plan->recompute == RECOMPUTE_FULL)
-        return layer_activation_scale(plan) * plan_layer_share(plan, a) * 2 * (double)a->hidden /
-               layer_outer_degree(plan);
+        return layer_activation_scale(plan) * plan_layer_share(plan, a) *
+               (layer_autocasts(plan, coefficients) ? 4 : 2) * (double)a->hidden / layer_outer_degree(plan);
     if (plan->recompute == RECOMPUTE_OPERATIONS)
         return layer_activation_scale(plan) * plan_layer_share(plan, a) * operation_bytes(a, plan);
     double scores = plan->flash_attention || layer_drops_scores(plan) ? 0 : layer_score_bytes(a, plan);

@@ -24,6 +24,10 @@
  *   fp8, fp4     what a product reads is kept in 8 bits: norms 6·h, the MLP 1·f less, an expert's input h, and the
  *                attention's output a·w/t once more
  *                (but for bf16_layers)
+ *   autocast     weights in fp32 under 16-bit precision: what is between layers is in fp32, so are checkpoints
+ *                (4·T·h) and what norms read, 2·T·h more each; of a Llama's, that three and two products read, and
+ *                cast each for itself, further 2·T·h for the second and third; 2 for each weight of a layer's
+ *                matrices, which the cast leaves for the backward pass                               [11]
  *   adapters     tuning.h in place of a layer's set; checkpoints as under full recompute, in fp32 with
  *                kbit_preparation
  *
@@ -34,7 +38,8 @@
  * Sources: [2] arXiv 2205.05198, table 2 · [3] arXiv 2411.06465 ·
  * [6] Megatron-LM core/transformer/moe/token_dispatcher.py · [7] core/transformer/multi_latent_attention.py ·
  * [8] torchtitan's list of operations for torch.utils.checkpoint · [9] core/transformer/transformer_config.py ·
- * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather. Pure. */
+ * [10] nanotron parallel/tensor_parallel/functional.py, column_linear: tp_recompute_allgather ·
+ * [11] torch aten/src/ATen/autocast_mode.cpp: casts of parameters alone are cached. Pure. */
 #ifndef MESHSWEEP_PREDICT_LAYER_MEMORY_H
 #define MESHSWEEP_PREDICT_LAYER_MEMORY_H
 
@@ -70,6 +75,10 @@ double layer_share_in_bf16(const struct architecture *a, const struct training_p
 
 /* Tokens of the busiest rank's experts over the mean. */
 double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c);
+
+/* Bytes of a weight as it is stepped, and whether it is cast for each product (torch.autocast). */
+double layer_weight_bytes(const struct training_plan *plan, const struct memory_coefficients *c);
+bool layer_autocasts(const struct training_plan *plan, const struct memory_coefficients *c);
 
 /* Tokens of a micro-batch, of fp32 twice as many as of 16 bits. */
 double layer_activation_scale(const struct training_plan *plan);

@@ -18,7 +18,7 @@ static double reserve_bytes(const struct training_plan *plan, const struct memor
 
 static double host_bytes(const struct training_plan *plan, const struct cluster *cluster, double parameters)
 {
-    const double parameter = plan->precision == PRECISION_FP32 ? FP32_BYTES : 2;
+    const double parameter = plan_is_fp32(plan) ? FP32_BYTES : 2;
     const double per_parameter[] =
         {[OFFLOAD_NONE] = 0, [OFFLOAD_OPTIMIZER] = 16, [OFFLOAD_PARAMETERS] = 16 + parameter};
     double nodes = fmax(1, plan_world(plan) / (double)cluster->devices_per_node);
@@ -72,6 +72,16 @@ static void set_adapters(struct plan_memory *m)
     set_adapted_layer(m);
 }
 
+/* Of a layer's matrices, cast for its products, there until its backward pass: layer_memory.h. */
+static void add_cast_weights(struct plan_memory *m)
+{
+    if (!layer_autocasts(m->plan, m->c) || m->plan->quantization != QUANTIZATION_NONE)
+        return;
+    double cast =
+        2 * (m->whole.layer.attention + m->whole.layer.mlp + m->whole.layer.experts) / (double)m->plan->tensor;
+    *(m->plan->recompute == RECOMPUTE_FULL ? &m->layer_set : &m->layer_kept) += cast;
+}
+
 /* Under a uniform split the first stage has the most layers and micro-batches in flight, so that only it and
  * the one with the head can be the most loaded. */
 static int64_t next_candidate(const struct plan_memory *m, int64_t stage)
@@ -107,6 +117,7 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
     m.states = stage_state_bytes(plan, coefficients);
     if (plan->tuning != TUNING_FULL)
         set_adapters(&m);
+    add_cast_weights(&m);
     if (recomputes_some(plan))
         set_some_layers(&m);
     if (plan->dispatcher == DISPATCH_ALL_GATHER)

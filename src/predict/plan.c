@@ -55,7 +55,7 @@ static int check_enums(const struct training_plan *p, struct error *e)
 {
     if ((unsigned)p->schedule >= SCHEDULE_END || (unsigned)p->split > SPLIT_BY_COST ||
         (unsigned)p->recompute > RECOMPUTE_FULL || (unsigned)p->offload > OFFLOAD_PARAMETERS ||
-        (unsigned)p->optimizer >= OPTIMIZER_END || (unsigned)p->precision > PRECISION_FP32)
+        (unsigned)p->optimizer >= OPTIMIZER_END || (unsigned)p->precision > PRECISION_TF32)
         return error_set(e, ERROR_USAGE, "a schedule, split, recompute, offload, optimizer or precision that is none");
     return 0;
 }
@@ -129,10 +129,11 @@ static int check_tuning(const struct training_plan *p, const struct architecture
     int rc = 0;
     if (p->tuning != TUNING_FULL)
         rc = check_adapters(p, a, e);
-    else if (p->quantization != QUANTIZATION_NONE || p->kbit_preparation || p->lora_dropout)
+    else if (p->quantization != QUANTIZATION_NONE || p->kbit_preparation)
         rc = error_add_line(e, ERROR_USAGE,
-                            "quantization, kbit_preparation and lora_dropout want peft = lora, dora or "
-                            "qlora: weights of so few bits are not trained");
+                            "quantization and kbit_preparation want peft = lora, dora or qlora: weights of so few bits "
+                            "are "
+                            "not trained");
     if ((double)p->frozen_layers > architecture_layers(a))
         rc = error_add_line(e, ERROR_USAGE, "frozen_layers = %lld is more than layers = %.0f",
                             (long long)p->frozen_layers, architecture_layers(a));

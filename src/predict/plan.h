@@ -56,8 +56,12 @@ enum recompute_module {
 };
 /* FUSED: one kernel over the logits; TE: TransformerEngine's; LINEAR: fused with the head, no logits at all. */
 enum loss_kernel { LOSS_EAGER = 0, LOSS_FUSED, LOSS_TE, LOSS_LINEAR, LOSS_END };
-enum offload { OFFLOAD_NONE = 0, OFFLOAD_OPTIMIZER, OFFLOAD_PARAMETERS };            /* parameters: and the optimizer */
-enum precision { PRECISION_BF16 = 0, PRECISION_FP8, PRECISION_FP4, PRECISION_FP32 }; /* of matrices; fp16 is as bf16 */
+enum offload { OFFLOAD_NONE = 0, OFFLOAD_OPTIMIZER, OFFLOAD_PARAMETERS }; /* parameters: and the optimizer */
+/* Of matrices; fp16 is as bf16. TF32: numbers are in fp32, and products on tensor cores. */
+enum precision { PRECISION_BF16 = 0, PRECISION_FP8, PRECISION_FP4, PRECISION_FP32, PRECISION_TF32 };
+
+/* Of what the optimizer steps, where a framework keeps no master copy; FRAMEWORK: as its profile has it. */
+enum weights_type { WEIGHTS_FRAMEWORK = 0, WEIGHTS_16, WEIGHTS_FP32 };
 
 enum optimizer {
     OPTIMIZER_ADAM = 0,
@@ -68,6 +72,9 @@ enum optimizer {
     OPTIMIZER_SGD,
     OPTIMIZER_END,
 };
+
+/* FUSED: one kernel for all of a step; FOREACH: by lists of tensors, with temporaries as large as the parameters. */
+enum optimizer_kernel { OPTIMIZER_KERNEL_FRAMEWORK = 0, OPTIMIZER_KERNEL_FUSED, OPTIMIZER_KERNEL_FOREACH };
 
 /* FULL: all weights are trained (but those of frozen_layers); else low-rank adapters alone (tuning.h). */
 enum tuning { TUNING_FULL = 0, TUNING_LORA, TUNING_DORA };
@@ -138,7 +145,9 @@ struct training_plan {
     enum loss_kernel loss;
     enum offload offload;
     enum optimizer optimizer;
+    enum optimizer_kernel optimizer_kernel;
     enum precision precision;
+    enum weights_type weights;
     int64_t bf16_layers;   /* of the model, whose products are in 16 bits although precision has fewer */
     bool balanced_experts; /* each gets as many tokens as any */
     enum tuning tuning;
@@ -167,6 +176,10 @@ int plan_complete(struct training_plan *plan, const struct architecture *a, stru
 static inline double plan_world(const struct training_plan *plan)
 {
     return (double)plan->tensor * (double)plan->context * (double)plan->pipeline * (double)plan->data;
+}
+static inline bool plan_is_fp32(const struct training_plan *plan)
+{
+    return plan->precision == PRECISION_FP32 || plan->precision == PRECISION_TF32;
 }
 /* T */
 static inline double plan_tokens(const struct training_plan *plan)

@@ -37,17 +37,18 @@ static double dense_parameters(const struct plan_memory *m, int64_t stage, doubl
 struct state_bytes stage_state_bytes(const struct training_plan *plan, const struct memory_coefficients *c)
 {
     int64_t zero = plan->zero_stage;
-    struct state_bytes s = {c->parameter, c->gradient + c->accumulation[zero], c->master,
-                            stage_moment_bytes(plan->optimizer) * c->moment / FP32_BYTES};
+    double width = layer_weight_bytes(plan, c), moment = width == c->parameter || c->master > 0 ? c->moment : width;
+    double gradient = width == c->parameter || c->master > 0 ? c->gradient : width;
+    struct state_bytes s = {c->parameter, gradient + c->accumulation[zero], c->master,
+                            stage_moment_bytes(plan->optimizer) * moment / FP32_BYTES};
     if (plan->gradient_bytes > 0)
         s.gradient = (double)plan->gradient_bytes;
     if (plan->moment_bytes > 0)
         s.moments = (double)plan->moment_bytes;
-    if (plan->precision == PRECISION_FP32 && c->parameter < FP32_BYTES) {
-        s.parameter = FP32_BYTES;
+    s.parameter = width;
+    if (plan_is_fp32(plan) && c->parameter < FP32_BYTES)
         s.master = zero > 0 ? c->fp32_master : 0;
-    }
-    if (plan->precision == PRECISION_FP32 && c->gradient < FP32_BYTES)
+    if (plan_is_fp32(plan) && c->gradient < FP32_BYTES)
         s.gradient = FP32_BYTES;
     return s;
 }
@@ -69,7 +70,7 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
     double gradient = s.gradient;
     double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : s.parameter;
     double optimizer = m->plan->offload == OFFLOAD_NONE ? s.master + s.moments : 0;
-    double partition = zero == 1 && m->plan->precision != PRECISION_FP32 ? m->c->partition / shards : 0;
+    double partition = zero == 1 && !plan_is_fp32(m->plan) ? m->c->partition / shards : 0;
     double sharded = (zero >= 1 ? optimizer : 0) + (zero >= 2 ? gradient : 0) + (zero >= 3 ? parameter : 0);
     terms[MEMORY_UNSHARDED] += parameters * (optimizer + gradient + parameter - sharded);
     terms[MEMORY_SHARDED] += parameters * (sharded / shards + partition);
@@ -82,10 +83,14 @@ static double stepped(const struct plan_memory *m, double parameters, double rep
     return m->plan->offload == OFFLOAD_NONE ? parameters / shards : 0;
 }
 
-/* Optimizer's temporaries of a parameter; gradients that are narrower than the master copy are widened first. */
+/* Temporaries of the optimizer, of a parameter and as wide; gradients narrower than the master copy are widened first. */
 static double step_bytes(const struct plan_memory *m)
 {
-    return m->c->step + (m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0);
+    double width = m->plan->tuning == TUNING_FULL ? layer_weight_bytes(m->plan, m->c) / m->c->parameter : 1;
+    bool is_fused = m->plan->optimizer_kernel == OPTIMIZER_KERNEL_FRAMEWORK
+                        ? m->c->fuses_step != 0
+                        : m->plan->optimizer_kernel == OPTIMIZER_KERNEL_FUSED;
+    return (is_fused ? 0 : m->c->step * width) + (m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0);
 }
 
 static double flat_step_bytes(const struct plan_memory *m)
@@ -113,10 +118,10 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
 {
     const struct memory_coefficients *c = m->c;
     double t = (double)m->plan->tensor;
-    if (m->plan->zero_stage == 0 || plan_replicas(m->plan) <= 1)
+    if (plan_replicas(m->plan) <= 1)
         return 0;
     if (m->plan->zero_stage < 3)
-        return 2 * fmin(c->reduce_elements, parameters);
+        return c->bucket_copy * parameters + (m->plan->zero_stage > 0 ? 2 * fmin(c->reduce_elements, parameters) : 0);
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m);
     if (c->whole_stages != 0 && m->plan->pipeline > 1)
@@ -171,11 +176,12 @@ static double logit_slack(const struct plan_memory *m)
 static double logit_bytes(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan), h = (double)m->a->hidden;
+    bool eager_norm = m->a->rms_norm && m->c->norm_bytes > 0 && m->plan->norms != NORMS_FUSED;
+    bool is_cast = layer_autocasts(m->plan, m->c), is_full = m->plan->tuning == TUNING_FULL;
     /* The last norm's input, or what it gives, is there in fp32, too. */
-    bool widens =
-        m->plan->tuning != TUNING_FULL &&
-        (m->a->rms_norm ? m->c->norm_bytes > 0 && m->plan->norms != NORMS_FUSED : tuning_is_wide(m->a, m->plan, m->c));
-    return loss_bytes(m) * logit_count(m) + logit_slack(m) + tokens * (widens ? 6 : 2) * h;
+    bool widens = is_full ? is_cast || eager_norm : m->a->rms_norm ? eager_norm : tuning_is_wide(m->a, m->plan, m->c);
+    double head = is_cast ? 2 * m->vocab_weights / (double)m->plan->tensor : 0;
+    return loss_bytes(m) * logit_count(m) + logit_slack(m) + tokens * (widens ? 6 : 2) * h + head;
 }
 
 /* Of one micro-batch on the first stage. */
@@ -237,10 +243,14 @@ static void choose_phase(const struct plan_memory *m, double dense, double exper
         return;
     double parameters = stepped(m, dense, m->replicas) + stepped(m, experts, m->expert_replicas);
     double flat = flat_step_bytes(m) * parameters, step = step_bytes(m) * parameters + flat;
+    bool sums = m->a->tied_embeddings && m->plan->pipeline == 1 && m->plan->tuning == TUNING_FULL;
+    step = fmax(step, sums ? m->c->tied_sum * m->vocab_weights / (double)m->plan->tensor : 0);
     double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
     bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;
     double kept = terms[MEMORY_ACTIVATIONS], buffers = terms[MEMORY_BUFFERS], missing = is_first ? gradients : 0;
-    double logits = kept + buffers + terms[MEMORY_LOGITS] - missing;
+    bool small_loss =
+        is_first && terms[MEMORY_WORKING] > terms[MEMORY_LOGITS]; /* then the last layer's backward pass */
+    double logits = kept + buffers + terms[small_loss ? MEMORY_WORKING : MEMORY_LOGITS] - missing;
     double working = kept * (is_first ? 0 : 1) + buffers + terms[MEMORY_WORKING];
     if (step > fmax(logits, working)) {
         terms[MEMORY_ACTIVATIONS] = terms[MEMORY_WORKING] = terms[MEMORY_LOGITS] = 0;
@@ -251,7 +261,8 @@ static void choose_phase(const struct plan_memory *m, double dense, double exper
         terms[MEMORY_ACTIVATIONS] = working - buffers - terms[MEMORY_WORKING];
         terms[MEMORY_LOGITS] = 0;
     } else {
-        terms[MEMORY_WORKING] = 0;
+        terms[small_loss ? MEMORY_LOGITS : MEMORY_WORKING] = 0;
+        out->slack = small_loss ? 0 : out->slack;
         terms[MEMORY_UNSHARDED] -= m->plan->zero_stage >= 2 ? 0 : missing;
         terms[MEMORY_SHARDED] -= m->plan->zero_stage >= 2 ? missing : 0;
     }

@@ -77,8 +77,7 @@ static void set_up(struct plan_time *t)
         t->matrix_passes = t->passes - 1;
         tuning_adapters(t->a, t->plan, &t->adapters);
     }
-    t->between_layers =
-        (t->plan->precision == PRECISION_FP32 ? 4 : 2) * t->tokens * t->hidden * plan_layer_share(t->plan, t->a);
+    t->between_layers = (plan_is_fp32(t->plan) ? 4 : 2) * t->tokens * t->hidden * plan_layer_share(t->plan, t->a);
     t->vocab = architecture_padded_vocab(t->a, t->plan->tensor);
     t->replicas = plan_replicas(t->plan);
     t->shards = plan_shards(t->plan, t->replicas);
@@ -99,7 +98,8 @@ static double peak_in(const struct plan_time *t, enum precision precision)
     const double factor[] = {[PRECISION_BF16] = 1,
                              [PRECISION_FP8] = d->fp8_factor,
                              [PRECISION_FP4] = d->fp4_factor,
-                             [PRECISION_FP32] = d->fp32_factor};
+                             [PRECISION_FP32] = d->vector_flops > 0 ? d->vector_flops / d->peak_flops : d->fp32_factor,
+                             [PRECISION_TF32] = d->fp32_factor};
     bool is_short = precision == PRECISION_FP8 || precision == PRECISION_FP4;
     double share = is_short && d->fp8_share > 0 ? d->fp8_share : d->product_share;
     return d->peak_flops * factor[precision] * (share > 0 ? share / PRODUCT_SHARE_A100 : 1);
@@ -331,8 +331,11 @@ static double dropped_bytes(const struct plan_time *t, double set)
 static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
-    double set = layer_memory_set(t->a, t->plan, &t->framework->memory) - score_bytes(t);
-    if (tuning_is_wide(t->a, t->plan, &t->framework->memory))
+    const struct memory_coefficients *memory = &t->framework->memory;
+    struct training_plan narrow = *t->plan; /* what autocast casts it casts in passing */
+    narrow.weights = layer_autocasts(t->plan, memory) ? WEIGHTS_16 : narrow.weights;
+    double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
+    if (tuning_is_wide(t->a, &narrow, memory))
         set *= 2;
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);

@@ -143,7 +143,7 @@ double tuning_weight_bytes(const struct training_plan *plan)
 bool tuning_is_wide(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c)
 {
     bool in_4_bits = plan->quantization == QUANTIZATION_NF4 || plan->quantization == QUANTIZATION_NF4_DOUBLE;
-    return plan->kbit_preparation || (in_4_bits && c->wide_norms != 0 && !a->rms_norm);
+    return plan->kbit_preparation || layer_autocasts(plan, c) || (in_4_bits && c->wide_norms != 0 && !a->rms_norm);
 }
 
 /* Of the one input of all these modules, whether they have adapters or not; `kept`: it is there anyway. */
@@ -160,14 +160,15 @@ static double quantised_kept(const struct training_plan *plan, const struct memo
 static double inputs_kept(const struct training_plan *plan, const struct memory_coefficients *c,
                           const struct target_module *modules, size_t count, bool kept)
 {
-    bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE;
+    bool casts = layer_autocasts(plan, c);
+    bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE && !casts;
     double width = 0, targets = 0;
     for (size_t i = 0; i < count; i++)
         if ((plan->lora_targets & modules[i].bit) && modules[i].out > 0) {
             width = modules[i].in;
             targets++;
         }
-    double each = plan->lora_dropout ? (copies ? 5 : 3) : copies ? 4 : 0;
+    double each = plan->lora_dropout ? (copies ? 5 : 3) : copies ? 4 : casts ? 2 : 0;
     double input = quantised_kept(plan, c, modules, count, kept);
     return width * targets * each + fmax(input, each == 0 && !kept ? 2 * width : 0);
 }
@@ -207,7 +208,8 @@ double tuning_kept(const struct architecture *a, const struct training_plan *pla
     double t = (double)plan->tensor, o = plan->sequence_parallel ? t : 1, h = (double)a->hidden;
     double sparse = architecture_sparse_share(a), k = (double)a->experts_per_token * layer_imbalance(plan, c);
     double share = plan_layer_share(plan, a);
-    double norm = (a->rms_norm && c->norm_bytes > 0 && plan->norms != NORMS_FUSED ? 4 : 2) * h;
+    bool eager = a->rms_norm && c->norm_bytes > 0 && plan->norms != NORMS_FUSED;
+    double norm = (eager || layer_autocasts(plan, c) ? 4 : 2) * h;
     attention_modules(a, attention);
     double mask = a->dropout ? 2 * h : 0;
     double between = (double)a->norms_per_layer * norm + inputs_kept(plan, c, attention, 4, false) + mask;

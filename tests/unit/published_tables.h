@@ -292,51 +292,16 @@ static const struct given torchtitan[] = {
     END,
 };
 
-static const struct given fms[] = {
-    COLUMN("family"),
-    COLUMN("layers"),
-    COLUMN("hidden"),
-    COLUMN("heads"),
-    COLUMN("kv_heads"),
-    COLUMN("ffn"),
-    COLUMN("vocab"),
-    FROM("tied_embeddings", "tied"),
-    COLUMN("experts"),
-    FROM("experts_per_token", "topk"),
-    COLUMN("seq"),
-    FROM("micro_batch", "mbs"),
-    FROM("gradient_accumulation", "grad_acc"),
-    FROM("dp", "gpus"),
-    ALWAYS("zero_stage", "3"),
-    ALWAYS("recompute", "full"),
-    ALWAYS("device", "A100-80GB"),
-    FROM("devices_per_node", "gpus"),
-    END,
-};
-
-static const struct given fms_fused[] = {
-    COLUMN("family"),
-    COLUMN("layers"),
-    COLUMN("hidden"),
-    COLUMN("heads"),
-    COLUMN("kv_heads"),
-    COLUMN("ffn"),
-    COLUMN("vocab"),
-    FROM("tied_embeddings", "tied"),
-    COLUMN("experts"),
-    FROM("experts_per_token", "topk"),
-    COLUMN("seq"),
-    FROM("micro_batch", "mbs"),
-    FROM("gradient_accumulation", "grad_acc"),
-    FROM("dp", "gpus"),
-    ALWAYS("zero_stage", "3"),
-    ALWAYS("recompute", "full"),
-    ALWAYS("loss_kernel", "fused"),
-    ALWAYS("norm_kernel", "fused"),
-    ALWAYS("device", "A100-80GB"),
-    FROM("devices_per_node", "gpus"),
-    END,
-};
+/* The Trainer of its time steps by lists of tensors. */
+#define FMS                                                                                                            \
+    COLUMN("family"), COLUMN("layers"), COLUMN("hidden"), COLUMN("heads"), COLUMN("kv_heads"), COLUMN("ffn"),          \
+        COLUMN("vocab"), FROM("tied_embeddings", "tied"), COLUMN("experts"), FROM("experts_per_token", "topk"),        \
+        COLUMN("seq"), FROM("micro_batch", "mbs"), FROM("gradient_accumulation", "grad_acc"), FROM("dp", "gpus"),      \
+        ALWAYS("zero_stage", "3"), ALWAYS("recompute", "full"), ALWAYS("device", "A100-80GB"),                         \
+        FROM("devices_per_node", "gpus"), ALWAYS("optimizer_kernel", "foreach")
+#define FUSED ALWAYS("loss_kernel", "fused"), ALWAYS("norm_kernel", "fused")
+static const struct given fms[] = {FMS, END};
+static const struct given fms_fused[] = {FMS, FUSED, END};
 
 static const struct given ultrascale[] = {
     ALWAYS("family", "llama"),
@@ -406,13 +371,7 @@ static const struct given dlperf[] = {
 /* Target modules, rank and dropout: fms-acceleration scripts/benchmarks/scenarios.yaml. Its fused kernels take no
  * dropout. Scales of nf4 are quantised, too. */
 #define FMS_ADAPTERS                                                                                                   \
-    COLUMN("family"), COLUMN("layers"), COLUMN("hidden"), COLUMN("heads"), COLUMN("kv_heads"), COLUMN("ffn"),          \
-        COLUMN("vocab"), FROM("tied_embeddings", "tied"), COLUMN("experts"), FROM("experts_per_token", "topk"),        \
-        COLUMN("seq"), FROM("micro_batch", "mbs"), FROM("gradient_accumulation", "grad_acc"), FROM("dp", "gpus"),      \
-        ALWAYS("zero_stage", "3"), ALWAYS("recompute", "full"), ALWAYS("device", "A100-80GB"),                         \
-        FROM("devices_per_node", "gpus"), COLUMN("peft"), FROM("lora_rank", "rank"),                                   \
-        ALWAYS("lora_targets", "q_proj k_proj v_proj o_proj")
-#define FUSED ALWAYS("loss_kernel", "fused"), ALWAYS("norm_kernel", "fused")
+    FMS, COLUMN("peft"), FROM("lora_rank", "rank"), ALWAYS("lora_targets", "q_proj k_proj v_proj o_proj")
 /* sample-configurations: fused_lora with quantised weights alone */
 #define FUSED_ADAPTERS ALWAYS("adapter_kernel", "fused")
 #define DROPOUT ALWAYS("lora_dropout", "0.1")

@@ -142,6 +142,33 @@ static void inputs_decode__flags_of_two_bytes__fp32_without(void **state)
     }
 }
 
+/* torch_dtype is of the weights: products are as it says only where no flag says otherwise. */
+static void inputs_decode__type_of_weights__products_as_flags_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *weights;
+        double bf16, tf32; /* -1: not given */
+        enum precision expected;
+    } cases[] = {{"float32", 1, -1, PRECISION_BF16},   {"float32", 0, -1, PRECISION_FP32},
+                 {"float32", -1, -1, PRECISION_FP32},  {"float32", -1, 1, PRECISION_TF32},
+                 {"bfloat16", 0, -1, PRECISION_BF16},  {"auto", 0, -1, PRECISION_FP32},
+                 {"bfloat16", -1, -1, PRECISION_BF16}, {"auto", -1, 1, PRECISION_BF16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct input_value v[INPUT_COUNT] = {0};
+        struct subject s;
+        struct error e = ERROR_INIT;
+        fill_gpt(v);
+        set_text(v, "weights_dtype", cases[i].weights);
+        if (cases[i].bf16 >= 0)
+            set_number(v, "bf16", cases[i].bf16);
+        if (cases[i].tf32 >= 0)
+            set_number(v, "tf32", cases[i].tf32);
+        assert_int_equal(inputs_decode(v, &s, &e), 0);
+        assert_int_equal(s.plan.precision, cases[i].expected);
+    }
+}
+
 static void inputs_decode__needed_ones_absent__all_named(void **state)
 {
     (void)state;
@@ -387,7 +414,7 @@ static void predictor_predict__evidence__as_wide_as_it_is(void **state)
 {
     (void)state;
     struct input_value v[INPUT_COUNT];
-    struct predictor *known = create("nanotron"), *unknown = create("torch-ddp");
+    struct predictor *known = create("nanotron"), *unknown = create("fsdp2");
     fill_gpt(v);
     const struct prediction *p = predict(known, v);
     double plain = width_of(p);
@@ -554,6 +581,7 @@ int main(void)
         cmocka_unit_test(predictor_predict__parameters_and_activations_alone__states_and_activations),
         cmocka_unit_test(inputs_decode__words__as_enumerators),
         cmocka_unit_test(inputs_decode__flags_of_two_bytes__fp32_without),
+        cmocka_unit_test(inputs_decode__type_of_weights__products_as_flags_say),
         cmocka_unit_test(inputs_decode__needed_ones_absent__all_named),
         cmocka_unit_test(inputs_decode__hybrid_family__wants_what_its_layers_are),
         cmocka_unit_test(inputs_decode__absurd_numbers__refused),

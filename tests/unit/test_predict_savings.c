@@ -43,7 +43,7 @@ static struct memory_stage memory_of(struct training_plan plan, int64_t experts)
 {
     struct architecture a = mixture(experts);
     struct memory_prediction p;
-    struct memory_coefficients c = framework_find("torch-ddp")->memory;
+    struct memory_coefficients c = framework_find("fsdp")->memory;
     struct error e = ERROR_INIT;
     const struct cluster cluster = {.devices_per_node = 8};
     c.fragmentation = 1;

@@ -252,9 +252,21 @@ static void plan_complete__adapters_without_what_they_need__refused(void **state
     plan.recompute = RECOMPUTE_OPERATIONS;
     refused(plan, "what adapters keep under recompute by operation or module is not known");
     plan = (struct training_plan){.sequence = 32, .quantization = QUANTIZATION_NF4};
-    refused(plan, "quantization, kbit_preparation and lora_dropout want peft");
+    refused(plan, "quantization and kbit_preparation want peft");
     plan = (struct training_plan){.sequence = 32, .padding_free = true};
     refused(plan, "padding_free goes with mean_tokens");
+}
+
+/* A sweep over peft has the keys of adapters beside peft = "full", too. */
+static void plan_complete__keys_of_adapters_without_any__not_read(void **state)
+{
+    (void)state;
+    struct architecture a = llama();
+    struct training_plan plan = lora, without = {.sequence = lora.sequence, .micro_batch = lora.micro_batch};
+    plan.tuning = TUNING_FULL;
+    plan.lora_dropout = true;
+    without.flash_attention = lora.flash_attention;
+    assert_close(predict(a, plan, "hf-trainer").most.bytes, predict(a, without, "hf-trainer").most.bytes, 0);
 }
 
 /* Frozen matrices have no gradients of their own; a leading frozen layer has no backward pass at all. */
@@ -419,6 +431,7 @@ int main(void)
         cmocka_unit_test(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32),
         cmocka_unit_test(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits),
         cmocka_unit_test(plan_complete__adapters_without_what_they_need__refused),
+        cmocka_unit_test(plan_complete__keys_of_adapters_without_any__not_read),
         cmocka_unit_test(flops_per_step__frozen__passes_that_are_left),
         cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
         cmocka_unit_test(tuning_traffic__of_one_target__bytes),
