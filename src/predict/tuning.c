@@ -270,9 +270,10 @@ double tuning_traffic(const struct architecture *a, const struct training_plan *
     struct target_module attention[5];
     struct target_widths w = {0, 0};
     double sparse = architecture_sparse_share(a), layers = plan_layer_share(plan, a);
-    bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE;
+    bool casts = layer_autocasts(plan, c);
+    bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE && !casts;
     const struct passing *p = plan->adapters == ADAPTERS_FUSED ? &fused : &passing[copies ? 0 : 1];
-    double dropout = plan->lora_dropout ? p->dropout : 0, wide = tuning_is_wide(a, plan, c) ? 2 : 1;
+    double dropout = plan->lora_dropout ? p->dropout : 0, wide = tuning_is_wide(a, plan, c) && !casts ? 2 : 1;
     if (plan->tuning == TUNING_FULL)
         return 0;
     attention_modules(a, attention);
