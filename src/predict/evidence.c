@@ -93,7 +93,8 @@ static double plain_width(const char *framework, const char *without, enum predi
     double width = width_of(&own, &others, uncompared[quantity]);
     if (own.tables > 0)
         return width;
-    return fmax(fmax(width, others.widest), quantity == QUANTITY_OF_TIME ? UNCOMPARED_TIME : 0);
+    double widest = student_factor(others.tables) * others.widest; /* which is not the widest that there is */
+    return fmax(fmax(width, widest), quantity == QUANTITY_OF_TIME ? UNCOMPARED_TIME : 0);
 }
 
 /* Whether no row of the same table reaches further without going beyond `devices`. */

@@ -11,10 +11,10 @@
  * and, as one table more, that of all other frameworks' tables, times what Student's distribution asks for as few:
  * the runs of a table share its machines, release and way of measuring, so that however many there are they are one
  * draw of what the next table may be like. It is no less than the widest of its own tables times its weight. Without
- * a table of its own it is that of the others, but no less than the widest of them, and of time no less than
- * UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say little. A feature widens it to
- * what was seen with it, in the framework and in others, in the same way; what was compared nowhere counts as
- * UNCOMPARED_MEMORY or UNCOMPARED_TIME.
+ * a table of its own it is that of the others, but no less than the widest of them, times Student's again, and of time
+ * no less than UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say little. A feature
+ * widens it to what was seen with it, in the framework and in others, in the same way; what was compared nowhere counts
+ * as UNCOMPARED_MEMORY or UNCOMPARED_TIME.
  */
 #ifndef MESHSWEEP_PREDICT_EVIDENCE_H
 #define MESHSWEEP_PREDICT_EVIDENCE_H
