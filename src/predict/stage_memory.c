@@ -6,13 +6,12 @@
 
 #define FP32_BYTES 4.0
 
-double stage_moment_bytes(enum optimizer optimizer)
+double stage_moment_bytes(enum optimizer optimizer, double width)
 {
-    static const double bytes[OPTIMIZER_END] = {
-        [OPTIMIZER_ADAM] = 8, [OPTIMIZER_ADAM_8BIT] = 2,    [OPTIMIZER_LION] = 4,
-        [OPTIMIZER_MUON] = 4, [OPTIMIZER_SGD_MOMENTUM] = 4, [OPTIMIZER_SGD] = 0,
-    };
-    return bytes[optimizer];
+    static const double numbers[OPTIMIZER_END] =
+        {[OPTIMIZER_ADAM] = 2, [OPTIMIZER_LION] = 1, [OPTIMIZER_MUON] = 1, [OPTIMIZER_SGD_MOMENTUM] = 1};
+    static const double quantised[OPTIMIZER_END] = {[OPTIMIZER_ADAM_8BIT] = 2, [OPTIMIZER_ADAM_4BIT] = 1};
+    return numbers[optimizer] * width + quantised[optimizer];
 }
 
 /* Parameters of a rank of a stage, experts apart. */
@@ -38,7 +37,7 @@ struct state_bytes stage_state_bytes(const struct training_plan *plan, const str
 {
     int64_t zero = plan->zero_stage;
     struct state_bytes s = {c->parameter, c->gradient + c->accumulation[zero], c->master,
-                            stage_moment_bytes(plan->optimizer) * c->moment / FP32_BYTES};
+                            stage_moment_bytes(plan->optimizer, c->moment)};
     if (plan->gradient_bytes > 0)
         s.gradient = (double)plan->gradient_bytes;
     if (plan->moment_bytes > 0)
