@@ -1,5 +1,6 @@
 #include "predict/input_table.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -197,13 +198,104 @@ int input_word_value(const struct input_word *words, const char *text)
     return -1;
 }
 
+/* Up to where a class goes on with what it is for. */
+static size_t class_length(const char *text)
+{
+    static const char *const ends[] = {"For", "LMHead", "Model"};
+    size_t length = strlen(text);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const char *end = strstr(text, ends[i]);
+        if (end && end > text && (size_t)(end - text) < length)
+            length = (size_t)(end - text);
+    }
+    return length;
+}
+
+/* "Qwen2Moe" is "qwen2_moe". */
+static bool is_type(const char *word, const char *text, size_t length)
+{
+    const char *end = text + length;
+    for (; *word && text < end; word++) {
+        if (*word == '_' && *text != '_')
+            continue;
+        if (tolower((unsigned char)*word) != tolower((unsigned char)*text++))
+            return false;
+    }
+    return !*word && text == end;
+}
+
+int input_family(const char *text)
+{
+    size_t length = class_length(text);
+    if (length == 4 && strncmp(text, "Auto", 4) == 0)
+        return ARCHITECTURE_NONE;
+    for (const struct input_word *w = family_words; w->text; w++)
+        if (is_type(w->text, text, length))
+            return w->value;
+    return -1;
+}
+
+static void keep_name(char name[INPUT_NAME_MOST], const char *text, size_t length)
+{
+    size_t kept = length < INPUT_NAME_MOST ? length : INPUT_NAME_MOST - 1;
+    memcpy(name, text, kept);
+    name[kept] = '\0';
+}
+
+/* Where the last group of a regular expression begins behind which nothing but a suffix comes, and before which others
+ * say where modules are but do not choose among layers; NULL where it is none such. */
+static const char *last_group(const char *text)
+{
+    const char *group = NULL;
+    for (; *text; text++) {
+        bool is_inside = group && !memchr(group, ')', (size_t)(text - group));
+        if ((*text == '(' && (is_inside || isdigit((unsigned char)text[1]))) || (*text == '|' && !is_inside))
+            return NULL;
+        if (*text == '(')
+            group = text;
+    }
+    const char *end = group ? strchr(group, ')') : NULL;
+    return end && end[1 + strspn(end + 1, "abcdefghijklmnopqrstuvwxyz_")] == '\0' ? group : NULL;
+}
+
+/* Of "q|k)_proj". */
+static bool next_alternative(const char **text, char name[INPUT_NAME_MOST])
+{
+    const char *end = strchr(*text, ')');
+    size_t length = strcspn(*text, "|)"), suffix = strlen(end + 1);
+    char all[2 * INPUT_NAME_MOST];
+    if (length + suffix >= sizeof all)
+        length = suffix = 0;
+    memcpy(all, *text, length);
+    memcpy(all + length, end + 1, suffix);
+    keep_name(name, all, length + suffix);
+    *text = (*text)[length] == '|' ? *text + length + 1 : end + 1 + suffix;
+    return true;
+}
+
+/* "self_attn.q_proj" is q_proj; experts have modules of the same names, so that other places count. */
+static void drop_place(char name[INPUT_NAME_MOST])
+{
+    static const char *const places[] = {"self_attn.", "attn.", "attention.", "mlp."};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strncmp(name, places[i], strlen(places[i])) == 0) {
+            memmove(name, name + strlen(places[i]), strlen(name + strlen(places[i])) + 1);
+            return;
+        }
+}
+
 bool input_next_name(const char **text, char name[INPUT_NAME_MOST])
 {
     static const char between[] = " ,+[]\"'";
+    const char *group = last_group(*text);
+    if (group)
+        *text = group + 1;
+    if (!strchr(*text, '(') && strchr(*text, ')'))
+        return next_alternative(text, name);
     *text += strspn(*text, between);
-    size_t length = strcspn(*text, between), kept = length < INPUT_NAME_MOST ? length : INPUT_NAME_MOST - 1;
-    memcpy(name, *text, kept);
-    name[kept] = '\0';
+    size_t length = strcspn(*text, between);
+    keep_name(name, *text, length);
+    drop_place(name);
     *text += length;
     return length > 0;
 }

@@ -88,10 +88,9 @@ static int set(size_t i, const struct input_value *v, struct subject *s, struct 
 static enum architecture_family family_of(const struct input_value *values)
 {
     const struct input_value *v = &values[AT_FAMILY];
-    if (v->kind == INPUT_TEXT) {
-        int family = input_word_value(family_words, v->text);
+    int family = v->kind == INPUT_TEXT ? input_family(v->text) : 0;
+    if (family)
         return family < 0 ? ARCHITECTURE_NONE : (enum architecture_family)family;
-    }
     if (values[AT_IMAGE].kind)
         return ARCHITECTURE_VIT;
     bool llama = values[AT_KV_HEADS].kind || (values[AT_GATED].kind && values[AT_GATED].number != 0) ||

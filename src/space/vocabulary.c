@@ -21,7 +21,7 @@
 struct vocabulary {
     const char *words[MOST_WORDS];
     size_t count;
-    bool of_devices;
+    bool of_devices, of_families;
     bool several; /* of the words, in one text */
 };
 
@@ -48,6 +48,8 @@ static bool knows(const struct vocabulary *v, const char *text)
     bool known = true;
     if (v->of_devices)
         return device_find(text) != NULL;
+    if (v->of_families)
+        return input_family(text) >= 0;
     if (!v->several)
         return knows_word(v, text);
     while (input_next_name(&text, name))
@@ -408,7 +410,7 @@ char *vocabulary_check(const struct space *space, struct problems *problems)
     bool states_device = c->peak_flops > 0 && c->memory_bandwidth > 0;
     size_t device = input_find("device");
     for (size_t i = 0; i < INPUT_COUNT && c->given; i++) {
-        struct vocabulary v = {.several = input_takes_names(i)};
+        struct vocabulary v = {.of_families = i == input_find("family"), .several = input_takes_names(i)};
         if (i != device)
             v.count = input_words(i, v.words, MOST_WORDS);
         else if (!states_device)

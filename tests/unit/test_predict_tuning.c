@@ -211,7 +211,7 @@ static void plan_complete__adapters_without_what_they_need__refused(void **state
     plan.recompute = RECOMPUTE_OPERATIONS;
     refused(plan, "what adapters keep under recompute by operation or module is not known");
     plan = (struct training_plan){.sequence = 32, .quantization = QUANTIZATION_NF4};
-    refused(plan, "quantization, kbit_preparation and lora_dropout want peft");
+    refused(plan, "quantization and kbit_preparation want peft");
     plan = (struct training_plan){.sequence = 32, .padding_free = true};
     refused(plan, "padding_free goes with mean_tokens");
 }
