@@ -362,6 +362,7 @@ static void predictor_predict__slack__given_back_before_memory_runs_out(void **s
     set_number(v, "hidden", 2048);
     set_number(v, "heads", 16);
     set_number(v, "seq", 64);
+    set_number(v, "zero_stage", 0);
     const struct memory_prediction at_ease = predict(p, v)->memory;
     assert_true(at_ease.most.slack > 0.1 * at_ease.most.bytes);
     double room = at_ease.most.bytes - at_ease.most.slack / 2;

@@ -57,6 +57,26 @@ static const struct layout layouts[] = {
     {NULL, 4, 8, "dp = 32\nshard_ranks = 8\nzero_stage = 1\n", NULL},
     {NULL, 4, 8, "dp = 32\nshard_ranks = -1\nzero_stage = 1\n", NULL},
 
+    /* InternEvo, configs/7B_isp_sft.py and 7B_internlm2.py: weights shared by other ranks than a sequence */
+    {"internevo", 1, 8,
+     "parallel.tensor.size = 2\nparallel.tensor.mode = \"isp\"\nparallel.weight.size = 4\nparallel.zero1.size = -1\n"
+     "data.seq_len = 2048\nmodel.num_attention_heads = 32\n",
+     NULL},
+    {"internevo", 2, 8, "parallel.zero1.size = 8\nparallel.pipeline.size = 2\nmodel.num_layers = 33\n", NULL},
+    {"internevo", 1, 8, "parallel.pipeline.size = 4\nmodel.num_chunks = 2\nmodel.num_layers = 36\ndata.micro_num = 8\n",
+     NULL},
+    /* GPT-NeoX, configs/20B.yml on 96 devices, pythia/12B.yml and mamba/mamba-1.4B.yml, whose heads are none */
+    {"gpt-neox", 12, 8,
+     "pipe_parallel_size = 4\nmodel_parallel_size = 2\nnum_layers = 44\nhidden_size = 6144\nnum_attention_heads = 64\n"
+     "seq_length = 2048\n",
+     NULL},
+    {"gpt-neox", 32, 8,
+     "pipe_parallel_size = 1\nmodel_parallel_size = 4\nnum_layers = 36\nhidden_size = 5120\nnum_attention_heads = 40\n",
+     NULL},
+    {"gpt-neox", 1, 8, "pipe_parallel_size = 0\nmodel_parallel_size = 1\nnum_layers = 12\n", NULL},
+    {"gpt-neox", 1, 8,
+     "hidden_size = 2048\nnum_attention_heads = 12\nattention_config = \"[[['mamba'], 48]]\"\nnum_layers = 48\n", NULL},
+
     {"megatron", 8, 8, "layers = 62\npp = 8\nfirst_stage_layers = 7\nlast_stage_layers = 8\n", "layers-fill-stages"},
     {"megatron", 1, 2, "layers = 8\npp = 2\nfirst_stage_layers = 3\nlast_stage_layers = 4\n", "layers-fill-stages"},
     {"megatron", 128, 8, LLAMA_405B "tp = 8\npp = 8\naccount_embedding = true\naccount_loss = false\n",
@@ -84,6 +104,16 @@ static const struct layout layouts[] = {
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
     {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 6\n", "micro-batches-start-pipeline"},
+    {"internevo", 1, 8, "parallel.tensor.size = 2\nparallel.zero1.size = 8\n", "zero1-divides-ranks"},
+    {"internevo", 1, 8, "model.num_layers = 33\nnum_chunks = 2\npipeline.size = 2\n", "layers-divide-by-chunks"},
+    {"internevo", 1, 8, "model.num_layers = 32\nnum_chunks = 2\npipeline.size = 4\nmicro_num = 6\n",
+     "interleaved-micro-batches"},
+    {"internevo", 1, 8, "tensor.mode = \"mtp\"\nweight.size = 4\n", "weight-parallel-needs-isp"},
+    {"internevo", 1, 8, "tensor.size = 3\n", "world-size"},
+    {"gpt-neox", 1, 8, "hidden_size = 2048\nnum_attention_heads = 12\n", "hidden-divides-by-heads"},
+    {"gpt-neox", 1, 8, "model_parallel_size = 4\nnum_attention_heads = 32\nnum_kv_heads = 2\n",
+     "kv-heads-divide-by-tp"},
+    {"gpt-neox", 1, 8, "pipe_parallel_size = 3\n", "world-size"},
     {"torchtitan", 1, 8, "dp_replicate = 3\ndp_shard = -1\ntp = 2\n", "world-size"},
     {"torchtitan", 1, 8, "dp_shard = 4\ncp = 2\nseq = 1022\n", "sequence-divides-by-tp-and-cp"},
     {"torchtitan", 2, 8, "dp_replicate = 4\ndp_shard = 4\nep = 8\nexperts = 16\n", "experts-borrow-ranks"},
@@ -124,7 +154,7 @@ static void layouts__published_and_planted__accepted_and_refused(void **state)
 static void profiles__every_rule__refuses_a_layout(void **state)
 {
     static const char *const elsewhere[] = {"vpp-needs-pp", "interleaved-micro-batches", "expert-tensor-degree"};
-    static const char *const profiles[] = {"megatron", "nanotron", "torchtitan"};
+    static const char *const profiles[] = {"gpt-neox", "internevo", "megatron", "nanotron", "torchtitan"};
     (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
