@@ -164,6 +164,8 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);
     if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)
         s->plan.zero_stage = 1;
+    if (s->plan.pipeline <= 1 && s->plan.virtual_stages <= 1)
+        s->plan.schedule = SCHEDULE_1F1B; /* files name one for whoever adds stages */
     if (s->plan.virtual_stages > 1 && s->plan.schedule == SCHEDULE_1F1B)
         s->plan.schedule = SCHEDULE_INTERLEAVED;
     return 0;

@@ -38,6 +38,21 @@ static void fill_gpt(struct input_value *v)
     set_number(v, "micro_batch", 4);
 }
 
+/* torchtitan's files name one for whoever adds stages. */
+static void inputs_decode__schedule_without_stages__none(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct subject s;
+    struct error e = ERROR_INIT;
+    fill_gpt(v);
+    set_text(v, "schedule", "Interleaved1F1B");
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.plan.schedule, SCHEDULE_1F1B);
+    set_number(v, "pp", 2);
+    assert_int_equal(inputs_decode(v, &s, &e), -1);
+}
+
 static void inputs_decode__degrees_not_given__data_parallel_is_what_is_left(void **state)
 {
     (void)state;
@@ -551,6 +566,7 @@ static void predictor_create__unknown_framework__hint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_decode__schedule_without_stages__none),
         cmocka_unit_test(inputs_decode__degrees_not_given__data_parallel_is_what_is_left),
         cmocka_unit_test(predictor_predict__parameters_and_activations_alone__states_and_activations),
         cmocka_unit_test(inputs_decode__words__as_enumerators),
