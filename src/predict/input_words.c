@@ -42,6 +42,7 @@ const struct input_word schedule_words[] = {{"1f1b", SCHEDULE_1F1B},
                                             {"afab", SCHEDULE_GPIPE},
                                             {"interleaved", SCHEDULE_INTERLEAVED},
                                             {"interleaved1f1b", SCHEDULE_INTERLEAVED},
+                                            {"InterleavedZeroBubble", SCHEDULE_INTERLEAVED}, /* no shorter */
                                             {"zb-h1", SCHEDULE_ZB_H1},
                                             {"zb-v", SCHEDULE_ZB_V},
                                             {"ZBVZeroBubble", SCHEDULE_ZB_V},

@@ -47,6 +47,11 @@ static const struct saying {
     {"torchtitan", "pp = 4\n", "pipeline_parallel_schedule = \"Interleaved1F1B\"\n", "vpp = 2\n"},
     {"torchtitan", "pp = 4\n",
      "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_layers_per_stage = 3\n", "vpp = 3\n"},
+    {"torchtitan", "pp = 4\n", "pipeline_parallel_schedule = \"InterleavedZeroBubble\"\n", "vpp = 2\n"},
+    {"torchtitan", "tp = 2\n", "enable_sequence_parallel = false\n", "sequence_parallel = false\n"},
+    {"torchtitan", "", "activation_checkpoint = \"SelectiveAC\"\n", "recompute = \"selective-op\"\n"},
+    {"torchtitan", "", "parallelism.fsdp_reshard_after_forward = \"never\"\n", "zero_stage = 2\n"},
+    {"torchtitan", "", "training.enable_cpu_offload = true\n", "offload = \"parameters\"\n"},
     {"nanotron", "", "parallelism.tp = 2\n", "tp = 2\n"},
     {"nanotron", "", "recompute_layer = true\n", "recompute = \"full\"\n"},
     {"nanotron", "", "optimizer.zero_stage = 1\n", "zero_stage = 1\n"},
@@ -185,12 +190,16 @@ static void names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches(void *
         predicted_with("torchtitan", "local_batch_size = 8\npipeline_parallel_microbatch_size = 2\n", "pp = 4\n", "");
     struct predicted by_number =
         predicted_with("torchtitan", "local_batch_size = 8\nnum_pp_microbatches = 4\n", "pp = 4\n", "");
+    struct predicted by_tokens =
+        predicted_with("torchtitan", "num_tokens_per_microbatch_per_dp_rank = 4096\nnum_pp_microbatches = 4\n",
+                       "pp = 4\n", "");
     struct predicted global =
         predicted_with("torchtitan", "local_batch_size = 8\nglobal_batch_size = 32\nnum_pp_microbatches = 4\n",
                        "pp = 4\n", "");
     assert_true(whole.bytes == by_size.bytes && whole.seconds == by_size.seconds);
     assert_true(whole.bytes == by_number.bytes && whole.seconds == by_number.seconds);
     assert_true(whole.bytes == global.bytes && whole.seconds == global.seconds);
+    assert_true(whole.bytes == by_tokens.bytes && whole.seconds == by_tokens.seconds);
 }
 
 static void names__fully_sharded_without_a_stage__is_sharded(void **state)
