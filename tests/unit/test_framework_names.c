@@ -53,6 +53,8 @@ static const struct saying {
     {"torchtitan", "", "parallelism.fsdp_reshard_after_forward = \"never\"\n", "zero_stage = 2\n"},
     {"torchtitan", "", "training.enable_cpu_offload = true\n", "offload = \"parameters\"\n"},
     {"nanotron", "", "parallelism.tp = 2\n", "tp = 2\n"},
+    {"nanotron", "tp = 2\n", "parallelism.tp_mode = \"REDUCE_SCATTER\"\n", "sequence_parallel = true\n"},
+    {"nanotron", "pp = 4\n", "parallelism.pp_engine = \"afab\"\n", "schedule = \"gpipe\"\n"},
     {"nanotron", "", "recompute_layer = true\n", "recompute = \"full\"\n"},
     {"nanotron", "", "optimizer.zero_stage = 1\n", "zero_stage = 1\n"},
     {"gpt-neox", "", "model_parallel_size = 2\n", "tp = 2\n"},

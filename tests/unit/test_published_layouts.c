@@ -50,6 +50,13 @@ static const struct layout layouts[] = {
     {NULL, 48, 8, "layers = 70\nhidden = 14336\nheads = 112\ntp = 4\npp = 12\ndp = 8\nmicro_batch = 2\n", NULL},
     /* the ultra-scale playbook: 32 layers and more stages than divide them; the engine needs pp - 1 micro-batches */
     {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 7\n", NULL},
+    /* nanotron's examples/moe/config_llamoe.yaml, of its four devices, and config_tiny_llama.yaml */
+    {"nanotron", 1, 4,
+     "parallelism.dp = 1\nparallelism.tp = 2\nparallelism.pp = 1\nparallelism.expert_parallel_size = 2\n"
+     "moe_num_experts = 4\n",
+     NULL},
+    {"nanotron", 1, 8, "dp = 4\ntp = 2\nnum_hidden_layers = 28\nnum_attention_heads = 16\nnum_key_value_heads = 2\n",
+     NULL},
     /* torchtitan: hybrid sharding with what is left over, context and expert parallelism */
     {"torchtitan", 16, 8, "dp_replicate = 2\ndp_shard = -1\ntp = 8\npp = 4\nlayers = 126\n", NULL},
     {"torchtitan", 1, 8, "dp_shard = 2\ncp = 4\nseq = 131072\nep = 4\nexperts = 16\n", NULL},
@@ -115,6 +122,8 @@ static const struct layout layouts[] = {
     {NULL, 1, 8, "layers = 4\npp = 8\n", "stages-have-layers"},
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
+    {"nanotron", 1, 8, "dp = 2\ntp = 2\nexpert_parallel_size = 4\nmoe_num_experts = 4\n", "world-size"},
+    {"nanotron", 1, 8, "dp = 2\ntp = 4\nnum_attention_heads = 10\n", "heads-divide-by-tp"},
     {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 6\n", "micro-batches-start-pipeline"},
     {"internevo", 1, 8, "parallel.tensor.size = 2\nparallel.zero1.size = 8\n", "zero1-divides-ranks"},
     {"internevo", 1, 8, "model.num_layers = 33\nnum_chunks = 2\npipeline.size = 2\n", "layers-divide-by-chunks"},
