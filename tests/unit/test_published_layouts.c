@@ -50,6 +50,9 @@ static const struct layout layouts[] = {
     {NULL, 48, 8, "layers = 70\nhidden = 14336\nheads = 112\ntp = 4\npp = 12\ndp = 8\nmicro_batch = 2\n", NULL},
     /* the ultra-scale playbook: 32 layers and more stages than divide them; the engine needs pp - 1 micro-batches */
     {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 7\n", NULL},
+    /* picotron asks for one part for each rank; axolotl pads */
+    {NULL, 1, 8, "cp = 8\nseq = 1000\n", NULL},
+    {NULL, 1, 8, "cp = 8\nseq = 8095\n", NULL},
     /* nanotron's examples/moe/config_llamoe.yaml, of its four devices, and config_tiny_llama.yaml */
     {"nanotron", 1, 4,
      "parallelism.dp = 1\nparallelism.tp = 2\nparallelism.pp = 1\nparallelism.expert_parallel_size = 2\n"
@@ -123,6 +126,9 @@ static const struct layout layouts[] = {
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
     {"nanotron", 1, 8, "dp = 2\ntp = 2\nexpert_parallel_size = 4\nmoe_num_experts = 4\n", "world-size"},
+    {NULL, 1, 8, "cp = 8\nseq = 1000\n", "sequence-divides-by-cp"},
+    {"megatron", 1, 8, "context_parallel_size = 4\nseq_length = 1004\n", "sequence-divides-by-cp"},
+    {"nanotron", 1, 8, "dp = 2\ncontext_parallel_size = 4\nsequence_length = 1004\n", "sequence-divides-by-cp"},
     {"nanotron", 1, 8, "dp = 2\ntp = 4\nnum_attention_heads = 10\n", "heads-divide-by-tp"},
     {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 6\n", "micro-batches-start-pipeline"},
     {"internevo", 1, 8, "parallel.tensor.size = 2\nparallel.zero1.size = 8\n", "zero1-divides-ranks"},
