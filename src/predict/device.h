@@ -11,6 +11,9 @@
  * `product_share` is the best of many shapes of matrix products under the power limit (MAMF: stas00/ml-engineering,
  * compute/accelerator): products of a model reach a part of it that is taken to be the same for all devices.
  *
+ * Over PCIe a link is what a slot delivers: 12.5e9 of the third generation, 25e9 and 50e9 of the next two. Of AMD's
+ * meshes and Google's tori it is the sum of all that lead to other cards.
+ *
  * A link domain is the devices that the fast links join: those of a host, unless the device says otherwise. Pure. */
 #ifndef MESHSWEEP_PREDICT_DEVICE_H
 #define MESHSWEEP_PREDICT_DEVICE_H
@@ -37,7 +40,7 @@ struct device {
     double attention_flops;    /* FLOP/s */
     double memory_bytes_per_s; /* HBM */
     double usable_bytes;
-    double link_bytes_per_s;    /* to other devices of the link domain */
+    double link_bytes_per_s;    /* one way, all links together that lead out of its card into the domain */
     int64_t link_domain;        /* devices; 0: those of a host */
     double adapter_bytes_per_s; /* of a device, one way, in its maker's own system; 0: 25e9, 200 Gb/s */
 };
