@@ -45,6 +45,7 @@ const struct input_word schedule_words[] = {{"1f1b", SCHEDULE_1F1B},
                                             {"InterleavedZeroBubble", SCHEDULE_INTERLEAVED}, /* no shorter */
                                             {"zb-h1", SCHEDULE_ZB_H1},
                                             {"zb-v", SCHEDULE_ZB_V},
+                                            {"zbv", SCHEDULE_ZB_V},
                                             {"ZBVZeroBubble", SCHEDULE_ZB_V},
                                             {"dualpipe-v", SCHEDULE_DUALPIPE_V},
                                             {"dualpipev", SCHEDULE_DUALPIPE_V},
