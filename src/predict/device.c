@@ -635,6 +635,16 @@ const struct device *device_find(const char *name)
     return NULL;
 }
 
+bool device_is_kind(const char *name)
+{
+    static const char *const kinds[] = {"cuda", "gpu", "cpu", "hip", "xpu", "tpu", "npu", "mps", "xla"};
+    size_t length = strcspn(name, ":");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i]) == length && strncasecmp(kinds[i], name, length) == 0)
+            return true;
+    return false;
+}
+
 static void fill(double *field, double value)
 {
     if (*field == 0)

@@ -61,6 +61,9 @@ struct cluster {
 /* By one of its names without regard to case: "A100-80GB", "H100", …; NULL when there is none. Static. */
 const struct device *device_find(const char *name);
 
+/* Whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0", "gpu". */
+bool device_is_kind(const char *name);
+
 /* The table, for listing; `*count` entries. */
 const struct device *device_table(int64_t *count);
 

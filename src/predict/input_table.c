@@ -165,7 +165,7 @@ const struct input inputs[] = {
     {"link_domain", "nvlink_domain", S(MEMBER_REAL, link_domain)},
     {"device_memory", "gpu_memory", S(MEMBER_REAL, usable_bytes)},
     {"device", "gpu accelerator device_name gpu_type device_type", S(MEMBER_TEXT, device)},
-    {"framework", "backend", S(MEMBER_TEXT, framework)},
+    {"framework", "", S(MEMBER_TEXT, framework)},
     {"cluster", "cluster_name", S(MEMBER_TEXT, cluster)},
     {"steps", "train_steps max_steps num_steps train_iters iterations", S(MEMBER_REAL, steps)},
     {"params", "num_params parameters num_parameters", S(MEMBER_REAL, measured.parameters)},

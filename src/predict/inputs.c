@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "predict/device.h"
 #include "predict/input_words.h"
 #include "util/memory.h"
 
@@ -220,6 +221,11 @@ static void stand_in(struct subject *s)
     s->plan.sequence = 1;
 }
 
+static bool is_kind(size_t i, const struct input_value *v)
+{
+    return i == AT_DEVICE && v->kind == INPUT_TEXT && device_is_kind(v->text);
+}
+
 int inputs_decode(const struct input_value *values, struct subject *out, struct error *e)
 {
     struct subject s;
@@ -239,7 +245,7 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     s.architecture = architecture_of(family_of(values));
     s.is_measured = !has_architecture(present);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
-        if (present[i] && set(i, &values[i], &s, e) < 0)
+        if (present[i] && !is_kind(i, &values[i]) && set(i, &values[i], &s, e) < 0)
             return -1;
     if (s.is_measured)
         stand_in(&s);
