@@ -58,10 +58,12 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'pp <= layers + coalesce(decoder_layers, 0) + coalesce(mtp_layers, 0) + 2',
  'there are more pipeline stages than layers, embedding and head to fill them',
  'Megatron-LM pipeline_parallel_layer_layout.py: embedding, decoder, mtp and loss are what a stage may hold'),
-(80, 'sequence-divides-by-cp', 'exclude', 'seq cp',
+-- picotron and Ulysses need one part for each rank, axolotl and llama3's ring pad. A profile whose framework asserts it
+-- has a rule of its own.
+(80, 'sequence-divides-by-cp', 'warn', 'seq cp',
  'seq % (2 * cp) = 0 OR cp = 1',
- 'sequence length must be a multiple of twice the context-parallel degree',
- 'Megatron-LM arguments.py: context parallelism splits a sequence into 2 x cp chunks'),
+ 'context parallelism that balances causal attention cuts a sequence into twice as many parts as ranks: others pad, or wait',
+ 'Megatron-LM arguments.py: seq_length % (2 * context_parallel_size); picotron context_parallel.py: % cp_world_size'),
 (90, 'sequence-divides-by-tp', 'exclude', 'seq sequence_parallel tp|op|mp',
  'CASE WHEN sequence_parallel THEN seq % coalesce(tp, op, mp) = 0 END',
  'with sequence parallelism the sequence length must be a multiple of the tensor-parallel degree',

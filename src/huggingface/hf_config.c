@@ -112,8 +112,8 @@ static int read_field(struct hf_reading *r, const struct hf_field *f)
     const cJSON *item = first_of(r, f->fields);
     int64_t value = f->absent;
     if (!item && f->absent == HF_NEEDED)
-        return error_set(r->e, ERROR_USAGE, "%s lacks \"%.*s\", which a %s has", r->name, (int)strcspn(f->fields, " "),
-                         f->fields, r->type->name);
+        return error_set(r->e, ERROR_USAGE, "%s lacks \"%.*s\", which type %s has", r->name,
+                         (int)strcspn(f->fields, " "), f->fields, r->type->name);
     if (!item && f->absent == HF_UNSET)
         return 0;
     if (item && strcmp(f->key, "dropout") == 0 && cJSON_IsNumber(item))
@@ -141,7 +141,8 @@ static int check_demands(const struct hf_reading *r)
             return -1;
         if (value != d->value)
             return error_set(r->e, ERROR_USAGE,
-                             "%s: \"%s\" is %lld; a %s is known with %d alone, so that layers, hidden, heads, ffn and "
+                             "%s: \"%s\" is %lld; type %s is known with %d alone, so that layers, hidden, heads, ffn "
+                             "and "
                              "vocab are needed as keys in place of hf_config",
                              r->name, d->field, (long long)value, r->type->name, d->value);
     }

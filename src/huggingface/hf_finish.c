@@ -175,7 +175,7 @@ static int64_t every_so_many(int64_t layers, int64_t first, int64_t every)
 
 static int need_list(const struct hf_reading *r, const char *field)
 {
-    return error_set(r->e, ERROR_USAGE, "%s lacks \"%s\", one text for each of %lld layers, which a %s has", r->name,
+    return error_set(r->e, ERROR_USAGE, "%s lacks \"%s\", one text for each of %lld layers, which type %s has", r->name,
                      field, (long long)hf_key_value(r, "layers"), r->type->name);
 }
 
@@ -206,7 +206,7 @@ static int finish_nemotron_h(struct hf_reading *r)
                                              "expert_latent"};
     const cJSON *pattern = hf_field_of(r->root, "hybrid_override_pattern");
     if (!cJSON_IsString(pattern))
-        return error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which a %s has", r->name,
+        return error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which type %s has", r->name,
                          r->type->name);
     for (size_t i = 0; !strchr(pattern->valuestring, 'E') && i < sizeof of_experts / sizeof *of_experts; i++)
         hf_set_whole(r, of_experts[i], 0);

@@ -61,11 +61,10 @@ struct memory_coefficients {
     double gpt_bigcode;
     /* Not 0: weights in fp32 train under torch.autocast where precision is 16 bits: layer_memory.h. */
     double autocast;
-    double
-        bucket_copy; /* stages 0 to 2 with more than one rank: bytes per parameter of a second copy of gradients */
-    double tied_sum; /* bytes per entry of a tied embedding while its two gradients are added up */
-    double moment;   /* bytes of one number of the optimizer's state */
-    double adapter;  /* bytes of an adapter's weight, and as many of its gradient */
+    double bucket_copy; /* stages 0 to 2 with more than one rank: bytes per parameter of a second copy of gradients */
+    double tied_sum;    /* bytes per entry of a tied embedding while its two gradients are added up */
+    double moment;      /* bytes of one number of the optimizer's state */
+    double adapter;     /* bytes of an adapter's weight, and as many of its gradient */
     /* Not 0: adapters under this framework were compared with measurements. */
     double adapters_compared;
     double quantised_inputs; /* bytes that a product with quantised weights keeps of each number of its input */
@@ -135,7 +134,7 @@ bool time_coefficient_set(struct time_coefficients *c, const char *name, double 
 size_t coefficient_names(bool is_time, const char **out, size_t most);
 
 /* The frameworks of the profiles that the program carries, in byte order of their files: deepspeed, fsdp,
- * fsdp2, hf-trainer, internevo, megatron-distopt, megatron, nanotron, torch-ddp, torchtitan, trainer. */
+ * fsdp2, gpt-neox, hf-trainer, internevo, megatron-distopt, megatron, nanotron, torch-ddp, torchtitan, trainer. */
 struct framework_set {
     struct framework *items;
     size_t count;

@@ -448,9 +448,22 @@ static const struct device devices[] = {
      .adapter_bytes_per_s = 100e9,
      .link_bytes_per_s = 900e9,
      .link_domain = 72},
+    {.name = "MI250",
+     .source =
+         "AMD Instinct MI250 datasheet, a half of a card, which is a device to PyTorch; rocm.docs.amd.com, MI250: "
+         "four links of 50 GB/s to the other half, three to other cards",
+     UNMEASURED(181e12),
+     .fp8_factor = 1,
+     .fp4_factor = 1,
+     .fp32_factor = 0.25,
+     .memory_bytes_per_s = 1638e9,
+     .usable_bytes = 63.9 * GIB,
+     .adapter_bytes_per_s = 12.5e9,
+     .link_bytes_per_s = 150e9},
     {.name = "MI250X",
-     .others = "MI250",
-     .source = "AMD Instinct MI250X datasheet, a half of a card, which is a device to PyTorch",
+     .source =
+         "AMD Instinct MI250X datasheet, a half of a card, which is a device to PyTorch; rocm.docs.amd.com, MI250: "
+         "four links of 50 GB/s to the other half, three to other cards",
      UNMEASURED(191.5e12),
      .fp8_factor = 1,
      .fp4_factor = 1,
@@ -458,7 +471,7 @@ static const struct device devices[] = {
      .memory_bytes_per_s = 1638e9,
      .usable_bytes = 63.9 * GIB,
      .adapter_bytes_per_s = 12.5e9,
-     .link_bytes_per_s = 50e9},
+     .link_bytes_per_s = 150e9},
     {.name = "MI300X",
      .source = "AMD Instinct MI300X datasheet",
      UNMEASURED(1307e12),
@@ -533,6 +546,7 @@ static const struct device devices[] = {
      .fp32_factor = 0.5,
      .memory_bytes_per_s = 2765e9,
      .usable_bytes = 95 * GIB,
+     .adapter_bytes_per_s = 6.25e9,
      .link_bytes_per_s = 600e9,
      .link_domain = 8960},
     {.name = "TPU-v6e",
@@ -640,6 +654,16 @@ const struct device *device_find(const char *name)
         if (has_name(devices[i].name, name) || (devices[i].others && has_name(devices[i].others, name)))
             return &devices[i];
     return NULL;
+}
+
+bool device_is_kind(const char *name)
+{
+    static const char *const kinds[] = {"cuda", "gpu", "cpu", "hip", "xpu", "tpu", "npu", "mps", "xla"};
+    size_t length = strcspn(name, ":");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i]) == length && strncasecmp(kinds[i], name, length) == 0)
+            return true;
+    return false;
 }
 
 static void fill(double *field, double value)

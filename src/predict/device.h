@@ -13,6 +13,8 @@
  *
  * `processors` are those of NVIDIA's whitepapers of the architectures, enabled in that product; where tiles are others
  * or it was not compared with anything, 0.
+ * Over PCIe a link is what a slot delivers: 12.5e9 of the third generation, 25e9 and 50e9 of the next two. Of AMD's
+ * meshes and Google's tori it is the sum of all that lead to other cards.
  *
  * A link domain is the devices that the fast links join: those of a host, unless the device says otherwise. Pure. */
 #ifndef MESHSWEEP_PREDICT_DEVICE_H
@@ -41,7 +43,7 @@ struct device {
     double attention_flops;    /* FLOP/s */
     double memory_bytes_per_s; /* HBM */
     double usable_bytes;
-    double link_bytes_per_s;    /* to other devices of the link domain */
+    double link_bytes_per_s;    /* one way, all links together that lead out of its card into the domain */
     int64_t link_domain;        /* devices; 0: those of a host */
     double adapter_bytes_per_s; /* of a device, one way, in its maker's own system; 0: 25e9, 200 Gb/s */
 };
@@ -61,6 +63,9 @@ struct cluster {
 
 /* By one of its names without regard to case: "A100-80GB", "H100", …; NULL when there is none. Static. */
 const struct device *device_find(const char *name);
+
+/* Whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0", "gpu". */
+bool device_is_kind(const char *name);
 
 /* The table, for listing; `*count` entries. */
 const struct device *device_table(int64_t *count);

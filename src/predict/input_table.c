@@ -1,5 +1,6 @@
 #include "predict/input_table.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -33,16 +34,19 @@ const struct input inputs[] = {
     {"patch", "patch_size", A(MEMBER_WHOLE, patch)},
     {"gated_mlp", "swiglu gated", A(MEMBER_FLAG, gated_mlp)},
     {"rms_norm", "rmsnorm", A(MEMBER_FLAG, rms_norm)},
-    {"seq", "seq_len sequence_length seq_length max_seq_len sequence max_seq_length sequence_len cutoff_len",
+    {"seq", "seq_len sequence_length seq_length max_seq_len sequence max_seq_length sequence_len cutoff_len max_length",
      P(MEMBER_WHOLE, sequence)},
     {"micro_batch",
-     "mbs micro_batch_size train_micro_batch_size_per_gpu device_train_microbatch_size per_device_train_batch_size",
+     "mbs micro_batch_size train_micro_batch_size_per_gpu device_train_microbatch_size per_device_train_batch_size "
+     "microbatch_size",
      P(MEMBER_WHOLE, micro_batch)},
-    {"gradient_accumulation", "gradient_accumulation_steps grad_accum num_micro_batches accumulation_steps",
+    {"gradient_accumulation",
+     "gradient_accumulation_steps grad_accum num_micro_batches num_microbatches accumulation_steps",
      P(MEMBER_WHOLE, micro_batches)},
     {"global_batch", "gbs global_batch_size train_batch_size global_train_batch_size", OWN(NULL)},
     {"dp", "data_parallel data_parallel_size dp_size", P(MEMBER_WHOLE, data)},
-    {"recompute", "activation_checkpointing gradient_checkpointing recompute_granularity checkpointing remat",
+    {"recompute",
+     "activation_checkpointing gradient_checkpointing recompute_granularity checkpointing remat grad_checkpoint",
      P_WORD(recompute, recompute_words)},
     {"flash_attention", "flash attention attn_implementation attention_backend flash_attn", OWN(attention_words)},
     {"offload_optimizer", "offload_optimizer_device", OWN(NULL)},
@@ -53,7 +57,7 @@ const struct input inputs[] = {
     {"fp16", "", OWN(NULL)},
     {"fp32", "", OWN(NULL)},
     {"tf32", "allow_tf32", OWN(NULL)},
-    {"fp8", "fp8_format enable_fp8 enable_float8_linear", OWN(NULL)},
+    {"fp8", "fp8_format enable_fp8 use_fp8 enable_float8_linear", OWN(NULL)},
     {"use_distributed_optimizer", "distributed_optimizer", OWN(NULL)},
     {"recompute_modules", "", OWN(module_words)},
     {"lora_targets", "target_modules lora_target_modules lora_target", OWN(target_words)},
@@ -144,27 +148,29 @@ const struct input inputs[] = {
     {"tied_embeddings", "tie_word_embeddings", A(MEMBER_FLAG, tied_embeddings)},
     {"mlm_head", "", A(MEMBER_FLAG, mlm_head)},
     {"dropout", "", A(MEMBER_FLAG, dropout)},
-    {"tp", "op mp tensor_parallel tensor_parallel_size tensor_model_parallel_size tp_size", P(MEMBER_WHOLE, tensor)},
+    {"tp", "op mp tensor_parallel tensor_parallel_size tensor_model_parallel_size tp_size parallelism_config_tp_size",
+     P(MEMBER_WHOLE, tensor)},
     {"pp", "pipeline_parallel pipeline_parallel_size pipeline_model_parallel_size pp_size", P(MEMBER_WHOLE, pipeline)},
-    {"vpp", "virtual_stages virtual_pipeline_parallel_size virtual_pipeline_model_parallel_size",
+    {"vpp", "virtual_stages virtual_pipeline_parallel_size virtual_pipeline_model_parallel_size num_model_chunks",
      P(MEMBER_WHOLE, virtual_stages)},
-    {"cp", "context_parallel context_parallel_size", P(MEMBER_WHOLE, context)},
+    {"cp", "context_parallel context_parallel_size cp_size sequence_parallel_degree parallelism_config_cp_size",
+     P(MEMBER_WHOLE, context)},
     {"ep", "expert_parallel expert_parallel_size expert_model_parallel_size", P(MEMBER_WHOLE, expert)},
     {"etp", "expert_tensor_parallel_size", P(MEMBER_WHOLE, expert_tensor)},
     {"zero_stage", "zero zero.stage zero_optimization.stage", P(MEMBER_WHOLE, zero_stage)},
     {"shard_ranks", "hsdp_shard_size", P(MEMBER_WHOLE, shard_ranks)},
-    {"schedule", "pipeline_schedule pp_engine pipeline_parallel_schedule", P_WORD(schedule, schedule_words)},
+    {"schedule", "pipeline_schedule pp_engine pp_style pipeline_parallel_schedule", P_WORD(schedule, schedule_words)},
     {"split", "pipeline_split", P_WORD(split, split_words)},
     {"offload", "cpu_offload", P_WORD(offload, offload_words)},
     {"optimizer", "optim", P_WORD(optimizer, optimizer_words)},
     {"optimizer_kernel", "", P_WORD(optimizer_kernel, optimizer_kernel_words)},
-    {"sequence_parallel", "sp", P(MEMBER_FLAG, sequence_parallel)},
+    {"sequence_parallel", "sp enable_sequence_parallelism", P(MEMBER_FLAG, sequence_parallel)},
     {"nodes", "num_hosts num_nodes", S(MEMBER_REAL, nodes)},
     {"devices_per_node", "num_devices_per_host gpus_per_node num_gpus", S(MEMBER_REAL, devices_per_node)},
     {"link_domain", "nvlink_domain", S(MEMBER_REAL, link_domain)},
     {"device_memory", "gpu_memory", S(MEMBER_REAL, usable_bytes)},
     {"device", "gpu accelerator device_name gpu_type device_type", S(MEMBER_TEXT, device)},
-    {"framework", "backend", S(MEMBER_TEXT, framework)},
+    {"framework", "", S(MEMBER_TEXT, framework)},
     {"cluster", "cluster_name", S(MEMBER_TEXT, cluster)},
     {"steps", "train_steps max_steps num_steps train_iters iterations", S(MEMBER_REAL, steps)},
     {"params", "num_params parameters num_parameters", S(MEMBER_REAL, measured.parameters)},
@@ -202,13 +208,104 @@ int input_word_value(const struct input_word *words, const char *text)
     return -1;
 }
 
+/* Up to where a class goes on with what it is for. */
+static size_t class_length(const char *text)
+{
+    static const char *const ends[] = {"For", "LMHead", "Model"};
+    size_t length = strlen(text);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const char *end = strstr(text, ends[i]);
+        if (end && end > text && (size_t)(end - text) < length)
+            length = (size_t)(end - text);
+    }
+    return length;
+}
+
+/* "Qwen2Moe" is "qwen2_moe". */
+static bool is_type(const char *word, const char *text, size_t length)
+{
+    const char *end = text + length;
+    for (; *word && text < end; word++) {
+        if (*word == '_' && *text != '_')
+            continue;
+        if (tolower((unsigned char)*word) != tolower((unsigned char)*text++))
+            return false;
+    }
+    return !*word && text == end;
+}
+
+int input_family(const char *text)
+{
+    size_t length = class_length(text);
+    if (length == 4 && strncmp(text, "Auto", 4) == 0)
+        return ARCHITECTURE_NONE;
+    for (const struct input_word *w = family_words; w->text; w++)
+        if (is_type(w->text, text, length))
+            return w->value;
+    return -1;
+}
+
+static void keep_name(char name[INPUT_NAME_MOST], const char *text, size_t length)
+{
+    size_t kept = length < INPUT_NAME_MOST ? length : INPUT_NAME_MOST - 1;
+    memcpy(name, text, kept);
+    name[kept] = '\0';
+}
+
+/* Where the last group of a regular expression begins behind which nothing but a suffix comes, and before which others
+ * say where modules are but do not choose among layers; NULL where it is none such. */
+static const char *last_group(const char *text)
+{
+    const char *group = NULL;
+    for (; *text; text++) {
+        bool is_inside = group && !memchr(group, ')', (size_t)(text - group));
+        if ((*text == '(' && (is_inside || isdigit((unsigned char)text[1]))) || (*text == '|' && !is_inside))
+            return NULL;
+        if (*text == '(')
+            group = text;
+    }
+    const char *end = group ? strchr(group, ')') : NULL;
+    return end && end[1 + strspn(end + 1, "abcdefghijklmnopqrstuvwxyz_")] == '\0' ? group : NULL;
+}
+
+/* Of "q|k)_proj". */
+static bool next_alternative(const char **text, char name[INPUT_NAME_MOST])
+{
+    const char *end = strchr(*text, ')');
+    size_t length = strcspn(*text, "|)"), suffix = strlen(end + 1);
+    char all[2 * INPUT_NAME_MOST];
+    if (length + suffix >= sizeof all)
+        length = suffix = 0;
+    memcpy(all, *text, length);
+    memcpy(all + length, end + 1, suffix);
+    keep_name(name, all, length + suffix);
+    *text = (*text)[length] == '|' ? *text + length + 1 : end + 1 + suffix;
+    return true;
+}
+
+/* "self_attn.q_proj" is q_proj; experts have modules of the same names, so that other places count. */
+static void drop_place(char name[INPUT_NAME_MOST])
+{
+    static const char *const places[] = {"self_attn.", "attn.", "attention.", "mlp."};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strncmp(name, places[i], strlen(places[i])) == 0) {
+            memmove(name, name + strlen(places[i]), strlen(name + strlen(places[i])) + 1);
+            return;
+        }
+}
+
 bool input_next_name(const char **text, char name[INPUT_NAME_MOST])
 {
     static const char between[] = " ,+[]\"'";
+    const char *group = last_group(*text);
+    if (group)
+        *text = group + 1;
+    if (!strchr(*text, '(') && strchr(*text, ')'))
+        return next_alternative(text, name);
     *text += strspn(*text, between);
-    size_t length = strcspn(*text, between), kept = length < INPUT_NAME_MOST ? length : INPUT_NAME_MOST - 1;
-    memcpy(name, *text, kept);
-    name[kept] = '\0';
+    size_t length = strcspn(*text, between);
+    keep_name(name, *text, length);
+    drop_place(name);
     *text += length;
     return length > 0;
 }

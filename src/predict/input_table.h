@@ -63,7 +63,8 @@ enum {
     AT_PEFT,
     AT_QUANTIZATION,
     AT_RECOMPUTE_ALLGATHER,
-    AT_FRAMEWORK = INPUT_COUNT - 6,
+    AT_DEVICE = INPUT_COUNT - 7,
+    AT_FRAMEWORK,
     AT_PARAMS = INPUT_COUNT - 3,
     AT_ACTIVATION_MEMORY
 };
@@ -78,6 +79,10 @@ size_t input_words(size_t input, const char **out, size_t most);
 /* What a word of such a list stands for, without regard to case; -1: none of them. */
 int input_word_value(const struct input_word *words, const char *text);
 
+/* The enum architecture_family that a text means, which may be a class of transformers ("Qwen2ForCausalLM"); 0 where it
+ * leaves that open ("AutoModelForCausalLM"), -1: not known. */
+int input_family(const char *text);
+
 /* Whether it takes several of its words, in one text. */
 bool input_takes_names(size_t input);
 
@@ -89,7 +94,9 @@ bool input_means_adapters(const char *text);
 
 #define INPUT_NAME_MOST 32
 
-/* The next name of such a text, cut to INPUT_NAME_MOST - 1 bytes, and `*text` behind it. False: no more. */
+/* The next name of such a text, cut to INPUT_NAME_MOST - 1 bytes, and `*text` behind it. False: no more. A regular
+ * expression of modules, as peft takes it, that ends in one group is what that names: "….(mlp|self_attn).(q|k)_proj".
+ */
 bool input_next_name(const char **text, char name[INPUT_NAME_MOST]);
 
 #endif

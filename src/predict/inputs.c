@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "predict/device.h"
 #include "predict/input_words.h"
 #include "util/memory.h"
 
@@ -88,10 +89,9 @@ static int set(size_t i, const struct input_value *v, struct subject *s, struct 
 static enum architecture_family family_of(const struct input_value *values)
 {
     const struct input_value *v = &values[AT_FAMILY];
-    if (v->kind == INPUT_TEXT) {
-        int family = input_word_value(family_words, v->text);
+    int family = v->kind == INPUT_TEXT ? input_family(v->text) : 0;
+    if (family)
         return family < 0 ? ARCHITECTURE_NONE : (enum architecture_family)family;
-    }
     if (values[AT_IMAGE].kind)
         return ARCHITECTURE_VIT;
     bool llama = values[AT_KV_HEADS].kind || (values[AT_GATED].kind && values[AT_GATED].number != 0) ||
@@ -170,6 +170,8 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);
     if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)
         s->plan.zero_stage = 1;
+    if (s->plan.pipeline <= 1 && s->plan.virtual_stages <= 1)
+        s->plan.schedule = SCHEDULE_1F1B; /* files name one for whoever adds stages */
     if (s->plan.virtual_stages > 1 && s->plan.schedule == SCHEDULE_1F1B)
         s->plan.schedule = SCHEDULE_INTERLEAVED;
     return 0;
@@ -224,6 +226,11 @@ static void stand_in(struct subject *s)
     s->plan.sequence = 1;
 }
 
+static bool is_kind(size_t i, const struct input_value *v)
+{
+    return i == AT_DEVICE && v->kind == INPUT_TEXT && device_is_kind(v->text);
+}
+
 int inputs_decode(const struct input_value *values, struct subject *out, struct error *e)
 {
     struct subject s;
@@ -243,7 +250,7 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     s.architecture = architecture_of(family_of(values));
     s.is_measured = !has_architecture(present);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
-        if (present[i] && set(i, &values[i], &s, e) < 0)
+        if (present[i] && !is_kind(i, &values[i]) && set(i, &values[i], &s, e) < 0)
             return -1;
     if (s.is_measured)
         stand_in(&s);

@@ -67,7 +67,7 @@ static void set_adapters(struct plan_memory *m)
     m->quantised = stored > 0 ? stored : m->states.parameter;
     m->states.parameter = m->states.gradient = m->c->adapter;
     m->states.master = 0;
-    m->states.moments = stage_moment_bytes(m->plan->optimizer) * m->c->adapter / FP32_BYTES;
+    m->states.moments = stage_moment_bytes(m->plan->optimizer, m->c->adapter);
     tuning_adapters(m->a, m->plan, &m->adapters);
     set_adapted_layer(m);
 }

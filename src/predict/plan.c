@@ -62,8 +62,10 @@ static int check_enums(const struct training_plan *p, struct error *e)
 
 static int check_experts(const struct training_plan *p, const struct architecture *a, struct error *e)
 {
-    if (p->expert > 1 && (a->experts == 0 || a->experts % p->expert != 0))
-        return error_add_line(e, ERROR_USAGE, "expert = %lld ranks do not divide experts = %lld", (long long)p->expert,
+    if (p->expert > 1 && a->experts == 0)
+        return error_add_line(e, ERROR_USAGE, "ep = %lld wants a model with experts", (long long)p->expert);
+    if (p->expert > 1 && a->experts % p->expert != 0)
+        return error_add_line(e, ERROR_USAGE, "ep = %lld does not divide experts = %lld", (long long)p->expert,
                               (long long)a->experts);
     if ((double)p->expert * (double)p->expert_tensor * (double)p->pipeline > plan_world(p))
         return error_add_line(e, ERROR_USAGE, "expert · expert_tensor · pipeline exceed the world size %.0f",
@@ -131,9 +133,8 @@ static int check_tuning(const struct training_plan *p, const struct architecture
         rc = check_adapters(p, a, e);
     else if (p->quantization != QUANTIZATION_NONE || p->kbit_preparation)
         rc = error_add_line(e, ERROR_USAGE,
-                            "quantization and kbit_preparation want peft = lora, dora or qlora: weights of so few bits "
-                            "are "
-                            "not trained");
+                            "quantization and kbit_preparation want peft = lora, dora or qlora: weights of so few "
+                            "bits are not trained");
     if ((double)p->frozen_layers > architecture_layers(a))
         rc = error_add_line(e, ERROR_USAGE, "frozen_layers = %lld is more than layers = %.0f",
                             (long long)p->frozen_layers, architecture_layers(a));

@@ -6,13 +6,12 @@
 
 #define FP32_BYTES 4.0
 
-double stage_moment_bytes(enum optimizer optimizer)
+double stage_moment_bytes(enum optimizer optimizer, double width)
 {
-    static const double bytes[OPTIMIZER_END] = {
-        [OPTIMIZER_ADAM] = 8, [OPTIMIZER_ADAM_8BIT] = 2,    [OPTIMIZER_LION] = 4,
-        [OPTIMIZER_MUON] = 4, [OPTIMIZER_SGD_MOMENTUM] = 4, [OPTIMIZER_SGD] = 0,
-    };
-    return bytes[optimizer];
+    static const double numbers[OPTIMIZER_END] =
+        {[OPTIMIZER_ADAM] = 2, [OPTIMIZER_LION] = 1, [OPTIMIZER_MUON] = 1, [OPTIMIZER_SGD_MOMENTUM] = 1};
+    static const double quantised[OPTIMIZER_END] = {[OPTIMIZER_ADAM_8BIT] = 2, [OPTIMIZER_ADAM_4BIT] = 1};
+    return numbers[optimizer] * width + quantised[optimizer];
 }
 
 /* Parameters of a rank of a stage, experts apart. */
@@ -40,7 +39,7 @@ struct state_bytes stage_state_bytes(const struct training_plan *plan, const str
     double width = layer_weight_bytes(plan, c), moment = width == c->parameter || c->master > 0 ? c->moment : width;
     double gradient = width == c->parameter || c->master > 0 ? c->gradient : width;
     struct state_bytes s = {c->parameter, gradient + c->accumulation[zero], c->master,
-                            stage_moment_bytes(plan->optimizer) * moment / FP32_BYTES};
+                            stage_moment_bytes(plan->optimizer, moment)};
     if (plan->gradient_bytes > 0)
         s.gradient = (double)plan->gradient_bytes;
     if (plan->moment_bytes > 0)

@@ -76,8 +76,8 @@ struct plan_memory {
 
 struct state_bytes stage_state_bytes(const struct training_plan *plan, const struct memory_coefficients *c);
 
-/* Of the moments, where they are kept in fp32. */
-double stage_moment_bytes(enum optimizer optimizer);
+/* Of the moments of a parameter, whose numbers have `width` bytes unless they are quantised. */
+double stage_moment_bytes(enum optimizer optimizer, double width);
 
 /* Adds the states of `parameters`, copies of which are on `replicas` ranks. */
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms);

@@ -21,8 +21,9 @@
 struct vocabulary {
     const char *words[MOST_WORDS];
     size_t count;
-    bool of_devices;
-    bool several; /* of the words, in one text */
+    bool of_devices, of_families;
+    bool allows_kinds; /* "cuda" is no device, but does no harm where another key or [predict] says one */
+    bool several;      /* of the words, in one text */
 };
 
 static void take_devices(struct vocabulary *v)
@@ -47,7 +48,9 @@ static bool knows(const struct vocabulary *v, const char *text)
     char name[INPUT_NAME_MOST];
     bool known = true;
     if (v->of_devices)
-        return device_find(text) != NULL;
+        return device_find(text) || (v->allows_kinds && device_is_kind(text));
+    if (v->of_families)
+        return input_family(text) >= 0;
     if (!v->several)
         return knows_word(v, text);
     while (input_next_name(&text, name))
@@ -131,17 +134,21 @@ static void check_key(struct vocabulary_report *r, const struct vocabulary *v, c
     stmt_free(s);
 }
 
-static void check_input(struct vocabulary_report *r, const struct vocabulary *v, size_t input)
+/* Keys that the input is read from; they are checked where there is a vocabulary. */
+static size_t check_input(struct vocabulary_report *r, const struct vocabulary *v, size_t input)
 {
     const struct names *names = &r->space->names;
     char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
-    size_t index, before = SIZE_MAX; /* of a profile's [synonym] the name and the key are one */
+    size_t index, before = SIZE_MAX, count = 0; /* of a profile's [synonym] the name and the key are one */
     for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
         if (names_resolve(names, name, &index) == RESOLVED_KEY && index != before) {
-            check_key(r, v, &names->keys[index]);
+            if (v)
+                check_key(r, v, &names->keys[index]);
             before = index;
+            count++;
         }
     free(words);
+    return count;
 }
 
 /* --- texts of a form of their own --- */
@@ -408,11 +415,12 @@ char *vocabulary_check(const struct space *space, struct problems *problems)
     bool states_device = c->peak_flops > 0 && c->memory_bandwidth > 0;
     size_t device = input_find("device");
     for (size_t i = 0; i < INPUT_COUNT && c->given; i++) {
-        struct vocabulary v = {.several = input_takes_names(i)};
+        struct vocabulary v = {.of_families = i == input_find("family"), .several = input_takes_names(i)};
         if (i != device)
             v.count = input_words(i, v.words, MOST_WORDS);
         else if (!states_device)
             take_devices(&v);
+        v.allows_kinds = v.of_devices && (c->device || check_input(&r, NULL, i) > 1);
         if (v.count > 0 && !is_declared(c, i))
             check_input(&r, &v, i);
         if (v.of_devices && c->device && !knows(&v, c->device))

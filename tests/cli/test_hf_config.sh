@@ -73,7 +73,7 @@ hf_config__wrong_file__said_at_the_key()
     run_meshsweep check sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'sweep.toml:10:13: config.json lacks "hidden_size", which a mixtral has'
+    expect_stderr_contains 'sweep.toml:10:13: config.json lacks "hidden_size", which type mixtral has'
     models_sweep 'hf_config = 3'
     run_meshsweep check sweep.toml
     expect_status 2

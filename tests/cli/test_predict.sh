@@ -277,6 +277,18 @@ END
     expect_status 2
     expect_no_stdout
     expect_stderr_contains 'device = "A100-90GB" says nothing to the predictor; did you mean "A100-40GB"? (it knows '
+    # The kind of thing that computes is no device; beside one it does no harm, nor does a backend of torch.distributed.
+    sed -i 's/^device = .*/device = "cuda"/' sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'device = "cuda" says nothing to the predictor (it knows '
+    sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
+    run_meshsweep predict -c sweep.toml --json
+    expect_status 0
+    expect_stdout_contains '"verdict":"fits"'
+    expect_any_stderr
+    sed -i '/^gpu_type/d; /^backend/d; s/^device = .*/device = ["A100-80GB", "A100-90GB"]/' sweep.toml
     # Of a framework whose recipes recompute more is let through than the figures ask for.
     sed -i 's/, "A100-90GB"//' sweep.toml
     run_meshsweep check -c sweep.toml

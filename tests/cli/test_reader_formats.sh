@@ -166,6 +166,15 @@ reported_mfu 0.351 1
 tokens_per_second_per_gpu 6120 1'
 }
 
+gpt_neox__iteration_lines__read()
+{
+    read_sample gpt-neox gpt-neox.log
+    expect_metrics 'flops_per_gpu 6.29e+13 3
+loss 9.25 5
+step_time 0.508 3
+throughput 63 3'
+}
+
 nanotron__letters_for_thousands__multiplied()
 {
     read_sample nanotron nanotron.log

@@ -303,13 +303,13 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"[1]", "c.json is no JSON object, as a model's config.json is"},
         {"{\"model_type\": ", "c.json is no JSON object, as a model's config.json is"},
         {"{" SHAPE "}", "c.json lacks \"model_type\", which says what its other fields mean"},
-        {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2}", "c.json lacks \"hidden_size\", which a llama has"},
+        {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2}", "c.json lacks \"hidden_size\", which type llama has"},
         /* not as many as heads: 8, 128 and 256 */
-        {"{\"model_type\": \"mistral\", " SHAPE "}", "c.json lacks \"num_key_value_heads\", which a mistral has"},
+        {"{\"model_type\": \"mistral\", " SHAPE "}", "c.json lacks \"num_key_value_heads\", which type mistral has"},
         {"{\"model_type\": \"qwen3\", " SHAPE ", \"num_key_value_heads\": 2}",
-         "c.json lacks \"head_dim\", which a qwen3 has"},
+         "c.json lacks \"head_dim\", which type qwen3 has"},
         {"{\"model_type\": \"gemma\", " SHAPE ", \"num_key_value_heads\": 1}",
-         "c.json lacks \"head_dim\", which a gemma has"},
+         "c.json lacks \"head_dim\", which type gemma has"},
         {"{\"model_type\": \"llama\", " SHAPE ", \"num_key_value_heads\": \"two\"}",
          "c.json: \"num_key_value_heads\" is \"two\", where a whole number is needed"},
         {"{\"model_type\": \"llama\", " SHAPE ", \"head_dim\": 2.5}",
@@ -324,28 +324,30 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
          "c.json: a model of model_type \"deepseek_v32\" cannot be counted: its indexer, which chooses the tokens that "
          "attention sees, has parameters that no key says"},
         {"{\"model_type\": \"internlm3\", \"bias\": true, " SHAPE "}",
-         "c.json: \"bias\" is 1; a internlm3 is known with 0 alone, so that layers, hidden, heads, ffn and vocab are "
+         "c.json: \"bias\" is 1; type internlm3 is known with 0 alone, so that layers, hidden, heads, ffn and vocab "
+         "are "
          "needed as keys in place of hf_config"},
         {"{\"model_type\": \"qwen3_vl_text\", " SHAPE "}",
-         "c.json lacks \"tie_word_embeddings\", which a qwen3_vl_text has"},
+         "c.json lacks \"tie_word_embeddings\", which type qwen3_vl_text has"},
         {"{\"model_type\": \"dbrx\", \"n_layers\": 2, \"d_model\": 64, \"n_heads\": 4, \"attn_config\": {}}",
-         "c.json lacks \"attn_config.kv_n_heads\", which a dbrx has"},
+         "c.json lacks \"attn_config.kv_n_heads\", which type dbrx has"},
         {"{\"model_type\": \"phi\", \"qk_layernorm\": true, " SHAPE "}",
-         "c.json: \"qk_layernorm\" is 1; a phi is known with 0 alone, so that layers, hidden, heads, ffn and vocab are "
+         "c.json: \"qk_layernorm\" is 1; type phi is known with 0 alone, so that layers, hidden, heads, ffn and vocab "
+         "are "
          "needed as keys in place of hf_config"},
         {"{\"model_type\": \"opt\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
          "\"ffn_dim\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, \"word_embed_proj_dim\": 32}",
          "c.json: \"word_embed_proj_dim\" is 32 and \"hidden_size\" 64: an embedding of another width is not known"},
         {"{\"model_type\": \"nemotron_h\", \"mamba_num_heads\": 2, \"mamba_head_dim\": 64, \"n_groups\": 1,"
          "\"ssm_state_size\": 16, " SHAPE "}",
-         "c.json lacks \"hybrid_override_pattern\", which a nemotron_h has"},
+         "c.json lacks \"hybrid_override_pattern\", which type nemotron_h has"},
         {"{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0, \"shared_intermediate_size\": 64,"
          "\"mamba_n_heads\": 2, \"mamba_d_head\": 64, \"layer_types\": [\"mamba\"], " SHAPE "}",
-         "c.json lacks \"layer_types\", one text for each of 2 layers, which a granitemoehybrid has"},
+         "c.json lacks \"layer_types\", one text for each of 2 layers, which type granitemoehybrid has"},
         {"{\"model_type\": \"bamba\", \"mamba_n_heads\": 2, \"mamba_d_head\": \"auto\", " SHAPE "}",
          "c.json: \"mamba_d_head\" is \"auto\", where a whole number is needed"},
         {"{\"model_type\": \"jamba\", \"mamba_conv_bias\": false, \"mamba_dt_rank\": 4, " SHAPE "}",
-         "c.json: \"mamba_conv_bias\" is 0; a jamba is known with 1 alone, so that layers, hidden, heads, ffn and "
+         "c.json: \"mamba_conv_bias\" is 0; type jamba is known with 1 alone, so that layers, hidden, heads, ffn and "
          "vocab "
          "are needed as keys in place of hf_config"},
         {"{\"model_type\": \"llama\", \"num_local_experts\": 8, " SHAPE "}",

@@ -38,6 +38,21 @@ static void fill_gpt(struct input_value *v)
     set_number(v, "micro_batch", 4);
 }
 
+/* torchtitan's files name one for whoever adds stages. */
+static void inputs_decode__schedule_without_stages__none(void **state)
+{
+    (void)state;
+    struct input_value v[INPUT_COUNT];
+    struct subject s;
+    struct error e = ERROR_INIT;
+    fill_gpt(v);
+    set_text(v, "schedule", "Interleaved1F1B");
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.plan.schedule, SCHEDULE_1F1B);
+    set_number(v, "pp", 2);
+    assert_int_equal(inputs_decode(v, &s, &e), -1);
+}
+
 static void inputs_decode__degrees_not_given__data_parallel_is_what_is_left(void **state)
 {
     (void)state;
@@ -389,6 +404,7 @@ static void predictor_predict__slack__given_back_before_memory_runs_out(void **s
     set_number(v, "hidden", 2048);
     set_number(v, "heads", 16);
     set_number(v, "seq", 64);
+    set_number(v, "zero_stage", 0);
     const struct memory_prediction at_ease = predict(p, v)->memory;
     assert_true(at_ease.most.slack > 0.1 * at_ease.most.bytes);
     double room = at_ease.most.bytes - at_ease.most.slack / 2;
@@ -577,6 +593,7 @@ static void predictor_create__unknown_framework__hint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_decode__schedule_without_stages__none),
         cmocka_unit_test(inputs_decode__degrees_not_given__data_parallel_is_what_is_left),
         cmocka_unit_test(predictor_predict__parameters_and_activations_alone__states_and_activations),
         cmocka_unit_test(inputs_decode__words__as_enumerators),

@@ -13,6 +13,7 @@
 #include "frameworks.h"
 #include "predict/memory.h"
 #include "predict/oom.h"
+#include "predict/stage_memory.h"
 #include "predict_fixture.h"
 #include "shared_data.h"
 #include "ultrascale.h"
@@ -126,12 +127,21 @@ static void memory_predict__states__bytes_per_parameter_of_each_framework(void *
 static void memory_predict__optimizers__their_moments(void **state)
 {
     (void)state;
-    static const double bytes[OPTIMIZER_END] = {18, 12, 14, 14, 14, 10};
+    static const double bytes[OPTIMIZER_END] = {18, 12, 11, 14, 14, 14, 10};
     for (int o = 0; o < OPTIMIZER_END; o++) {
         struct training_plan plan = {.sequence = 128, .optimizer = (enum optimizer)o};
         struct memory_prediction m = predict(gpt(2, 256, 4), plan, "megatron");
         assert_close(m.most.terms[MEMORY_UNSHARDED], bytes[o] * m.most.parameters, 1e-12);
     }
+}
+
+/* What is quantised takes its bytes whatever the width of what is not. */
+static void memory_predict__quantised_moments__their_bytes_at_any_width(void **state)
+{
+    (void)state;
+    assert_true(stage_moment_bytes(OPTIMIZER_ADAM, 2) == 4 && stage_moment_bytes(OPTIMIZER_ADAM, 4) == 8);
+    assert_true(stage_moment_bytes(OPTIMIZER_ADAM_8BIT, 2) == 2 && stage_moment_bytes(OPTIMIZER_ADAM_8BIT, 4) == 2);
+    assert_true(stage_moment_bytes(OPTIMIZER_ADAM_4BIT, 2) == 1);
 }
 
 /* A tied embedding is on the first stage and, when that is another, on the last one, too. */
@@ -385,10 +395,10 @@ static void frameworks__uncalibrated_ones__wider_interval(void **state)
     static const struct {
         const char *name;
         bool memory, time; /* compared with measurements */
-    } want[] = {{"deepspeed", false, false}, {"fsdp", false, true},       {"fsdp2", false, false},
-                {"hf-trainer", true, false}, {"internevo", false, false}, {"megatron-distopt", true, false},
-                {"megatron", true, false},   {"nanotron", true, false},   {"torch-ddp", true, false},
-                {"torchtitan", true, false}, {"trainer", true, false}};
+    } want[] = {{"deepspeed", false, false},       {"fsdp", false, true},       {"fsdp2", false, false},
+                {"gpt-neox", false, false},        {"hf-trainer", true, false}, {"internevo", false, false},
+                {"megatron-distopt", true, false}, {"megatron", true, false},   {"nanotron", true, false},
+                {"torch-ddp", true, false},        {"torchtitan", true, false}, {"trainer", true, false}};
     const struct framework_set *set = frameworks();
     assert_int_equal(set->count, sizeof want / sizeof *want);
     assert_null(framework_find("jax"));
@@ -489,6 +499,7 @@ int main(void)
         cmocka_unit_test(memory_predict__megatron_functional_tests__their_golden_values),
         cmocka_unit_test(memory_predict__states__bytes_per_parameter_of_each_framework),
         cmocka_unit_test(memory_predict__optimizers__their_moments),
+        cmocka_unit_test(memory_predict__quantised_moments__their_bytes_at_any_width),
         cmocka_unit_test(memory_predict__tied_embedding_over_stages__held_twice),
         cmocka_unit_test(memory_predict__large_vocabulary__last_stage_is_the_most_loaded),
         cmocka_unit_test(memory_predict__savings__save),

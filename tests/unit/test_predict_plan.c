@@ -252,6 +252,43 @@ static void device_find__any_case__found(void **state)
     }
 }
 
+/* Dense peaks of NVIDIA's datasheets and whitepapers (HGX and DGX B300: of eight and 72 devices), AMD's, and
+ * cloud.google.com/tpu/docs; links are one way. */
+static void device_table__datasheets__their_figures(void **state)
+{
+    static const struct {
+        const char *name;
+        double peak, fp8, fp4, fp32, memory, link;
+    } want[] = {
+        {"A40", 149.7, 149.7, 149.7, 74.8, 696, 56.25},
+        {"A10G", 70, 70, 70, 35, 600, 25},
+        {"L40", 181.05, 362, 362, 90.5, 864, 25},
+        {"L40S", 362.05, 733, 733, 183, 864, 25},
+        {"RTX-5090", 209.5, 419, 1676, 104.8, 1792, 50},
+        {"H20", 148, 296, 296, 74, 4000, 450},
+        {"B300", 36e3 / 16, 72e3 / 16, 108e3 / 8, 1125, 7700, 900},
+        {"GB300", 2500, 360e3 / 72, 1080e3 / 72, 1250, 8000, 900},
+        {"MI250", 362.1 / 2, 362.1 / 2, 362.1 / 2, 90.5 / 2, 1638, 3 * 50},
+        {"MI250X", 383.0 / 2, 383.0 / 2, 383.0 / 2, 95.7 / 2, 1638, 3 * 50},
+        {"MI300X", 1307.4, 2614.9, 2614.9, 653.7, 5300, 7 * 64},
+        {"MI325X", 1307.4, 2614.9, 2614.9, 653.7, 6000, 7 * 64},
+        {"MI355X", 2516, 5033, 10066, 157.3, 8000, 7 * 76.8},
+        {"TPU-v5p", 459, 459, 459, 229.5, 2765, 600},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const struct device *d = device_find(want[i].name);
+        const double ours[] = {d->peak_flops, d->fp8_factor * d->peak_flops, d->fp4_factor * d->peak_flops,
+                               d->fp32_factor * d->peak_flops};
+        const double theirs[] = {want[i].peak, want[i].fp8, want[i].fp4, want[i].fp32};
+        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
+            if (fabs(ours[k] / (theirs[k] * 1e12) - 1) > 0.02)
+                fail_msg("%s: %g, and not %g TFLOP/s", want[i].name, ours[k] / 1e12, theirs[k]);
+        assert_float_equal(d->memory_bytes_per_s / 1e9, want[i].memory, 0.01 * want[i].memory);
+        assert_float_equal(d->link_bytes_per_s / 1e9, want[i].link, 0.01 * want[i].link);
+    }
+}
+
 static void cluster_complete__given_and_not__kept_and_filled(void **state)
 {
     (void)state;
@@ -344,6 +381,7 @@ int main(void)
         cmocka_unit_test(plan_complete__experts__group_of_the_rest),
         cmocka_unit_test(plan_complete__absurd_plans__refused_untouched),
         cmocka_unit_test(device_find__any_case__found),
+        cmocka_unit_test(device_table__datasheets__their_figures),
         cmocka_unit_test(cluster_complete__given_and_not__kept_and_filled),
         cmocka_unit_test(device_find__other_names__found),
         cmocka_unit_test(cluster_complete__link_domain__of_the_device_or_the_host),
