@@ -11,8 +11,6 @@
  * `product_share` is the best of many shapes of matrix products under the power limit (MAMF: stas00/ml-engineering,
  * compute/accelerator): products of a model reach a part of it that is taken to be the same for all devices.
  *
- * `processors` are those of NVIDIA's whitepapers of the architectures, enabled in that product; where tiles are others
- * or it was not compared with anything, 0.
  * Over PCIe a link is what a slot delivers: 12.5e9 of the third generation, 25e9 and 50e9 of the next two. Of AMD's
  * meshes and Google's tori it is the sum of all that lead to other cards.
  *
@@ -38,7 +36,6 @@ struct device {
     double fp32_factor;        /* of products in tf32, or in fp32 where there is none */
     double product_share;      /* of the peak that the best product was measured to reach; 0: as an A100's */
     double fp8_share;          /* the same in fp8; 0: as product_share */
-    double processors;         /* streaming multiprocessors, each of which computes a tile of a product; 0: not known */
     double vector_flops;       /* FLOP/s in fp32 without the tensor cores; 0: as fp32_factor */
     double attention_flops;    /* FLOP/s */
     double memory_bytes_per_s; /* HBM */

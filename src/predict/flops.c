@@ -144,64 +144,6 @@ void flops_recomputed(const struct architecture *a, const struct training_plan *
     }
 }
 
-#define SMALL_TILE_RATE 0.9
-#define SMALL_TILE 128
-#define LARGE_TILE 256
-
-/* Tiles down a product's rows, and what computes them: with few divisions, as this is asked for each plan. */
-struct waves {
-    double small, large;
-    double processors, share; /* share: 1 / processors */
-};
-
-#define ALMOST 1e-6    /* what a whole number may be off by */
-#define MANY_WAVES 1e6 /* of which the last is nothing */
-
-static double tiles_of(double length, int64_t tile)
-{
-    int64_t whole = (int64_t)(length + (double)tile - ALMOST) / tile;
-    return (double)whole;
-}
-
-/* Of tiles that are `units` small ones each. */
-static double time_of(const struct waves *w, double tiles, double units)
-{
-    double waves = tiles * w->share;
-    return waves < MANY_WAVES ? (double)(int64_t)(waves + 1 - ALMOST) * w->processors * units : tiles * units;
-}
-
-/* Of a product with so many columns: the area that all processors could have computed. */
-static double area_of(const struct waves *w, double columns)
-{
-    double small = tiles_of(columns, SMALL_TILE), large = tiles_of(columns, LARGE_TILE);
-    double tall = time_of(w, w->large * small, 2), broad = time_of(w, w->small * large, 2);
-    double square = time_of(w, w->small * small, 1 / SMALL_TILE_RATE), best = tall < broad ? tall : broad;
-    return (best < square ? best : square) * SMALL_TILE * SMALL_TILE;
-}
-
-double flops_waves(const struct architecture *a, const struct training_plan *plan, const struct token_flops *token,
-                   double processors, double passes)
-{
-    double h = (double)a->hidden, d = (double)a->head_dim, tokens = plan_tokens(plan);
-    double q = (double)a->heads * d, qkv = q + 2 * (double)a->kv_heads * d, f = (double)a->ffn;
-    double up = a->gated_mlp ? 2 * f : f, layers = architecture_layers(a);
-    double attention = architecture_is_latent(a) ? 0 : plan_attention_blocks(plan, a);
-    double mlp = f > 0 ? plan_layer_share(plan, a) * (double)a->mlp_layers / layers : 0;
-    if (processors == 0 || token->matrices == 0 || attention + mlp == 0)
-        return 1;
-    const struct waves w = {tiles_of(tokens, SMALL_TILE), tiles_of(tokens, LARGE_TILE), processors, 1 / processors};
-    double weights = plan->tuning == TUNING_FULL ? 1 : 0, forward = fmax(1, passes - 1 - weights);
-    double t = (double)plan->tensor, of_rank = 1 / t, per_row = t / tokens, longer = 0;
-    double hidden = area_of(&w, h) / (tokens * h); /* columns that all ranks have */
-    if (attention > 0)
-        longer += attention * (per_row * (forward * area_of(&w, qkv * of_rank) + area_of(&w, q * of_rank)) +
-                               hidden * (qkv + forward * q) - (qkv + q) * (forward + 1));
-    if (mlp > 0)
-        longer += mlp * (per_row * (forward * area_of(&w, up * of_rank) + area_of(&w, f * of_rank)) +
-                         hidden * (up + forward * f) - (up + f) * (forward + 1));
-    return 1 + 2 * layers * h * longer / ((forward + 1 + weights) * token->matrices);
-}
-
 static double frozen_share(const struct architecture *a, const struct training_plan *plan)
 {
     return (double)plan->frozen_layers / architecture_layers(a);

@@ -53,15 +53,6 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
 void flops_recomputed(const struct architecture *a, const struct training_plan *plan,
                       enum attention_convention convention, struct token_flops *out);
 
-/* How much longer the products of a layer take than if all of a device's processors were busy all the time: each
- * computes a tile of what a product gives, and the last wave of tiles takes as long as a full one (NVIDIA, Matrix
- * Multiplication Background User's Guide, 2.3 and 3.2). Counted are tiles of 256x128, the fastest there, and of
- * 128x128, taken to be at 0.9 of their rate; of attention's and dense MLPs' products, all others as 1, and so gradients
- * of weights, whose sums are long enough to be split over processors. `passes`: forward passes' worth of products. 1
- * without processors. */
-double flops_waves(const struct architecture *a, const struct training_plan *plan, const struct token_flops *token,
-                   double processors, double passes);
-
 void flops_per_step(const struct architecture *a, const struct training_plan *plan,
                     enum attention_convention convention, struct step_flops *out);
 

@@ -82,7 +82,6 @@ static double stepped(const struct plan_memory *m, double parameters, double rep
     return m->plan->offload == OFFLOAD_NONE ? parameters / shards : 0;
 }
 
-/* Temporaries of the optimizer, of a parameter and as wide; gradients narrower than the master copy are widened first. */
 static double step_bytes(const struct plan_memory *m)
 {
     double width = m->plan->tuning == TUNING_FULL ? layer_weight_bytes(m->plan, m->c) / m->c->parameter : 1;

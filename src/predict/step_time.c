@@ -39,7 +39,6 @@ struct plan_time {
     double tensor, tokens, hidden, layers;
     struct layer_adapters adapters;
     double again;          /* share of layers computed again in full */
-    double waves;          /* by which products take longer than their FLOPs */
     double matrix_passes;  /* without gradients of weights that are frozen */
     double passes;         /* forward passes' worth of a layer: 3, or 4 */
     double swept;          /* the same of what only passes through device memory */
@@ -84,7 +83,6 @@ static void set_up(struct plan_time *t)
     t->shards = plan_shards(t->plan, t->replicas);
     architecture_layer(t->a, &t->layer);
     flops_per_token(t->a, t->plan, ATTENTION_CAUSAL, &t->token);
-    t->waves = flops_waves(t->a, t->plan, &t->token, t->cluster->device->processors, t->matrix_passes);
     if (t->plan->recompute != RECOMPUTE_SELECTIVE)
         return;
     double trained = 1 - (double)t->plan->frozen_layers / t->layers;
@@ -152,7 +150,7 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
     double more = busiest(t) - 1;
     double products = t->matrix_passes * (t->token.matrices + more * t->token.routed) + t->once_more.matrices +
                       more * t->once_more.routed;
-    out->x[TIME_MATRICES] = t->waves * share * products / matrix_peak(t);
+    out->x[TIME_MATRICES] = share * products / matrix_peak(t);
     out->x[TIME_ATTENTION] = t->passes * SCAN * share * t->token.scan / t->cluster->device->attention_flops;
     if (t->plan->flash_attention) {
         out->x[TIME_ATTENTION] +=

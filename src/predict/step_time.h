@@ -12,8 +12,7 @@
  *   term          of a layer and a micro-batch                                                           source
  *   matrices      r·T·F_matrices / (t·peak), the peak less what the device's best products are           flops.h
  *                 measured to fall short of it more than an A100's (device.h), of bf16_layers that of
- *                 bf16; times the waves of tiles that a device's processors compute (flops.h);
- *                 of routed experts, with e > 1, the busiest rank's (layer_imbalance); without flash attention
+ *                 bf16; of routed experts, with e > 1, the busiest rank's (layer_imbalance); without flash attention
  *                 also attention's products, the whole square, and where the head size is no multiple
  *                 of 8 outside the tensor cores                                                          [6]
  *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h

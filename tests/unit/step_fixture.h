@@ -25,19 +25,10 @@ static inline struct step_prediction predict(struct architecture a, struct train
     return s;
 }
 
-/* As if products always kept all its processors busy: into `*filled`, a copy. */
-static inline const struct device *without_waves(const char *name, struct device *filled)
-{
-    *filled = *device_find(name);
-    filled->processors = 0;
-    return filled;
-}
-
 static inline const struct cluster *a100(void)
 {
-    static struct device filled;
     static struct cluster c;
-    c = (struct cluster){.device = without_waves("A100-80GB", &filled)};
+    c = (struct cluster){.device = device_find("A100-80GB")};
     return &c;
 }
 

@@ -161,7 +161,7 @@ static void step_predict__adapters__sent_ahead_where_fused(void **state)
 static void step_predict__buckets__latency_of_each(void **state)
 {
     (void)state;
-    const struct cluster slow = {.device = a100()->device, .inter_latency_s = 75e-6};
+    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
     const struct time_coefficients *c = &framework_find("nanotron")->time;
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     struct training_plan plan = {.data = 16, .sequence = 512};
@@ -374,44 +374,13 @@ static void step_predict__device__best_products(void **state)
     (void)state;
     struct training_plan plan = {.sequence = 2048}, narrow = {.sequence = 2048, .precision = PRECISION_FP8};
     struct architecture a = gpt(24, 2048, 16);
-    struct device filled;
-    struct cluster h100 = {.device = without_waves("H100", &filled)};
+    struct cluster h100 = {.device = device_find("H100")};
     plan.flash_attention = narrow.flash_attention = true;
     a.vocab = 128;
     double ampere = predict(a, plan, *a100(), "megatron").terms[TIME_MATRICES] * 312e12;
     assert_close(predict(a, plan, h100, "megatron").terms[TIME_MATRICES] * 989.5e12, ampere * 0.869 / 0.803, 1e-3);
     assert_close(predict(a, narrow, h100, "megatron").terms[TIME_MATRICES] * 2 * 989.5e12, ampere * 0.869 / 0.709,
                  1e-2);
-}
-
-/* The last wave of tiles takes as long as a full one: under tensor parallelism, and with few tokens. */
-static void step_predict__waves__longer_than_their_flops(void **state)
-{
-    (void)state;
-    struct architecture a = gpt(1, 2048, 16);
-    struct training_plan plan = {.sequence = 2048, .flash_attention = true};
-    struct cluster busy = *a100(), cluster = {.device = device_find("A100-80GB")};
-    a.vocab = 1;
-    double ideal = predict(a, plan, busy, "megatron").terms[TIME_MATRICES];
-    double hidden = 108 * 2 / 128.0; /* 8 x 16 tiles of 256x128: two waves of 108, the second with 20 */
-    double qkv = 108 * 4 / 384.0, up = 108 * 5 / 512.0; /* 8 x 48 and 8 x 64 of them */
-    double square = 108 * 3 / 0.9 / 256;                /* 16 x 16 of 128x128 in three waves are faster */
-    hidden = fmin(hidden, square);
-    double products = 3 * (qkv + hidden + 1) + (hidden + hidden + 1) + 4 * (up + hidden + 1) + 4 * (hidden + up + 1);
-    assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], ideal * products / (3 * 12), 1e-3);
-    plan.micro_batch = 64;
-    assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES],
-                 predict(a, plan, busy, "megatron").terms[TIME_MATRICES], 0.02);
-    double before = 1;
-    plan.micro_batch = 1;
-    for (plan.tensor = 2; plan.tensor <= 8; plan.tensor *= 2) {
-        double longer = predict(a, plan, cluster, "megatron").terms[TIME_MATRICES] /
-                        predict(a, plan, busy, "megatron").terms[TIME_MATRICES];
-        assert_true(longer > before);
-        before = longer;
-    }
-    cluster.device = device_find("MI300X"); /* whose tiles are others */
-    assert_true(cluster.device->processors == 0);
 }
 
 /* torchtitan saves every second product: k, o and up (here down) are computed again, and all that is no product. */
@@ -429,6 +398,7 @@ static void step_predict__operations_recomputed__every_second_product(void **sta
     assert_close(some.terms[TIME_ATTENTION], none.terms[TIME_ATTENTION], 1e-12);
 }
 
+/* Megatron-LM computes another chunk while it sends. */
 /* Experts again: their products and two of four exchanges; what only has no products passes through memory. */
 static void step_predict__modules_recomputed__what_they_have_once_more(void **state)
 {
@@ -465,11 +435,10 @@ static void step_predict__busiest_experts_and_layers_in_bf16__as_slow(void **sta
 {
     (void)state;
     struct architecture a = gpt(4, 1024, 16);
-    struct device filled;
     struct cluster cluster = *a100();
     struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
     double imbalance = framework_find("megatron")->memory.expert_imbalance;
-    cluster.device = without_waves("H100", &filled);
+    cluster.device = device_find("H100");
     a.experts = 8;
     a.experts_per_token = 2;
     a.expert_ffn = 4096;
@@ -495,7 +464,6 @@ static void step_predict__busiest_experts_and_layers_in_bf16__as_slow(void **sta
     assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], bf16, 1e-12);
 }
 
-/* Megatron-LM computes another chunk while it sends. */
 static void step_predict__interleaved__transfers_hidden(void **state)
 {
     (void)state;
@@ -542,7 +510,7 @@ static void predict__many_plans__predictions_per_second(void **state)
     enum { ROUNDS = 100000 };
     struct architecture a = gpt(32, 4096, 32);
     struct training_plan plan = {.tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
-    struct cluster cluster = {.device = device_find("A100-80GB")};
+    struct cluster cluster = *a100();
     const struct framework *framework = framework_find("megatron");
     struct memory_prediction m = {.sigma = 0};
     struct step_prediction s = {.seconds = 0};
@@ -588,7 +556,6 @@ int main(void)
         cmocka_unit_test(step_predict__head_size__of_scores),
         cmocka_unit_test(step_predict__scores__bytes_of_their_kernels),
         cmocka_unit_test(step_predict__device__best_products),
-        cmocka_unit_test(step_predict__waves__longer_than_their_flops),
         cmocka_unit_test(step_predict__operations_recomputed__every_second_product),
         cmocka_unit_test(step_predict__modules_recomputed__what_they_have_once_more),
         cmocka_unit_test(step_predict__busiest_experts_and_layers_in_bf16__as_slow),
