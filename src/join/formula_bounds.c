@@ -98,6 +98,8 @@ void bounds_of_bits(enum formula_op op, const struct bounds *a, const struct bou
     *out = (struct bounds){-reach - 1, reach, false};
     if (a->low == a->high && b->low == b->high)
         out->low = out->high = integer_of_bits(op, a->low, b->low);
+    else if (op == OP_BITS_BOTH && b->low == -1 && b->high == -1)
+        *out = (struct bounds){a->low, a->high, false};
     else if (op == OP_BITS_ANY && left && right)
         out->low = most(a->low, b->low);
     else if (op == OP_BITS_BOTH && left && right)
